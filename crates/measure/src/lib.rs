@@ -1,0 +1,16 @@
+//! The only crate that knows how a measurement is represented: units, clock, histogram, interval,
+//! outcome, timeline.
+//!
+//! It depends on no other crate of ours, does no I/O and starts no thread; [`clock`] is the one
+//! place in the workspace that reads time. Every duration is in nanoseconds (`_ns`), every point
+//! in time is nanoseconds of the machine's monotonic clock unless its name says `unix`.
+
+pub mod clock;
+pub mod histogram;
+pub mod interval;
+pub mod outcome;
+pub mod timeline;
+
+pub use histogram::Histogram;
+pub use interval::{ClientInterval, Interval, KindInterval};
+pub use outcome::Outcome;

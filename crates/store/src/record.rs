@@ -1,0 +1,421 @@
+//! What stands in the files of a run. Every format has a number; a field is added, never renamed.
+//!
+//! These types are what is *on disk*: the rest of the program has its own and converts, so that
+//! old runs stay readable while the code moves on. Durations carry their unit in the name.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Format number of every record defined here.
+pub const FORMAT: u32 = 1;
+
+/// `plan.json`: the study spelled out, written before anything starts.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PlanRecord {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// Version of cassay that made it.
+    pub cassay: String,
+    /// Name of the study.
+    pub study: String,
+    /// The question, in the user's words.
+    pub question: String,
+    /// Seed of all that is random.
+    pub seed: u64,
+    /// Name of the scale, if one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<String>,
+    /// The command that makes this run again.
+    pub rerun: String,
+    /// What the run is expected to take.
+    pub estimate: EstimateRecord,
+    /// Every trial, in order.
+    pub trials: Vec<TrialRecord>,
+    /// The study with every default filled in, for resuming and for the report.
+    pub resolved: serde_json::Value,
+}
+
+/// What a run is expected to take.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct EstimateRecord {
+    /// Wall time, in seconds.
+    pub seconds: f64,
+    /// Disk space for the target's data, in bytes.
+    pub disk_bytes: u64,
+    /// Memory for the target, in bytes.
+    pub memory_bytes: u64,
+}
+
+/// `trials/NN-slug/trial.json`: one configuration, to be run once.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TrialRecord {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// Number of the trial, from 0.
+    pub index: usize,
+    /// Folder name under `trials/`: `00-writes-threads-4`.
+    pub slug: String,
+    /// Name of the variant; `-` when the study has none.
+    pub variant: String,
+    /// Where on the axes: `{"threads": 28}`, `{"rate": 10000}`.
+    pub point: BTreeMap<String, f64>,
+    /// Number of the block (repetition), from 0.
+    pub block: usize,
+    /// Phases in order, each with its settings.
+    pub phases: Vec<PhaseRecord>,
+    /// Every setting of the trial, resolved.
+    pub settings: serde_json::Value,
+}
+
+/// One phase of a trial as planned.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PhaseRecord {
+    /// `schema`, `load`, `settle`, `warmup`, `measure`, `verify`.
+    pub name: String,
+    /// What it does, in words.
+    pub what: String,
+    /// Expected length in seconds.
+    pub seconds: f64,
+}
+
+/// One line of `journal.ndjson`, written before the change is made.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct JournalRecord {
+    /// When, nanoseconds since 1970.
+    pub unix_ns: u64,
+    /// `run_started`, `target_starting`, `target_ready`, `trial_started`, `phase_started`,
+    /// `trial_finished`, `trial_failed`, `target_stopped`, `run_finished`, `run_interrupted`.
+    pub event: String,
+    /// Number of the trial it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<usize>,
+    /// Details: phase name, reason, node names.
+    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+    pub detail: serde_json::Value,
+}
+
+/// One line of `intervals.ndjson`: one interval of one kind; kind `client` carries the
+/// instrument's own figures instead.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct IntervalRecord {
+    /// Begin, in seconds since the trial's start line.
+    pub t_s: f64,
+    /// Length in seconds.
+    pub seconds: f64,
+    /// `load`, `warmup`, `measure`, `drain` or `verify`.
+    pub phase: String,
+    /// Kind of operation, or `client`.
+    pub kind: String,
+    /// Successful operations that ended in the interval.
+    #[serde(default)]
+    pub ok: u64,
+    /// Failed operations by outcome.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub errors: BTreeMap<String, u64>,
+    /// Latency from the intended start, ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<QuantilesRecord>,
+    /// Service time from the send, ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_ms: Option<QuantilesRecord>,
+    /// Latency of failed operations, ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_ms: Option<QuantilesRecord>,
+    /// The instrument's figures (kind `client` only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<ClientIntervalRecord>,
+}
+
+/// The instrument in one interval.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ClientIntervalRecord {
+    /// CPU time per operation, µs.
+    pub cpu_us_per_op: f64,
+    /// CPU used, as a share of one core.
+    pub cpu_share: f64,
+    /// Release lag p50, µs.
+    pub lag_us_p50: f64,
+    /// Release lag p99, µs.
+    pub lag_us_p99: f64,
+    /// Sent more than 1 ms late.
+    pub late: u64,
+    /// Waited for an in-flight slot.
+    pub limited: u64,
+    /// Given up before they were sent.
+    pub dropped: u64,
+    /// Due and never sent (last interval only).
+    pub due_never_sent: u64,
+    /// In flight at the end.
+    pub in_flight: u64,
+    /// Connections open at the end.
+    pub connections: u64,
+    /// Connections lost.
+    pub connections_lost: u64,
+}
+
+/// Mean and quantiles in milliseconds.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct QuantilesRecord {
+    /// Number of values behind them.
+    #[serde(default)]
+    pub count: u64,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// 99.9th percentile.
+    pub p999: f64,
+    /// Largest value.
+    pub max: f64,
+    /// 95 % confidence intervals, by field name: `{"p99": [3.1, 3.4]}`. A quantile with too few
+    /// values above it (under 100) has none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ci95: BTreeMap<String, [f64; 2]>,
+}
+
+/// `probes/*.ndjson`: one sample.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SampleRecord {
+    /// Seconds since the trial's start line.
+    pub t_s: f64,
+    /// Name of the series, for example `cassandra.compactions_pending`.
+    pub name: String,
+    /// Node or host; empty for the client.
+    #[serde(default)]
+    pub place: String,
+    /// Unit of the value.
+    pub unit: String,
+    /// The value.
+    pub value: f64,
+}
+
+/// `findings.json`: what other programs read. Format 1.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FindingsRecord {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// Name of the study.
+    pub study: String,
+    /// `valid`, `suspect` or `invalid`: the worst of the trials' verdicts.
+    pub verdict: String,
+    /// Why, one sentence each; empty when valid.
+    pub reasons: Vec<String>,
+    /// The answer to the question, one sentence each.
+    #[serde(default)]
+    pub answer: Vec<String>,
+    /// One entry per finished trial.
+    pub trials: Vec<TrialFinding>,
+    /// Comparisons of variants.
+    pub comparisons: Vec<ComparisonRecord>,
+    /// Faults and what they did.
+    pub faults: Vec<FaultRecord>,
+}
+
+/// What one trial found.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct TrialFinding {
+    /// Number of the trial.
+    pub index: usize,
+    /// Name of the variant.
+    pub variant: String,
+    /// Where on the axes.
+    pub point: BTreeMap<String, f64>,
+    /// Number of the block (repetition).
+    #[serde(default)]
+    pub block: usize,
+    /// `measure`.
+    pub phase: String,
+    /// `valid`, `suspect` or `invalid`.
+    pub verdict: String,
+    /// Why, one sentence each.
+    pub reasons: Vec<String>,
+    /// The rules that were judged, with their numbers.
+    #[serde(default)]
+    pub rules: Vec<RuleRecord>,
+    /// Length of the measured window, in seconds.
+    pub seconds: f64,
+    /// Operations that ended in the measured window, whatever their outcome.
+    pub ops_total: u64,
+    /// Failed operations in the measured window, by outcome.
+    pub errors: BTreeMap<String, u64>,
+    /// Operations that were due and never sent.
+    pub due_never_sent: u64,
+    /// Sent more than 1 ms late.
+    #[serde(default)]
+    pub late: u64,
+    /// Given up before they were sent.
+    #[serde(default)]
+    pub dropped: u64,
+    /// Length of the warm-up that came before, in seconds, and how it ended.
+    #[serde(default)]
+    pub warmup: WarmupRecord,
+    /// All kinds together.
+    pub all: SeriesRecord,
+    /// By kind of operation.
+    pub kinds: BTreeMap<String, SeriesRecord>,
+    /// The instrument.
+    pub client: ClientRecord,
+    /// Verified reads.
+    pub verify: VerifyRecord,
+    /// What the server counted, beside what the client counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<ServerCountsRecord>,
+    /// The load phase, if the trial loaded data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<LoadRecord>,
+}
+
+/// How warm-up went.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct WarmupRecord {
+    /// Length in seconds.
+    pub seconds: f64,
+    /// `fixed`, `detected` (a steady state was seen) or `forced` (the limit came first).
+    pub steady: String,
+}
+
+/// One validity rule and how it was judged.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RuleRecord {
+    /// `V1` to `V17`.
+    pub rule: String,
+    /// `pass`, `warn`, `fail` or `unknown`.
+    pub result: String,
+    /// What was seen and what the limit is.
+    pub detail: String,
+}
+
+/// Throughput and latency of one kind, or of all.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct SeriesRecord {
+    /// Successful operations in the measured window.
+    pub ops: u64,
+    /// Successful operations per second.
+    pub ops_per_s: f64,
+    /// 95 % confidence interval of it, from batch means.
+    #[serde(default)]
+    pub ops_per_s_ci95: Option<[f64; 2]>,
+    /// From the intended start.
+    pub latency_ms: QuantilesRecord,
+    /// From the send.
+    pub service_ms: QuantilesRecord,
+    /// Failed operations, from the intended start.
+    #[serde(default)]
+    pub error_ms: QuantilesRecord,
+}
+
+/// The instrument in one trial.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ClientRecord {
+    /// CPU time (user and system, all worker threads) per operation, µs.
+    pub cpu_us_per_op: f64,
+    /// CPU used, as a share of the cores that the workers had.
+    #[serde(default)]
+    pub cpu_share: f64,
+    /// Release lag, µs; zeros in a closed loop.
+    pub lag_us: LagRecord,
+    /// What the same program reaches on the null target on this machine, op/s.
+    pub ceiling_ops_per_s: f64,
+    /// Worker threads.
+    #[serde(default)]
+    pub workers: usize,
+    /// Connections, all nodes.
+    #[serde(default)]
+    pub connections: usize,
+    /// Peak resident memory of the process, bytes.
+    #[serde(default)]
+    pub memory_bytes: u64,
+}
+
+/// Release lag, µs.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct LagRecord {
+    /// Median.
+    pub p50: f64,
+    /// 99th percentile.
+    pub p99: f64,
+}
+
+/// Verified reads: answers compared with values made again from the seed.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct VerifyRecord {
+    /// Compared.
+    pub checked: u64,
+    /// No row where one must be.
+    pub missing: u64,
+    /// Right once, should have been overwritten.
+    pub stale: u64,
+    /// Never right.
+    pub wrong: u64,
+}
+
+/// The server's own operation counts over the whole trial, beside the client's.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ServerCountsRecord {
+    /// Where they come from, for example `system_views.coordinator_write_latency`.
+    pub source: String,
+    /// Writes that the server coordinated.
+    pub writes: u64,
+    /// Reads that the server coordinated.
+    pub reads: u64,
+    /// Writes that the client sent and had answered (load, warm-up, measure and drain).
+    pub client_writes: u64,
+    /// Reads that the client sent and had answered.
+    pub client_reads: u64,
+}
+
+/// The load phase of a trial.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct LoadRecord {
+    /// Rows written.
+    pub operations: u64,
+    /// Length in seconds.
+    pub seconds: f64,
+    /// Failed operations, by outcome.
+    pub errors: BTreeMap<String, u64>,
+    /// How settling ended: `settled`, `stalled`, `timeout`, `skipped`, `unknown`.
+    pub settle: String,
+    /// Length of settling in seconds.
+    pub settle_seconds: f64,
+}
+
+/// A comparison of two variants.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ComparisonRecord {
+    /// `ops_per_s`, `latency_ms.p99`, …
+    pub metric: String,
+    /// Where on the axes.
+    #[serde(default)]
+    pub point: BTreeMap<String, f64>,
+    /// Name of the baseline variant.
+    pub baseline: String,
+    /// Name of the contender variant.
+    pub contender: String,
+    /// Contender ÷ baseline (ratio of geometric means over blocks).
+    pub ratio: f64,
+    /// 95 % confidence interval of the ratio; none with fewer than two blocks a side.
+    pub ci95: Option<[f64; 2]>,
+    /// `faster`, `slower`, `equivalent` or `inconclusive`.
+    pub verdict: String,
+}
+
+/// A fault and what it did.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FaultRecord {
+    /// `node-stop`, …
+    pub kind: String,
+    /// `confirmed`, `mismatch` or `inconclusive`.
+    pub verdict: String,
+    /// What was seen.
+    pub evidence: String,
+    /// Seconds until the client noticed.
+    pub detect_s: f64,
+    /// Share of the throughput that was lost at the worst.
+    pub dip: f64,
+    /// Seconds until throughput was back.
+    pub recover_s: f64,
+}

@@ -1,0 +1,2 @@
+//! How we develop: ci, tidy, bench, peers.
+fn main() {}
