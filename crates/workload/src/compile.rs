@@ -1,6 +1,5 @@
 //! Checks a spec and makes a program of it. All mistakes are reported together.
 
-use cql::Consistency;
 use crate::iot;
 use crate::kv;
 use crate::mix::Mix;
@@ -10,6 +9,7 @@ use crate::program::{Kind, Program, Schema, Statement, lanes};
 use crate::random::lane;
 use crate::spec::{Problem, Replication, Spec};
 use crate::standard1;
+use cql::Consistency;
 
 /// Cassandra's limit on the length of a keyspace's name.
 const KEYSPACE_CHARACTERS_MAX: usize = 48;

@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use cql::response::RawRows;
 use crate::distribution::Sampler;
 use crate::program::{Program, Source, Stage};
 use crate::{iot, kv, standard1};
+use cql::response::RawRows;
 
 /// One operation: what it is and which row it touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,16 +10,16 @@
 //! them, so the table must be truncated before loading.
 
 use crate::compile::{self, Draft, is_identifier};
-use cql::Consistency;
-use cql::response::{RawRows, Row};
-use cql::template::append_value;
-use cql::token::murmur3;
 use crate::distribution::{Sampler, Shape, Written};
 use crate::generator::Check;
 use crate::params::Params;
 use crate::program::{Choices, Kind, Program, Source};
 use crate::virtdata::{hash, hashed_uuid, integer};
 use crate::{iot_data, normal};
+use cql::Consistency;
+use cql::response::{RawRows, Row};
+use cql::template::append_value;
+use cql::token::murmur3;
 
 /// What a study writes after `use:`.
 pub(crate) const NAME: &str = "cql-iot";

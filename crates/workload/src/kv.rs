@@ -15,15 +15,15 @@
 //! mixes may change between epochs; a different seed makes every value wrong.
 
 use crate::compile::{self, Draft};
-use cql::Consistency;
-use cql::response::RawRows;
-use cql::template::append_value;
-use cql::token::murmur3;
 use crate::distribution::{Sampler, Shape, Written};
 use crate::generator::{Check, Operation};
 use crate::params::Params;
 use crate::program::{Choices, Kind, Program, Source, Stage, lanes};
 use crate::random::{Draws, GOLDEN, lane, mix};
+use cql::Consistency;
+use cql::response::RawRows;
+use cql::template::append_value;
+use cql::token::murmur3;
 
 /// What a study writes after `use:`.
 pub(crate) const NAME: &str = "kv";
@@ -144,7 +144,7 @@ fn sizes(params: &mut Params) -> Sampler {
         shape: Shape::Fixed,
         range: Some(usual),
     };
-    let mut wrong = |params: &mut Params, message: String| {
+    let wrong = |params: &mut Params, message: String| {
         let hint = "write a number, or a distribution with a range: uniform(100..2000)";
         params.problem(&["params", "value_size"], message, Some(hint.to_owned()));
         default

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use crate::bijection::Bijection;
-use cql::Consistency;
 use crate::distribution::Sampler;
 use crate::generator::{Generator, Operation};
 use crate::mix::Mix;
 use crate::random::{Draws, lane};
 use crate::{iot, kv, standard1};
+use cql::Consistency;
 
 /// The lanes of the seed: one per purpose, so that no two purposes share draws.
 pub(crate) mod lanes {

@@ -9,16 +9,16 @@
 //! off in the words of Cassandra 5, whose empty map means its default instead.
 
 use crate::compile::{self, Draft};
-use cql::Consistency;
-use cql::response::RawRows;
-use cql::template::append_value;
-use cql::token::{hash3_x64_128, murmur3};
 use crate::distribution::Sampler;
 use crate::generator::Check;
 use crate::java::{Faster, Random};
 use crate::params::Params;
 use crate::program::{Choices, Kind, Program, Source, lanes};
 use crate::random::lane;
+use cql::Consistency;
+use cql::response::RawRows;
+use cql::template::append_value;
+use cql::token::{hash3_x64_128, murmur3};
 
 /// What a study writes after `use:`.
 pub(crate) const NAME: &str = "standard1";
