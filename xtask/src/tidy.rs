@@ -5,6 +5,7 @@
 //! with in a review. Each rule has a test that shows it finding something.
 
 mod code;
+mod limits;
 mod manifests;
 mod text;
 
@@ -48,7 +49,7 @@ impl fmt::Display for Violation {
 type Rule = fn(&Tree) -> Vec<Violation>;
 
 /// Every rule, with its name.
-const RULES: [(&str, Rule); 14] = [
+const RULES: [(&str, Rule); 15] = [
     (
         "crates and dependencies are those of ARCHITECTURE.md",
         manifests::dependencies,
@@ -75,6 +76,10 @@ const RULES: [(&str, Rule); 14] = [
     ("files are small", text::file_sizes),
     ("links between documents resolve", text::links),
     ("commands and files that documents name exist", text::names),
+    (
+        "docs/measurement.md states the limits of the code",
+        limits::limits,
+    ),
 ];
 
 /// `cargo xtask tidy`: every rule on the working copy.
