@@ -1,6 +1,5 @@
 //! What an answer means for the operation that waited for it.
 
-use crate::worker::StatementFacts;
 use cql::frame::{BODY_BYTES_MAX, Header, flag, opcode};
 use cql::response::{self, ErrorCode, RawRows, Response, ResultBody, ResultKind};
 use measure::Outcome;
@@ -25,7 +24,6 @@ pub(crate) enum Answer<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Reading {
     pub header: Header,
-    pub facts: StatementFacts,
     pub preparing: bool,
 }
 

@@ -71,7 +71,6 @@ fn try_open(node: &Node, access: &Access, program: &Program) -> io::Result<(Link
     };
     let mut wire = Wire {
         link: Link { stream, tls },
-        input: Vec::new(),
         plain: Vec::new(),
     };
     wire.handshake(access)?;
@@ -87,7 +86,6 @@ fn try_open(node: &Node, access: &Access, program: &Program) -> io::Result<(Link
 /// A blocking exchange of one request and one answer at a time.
 struct Wire {
     link: Link,
-    input: Vec<u8>,
     plain: Vec<u8>,
 }
 

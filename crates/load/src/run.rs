@@ -81,7 +81,7 @@ pub fn run(
     }
     control.start_ns.store(start_ns, Ordering::Relaxed);
     ready.wait();
-    let mut merger = Merger::new(config, start_ns);
+    let mut merger = Merger::new(config);
     merger.collect(&team, &control, on_interval);
     finished.store(true, Ordering::Relaxed);
     team.dismiss(config, start_ns, connections)
@@ -331,7 +331,6 @@ fn facts(config: &Config) -> Vec<StatementFacts> {
         .statements()
         .iter()
         .map(|statement| StatementFacts {
-            returns_rows: statement.returns_rows,
             verifies: statement.verifies,
             kind: statement.kind,
         })
@@ -359,7 +358,7 @@ struct Merger {
 }
 
 impl Merger {
-    fn new(config: &Config, _start_ns: u64) -> Merger {
+    fn new(config: &Config) -> Merger {
         Merger {
             pending: BTreeMap::new(),
             next: vec![Some(0); config.workers],
