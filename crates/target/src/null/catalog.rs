@@ -5,6 +5,7 @@
 
 use super::statement::{ColumnDefinition, CreateKeyspace, CreateTable, Statement, TableName};
 use cql::CqlType;
+use cql::response::{SchemaChange, SchemaChangeKind, SchemaTarget};
 use cql::token::hash3_x64_128;
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
@@ -48,10 +49,14 @@ impl Shared {
     }
 
     /// Carries out a change of the schema; `in_use` is the keyspace that the connection uses.
-    pub fn change(&self, statement: &Statement, in_use: &str) -> Result<Change, Refusal> {
+    pub fn change(
+        &self,
+        statement: &Statement,
+        in_use: &str,
+    ) -> Result<Option<SchemaChange>, Refusal> {
         let mut catalog = self.catalog();
         let change = catalog.change(statement, in_use)?;
-        if !matches!(change, Change::None) {
+        if change.is_some() {
             catalog.changes += 1;
             self.changes.store(catalog.changes, Release);
         }
@@ -132,29 +137,6 @@ pub enum ColumnKind {
     Regular,
 }
 
-/// What a statement changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// Nothing: it was so already.
-    None,
-    /// A keyspace was created or dropped.
-    Keyspace {
-        /// `CREATED`, `DROPPED`.
-        what: &'static str,
-        /// Its name.
-        keyspace: String,
-    },
-    /// A table was created or dropped.
-    Table {
-        /// `CREATED`, `DROPPED`.
-        what: &'static str,
-        /// Its keyspace.
-        keyspace: String,
-        /// Its name.
-        table: String,
-    },
-}
-
 /// Why a schema cannot be changed so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
@@ -201,36 +183,45 @@ impl Catalog {
         self.statements.get(id)
     }
 
-    fn change(&mut self, statement: &Statement, in_use: &str) -> Result<Change, Refusal> {
+    fn change(
+        &mut self,
+        statement: &Statement,
+        in_use: &str,
+    ) -> Result<Option<SchemaChange>, Refusal> {
         match statement {
             Statement::CreateKeyspace(create) => self.create_keyspace(create),
             Statement::CreateTable(create) => self.create_table(create, in_use),
-            Statement::DropKeyspace { keyspace, if_exists } => {
-                match self.keyspaces.remove(keyspace) {
-                    Some(_) => {
-                        let keyspace = keyspace.clone();
-                        Ok(Change::Keyspace { what: "DROPPED", keyspace })
-                    }
-                    None => missing(*if_exists, format!("keyspace '{keyspace}'")),
-                }
-            }
+            Statement::DropKeyspace {
+                keyspace,
+                if_exists,
+            } => match self.keyspaces.remove(keyspace) {
+                Some(_) => Ok(Some(SchemaChange {
+                    change: SchemaChangeKind::Dropped,
+                    keyspace: keyspace.clone(),
+                    target: SchemaTarget::Keyspace,
+                })),
+                None => missing(*if_exists, format!("keyspace '{keyspace}'")),
+            },
             Statement::DropTable { table, if_exists } => {
                 let keyspace = table.keyspace.as_deref().unwrap_or(in_use);
                 let tables = self.keyspaces.get_mut(keyspace).map(|k| &mut k.tables);
                 match tables.and_then(|tables| tables.remove(&table.table)) {
-                    Some(table) => Ok(Change::Table {
-                        what: "DROPPED",
+                    Some(table) => Ok(Some(SchemaChange {
+                        change: SchemaChangeKind::Dropped,
                         keyspace: table.keyspace,
-                        table: table.name,
-                    }),
+                        target: SchemaTarget::Table(table.name),
+                    })),
                     None => missing(*if_exists, format!("table '{keyspace}.{}'", table.table)),
                 }
             }
-            _ => Ok(Change::None),
+            _ => Ok(None),
         }
     }
 
-    fn create_keyspace(&mut self, create: &CreateKeyspace) -> Result<Change, Refusal> {
+    fn create_keyspace(
+        &mut self,
+        create: &CreateKeyspace,
+    ) -> Result<Option<SchemaChange>, Refusal> {
         let name = create.keyspace.clone();
         if self.keyspaces.contains_key(&name) {
             return exists(create.if_not_exists, name, String::new());
@@ -243,10 +234,18 @@ impl Catalog {
             tables: BTreeMap::new(),
         };
         self.keyspaces.insert(name.clone(), keyspace);
-        Ok(Change::Keyspace { what: "CREATED", keyspace: name })
+        Ok(Some(SchemaChange {
+            change: SchemaChangeKind::Created,
+            keyspace: name,
+            target: SchemaTarget::Keyspace,
+        }))
     }
 
-    fn create_table(&mut self, create: &CreateTable, in_use: &str) -> Result<Change, Refusal> {
+    fn create_table(
+        &mut self,
+        create: &CreateTable,
+        in_use: &str,
+    ) -> Result<Option<SchemaChange>, Refusal> {
         let keyspace_name = create.table.keyspace.as_deref().unwrap_or(in_use);
         let name = create.table.table.clone();
         let Some(keyspace) = self.keyspaces.get_mut(keyspace_name) else {
@@ -265,24 +264,28 @@ impl Catalog {
             columns: columns(create)?,
         };
         keyspace.tables.insert(name.clone(), table);
-        Ok(Change::Table {
-            what: "CREATED",
+        Ok(Some(SchemaChange {
+            change: SchemaChangeKind::Created,
             keyspace: keyspace_name.to_owned(),
-            table: name,
-        })
+            target: SchemaTarget::Table(name),
+        }))
     }
 }
 
-fn missing(is_allowed: bool, what: String) -> Result<Change, Refusal> {
+fn missing(is_allowed: bool, what: String) -> Result<Option<SchemaChange>, Refusal> {
     match is_allowed {
-        true => Ok(Change::None),
+        true => Ok(None),
         false => Err(Refusal::Invalid(format!("the {what} does not exist"))),
     }
 }
 
-fn exists(is_allowed: bool, keyspace: String, table: String) -> Result<Change, Refusal> {
+fn exists(
+    is_allowed: bool,
+    keyspace: String,
+    table: String,
+) -> Result<Option<SchemaChange>, Refusal> {
     match is_allowed {
-        true => Ok(Change::None),
+        true => Ok(None),
         false => Err(Refusal::Exists { keyspace, table }),
     }
 }
@@ -308,10 +311,15 @@ fn columns(create: &CreateTable) -> Result<Vec<Column>, Refusal> {
     }
     if create.partition_key.is_empty() {
         let table = &create.table.table;
-        return Err(Refusal::Invalid(format!("the table '{table}' has no primary key")));
+        return Err(Refusal::Invalid(format!(
+            "the table '{table}' has no primary key"
+        )));
     }
-    let mut columns: Vec<Column> =
-        create.columns.iter().map(|definition| column(definition, create)).collect();
+    let mut columns: Vec<Column> = create
+        .columns
+        .iter()
+        .map(|definition| column(definition, create))
+        .collect();
     columns.sort_by(|a, b| (a.kind, a.position, &a.name).cmp(&(b.kind, b.position, &b.name)));
     Ok(columns)
 }

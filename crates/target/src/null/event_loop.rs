@@ -10,7 +10,7 @@
 //! late is only the wake-up of the thread.
 
 use super::catalog::Shared;
-use super::control::{Engine, Peer};
+use super::control::{Engine, Peer, Verdict, refuse, refuse_frame};
 use super::release::{Sampler, Stalls};
 use super::{Latency, NullCounts, NullSpec, PublishedCounts};
 use cql::frame::{HEADER_BYTES, Header};
@@ -38,6 +38,8 @@ const OUTPUT_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Reading pauses while this many answers are held in the heap; a client that keeps to the
 /// protocol cannot have more than 32768 requests in flight on a connection.
 const HELD_ANSWERS_MAX: usize = 65_536;
+/// The generation of a connection that is ending: held answers no longer find it.
+const ENDED: u32 = 0;
 /// Events taken from the kernel in one wake-up.
 const EVENTS_MAX: usize = 256;
 /// Event data of the listener and of the wake-up; connections use their slot's number.
@@ -90,7 +92,10 @@ impl NullServer {
             [] => vec![None],
             cpus => cpus.iter().copied().map(Some).collect(),
         };
-        let doors = cpus.iter().map(|_| new_door()).collect::<io::Result<Vec<_>>>()?;
+        let doors = cpus
+            .iter()
+            .map(|_| new_door())
+            .collect::<io::Result<Vec<_>>>()?;
         let mut server = NullServer {
             address,
             started_ns,
@@ -166,7 +171,7 @@ fn new_door() -> io::Result<Arc<Door>> {
         wake: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
         stop: AtomicBool::new(false),
         accepted: Mutex::new(Vec::new()),
-        counts: PublishedCounts::default(),
+        counts: PublishedCounts::new(),
     }))
 }
 
@@ -191,7 +196,9 @@ fn spawn(event_loop: EventLoop, index: usize, cpu: Option<usize>) -> io::Result<
     };
     match told.recv() {
         Ok(pinned) => pinned.map(|()| handle),
-        Err(_) => Err(io::Error::other("the null target's thread ended as it began")),
+        Err(_) => Err(io::Error::other(
+            "the null target's thread ended as it began",
+        )),
     }
 }
 
@@ -199,7 +206,9 @@ fn pin(cpu: usize) -> io::Result<()> {
     let refused = |why: String| {
         io::Error::new(
             io::ErrorKind::InvalidInput,
-            format!("the null target cannot run on CPU {cpu}: {why}; name a CPU that `nproc` counts"),
+            format!(
+                "the null target cannot run on CPU {cpu}: {why}; name a CPU that `nproc` counts"
+            ),
         )
     };
     if cpu >= rustix::thread::CpuSet::MAX_CPU {
@@ -326,7 +335,10 @@ struct ConnectionId {
 
 impl Queue {
     fn new(spec: &NullSpec, origin_ns: u64, seed: u64) -> Queue {
-        let stalls = spec.stall.as_ref().map(|stall| Stalls::new(stall, origin_ns));
+        let stalls = spec
+            .stall
+            .as_ref()
+            .map(|stall| Stalls::new(stall, origin_ns));
         match spec.latency {
             Latency::None if stalls.is_none() => Queue::AtOnce,
             Latency::None => Queue::InOrder {
@@ -449,7 +461,11 @@ impl Connection {
 
     /// Receives once. Ok(0): nothing had come.
     fn receive(&mut self) -> Result<usize, Gone> {
-        match recv(&self.socket, &mut self.input[self.filled..], RecvFlags::empty()) {
+        match recv(
+            &self.socket,
+            &mut self.input[self.filled..],
+            RecvFlags::empty(),
+        ) {
             Ok((_, 0)) => Err(Gone),
             Ok((_, count)) => {
                 self.filled += count;
@@ -490,6 +506,14 @@ impl Connection {
         }
         self.releasable -= self.sent;
         self.sent = 0;
+    }
+
+    /// Ends the connection once everything in the output has been sent. What is still held for
+    /// later leaves now, ahead of the error that says why; what is in the heap is lost.
+    fn end(&mut self) {
+        self.closing = true;
+        self.releasable = self.output.len();
+        self.id.generation = ENDED;
     }
 
     /// What to watch for: room to send while something waits, requests unless too much does.
@@ -616,7 +640,7 @@ impl EventLoop {
             if watched.is_err() {
                 continue;
             }
-            self.generation = self.generation.wrapping_add(1);
+            self.generation = self.generation.wrapping_add(1).max(ENDED + 1);
             let id = ConnectionId {
                 slot: slot as u32,
                 generation: self.generation,
@@ -741,46 +765,41 @@ fn answer_all(connection: &mut Connection, engine: &mut Engine, queue: &mut Queu
     let output_start = connection.output.len();
     engine.refresh();
     let mut start = 0;
-    let mut needed = 0;
-    while let Some(refused) = {
+    let needed = loop {
         let rest = &connection.input[start..connection.filled];
-        match Header::parse_request(rest) {
-            Ok(None) => None,
-            Ok(Some(header)) => {
-                let total = HEADER_BYTES + header.length as usize;
-                needed = total;
-                if total > FRAME_BYTES_MAX {
-                    Some(engine.refuse_size(&header, FRAME_BYTES_MAX, &mut connection.output))
-                } else if rest.len() < total {
-                    None
-                } else {
-                    let answer_start = connection.output.len();
-                    let body = &rest[HEADER_BYTES..total];
-                    let peer = &mut connection.peer;
-                    let refused = engine.answer(peer, &header, body, &mut connection.output);
-                    start += total;
-                    needed = 0;
-                    if !refused {
-                        queue.take_answer(connection, answer_start, arrival_ns);
-                    }
-                    Some(refused)
-                }
+        let answer_start = connection.output.len();
+        let verdict = match Header::parse_request(rest) {
+            Ok(None) => break 0,
+            Ok(Some(header)) if header.frame_bytes() > FRAME_BYTES_MAX => {
+                refuse_size(&header, &mut connection.output)
             }
-            Err(error) => Some(engine.refuse_frame(rest, &error, &mut connection.output)),
-        }
-    } {
-        if refused {
-            // What is still held leaves now, ahead of the error that ends the connection.
-            connection.closing = true;
-            connection.releasable = connection.output.len();
+            Ok(Some(header)) => {
+                let Some(body) = rest.get(HEADER_BYTES..header.frame_bytes()) else {
+                    break header.frame_bytes();
+                };
+                start += header.frame_bytes();
+                engine.answer(&mut connection.peer, &header, body, &mut connection.output)
+            }
+            Err(error) => refuse_frame(&error, &mut connection.output),
+        };
+        if verdict == Verdict::Refused {
             engine.counts.connections_refused += 1;
-            return;
+            return connection.end();
         }
-    }
+        queue.take_answer(connection, answer_start, arrival_ns);
+    };
     connection.input.copy_within(start..connection.filled, 0);
     connection.filled -= start;
     if needed > connection.input.len() {
         connection.input.resize(needed, 0);
     }
     queue.take_batch(connection, output_start, arrival_ns);
+}
+
+fn refuse_size(header: &Header, out: &mut Vec<u8>) -> Verdict {
+    let why = format!(
+        "a frame of {} bytes is too long; the limit is {FRAME_BYTES_MAX}",
+        header.frame_bytes()
+    );
+    refuse(out, header.stream, &why)
 }

@@ -34,7 +34,9 @@ pub fn markers(tokens: &[Token]) -> Vec<Marker> {
 pub fn of_inserted_values(columns: &[String], values: &[Token], found: &mut Vec<Marker>) {
     for (column, value) in columns.iter().zip(split_at_commas(values)) {
         for token in value {
-            let Token::Marker(own_name) = token else { continue };
+            let Token::Marker(own_name) = token else {
+                continue;
+            };
             let is_whole_value = value.len() == 1;
             found.push(Marker {
                 name: own_name.clone().unwrap_or_else(|| column.clone()),
@@ -70,9 +72,15 @@ impl Left {
         };
         let is_word = token.is_keyword(name);
         if is_word && name == "token" && next == Some(&Token::Symbol('(')) {
-            *self = Left { token_function: self.operator.is_empty(), ..Left::default() };
+            *self = Left {
+                token_function: self.operator.is_empty(),
+                ..Left::default()
+            };
         } else if is_left_side && !(is_word && RELATION_WORDS.contains(&name)) {
-            *self = Left { column: Some(name.to_owned()), ..Left::default() };
+            *self = Left {
+                column: Some(name.to_owned()),
+                ..Left::default()
+            };
         } else if is_word && ["and", "where", "set", "if", "using"].contains(&name) {
             *self = Left::default();
         } else if is_word && RELATION_WORDS.contains(&name) {

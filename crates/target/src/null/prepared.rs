@@ -33,7 +33,9 @@ impl Ready {
     pub fn new(plain: [Box<[u8]>; 2], compressed: [Box<[u8]>; 2]) -> Ready {
         let [with, without] = plain;
         let [with_compressed, without_compressed] = compressed;
-        Ready { forms: [[with, with_compressed], [without, without_compressed]] }
+        Ready {
+            forms: [[with, with_compressed], [without, without_compressed]],
+        }
     }
 
     /// Appends the answer for `stream`.
@@ -70,7 +72,10 @@ const PLACES_COUNT: usize = 64;
 impl PreparedTable {
     /// An empty one.
     pub fn new() -> PreparedTable {
-        PreparedTable { places: empty(PLACES_COUNT), count: 0 }
+        PreparedTable {
+            places: empty(PLACES_COUNT),
+            count: 0,
+        }
     }
 
     /// Forgets all.
@@ -106,7 +111,10 @@ impl PreparedTable {
         }
         let mask = self.places.len() - 1;
         let mut index = first_place(&id) & mask;
-        while self.places[index].as_ref().is_some_and(|place| place.id != id) {
+        while self.places[index]
+            .as_ref()
+            .is_some_and(|place| place.id != id)
+        {
             index = (index + 1) & mask;
         }
         self.count += usize::from(self.places[index].is_none());

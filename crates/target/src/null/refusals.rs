@@ -128,11 +128,8 @@ mod tests {
     fn a_share_of_one_refuses_everything() {
         let mut all = Refusals::new(&[(ErrorCode::ServerError, 1.0)]).unwrap();
         assert_eq!(count(&mut all, 50, ErrorCode::ServerError), 50);
-        let mut halves = Refusals::new(&[
-            (ErrorCode::ServerError, 0.5),
-            (ErrorCode::Overloaded, 0.5),
-        ])
-        .unwrap();
+        let mut halves =
+            Refusals::new(&[(ErrorCode::ServerError, 0.5), (ErrorCode::Overloaded, 0.5)]).unwrap();
         assert!((0..50).all(|_| halves.next_code().is_some()));
     }
 

@@ -10,6 +10,9 @@ use cql::CqlType;
 /// Types may be nested this deep; Cassandra's own tables stay below 5.
 pub const NESTING_MAX: usize = 32;
 
+/// Of an expression in a select list, this much becomes the name of its result.
+const NAME_SHOWN_CHARS: usize = 64;
+
 /// A table's name, with its keyspace where the text gives one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableName {
@@ -47,9 +50,9 @@ pub enum Statement {
         if_exists: bool,
     },
     /// Another change of a schema that needs no more than an acknowledgement: ALTER, CREATE INDEX,
-    /// CREATE TYPE, DROP VIEW, ….
+    /// CREATE TYPE, DROP VIEW, TRUNCATE, GRANT, ….
     OtherSchema,
-    /// Anything else: BEGIN BATCH, TRUNCATE, GRANT, or no CQL at all.
+    /// Anything else: BEGIN BATCH, or no CQL at all.
     Other {
         /// Its bind markers, in order.
         markers: Vec<Marker>,
@@ -199,7 +202,7 @@ pub fn parse(text: &str) -> Option<Statement> {
         "use" => cursor.next_name().map(Statement::Use),
         "create" => Some(create(&mut cursor)),
         "drop" => Some(drop(&mut cursor)),
-        "alter" => Some(Statement::OtherSchema),
+        "alter" | "truncate" | "grant" | "revoke" => Some(Statement::OtherSchema),
         _ => None,
     };
     Some(statement.unwrap_or_else(|| Statement::Other {
@@ -211,9 +214,15 @@ fn table_name(cursor: &mut Cursor) -> Option<TableName> {
     let first = cursor.next_name()?;
     if cursor.skip_symbol('.') {
         let table = cursor.next_name()?;
-        Some(TableName { keyspace: Some(first), table })
+        Some(TableName {
+            keyspace: Some(first),
+            table,
+        })
     } else {
-        Some(TableName { keyspace: None, table: first })
+        Some(TableName {
+            keyspace: None,
+            table: first,
+        })
     }
 }
 
@@ -230,11 +239,17 @@ fn insert(cursor: &mut Cursor) -> Option<Write> {
     let table = table_name(cursor)?;
     let mut markers = Vec::new();
     if cursor.skip_keyword("json") {
-        markers.extend(cursor.rest().iter().filter_map(Token::as_marker).map(|name| Marker {
-            name: name.unwrap_or("[json]").to_owned(),
-            stands_for: StandsFor::Type(CqlType::Text),
-            key_column: None,
-        }));
+        markers.extend(
+            cursor
+                .rest()
+                .iter()
+                .filter_map(Token::as_marker)
+                .map(|name| Marker {
+                    name: name.unwrap_or("[json]").to_owned(),
+                    stands_for: StandsFor::Type(CqlType::Text),
+                    key_column: None,
+                }),
+        );
     } else {
         let columns: Vec<String> = cursor
             .parenthesised()?
@@ -248,7 +263,11 @@ fn insert(cursor: &mut Cursor) -> Option<Write> {
         markers.extend(super::markers::markers(cursor.rest()));
     }
     let conditional = cursor.rest().iter().any(|token| token.is_keyword("if"));
-    Some(Write { table, conditional, markers })
+    Some(Write {
+        table,
+        conditional,
+        markers,
+    })
 }
 
 fn delete(cursor: &mut Cursor) -> Option<TableName> {
@@ -266,9 +285,16 @@ fn select(cursor: &mut Cursor) -> Option<Select> {
     let list = &list_start[..list_start.len() - cursor.rest().len()];
     let list = list.strip_suffix(&[Token::keyword("from")]).unwrap_or(list);
     let table = table_name(cursor)?;
-    let selectors = super::tokens::split_at_commas(list).filter_map(selector).collect();
+    let selectors = super::tokens::split_at_commas(list)
+        .filter_map(selector)
+        .collect();
     let conditions = conditions(cursor.rest(), all.len() - cursor.rest().len(), all);
-    Some(Select { table, selectors, conditions, markers: super::markers::markers(all) })
+    Some(Select {
+        table,
+        selectors,
+        conditions,
+        markers: super::markers::markers(all),
+    })
 }
 
 /// One item of a select list; None for `*`.
@@ -286,14 +312,26 @@ fn selector(item: &[Token]) -> Option<Selector> {
         [function, Token::Symbol('('), _, Token::Symbol(')')] if function.is_keyword("count") => {
             ("count".to_owned(), SelectorOf::Count)
         }
-        _ => (of.iter().map(Token::text).collect(), SelectorOf::Expression),
+        _ => {
+            let text: String = of.iter().map(Token::text).collect();
+            (
+                text.chars().take(NAME_SHOWN_CHARS).collect(),
+                SelectorOf::Expression,
+            )
+        }
     };
-    Some(Selector { name: alias.map_or(name, str::to_owned), of: kind })
+    Some(Selector {
+        name: alias.map_or(name, str::to_owned),
+        of: kind,
+    })
 }
 
 /// The equalities in what follows a table's name. `before` tokens of `all` come before `rest`.
 fn conditions(rest: &[Token], before: usize, all: &[Token]) -> Vec<Condition> {
-    let mut marker = all[..before].iter().filter(|token| token.as_marker().is_some()).count();
+    let mut marker = all[..before]
+        .iter()
+        .filter(|token| token.as_marker().is_some())
+        .count();
     let mut found = Vec::new();
     for (index, token) in rest.iter().enumerate() {
         let operand = |token: &Token| match token {
@@ -313,7 +351,10 @@ fn conditions(rest: &[Token], before: usize, all: &[Token]) -> Vec<Condition> {
                 _ => Vec::new(),
             };
             if !operands.is_empty() {
-                found.push(Condition { column: column.to_owned(), operands });
+                found.push(Condition {
+                    column: column.to_owned(),
+                    operands,
+                });
             }
         }
         marker += usize::from(token.as_marker().is_some());
@@ -354,9 +395,10 @@ fn drop(cursor: &mut Cursor) -> Statement {
     let what = cursor.next_keyword().unwrap_or("").to_owned();
     let if_exists = cursor.skip_keyword("if") && cursor.skip_keyword("exists");
     let parsed = match what.as_str() {
-        "keyspace" | "schema" => cursor
-            .next_name()
-            .map(|keyspace| Statement::DropKeyspace { keyspace, if_exists }),
+        "keyspace" | "schema" => cursor.next_name().map(|keyspace| Statement::DropKeyspace {
+            keyspace,
+            if_exists,
+        }),
         "table" | "columnfamily" => {
             table_name(cursor).map(|table| Statement::DropTable { table, if_exists })
         }
@@ -388,7 +430,12 @@ fn create_keyspace(cursor: &mut Cursor) -> Option<CreateKeyspace> {
             _ => {}
         }
     }
-    Some(CreateKeyspace { keyspace, if_not_exists, replication, durable_writes })
+    Some(CreateKeyspace {
+        keyspace,
+        if_not_exists,
+        replication,
+        durable_writes,
+    })
 }
 
 /// The pairs `'key': value` up to the closing brace.
@@ -453,7 +500,12 @@ fn column_definition(item: &mut Cursor, create: &mut CreateTable) -> Option<()> 
     if item.skip_keywords(&["primary", "key"]) {
         create.partition_key.push(name.clone());
     }
-    create.columns.push(ColumnDefinition { name, type_text, typ, is_static });
+    create.columns.push(ColumnDefinition {
+        name,
+        type_text,
+        typ,
+        is_static,
+    });
     Some(())
 }
 
@@ -488,6 +540,42 @@ fn column_type(cursor: &mut Cursor, depth: usize) -> Option<CqlType> {
             cursor.skip_symbol(',');
         }
     }
-    let _ = dimensions;
-    composed_type(&name, inner)
+    composed_type(&name, inner, dimensions)
+}
+
+/// The type `name<inner, …>`; a name that is none of Cassandra's own is a user-defined type.
+fn composed_type(name: &str, mut inner: Vec<CqlType>, dimensions: u32) -> Option<CqlType> {
+    let last = inner.pop().map(Box::new);
+    Some(match (name, last) {
+        ("frozen", Some(of)) => *of,
+        ("list", Some(of)) => CqlType::List(of),
+        ("set", Some(of)) => CqlType::Set(of),
+        ("map", Some(of)) => CqlType::Map(Box::new(inner.pop()?), of),
+        ("vector", Some(of)) => CqlType::Vector(of, dimensions),
+        ("tuple", Some(of)) => {
+            inner.push(*of);
+            CqlType::Tuple(inner)
+        }
+        (_, Some(_)) => return None,
+        ("ascii", None) => CqlType::Ascii,
+        ("bigint", None) => CqlType::Bigint,
+        ("boolean", None) => CqlType::Boolean,
+        ("counter", None) => CqlType::Counter,
+        ("decimal", None) => CqlType::Decimal,
+        ("double", None) => CqlType::Double,
+        ("float", None) => CqlType::Float,
+        ("int", None) => CqlType::Int,
+        ("timestamp", None) => CqlType::Timestamp,
+        ("uuid", None) => CqlType::Uuid,
+        ("text" | "varchar", None) => CqlType::Text,
+        ("varint", None) => CqlType::Varint,
+        ("timeuuid", None) => CqlType::Timeuuid,
+        ("inet", None) => CqlType::Inet,
+        ("date", None) => CqlType::Date,
+        ("time", None) => CqlType::Time,
+        ("smallint", None) => CqlType::Smallint,
+        ("tinyint", None) => CqlType::Tinyint,
+        ("duration", None) => CqlType::Duration,
+        (_, None) => CqlType::Blob,
+    })
 }

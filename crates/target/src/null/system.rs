@@ -7,9 +7,8 @@
 
 use super::catalog::{Catalog, Column, ColumnKind, Keyspace, Shared, Table};
 use super::statement::{Condition, Operand, Select, SelectorOf, parse_type};
-use super::tokens::split_names;
-use cql::CqlType;
-use std::net::{IpAddr, SocketAddr};
+use cql::{CqlType, Value};
+use std::net::SocketAddr;
 
 /// The release that a null server says it is: the one that the local target starts.
 pub const RELEASE_VERSION: &str = "5.0.8";
@@ -107,11 +106,7 @@ const TABLES: &[(&str, &str, &str)] = &[
         "keyspace_name text; aggregate_name text; argument_types list<text>; final_func text; \
          initcond text; return_type text; state_func text; state_type text",
     ),
-    (
-        "system_virtual_schema",
-        "keyspaces",
-        "keyspace_name text",
-    ),
+    ("system_virtual_schema", "keyspaces", "keyspace_name text"),
     (
         "system_virtual_schema",
         "tables",
@@ -127,11 +122,11 @@ const TABLES: &[(&str, &str, &str)] = &[
 
 /// A result: the columns and the rows of cells, in the order that was asked for.
 #[derive(Debug)]
-pub struct Result {
+pub struct SystemRows {
     /// Names and types.
     pub columns: Vec<(String, CqlType)>,
     /// Each as long as `columns`.
-    pub rows: Vec<Vec<Option<Vec<u8>>>>,
+    pub rows: Vec<Vec<Value>>,
 }
 
 /// Whether `keyspace` is one of Cassandra's own.
@@ -139,12 +134,20 @@ pub fn is_system(keyspace: &str) -> bool {
     keyspace == "system" || keyspace.starts_with("system_")
 }
 
+/// What a client is told that asks for a system table that is not here.
+pub fn no_such_table(keyspace: &str, table: &str) -> String {
+    format!("the null target has no table '{keyspace}.{table}'")
+}
+
 /// The columns of a system table; None: there is no such table here.
 pub fn columns(keyspace: &str, table: &str) -> Option<Vec<(String, CqlType)>> {
-    let (.., definition) =
-        TABLES.iter().find(|(k, t, _)| *k == keyspace && *t == table)?;
+    let (.., definition) = TABLES
+        .iter()
+        .find(|(k, t, _)| *k == keyspace && *t == table)?;
     Some(
-        split_names(definition)
+        definition
+            .split("; ")
+            .filter_map(|column| column.trim().split_once(' '))
             .filter_map(|(name, typ)| Some((name.to_owned(), parse_type(typ)?)))
             .collect(),
     )
@@ -164,7 +167,13 @@ pub fn result_columns(select: &Select, keyspace: &str) -> Option<Vec<(String, Cq
             column.map_or(CqlType::Text, |(_, typ)| typ.clone())
         }
     };
-    Some(select.selectors.iter().map(|s| (s.name.clone(), typ(&s.of))).collect())
+    Some(
+        select
+            .selectors
+            .iter()
+            .map(|s| (s.name.clone(), typ(&s.of)))
+            .collect(),
+    )
 }
 
 /// Reads a system table. `bound` are the values of the markers. None: no such table.
@@ -173,33 +182,53 @@ pub fn read(
     select: &Select,
     keyspace: &str,
     bound: &[Option<&[u8]>],
-) -> Option<Result> {
+) -> Option<SystemRows> {
     let all = columns(keyspace, &select.table.table)?;
     let columns = result_columns(select, keyspace)?;
     let catalog = shared.catalog();
     let mut sources = sources(&catalog, keyspace, &select.table.table);
-    let is_text = |name: &str| all.iter().any(|(n, typ)| n == name && *typ == CqlType::Text);
+    let is_text = |name: &str| {
+        all.iter()
+            .any(|(n, typ)| n == name && *typ == CqlType::Text)
+    };
     for condition in select.conditions.iter().filter(|c| is_text(&c.column)) {
         let wanted = wanted(condition, bound);
         sources.retain(|source| {
             let cell = source.cell(shared, &catalog, &condition.column);
-            cell.is_some_and(|cell| wanted.iter().any(|wanted| *wanted == cell))
+            let text = cell.as_str().map(str::as_bytes);
+            wanted.iter().any(|wanted| Some(*wanted) == text)
         });
     }
-    let count = || Some((sources.len() as i64).to_be_bytes().to_vec());
-    if select.selectors.iter().any(|selector| selector.of == SelectorOf::Count) {
-        return Some(Result { rows: vec![columns.iter().map(|_| count()).collect()], columns });
+    let count = || Value::Bigint(sources.len() as i64);
+    if select
+        .selectors
+        .iter()
+        .any(|selector| selector.of == SelectorOf::Count)
+    {
+        return Some(SystemRows {
+            rows: vec![columns.iter().map(|_| count()).collect()],
+            columns,
+        });
     }
     let of = |index: usize, name: &String| match select.selectors.get(index).map(|s| &s.of) {
         Some(SelectorOf::Column(column)) => column.clone(),
         _ => name.clone(),
     };
-    let names: Vec<String> =
-        columns.iter().enumerate().map(|(index, (name, _))| of(index, name)).collect();
+    let names: Vec<String> = columns
+        .iter()
+        .enumerate()
+        .map(|(index, (name, _))| of(index, name))
+        .collect();
     let row = |source: &Source| {
-        names.iter().map(|name| source.cell(shared, &catalog, name)).collect()
+        names
+            .iter()
+            .map(|name| source.cell(shared, &catalog, name))
+            .collect()
     };
-    Some(Result { rows: sources.iter().map(row).collect(), columns })
+    Some(SystemRows {
+        rows: sources.iter().map(row).collect(),
+        columns,
+    })
 }
 
 /// The values that a condition allows.
@@ -222,7 +251,9 @@ fn list_elements(list: &[u8]) -> Vec<&[u8]> {
     let mut rest = list.get(4..).unwrap_or(&[]);
     while let Some((length, after)) = rest.split_first_chunk::<4>() {
         let length = usize::try_from(i32::from_be_bytes(*length)).unwrap_or(0);
-        let Some((element, after)) = after.split_at_checked(length) else { break };
+        let Some((element, after)) = after.split_at_checked(length) else {
+            break;
+        };
         elements.push(element);
         rest = after;
     }
@@ -238,7 +269,11 @@ enum Source<'a> {
 }
 
 fn sources<'a>(catalog: &'a Catalog, keyspace: &str, table: &str) -> Vec<Source<'a>> {
-    let tables = || catalog.keyspaces().flat_map(|keyspace| keyspace.tables.values());
+    let tables = || {
+        catalog
+            .keyspaces()
+            .flat_map(|keyspace| keyspace.tables.values())
+    };
     match (keyspace, table) {
         ("system", "local") => vec![Source::Node],
         ("system_schema", "keyspaces") => catalog.keyspaces().map(Source::Keyspace).collect(),
@@ -251,25 +286,29 @@ fn sources<'a>(catalog: &'a Catalog, keyspace: &str, table: &str) -> Vec<Source<
 fn columns_by_name(table: &Table) -> Vec<Source<'_>> {
     let mut columns: Vec<&Column> = table.columns.iter().collect();
     columns.sort_by(|a, b| a.name.cmp(&b.name));
-    columns.into_iter().map(|column| Source::Column(table, column)).collect()
+    columns
+        .into_iter()
+        .map(|column| Source::Column(table, column))
+        .collect()
 }
 
 impl Source<'_> {
-    /// The cell in `column`; None is null.
-    fn cell(&self, shared: &Shared, catalog: &Catalog, column: &str) -> Option<Vec<u8>> {
+    /// The cell in `column`.
+    fn cell(&self, shared: &Shared, catalog: &Catalog, column: &str) -> Value {
         match self {
             Source::Node => node_cell(shared.address, catalog, column),
             Source::Keyspace(keyspace) => match column {
                 "keyspace_name" => text(&keyspace.name),
-                "durable_writes" => Some(vec![u8::from(keyspace.durable_writes)]),
-                "replication" => map(&replication(keyspace)),
-                _ => None,
+                "durable_writes" => Value::Boolean(keyspace.durable_writes),
+                "replication" => replication(keyspace),
+                _ => Value::Null,
             },
             Source::Table(table) => table_cell(table, column),
             Source::Column(table, of) => match column {
                 "keyspace_name" => text(&table.keyspace),
                 "table_name" => text(&table.name),
-                "column_name" | "column_name_bytes" => text(&of.name),
+                "column_name" => text(&of.name),
+                "column_name_bytes" => Value::Blob(of.name.clone().into_bytes()),
                 "clustering_order" => text(match of.kind {
                     ColumnKind::Clustering if of.descending => "desc",
                     ColumnKind::Clustering => "asc",
@@ -283,66 +322,61 @@ impl Source<'_> {
                 }),
                 "position" => int(of.position),
                 "type" => text(&of.type_text),
-                _ => None,
+                _ => Value::Null,
             },
         }
     }
 }
 
-fn node_cell(address: SocketAddr, catalog: &Catalog, column: &str) -> Option<Vec<u8>> {
+fn node_cell(address: SocketAddr, catalog: &Catalog, column: &str) -> Value {
     match column {
         "key" => text("local"),
         "bootstrapped" => text("COMPLETED"),
-        "broadcast_address" | "listen_address" | "rpc_address" => match address.ip() {
-            IpAddr::V4(ip) => Some(ip.octets().to_vec()),
-            IpAddr::V6(ip) => Some(ip.octets().to_vec()),
-        },
+        "broadcast_address" | "listen_address" | "rpc_address" => Value::Inet(address.ip()),
         "broadcast_port" | "listen_port" => int(7000),
         "rpc_port" => int(i32::from(address.port())),
         "cluster_name" => text("null"),
         "cql_version" => text("3.4.7"),
         "data_center" => text("datacenter1"),
         "gossip_generation" => int(1),
-        "host_id" => Some(HOST_ID.to_vec()),
+        "host_id" => Value::Uuid(HOST_ID),
         "native_protocol_version" => text("4"),
         "partitioner" => text("org.apache.cassandra.dht.Murmur3Partitioner"),
         "rack" => text("rack1"),
         "release_version" => text(RELEASE_VERSION),
-        "schema_version" => Some(schema_version(catalog)),
+        "schema_version" => Value::Uuid(schema_version(catalog)),
         // One token: this node owns everything.
-        "tokens" => collection(&[b"0"]),
-        _ => None,
+        "tokens" => Value::Set(vec![text("0")]),
+        _ => Value::Null,
     }
 }
 
 /// A UUID of version 4 in form, another after each change.
-fn schema_version(catalog: &Catalog) -> Vec<u8> {
+fn schema_version(catalog: &Catalog) -> [u8; 16] {
     let mut uuid = HOST_ID;
     uuid[8..].copy_from_slice(&catalog.changes().to_be_bytes());
     uuid[8] = 0x80;
-    uuid.to_vec()
+    uuid
 }
 
 /// The replication map with the class's full name, as Cassandra stores it.
-fn replication(keyspace: &Keyspace) -> Vec<(String, String)> {
-    let full_name = |class: &str| match class.contains('.') {
-        true => class.to_owned(),
-        false => format!("org.apache.cassandra.locator.{class}"),
+fn replication(keyspace: &Keyspace) -> Value {
+    let value = |key: &str, value: &str| match key {
+        "class" if !value.contains('.') => text(&format!("org.apache.cassandra.locator.{value}")),
+        _ => text(value),
     };
-    keyspace
-        .replication
-        .iter()
-        .map(|(key, value)| match key.as_str() {
-            "class" => (key.clone(), full_name(value)),
-            _ => (key.clone(), value.clone()),
-        })
-        .collect()
+    let pairs = keyspace.replication.iter();
+    Value::Map(pairs.map(|(key, of)| (text(key), value(key, of))).collect())
 }
 
-fn table_cell(table: &Table, column: &str) -> Option<Vec<u8>> {
+fn table_cell(table: &Table, column: &str) -> Value {
     let map_of = |pairs: &[(&str, &str)]| {
-        let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
-        map(&pairs.iter().map(owned).collect::<Vec<_>>())
+        Value::Map(
+            pairs
+                .iter()
+                .map(|(key, value)| (text(key), text(value)))
+                .collect(),
+        )
     };
     match column {
         "keyspace_name" => text(&table.keyspace),
@@ -350,7 +384,7 @@ fn table_cell(table: &Table, column: &str) -> Option<Vec<u8>> {
         "additional_write_policy" | "speculative_retry" => text("99p"),
         "bloom_filter_fp_chance" => double(0.01),
         "caching" => map_of(&[("keys", "ALL"), ("rows_per_partition", "NONE")]),
-        "cdc" => Some(vec![0]),
+        "cdc" => Value::Boolean(false),
         "comment" => text(""),
         "compaction" => map_of(&[(
             "class",
@@ -364,44 +398,24 @@ fn table_cell(table: &Table, column: &str) -> Option<Vec<u8>> {
         "dclocal_read_repair_chance" | "read_repair_chance" => double(0.0),
         "default_time_to_live" | "memtable_flush_period_in_ms" => int(0),
         "extensions" => map_of(&[]),
-        "flags" => collection(&[b"compound"]),
+        "flags" => Value::Set(vec![text("compound")]),
         "gc_grace_seconds" => int(864_000),
-        "id" => Some(table.id.to_vec()),
+        "id" => Value::Uuid(table.id),
         "max_index_interval" => int(2048),
         "min_index_interval" => int(128),
         "read_repair" => text("BLOCKING"),
-        _ => None,
+        _ => Value::Null,
     }
 }
 
-fn text(text: &str) -> Option<Vec<u8>> {
-    Some(text.as_bytes().to_vec())
+fn text(text: &str) -> Value {
+    Value::Text(text.to_owned())
 }
 
-fn int(value: i32) -> Option<Vec<u8>> {
-    Some(value.to_be_bytes().to_vec())
+fn int(value: i32) -> Value {
+    Value::Int(value)
 }
 
-fn double(value: f64) -> Option<Vec<u8>> {
-    Some(value.to_be_bytes().to_vec())
-}
-
-fn map(pairs: &[(String, String)]) -> Option<Vec<u8>> {
-    let parts: Vec<&[u8]> =
-        pairs.iter().flat_map(|(key, value)| [key.as_bytes(), value.as_bytes()]).collect();
-    elements(pairs.len(), &parts)
-}
-
-fn collection(parts: &[&[u8]]) -> Option<Vec<u8>> {
-    elements(parts.len(), parts)
-}
-
-/// A collection value: how many, then each part with its length.
-fn elements(count: usize, parts: &[&[u8]]) -> Option<Vec<u8>> {
-    let mut out = (count as i32).to_be_bytes().to_vec();
-    for part in parts {
-        out.extend_from_slice(&(part.len() as i32).to_be_bytes());
-        out.extend_from_slice(part);
-    }
-    Some(out)
+fn double(value: f64) -> Value {
+    Value::Double(value)
 }

@@ -3,6 +3,10 @@
 /// The longest statement that is looked into; Cassandra warns about batches above 5 KiB.
 const TEXT_BYTES_MAX: usize = 1024 * 1024;
 
+/// The longest name; Cassandra allows 48 characters for tables, and 64 KiB for columns, which
+/// nobody has ever needed. It bounds every name that is sent back.
+const NAME_BYTES_MAX: usize = 1024;
+
 /// A token of CQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Token {
@@ -26,7 +30,10 @@ pub enum Token {
 impl Token {
     /// The unquoted word `name`.
     pub fn keyword(name: &str) -> Token {
-        Token::Name { name: name.to_owned(), quoted: false }
+        Token::Name {
+            name: name.to_owned(),
+            quoted: false,
+        }
     }
 
     /// Whether it is the unquoted word `keyword`, in any case.
@@ -62,7 +69,8 @@ impl Token {
     }
 }
 
-/// Cuts `text` into tokens. None: it is longer than a mebibyte, or a quote is left open.
+/// Cuts `text` into tokens. None: it is longer than a mebibyte, a quote is left open,
+/// or a name is longer than a kibibyte.
 pub fn tokenize(text: &str) -> Option<Vec<Token>> {
     if text.len() > TEXT_BYTES_MAX {
         return None;
@@ -74,9 +82,7 @@ pub fn tokenize(text: &str) -> Option<Vec<Token>> {
             '\'' | '"' => quoted(rest, first, &mut tokens)?,
             '-' if rest.starts_with("--") => after_line(rest),
             '/' if rest.starts_with("//") => after_line(rest),
-            '/' if rest.starts_with("/*") => {
-                rest.split_once("*/").map_or("", |(_, after)| after)
-            }
+            '/' if rest.starts_with("/*") => rest.split_once("*/").map_or("", |(_, after)| after),
             '$' if rest.starts_with("$$") => {
                 let (inside, after) = rest[2..].split_once("$$")?;
                 tokens.push(Token::Text(inside.to_owned()));
@@ -93,7 +99,10 @@ pub fn tokenize(text: &str) -> Option<Vec<Token>> {
             }
             first if starts_name(first) => {
                 let (name, after) = word(rest);
-                tokens.push(Token::Name { name: name.to_lowercase(), quoted: false });
+                tokens.push(Token::Name {
+                    name: name.to_lowercase(),
+                    quoted: false,
+                });
                 after
             }
             first if first.is_ascii_digit() => {
@@ -110,7 +119,12 @@ pub fn tokenize(text: &str) -> Option<Vec<Token>> {
             }
         };
     }
-    Some(tokens)
+    let too_long = |token: &Token| token.as_name().is_some_and(|n| n.len() > NAME_BYTES_MAX);
+    if tokens.iter().any(too_long) {
+        None
+    } else {
+        Some(tokens)
+    }
 }
 
 fn starts_name(c: char) -> bool {
@@ -141,7 +155,10 @@ fn quoted<'a>(text: &'a str, quote: char, tokens: &mut Vec<Token>) -> Option<&'a
         rest = &rest[1..];
     }
     tokens.push(match quote {
-        '"' => Token::Name { name: inside, quoted: true },
+        '"' => Token::Name {
+            name: inside,
+            quoted: true,
+        },
         _ => Token::Text(inside),
     });
     Some(rest)
@@ -188,7 +205,10 @@ impl<'a> Cursor<'a> {
     /// Reads a token; Some if it is an unquoted word.
     pub fn next_keyword(&mut self) -> Option<&'a str> {
         match self.next()? {
-            Token::Name { name, quoted: false } => Some(name),
+            Token::Name {
+                name,
+                quoted: false,
+            } => Some(name),
             _ => None,
         }
     }
@@ -231,7 +251,11 @@ impl<'a> Cursor<'a> {
     /// Passes over all of `keywords` if they come next.
     pub fn skip_keywords(&mut self, keywords: &[&str]) -> bool {
         let are_next = self.rest.len() >= keywords.len()
-            && self.rest.iter().zip(keywords).all(|(token, keyword)| token.is_keyword(keyword));
+            && self
+                .rest
+                .iter()
+                .zip(keywords)
+                .all(|(token, keyword)| token.is_keyword(keyword));
         if are_next {
             self.rest = &self.rest[keywords.len()..];
         }
@@ -278,7 +302,19 @@ mod tests {
     fn names_fold_to_lower_case_unless_quoted() {
         assert_eq!(
             texts("UPDATE \"Standard1\" SET C0=? -- why\nWHERE k = :Key;"),
-            ["update", "Standard1", "set", "c0", "=", "?", "where", "k", "=", "key", ";"]
+            [
+                "update",
+                "Standard1",
+                "set",
+                "c0",
+                "=",
+                "?",
+                "where",
+                "k",
+                "=",
+                "key",
+                ";"
+            ]
         );
     }
 
@@ -295,6 +331,12 @@ mod tests {
 
     #[test]
     fn a_colon_in_a_map_is_not_a_marker() {
-        assert_eq!(texts("{'class': 'x', 'n':1}").iter().filter(|t| *t == ":").count(), 2);
+        assert_eq!(
+            texts("{'class': 'x', 'n':1}")
+                .iter()
+                .filter(|t| *t == ":")
+                .count(),
+            2
+        );
     }
 }
