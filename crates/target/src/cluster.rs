@@ -4,16 +4,15 @@
 
 use crate::access::Access;
 use crate::capability::{Ability, Capability};
+use crate::counts::OperationCounts;
 use crate::session::Session;
-use crate::{counts, settle};
-use anyhow::{Result, bail};
+use crate::settle::Settle;
+use crate::{attach, counts, local, settle};
+use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
-
-pub use counts::OperationCounts;
-pub use settle::{Settle, SettleOutcome};
 
 /// A running target.
 #[derive(Debug)]
@@ -21,6 +20,8 @@ pub struct Cluster {
     nodes: Vec<NodeInfo>,
     access: Access,
     capabilities: Vec<Capability>,
+    /// The processes, where they are ours.
+    local: Option<local::Nodes>,
 }
 
 /// One Cassandra process, as far as it can be seen.
@@ -55,6 +56,24 @@ pub struct NodeDied {
 }
 
 impl Cluster {
+    pub(crate) fn of_local(nodes: local::Nodes, info: Vec<NodeInfo>) -> Cluster {
+        Cluster {
+            nodes: info,
+            access: Access::default(),
+            capabilities: local::capabilities(&nodes),
+            local: Some(nodes),
+        }
+    }
+
+    pub(crate) fn of_attached(nodes: Vec<NodeInfo>, access: Access) -> Cluster {
+        Cluster {
+            capabilities: attach::capabilities(&nodes),
+            nodes,
+            access,
+            local: None,
+        }
+    }
+
     /// The nodes that take load, at least one.
     pub fn nodes(&self) -> &[NodeInfo] {
         &self.nodes
@@ -81,7 +100,7 @@ impl Cluster {
     /// # Errors
     /// See [`Session::open`].
     pub fn session(&self) -> Result<Session> {
-        bail!("comes with the next commit")
+        self.session_to(self.nodes.first().context("the cluster has no node")?)
     }
 
     /// A control session on `node`.
@@ -89,7 +108,7 @@ impl Cluster {
     /// # Errors
     /// See [`Session::open`].
     pub fn session_to(&self, node: &NodeInfo) -> Result<Session> {
-        bail!("{} comes with the next commit", node.name)
+        Session::open(node.address, &self.access, CONTROL_TIMEOUT)
     }
 
     /// The server's own exact counts of client operations on `keyspace`, summed over the nodes
@@ -98,7 +117,7 @@ impl Cluster {
     /// # Errors
     /// A node does not answer.
     pub fn operation_counts(&self, keyspace: &str) -> Result<Option<OperationCounts>> {
-        bail!("{keyspace}: comes with the next commit")
+        counts::read(self, keyspace)
     }
 
     /// Flushes the tables of `keyspace` and waits until compactions have come to rest.
@@ -112,8 +131,8 @@ impl Cluster {
         limit: Duration,
         say: &mut dyn FnMut(&str),
     ) -> Result<Settle> {
-        let _ = (tables, limit, say);
-        bail!("{keyspace}: comes with the next commit")
+        let rule = settle::Rule::for_small_data(limit);
+        settle::run(self, keyspace, tables, &rule, say)
     }
 
     /// The effective settings of every node (`system_views.settings`), by node name.
@@ -121,7 +140,16 @@ impl Cluster {
     /// # Errors
     /// A node does not answer, or is older than Cassandra 4.0.
     pub fn settings(&self) -> Result<Vec<(String, BTreeMap<String, String>)>> {
-        bail!("comes with the next commit")
+        self.nodes
+            .iter()
+            .map(|node| {
+                let mut session = self.session_to(node)?;
+                let settings = session
+                    .pairs("SELECT name, value FROM system_views.settings")
+                    .with_context(|| format!("read the settings of {}", node.name))?;
+                Ok((node.name.clone(), settings))
+            })
+            .collect()
     }
 
     /// Whether all nodes of ours still run. Always true for an attached cluster, whose processes
@@ -130,7 +158,10 @@ impl Cluster {
     /// # Errors
     /// The first node that has died.
     pub fn alive(&mut self) -> Result<(), NodeDied> {
-        Ok(())
+        match &mut self.local {
+            Some(local) => local.alive(),
+            None => Ok(()),
+        }
     }
 
     /// Copies the log folder of every node of ours to `into/<node>/`. Nothing for an attached one.
@@ -138,7 +169,10 @@ impl Cluster {
     /// # Errors
     /// A file cannot be read or written.
     pub fn collect_logs(&self, into: &Path) -> Result<()> {
-        bail!("{}: comes with the next commit", into.display())
+        match &self.local {
+            Some(local) => local.collect_logs(into),
+            None => Ok(()),
+        }
     }
 
     /// Stops and removes what was started, and says what went wrong; dropping does the same
@@ -146,7 +180,22 @@ impl Cluster {
     ///
     /// # Errors
     /// A process or a folder could not be removed.
-    pub fn stop(self) -> Result<()> {
-        Ok(())
+    pub fn stop(mut self) -> Result<()> {
+        match self.local.take() {
+            Some(local) => local.stop(),
+            None => Ok(()),
+        }
+    }
+
+    /// The processes, to be stopped by somebody else.
+    pub(crate) fn into_local(mut self) -> Option<local::Nodes> {
+        self.local.take()
+    }
+
+    pub(crate) fn local(&self) -> Option<&local::Nodes> {
+        self.local.as_ref()
     }
 }
+
+/// How long a control statement may take: schema changes on a busy laptop take seconds.
+const CONTROL_TIMEOUT: Duration = Duration::from_secs(30);

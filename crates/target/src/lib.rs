@@ -5,31 +5,40 @@
 //! cluster cannot do is in its [`Cluster::capabilities`], so that a plan that asks for more is
 //! refused before anything starts. Nothing here prints: progress goes to a `say` callback.
 
-pub mod access;
-pub mod capability;
-pub mod cluster;
-pub mod counts;
-pub mod session;
-pub mod settle;
-pub mod spec;
+mod access;
+mod attach;
+mod capability;
+mod cluster;
+mod counts;
+mod java;
+mod jolokia;
+pub mod kept;
+pub mod leftovers;
+mod local;
+mod process;
+mod session;
+mod settle;
+mod spec;
+mod supply;
 
 pub use access::{Access, Credentials, Secret, Tls};
 pub use capability::{Ability, Capability};
-pub use cluster::{Cluster, NodeDied, NodeInfo, OperationCounts, Settle, SettleOutcome};
-pub use session::{QueryResult, Session};
-pub use spec::{AttachSpec, Dirs, LocalSpec, SecretSource, Spec, TlsSpec};
+pub use cluster::{Cluster, NodeDied, NodeInfo};
+pub use counts::OperationCounts;
+pub use local::memory_bytes;
+pub use session::{QueryResult, ServerError, Session};
+pub use settle::{Settle, SettleOutcome};
+pub use spec::{
+    AttachSpec, CASSANDRA_VERSION, Dirs, LocalSpec, NODES_COUNT_MAX, SecretSource, Spec, TlsSpec,
+};
 
-/// Starts or attaches to the target of `spec`.
+/// Starts the target of `spec`, or attaches to it. `say` hears what goes on, a line at a time.
+///
+/// # Errors
+/// The target cannot be had; the message says why and what to do. Nothing is left running.
 pub fn start(spec: &Spec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> anyhow::Result<Cluster> {
-    let _ = (spec, dirs, say);
-    anyhow::bail!("comes with the next commit")
-}
-
-/// What `leftovers::clear` found of killed runs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cleared {
-    /// Clusters whose folders were removed.
-    pub clusters: usize,
-    /// Processes that were still there and were killed.
-    pub processes: usize,
+    match spec {
+        Spec::Local(spec) => local::start(spec, dirs, false, say),
+        Spec::Attach(spec) => attach::attach(spec, say),
+    }
 }
