@@ -1,8 +1,8 @@
 //! How numbers are chosen from a range: rows by the main stage, sizes of values.
 //!
-//! Written `name`, `name(first..last)`, `name(shape)` or `name(first..last, shape)`; both ends of
-//! a range belong to it, and bounds may end in k, M or G. Without a range, a distribution of rows
-//! covers all of them.
+//! Written `name`, `name(first..last)`, `name(shape)`, `name(first..last, shape)` or just a number;
+//! both ends of a range belong to it, and bounds may end in k, M or G. Without a range, a
+//! distribution of rows covers all of them.
 
 use crate::bijection::Bijection;
 use crate::normal;
@@ -14,6 +14,17 @@ use crate::zipf::Zipf;
 const THETA_DEFAULT: f64 = 0.99;
 /// Standard deviations between the middle and either end of `gaussian`: cassandra-stress's.
 const GAUSSIAN_REACH_DEFAULT: f64 = 3.0;
+
+/// Every name that a distribution can begin with.
+pub(crate) const NAMES: [&str; 7] = [
+    "fixed",
+    "sequence",
+    "uniform",
+    "gaussian",
+    "exponential",
+    "zipf",
+    "latest",
+];
 
 const GRAMMAR: &str = "write fixed(n), sequence, uniform, gaussian, exponential, zipf(theta) or \
                        latest(theta), with an optional range first: uniform(100..2000)";
@@ -50,6 +61,12 @@ pub(crate) enum Shape {
 /// Parses a distribution; the error says what is wrong and how to write it.
 pub(crate) fn parse(text: &str) -> Result<Written, String> {
     let text = text.trim();
+    if let Some(value) = whole_number(text) {
+        return Ok(Written {
+            shape: Shape::Fixed,
+            range: Some((value, value)),
+        });
+    }
     let (name, arguments) = match text.split_once('(') {
         None => (text, ""),
         Some((name, rest)) => match rest.strip_suffix(')') {
