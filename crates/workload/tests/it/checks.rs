@@ -28,7 +28,10 @@ pub(crate) fn body(rows: &[Cells]) -> Vec<u8> {
 
 fn check(generator: &mut Generator, operation: Operation, rows: &[Cells]) -> Check {
     let body = body(rows);
-    generator.check(operation, &RawRows::parse(&body).unwrap())
+    generator.check(
+        operation,
+        &RawRows::parse(&body).expect("the body is well-formed"),
+    )
 }
 
 /// The values that a stage's operation `n` writes.

@@ -57,3 +57,22 @@ pub(crate) fn values(mut bytes: &[u8]) -> Vec<&[u8]> {
     assert!(bytes.is_empty(), "bytes after the last value");
     values
 }
+
+/// Breaks a line into lines of about 80 characters, so that expectations can be read.
+pub(crate) fn wrapped(line: &str) -> String {
+    let mut text = String::new();
+    let mut column = 0;
+    for word in line.split(' ') {
+        if column > 0 && column + word.len() > 80 {
+            text += "\n    ";
+            column = 4;
+        } else if column > 0 {
+            text.push(' ');
+            column += 1;
+        }
+        text += word;
+        column += word.len();
+    }
+    text.push('\n');
+    text
+}

@@ -156,7 +156,6 @@ fn latest_reads_crowd_around_the_newest_row_and_only_touch_inserted_windows() {
         reads += 1;
         near += u64::from(operation.key >= rows - 100);
     }
-    // The first 100 ranks of zipf(0.99) over 101,000 hold 5.297 of 12.809.
     let share = near as f64 / reads as f64;
     assert!(
         (share - exact_share(100, 101_000, 105_000)).abs() < 0.01,

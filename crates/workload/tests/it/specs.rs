@@ -1,24 +1,24 @@
 //! Mistakes in a spec: all of them at once, each with its path, its limit and a way out.
 
-use std::fmt::Write;
-
 use cql::Consistency;
 use expect_test::{Expect, expect};
-use workload::{ParamValue, Replication, Spec, compile, names};
+use workload::{ParamValue, Problem, Replication, Spec, compile, names};
 
-use crate::{spec, spec_with};
+use crate::{spec, spec_with, wrapped};
 
 fn check(spec: &Spec, expected: Expect) {
     let problems = compile(spec)
         .map(|_| ())
         .expect_err("the spec has mistakes");
     let mut text = String::new();
-    for problem in problems {
-        write!(text, "{}: {}", problem.path.join("."), problem.message).unwrap();
-        match problem.hint {
-            Some(hint) => writeln!(text, " ({hint})").unwrap(),
-            None => text.push('\n'),
-        }
+    for Problem {
+        path,
+        message,
+        hint,
+    } in problems
+    {
+        let hint = hint.map_or(String::new(), |hint| format!(" ({hint})"));
+        text += &wrapped(&format!("{}: {message}{hint}", path.join(".")));
     }
     expected.assert_eq(&text);
 }
@@ -54,19 +54,27 @@ fn all_mistakes_are_reported_together() {
     check(
         &spec,
         expect![[r#"
-            params.colums: standard1 has no parameter "colums"; it has columns, column_size, key_size, distribution (did you mean columns?)
-            keyspace: keyspace "no spaces" is no name; it may have 1 to 48 letters, digits and underscores
+            params.colums: standard1 has no parameter "colums"; it has columns, column_size,
+                key_size, distribution (did you mean columns?)
+            keyspace: keyspace "no spaces" is no name; it may have 1 to 48 letters, digits
+                and underscores
             replication: replication factor 0; it must be at least 1
-            mix.wrte: standard1 has no kind of operation "wrte"; it has write, read (did you mean write?)
+            mix.wrte: standard1 has no kind of operation "wrte"; it has write, read (did you
+                mean write?)
             mix.read: the weight of read is -1; it must be 0 or more
             mix.write: write is weighed twice
-            consistency.reads: standard1 has no kind of operation "reads"; it has write, read (did you mean read?)
+            consistency.reads: standard1 has no kind of operation "reads"; it has write, read
+                (did you mean read?)
             consistency.read: read has two consistency levels
-            rows: 0 rows; there must be 1 to 4611686018427387904 (state how many rows to load)
+            rows: 0 rows; there must be 1 to 4611686018427387904 (state how many rows to
+                load)
             params.columns: columns is -1; it must be a whole number from 1 to 1000
-            params.column_size: column_size is "big"; it must be a whole number from 1 to 1000000
+            params.column_size: column_size is "big"; it must be a whole number from 1 to
+                1000000
             params.key_size: key_size is 10.5; it must be a whole number from 1 to 65535
-            params.distribution: "zipff" is no distribution; write fixed(n), sequence, uniform, gaussian, exponential, zipf(theta) or latest(theta), with an optional range first: uniform(100..2000) (did you mean zipf?)
+            params.distribution: "zipff" is no distribution; write fixed(n), sequence,
+                uniform, gaussian, exponential, zipf(theta) or latest(theta), with an
+                optional range first: uniform(100..2000) (did you mean zipf?)
         "#]],
     );
 }
@@ -76,8 +84,9 @@ fn an_unknown_workload_is_told_its_neighbour() {
     check(
         &spec("standart1"),
         expect![[r#"
-        use: no workload is named "standart1"; there are standard1, cql-iot, kv (did you mean standard1?)
-    "#]],
+            use: no workload is named "standart1"; there are standard1, cql-iot, kv (did you
+                mean standard1?)
+        "#]],
     );
 }
 
@@ -94,12 +103,15 @@ fn cql_iot_states_its_limits() {
     check(
         &spec,
         expect![[r#"
-        params.words_file: words_file has 0 lines, the longest of 0 bytes; it must have 1 to 1000000 lines of at most 60000 bytes
-        params.sources: sources is 0; it must be a whole number from 1 to 1000000000000
-        params.text_file: text_file has 5 bytes; it must be ASCII of 1201 to 16000000 bytes
-        params.table: table "a b" is no name; it may have up to 48 characters (use letters and digits)
-        params.compression: compression "x'; y" is no name of a class (LZ4Compressor)
-    "#]],
+            params.words_file: words_file has 0 lines, the longest of 0 bytes; it must have 1
+                to 1000000 lines of at most 60000 bytes
+            params.sources: sources is 0; it must be a whole number from 1 to 1000000000000
+            params.text_file: text_file has 5 bytes; it must be ASCII of 1201 to 16000000
+                bytes
+            params.table: table "a b" is no name; it may have up to 48 characters (use
+                letters and digits)
+            params.compression: compression "x'; y" is no name of a class (LZ4Compressor)
+        "#]],
     );
 }
 
@@ -110,29 +122,33 @@ fn kv_states_its_limits() {
             "value_size",
             "uniform",
             expect![[r#"
-            params.value_size: value_size needs a range of sizes (write a number, or a distribution with a range: uniform(100..2000))
-        "#]],
+                params.value_size: value_size needs a range of sizes (write a number, or a
+                    distribution with a range: uniform(100..2000))
+            "#]],
         ),
         (
             "value_size",
             "10",
             expect![[r#"
-                params.value_size: value_size is 10 to 10 bytes; sizes must be 32 to 16000000 (write a number, or a distribution with a range: uniform(100..2000))
+                params.value_size: value_size is 10 to 10 bytes; sizes must be 32 to 16000000
+                    (write a number, or a distribution with a range: uniform(100..2000))
             "#]],
         ),
         (
             "value_size",
             "uniform(100..20M)",
             expect![[r#"
-            params.value_size: value_size is 100 to 20000000 bytes; sizes must be 32 to 16000000 (write a number, or a distribution with a range: uniform(100..2000))
-        "#]],
+                params.value_size: value_size is 100 to 20000000 bytes; sizes must be 32 to
+                    16000000 (write a number, or a distribution with a range: uniform(100..2000))
+            "#]],
         ),
         (
             "value_size",
             "latest(100..200)",
             expect![[r#"
-            params.value_size: value_size cannot follow the latest row (write a number, or a distribution with a range: uniform(100..2000))
-        "#]],
+                params.value_size: value_size cannot follow the latest row (write a number, or a
+                    distribution with a range: uniform(100..2000))
+            "#]],
         ),
         (
             "key_type",
@@ -159,8 +175,10 @@ fn kv_states_its_limits() {
             "distribution",
             "zipf(nan)",
             expect![[r#"
-            params.distribution: "nan" is no number; write fixed(n), sequence, uniform, gaussian, exponential, zipf(theta) or latest(theta), with an optional range first: uniform(100..2000)
-        "#]],
+                params.distribution: "nan" is no number; write fixed(n), sequence, uniform,
+                    gaussian, exponential, zipf(theta) or latest(theta), with an optional range
+                    first: uniform(100..2000)
+            "#]],
         ),
         (
             "distribution",
@@ -173,8 +191,9 @@ fn kv_states_its_limits() {
             "distribution",
             "uniform(1..2, 3)",
             expect![[r#"
-            params.distribution: "uniform(1..2, 3)": uniform takes no number besides its range
-        "#]],
+                params.distribution: "uniform(1..2, 3)": uniform takes no number besides its
+                    range
+            "#]],
         ),
         (
             "distribution",
@@ -187,8 +206,10 @@ fn kv_states_its_limits() {
             "distribution",
             "zipf(1..2, 1, 2)",
             expect![[r#"
-            params.distribution: "zipf(1..2, 1, 2)" has more arguments than zipf takes; write fixed(n), sequence, uniform, gaussian, exponential, zipf(theta) or latest(theta), with an optional range first: uniform(100..2000)
-        "#]],
+                params.distribution: "zipf(1..2, 1, 2)" has more arguments than zipf takes; write
+                    fixed(n), sequence, uniform, gaussian, exponential, zipf(theta) or
+                    latest(theta), with an optional range first: uniform(100..2000)
+            "#]],
         ),
         (
             "distribution",
@@ -201,15 +222,19 @@ fn kv_states_its_limits() {
             "distribution",
             "uniform(1..2",
             expect![[r#"
-            params.distribution: "uniform(1..2" lacks its closing parenthesis; write fixed(n), sequence, uniform, gaussian, exponential, zipf(theta) or latest(theta), with an optional range first: uniform(100..2000)
-        "#]],
+                params.distribution: "uniform(1..2" lacks its closing parenthesis; write
+                    fixed(n), sequence, uniform, gaussian, exponential, zipf(theta) or
+                    latest(theta), with an optional range first: uniform(100..2000)
+            "#]],
         ),
         (
             "distribution",
             "uniform(1-2)",
             expect![[r#"
-            params.distribution: "1-2" is no number; write fixed(n), sequence, uniform, gaussian, exponential, zipf(theta) or latest(theta), with an optional range first: uniform(100..2000)
-        "#]],
+                params.distribution: "1-2" is no number; write fixed(n), sequence, uniform,
+                    gaussian, exponential, zipf(theta) or latest(theta), with an optional range
+                    first: uniform(100..2000)
+            "#]],
         ),
     ] {
         check(&spec_with("kv", &[(param, value)], &[]), expected);
