@@ -191,7 +191,7 @@ mod tests {
     fn truth(q: f64, swing: f64) -> f64 {
         let mut chance = Chance(99);
         let mut all = Histogram::new();
-        for _ in 0..20_000 {
+        for _ in 0..8_000 {
             let scale = (swing * chance.normal()).exp();
             (0..100).for_each(|_| all.record((-chance.uniform().ln() * scale * 1e6) as u64));
         }
@@ -202,7 +202,7 @@ mod tests {
     fn coverage_of_percentiles_is_near_95_percent() {
         let mut chance = Chance(11);
         for (phi, swing, least) in [(0.0, 0.0, 0.92), (0.0, 0.2, 0.90), (0.5, 0.2, 0.87)] {
-            let windows = 150;
+            let windows = 120;
             let made: Vec<Blocks> = (0..windows)
                 .map(|_| window(&mut chance, phi, swing))
                 .collect();
