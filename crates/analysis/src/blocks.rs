@@ -173,12 +173,12 @@ mod tests {
     use super::*;
     use crate::synthetic::Chance;
 
-    /// Sixty seconds of 600 exponential latencies whose scale drifts from second to second.
+    /// Thirty seconds of 1000 exponential latencies whose scale drifts from second to second.
     fn window(chance: &mut Chance, phi: f64, swing: f64) -> Blocks {
         let mut blocks = Blocks::new();
-        for level in chance.autocorrelated(60, phi) {
+        for level in chance.autocorrelated(30, phi) {
             let mut second = Histogram::new();
-            for _ in 0..600 {
+            for _ in 0..1000 {
                 let value_ms = -chance.uniform().ln() * (swing * level).exp();
                 second.record((value_ms * 1e6) as u64);
             }
@@ -202,7 +202,7 @@ mod tests {
     fn coverage_of_percentiles_is_near_95_percent() {
         let mut chance = Chance(11);
         for (phi, swing, least) in [(0.0, 0.0, 0.92), (0.0, 0.2, 0.90), (0.5, 0.2, 0.87)] {
-            let windows = 120;
+            let windows = 100;
             let made: Vec<Blocks> = (0..windows)
                 .map(|_| window(&mut chance, phi, swing))
                 .collect();

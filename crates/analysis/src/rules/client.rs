@@ -82,7 +82,7 @@ pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Judged
     if window.seconds <= 0.0 {
         return (Outcome::Unknown, "no window was measured".to_owned());
     }
-    let achieved = window.ok as f64 / window.seconds;
+    let achieved = window.ops_per_s_mean();
     let cpu = window.cpu_ns as f64 / 1e9 / window.seconds / evidence.client_cores.max(1.0);
     let shared = if evidence.shares_cores {
         ", cores shared with nodes"

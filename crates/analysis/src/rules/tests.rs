@@ -398,7 +398,7 @@ fn draining_adds_operations_and_no_time() {
         (sums.seconds, sums.ok, sums.due_never_sent),
         (10.0, 20_005, 3)
     );
-    assert_eq!(sums.ops_per_s.len(), 10);
+    assert_eq!((sums.ops_per_s.len(), sums.ops_per_s_mean()), (10, 2000.0));
 }
 
 #[test]
