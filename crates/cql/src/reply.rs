@@ -141,65 +141,64 @@ pub fn error(out: &mut Vec<u8>, stream: i16, code: ErrorCode, message: &str, det
 }
 
 fn append_detail(out: &mut Vec<u8>, detail: &ErrorDetail) {
-    let replicas = |out: &mut Vec<u8>, consistency: u16, numbers: &[i32]| {
-        append_u16(out, consistency);
-        numbers.iter().for_each(|number| append_i32(out, *number));
+    use ErrorDetail as Detail;
+    let replicas = |out: &mut Vec<u8>, consistency: &u16, numbers: &[&i32]| {
+        append_u16(out, *consistency);
+        numbers.iter().for_each(|number| append_i32(out, **number));
     };
     match detail {
-        ErrorDetail::None => {}
-        ErrorDetail::Unavailable {
+        Detail::None => {}
+        Detail::Unavailable {
             consistency,
-            required,
-            alive,
-        } => {
-            replicas(out, *consistency, &[*required, *alive]);
+            required: a,
+            alive: b,
         }
-        ErrorDetail::WriteTimeout {
+        | Detail::CasWriteUnknown {
+            consistency,
+            received: a,
+            block_for: b,
+        } => {
+            replicas(out, consistency, &[a, b]);
+        }
+        Detail::WriteTimeout {
             consistency,
             received,
             block_for,
             write_type,
         } => {
-            replicas(out, *consistency, &[*received, *block_for]);
+            replicas(out, consistency, &[received, block_for]);
             append_string(out, write_type);
         }
-        ErrorDetail::ReadTimeout {
+        Detail::ReadTimeout {
             consistency,
             received,
             block_for,
             data_present,
         } => {
-            replicas(out, *consistency, &[*received, *block_for]);
+            replicas(out, consistency, &[received, block_for]);
             out.push(u8::from(*data_present));
         }
-        ErrorDetail::ReadFailure {
+        Detail::ReadFailure {
             consistency,
             received,
             block_for,
             failures,
             data_present,
         } => {
-            replicas(out, *consistency, &[*received, *block_for, *failures]);
+            replicas(out, consistency, &[received, block_for, failures]);
             out.push(u8::from(*data_present));
         }
-        ErrorDetail::WriteFailure {
+        Detail::WriteFailure {
             consistency,
             received,
             block_for,
             failures,
             write_type,
         } => {
-            replicas(out, *consistency, &[*received, *block_for, *failures]);
+            replicas(out, consistency, &[received, block_for, failures]);
             append_string(out, write_type);
         }
-        ErrorDetail::CasWriteUnknown {
-            consistency,
-            received,
-            block_for,
-        } => {
-            replicas(out, *consistency, &[*received, *block_for]);
-        }
-        ErrorDetail::FunctionFailure {
+        Detail::FunctionFailure {
             keyspace,
             function,
             argument_types,
@@ -211,10 +210,10 @@ fn append_detail(out: &mut Vec<u8>, detail: &ErrorDetail) {
                 .iter()
                 .for_each(|typ| append_string(out, typ));
         }
-        ErrorDetail::AlreadyExists { keyspace, table } => {
+        Detail::AlreadyExists { keyspace, table } => {
             append_string(out, keyspace);
             append_string(out, table);
         }
-        ErrorDetail::Unprepared { id } => append_short_bytes(out, id),
+        Detail::Unprepared { id } => append_short_bytes(out, id),
     }
 }

@@ -236,87 +236,90 @@ fn what_the_flags_announce_is_passed_over() {
 }
 
 /// Details by hand: code, bytes after the message, what they mean.
-fn error_details() -> Vec<(u32, &'static [u8], ErrorDetail<'static>)> {
-    vec![
-        (0x0000, b"", ErrorDetail::None),
+fn error_details() -> [(u32, &'static [u8], ErrorDetail<'static>); 10] {
+    use ErrorDetail as Detail;
+    let (consistency, received, block_for, failures) = (4, 1, 2, 3);
+    let (keyspace, function, argument_types) = ("ks", "f", vec!["int".into()]);
+    [
+        (0x0000, b"", Detail::None),
         (
             0x1000,
-            b"\x00\x04\x00\x00\x00\x02\x00\x00\x00\x01",
-            ErrorDetail::Unavailable {
-                consistency: 4,
-                required: 2,
-                alive: 1,
+            b"\x00\x01\x00\x00\x00\x03\x00\x00\x00\x02",
+            Detail::Unavailable {
+                consistency: 1,
+                required: 3,
+                alive: 2,
             },
         ),
         (
             0x1100,
             b"\x00\x04\x00\x00\x00\x01\x00\x00\x00\x02\x00\x05BATCH",
-            ErrorDetail::WriteTimeout {
-                consistency: 4,
-                received: 1,
-                block_for: 2,
+            Detail::WriteTimeout {
+                consistency,
+                received,
+                block_for,
                 write_type: "BATCH",
             },
         ),
         (
             0x1200,
-            b"\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01\x00",
-            ErrorDetail::ReadTimeout {
-                consistency: 1,
-                received: 0,
-                block_for: 1,
+            b"\x00\x04\x00\x00\x00\x01\x00\x00\x00\x02\x00",
+            Detail::ReadTimeout {
+                consistency,
+                received,
+                block_for,
                 data_present: false,
             },
         ),
         (
             0x1300,
-            b"\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x03\x01",
-            ErrorDetail::ReadFailure {
-                consistency: 1,
-                received: 0,
-                block_for: 1,
-                failures: 3,
+            b"\x00\x04\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00\x03\x01",
+            Detail::ReadFailure {
+                consistency,
+                received,
+                block_for,
+                failures,
                 data_present: true,
             },
         ),
         (
             0x1400,
             b"\x00\x02ks\x00\x01f\x00\x01\x00\x03int",
-            ErrorDetail::FunctionFailure {
-                keyspace: "ks",
-                function: "f",
-                argument_types: vec!["int".into()],
+            Detail::FunctionFailure {
+                keyspace,
+                function,
+                argument_types,
             },
         ),
         (
             0x1500,
-            b"\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x03\x00\x03CAS",
-            ErrorDetail::WriteFailure {
-                consistency: 1,
-                received: 0,
-                block_for: 1,
-                failures: 3,
+            b"\x00\x04\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00\x03\x00\x03CAS",
+            Detail::WriteFailure {
+                consistency,
+                received,
+                block_for,
+                failures,
                 write_type: "CAS",
             },
         ),
         (
             0x1700,
-            b"\x00\x08\x00\x00\x00\x00\x00\x00\x00\x02",
-            ErrorDetail::CasWriteUnknown {
-                consistency: 8,
-                received: 0,
-                block_for: 2,
+            b"\x00\x04\x00\x00\x00\x01\x00\x00\x00\x02",
+            Detail::CasWriteUnknown {
+                consistency,
+                received,
+                block_for,
             },
         ),
         (
             0x2400,
             b"\x00\x02ks\x00\x00",
-            ErrorDetail::AlreadyExists {
-                keyspace: "ks",
+            Detail::AlreadyExists {
+                keyspace,
                 table: "",
             },
         ),
-        (0x2500, b"\x00\x02id", ErrorDetail::Unprepared { id: b"id" }),
+        (0x2500, b"\x00\x02id", Detail::Unprepared { id: b"id" }),
     ]
 }
 

@@ -93,28 +93,39 @@ pub fn row() -> Vec<Value> {
     ]
 }
 
-/// Every detail with its code.
+/// Every code with its detail.
 pub fn errors() -> Vec<(ErrorCode, ErrorDetail<'static>)> {
+    use {ErrorCode as Code, ErrorDetail as Detail};
+    let plain = [
+        Code::ServerError,
+        Code::ProtocolError,
+        Code::BadCredentials,
+        Code::Overloaded,
+        Code::IsBootstrapping,
+        Code::TruncateError,
+        Code::CdcWriteFailure,
+        Code::SyntaxError,
+        Code::Unauthorized,
+        Code::Invalid,
+        Code::ConfigError,
+        Code::Other(0x7777),
+    ];
     let (consistency, received, block_for, failures) = (4, 1, 2, 1);
     let (write_type, data_present) = ("SIMPLE", true);
-    vec![
-        (ErrorCode::ServerError, ErrorDetail::None),
-        (ErrorCode::ProtocolError, ErrorDetail::None),
-        (ErrorCode::BadCredentials, ErrorDetail::None),
+    let (keyspace, table, function) = ("ks", "t", "f");
+    let argument_types = vec!["int".into(), "text".into()];
+    let detailed = [
         (
-            ErrorCode::Unavailable,
-            ErrorDetail::Unavailable {
+            Code::Unavailable,
+            Detail::Unavailable {
                 consistency,
                 required: 2,
                 alive: 1,
             },
         ),
-        (ErrorCode::Overloaded, ErrorDetail::None),
-        (ErrorCode::IsBootstrapping, ErrorDetail::None),
-        (ErrorCode::TruncateError, ErrorDetail::None),
         (
-            ErrorCode::WriteTimeout,
-            ErrorDetail::WriteTimeout {
+            Code::WriteTimeout,
+            Detail::WriteTimeout {
                 consistency,
                 received,
                 block_for,
@@ -122,8 +133,8 @@ pub fn errors() -> Vec<(ErrorCode, ErrorDetail<'static>)> {
             },
         ),
         (
-            ErrorCode::ReadTimeout,
-            ErrorDetail::ReadTimeout {
+            Code::ReadTimeout,
+            Detail::ReadTimeout {
                 consistency,
                 received,
                 block_for,
@@ -131,8 +142,8 @@ pub fn errors() -> Vec<(ErrorCode, ErrorDetail<'static>)> {
             },
         ),
         (
-            ErrorCode::ReadFailure,
-            ErrorDetail::ReadFailure {
+            Code::ReadFailure,
+            Detail::ReadFailure {
                 consistency,
                 received,
                 block_for,
@@ -141,16 +152,8 @@ pub fn errors() -> Vec<(ErrorCode, ErrorDetail<'static>)> {
             },
         ),
         (
-            ErrorCode::FunctionFailure,
-            ErrorDetail::FunctionFailure {
-                keyspace: "ks",
-                function: "f",
-                argument_types: vec!["int".into(), "text".into()],
-            },
-        ),
-        (
-            ErrorCode::WriteFailure,
-            ErrorDetail::WriteFailure {
+            Code::WriteFailure,
+            Detail::WriteFailure {
                 consistency,
                 received,
                 block_for,
@@ -158,34 +161,38 @@ pub fn errors() -> Vec<(ErrorCode, ErrorDetail<'static>)> {
                 write_type,
             },
         ),
-        (ErrorCode::CdcWriteFailure, ErrorDetail::None),
         (
-            ErrorCode::CasWriteUnknown,
-            ErrorDetail::CasWriteUnknown {
-                consistency: 8,
+            Code::FunctionFailure,
+            Detail::FunctionFailure {
+                keyspace,
+                function,
+                argument_types,
+            },
+        ),
+        (
+            Code::CasWriteUnknown,
+            Detail::CasWriteUnknown {
+                consistency,
                 received,
                 block_for,
             },
         ),
-        (ErrorCode::SyntaxError, ErrorDetail::None),
-        (ErrorCode::Unauthorized, ErrorDetail::None),
-        (ErrorCode::Invalid, ErrorDetail::None),
-        (ErrorCode::ConfigError, ErrorDetail::None),
         (
-            ErrorCode::AlreadyExists,
-            ErrorDetail::AlreadyExists {
-                keyspace: "ks",
-                table: "t",
-            },
+            Code::AlreadyExists,
+            Detail::AlreadyExists { keyspace, table },
         ),
         (
-            ErrorCode::Unprepared,
-            ErrorDetail::Unprepared {
+            Code::Unprepared,
+            Detail::Unprepared {
                 id: b"0123456789abcdef",
             },
         ),
-        (ErrorCode::Other(0x7777), ErrorDetail::None),
-    ]
+    ];
+    plain
+        .into_iter()
+        .map(|code| (code, Detail::None))
+        .chain(detailed)
+        .collect()
 }
 
 pub fn prepared() -> Prepared {
