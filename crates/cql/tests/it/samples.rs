@@ -95,102 +95,25 @@ pub fn row() -> Vec<Value> {
 
 /// Every code with its detail.
 pub fn errors() -> Vec<(ErrorCode, ErrorDetail<'static>)> {
-    use {ErrorCode as Code, ErrorDetail as Detail};
     let plain = [
-        Code::ServerError,
-        Code::ProtocolError,
-        Code::BadCredentials,
-        Code::Overloaded,
-        Code::IsBootstrapping,
-        Code::TruncateError,
-        Code::CdcWriteFailure,
-        Code::SyntaxError,
-        Code::Unauthorized,
-        Code::Invalid,
-        Code::ConfigError,
-        Code::Other(0x7777),
+        ErrorCode::ServerError,
+        ErrorCode::ProtocolError,
+        ErrorCode::BadCredentials,
+        ErrorCode::Overloaded,
+        ErrorCode::IsBootstrapping,
+        ErrorCode::TruncateError,
+        ErrorCode::CdcWriteFailure,
+        ErrorCode::SyntaxError,
+        ErrorCode::Unauthorized,
+        ErrorCode::Invalid,
+        ErrorCode::ConfigError,
+        ErrorCode::Other(0x7777),
     ];
-    let (consistency, received, block_for, failures) = (4, 1, 2, 1);
-    let (write_type, data_present) = ("SIMPLE", true);
-    let (keyspace, table, function) = ("ks", "t", "f");
-    let argument_types = vec!["int".into(), "text".into()];
-    let detailed = [
-        (
-            Code::Unavailable,
-            Detail::Unavailable {
-                consistency,
-                required: 2,
-                alive: 1,
-            },
-        ),
-        (
-            Code::WriteTimeout,
-            Detail::WriteTimeout {
-                consistency,
-                received,
-                block_for,
-                write_type,
-            },
-        ),
-        (
-            Code::ReadTimeout,
-            Detail::ReadTimeout {
-                consistency,
-                received,
-                block_for,
-                data_present,
-            },
-        ),
-        (
-            Code::ReadFailure,
-            Detail::ReadFailure {
-                consistency,
-                received,
-                block_for,
-                failures,
-                data_present,
-            },
-        ),
-        (
-            Code::WriteFailure,
-            Detail::WriteFailure {
-                consistency,
-                received,
-                block_for,
-                failures,
-                write_type,
-            },
-        ),
-        (
-            Code::FunctionFailure,
-            Detail::FunctionFailure {
-                keyspace,
-                function,
-                argument_types,
-            },
-        ),
-        (
-            Code::CasWriteUnknown,
-            Detail::CasWriteUnknown {
-                consistency,
-                received,
-                block_for,
-            },
-        ),
-        (
-            Code::AlreadyExists,
-            Detail::AlreadyExists { keyspace, table },
-        ),
-        (
-            Code::Unprepared,
-            Detail::Unprepared {
-                id: b"0123456789abcdef",
-            },
-        ),
-    ];
+    let detailed = crate::golden_responses::error_details();
+    let detailed = detailed.map(|(code, _, detail)| (ErrorCode::from_code(code), detail));
     plain
         .into_iter()
-        .map(|code| (code, Detail::None))
+        .map(|code| (code, ErrorDetail::None))
         .chain(detailed)
         .collect()
 }
