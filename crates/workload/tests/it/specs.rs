@@ -242,6 +242,20 @@ fn kv_states_its_limits() {
 }
 
 #[test]
+fn a_data_centre_has_one_factor_and_some_data_centre_a_copy() {
+    let mut spec = spec("kv");
+    let factors = [("dc1".to_owned(), 0), ("dc1".to_owned(), 0)];
+    spec.replication = Replication::NetworkTopology(factors.to_vec());
+    check(
+        &spec,
+        expect![[r#"
+        replication: no data centre has a copy; at least one needs a factor
+        replication.dc1: data centre dc1 has two factors
+    "#]],
+    );
+}
+
+#[test]
 fn weights_must_not_all_be_0() {
     check(
         &spec_with("kv", &[], &[("read", 0.0)]),
