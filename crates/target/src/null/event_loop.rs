@@ -128,7 +128,8 @@ impl NullServer {
         self.started_ns
     }
 
-    /// What it has seen until now. Each event loop publishes after every batch that it serves.
+    /// What it has seen until now. A request is counted before its answer leaves, so that a client
+    /// that has all its answers finds all its requests here.
     pub fn counts(&self) -> NullCounts {
         let mut sum = NullCounts::default();
         for handle in &self.loops {
@@ -661,6 +662,8 @@ impl EventLoop {
             if let Ok(count @ 1..) = outcome {
                 self.engine.counts.bytes_in += count as u64;
                 answer_all(connection, &mut self.engine, &mut self.queue);
+                // Before the answers leave, so that who has an answer finds it counted.
+                self.door.counts.publish(&self.engine.counts);
             }
         }
         match outcome.and_then(|_| connection.flush()) {
