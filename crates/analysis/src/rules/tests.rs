@@ -57,6 +57,7 @@ fn healthy() -> Evidence {
             uncertain: 0,
         }),
         settle: Some(Settle::Settled),
+        not_recorded: Some(Vec::new()),
         checks: CheckCounts {
             checked: 500,
             ..CheckCounts::default()
@@ -272,7 +273,7 @@ fn target_and_data_cases() -> Vec<Case> {
         ),
         (
             "no seed",
-            Box::new(|e| e.not_recorded.push("seed".to_owned())),
+            Box::new(|e| e.not_recorded = Some(vec!["seed".to_owned()])),
             &[("V15", Warn)],
         ),
         (
