@@ -239,7 +239,7 @@ pub(super) fn window(evidence: &Evidence, limits: &Limits) -> Judged {
         short,
         format!("{:.1} s measured (at least {least:.0} s)", window.seconds),
     );
-    let needed = VALUES_ABOVE_MIN / (1.0 - 0.99);
+    let needed = VALUES_ABOVE_MIN * 100.0;
     let few = (window.ok as f64) < needed;
     note(few, format!("{} values (p99 needs {needed:.0})", window.ok));
     match evidence.warmup {
