@@ -42,8 +42,8 @@ pub struct Evidence {
     pub checks: CheckCounts,
     /// Faults that were planned.
     pub faults: Vec<Fault>,
-    /// What should be on record and is not: `seed`, `settings of node1`, ….
-    pub not_recorded: Vec<String>,
+    /// What should be on record and is not: `seed`, `settings of node1`, …; empty when all is.
+    pub not_recorded: Option<Vec<String>>,
     /// Size of the data and of the memory that can cache it, in bytes, per node.
     pub data_and_memory_bytes: Option<(u64, u64)>,
     /// CPU that the probes used, as a share of one core; 0 when none ran.

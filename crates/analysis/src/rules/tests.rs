@@ -57,6 +57,7 @@ fn healthy() -> Evidence {
             uncertain: 0,
         }),
         settle: Some(Settle::Settled),
+        not_recorded: Some(Vec::new()),
         checks: CheckCounts {
             checked: 500,
             ..CheckCounts::default()
@@ -272,7 +273,7 @@ fn target_and_data_cases() -> Vec<Case> {
         ),
         (
             "no seed",
-            Box::new(|e| e.not_recorded.push("seed".to_owned())),
+            Box::new(|e| e.not_recorded = Some(vec!["seed".to_owned()])),
             &[("V15", Warn)],
         ),
         (
@@ -363,19 +364,27 @@ fn the_null_target_measures_the_client_and_needs_no_settling() {
 
 #[test]
 fn few_operations_make_the_p99_suspect() {
-    let mut window = Window::default();
-    (0..10).for_each(|index| window.push(&second(index, 900, &[])));
-    let evidence = Evidence {
-        window,
-        server: None,
-        ..healthy()
-    };
-    let judgement = judge(&evidence, &Limits::default());
-    assert_eq!(judgement.verdict, Verdict::Suspect);
-    assert!(
-        judgement.reasons[0].contains("9000 values (p99 needs 10000)"),
-        "{judgement:?}"
-    );
+    for (each_second, expected) in [(999, Verdict::Suspect), (1000, Verdict::Valid)] {
+        let mut window = Window::default();
+        (0..10).for_each(|index| window.push(&second(index, each_second, &[])));
+        let evidence = Evidence {
+            window,
+            server: None,
+            ..healthy()
+        };
+        let judgement = judge(&evidence, &Limits::default());
+        assert_eq!(judgement.verdict, expected, "{:?}", judgement.reasons);
+        let said = judgement
+            .reasons
+            .iter()
+            .any(|r| r.starts_with("V12: 9990 values"));
+        assert_eq!(
+            said,
+            expected == Verdict::Suspect,
+            "{:?}",
+            judgement.reasons
+        );
+    }
 }
 
 #[test]
