@@ -34,6 +34,11 @@
     return named ? color(value.slice(1)) : value;
   }
 
+  // 1 / (1 - quantile) as a percentile, with as many digits as it has nines and one more.
+  function percentile(x) {
+    return ((1 - 1 / x) * 100).toFixed(Math.max(1, Math.floor(Math.log10(x)))) + " %";
+  }
+
   function axis(extra) {
     return {
       gridcolor: color("grid"), zerolinecolor: color("grid"), linecolor: color("rule"),
@@ -64,6 +69,9 @@
     const select = plot.parentElement.querySelector("select");
     const chosen = figures[select ? select.selectedIndex : 0];
     const figure = themed(JSON.parse(chosen.textContent), "");
+    for (const trace of figure.data) {
+      if (trace.hovertemplate?.startsWith("%{text}")) trace.text = trace.x.map(percentile);
+    }
     const layout = { ...figure.layout, template: theme() };
     plot.style.height = layout.height + "px";
     plot.querySelector("noscript")?.remove();

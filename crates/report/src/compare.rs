@@ -12,21 +12,16 @@ use crate::sections::results::comparison_table;
 use crate::sections::setup::{differing_rows, flatten};
 use crate::summary::{ALL, Point, place, points, variant_name};
 use crate::view::RunView;
+use analysis::Metric;
 use serde_json::json;
 use std::collections::BTreeMap;
-use store::record::{ComparisonRecord, QuantilesRecord};
-
-/// Largest relative difference that is called equivalent, if the whole interval lies within it:
-/// between two runs on one machine less than 5 % is rarely repeatable.
-const EQUIVALENT_WITHIN: f64 = 0.05;
-/// Standard errors in half a 95 % interval.
-const Z_975: f64 = 1.96;
+use store::record::{ComparisonRecord, TrialFinding};
 
 /// Makes the page that compares `contender` with `baseline`.
 pub fn compare(baseline: &RunView, contender: &RunView) -> Page {
     let (left, right) = (points(baseline), points(contender));
     let matched = matched(&left, &right);
-    let comparisons = comparisons(baseline, contender, &matched);
+    let comparisons = comparisons(&matched);
     let sections = [
         Some(results(baseline, contender, &matched, &comparisons)),
         Some(unmatched(&left, &right, &matched)),
@@ -59,80 +54,41 @@ fn matched<'p, 'a>(left: &'p [Point<'a>], right: &'p [Point<'a>]) -> Matched<'p,
     left.iter().filter_map(pair).collect()
 }
 
-/// A value with its interval, as far as it has one.
-type Measured = (f64, Option<[f64; 2]>);
+/// One metric: its name in records, how it is judged, and where it stands.
+type Compared = (&'static str, Metric, fn(&TrialFinding) -> f64);
 
-fn comparisons(
-    baseline: &RunView,
-    contender: &RunView,
-    matched: &Matched<'_, '_>,
-) -> Vec<ComparisonRecord> {
-    let quantile = |q: Option<&QuantilesRecord>, name: &str| -> Option<Measured> {
-        let q = q.filter(|q| q.count > 0)?;
-        let value = if name == "p50" { q.p50 } else { q.p99 };
-        Some((value, q.ci95.get(name).copied()))
-    };
+/// What is compared at each point.
+const METRICS: [Compared; 4] = [
+    ("ops_per_s", Metric::THROUGHPUT, |t| t.all.ops_per_s),
+    ("latency_ms.p50", Metric::LATENCY, |t| t.all.latency_ms.p50),
+    ("latency_ms.p99", Metric::LATENCY, |t| t.all.latency_ms.p99),
+    ("latency_ms.p999", Metric::LATENCY, |t| {
+        t.all.latency_ms.p999
+    }),
+];
+
+/// One block is one observation; the blocks of two runs do not belong together in pairs.
+fn comparisons(matched: &Matched<'_, '_>) -> Vec<ComparisonRecord> {
     let mut records = Vec::new();
     for (a, b) in matched {
         if a.verdict == Verdict::Invalid || b.verdict == Verdict::Invalid {
             continue;
         }
-        let mut push = |metric: &str, more_is_faster: bool, a_b: (Measured, Measured)| {
-            records.extend(ratio(a_b.0, a_b.1).map(|(ratio, ci95)| ComparisonRecord {
-                metric: metric.into(),
+        for (name, metric, value) in METRICS {
+            let of = |p: &Point<'_>| p.used.iter().map(|t| value(t)).collect::<Vec<f64>>();
+            let found = analysis::compare_unpaired(&of(a), &of(b), metric);
+            records.extend(found.map(|found| ComparisonRecord {
+                metric: name.into(),
                 point: a.at.clone(),
                 baseline: a.variant.into(),
                 contender: b.variant.into(),
-                ratio,
-                ci95,
-                verdict: verdict(ci95, more_is_faster).into(),
+                ratio: found.ratio,
+                ci95: found.ci95,
+                verdict: found.finding.name().into(),
             }));
-        };
-        let rate = |p: &Point<'_>| (p.ops_per_s(), p.ops_per_s_ci95());
-        push("ops_per_s", true, (rate(a), rate(b)));
-        for name in ["p50", "p99"] {
-            let ours = quantile(a.latency(baseline, ALL), name);
-            let theirs = quantile(b.latency(contender, ALL), name);
-            if let (Some(ours), Some(theirs)) = (ours, theirs) {
-                push(&format!("latency_ms.{name}"), false, (ours, theirs));
-            }
         }
     }
     records
-}
-
-/// `b ÷ a`, with a 95 % interval if both have one: errors add in quadrature on a logarithmic
-/// scale (first-order propagation for independent quantities).
-fn ratio(a: Measured, b: Measured) -> Option<(f64, Option<[f64; 2]>)> {
-    if !(a.0 > 0.0 && b.0 > 0.0) {
-        return None;
-    }
-    let ratio = b.0 / a.0;
-    let error = |(_, ci): Measured| match ci {
-        Some([low, high]) if low > 0.0 => Some((high / low).ln() / 2.0 / Z_975),
-        _ => None,
-    };
-    let ci95 = error(a).zip(error(b)).map(|(a, b)| {
-        let half = Z_975 * a.hypot(b);
-        [ratio * (-half).exp(), ratio * half.exp()]
-    });
-    Some((ratio, ci95))
-}
-
-fn verdict(ci95: Option<[f64; 2]>, more_is_faster: bool) -> &'static str {
-    let Some([low, high]) = ci95 else {
-        return "inconclusive";
-    };
-    let within = 1.0 - EQUIVALENT_WITHIN..=1.0 + EQUIVALENT_WITHIN;
-    if within.contains(&low) && within.contains(&high) {
-        "equivalent"
-    } else if low <= 1.0 && high >= 1.0 {
-        "inconclusive"
-    } else if (low > 1.0) == more_is_faster {
-        "faster"
-    } else {
-        "slower"
-    }
 }
 
 /// How often each verdict was given for one metric, in words.
@@ -226,12 +182,12 @@ fn extremes(baseline: &RunView, comparisons: &[ComparisonRecord]) -> Vec<Figure>
             c.verdict
         );
         if let Some([low, high]) = c.ci95 {
-            let (low, high) = (number::small(low), number::small(high));
+            let (low, high) = (number::ratio(low), number::ratio(high));
             detail = format!("95 % interval {low} to {high} · {detail}");
         }
         Figure {
             label: format!("throughput, {label}"),
-            value: number::small(c.ratio),
+            value: number::ratio(c.ratio),
             unit: "×".into(),
             detail,
             variant: None,
@@ -258,9 +214,11 @@ fn results(
             row.cells.remove(3);
         });
         table.foot = format!(
-            "Equivalent: the whole interval lies within ± {} of 1. Inconclusive: it holds 1 and \
-             is wider, or a side has no interval. Invalid points are not compared.",
-            number::percent(EQUIVALENT_WITHIN)
+            "Equivalent: the whole interval lies within {} of 1 for throughput, {} for latency. \
+             Inconclusive: it is wider, or a side has one block only, so that the variation \
+             between runs was not seen. Invalid points are not compared.",
+            number::percent(Metric::THROUGHPUT.margin),
+            number::percent(Metric::LATENCY.margin)
         );
         blocks.push(Block::Table(table));
     }
@@ -429,36 +387,5 @@ fn differences(baseline: &RunView, contender: &RunView) -> Section {
         title: "What differs between the runs".into(),
         lead: String::new(),
         blocks: vec![block],
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn errors_of_a_ratio_add_in_quadrature() {
-        let side = (100.0, Some([97.0, 103.0]));
-        let (ratio, ci) = ratio(side, side).expect("positive");
-        let [low, high] = ci.expect("both have an interval");
-        assert_eq!(ratio, 1.0);
-        // Two sides of 3 % make 3 % × √2.
-        assert!((high - 1.0433).abs() < 1e-3, "{high}");
-        assert!((low * high - 1.0).abs() < 1e-9);
-    }
-
-    #[test]
-    fn a_verdict_needs_an_interval_and_knows_which_way_is_faster() {
-        let cases = [
-            (Some([1.1, 1.2]), true, "faster"),
-            (Some([1.1, 1.2]), false, "slower"),
-            (Some([0.8, 0.9]), false, "faster"),
-            (Some([0.97, 1.03]), true, "equivalent"),
-            (Some([0.8, 1.2]), true, "inconclusive"),
-            (None, true, "inconclusive"),
-        ];
-        for (ci, more_is_faster, expected) in cases {
-            assert_eq!(verdict(ci, more_is_faster), expected, "{ci:?}");
-        }
     }
 }

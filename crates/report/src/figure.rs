@@ -39,6 +39,7 @@ pub fn figure(chart: &Chart) -> String {
         });
     let mut top = 1.0;
     let mut axis_number = 0;
+    let mut lowest = axis_name(1);
     let gaps = GAP * chart.panels.len().saturating_sub(1) as f64;
     for panel in &chart.panels {
         let bottom = (top - panel.share * (1.0 - gaps)).max(0.0);
@@ -60,9 +61,9 @@ pub fn figure(chart: &Chart) -> String {
             plot.add_trace(trace(series, axis, chart.x.scale));
         }
         top = bottom - GAP;
+        lowest = left;
     }
-    let lowest = chart.panels.iter().filter(|p| p.right.is_some()).count();
-    layout = layout.x_axis(x_axis(chart).anchor(&axis_name(axis_number - lowest.min(1))));
+    layout = layout.x_axis(x_axis(chart).anchor(&lowest));
     for band in &chart.bands {
         layout.add_shape(band_shape(band));
         layout.add_annotation(band_label(band));
@@ -204,10 +205,13 @@ fn trace(series: &Series, axis: &str, scale: Scale) -> Box<dyn Trace> {
         (Xs::Names(names), Shape::Bars | Shape::HatchedBars) => bar(series, axis, names.clone()),
         (Xs::Numbers(x), Shape::Bars | Shape::HatchedBars) => bar(series, axis, rounded(x)),
         (Xs::Names(names), _) => line(series, axis, names.clone(), hover(series)),
-        (Xs::Numbers(x), _) if scale == Scale::Percentile => {
-            let template = format!("%{{hovertext}}: {}", hover(series));
-            line(series, axis, rounded(x), template)
-        }
+        // The script writes the percentile for each x: as text here it would double the page.
+        (Xs::Numbers(x), _) if scale == Scale::Percentile => line(
+            series,
+            axis,
+            rounded(x),
+            format!("%{text}: {}", hover(series), text = "{text}"),
+        ),
         (Xs::Numbers(x), _) => line(series, axis, rounded(x), hover(series)),
     }
 }
@@ -318,24 +322,7 @@ where
     if let Some(errors) = errors(series, shade) {
         made = made.error_y(errors);
     }
-    if let (Xs::Numbers(x), true) = (&series.x, template_has_text(series)) {
-        made = made.hover_text_array(x.iter().map(|x| percentile(*x)).collect::<Vec<_>>());
-    }
     made
-}
-
-/// Whether the series stands on an axis of percentiles: only those have no marked points and no
-/// value left of 1.
-fn template_has_text(series: &Series) -> bool {
-    matches!(series.color, Color::Ramp(..)) && series.shape == Shape::Line
-}
-
-/// `1 ÷ (1 − q)` as a percentile: 1000 is `99.9 %`.
-fn percentile(x: f64) -> String {
-    let share = (1.0 - 1.0 / x) * 100.0;
-    // As many digits as there are nines, and one more.
-    let decimals = (x.log10().floor() as usize).saturating_sub(1) + 1;
-    format!("{share:.decimals$} %")
 }
 
 fn band_shape(band: &Band) -> Box2 {
@@ -368,14 +355,6 @@ fn band_label(band: &Band) -> Annotation {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn percentiles_are_named_with_their_nines() {
-        let cases = [(1.0, "0.0 %"), (10.0, "90.0 %"), (1000.0, "99.900 %")];
-        for (x, text) in cases {
-            assert_eq!(percentile(x), text);
-        }
-    }
 
     #[test]
     fn ticks_of_a_logarithmic_axis_cover_its_range() {

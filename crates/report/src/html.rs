@@ -215,11 +215,7 @@ fn block(out: &mut String, what: &Block) {
         }
         Block::Details(summary, open, blocks) => {
             let open = if *open { " open" } else { "" };
-            let _ = write!(
-                out,
-                "<details{open}><summary>{}</summary>\n",
-                escape(summary)
-            );
+            let _ = writeln!(out, "<details{open}><summary>{}</summary>", escape(summary));
             blocks.iter().for_each(|b| block(out, b));
             out.push_str("</details>\n");
         }

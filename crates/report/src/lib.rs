@@ -2,7 +2,8 @@
 //!
 //! [`page`] and [`compare`] turn what a run left on disk into a [`Page`]: words, tables and charts
 //! as data. [`html`], [`text`] and [`json`] only render it, so that the three never disagree.
-//! Nothing here measures or judges: every number and verdict comes from the run's own records.
+//! Nothing here measures or judges: every number and verdict comes from the run's own records, or
+//! from `analysis` when two runs are compared.
 
 mod compare;
 mod figure;
@@ -10,6 +11,7 @@ mod html;
 mod json;
 mod number;
 mod page;
+mod read;
 mod run;
 mod sections;
 mod summary;

@@ -15,7 +15,7 @@ pub fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -83,6 +83,15 @@ pub fn relative_error(value: f64, ci95: Option<[f64; 2]>) -> String {
             format!("± {} %", significant((high - low) / 2.0 / value * 100.0, 2))
         }
         _ => String::new(),
+    }
+}
+
+/// A ratio: three decimals near 1, where the third is what tells two intervals apart.
+pub fn ratio(value: f64) -> String {
+    if (0.1..10.0).contains(&value) {
+        format!("{value:.3}")
+    } else {
+        significant(value, 3)
     }
 }
 

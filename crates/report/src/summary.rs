@@ -7,6 +7,7 @@
 use crate::number;
 use crate::page::Verdict;
 use crate::view::{PointView, RunView};
+use analysis::series;
 use std::collections::BTreeMap;
 use store::record::{QuantilesRecord, TrialFinding};
 
@@ -114,7 +115,7 @@ impl<'a> Point<'a> {
     /// Latency of one kind (or [`ALL`]) from the intended start.
     pub fn latency<'b>(&'b self, view: &'b RunView, kind: &str) -> Option<&'b QuantilesRecord> {
         match self.used.as_slice() {
-            [one] => series(one, kind).map(|s| &s.latency_ms),
+            [one] => series_of(one, kind).map(|s| &s.latency_ms),
             _ => self.curves(view, kind).map(|c| &c.latency.quantiles),
         }
     }
@@ -122,7 +123,7 @@ impl<'a> Point<'a> {
     /// Latency of one kind (or [`ALL`]) from the send.
     pub fn service<'b>(&'b self, view: &'b RunView, kind: &str) -> Option<&'b QuantilesRecord> {
         match self.used.as_slice() {
-            [one] => series(one, kind).map(|s| &s.service_ms),
+            [one] => series_of(one, kind).map(|s| &s.service_ms),
             _ => self.curves(view, kind).map(|c| &c.service.quantiles),
         }
     }
@@ -174,7 +175,7 @@ impl<'a> Point<'a> {
     }
 }
 
-fn series<'a>(trial: &'a TrialFinding, kind: &str) -> Option<&'a store::record::SeriesRecord> {
+fn series_of<'a>(trial: &'a TrialFinding, kind: &str) -> Option<&'a store::record::SeriesRecord> {
     if kind == ALL {
         Some(&trial.all)
     } else {
@@ -182,26 +183,17 @@ fn series<'a>(trial: &'a TrialFinding, kind: &str) -> Option<&'a store::record::
     }
 }
 
-/// Student's t at 97.5 % for 1 to 30 degrees of freedom (the standard table); beyond, the
-/// normal value is 2 % or less too small.
-const T_975: [f64; 30] = [
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
-    2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
-    2.052, 2.048, 2.045, 2.042,
-];
-
-/// 95 % confidence interval of the mean of independent values; none with fewer than three, where
-/// it would be wider than it is worth.
+/// 95 % confidence interval of the mean of blocks, which are independent; none with fewer than
+/// three, where it would be wider than it is worth.
 fn mean_ci95(values: &[f64]) -> Option<[f64; 2]> {
     let n = values.len();
     if n < 3 {
         return None;
     }
-    let mean = values.iter().sum::<f64>() / n as f64;
-    let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
-    let error = (squares / (n - 1) as f64 / n as f64).sqrt();
-    let t = T_975.get(n - 2).copied().unwrap_or(1.96);
-    Some([mean - t * error, mean + t * error])
+    let mean = series::mean(values);
+    let error = (series::variance(values) / n as f64).sqrt();
+    let half = series::t_quantile(0.975, (n - 1) as f64) * error;
+    Some([mean - half, mean + half])
 }
 
 /// Where on the axes, in words: `threads 28, rate 10,000`; `–` for a study without axes.
@@ -222,7 +214,7 @@ pub fn only_axis<'a>(points: &[Point<'a>]) -> Option<&'a str> {
 
 /// A value on an axis: as given, with thousands separators.
 pub fn axis_value(value: f64) -> String {
-    if value.fract() == 0.0 && value >= 0.0 && value < 1e15 {
+    if value.fract() == 0.0 && (0.0..1e15).contains(&value) {
         number::count(value as u64)
     } else {
         number::significant(value, 6)

@@ -59,7 +59,14 @@ fn wrap(text: &str, limit: usize) -> Vec<String> {
 }
 
 fn paragraph(out: &mut String, text: &str, indent: &str) {
-    for part in wrap(text, WIDTH - width(indent)) {
+    hanging(out, text, indent, indent);
+}
+
+/// A paragraph whose first line begins with `first`, the others with `rest`.
+fn hanging(out: &mut String, text: &str, first: &str, rest: &str) {
+    let longer = width(first).max(width(rest));
+    for (index, part) in wrap(text, WIDTH - longer).iter().enumerate() {
+        let indent = if index == 0 { first } else { rest };
         line(out, &format!("{indent}{part}"));
     }
 }
@@ -75,7 +82,7 @@ fn headline(out: &mut String, headline: &Headline) {
     let verdict = format!("verdict: {}. {}", headline.verdict.name(), headline.meaning);
     paragraph(out, &verdict, "");
     for reason in &headline.reasons {
-        paragraph(out, &format!("- {reason}"), "  ");
+        hanging(out, reason, "  - ", "    ");
     }
     let facts: Vec<String> = headline
         .facts
@@ -120,14 +127,27 @@ fn block(out: &mut String, what: &Block) {
 
 /// Rules that passed are only named; a reader looks for the others.
 fn marks(out: &mut String, marks: &[Mark]) {
-    for result in ["fail", "warn", "unknown", "pass"] {
-        let names: Vec<&str> = marks
+    let with = |result: &str| {
+        marks
             .iter()
-            .filter(|m| m.result == result)
-            .map(|m| m.label.as_str())
-            .collect();
+            .filter(move |m| m.result == result)
+            .collect::<Vec<_>>()
+    };
+    for result in ["fail", "warn"] {
+        for mark in with(result) {
+            let text = format!("{result}  {}  {}", mark.label, mark.detail);
+            hanging(out, &text, "  ", "             ");
+        }
+    }
+    for result in ["unknown", "pass"] {
+        let names: Vec<&str> = with(result).iter().map(|m| m.label.as_str()).collect();
         if !names.is_empty() {
-            paragraph(out, &format!("{result:8} {}", names.join(" ")), "  ");
+            hanging(
+                out,
+                &format!("{result}  {}", names.join(" ")),
+                "  ",
+                "        ",
+            );
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Plain data without a path or a handle in it, so that a page can be made from a finished run,
 //! from one that is still going on, and from a test.
 
+use measure::Histogram;
 use std::collections::BTreeMap;
 use store::record::{
     FindingsRecord, IntervalRecord, JournalRecord, PlanRecord, QuantilesRecord, SampleRecord,
@@ -84,6 +85,23 @@ pub struct NodeView {
 pub struct FileView {
     /// Path relative to the run's folder.
     pub path: String,
-    /// Size in bytes.
-    pub bytes: u64,
+    /// What stands in it.
+    pub what: String,
+}
+
+/// Points of a percentile curve per halving of the distance to 1: enough for a smooth line, and
+/// about 100 points for a million values.
+const CURVE_TICKS: u32 = 5;
+
+impl Curve {
+    /// The distribution of a histogram in ns.
+    pub fn new(histogram: &Histogram) -> Curve {
+        let values = histogram.curve(CURVE_TICKS).into_iter();
+        Curve {
+            quantiles: store::convert::quantiles_ms(histogram),
+            values: values
+                .map(|(quantile, ns)| (quantile, ns as f64 / 1e6))
+                .collect(),
+        }
+    }
 }

@@ -100,8 +100,8 @@ fn comparison_sentence(c: &ComparisonRecord, view: &RunView) -> String {
     let ci = match c.ci95 {
         Some([low, high]) => format!(
             " (95 % interval {} to {})",
-            number::small(low),
-            number::small(high)
+            number::ratio(low),
+            number::ratio(high)
         ),
         None => " (no interval: too few blocks)".into(),
     };
@@ -109,7 +109,7 @@ fn comparison_sentence(c: &ComparisonRecord, view: &RunView) -> String {
         "At {}, {} has {} times the throughput of {}{ci}: {}.",
         crate::summary::place(&c.point),
         variant_name(&c.contender, view),
-        number::small(c.ratio),
+        number::ratio(c.ratio),
         variant_name(&c.baseline, view),
         c.verdict,
     )
@@ -143,13 +143,13 @@ fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
             variant_name(&c.contender, view),
             variant_name(&c.baseline, view)
         ),
-        value: number::small(c.ratio),
+        value: number::ratio(c.ratio),
         unit: "×".into(),
         detail: match c.ci95 {
             Some([low, high]) => format!(
                 "95 % interval {} to {} · {} · {}",
-                number::small(low),
-                number::small(high),
+                number::ratio(low),
+                number::ratio(high),
                 crate::summary::place(&c.point),
                 c.verdict
             ),

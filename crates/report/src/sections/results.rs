@@ -311,10 +311,10 @@ pub fn comparison_table(
             Cell::new(crate::summary::place(&c.point)),
             Cell::new(name(&c.baseline)),
             Cell::new(name(&c.contender)),
-            Cell::new(number::small(c.ratio)).tone(Tone::Strong),
+            Cell::new(number::ratio(c.ratio)).tone(Tone::Strong),
             match c.ci95 {
                 Some([low, high]) => {
-                    Cell::new(format!("{} to {}", number::small(low), number::small(high)))
+                    Cell::new(format!("{} to {}", number::ratio(low), number::ratio(high)))
                 }
                 None => Cell::new(number::ABSENT).tone(Tone::Muted),
             },

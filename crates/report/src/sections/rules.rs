@@ -44,16 +44,13 @@ pub fn section(view: &RunView) -> Option<Section> {
     }
     let marks = judged.iter().map(|rule| mark(view, rule)).collect();
     let table = table(view, &judged);
-    let open = Verdict::from_name(&view.findings.verdict) != Verdict::Valid;
-    let mut blocks = vec![
-        Block::Marks(marks),
-        Block::Details(
-            "Every rule with its numbers".into(),
-            open,
-            vec![Block::Table(table)],
-        ),
-    ];
+    let mut blocks = vec![Block::Marks(marks)];
     blocks.extend(trials_that_are_not_valid(view).map(Block::Table));
+    blocks.push(Block::Details(
+        "Every rule with its numbers".into(),
+        false,
+        vec![Block::Table(table)],
+    ));
     Some(Section {
         id: "verdict",
         title: "Can these numbers be trusted?".into(),

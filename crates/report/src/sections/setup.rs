@@ -206,17 +206,14 @@ pub fn rerun(view: &RunView) -> Option<Section> {
     ];
     if !view.files.is_empty() {
         let row = |file: &crate::view::FileView| Row {
-            cells: vec![
-                Cell::new(file.path.as_str()),
-                Cell::new(number::bytes(file.bytes)),
-            ],
+            cells: vec![Cell::new(file.path.as_str()), Cell::new(file.what.as_str())],
             tone: Tone::Plain,
         };
         blocks.push(Block::Details(
-            format!("Files ({})", view.files.len()),
+            "Files".into(),
             false,
             vec![Block::Table(Table {
-                columns: vec![Column::text("File"), Column::number("Size", "")],
+                columns: vec![Column::text("File"), Column::text("What stands in it")],
                 rows: view.files.iter().map(row).collect(),
                 ..Table::default()
             })],

@@ -13,11 +13,11 @@ use store::record::{IntervalRecord, SampleRecord};
 
 /// Places on the time axis of one trial, at most: what a screen can show.
 const PLACES_PER_TRIAL_MAX: usize = 900;
-/// Places on all time axes of a page: with about six series and ten bytes a value it stays under
-/// 1 MB, which leaves the page below its 6 MB beside the 4.7 MB of the chart library.
-const PLACES_PER_PAGE_MAX: usize = 15_000;
+/// Places on all time axes of a page: with ten series and twelve bytes a value they stay under
+/// 800 kB, so that the page stays under 6 MB beside the 4.7 MB of the chart library.
+const PLACES_PER_PAGE_MAX: usize = 6_500;
 /// Fewer places than this would no longer show a course.
-const PLACES_PER_TRIAL_MIN: usize = 60;
+const PLACES_PER_TRIAL_MIN: usize = 30;
 
 /// One chart per trial, to be chosen; none without intervals.
 pub fn section(view: &RunView) -> Option<Section> {
