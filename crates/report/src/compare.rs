@@ -262,6 +262,7 @@ fn chart(baseline: &RunView, contender: &RunView, matched: &Matched<'_, '_>) -> 
         };
         let line = Series {
             name: format!("{}, p99", run.name),
+            group: String::new(),
             shape: Shape::Points,
             on_right: true,
             y: of

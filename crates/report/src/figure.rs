@@ -41,8 +41,9 @@ pub fn figure(chart: &Chart) -> String {
     let mut axis_number = 0;
     let mut lowest = axis_name(1);
     let gaps = GAP * chart.panels.len().saturating_sub(1) as f64;
+    let shares: f64 = chart.panels.iter().map(|p| p.share).sum();
     for panel in &chart.panels {
-        let bottom = (top - panel.share * (1.0 - gaps)).max(0.0);
+        let bottom = (top - panel.share / shares * (1.0 - gaps)).max(0.0);
         axis_number += 1;
         let left = axis_name(axis_number);
         let axis = y_axis(&panel.left, panel, false).domain(&[bottom, top]);
@@ -126,14 +127,16 @@ fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> plotly::layout::Axis {
     let made = plotly::layout::Axis::new()
         .title(title(&axis.title))
         .auto_margin(true);
+    let of_axis = || panel.series.iter().filter(move |s| s.on_right == right);
+    let values = of_axis().flat_map(|s| s.y.iter().flatten().copied());
     if axis.scale != Scale::Log {
-        return made.range_mode(RangeMode::ToZero).tick_format("~s");
+        let made = made.range_mode(RangeMode::ToZero);
+        // `48k`; but small numbers would become `500m`.
+        return match values.fold(0.0, f64::max) >= 1000.0 {
+            true => made.tick_format("~s"),
+            false => made,
+        };
     }
-    let values = panel
-        .series
-        .iter()
-        .filter(|s| s.on_right == right)
-        .flat_map(|s| s.y.iter().flatten().copied());
     let (low, high) = values
         .filter(|v| *v > 0.0)
         .fold((f64::INFINITY, 0.0f64), |(low, high), v| {
@@ -145,8 +148,9 @@ fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> plotly::layout::Axis {
     }
     let ticks = log_ticks(low, high);
     let texts: Vec<String> = ticks.iter().map(|v| plain(*v)).collect();
-    // A little room, so that marks at the ends are whole.
-    let room = ((high / low).log10() * 0.06).max(0.03);
+    // A little room, so that marks at the ends are whole; more for words beside them.
+    let labelled = of_axis().any(|s| !s.labels.is_empty());
+    let room = ((high / low).log10() * if labelled { 0.12 } else { 0.06 }).max(0.03);
     made.tick_values(ticks)
         .tick_text(texts)
         .range(AxisRange::new(low.log10() - room, high.log10() + room))
@@ -269,14 +273,17 @@ where
     } else {
         Marker::new().color(shade)
     };
-    let made = Bar::new(x, values(series))
+    let mut made = Bar::new(x, values(series))
         .name(escape(&series.name))
-        .legend_group(escape(&series.group))
         .show_legend(series.in_legend)
-        .opacity(0.75)
+        .opacity(0.5)
         .marker(marker)
         .hover_template(hover(series))
         .y_axis(axis);
+    if !series.group.is_empty() {
+        // Bars of one group stand in the same place: where one is, the other is not.
+        made = made.offset_group(&escape(&series.group));
+    }
     match errors(series, "@text".into()) {
         Some(errors) => made.error_y(errors),
         None => made,
@@ -297,7 +304,6 @@ where
     };
     let mut made = Scatter::new(x, values(series))
         .name(escape(&series.name))
-        .legend_group(escape(&series.group))
         .show_legend(series.in_legend)
         .mode(mode)
         .line(
@@ -308,6 +314,9 @@ where
         )
         .hover_template(template)
         .y_axis(axis);
+    if !series.group.is_empty() {
+        made = made.legend_group(escape(&series.group));
+    }
     if marked {
         let symbol = match series.shape {
             Shape::Crosses => MarkerSymbol::X,

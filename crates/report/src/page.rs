@@ -338,7 +338,8 @@ pub struct Panel {
 pub struct Series {
     /// Name in the legend.
     pub name: String,
-    /// Series of one group are switched together.
+    /// Lines of one group are switched together, bars of one group stand in one place; may be
+    /// empty.
     pub group: String,
     /// Whether the legend names it.
     pub in_legend: bool,

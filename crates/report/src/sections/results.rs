@@ -397,7 +397,6 @@ fn throughput_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
         }
         series.push(Series {
             name: format!("{name}, p99.9"),
-            group: variant.into(),
             in_legend: true,
             shape: Shape::Points,
             color: Color::Category(index),

@@ -234,15 +234,9 @@ fn latency_lines(kind: &str, color: Color, joined: &[Joined]) -> Vec<Series> {
         line(&name("p99"), kind, color, Dash::Solid, "ms", joined, |j| {
             j.p99
         }),
-        line(
-            &name("max"),
-            kind,
-            Color::Muted,
-            Dash::Dot,
-            "ms",
-            joined,
-            |j| j.max,
-        ),
+        line(&name("max"), kind, color, Dash::Dash, "ms", joined, |j| {
+            j.max
+        }),
     ]
 }
 
