@@ -335,8 +335,10 @@ fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) ->
         _ => Ok(Tree::Null),
     };
     parsed.unwrap_or_else(|why| {
-        let message = format!("`{path}` is `{text}`: {why}");
-        diagnostics.add(&node.place, message, example(typ));
+        // An example helps who wrote it wrongly, not who wrote too much.
+        let limit = why.starts_with("the most") || why.starts_with("the least");
+        let hint = if limit { None } else { example(typ) };
+        diagnostics.add(&node.place, format!("`{path}` is `{text}`: {why}"), hint);
         Tree::Null
     })
 }

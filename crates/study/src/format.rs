@@ -353,14 +353,13 @@ pub const FIELDS: &[Field] = &[
         Type::Map(&Type::Number(0.0, 1e9)),
         "Weight of each kind of operation: `{write: 9, read: 1}`. Default: the workload's first kind.",
     ),
-    with(
+    optional(
         "workload.consistency",
         Type::Either(
             &Type::Choice(CONSISTENCIES),
             &Type::Map(&Type::Choice(CONSISTENCIES)),
         ),
-        "LOCAL_ONE",
-        "Consistency level, one or one for each kind.",
+        "Consistency level, one or one for each kind. Default: the workload's own.",
     ),
     optional(
         "workload.params",
@@ -547,9 +546,9 @@ pub const FIELDS: &[Field] = &[
     ),
     with(
         "client.connections_per_node",
-        Type::WordOr(&["auto"], &Type::Count(1, 1024)),
-        "auto",
-        "Connections to each node, over all workers; `auto`: one a worker, at least two.",
+        Type::Count(1, 64),
+        "1",
+        "Connections from each worker to each node.",
     ),
     with(
         "client.timeout",

@@ -5,5 +5,8 @@ pub mod diagnostic;
 pub mod format;
 pub mod human;
 pub mod merge;
+pub mod resolve;
+pub mod rules;
+pub mod settings;
 pub mod tree;
 pub mod yaml;

@@ -132,9 +132,7 @@ pub fn parse(source: usize, text: &str, diagnostics: &mut Diagnostics) -> Option
     for event in Parser::new_from_str(text) {
         match event {
             Ok((event, span)) => {
-                if builder.take(event, span).is_none() {
-                    return None;
-                }
+                builder.take(event, span)?;
             }
             Err(error) => {
                 let at = builder.byte(error.marker().index());
