@@ -1,1 +1,25 @@
-//! The only crate that knows what CQL bytes look like: frames in, frames out, templates with patch points; sans-I/O.
+//! The only crate that knows what CQL bytes look like: frames in, frames out, templates with patch
+//! points; sans-I/O.
+//!
+//! It speaks version 4 of the native protocol (Cassandra 2.2 and later). What must hold:
+//! - bytes from the network never panic and never reserve memory that they do not themselves
+//!   justify: every count is checked against the bytes that are left before anything is reserved;
+//! - the hot path (`template`, `frame`, `response::{result_kind, error_code, RawRows}`, `token`)
+//!   does not allocate when the caller's buffer has room.
+
+pub mod compression;
+pub mod consistency;
+pub mod frame;
+pub mod reply;
+pub mod request;
+pub mod response;
+pub mod template;
+pub mod token;
+pub mod value;
+mod wire;
+
+pub use compression::Compression;
+pub use consistency::{Consistency, UnknownConsistency};
+pub use frame::{FrameError, Header};
+pub use value::{CqlType, Value};
+pub use wire::ParseError;

@@ -1,1 +1,32 @@
-//! The only crate that knows where keys and values come from and what a read must return; named workloads.
+//! The only crate that knows where keys and values come from and what a read must return; named
+//! workloads.
+//!
+//! What must hold: operation n is a pure function of (seed, n). No clock, no I/O, no thread, no
+//! state that outlives an operation: any process can regenerate and verify any row. Floating-point
+//! functions come from `libm`, so that the bytes are the same on every machine.
+//!
+//! Reading order: [`Spec`] is what a study says, [`compile`] checks it (all mistakes at once) and
+//! makes a [`Program`], a [`Generator`] per worker turns operation numbers into bytes.
+
+mod bijection;
+mod compile;
+mod distribution;
+mod generator;
+mod java;
+mod mix;
+mod names;
+mod normal;
+mod params;
+mod program;
+mod random;
+mod spec;
+mod standard1;
+mod zipf;
+
+mod cql;
+
+pub use compile::compile;
+pub use generator::{Check, Generator, Operation};
+pub use names::{Named, names};
+pub use program::{Kind, Program, Schema, Stage, Statement};
+pub use spec::{ParamValue, Problem, Replication, Spec};

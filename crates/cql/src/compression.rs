@@ -1,0 +1,107 @@
+//! LZ4 compression of bodies, as version 4 of the protocol has it.
+//!
+//! A compressed body is the length of the uncompressed one (4 bytes, big-endian) and one LZ4
+//! block. The length is the peer's word; before memory is reserved for it, it is held against the
+//! caller's limit and against what LZ4 can make of the bytes at hand.
+
+use std::cell::RefCell;
+
+use lz4_flex::block::{self, CompressTable};
+
+use crate::frame::{self, FrameError, HEADER_BYTES, flag};
+
+/// LZ4 turns one byte into at most 255 (a run of length bytes of 255 each).
+const EXPANSION_MAX: usize = 255;
+
+/// Bytes of the length in front of the block.
+const PREFIX_BYTES: usize = 4;
+
+/// Offset of the flags within a header.
+const FLAGS_OFFSET: usize = 1;
+
+/// How frames are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    /// LZ4 blocks.
+    Lz4,
+}
+
+impl Compression {
+    /// The algorithm's name in STARTUP and SUPPORTED.
+    pub fn name(self) -> &'static str {
+        match self {
+            Compression::Lz4 => "lz4",
+        }
+    }
+}
+
+thread_local! {
+    /// The compressor's table of 8 KiB, one per worker, so that a frame does not allocate one.
+    static TABLE: RefCell<CompressTable> = RefCell::new(CompressTable::small());
+}
+
+/// Compresses the uncompressed frame at `out[start..]` in place: sets the flag and the new length.
+/// A body that does not get shorter stays as it is, without the flag, which the protocol allows
+/// for every frame by itself. `scratch` is work space to reuse; it grows to the largest body once.
+pub fn compress_frame(out: &mut Vec<u8>, start: usize, scratch: &mut Vec<u8>) {
+    let body_start = start + HEADER_BYTES;
+    let Some(body) = out.get(body_start..).filter(|body| !body.is_empty()) else {
+        return;
+    };
+    let bound = block::get_maximum_output_size(body.len());
+    if scratch.len() < bound {
+        scratch.resize(bound, 0);
+    }
+    let compressed =
+        TABLE.with_borrow_mut(|table| block::compress_into_with_table(body, scratch, table));
+    let Ok(length) = compressed else { return };
+    if PREFIX_BYTES + length >= body.len() {
+        return;
+    }
+    let uncompressed = (body.len() as u32).to_be_bytes();
+    out.truncate(body_start);
+    out.extend_from_slice(&uncompressed);
+    out.extend_from_slice(&scratch[..length]);
+    out[start + FLAGS_OFFSET] |= flag::COMPRESSED;
+    frame::end(out, start);
+}
+
+/// Expands a compressed body into `out`, replacing what was there. Does not allocate if `out` has
+/// room. `limit` is the largest uncompressed body that is accepted.
+///
+/// # Errors
+/// The body announces more than `limit`, or more than its bytes can hold, or is no LZ4 block of
+/// the length it announces; `out` is then empty.
+pub fn decompress_body(body: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<(), FrameError> {
+    out.clear();
+    let bytes = body.len();
+    let refuse = |what| FrameError::Compression { bytes, what };
+    let Some((length, block)) = body.split_first_chunk::<PREFIX_BYTES>() else {
+        return Err(refuse("it has no length in front"));
+    };
+    let length = u32::from_be_bytes(*length) as usize;
+    if length > limit {
+        return Err(FrameError::TooLong {
+            length: length as u64,
+            limit: limit as u64,
+        });
+    }
+    if length > block.len().saturating_mul(EXPANSION_MAX) {
+        return Err(refuse("it announces more than LZ4 can expand it to"));
+    }
+    if length == 0 {
+        return Ok(());
+    }
+    out.resize(length, 0);
+    match block::decompress_into(block, out) {
+        Ok(written) if written == length => Ok(()),
+        Ok(_) => {
+            out.clear();
+            Err(refuse("it is shorter than it announces"))
+        }
+        Err(_) => {
+            out.clear();
+            Err(refuse("it is no LZ4 block of the length that it announces"))
+        }
+    }
+}

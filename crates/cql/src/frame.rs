@@ -1,0 +1,304 @@
+//! The nine bytes in front of every message: version, flags, stream id, opcode, body length.
+//!
+//! A header is read before its body has arrived, so this is where a body that is too long is
+//! refused. All integers are big-endian.
+
+/// Length of a version 4 frame header.
+pub const HEADER_BYTES: usize = 9;
+
+/// Longest body that is read or written: the protocol's own limit (section 2.5 of the
+/// specification), beyond which Cassandra refuses a frame too.
+pub const BODY_BYTES_MAX: u32 = 256 * 1024 * 1024;
+
+/// The protocol version that is spoken: the last one without the segments of version 5, which cost
+/// a checksum per message.
+pub const VERSION: u8 = 4;
+
+/// Bit of the version byte that says that a frame is a response.
+pub const RESPONSE_BIT: u8 = 0x80;
+
+/// Offset of the stream id within a header.
+pub(crate) const STREAM_OFFSET: usize = 2;
+/// Offset of the body length within a header.
+pub(crate) const LENGTH_OFFSET: usize = 5;
+
+/// What a message is.
+pub mod opcode {
+    /// Response: the request failed.
+    pub const ERROR: u8 = 0x00;
+    /// Request: opens a connection.
+    pub const STARTUP: u8 = 0x01;
+    /// Response: the connection is open.
+    pub const READY: u8 = 0x02;
+    /// Response: the connection needs credentials first.
+    pub const AUTHENTICATE: u8 = 0x03;
+    /// Request: which options STARTUP may carry; also a heartbeat.
+    pub const OPTIONS: u8 = 0x05;
+    /// Response to OPTIONS.
+    pub const SUPPORTED: u8 = 0x06;
+    /// Request: a statement as text.
+    pub const QUERY: u8 = 0x07;
+    /// Response to QUERY, PREPARE, EXECUTE and BATCH.
+    pub const RESULT: u8 = 0x08;
+    /// Request: prepares a statement.
+    pub const PREPARE: u8 = 0x09;
+    /// Request: executes a prepared statement.
+    pub const EXECUTE: u8 = 0x0A;
+    /// Request: asks for events.
+    pub const REGISTER: u8 = 0x0B;
+    /// Response without a request: something happened in the cluster.
+    pub const EVENT: u8 = 0x0C;
+    /// Request: several statements at once.
+    pub const BATCH: u8 = 0x0D;
+    /// Response: the authenticator asks for more.
+    pub const AUTH_CHALLENGE: u8 = 0x0E;
+    /// Request: credentials.
+    pub const AUTH_RESPONSE: u8 = 0x0F;
+    /// Response: the credentials were right.
+    pub const AUTH_SUCCESS: u8 = 0x10;
+}
+
+/// What a header says about its body.
+pub mod flag {
+    /// The body is compressed.
+    pub const COMPRESSED: u8 = 0x01;
+    /// Request: trace this. Response: a tracing id opens the body.
+    pub const TRACING: u8 = 0x02;
+    /// A custom payload opens the body.
+    pub const CUSTOM_PAYLOAD: u8 = 0x04;
+    /// Response: warnings open the body.
+    pub const WARNING: u8 = 0x08;
+}
+
+/// A frame header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Version byte as on the wire: 0x04 in requests, 0x84 in responses.
+    pub version: u8,
+    /// Bits of [`flag`].
+    pub flags: u8,
+    /// Stream id: at least 0 from a client, -1 in an EVENT.
+    pub stream: i16,
+    /// One of [`opcode`].
+    pub opcode: u8,
+    /// Bytes of the body that follows; at most [`BODY_BYTES_MAX`].
+    pub length: u32,
+}
+
+/// Why bytes are not a frame that can be read. After one of these the connection is of no use:
+/// where the next frame begins is not known.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FrameError {
+    /// The peer speaks another protocol version.
+    #[error("the peer speaks native protocol version {version}; only version {VERSION} is spoken")]
+    Version {
+        /// The version without its direction bit.
+        version: u8,
+        /// The stream id to answer on, where versions 3 and later keep it.
+        stream: i16,
+    },
+    /// A request came where a response belongs, or the reverse; more likely no CQL at all.
+    #[error("version byte {version:#04x} has the wrong direction: is this a CQL native port?")]
+    Direction {
+        /// The version byte.
+        version: u8,
+    },
+    /// The body is longer than is allowed.
+    #[error("a frame with a body of {length} bytes is over the limit of {limit} bytes")]
+    TooLong {
+        /// Length that the header announces.
+        length: u64,
+        /// Largest length that is read.
+        limit: u64,
+    },
+    /// A compressed body that is not what it says.
+    #[error("a compressed body of {bytes} bytes cannot be expanded: {what}")]
+    Compression {
+        /// Length of the compressed body.
+        bytes: usize,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+}
+
+impl Header {
+    /// Reads the header of a response. `Ok(None)`: fewer than [`HEADER_BYTES`] bytes so far.
+    ///
+    /// # Errors
+    /// The peer speaks another version, or no CQL, or announces too long a body.
+    #[inline]
+    pub fn parse_response(bytes: &[u8]) -> Result<Option<Header>, FrameError> {
+        Self::parse(bytes, VERSION | RESPONSE_BIT)
+    }
+
+    /// Reads the header of a request. `Ok(None)`: fewer than [`HEADER_BYTES`] bytes so far.
+    ///
+    /// # Errors
+    /// As for a response. [`FrameError::Version`] carries the stream id, so that a server can
+    /// answer a newer client with PROTOCOL_ERROR, from which drivers step down to version 4.
+    #[inline]
+    pub fn parse_request(bytes: &[u8]) -> Result<Option<Header>, FrameError> {
+        Self::parse(bytes, VERSION)
+    }
+
+    #[inline]
+    fn parse(bytes: &[u8], version: u8) -> Result<Option<Header>, FrameError> {
+        let Some(&[v, flags, s0, s1, opcode, l0, l1, l2, l3]) = bytes.first_chunk() else {
+            return Ok(None);
+        };
+        let header = Header {
+            version: v,
+            flags,
+            stream: i16::from_be_bytes([s0, s1]),
+            opcode,
+            length: u32::from_be_bytes([l0, l1, l2, l3]),
+        };
+        if v == version && header.length <= BODY_BYTES_MAX {
+            return Ok(Some(header));
+        }
+        Err(header.refuse(version))
+    }
+
+    #[cold]
+    fn refuse(&self, version: u8) -> FrameError {
+        if self.version & RESPONSE_BIT != version & RESPONSE_BIT {
+            FrameError::Direction {
+                version: self.version,
+            }
+        } else if self.version != version {
+            FrameError::Version {
+                version: self.version & !RESPONSE_BIT,
+                stream: self.stream,
+            }
+        } else {
+            let (length, limit) = (u64::from(self.length), u64::from(BODY_BYTES_MAX));
+            FrameError::TooLong { length, limit }
+        }
+    }
+
+    /// Appends the nine bytes of the header.
+    pub fn append(&self, out: &mut Vec<u8>) {
+        let [s0, s1] = self.stream.to_be_bytes();
+        let [l0, l1, l2, l3] = self.length.to_be_bytes();
+        let bytes = [
+            self.version,
+            self.flags,
+            s0,
+            s1,
+            self.opcode,
+            l0,
+            l1,
+            l2,
+            l3,
+        ];
+        out.extend_from_slice(&bytes);
+    }
+
+    /// Bytes of the whole frame, header included.
+    #[inline]
+    pub fn frame_bytes(&self) -> usize {
+        HEADER_BYTES + self.length as usize
+    }
+}
+
+/// Opens a frame of this version byte: a header whose length [`end`] fills in. Returns where the
+/// frame begins.
+pub(crate) fn begin(out: &mut Vec<u8>, version: u8, stream: i16, opcode: u8) -> usize {
+    let start = out.len();
+    Header {
+        version,
+        flags: 0,
+        stream,
+        opcode,
+        length: 0,
+    }
+    .append(out);
+    start
+}
+
+/// Writes the body length of the frame that [`begin`] opened at `start`.
+#[inline]
+pub(crate) fn end(out: &mut [u8], start: usize) {
+    let length = out.len() - start - HEADER_BYTES;
+    debug_assert!(
+        length <= BODY_BYTES_MAX as usize,
+        "a frame of {length} bytes"
+    );
+    let at = start + LENGTH_OFFSET;
+    out[at..at + 4].copy_from_slice(&(length as u32).to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const READY: [u8; 9] = [0x84, 0x00, 0x01, 0x02, 0x02, 0x00, 0x00, 0x00, 0x00];
+
+    #[test]
+    fn a_header_is_read_once_nine_bytes_are_there() {
+        for length in 0..HEADER_BYTES {
+            assert_eq!(Header::parse_response(&READY[..length]), Ok(None));
+        }
+        let header = Header::parse_response(&READY).unwrap().unwrap();
+        let expected = Header {
+            version: 0x84,
+            flags: 0,
+            stream: 0x0102,
+            opcode: opcode::READY,
+            length: 0,
+        };
+        assert_eq!(header, expected);
+        let mut out = Vec::new();
+        header.append(&mut out);
+        assert_eq!(out, READY);
+    }
+
+    #[test]
+    fn a_longer_body_than_the_protocol_allows_is_refused_before_it_arrives() {
+        let at = |length: u32| {
+            let mut bytes = READY;
+            bytes[5..].copy_from_slice(&length.to_be_bytes());
+            Header::parse_response(&bytes)
+        };
+        assert!(at(BODY_BYTES_MAX).unwrap().is_some());
+        let limit = u64::from(BODY_BYTES_MAX);
+        assert_eq!(
+            at(BODY_BYTES_MAX + 1),
+            Err(FrameError::TooLong {
+                length: limit + 1,
+                limit
+            })
+        );
+        assert!(matches!(at(u32::MAX), Err(FrameError::TooLong { .. })));
+    }
+
+    #[test]
+    fn another_version_is_reported_with_the_stream_to_answer_on() {
+        let startup_v5 = [0x05, 0x10, 0x00, 0x07, 0x01, 0x00, 0x00, 0x00, 0x00];
+        assert_eq!(
+            Header::parse_request(&startup_v5),
+            Err(FrameError::Version {
+                version: 5,
+                stream: 7
+            })
+        );
+        let ready_v3 = [0x83, 0, 0, 1, 2, 0, 0, 0, 0];
+        assert_eq!(
+            Header::parse_response(&ready_v3),
+            Err(FrameError::Version {
+                version: 3,
+                stream: 1
+            })
+        );
+    }
+
+    #[test]
+    fn bytes_of_another_protocol_have_the_wrong_direction() {
+        let error = Header::parse_response(b"HTTP/1.1 400 Bad Request").unwrap_err();
+        assert_eq!(error, FrameError::Direction { version: b'H' });
+        assert_eq!(
+            Header::parse_request(&READY),
+            Err(FrameError::Direction { version: 0x84 })
+        );
+    }
+}

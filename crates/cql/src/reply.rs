@@ -1,0 +1,220 @@
+//! Responses encoded, as a server writes them: what the null target answers with.
+//!
+//! Each function appends ONE whole uncompressed frame to `out`, like those in `request`.
+
+use crate::frame::{self, RESPONSE_BIT, VERSION, opcode};
+use crate::response::{ColumnSpec, ErrorCode, ErrorDetail, Prepared, ResultKind, metadata_bit};
+use crate::value::Value;
+use crate::wire::append_u16;
+use crate::wire::{append_count, append_i32, append_long_bytes, append_short_bytes, append_string};
+
+fn begin(out: &mut Vec<u8>, stream: i16, opcode: u8) -> usize {
+    frame::begin(out, VERSION | RESPONSE_BIT, stream, opcode)
+}
+
+fn begin_result(out: &mut Vec<u8>, stream: i16, kind: ResultKind) -> usize {
+    let start = begin(out, stream, opcode::RESULT);
+    append_i32(out, kind as i32);
+    start
+}
+
+/// READY.
+pub fn ready(out: &mut Vec<u8>, stream: i16) {
+    begin(out, stream, opcode::READY);
+}
+
+/// AUTHENTICATE, with the class name of an authenticator.
+pub fn authenticate(out: &mut Vec<u8>, stream: i16, class: &str) {
+    let start = begin(out, stream, opcode::AUTHENTICATE);
+    append_string(out, class);
+    frame::end(out, start);
+}
+
+/// AUTH_SUCCESS with a null token.
+pub fn auth_success(out: &mut Vec<u8>, stream: i16) {
+    let start = begin(out, stream, opcode::AUTH_SUCCESS);
+    append_i32(out, -1);
+    frame::end(out, start);
+}
+
+/// SUPPORTED: options and their possible values.
+pub fn supported(out: &mut Vec<u8>, stream: i16, options: &[(&str, &[&str])]) {
+    let start = begin(out, stream, opcode::SUPPORTED);
+    append_count(out, options.len());
+    for (option, values) in options {
+        append_string(out, option);
+        append_count(out, values.len());
+        values.iter().for_each(|value| append_string(out, value));
+    }
+    frame::end(out, start);
+}
+
+/// RESULT of kind Void.
+pub fn void(out: &mut Vec<u8>, stream: i16) {
+    let start = begin_result(out, stream, ResultKind::Void);
+    frame::end(out, start);
+}
+
+/// RESULT of kind SetKeyspace.
+pub fn set_keyspace(out: &mut Vec<u8>, stream: i16, keyspace: &str) {
+    let start = begin_result(out, stream, ResultKind::SetKeyspace);
+    append_string(out, keyspace);
+    frame::end(out, start);
+}
+
+/// RESULT of kind Prepared.
+pub fn prepared(out: &mut Vec<u8>, stream: i16, prepared: &Prepared) {
+    let start = begin_result(out, stream, ResultKind::Prepared);
+    append_short_bytes(out, &prepared.id);
+    append_i32(out, 0);
+    append_i32(out, prepared.bind_columns.len() as i32);
+    append_i32(out, prepared.partition_key_indexes.len() as i32);
+    for index in &prepared.partition_key_indexes {
+        append_u16(out, *index);
+    }
+    append_columns(out, &prepared.bind_columns);
+    let result = &prepared.result_columns;
+    append_i32(
+        out,
+        if result.is_empty() {
+            metadata_bit::NO_METADATA
+        } else {
+            0
+        },
+    );
+    append_i32(out, result.len() as i32);
+    append_columns(out, result);
+    frame::end(out, start);
+}
+
+/// RESULT of kind Rows. Each row has as many values as there are columns; the columns are described
+/// unless `skip_metadata`, as the request asked.
+pub fn rows(
+    out: &mut Vec<u8>,
+    stream: i16,
+    columns: &[ColumnSpec],
+    skip_metadata: bool,
+    paging_state: Option<&[u8]>,
+    rows: &[Vec<Value>],
+) {
+    let start = begin_result(out, stream, ResultKind::Rows);
+    let mut flags = if skip_metadata {
+        metadata_bit::NO_METADATA
+    } else {
+        0
+    };
+    if paging_state.is_some() {
+        flags |= metadata_bit::HAS_MORE_PAGES;
+    }
+    append_i32(out, flags);
+    append_i32(out, columns.len() as i32);
+    if let Some(paging_state) = paging_state {
+        append_long_bytes(out, paging_state);
+    }
+    if !skip_metadata {
+        append_columns(out, columns);
+    }
+    append_i32(out, rows.len() as i32);
+    for row in rows {
+        debug_assert_eq!(row.len(), columns.len());
+        row.iter().for_each(|value| value.append_cell(out));
+    }
+    frame::end(out, start);
+}
+
+fn append_columns(out: &mut Vec<u8>, columns: &[ColumnSpec]) {
+    for column in columns {
+        append_string(out, &column.keyspace);
+        append_string(out, &column.table);
+        append_string(out, &column.name);
+        column.typ.append(out);
+    }
+}
+
+/// ERROR. The detail's variant must be the code's, as [`ErrorDetail`] pairs them.
+pub fn error(out: &mut Vec<u8>, stream: i16, code: ErrorCode, message: &str, detail: &ErrorDetail) {
+    let start = begin(out, stream, opcode::ERROR);
+    append_i32(out, code.code());
+    append_string(out, message);
+    append_detail(out, detail);
+    frame::end(out, start);
+}
+
+fn append_detail(out: &mut Vec<u8>, detail: &ErrorDetail) {
+    let replicas = |out: &mut Vec<u8>, consistency: u16, numbers: &[i32]| {
+        append_u16(out, consistency);
+        numbers.iter().for_each(|number| append_i32(out, *number));
+    };
+    match detail {
+        ErrorDetail::None => {}
+        ErrorDetail::Unavailable {
+            consistency,
+            required,
+            alive,
+        } => {
+            replicas(out, *consistency, &[*required, *alive]);
+        }
+        ErrorDetail::WriteTimeout {
+            consistency,
+            received,
+            block_for,
+            write_type,
+        } => {
+            replicas(out, *consistency, &[*received, *block_for]);
+            append_string(out, write_type);
+        }
+        ErrorDetail::ReadTimeout {
+            consistency,
+            received,
+            block_for,
+            data_present,
+        } => {
+            replicas(out, *consistency, &[*received, *block_for]);
+            out.push(u8::from(*data_present));
+        }
+        ErrorDetail::ReadFailure {
+            consistency,
+            received,
+            block_for,
+            failures,
+            data_present,
+        } => {
+            replicas(out, *consistency, &[*received, *block_for, *failures]);
+            out.push(u8::from(*data_present));
+        }
+        ErrorDetail::WriteFailure {
+            consistency,
+            received,
+            block_for,
+            failures,
+            write_type,
+        } => {
+            replicas(out, *consistency, &[*received, *block_for, *failures]);
+            append_string(out, write_type);
+        }
+        ErrorDetail::CasWriteUnknown {
+            consistency,
+            received,
+            block_for,
+        } => {
+            replicas(out, *consistency, &[*received, *block_for]);
+        }
+        ErrorDetail::FunctionFailure {
+            keyspace,
+            function,
+            argument_types,
+        } => {
+            append_string(out, keyspace);
+            append_string(out, function);
+            append_count(out, argument_types.len());
+            argument_types
+                .iter()
+                .for_each(|typ| append_string(out, typ));
+        }
+        ErrorDetail::AlreadyExists { keyspace, table } => {
+            append_string(out, keyspace);
+            append_string(out, table);
+        }
+        ErrorDetail::Unprepared { id } => append_short_bytes(out, id),
+    }
+}

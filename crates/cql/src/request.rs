@@ -1,0 +1,299 @@
+//! Requests, encoded and (for the null target) parsed again.
+//!
+//! Each encoder appends ONE whole uncompressed frame to `out`. Lengths that do not fit the
+//! protocol's fields (65,535 values, an id of 64 KiB) are mistakes of the program, not of its
+//! input, and panic.
+
+mod parse;
+
+pub use parse::{BatchStatement, BoundValue, Parameters, Request, execute_id, parse};
+
+use crate::compression::Compression;
+use crate::consistency::Consistency;
+use crate::frame::{self, VERSION, opcode};
+use crate::template::{append_null, append_value};
+use crate::wire::append_u16;
+use crate::wire::{append_count, append_i32, append_long_bytes, append_short_bytes, append_string};
+
+/// Version of CQL that is asked for: the only one that Cassandra 3 to 5 take.
+pub const CQL_VERSION: &str = "3.0.0";
+
+/// The name under which the client appears in `system_views.clients`.
+pub const DRIVER_NAME: &str = "cassay";
+
+/// Bits of the flags byte of query parameters.
+pub(crate) mod param {
+    pub const VALUES: u8 = 0x01;
+    pub const SKIP_METADATA: u8 = 0x02;
+    pub const PAGE_SIZE: u8 = 0x04;
+    pub const PAGING_STATE: u8 = 0x08;
+    pub const SERIAL_CONSISTENCY: u8 = 0x10;
+    pub const TIMESTAMP: u8 = 0x20;
+    pub const NAMES: u8 = 0x40;
+}
+
+/// What a statement is executed with.
+#[derive(Clone, Copy, Debug)]
+pub struct QueryParams<'a> {
+    /// Consistency of the statement.
+    pub consistency: Consistency,
+    /// Values of the bind markers in order, encoded; `None` is null. At most 65,535.
+    pub values: &'a [Option<&'a [u8]>],
+    /// Rows per page; `None`: all rows at once.
+    pub page_size: Option<i32>,
+    /// Where a former page ended.
+    pub paging_state: Option<&'a [u8]>,
+    /// Consistency of the Paxos part of a lightweight transaction.
+    pub serial_consistency: Option<Consistency>,
+    /// Write time in microseconds since 1970; `None`: the coordinator's clock.
+    pub timestamp_us: Option<i64>,
+    /// Asks the server to leave the description of the columns out of the rows.
+    pub skip_metadata: bool,
+}
+
+impl Default for QueryParams<'_> {
+    /// LOCAL_ONE and nothing else.
+    fn default() -> Self {
+        QueryParams {
+            consistency: Consistency::LocalOne,
+            values: &[],
+            page_size: None,
+            paging_state: None,
+            serial_consistency: None,
+            timestamp_us: None,
+            skip_metadata: false,
+        }
+    }
+}
+
+/// How a batch is applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum BatchKind {
+    /// Through the batch log: all or, after some time, all.
+    Logged = 0,
+    /// Without the batch log.
+    Unlogged = 1,
+    /// Counter updates only.
+    Counter = 2,
+}
+
+/// One statement of a batch.
+#[derive(Clone, Copy, Debug)]
+pub struct BatchEntry<'a> {
+    /// What is executed.
+    pub statement: BatchStatement<'a>,
+    /// Values of its bind markers in order, encoded; `None` is null.
+    pub values: &'a [Option<&'a [u8]>],
+}
+
+/// A kind of event that a connection can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// Nodes that join, leave or move.
+    TopologyChange,
+    /// Nodes that go up or down.
+    StatusChange,
+    /// Keyspaces, tables, types, functions and aggregates that change.
+    SchemaChange,
+}
+
+impl EventKind {
+    /// Every kind, in the order of the specification.
+    pub const ALL_KINDS: [EventKind; 3] = [
+        EventKind::TopologyChange,
+        EventKind::StatusChange,
+        EventKind::SchemaChange,
+    ];
+
+    /// The kind's word on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            EventKind::TopologyChange => "TOPOLOGY_CHANGE",
+            EventKind::StatusChange => "STATUS_CHANGE",
+            EventKind::SchemaChange => "SCHEMA_CHANGE",
+        }
+    }
+}
+
+/// STARTUP: opens a connection; answered with READY or AUTHENTICATE. With `compression`, frames
+/// after it may be compressed in both directions.
+pub fn startup(out: &mut Vec<u8>, stream: i16, compression: Option<Compression>) {
+    let start = frame::begin(out, VERSION, stream, opcode::STARTUP);
+    let options = [
+        ("CQL_VERSION", CQL_VERSION),
+        ("DRIVER_NAME", DRIVER_NAME),
+        ("DRIVER_VERSION", env!("CARGO_PKG_VERSION")),
+    ];
+    append_count(out, options.len() + usize::from(compression.is_some()));
+    for (key, value) in options {
+        append_string(out, key);
+        append_string(out, value);
+    }
+    if let Some(compression) = compression {
+        append_string(out, "COMPRESSION");
+        append_string(out, compression.name());
+    }
+    frame::end(out, start);
+}
+
+/// OPTIONS: asks what STARTUP may carry; answered with SUPPORTED. Also a heartbeat.
+pub fn options(out: &mut Vec<u8>, stream: i16) {
+    frame::begin(out, VERSION, stream, opcode::OPTIONS);
+}
+
+/// AUTH_RESPONSE: answers AUTHENTICATE or AUTH_CHALLENGE.
+pub fn auth_response(out: &mut Vec<u8>, stream: i16, token: &[u8]) {
+    let start = frame::begin(out, VERSION, stream, opcode::AUTH_RESPONSE);
+    append_long_bytes(out, token);
+    frame::end(out, start);
+}
+
+/// The token of the SASL PLAIN mechanism (RFC 4616) with no authorization identity, which is what
+/// Cassandra's PasswordAuthenticator takes.
+pub fn sasl_plain(user: &str, password: &str) -> Vec<u8> {
+    [b"\0", user.as_bytes(), b"\0", password.as_bytes()].concat()
+}
+
+/// REGISTER: asks for events on this connection; answered with READY.
+pub fn register(out: &mut Vec<u8>, stream: i16, events: &[EventKind]) {
+    let start = frame::begin(out, VERSION, stream, opcode::REGISTER);
+    append_count(out, events.len());
+    for event in events {
+        append_string(out, event.name());
+    }
+    frame::end(out, start);
+}
+
+/// PREPARE: answered with a RESULT of kind Prepared.
+pub fn prepare(out: &mut Vec<u8>, stream: i16, cql: &str) {
+    let start = frame::begin(out, VERSION, stream, opcode::PREPARE);
+    append_long_bytes(out, cql.as_bytes());
+    frame::end(out, start);
+}
+
+/// QUERY: executes a statement given as text.
+pub fn query(out: &mut Vec<u8>, stream: i16, cql: &str, params: &QueryParams) {
+    let start = frame::begin(out, VERSION, stream, opcode::QUERY);
+    append_long_bytes(out, cql.as_bytes());
+    append_params_head(out, values_count(params.values), params);
+    append_values(out, params.values);
+    append_params_tail(out, params);
+    frame::end(out, start);
+}
+
+/// EXECUTE: executes the prepared statement `id`. For many of the same, see
+/// [`Template`](crate::template::Template).
+pub fn execute(out: &mut Vec<u8>, stream: i16, id: &[u8], params: &QueryParams) {
+    let start = frame::begin(out, VERSION, stream, opcode::EXECUTE);
+    append_short_bytes(out, id);
+    append_params_head(out, values_count(params.values), params);
+    append_values(out, params.values);
+    append_params_tail(out, params);
+    frame::end(out, start);
+}
+
+/// BATCH: executes several statements as one. `timestamp` is in microseconds since 1970.
+pub fn batch(
+    out: &mut Vec<u8>,
+    stream: i16,
+    kind: BatchKind,
+    entries: &[BatchEntry],
+    consistency: Consistency,
+    serial: Option<Consistency>,
+    timestamp: Option<i64>,
+) {
+    let start = frame::begin(out, VERSION, stream, opcode::BATCH);
+    out.push(kind as u8);
+    append_count(out, entries.len());
+    for entry in entries {
+        match entry.statement {
+            BatchStatement::Query(cql) => {
+                out.push(0);
+                append_long_bytes(out, cql.as_bytes());
+            }
+            BatchStatement::Prepared(id) => {
+                out.push(1);
+                append_short_bytes(out, id);
+            }
+        }
+        append_count(out, entry.values.len());
+        append_values(out, entry.values);
+    }
+    let params = QueryParams {
+        consistency,
+        serial_consistency: serial,
+        timestamp_us: timestamp,
+        ..QueryParams::default()
+    };
+    append_params_head(out, 0, &params);
+    append_params_tail(out, &params);
+    frame::end(out, start);
+}
+
+/// Appends what comes before the values of an EXECUTE: header (length not yet known), id,
+/// consistency, flags, number of values.
+pub(crate) fn append_execute_head(
+    out: &mut Vec<u8>,
+    id: &[u8],
+    values_count: u16,
+    params: &QueryParams,
+) {
+    frame::begin(out, VERSION, 0, opcode::EXECUTE);
+    append_short_bytes(out, id);
+    append_params_head(out, values_count, params);
+}
+
+/// Appends consistency, flags and, if there are any, the number of values.
+fn append_params_head(out: &mut Vec<u8>, values_count: u16, params: &QueryParams) {
+    let flags = [
+        (values_count > 0, param::VALUES),
+        (params.skip_metadata, param::SKIP_METADATA),
+        (params.page_size.is_some(), param::PAGE_SIZE),
+        (params.paging_state.is_some(), param::PAGING_STATE),
+        (
+            params.serial_consistency.is_some(),
+            param::SERIAL_CONSISTENCY,
+        ),
+        (params.timestamp_us.is_some(), param::TIMESTAMP),
+    ];
+    append_u16(out, params.consistency.code());
+    out.push(
+        flags
+            .iter()
+            .filter(|(set, _)| *set)
+            .fold(0, |byte, (_, bit)| byte | bit),
+    );
+    if values_count > 0 {
+        append_u16(out, values_count);
+    }
+}
+
+/// Appends what comes after the values, in the order that the protocol demands.
+pub(crate) fn append_params_tail(out: &mut Vec<u8>, params: &QueryParams) {
+    if let Some(page_size) = params.page_size {
+        append_i32(out, page_size);
+    }
+    if let Some(paging_state) = params.paging_state {
+        append_long_bytes(out, paging_state);
+    }
+    if let Some(serial) = params.serial_consistency {
+        append_u16(out, serial.code());
+    }
+    if let Some(timestamp_us) = params.timestamp_us {
+        out.extend_from_slice(&timestamp_us.to_be_bytes());
+    }
+}
+
+fn append_values(out: &mut Vec<u8>, values: &[Option<&[u8]>]) {
+    for value in values {
+        match value {
+            Some(bytes) => append_value(out, bytes),
+            None => append_null(out),
+        }
+    }
+}
+
+fn values_count(values: &[Option<&[u8]>]) -> u16 {
+    u16::try_from(values.len()).expect("a statement has at most 65,535 values")
+}

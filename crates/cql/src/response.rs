@@ -1,0 +1,178 @@
+//! Responses parsed: results, rows, errors and events.
+//!
+//! [`parse`] is for the control plane: it allocates what it returns. The data plane asks
+//! [`result_kind`], [`error_code`] and [`RawRows`], which do not allocate. Text and cells borrow
+//! from the body wherever they can.
+
+mod error;
+mod event;
+mod metadata;
+mod rows;
+
+pub use error::{ErrorBody, ErrorCode, ErrorDetail, error_code};
+pub use event::{Event, SchemaChange, SchemaChangeKind, SchemaTarget};
+pub(crate) use metadata::bit as metadata_bit;
+pub use metadata::{COLUMNS_MAX, ColumnSpec, Prepared, TYPE_DEPTH_MAX};
+pub use rows::{RawRows, Row, Rows};
+
+use crate::frame::{Header, flag, opcode};
+use crate::wire::{ParseError, Reader, Result};
+
+/// A response.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Response<'a> {
+    /// The request failed.
+    Error(ErrorBody<'a>),
+    /// The connection is open, or events are registered.
+    Ready,
+    /// The connection needs credentials.
+    Authenticate {
+        /// Class name of the server's authenticator.
+        class: &'a str,
+    },
+    /// The options that STARTUP may carry: name and possible values.
+    Supported(Vec<(String, Vec<String>)>),
+    /// A statement was executed or prepared.
+    Result(ResultBody<'a>),
+    /// Something happened in the cluster.
+    Event(Event),
+    /// The authenticator asks for more; `None` is a null token.
+    AuthChallenge(Option<&'a [u8]>),
+    /// The credentials were right; `None` is a null token.
+    AuthSuccess(Option<&'a [u8]>),
+}
+
+/// What a statement resulted in.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ResultBody<'a> {
+    /// Nothing to return.
+    Void,
+    /// Rows.
+    Rows(Rows<'a>),
+    /// USE: the connection's keyspace is now this one.
+    SetKeyspace(&'a str),
+    /// PREPARE: the statement's id and columns.
+    Prepared(Prepared),
+    /// The schema was changed.
+    SchemaChange(SchemaChange),
+}
+
+/// The kind of a RESULT, with its code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum ResultKind {
+    /// Nothing to return.
+    Void = 1,
+    /// Rows.
+    Rows = 2,
+    /// The keyspace was set.
+    SetKeyspace = 3,
+    /// The statement was prepared.
+    Prepared = 4,
+    /// The schema was changed.
+    SchemaChange = 5,
+}
+
+/// Parses a response's body, uncompressed. Tracing id, warnings and custom payload are passed over,
+/// as the header's flags say.
+///
+/// # Errors
+/// An opcode that is no response's, or a body that does not hold what its opcode promises.
+pub fn parse<'a>(header: &Header, body: &'a [u8]) -> Result<Response<'a>> {
+    let body = payload(header.flags, body)?;
+    let mut reader = Reader::new(body);
+    Ok(match header.opcode {
+        opcode::ERROR => Response::Error(ErrorBody::parse(body)?),
+        opcode::READY => Response::Ready,
+        opcode::AUTHENTICATE => Response::Authenticate {
+            class: reader.string("authenticator's class")?,
+        },
+        opcode::SUPPORTED => Response::Supported(supported(&mut reader)?),
+        opcode::RESULT => Response::Result(parse_result(body)?),
+        opcode::EVENT => Response::Event(Event::read(&mut reader)?),
+        opcode::AUTH_CHALLENGE => Response::AuthChallenge(reader.bytes("token")?),
+        opcode::AUTH_SUCCESS => Response::AuthSuccess(reader.bytes("token")?),
+        other => {
+            return Err(ParseError::Value {
+                what: "opcode",
+                offset: 0,
+                value: other.into(),
+                allowed: "the opcode of a response",
+            });
+        }
+    })
+}
+
+/// The part of an uncompressed body that follows tracing id, warnings and custom payload. With none
+/// of these flags, which is the rule, it is the whole body at the cost of one comparison.
+///
+/// # Errors
+/// The body ends within what the flags promise.
+#[inline]
+pub fn payload(flags: u8, body: &[u8]) -> Result<&[u8]> {
+    if flags & (flag::TRACING | flag::WARNING | flag::CUSTOM_PAYLOAD) == 0 {
+        return Ok(body);
+    }
+    skip_prefix(flags, body)
+}
+
+#[cold]
+fn skip_prefix(flags: u8, body: &[u8]) -> Result<&[u8]> {
+    let mut reader = Reader::new(body);
+    if flags & flag::TRACING != 0 {
+        reader.take(16, "tracing id")?;
+    }
+    if flags & flag::WARNING != 0 {
+        reader.skip_string_list("warning")?;
+    }
+    if flags & flag::CUSTOM_PAYLOAD != 0 {
+        reader.skip_bytes_map("custom payload")?;
+    }
+    Ok(reader.rest())
+}
+
+/// The kind of a RESULT from its [`payload`]. `None`: too short, or a kind that does not exist.
+#[inline]
+pub fn result_kind(body: &[u8]) -> Option<ResultKind> {
+    match i32::from_be_bytes(*body.first_chunk()?) {
+        1 => Some(ResultKind::Void),
+        2 => Some(ResultKind::Rows),
+        3 => Some(ResultKind::SetKeyspace),
+        4 => Some(ResultKind::Prepared),
+        5 => Some(ResultKind::SchemaChange),
+        _ => None,
+    }
+}
+
+fn parse_result(body: &[u8]) -> Result<ResultBody<'_>> {
+    let mut reader = Reader::new(body);
+    let value = reader.i32("kind of result")?;
+    let Some(kind) = result_kind(body) else {
+        let (what, allowed) = ("kind of result", "1 to 5");
+        return Err(ParseError::Value {
+            what,
+            offset: 0,
+            value: value.into(),
+            allowed,
+        });
+    };
+    Ok(match kind {
+        ResultKind::Void => ResultBody::Void,
+        ResultKind::Rows => ResultBody::Rows(Rows::parse(body)?),
+        ResultKind::SetKeyspace => ResultBody::SetKeyspace(reader.string("keyspace")?),
+        ResultKind::Prepared => ResultBody::Prepared(Prepared::read(&mut reader)?),
+        ResultKind::SchemaChange => ResultBody::SchemaChange(SchemaChange::read(&mut reader)?),
+    })
+}
+
+fn supported(reader: &mut Reader<'_>) -> Result<Vec<(String, Vec<String>)>> {
+    let count = reader.u16("number of options")?;
+    (0..count)
+        .map(|_| {
+            Ok((
+                reader.string("option")?.to_owned(),
+                reader.string_list("option's value")?,
+            ))
+        })
+        .collect()
+}

@@ -1,0 +1,326 @@
+//! ERROR: every code that Cassandra knows as a typed outcome, with its details.
+
+use crate::wire::{Reader, Result};
+
+/// Why a request failed: the first field of every ERROR.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ErrorCode {
+    /// A bug in the server, or something it did not foresee.
+    ServerError,
+    /// The client broke the protocol, or asked for a version that the server does not speak.
+    ProtocolError,
+    /// Wrong user or password.
+    BadCredentials,
+    /// Too few replicas were alive to try.
+    Unavailable,
+    /// The coordinator has too much to do.
+    Overloaded,
+    /// The coordinator is still joining.
+    IsBootstrapping,
+    /// TRUNCATE failed.
+    TruncateError,
+    /// Too few replicas acknowledged a write in time. It may still be applied.
+    WriteTimeout,
+    /// Too few replicas answered a read in time.
+    ReadTimeout,
+    /// A replica failed during a read.
+    ReadFailure,
+    /// A user-defined function failed.
+    FunctionFailure,
+    /// A replica failed during a write. It may still be applied.
+    WriteFailure,
+    /// The space for change data capture is full.
+    CdcWriteFailure,
+    /// Whether a lightweight transaction was applied is not known.
+    CasWriteUnknown,
+    /// The statement is no CQL.
+    SyntaxError,
+    /// The user may not do this.
+    Unauthorized,
+    /// The statement is right CQL and wrong here.
+    Invalid,
+    /// The server's configuration forbids the statement.
+    ConfigError,
+    /// The keyspace or table exists already.
+    AlreadyExists,
+    /// The node does not know the prepared statement (any more).
+    Unprepared,
+    /// A code that version 4 does not have.
+    Other(i32),
+}
+
+use ErrorCode as Code;
+
+/// Codes on the wire. Small and scanned only for errors, which are rare or already a disaster.
+const CODES: [(i32, ErrorCode, &str); 20] = [
+    (0x0000, Code::ServerError, "server error"),
+    (0x000A, Code::ProtocolError, "protocol error"),
+    (0x0100, Code::BadCredentials, "bad credentials"),
+    (0x1000, Code::Unavailable, "unavailable"),
+    (0x1001, Code::Overloaded, "overloaded"),
+    (0x1002, Code::IsBootstrapping, "is bootstrapping"),
+    (0x1003, Code::TruncateError, "truncate error"),
+    (0x1100, Code::WriteTimeout, "write timeout"),
+    (0x1200, Code::ReadTimeout, "read timeout"),
+    (0x1300, Code::ReadFailure, "read failure"),
+    (0x1400, Code::FunctionFailure, "function failure"),
+    (0x1500, Code::WriteFailure, "write failure"),
+    (0x1600, Code::CdcWriteFailure, "CDC write failure"),
+    (0x1700, Code::CasWriteUnknown, "CAS write unknown"),
+    (0x2000, Code::SyntaxError, "syntax error"),
+    (0x2100, Code::Unauthorized, "unauthorized"),
+    (0x2200, Code::Invalid, "invalid"),
+    (0x2300, Code::ConfigError, "config error"),
+    (0x2400, Code::AlreadyExists, "already exists"),
+    (0x2500, Code::Unprepared, "unprepared"),
+];
+
+impl ErrorCode {
+    /// The typed code of a number from the wire; [`ErrorCode::Other`] if it is not known.
+    pub fn from_code(code: i32) -> ErrorCode {
+        let known = CODES.iter().find(|(number, _, _)| *number == code);
+        known.map_or(ErrorCode::Other(code), |(_, code, _)| *code)
+    }
+
+    /// The number on the wire.
+    pub fn code(self) -> i32 {
+        match self {
+            ErrorCode::Other(code) => code,
+            known => CODES
+                .iter()
+                .find(|(_, code, _)| *code == known)
+                .map_or(0, |row| row.0),
+        }
+    }
+}
+
+impl std::fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match CODES.iter().find(|(_, code, _)| code == self) {
+            Some((_, _, name)) => f.pad(name),
+            None => write!(f, "error {:#06x}", self.code()),
+        }
+    }
+}
+
+/// An ERROR.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErrorBody<'a> {
+    /// Why the request failed.
+    pub code: ErrorCode,
+    /// The server's words.
+    pub message: &'a str,
+    /// What the code adds to them.
+    pub detail: ErrorDetail<'a>,
+}
+
+/// What an ERROR says beyond its message. Consistencies are codes as received, see
+/// [`Consistency::from_code`](crate::Consistency::from_code); the numbers are of replicas.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ErrorDetail<'a> {
+    /// The code has no details.
+    None,
+    /// Too few replicas were alive.
+    Unavailable {
+        /// Consistency of the request.
+        consistency: u16,
+        /// Replicas that had to be alive.
+        required: i32,
+        /// Replicas that were.
+        alive: i32,
+    },
+    /// A write timed out.
+    WriteTimeout {
+        /// Consistency of the request.
+        consistency: u16,
+        /// Replicas that acknowledged.
+        received: i32,
+        /// Replicas that had to.
+        block_for: i32,
+        /// SIMPLE, BATCH, UNLOGGED_BATCH, COUNTER, BATCH_LOG, CAS, VIEW or CDC.
+        write_type: &'a str,
+    },
+    /// A read timed out.
+    ReadTimeout {
+        /// Consistency of the request.
+        consistency: u16,
+        /// Replicas that answered.
+        received: i32,
+        /// Replicas that had to.
+        block_for: i32,
+        /// Whether the one replica that is asked for the data was among them.
+        data_present: bool,
+    },
+    /// A read failed on a replica.
+    ReadFailure {
+        /// Consistency of the request.
+        consistency: u16,
+        /// Replicas that answered.
+        received: i32,
+        /// Replicas that had to.
+        block_for: i32,
+        /// Replicas that failed.
+        failures: i32,
+        /// Whether the one replica that is asked for the data answered.
+        data_present: bool,
+    },
+    /// A user-defined function failed.
+    FunctionFailure {
+        /// The function's keyspace.
+        keyspace: &'a str,
+        /// Its name.
+        function: &'a str,
+        /// CQL types of its arguments.
+        argument_types: Vec<String>,
+    },
+    /// A write failed on a replica.
+    WriteFailure {
+        /// Consistency of the request.
+        consistency: u16,
+        /// Replicas that acknowledged.
+        received: i32,
+        /// Replicas that had to.
+        block_for: i32,
+        /// Replicas that failed.
+        failures: i32,
+        /// As for a write time-out.
+        write_type: &'a str,
+    },
+    /// Whether a lightweight transaction was applied is not known.
+    CasWriteUnknown {
+        /// Consistency of the request.
+        consistency: u16,
+        /// Replicas that acknowledged.
+        received: i32,
+        /// Replicas that had to.
+        block_for: i32,
+    },
+    /// The keyspace or table exists.
+    AlreadyExists {
+        /// The keyspace.
+        keyspace: &'a str,
+        /// The table; empty if it is about the keyspace itself.
+        table: &'a str,
+    },
+    /// The prepared statement is not known.
+    Unprepared {
+        /// Its id.
+        id: &'a [u8],
+    },
+}
+
+/// The code of an ERROR from its [`payload`](super::payload). `None` if the body is too short.
+#[inline]
+pub fn error_code(body: &[u8]) -> Option<ErrorCode> {
+    Some(ErrorCode::from_code(i32::from_be_bytes(
+        *body.first_chunk()?,
+    )))
+}
+
+impl<'a> ErrorBody<'a> {
+    /// Parses the [`payload`](super::payload) of an ERROR. Bytes after the details that are known
+    /// are passed over, since a later server may say more.
+    ///
+    /// # Errors
+    /// The body is too short for its code, or has text that is no UTF-8.
+    pub fn parse(body: &'a [u8]) -> Result<ErrorBody<'a>> {
+        let mut reader = Reader::new(body);
+        let code = ErrorCode::from_code(reader.i32("error code")?);
+        let message = reader.string("error message")?;
+        let detail = ErrorDetail::read(code, &mut reader)?;
+        Ok(ErrorBody {
+            code,
+            message,
+            detail,
+        })
+    }
+}
+
+impl<'a> ErrorDetail<'a> {
+    fn read(code: ErrorCode, reader: &mut Reader<'a>) -> Result<ErrorDetail<'a>> {
+        Ok(match code {
+            ErrorCode::Unavailable => {
+                let (consistency, required, alive) = replicas(reader)?;
+                ErrorDetail::Unavailable {
+                    consistency,
+                    required,
+                    alive,
+                }
+            }
+            ErrorCode::WriteTimeout => {
+                let (consistency, received, block_for) = replicas(reader)?;
+                let write_type = reader.string("write type")?;
+                ErrorDetail::WriteTimeout {
+                    consistency,
+                    received,
+                    block_for,
+                    write_type,
+                }
+            }
+            ErrorCode::ReadTimeout => {
+                let (consistency, received, block_for) = replicas(reader)?;
+                let data_present = reader.u8("data present")? != 0;
+                ErrorDetail::ReadTimeout {
+                    consistency,
+                    received,
+                    block_for,
+                    data_present,
+                }
+            }
+            ErrorCode::ReadFailure => {
+                let (consistency, received, block_for) = replicas(reader)?;
+                let failures = reader.i32("number of failures")?;
+                let data_present = reader.u8("data present")? != 0;
+                ErrorDetail::ReadFailure {
+                    consistency,
+                    received,
+                    block_for,
+                    failures,
+                    data_present,
+                }
+            }
+            ErrorCode::WriteFailure => {
+                let (consistency, received, block_for) = replicas(reader)?;
+                let failures = reader.i32("number of failures")?;
+                let write_type = reader.string("write type")?;
+                ErrorDetail::WriteFailure {
+                    consistency,
+                    received,
+                    block_for,
+                    failures,
+                    write_type,
+                }
+            }
+            ErrorCode::CasWriteUnknown => {
+                let (consistency, received, block_for) = replicas(reader)?;
+                ErrorDetail::CasWriteUnknown {
+                    consistency,
+                    received,
+                    block_for,
+                }
+            }
+            ErrorCode::FunctionFailure => ErrorDetail::FunctionFailure {
+                keyspace: reader.string("keyspace")?,
+                function: reader.string("function")?,
+                argument_types: reader.string_list("type of an argument")?,
+            },
+            ErrorCode::AlreadyExists => ErrorDetail::AlreadyExists {
+                keyspace: reader.string("keyspace")?,
+                table: reader.string("table")?,
+            },
+            ErrorCode::Unprepared => ErrorDetail::Unprepared {
+                id: reader.short_bytes("statement id")?,
+            },
+            _ => ErrorDetail::None,
+        })
+    }
+}
+
+/// Consistency and two numbers of replicas: how the details of six codes begin.
+fn replicas(reader: &mut Reader<'_>) -> Result<(u16, i32, i32)> {
+    Ok((
+        reader.u16("consistency")?,
+        reader.i32("number of replicas")?,
+        reader.i32("number of replicas")?,
+    ))
+}

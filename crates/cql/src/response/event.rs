@@ -1,0 +1,129 @@
+//! EVENT, and the schema changes that a RESULT carries in the same form.
+
+use std::net::SocketAddr;
+
+use crate::wire::{ParseError, Reader, Result};
+
+/// Something that happened in the cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A node joined, left or moved.
+    TopologyChange {
+        /// NEW_NODE, REMOVED_NODE or MOVED_NODE.
+        change: String,
+        /// The node's address for clients.
+        address: SocketAddr,
+    },
+    /// A node went up or down.
+    StatusChange {
+        /// Whether it is up now.
+        up: bool,
+        /// The node's address for clients.
+        address: SocketAddr,
+    },
+    /// The schema changed.
+    SchemaChange(SchemaChange),
+}
+
+/// A change of the schema.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchemaChange {
+    /// What was done.
+    pub change: SchemaChangeKind,
+    /// The keyspace it was done to or in.
+    pub keyspace: String,
+    /// What it was done to.
+    pub target: SchemaTarget,
+}
+
+/// What was done to the schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SchemaChangeKind {
+    /// Created.
+    Created,
+    /// Altered.
+    Updated,
+    /// Dropped.
+    Dropped,
+}
+
+/// What in a keyspace was changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SchemaTarget {
+    /// The keyspace itself.
+    Keyspace,
+    /// A table (or view) of this name.
+    Table(String),
+    /// A user-defined type of this name.
+    Type(String),
+    /// A user-defined function.
+    Function {
+        /// Its name.
+        name: String,
+        /// CQL types of its arguments.
+        argument_types: Vec<String>,
+    },
+    /// A user-defined aggregate.
+    Aggregate {
+        /// Its name.
+        name: String,
+        /// CQL types of its arguments.
+        argument_types: Vec<String>,
+    },
+}
+
+impl Event {
+    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Event> {
+        match reader.string("event")? {
+            "TOPOLOGY_CHANGE" => {
+                let change = reader.string("topology change")?.to_owned();
+                let address = reader.inet("node's address")?;
+                Ok(Event::TopologyChange { change, address })
+            }
+            "STATUS_CHANGE" => {
+                let up = match reader.string("status change")? {
+                    "UP" => true,
+                    "DOWN" => false,
+                    other => return Err(ParseError::word("status change", other)),
+                };
+                let address = reader.inet("node's address")?;
+                Ok(Event::StatusChange { up, address })
+            }
+            "SCHEMA_CHANGE" => Ok(Event::SchemaChange(SchemaChange::read(reader)?)),
+            other => Err(ParseError::word("event", other)),
+        }
+    }
+}
+
+impl SchemaChange {
+    pub(super) fn read(reader: &mut Reader<'_>) -> Result<SchemaChange> {
+        let change = match reader.string("schema change")? {
+            "CREATED" => SchemaChangeKind::Created,
+            "UPDATED" => SchemaChangeKind::Updated,
+            "DROPPED" => SchemaChangeKind::Dropped,
+            other => return Err(ParseError::word("schema change", other)),
+        };
+        let target = reader.string("target of a schema change")?;
+        let keyspace = reader.string("keyspace")?.to_owned();
+        let mut name = || reader.string("name").map(str::to_owned);
+        let target = match target {
+            "KEYSPACE" => SchemaTarget::Keyspace,
+            "TABLE" => SchemaTarget::Table(name()?),
+            "TYPE" => SchemaTarget::Type(name()?),
+            "FUNCTION" => SchemaTarget::Function {
+                name: name()?,
+                argument_types: reader.string_list("type of an argument")?,
+            },
+            "AGGREGATE" => SchemaTarget::Aggregate {
+                name: name()?,
+                argument_types: reader.string_list("type of an argument")?,
+            },
+            other => return Err(ParseError::word("target of a schema change", other)),
+        };
+        Ok(SchemaChange {
+            change,
+            keyspace,
+            target,
+        })
+    }
+}

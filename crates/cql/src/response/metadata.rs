@@ -1,0 +1,195 @@
+//! Descriptions of columns: what precedes rows and what a prepared statement is bound to.
+//!
+//! This is the one place where a few bytes of a response ask for much memory: a column takes 4
+//! bytes on the wire and 100 in memory, and a keyspace named once is repeated in every column.
+//! Hence the limits below; all of them are far beyond what Cassandra produces.
+
+use crate::value::CqlType;
+use crate::wire::{ParseError, Reader, Result};
+
+/// Most columns that a description may have: a statement cannot bind more values either.
+pub const COLUMNS_MAX: usize = 65_535;
+
+/// Deepest nesting of types that is read: CQL types written by people have 2 or 3 levels, and each
+/// level costs the parser a stack frame.
+pub const TYPE_DEPTH_MAX: usize = 32;
+
+/// Most types, nested ones included, in one description: 2 per column of the widest one.
+const TYPES_MAX: usize = 2 * COLUMNS_MAX;
+
+/// Most bytes that repeating keyspace and table in every column may take (the longest names that
+/// Cassandra 5 allows are 222 bytes, so this is over 37,000 columns of the longest names).
+const REPEATED_NAMES_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Bits of the flags of metadata.
+pub(crate) mod bit {
+    pub const GLOBAL_TABLES_SPEC: i32 = 0x0001;
+    pub const HAS_MORE_PAGES: i32 = 0x0002;
+    pub const NO_METADATA: i32 = 0x0004;
+}
+
+/// A column of a result, or a bind marker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnSpec {
+    /// The table's keyspace.
+    pub keyspace: String,
+    /// The table.
+    pub table: String,
+    /// The column's (or marker's) name.
+    pub name: String,
+    /// Its type.
+    pub typ: CqlType,
+}
+
+/// A prepared statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prepared {
+    /// The id that EXECUTE names.
+    pub id: Vec<u8>,
+    /// The bind markers, in order.
+    pub bind_columns: Vec<ColumnSpec>,
+    /// Which bind markers make up the partition key, in the key's order; empty if not all of it is
+    /// bound. Each is less than the number of markers.
+    pub partition_key_indexes: Vec<u16>,
+    /// The columns of its rows; empty if it returns none.
+    pub result_columns: Vec<ColumnSpec>,
+}
+
+impl Prepared {
+    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Prepared> {
+        let id = reader.short_bytes("statement id")?.to_vec();
+        let flags = reader.i32("flags of the metadata")?;
+        let columns_count = columns_count(reader)?;
+        let indexes_count = reader.count("number of partition key columns", 2)?;
+        let mut partition_key_indexes = Vec::new();
+        for _ in 0..indexes_count {
+            let offset = reader.offset();
+            let index = reader.u16("index of a partition key column")?;
+            if usize::from(index) >= columns_count {
+                let (what, allowed) = ("index of a partition key column", "that of a bind marker");
+                return Err(ParseError::Value {
+                    what,
+                    offset,
+                    value: index.into(),
+                    allowed,
+                });
+            }
+            partition_key_indexes.push(index);
+        }
+        let bind_columns = read_columns(reader, flags, columns_count)?;
+        let result = Preamble::read(reader)?;
+        let result_columns = read_columns(reader, result.flags, result.columns_count)?;
+        Ok(Prepared {
+            id,
+            bind_columns,
+            partition_key_indexes,
+            result_columns,
+        })
+    }
+}
+
+/// How the metadata of rows begins: what comes before its columns.
+pub(super) struct Preamble<'a> {
+    pub flags: i32,
+    pub columns_count: usize,
+    pub paging_state: Option<&'a [u8]>,
+}
+
+impl<'a> Preamble<'a> {
+    #[inline]
+    pub fn read(reader: &mut Reader<'a>) -> Result<Preamble<'a>> {
+        let flags = reader.i32("flags of the metadata")?;
+        let columns_count = columns_count(reader)?;
+        let paging_state = match flags & bit::HAS_MORE_PAGES {
+            0 => None,
+            _ => reader.bytes("paging state")?,
+        };
+        Ok(Preamble {
+            flags,
+            columns_count,
+            paging_state,
+        })
+    }
+}
+
+#[inline]
+fn columns_count(reader: &mut Reader<'_>) -> Result<usize> {
+    let (what, offset) = ("number of columns", reader.offset());
+    let value = reader.i32(what)?;
+    match usize::try_from(value) {
+        Ok(count) if count <= COLUMNS_MAX => Ok(count),
+        _ => {
+            let (value, allowed) = (value.into(), "0 to 65535");
+            Err(ParseError::Value {
+                what,
+                offset,
+                value,
+                allowed,
+            })
+        }
+    }
+}
+
+/// Reads the descriptions of `count` columns; none if `flags` say that there are none.
+pub(super) fn read_columns(
+    reader: &mut Reader<'_>,
+    flags: i32,
+    count: usize,
+) -> Result<Vec<ColumnSpec>> {
+    let mut columns = Vec::new();
+    let mut types_left = TYPES_MAX;
+    let mut repeated_bytes = 0;
+    walk_columns(reader, flags, count, |reader, keyspace, table, name| {
+        repeated_bytes += keyspace.len() + table.len();
+        if repeated_bytes > REPEATED_NAMES_BYTES_MAX {
+            return Err(ParseError::Value {
+                what: "size of all keyspace and table names",
+                offset: reader.offset(),
+                value: repeated_bytes as i64,
+                allowed: "16 MiB",
+            });
+        }
+        columns.push(ColumnSpec {
+            keyspace: keyspace.to_owned(),
+            table: table.to_owned(),
+            name: name.to_owned(),
+            typ: CqlType::read(reader, TYPE_DEPTH_MAX, &mut types_left)?,
+        });
+        Ok(())
+    })?;
+    Ok(columns)
+}
+
+/// Passes over the descriptions of `count` columns without allocating.
+pub(super) fn skip_columns(reader: &mut Reader<'_>, flags: i32, count: usize) -> Result<()> {
+    walk_columns(reader, flags, count, |reader, _, _, _| {
+        CqlType::skip(reader, TYPE_DEPTH_MAX)
+    })
+}
+
+/// Calls `column` for each description, with its keyspace, table and name, and the reader at its
+/// type.
+fn walk_columns<'a>(
+    reader: &mut Reader<'a>,
+    flags: i32,
+    count: usize,
+    mut column: impl FnMut(&mut Reader<'a>, &'a str, &'a str, &'a str) -> Result<()>,
+) -> Result<()> {
+    // Without columns Cassandra leaves out the global keyspace and table, whatever the flags say.
+    if flags & bit::NO_METADATA != 0 || count == 0 {
+        return Ok(());
+    }
+    let global = match flags & bit::GLOBAL_TABLES_SPEC {
+        0 => None,
+        _ => Some((reader.string("keyspace")?, reader.string("table")?)),
+    };
+    for _ in 0..count {
+        let (keyspace, table) = match global {
+            Some(names) => names,
+            None => (reader.string("keyspace")?, reader.string("table")?),
+        };
+        let name = reader.string("name of a column")?;
+        column(reader, keyspace, table, name)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! Rows of a result: walked in place, cell by cell, without allocating.
+
+use super::metadata::{self, ColumnSpec, Preamble, bit};
+use super::{ResultKind, result_kind};
+use crate::wire::{ParseError, Reader, Result};
+
+/// Rows with the description of their columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rows<'a> {
+    /// The columns; empty when the request asked to skip them.
+    pub columns: Vec<ColumnSpec>,
+    /// Where the next page begins; `None`: this is the last one.
+    pub paging_state: Option<&'a [u8]>,
+    /// The rows.
+    pub raw: RawRows<'a>,
+}
+
+/// Rows as they lie in the body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RawRows<'a> {
+    /// Columns of each row.
+    pub columns_count: usize,
+    /// Rows that the server announced; the bytes have room for them, but may still be wrong.
+    pub rows_count: usize,
+    /// Where the next page begins; `None`: this is the last one.
+    pub paging_state: Option<&'a [u8]>,
+    cells: &'a [u8],
+}
+
+/// One row: its cells, in the order of the columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row<'a> {
+    columns_count: usize,
+    /// The cells, already walked once.
+    cells: &'a [u8],
+}
+
+impl<'a> Rows<'a> {
+    pub(super) fn parse(body: &'a [u8]) -> Result<Rows<'a>> {
+        let mut columns = Vec::new();
+        let raw = RawRows::parse_with(body, |reader, preamble| {
+            columns = metadata::read_columns(reader, preamble.flags, preamble.columns_count)?;
+            Ok(())
+        })?;
+        Ok(Rows {
+            columns,
+            paging_state: raw.paging_state,
+            raw,
+        })
+    }
+}
+
+impl<'a> RawRows<'a> {
+    /// Parses the [`payload`](super::payload) of a RESULT of kind Rows, without allocating.
+    ///
+    /// # Errors
+    /// Another kind of RESULT; metadata that cannot be read; more rows than the bytes have room
+    /// for.
+    #[inline]
+    pub fn parse(body: &'a [u8]) -> Result<RawRows<'a>> {
+        Self::parse_with(body, |reader, preamble| {
+            if preamble.flags & bit::NO_METADATA != 0 {
+                return Ok(());
+            }
+            metadata::skip_columns(reader, preamble.flags, preamble.columns_count)
+        })
+    }
+
+    #[inline]
+    fn parse_with(
+        body: &'a [u8],
+        columns: impl FnOnce(&mut Reader<'a>, &Preamble<'a>) -> Result<()>,
+    ) -> Result<RawRows<'a>> {
+        let mut reader = Reader::new(body);
+        let kind = reader.i32("kind of result")?;
+        if result_kind(body) != Some(ResultKind::Rows) {
+            let (what, allowed) = ("kind of result", "2, which is rows");
+            return Err(ParseError::Value {
+                what,
+                offset: 0,
+                value: kind.into(),
+                allowed,
+            });
+        }
+        let preamble = Preamble::read(&mut reader)?;
+        columns(&mut reader, &preamble)?;
+        let (columns_count, offset) = (preamble.columns_count, reader.offset());
+        // Each cell has at least its length of 4 bytes. A row without columns has no bytes that
+        // could justify a count of rows, so it is taken to need 4 as well.
+        let rows_count = reader.count("number of rows", 4 * columns_count.max(1))?;
+        if columns_count == 0 && rows_count > 0 {
+            let (what, allowed) = ("number of rows", "0, since there are no columns");
+            return Err(ParseError::Value {
+                what,
+                offset,
+                value: rows_count as i64,
+                allowed,
+            });
+        }
+        let paging_state = preamble.paging_state;
+        Ok(RawRows {
+            columns_count,
+            rows_count,
+            paging_state,
+            cells: reader.rest(),
+        })
+    }
+
+    /// The rows in order. After an error there are no more.
+    #[inline]
+    pub fn rows(&self) -> impl Iterator<Item = Result<Row<'a>>> + use<'a> {
+        let columns_count = self.columns_count;
+        let mut reader = Reader::new(self.cells);
+        let mut left = self.rows_count;
+        std::iter::from_fn(move || {
+            left = left.checked_sub(1)?;
+            let row = Row::read(&mut reader, columns_count);
+            if row.is_err() {
+                left = 0;
+            }
+            Some(row)
+        })
+    }
+}
+
+impl<'a> Row<'a> {
+    #[inline]
+    fn read(reader: &mut Reader<'a>, columns_count: usize) -> Result<Row<'a>> {
+        let all = reader.rest();
+        for _ in 0..columns_count {
+            reader.bytes("cell")?;
+        }
+        Ok(Row {
+            columns_count,
+            cells: &all[..all.len() - reader.left()],
+        })
+    }
+
+    /// The cells in the order of the columns; `None` is null.
+    #[inline]
+    pub fn cells(&self) -> impl Iterator<Item = Option<&'a [u8]>> + use<'a> {
+        let mut reader = Reader::new(self.cells);
+        // `read` has walked the same bytes, so that no cell is cut off here.
+        (0..self.columns_count).map_while(move |_| reader.bytes("cell").ok())
+    }
+}

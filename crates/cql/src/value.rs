@@ -1,0 +1,397 @@
+//! CQL types and values: cells of the control plane, decoded and encoded.
+//!
+//! The data plane never comes here; it compares and writes bytes. Decoding reserves no more than a
+//! small multiple of the cell's own bytes, whatever counts they hold.
+
+mod class;
+mod decode;
+mod display;
+mod encode;
+
+use std::net::IpAddr;
+
+use crate::wire::{ParseError, Reader, Result};
+
+pub use decode::decode;
+
+/// A CQL type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CqlType {
+    /// ASCII text.
+    Ascii,
+    /// 64-bit integer.
+    Bigint,
+    /// Bytes.
+    Blob,
+    /// True or false.
+    Boolean,
+    /// 64-bit counter.
+    Counter,
+    /// Decimal number of any precision.
+    Decimal,
+    /// 64-bit floating point number.
+    Double,
+    /// 32-bit floating point number.
+    Float,
+    /// 32-bit integer.
+    Int,
+    /// Milliseconds since 1970.
+    Timestamp,
+    /// UUID of any version.
+    Uuid,
+    /// UTF-8 text; `text` and `varchar` are the same.
+    Text,
+    /// Integer of any size.
+    Varint,
+    /// UUID of version 1.
+    Timeuuid,
+    /// IPv4 or IPv6 address.
+    Inet,
+    /// Day.
+    Date,
+    /// Time of day.
+    Time,
+    /// 16-bit integer.
+    Smallint,
+    /// 8-bit integer.
+    Tinyint,
+    /// Months, days and nanoseconds.
+    Duration,
+    /// Elements in order.
+    List(Box<CqlType>),
+    /// Elements without duplicates.
+    Set(Box<CqlType>),
+    /// Keys and values.
+    Map(Box<CqlType>, Box<CqlType>),
+    /// A fixed number of elements, each of its own type.
+    Tuple(Vec<CqlType>),
+    /// User-defined type.
+    Udt(Box<UdtType>),
+    /// A fixed number of elements of one type (Cassandra 5).
+    Vector(Box<CqlType>, u32),
+    /// Another type, by the name of its Java class.
+    Custom(String),
+}
+
+/// A user-defined type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UdtType {
+    /// Its keyspace.
+    pub keyspace: String,
+    /// Its name.
+    pub name: String,
+    /// Names and types of its fields.
+    pub fields: Vec<(String, CqlType)>,
+}
+
+/// A CQL value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// No value.
+    Null,
+    /// No bytes where the type needs some: a relic of Thrift that Cassandra still allows.
+    Empty,
+    /// `ascii` and `text`.
+    Text(String),
+    /// `bigint`.
+    Bigint(i64),
+    /// `blob`.
+    Blob(Vec<u8>),
+    /// `boolean`.
+    Boolean(bool),
+    /// `counter`.
+    Counter(i64),
+    /// `decimal`: `unscaled` × 10^-`scale`.
+    Decimal {
+        /// Two's complement, big-endian, at least one byte.
+        unscaled: Vec<u8>,
+        /// Digits after the point.
+        scale: i32,
+    },
+    /// `double`.
+    Double(f64),
+    /// `float`.
+    Float(f32),
+    /// `int`.
+    Int(i32),
+    /// `timestamp`: milliseconds since 1970.
+    Timestamp(i64),
+    /// `uuid`.
+    Uuid([u8; 16]),
+    /// `varint`: two's complement, big-endian, at least one byte.
+    Varint(Vec<u8>),
+    /// `timeuuid`.
+    Timeuuid([u8; 16]),
+    /// `inet`.
+    Inet(IpAddr),
+    /// `date`: days, 2^31 being 1970-01-01.
+    Date(u32),
+    /// `time`: nanoseconds since midnight.
+    Time(i64),
+    /// `smallint`.
+    Smallint(i16),
+    /// `tinyint`.
+    Tinyint(i8),
+    /// `duration`: three numbers of one sign.
+    Duration {
+        /// Months.
+        months: i32,
+        /// Days.
+        days: i32,
+        /// Nanoseconds.
+        nanoseconds: i64,
+    },
+    /// `list`.
+    List(Vec<Value>),
+    /// `set`.
+    Set(Vec<Value>),
+    /// `map`.
+    Map(Vec<(Value, Value)>),
+    /// `tuple`.
+    Tuple(Vec<Value>),
+    /// User-defined type: fields by name.
+    Udt(Vec<(String, Value)>),
+    /// `vector`.
+    Vector(Vec<Value>),
+    /// A value of a type that is known only by its class.
+    Custom(Vec<u8>),
+}
+
+impl Value {
+    /// The value as an integer: every integer type, counters, dates and times, and a varint that
+    /// fits. `None` for other types.
+    pub fn as_i64(&self) -> Option<i64> {
+        match self {
+            Value::Bigint(v) | Value::Counter(v) | Value::Timestamp(v) | Value::Time(v) => Some(*v),
+            Value::Int(v) => Some(i64::from(*v)),
+            Value::Smallint(v) => Some(i64::from(*v)),
+            Value::Tinyint(v) => Some(i64::from(*v)),
+            Value::Date(v) => Some(i64::from(*v)),
+            Value::Varint(bytes) => i64_of(bytes),
+            _ => None,
+        }
+    }
+
+    /// The value as a floating point number: floats, doubles, decimals and whatever
+    /// [`as_i64`](Self::as_i64) knows. Big numbers are rounded.
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Value::Double(v) => Some(*v),
+            Value::Float(v) => Some(f64::from(*v)),
+            Value::Decimal { .. } | Value::Varint(_) => self.to_string().parse().ok(),
+            other => other.as_i64().map(|v| v as f64),
+        }
+    }
+
+    /// The value as text; `None` if it is none.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The value as true or false; `None` if it is neither.
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Value::Boolean(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// Whether there is no value.
+    pub fn is_null(&self) -> bool {
+        matches!(self, Value::Null)
+    }
+}
+
+/// A two's complement integer of 1 to 8 bytes, or a longer one with nothing but sign in front.
+fn i64_of(bytes: &[u8]) -> Option<i64> {
+    let sign = if bytes.first()? & 0x80 == 0 {
+        0x00
+    } else {
+        0xFF
+    };
+    let (front, last) = bytes.split_at(bytes.len().saturating_sub(8));
+    let mut whole = [sign; 8];
+    whole[8 - last.len()..].copy_from_slice(last);
+    let fits = front.iter().all(|&byte| byte == sign) && (whole[0] ^ sign) & 0x80 == 0;
+    fits.then_some(i64::from_be_bytes(whole))
+}
+
+/// Codes of the types that have no parts, with their names in CQL and their Java classes.
+const SIMPLE: [(u16, CqlType, &str, &str); 20] = [
+    (0x0001, CqlType::Ascii, "ascii", "AsciiType"),
+    (0x0002, CqlType::Bigint, "bigint", "LongType"),
+    (0x0003, CqlType::Blob, "blob", "BytesType"),
+    (0x0004, CqlType::Boolean, "boolean", "BooleanType"),
+    (0x0005, CqlType::Counter, "counter", "CounterColumnType"),
+    (0x0006, CqlType::Decimal, "decimal", "DecimalType"),
+    (0x0007, CqlType::Double, "double", "DoubleType"),
+    (0x0008, CqlType::Float, "float", "FloatType"),
+    (0x0009, CqlType::Int, "int", "Int32Type"),
+    (0x000B, CqlType::Timestamp, "timestamp", "TimestampType"),
+    (0x000C, CqlType::Uuid, "uuid", "UUIDType"),
+    (0x000D, CqlType::Text, "text", "UTF8Type"),
+    (0x000E, CqlType::Varint, "varint", "IntegerType"),
+    (0x000F, CqlType::Timeuuid, "timeuuid", "TimeUUIDType"),
+    (0x0010, CqlType::Inet, "inet", "InetAddressType"),
+    (0x0011, CqlType::Date, "date", "SimpleDateType"),
+    (0x0012, CqlType::Time, "time", "TimeType"),
+    (0x0013, CqlType::Smallint, "smallint", "ShortType"),
+    (0x0014, CqlType::Tinyint, "tinyint", "ByteType"),
+    (0x0015, CqlType::Duration, "duration", "DurationType"),
+];
+
+/// Codes of the types that have parts.
+mod code {
+    pub const CUSTOM: u16 = 0x0000;
+    pub const LIST: u16 = 0x0020;
+    pub const MAP: u16 = 0x0021;
+    pub const SET: u16 = 0x0022;
+    pub const UDT: u16 = 0x0030;
+    pub const TUPLE: u16 = 0x0031;
+}
+
+impl CqlType {
+    /// Reads a type of at most `depth` levels, of which each type takes one from `types_left`.
+    pub(crate) fn read(
+        reader: &mut Reader<'_>,
+        depth: usize,
+        types_left: &mut usize,
+    ) -> Result<CqlType> {
+        let offset = reader.offset();
+        let id = reader.u16("type")?;
+        if depth == 0 || *types_left == 0 {
+            let (what, allowed) = ("type", "32 levels and 131,070 types at most");
+            return Err(ParseError::Value {
+                what,
+                offset,
+                value: id.into(),
+                allowed,
+            });
+        }
+        *types_left -= 1;
+        let mut inner = |reader: &mut Reader<'_>| Self::read(reader, depth - 1, types_left);
+        Ok(match id {
+            code::CUSTOM => class::parse(reader.string("class of a type")?),
+            code::LIST => CqlType::List(Box::new(inner(reader)?)),
+            code::SET => CqlType::Set(Box::new(inner(reader)?)),
+            code::MAP => CqlType::Map(Box::new(inner(reader)?), Box::new(inner(reader)?)),
+            code::TUPLE => {
+                let count = reader.u16("number of a tuple's types")?;
+                CqlType::Tuple((0..count).map(|_| inner(reader)).collect::<Result<_>>()?)
+            }
+            code::UDT => {
+                let keyspace = reader.string("keyspace of a type")?.to_owned();
+                let name = reader.string("name of a type")?.to_owned();
+                let count = reader.u16("number of a type's fields")?;
+                let fields = (0..count)
+                    .map(|_| Ok((reader.string("name of a field")?.to_owned(), inner(reader)?)))
+                    .collect::<Result<_>>()?;
+                CqlType::Udt(Box::new(UdtType {
+                    keyspace,
+                    name,
+                    fields,
+                }))
+            }
+            simple => CqlType::simple(simple, offset)?,
+        })
+    }
+
+    /// Passes over a type of at most `depth` levels, without allocating.
+    pub(crate) fn skip(reader: &mut Reader<'_>, depth: usize) -> Result<()> {
+        let offset = reader.offset();
+        let id = reader.u16("type")?;
+        let Some(depth) = depth.checked_sub(1) else {
+            let (what, allowed) = ("type", "32 levels at most");
+            return Err(ParseError::Value {
+                what,
+                offset,
+                value: id.into(),
+                allowed,
+            });
+        };
+        match id {
+            code::CUSTOM => reader.short_bytes("class of a type").map(drop),
+            code::LIST | code::SET => Self::skip(reader, depth),
+            code::MAP => {
+                Self::skip(reader, depth)?;
+                Self::skip(reader, depth)
+            }
+            code::TUPLE => {
+                let count = reader.u16("number of a tuple's types")?;
+                (0..count).try_for_each(|_| Self::skip(reader, depth))
+            }
+            code::UDT => {
+                reader.short_bytes("keyspace of a type")?;
+                reader.short_bytes("name of a type")?;
+                let count = reader.u16("number of a type's fields")?;
+                (0..count).try_for_each(|_| {
+                    reader.short_bytes("name of a field")?;
+                    Self::skip(reader, depth)
+                })
+            }
+            simple => CqlType::simple(simple, offset).map(drop),
+        }
+    }
+
+    fn simple(id: u16, offset: usize) -> Result<CqlType> {
+        let known = SIMPLE.iter().find(|(code, ..)| *code == id);
+        known
+            .map(|(_, typ, ..)| typ.clone())
+            .ok_or(ParseError::Value {
+                what: "type",
+                offset,
+                value: id.into(),
+                allowed: "the code of a CQL type",
+            })
+    }
+
+    /// Appends the type as metadata describes it. Vectors and durations go by their Java classes,
+    /// as version 4 has no codes for them.
+    pub(crate) fn append(&self, out: &mut Vec<u8>) {
+        use crate::wire::{append_count, append_string, append_u16};
+        match self {
+            CqlType::List(of) | CqlType::Set(of) => {
+                append_u16(
+                    out,
+                    if matches!(self, CqlType::List(_)) {
+                        code::LIST
+                    } else {
+                        code::SET
+                    },
+                );
+                of.append(out);
+            }
+            CqlType::Map(keys, values) => {
+                append_u16(out, code::MAP);
+                keys.append(out);
+                values.append(out);
+            }
+            CqlType::Tuple(types) => {
+                append_u16(out, code::TUPLE);
+                append_count(out, types.len());
+                types.iter().for_each(|typ| typ.append(out));
+            }
+            CqlType::Udt(udt) => {
+                append_u16(out, code::UDT);
+                append_string(out, &udt.keyspace);
+                append_string(out, &udt.name);
+                append_count(out, udt.fields.len());
+                for (name, typ) in &udt.fields {
+                    append_string(out, name);
+                    typ.append(out);
+                }
+            }
+            CqlType::Vector(..) | CqlType::Custom(_) | CqlType::Duration => {
+                append_u16(out, code::CUSTOM);
+                append_string(out, &class::name(self));
+            }
+            simple => {
+                let row = SIMPLE.iter().find(|(_, typ, ..)| typ == simple);
+                append_u16(out, row.expect("SIMPLE has every type without parts").0);
+            }
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Values and types as CQL writes them, for people: text bare on its own, quoted within another
+//! value.
+
+use std::fmt::{self, Display, Formatter, Write as _};
+
+use super::{CqlType, SIMPLE, Value};
+
+/// Longest integer, in bytes, that is shown in decimal: converting takes time that grows with the
+/// square, and nobody reads 10,000 digits. Longer ones are shown in hexadecimal.
+const DECIMAL_BYTES_MAX: usize = 4096;
+
+/// Days between 0000-03-01 and 1970-01-01 in the proleptic Gregorian calendar.
+const DAYS_TO_1970: i64 = 719_468;
+
+impl Display for CqlType {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            CqlType::List(of) => write!(f, "list<{of}>"),
+            CqlType::Set(of) => write!(f, "set<{of}>"),
+            CqlType::Map(keys, values) => write!(f, "map<{keys}, {values}>"),
+            CqlType::Tuple(types) => {
+                f.write_str("tuple<")?;
+                separated(f, types, |f, typ| write!(f, "{typ}"))?;
+                f.write_char('>')
+            }
+            CqlType::Udt(udt) => write!(f, "{}.{}", udt.keyspace, udt.name),
+            CqlType::Vector(of, dimension) => write!(f, "vector<{of}, {dimension}>"),
+            CqlType::Custom(class) => write!(f, "'{class}'"),
+            simple => {
+                let row = SIMPLE.iter().find(|(_, typ, ..)| typ == simple);
+                f.write_str(row.expect("SIMPLE has every type without parts").2)
+            }
+        }
+    }
+}
+
+impl Display for Value {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Null => f.write_str("null"),
+            Value::Empty => Ok(()),
+            Value::Text(text) => f.write_str(text),
+            Value::Blob(bytes) | Value::Custom(bytes) => hex(f, bytes),
+            Value::Bigint(v) | Value::Counter(v) => write!(f, "{v}"),
+            Value::Boolean(v) => write!(f, "{v}"),
+            Value::Decimal { unscaled, scale } => decimal(f, unscaled, *scale),
+            Value::Double(v) => write!(f, "{v}"),
+            Value::Float(v) => write!(f, "{v}"),
+            Value::Int(v) => write!(f, "{v}"),
+            Value::Smallint(v) => write!(f, "{v}"),
+            Value::Tinyint(v) => write!(f, "{v}"),
+            Value::Varint(bytes) => integer(f, bytes),
+            Value::Uuid(bytes) | Value::Timeuuid(bytes) => uuid(f, bytes),
+            Value::Inet(address) => write!(f, "{address}"),
+            Value::Timestamp(ms) => {
+                day(f, ms.div_euclid(86_400_000))?;
+                f.write_char(' ')?;
+                time(f, ms.rem_euclid(86_400_000), 1000, 3)?;
+                f.write_str("+0000")
+            }
+            Value::Date(days) => day(f, i64::from(*days) - (1 << 31)),
+            Value::Time(ns) => time(f, *ns, 1_000_000_000, 9),
+            Value::Duration {
+                months,
+                days,
+                nanoseconds,
+            } => {
+                write!(f, "{months}mo{days}d{nanoseconds}ns")
+            }
+            Value::List(values) | Value::Vector(values) => bracketed(f, values, '[', ']'),
+            Value::Set(values) => bracketed(f, values, '{', '}'),
+            Value::Tuple(values) => bracketed(f, values, '(', ')'),
+            Value::Map(entries) => {
+                f.write_char('{')?;
+                separated(f, entries, |f, (key, value)| {
+                    inner(f, key)?;
+                    f.write_str(": ")?;
+                    inner(f, value)
+                })?;
+                f.write_char('}')
+            }
+            Value::Udt(fields) => {
+                f.write_char('{')?;
+                separated(f, fields, |f, (name, value)| {
+                    write!(f, "{name}: ")?;
+                    inner(f, value)
+                })?;
+                f.write_char('}')
+            }
+        }
+    }
+}
+
+/// A value within another: text in quotes.
+fn inner(f: &mut Formatter<'_>, value: &Value) -> fmt::Result {
+    match value {
+        Value::Text(text) => write!(f, "'{}'", text.replace('\'', "''")),
+        other => write!(f, "{other}"),
+    }
+}
+
+fn bracketed(f: &mut Formatter<'_>, values: &[Value], open: char, close: char) -> fmt::Result {
+    f.write_char(open)?;
+    separated(f, values, inner)?;
+    f.write_char(close)
+}
+
+fn separated<T>(
+    f: &mut Formatter<'_>,
+    items: &[T],
+    mut show: impl FnMut(&mut Formatter<'_>, &T) -> fmt::Result,
+) -> fmt::Result {
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            f.write_str(", ")?;
+        }
+        show(f, item)?;
+    }
+    Ok(())
+}
+
+fn hex(f: &mut Formatter<'_>, bytes: &[u8]) -> fmt::Result {
+    f.write_str("0x")?;
+    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+}
+
+fn uuid(f: &mut Formatter<'_>, bytes: &[u8; 16]) -> fmt::Result {
+    for (index, byte) in bytes.iter().enumerate() {
+        if matches!(index, 4 | 6 | 8 | 10) {
+            f.write_char('-')?;
+        }
+        write!(f, "{byte:02x}")?;
+    }
+    Ok(())
+}
+
+/// A day counted from 1970-01-01. Counting years from March puts the leap day last, so that the
+/// month follows from the day of the year by one division (30.6 days per month).
+fn day(f: &mut Formatter<'_>, days_since_1970: i64) -> fmt::Result {
+    let days = days_since_1970 + DAYS_TO_1970;
+    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = (month_from_march + 2) % 12 + 1;
+    let year = 400 * era + year_of_era + i64::from(month <= 2);
+    write!(f, "{year:04}-{month:02}-{day:02}")
+}
+
+/// A time of day in ticks of which `per_second` make a second, with `digits` of a fraction.
+fn time(f: &mut Formatter<'_>, ticks: i64, per_second: i64, digits: usize) -> fmt::Result {
+    let (seconds, fraction) = (ticks.div_euclid(per_second), ticks.rem_euclid(per_second));
+    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+    write!(
+        f,
+        "{hours:02}:{minutes:02}:{:02}.{fraction:0digits$}",
+        seconds % 60
+    )
+}
+
+fn integer(f: &mut Formatter<'_>, bytes: &[u8]) -> fmt::Result {
+    if bytes.len() > DECIMAL_BYTES_MAX {
+        return hex(f, bytes);
+    }
+    let (negative, digits) = decimal_digits(bytes);
+    if negative {
+        f.write_char('-')?;
+    }
+    f.write_str(&digits)
+}
+
+/// As Java's BigDecimal writes it: with a point while the exponent is small, in scientific
+/// notation otherwise, so that a scale of 2^31 does not write 2^31 zeroes.
+fn decimal(f: &mut Formatter<'_>, unscaled: &[u8], scale: i32) -> fmt::Result {
+    if unscaled.len() > DECIMAL_BYTES_MAX {
+        hex(f, unscaled)?;
+        return write!(f, "E{}", -i64::from(scale));
+    }
+    let (negative, digits) = decimal_digits(unscaled);
+    if negative {
+        f.write_char('-')?;
+    }
+    let exponent = digits.len() as i64 - 1 - i64::from(scale);
+    if scale < 0 || exponent < -6 {
+        let (first, rest) = digits.split_at(1);
+        let point = if rest.is_empty() { "" } else { "." };
+        return write!(f, "{first}{point}{rest}E{exponent:+}");
+    }
+    let scale = scale as usize;
+    if scale == 0 {
+        return f.write_str(&digits);
+    }
+    let digits = format!("{digits:0>width$}", width = scale + 1);
+    let (whole, fraction) = digits.split_at(digits.len() - scale);
+    write!(f, "{whole}.{fraction}")
+}
+
+/// Sign and decimal digits of a two's complement integer, by dividing by 10^9 again and again.
+fn decimal_digits(bytes: &[u8]) -> (bool, String) {
+    const BILLION: u64 = 1_000_000_000;
+    let negative = bytes.first().is_some_and(|byte| byte & 0x80 != 0);
+    let mut magnitude = bytes.to_vec();
+    if negative {
+        let mut carry = true;
+        for byte in magnitude.iter_mut().rev() {
+            (*byte, carry) = (!*byte).overflowing_add(u8::from(carry));
+        }
+    }
+    let mut groups = Vec::new();
+    let mut rest = &mut magnitude[..];
+    while let Some(first) = rest.iter().position(|&byte| byte != 0) {
+        rest = &mut rest[first..];
+        let mut remainder = 0;
+        for byte in rest.iter_mut() {
+            let value = remainder << 8 | u64::from(*byte);
+            *byte = (value / BILLION) as u8;
+            remainder = value % BILLION;
+        }
+        groups.push(remainder);
+    }
+    let Some(highest) = groups.pop() else {
+        return (negative, "0".to_owned());
+    };
+    let mut digits = highest.to_string();
+    for group in groups.iter().rev() {
+        digits.push_str(&format!("{group:09}"));
+    }
+    (negative, digits)
+}

@@ -1,0 +1,285 @@
+//! The primitive notations of section 3 of the protocol specification, read and appended.
+//!
+//! `Reader` is a cursor that checks before it advances. Nothing here reserves memory on the word
+//! of a count: `Reader::count` refuses a count that the bytes left could not hold.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// Why a message body cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ParseError {
+    /// The body ends in the middle of something.
+    #[error("{what} at byte {offset} needs {needed} bytes, but {left} are left")]
+    Short {
+        /// What was read.
+        what: &'static str,
+        /// Offset from the start of the bytes that were parsed.
+        offset: usize,
+        /// Bytes that it needs; at least, where its elements have no fixed length.
+        needed: u64,
+        /// Bytes that are left.
+        left: usize,
+    },
+    /// A number outside of what the protocol, or the limit stated, allows.
+    #[error("{what} at byte {offset} is {value}; allowed is {allowed}")]
+    Value {
+        /// What was read.
+        what: &'static str,
+        /// Offset from the start of the bytes that were parsed.
+        offset: usize,
+        /// The number.
+        value: i64,
+        /// What would have been right.
+        allowed: &'static str,
+    },
+    /// Text that is not UTF-8 (or not ASCII, where that is asked for).
+    #[error("{what} at byte {offset} is not valid text")]
+    Text {
+        /// What was read.
+        what: &'static str,
+        /// Offset from the start of the bytes that were parsed.
+        offset: usize,
+    },
+    /// A word that the protocol does not have in this place.
+    #[error("{what} `{word}` is not known here")]
+    Word {
+        /// What was read.
+        what: &'static str,
+        /// The word, cut to 64 characters.
+        word: String,
+    },
+}
+
+impl ParseError {
+    /// A word that is not known, cut so that a hostile one does not fill a log.
+    pub(crate) fn word(what: &'static str, word: &str) -> ParseError {
+        const SHOWN_CHARS: usize = 64;
+        ParseError::Word {
+            what,
+            word: word.chars().take(SHOWN_CHARS).collect(),
+        }
+    }
+}
+
+pub(crate) type Result<T> = std::result::Result<T, ParseError>;
+
+/// A cursor over bytes that somebody else wrote.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reader<'a> {
+    bytes: &'a [u8],
+    /// Offset of the next byte; never more than `bytes.len()`.
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    #[inline]
+    pub fn new(bytes: &'a [u8]) -> Reader<'a> {
+        Reader { bytes, at: 0 }
+    }
+
+    /// Offset of the next byte.
+    #[inline]
+    pub fn offset(&self) -> usize {
+        self.at
+    }
+
+    /// The bytes not yet read.
+    #[inline]
+    pub fn rest(&self) -> &'a [u8] {
+        &self.bytes[self.at..]
+    }
+
+    #[inline]
+    pub fn left(&self) -> usize {
+        self.bytes.len() - self.at
+    }
+
+    #[cold]
+    fn short(&self, what: &'static str, needed: u64) -> ParseError {
+        ParseError::Short {
+            what,
+            offset: self.at,
+            needed,
+            left: self.left(),
+        }
+    }
+
+    #[inline]
+    pub fn take(&mut self, count: usize, what: &'static str) -> Result<&'a [u8]> {
+        let Some((head, _)) = self.rest().split_at_checked(count) else {
+            return Err(self.short(what, count as u64));
+        };
+        self.at += count;
+        Ok(head)
+    }
+
+    #[inline]
+    pub fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N]> {
+        let Some(&head) = self.rest().first_chunk::<N>() else {
+            return Err(self.short(what, N as u64));
+        };
+        self.at += N;
+        Ok(head)
+    }
+
+    #[inline]
+    pub fn u8(&mut self, what: &'static str) -> Result<u8> {
+        Ok(u8::from_be_bytes(self.array(what)?))
+    }
+
+    #[inline]
+    pub fn u16(&mut self, what: &'static str) -> Result<u16> {
+        Ok(u16::from_be_bytes(self.array(what)?))
+    }
+
+    #[inline]
+    pub fn i32(&mut self, what: &'static str) -> Result<i32> {
+        Ok(i32::from_be_bytes(self.array(what)?))
+    }
+
+    #[inline]
+    pub fn i64(&mut self, what: &'static str) -> Result<i64> {
+        Ok(i64::from_be_bytes(self.array(what)?))
+    }
+
+    /// An [int] count of elements of which each takes at least `bytes_each` (not 0) bytes.
+    pub fn count(&mut self, what: &'static str, bytes_each: usize) -> Result<usize> {
+        let offset = self.at;
+        let value = self.i32(what)?;
+        let Ok(count) = usize::try_from(value) else {
+            let allowed = "0 or more";
+            return Err(ParseError::Value {
+                what,
+                offset,
+                value: value.into(),
+                allowed,
+            });
+        };
+        if count > self.left() / bytes_each {
+            return Err(self.short(what, count as u64 * bytes_each as u64));
+        }
+        Ok(count)
+    }
+
+    /// [string]: a short length, then UTF-8.
+    pub fn string(&mut self, what: &'static str) -> Result<&'a str> {
+        let length = usize::from(self.u16(what)?);
+        self.text(length, what)
+    }
+
+    /// [long string]: an int length, then UTF-8.
+    pub fn long_string(&mut self, what: &'static str) -> Result<&'a str> {
+        let length = self.count(what, 1)?;
+        self.text(length, what)
+    }
+
+    fn text(&mut self, length: usize, what: &'static str) -> Result<&'a str> {
+        let offset = self.at;
+        let bytes = self.take(length, what)?;
+        std::str::from_utf8(bytes).map_err(|_| ParseError::Text { what, offset })
+    }
+
+    /// [short bytes].
+    #[inline]
+    pub fn short_bytes(&mut self, what: &'static str) -> Result<&'a [u8]> {
+        let length = usize::from(self.u16(what)?);
+        self.take(length, what)
+    }
+
+    /// [bytes]: an int length, then bytes; a negative length is null.
+    #[inline]
+    pub fn bytes(&mut self, what: &'static str) -> Result<Option<&'a [u8]>> {
+        match usize::try_from(self.i32(what)?) {
+            Ok(length) => self.take(length, what).map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// [string list].
+    pub fn string_list(&mut self, what: &'static str) -> Result<Vec<String>> {
+        let count = self.u16(what)?;
+        (0..count)
+            .map(|_| self.string(what).map(str::to_owned))
+            .collect()
+    }
+
+    /// Passes over a [string list].
+    pub fn skip_string_list(&mut self, what: &'static str) -> Result<()> {
+        let count = self.u16(what)?;
+        (0..count).try_for_each(|_| self.short_bytes(what).map(drop))
+    }
+
+    /// Passes over a [bytes map].
+    pub fn skip_bytes_map(&mut self, what: &'static str) -> Result<()> {
+        let count = self.u16(what)?;
+        (0..count).try_for_each(|_| {
+            self.short_bytes(what)?;
+            self.bytes(what).map(drop)
+        })
+    }
+
+    /// [inet]: an address of 4 or 16 bytes with its length in front, then a port as an int.
+    pub fn inet(&mut self, what: &'static str) -> Result<SocketAddr> {
+        let offset = self.at;
+        let ip = match self.u8(what)? {
+            4 => IpAddr::V4(Ipv4Addr::from(self.array::<4>(what)?)),
+            16 => IpAddr::V6(Ipv6Addr::from(self.array::<16>(what)?)),
+            value => {
+                let allowed = "an address of 4 or 16 bytes";
+                return Err(ParseError::Value {
+                    what,
+                    offset,
+                    value: value.into(),
+                    allowed,
+                });
+            }
+        };
+        let offset = self.at;
+        let value = self.i32(what)?;
+        let port = u16::try_from(value).map_err(|_| {
+            let allowed = "a port of 0 to 65535";
+            ParseError::Value {
+                what,
+                offset,
+                value: value.into(),
+                allowed,
+            }
+        })?;
+        Ok(SocketAddr::new(ip, port))
+    }
+}
+
+/// Appends a [string]. The caller's text is at most 65,535 bytes long.
+pub(crate) fn append_string(out: &mut Vec<u8>, text: &str) {
+    append_short_bytes(out, text.as_bytes());
+}
+
+/// Appends [short bytes]. The caller's bytes are at most 65,535.
+pub(crate) fn append_short_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    let length = u16::try_from(bytes.len()).expect("a short string is at most 65,535 bytes");
+    out.extend_from_slice(&length.to_be_bytes());
+    out.extend_from_slice(bytes);
+}
+
+/// Appends an [int].
+pub(crate) fn append_i32(out: &mut Vec<u8>, value: i32) {
+    out.extend_from_slice(&value.to_be_bytes());
+}
+
+/// Appends a [short].
+pub(crate) fn append_u16(out: &mut Vec<u8>, value: u16) {
+    out.extend_from_slice(&value.to_be_bytes());
+}
+
+/// Appends a count as a [short]. The caller's count is at most 65,535.
+pub(crate) fn append_count(out: &mut Vec<u8>, count: usize) {
+    append_u16(
+        out,
+        u16::try_from(count).expect("a short count is at most 65,535"),
+    );
+}
+
+/// Appends a [long string] or [bytes]: an int length, then bytes.
+pub(crate) fn append_long_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    crate::template::append_value(out, bytes);
+}

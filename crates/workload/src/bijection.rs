@@ -1,0 +1,104 @@
+//! A keyed permutation of `0..count`: scatters popular ranks over the rows without collisions.
+//!
+//! On b-bit integers, "multiply by an odd number, add" and "xor with yourself shifted right" are
+//! both bijections; three rounds of the pair mix all bits. A result outside the domain is put
+//! through again (cycle walking), which keeps it a bijection; since b is the smallest width that
+//! holds the domain, fewer than two passes are needed on average.
+
+use crate::random::{GOLDEN, lane};
+
+/// A permutation of `0..count`, fixed by its seed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bijection {
+    count: u64,
+    mask: u64,
+    shift: u32,
+    factors: [u64; 3],
+    addends: [u64; 3],
+}
+
+impl Bijection {
+    /// `count` must not be 0.
+    pub(crate) fn new(count: u64, seed: u64) -> Bijection {
+        assert!(count > 0, "a permutation of nothing");
+        let bits = (64 - (count - 1).leading_zeros()).max(1);
+        Bijection {
+            count,
+            mask: if bits == 64 {
+                u64::MAX
+            } else {
+                (1 << bits) - 1
+            },
+            shift: bits.div_ceil(2),
+            factors: [0, 1, 2].map(|round| lane(seed, round) | 1),
+            addends: [3, 4, 5].map(|round| lane(seed, round) ^ GOLDEN),
+        }
+    }
+
+    /// The size of the domain.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Where `index` goes. `index` must be below `count`.
+    #[inline]
+    pub(crate) fn apply(&self, index: u64) -> u64 {
+        debug_assert!(index < self.count);
+        let mut x = index;
+        loop {
+            for (factor, addend) in self.factors.iter().zip(&self.addends) {
+                x = x.wrapping_mul(*factor).wrapping_add(*addend) & self.mask;
+                x ^= x >> self.shift;
+            }
+            if x < self.count {
+                return x;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_domain_is_permuted(count in 1u64..3000, seed in any::<u64>()) {
+            let bijection = Bijection::new(count, seed);
+            let mut seen = vec![false; count as usize];
+            for index in 0..count {
+                let at = bijection.apply(index) as usize;
+                prop_assert!(!seen[at], "{index} collides at {at}");
+                seen[at] = true;
+            }
+        }
+
+        #[test]
+        fn the_largest_domains_stay_in_range(index in any::<u64>(), seed in any::<u64>()) {
+            for count in [1u64 << 63, (1 << 63) + 1, u64::MAX] {
+                let bijection = Bijection::new(count, seed);
+                prop_assert!(bijection.apply(index % count) < count);
+            }
+        }
+    }
+
+    #[test]
+    fn neighbours_are_scattered() {
+        // The mean distance of two uniform points on 0..n is n/3; neighbours must come close.
+        let count = 1_000_000u64;
+        let bijection = Bijection::new(count, 42);
+        let total: u64 = (0..10_000)
+            .map(|i| bijection.apply(i).abs_diff(bijection.apply(i + 1)))
+            .sum();
+        let mean = total as f64 / 10_000.0 / count as f64;
+        assert!((0.28..0.39).contains(&mean), "{mean}");
+    }
+
+    #[test]
+    fn seeds_give_different_permutations() {
+        let [a, b] = [1, 2].map(|seed| Bijection::new(1000, seed));
+        let same = (0..1000).filter(|&i| a.apply(i) == b.apply(i)).count();
+        assert!(same < 20, "{same}");
+    }
+}

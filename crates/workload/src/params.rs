@@ -1,0 +1,141 @@
+//! Reads the parameters of a spec, each with its default and its limits, and gathers every mistake.
+
+use crate::distribution::{self, Shape, Written};
+use crate::spec::{ParamValue, Problem, Spec};
+
+/// Reads a whole number that may end in k, M, G (or cassandra-stress's b) for 10^3, 10^6, 10^9.
+pub(crate) fn whole_number(text: &str) -> Option<u64> {
+    let (digits, scale) = match text.as_bytes().last()? {
+        b'k' | b'K' => (&text[..text.len() - 1], 1_000),
+        b'm' | b'M' => (&text[..text.len() - 1], 1_000_000),
+        b'g' | b'G' | b'b' | b'B' => (&text[..text.len() - 1], 1_000_000_000),
+        _ => (text, 1),
+    };
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse::<u64>().ok()?.checked_mul(scale)
+}
+
+/// The closest of `candidates`, when it is close enough to be what was meant.
+pub(crate) fn did_you_mean<'a>(
+    written: &str,
+    candidates: impl Iterator<Item = &'a str>,
+) -> Option<String> {
+    let lower = written.to_lowercase();
+    candidates
+        .map(|candidate| (strsim::jaro_winkler(&lower, candidate), candidate))
+        .filter(|(similarity, _)| *similarity > 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| format!("did you mean {candidate}?"))
+}
+
+/// The parameters of one spec, and what is wrong so far.
+pub(crate) struct Params<'a> {
+    pub(crate) spec: &'a Spec,
+    pub(crate) problems: Vec<Problem>,
+}
+
+impl<'a> Params<'a> {
+    pub(crate) fn new(spec: &'a Spec) -> Params<'a> {
+        Params {
+            spec,
+            problems: Vec::new(),
+        }
+    }
+
+    /// Notes a mistake at `path`.
+    pub(crate) fn problem(&mut self, path: &[&str], message: String, hint: Option<String>) {
+        let path = path.iter().map(|part| (*part).to_owned()).collect();
+        self.problems.push(Problem {
+            path,
+            message,
+            hint,
+        });
+    }
+
+    fn wrong(&mut self, name: &str, message: String) {
+        self.problem(&["params", name], message, None);
+    }
+
+    /// A whole number in `limits` (both included).
+    pub(crate) fn number(&mut self, name: &str, default: u64, limits: (u64, u64)) -> u64 {
+        let parsed = match self.spec.params.get(name) {
+            None => return default,
+            Some(ParamValue::Int(value)) => u64::try_from(*value).ok(),
+            Some(ParamValue::Float(value)) if value.fract() == 0.0 && *value >= 0.0 => {
+                // The conversion saturates, and the limits are below that.
+                Some(*value as u64)
+            }
+            Some(ParamValue::Float(_)) => None,
+            Some(ParamValue::Text(text)) => whole_number(text.trim()),
+        };
+        match parsed {
+            Some(value) if (limits.0..=limits.1).contains(&value) => value,
+            _ => {
+                let written = self.written(name);
+                let (low, high) = limits;
+                let message =
+                    format!("{name} is {written}; it must be a whole number from {low} to {high}");
+                self.wrong(name, message);
+                default
+            }
+        }
+    }
+
+    /// A text; `None` when the study does not set it.
+    pub(crate) fn text(&mut self, name: &str) -> Option<&'a str> {
+        match self.spec.params.get(name)? {
+            ParamValue::Text(text) => Some(text),
+            _ => {
+                let written = self.written(name);
+                self.wrong(name, format!("{name} is {written}; it must be a text"));
+                None
+            }
+        }
+    }
+
+    /// A distribution of rows; a written range must lie in `0..rows`.
+    pub(crate) fn rows_distribution(&mut self, name: &str, rows: u64) -> Written {
+        let uniform = Written {
+            shape: Shape::Uniform,
+            range: None,
+        };
+        let Some(written) = self.distribution(name, uniform) else {
+            return uniform;
+        };
+        if let Some((_, last)) = written.range
+            && last >= rows
+        {
+            let message = format!(
+                "{name} reaches row {last}; the rows are 0 to {}",
+                rows.saturating_sub(1)
+            );
+            self.wrong(name, message);
+            return uniform;
+        }
+        written
+    }
+
+    /// A distribution that the study writes as a text; `None` after a mistake.
+    pub(crate) fn distribution(&mut self, name: &str, default: Written) -> Option<Written> {
+        let Some(text) = self.spec.params.get(name) else {
+            return Some(default);
+        };
+        let parsed = match text {
+            ParamValue::Text(text) => distribution::parse(text),
+            ParamValue::Int(value) => distribution::parse(&format!("fixed({value})")),
+            ParamValue::Float(value) => Err(format!("{value} is no distribution")),
+        };
+        parsed.map_err(|message| self.wrong(name, message)).ok()
+    }
+
+    fn written(&self, name: &str) -> String {
+        match self.spec.params.get(name) {
+            Some(ParamValue::Int(value)) => value.to_string(),
+            Some(ParamValue::Float(value)) => value.to_string(),
+            Some(ParamValue::Text(text)) => format!("\"{text}\""),
+            None => "absent".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! What a study says about its workload, and what is wrong with it.
+
+use std::collections::BTreeMap;
+
+use crate::cql::Consistency;
+
+/// A workload as a study states it: syntax-checked by the study, not yet by [`crate::compile`].
+#[derive(Clone, Debug)]
+pub struct Spec {
+    /// The named workload: one of [`crate::names`].
+    pub use_: String,
+    /// The keyspace; the workload's own default when absent.
+    pub keyspace: Option<String>,
+    /// How the keyspace is replicated.
+    pub replication: Replication,
+    /// Weight per kind of operation in the main stage; empty means the workload's default mix.
+    pub mix: Vec<(String, f64)>,
+    /// Consistency level per kind; kinds that are left out use the workload's default.
+    pub consistency: Vec<(String, Consistency)>,
+    /// The workload's own parameters.
+    pub params: BTreeMap<String, ParamValue>,
+    /// Everything that is drawn is a function of this and the operation's number.
+    pub seed: u64,
+    /// Rows that the load stage writes; the population that the main stage chooses from.
+    pub rows: u64,
+    /// Which generation of the data this is; values of an earlier epoch are stale. Only `kv`
+    /// writes it into its values.
+    pub epoch: u64,
+}
+
+/// The replication of the keyspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Replication {
+    /// `SimpleStrategy` with one factor for the whole cluster.
+    Simple {
+        /// Copies of every row.
+        factor: u32,
+    },
+    /// `NetworkTopologyStrategy`: copies of every row, per data centre.
+    NetworkTopology(Vec<(String, u32)>),
+}
+
+/// The value of a parameter as the study's file has it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ParamValue {
+    /// A whole number.
+    Int(i64),
+    /// A number with a fraction.
+    Float(f64),
+    /// Anything else. A whole number with a k, M or G behind it is accepted as a number.
+    Text(String),
+}
+
+/// One mistake in a [`Spec`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Where in the workload's section, for example `["params", "sources"]`.
+    pub path: Vec<String>,
+    /// What is wrong: the value and the limit.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}

@@ -1,0 +1,363 @@
+//! cassandra-stress's default table, bit for bit: statements, keys and columns.
+//!
+//! Row r is cassandra-stress's seed r + 1 (it writes `seq=1..n`). The key is drawn from the seed,
+//! the columns from a fold of the key's bytes, each column through a salt of its own name, so
+//! columns do not depend on each other and the processor can overlap them. Values depend on
+//! nothing but the row: an overwrite writes the same bytes, and an older epoch cannot be told.
+//!
+//! Differences from the original's text: tables carry their keyspace, compression is switched
+//! off in the words of Cassandra 5, whose empty map means its default instead.
+
+use crate::cql::response::RawRows;
+use crate::cql::token::{hash3_x64_128, murmur3};
+use crate::generator::Check;
+use crate::java::{Faster, Random};
+use crate::program::{Kind, Schema};
+
+/// Statement indices.
+pub(crate) const WRITE: u16 = 0;
+pub(crate) const READ: u16 = 1;
+
+pub(crate) const KINDS: [Kind; 2] = [
+    Kind {
+        name: "write",
+        is_write: true,
+    },
+    Kind {
+        name: "read",
+        is_write: false,
+    },
+];
+
+pub(crate) const TABLE: &str = "standard1";
+
+/// A row's shape.
+#[derive(Debug)]
+pub(crate) struct Table {
+    key_bytes: usize,
+    key_salt: u64,
+    column_bytes: usize,
+    /// One per column, in bind order.
+    column_salts: Vec<u64>,
+}
+
+/// The key of the current row.
+#[derive(Debug)]
+pub(crate) struct Cursor {
+    /// The key, rounded up to whole groups of 16 bytes.
+    groups: Vec<[u8; 16]>,
+    key_bytes: usize,
+    /// The fold of the key, from which its columns are drawn.
+    columns_seed: u64,
+    /// One column, for comparing.
+    expected: Vec<u8>,
+}
+
+/// Column names in cassandra-stress's order, which is that of their bytes: C10 before C2.
+pub(crate) fn column_names(columns: u64) -> Vec<String> {
+    let mut names: Vec<String> = (0..columns).map(|column| format!("C{column}")).collect();
+    names.sort_unstable();
+    names
+}
+
+/// The salt of a column or of the key.
+fn salt(name: &str) -> u64 {
+    hash3_x64_128(format!("randomstr{name}").as_bytes(), 0).0 as u64
+}
+
+/// The statements, in the order of [`WRITE`] and [`READ`].
+pub(crate) fn statements(keyspace: &str, columns: u64) -> [String; 2] {
+    let names = column_names(columns);
+    let list =
+        |each: &dyn Fn(&String) -> String| names.iter().map(each).collect::<Vec<_>>().join(",");
+    [
+        format!(
+            "UPDATE \"{keyspace}\".\"{TABLE}\" SET {} WHERE KEY=?",
+            list(&|name| format!("\"{name}\" = ?"))
+        ),
+        format!(
+            "SELECT {} FROM \"{keyspace}\".\"{TABLE}\" WHERE KEY=?",
+            list(&|name| format!("\"{name}\""))
+        ),
+    ]
+}
+
+/// The schema; `create_keyspace` and `drop_keyspace` come from the caller.
+pub(crate) fn schema(keyspace: &str, columns: u64, keyspaces: (String, String)) -> Schema {
+    let columns: Vec<String> = column_names(columns)
+        .iter()
+        .map(|name| format!("\"{name}\" blob"))
+        .collect();
+    Schema {
+        create_keyspace: keyspaces.0,
+        create_tables: vec![format!(
+            "CREATE TABLE IF NOT EXISTS \"{keyspace}\".\"{TABLE}\" (\"key\" blob PRIMARY KEY, {}) \
+             WITH compression = {{'enabled': 'false'}}",
+            columns.join(", ")
+        )],
+        truncate: vec![format!("TRUNCATE \"{keyspace}\".\"{TABLE}\"")],
+        drop_keyspace: keyspaces.1,
+    }
+}
+
+impl Table {
+    pub(crate) fn new(columns: u64, column_bytes: usize, key_bytes: usize) -> Table {
+        Table {
+            key_bytes,
+            key_salt: salt("key"),
+            column_bytes,
+            column_salts: column_names(columns)
+                .iter()
+                .map(|name| salt(name))
+                .collect(),
+        }
+    }
+
+    pub(crate) fn cursor(&self) -> Cursor {
+        Cursor {
+            groups: vec![[0; 16]; self.key_bytes.div_ceil(16)],
+            key_bytes: self.key_bytes,
+            columns_seed: 0,
+            expected: vec![0; self.column_bytes],
+        }
+    }
+
+    pub(crate) fn row_bytes_estimate(&self) -> u64 {
+        (self.key_bytes + self.column_salts.len() * self.column_bytes) as u64
+    }
+
+    pub(crate) fn values_bytes_max(&self) -> usize {
+        self.column_salts.len() * (4 + self.column_bytes) + 4 + self.key_bytes
+    }
+
+    /// Makes the key of `row`.
+    #[inline]
+    pub(crate) fn seek(&self, cursor: &mut Cursor, row: u64) {
+        let seed = row.wrapping_add(1);
+        let mut random = Random::new(seed ^ self.key_salt);
+        random.skip(); // seeds the size of the key, which is fixed
+        for group in &mut cursor.groups {
+            *group = nibble_characters(random.identity());
+        }
+        let key = &cursor.groups.as_flattened()[..cursor.key_bytes];
+        cursor.columns_seed = fold(key);
+    }
+
+    #[inline]
+    pub(crate) fn append_values(&self, cursor: &Cursor, statement: u16, out: &mut Vec<u8>) {
+        let key = cursor.key();
+        if statement == WRITE {
+            let length = (self.column_bytes as u32).to_be_bytes();
+            let start = out.len();
+            let stride = 4 + self.column_bytes;
+            out.resize(start + stride * self.column_salts.len(), 0);
+            let columns = out[start..].chunks_exact_mut(stride);
+            for (salt, value) in self.column_salts.iter().zip(columns) {
+                let (head, bytes) = value.split_at_mut(4);
+                head.copy_from_slice(&length);
+                column(cursor.columns_seed, *salt, bytes);
+            }
+        }
+        crate::cql::template::append_value(out, key);
+    }
+
+    /// Compares every column of the one row with its regenerated bytes.
+    pub(crate) fn check(&self, cursor: &mut Cursor, rows: &RawRows) -> Check {
+        let mut rows = rows.rows();
+        let row = match rows.next() {
+            None => return Check::Missing,
+            Some(Err(_)) => return Check::Wrong,
+            Some(Ok(row)) => row,
+        };
+        if rows.next().is_some() {
+            return Check::Wrong;
+        }
+        let mut cells = row.cells();
+        for salt in &self.column_salts {
+            column(cursor.columns_seed, *salt, &mut cursor.expected);
+            if cells.next() != Some(Some(&cursor.expected[..])) {
+                return Check::Wrong;
+            }
+        }
+        if cells.next().is_some() {
+            Check::Wrong
+        } else {
+            Check::Right
+        }
+    }
+}
+
+impl Cursor {
+    #[inline]
+    fn key(&self) -> &[u8] {
+        &self.groups.as_flattened()[..self.key_bytes]
+    }
+
+    #[inline]
+    pub(crate) fn token(&self) -> i64 {
+        murmur3(self.key())
+    }
+}
+
+/// The bytes of one column.
+#[inline]
+fn column(columns_seed: u64, salt: u64, out: &mut [u8]) {
+    let seed = Random::new(columns_seed ^ salt).identity();
+    Faster::new(!seed).fill(out);
+}
+
+/// The 16 nibbles of `value`, lowest first, as characters: 0 to 9, then K to P.
+#[inline]
+fn nibble_characters(value: u64) -> [u8; 16] {
+    let mut characters = [0; 16];
+    let (low, high) = characters.split_at_mut(8);
+    low.copy_from_slice(&eight_characters(value as u32).to_le_bytes());
+    high.copy_from_slice(&eight_characters((value >> 32) as u32).to_le_bytes());
+    characters
+}
+
+/// Eight nibbles to eight bytes at once.
+#[inline]
+fn eight_characters(nibbles: u32) -> u64 {
+    let mut x = u64::from(nibbles);
+    x = (x | (x << 16)) & 0x0000_FFFF_0000_FFFF;
+    x = (x | (x << 8)) & 0x00FF_00FF_00FF_00FF;
+    x = (x | (x << 4)) & 0x0F0F_0F0F_0F0F_0F0F;
+    // 6 carries 10 and above into the next nibble: one flag per byte.
+    let above_9 = ((x + 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101;
+    // 'A' - '0' is 17: stress counts letters from A without taking the ten digits off.
+    x + 0x3030_3030_3030_3030 + above_9 * 17
+}
+
+/// Java's hash of a byte string in 64 bits: 31·s + byte. Characters of a key are never negative.
+#[inline]
+fn fold(key: &[u8]) -> u64 {
+    key.iter().fold(0, |sum: u64, byte| {
+        sum.wrapping_mul(31).wrapping_add(u64::from(*byte))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seek(table: &Table, seed: u64) -> Cursor {
+        let mut cursor = table.cursor();
+        table.seek(&mut cursor, seed.wrapping_sub(1));
+        cursor
+    }
+
+    fn hex(bytes: &[u8]) -> String {
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    #[test]
+    fn salts_are_cassandra_stress_s() {
+        for (name, expected) in [
+            ("key", -6_294_861_599_187_687_378i64),
+            ("C0", 5_919_258_029_671_157_411),
+            ("C1", 2_823_822_333_041_508_710),
+            ("C2", -4_400_155_034_025_812_751),
+            ("C3", -611_415_708_070_891_864),
+            ("C4", -329_182_932_806_138_863),
+        ] {
+            assert_eq!(salt(name) as i64, expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn keys_and_folds_are_cassandra_stress_s() {
+        let table = Table::new(1, 5, 10);
+        for (seed, key, fold, c0) in [
+            (1, "0P37709P21", 1_338_786_723_438_483, "85182fdfe7"),
+            (2, "O8LK79LO61", 2_138_651_199_823_976, "b8e05320cd"),
+            (3, "OP001L5930", 2_158_326_113_993_629, "5ff08459cc"),
+            (4, "9N54NK4861", 1_575_090_586_760_464, "10f1dd6feb"),
+            (5, "77596MO230", 1_502_598_601_642_299, "dc9e1bf05e"),
+        ] {
+            let cursor = seek(&table, seed);
+            assert_eq!(cursor.key(), key.as_bytes());
+            assert_eq!(cursor.columns_seed, fold);
+            let mut bytes = [0; 5];
+            column(cursor.columns_seed, table.column_salts[0], &mut bytes);
+            assert_eq!(hex(&bytes), c0);
+        }
+        for (seed, key) in [
+            (0, "42247760P0"),
+            (6, "7O2N651270"),
+            (7, "68K07O31L0"),
+            (10, "P6MNM8P9O0"),
+            (100, "045NKO3290"),
+            (1000, "74PM400L90"),
+            (3968, "87M9KPM540"),
+            (1_000_000, "0PMNL82P31"),
+        ] {
+            assert_eq!(seek(&table, seed).key(), key.as_bytes(), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn long_keys_draw_a_value_per_16_characters() {
+        assert_eq!(
+            seek(&Table::new(1, 5, 20), 1).key(),
+            b"0P37709P210000009LMK"
+        );
+        assert_eq!(
+            seek(&Table::new(1, 5, 33), 7).key(),
+            b"68K07O31L000000018MP5NM3K00000004"
+        );
+    }
+
+    #[test]
+    fn default_columns_are_cassandra_stress_s() {
+        let table = Table::new(5, 34, 10);
+        let cursor = seek(&table, 1);
+        let mut out = Vec::with_capacity(table.values_bytes_max());
+        table.append_values(&cursor, WRITE, &mut out);
+        let mut expected = String::new();
+        for value in [
+            "85182fdfe7f86306cd58ce81aa53cca24c193841d6ae8a91646a4c304dd9f47892f9",
+            "1f5c9f8c30a62ce4815e936de814514ea33ed4d85fa33f90222d58a5a0a49b38d2fe",
+            "225510932bd8812b4610817653b79c86552c99aefb177f4cefa4850a9139db696e6e",
+            "d7e099a59da559e039600f6e2c0ede94bada8cfe5d8d4ff26d68ff597d3b3f68f2b4",
+            "fbdd9cec024fcbde438399670475aa8900d80e0ed3d0c3312d9d4ae79241214d74c3",
+        ] {
+            expected += "00000022";
+            expected += value;
+        }
+        expected += "0000000a";
+        expected += &hex(b"0P37709P21");
+        assert_eq!(hex(&out), expected);
+        assert_eq!(out.len(), table.values_bytes_max());
+    }
+
+    #[test]
+    fn long_columns_pass_the_reseeding_of_the_generator() {
+        let table = Table::new(11, 300, 33);
+        let cursor = seek(&table, 12);
+        assert_eq!(cursor.columns_seed as i64, 1_351_072_752_544_756_820);
+        let mut bytes = vec![0; 300];
+        column(cursor.columns_seed, salt("C10"), &mut bytes);
+        assert_eq!(hex(&bytes[..8]), "5908dfd63eca114c");
+        assert_eq!(
+            hex(&bytes[240..264]),
+            "e0d7fd0b1b9a8d1952146e663812c6925c47e48e04619018"
+        );
+        assert_eq!(hex(&bytes[292..]), "05ad0b0875f557f3");
+    }
+
+    #[test]
+    fn columns_are_in_the_order_of_their_bytes() {
+        let names = column_names(12);
+        assert_eq!(names[..4], ["C0", "C1", "C10", "C11"]);
+        assert_eq!(names[4], "C2");
+    }
+
+    #[test]
+    fn the_token_is_that_of_the_key() {
+        assert_eq!(
+            seek(&Table::new(1, 5, 10), 1).token(),
+            296_988_783_704_308_703
+        );
+    }
+}
