@@ -1,1 +1,24 @@
-//! The only crate that knows statistics: error bars, effective sample size, comparisons, knee, verdict rules.
+//! The only crate that knows statistics: error bars, effective sample size, comparisons, knee,
+//! verdict rules.
+//!
+//! Pure functions of measurements: no I/O, no clock, no chance. A number that cannot be supported
+//! is `None`, never a guess; a rule without its input is [`rules::Outcome::Unknown`], never a pass.
+//! [`series`] has the error of a mean, [`blocks`] that of percentiles, [`steady`] says when warm-up
+//! is over, [`compare`](mod@compare) tells two variants apart, [`sweep`] reads a ladder of loads, and
+//! [`rules`] decides whether a trial may be believed.
+
+pub mod blocks;
+pub mod compare;
+pub mod rules;
+pub mod series;
+pub mod steady;
+pub mod sweep;
+#[cfg(test)]
+mod synthetic;
+
+pub use blocks::{Blocks, QUANTILES};
+pub use compare::{Comparison, Finding, Metric, compare_paired, compare_unpaired};
+pub use rules::{Evidence, Judgement, Limits, Verdict, judge};
+pub use series::{Estimate, mean_estimate};
+pub use steady::{Steady, SteadyLimits, SteadyState};
+pub use sweep::{Point, Sweep, read_sweep};

@@ -1,4 +1,37 @@
 //! The only crate that knows the disk: directory of a run, record formats and versions, reading
 //! old runs.
+//!
+//! [`RunWriter`] makes `results/<study>/<stamp>/` and fills it in the order of time: the study and
+//! the plan before anything starts, a journal line before each change of state, interval lines
+//! while a trial runs, findings and report last. [`Run`] reads it back, finished or not. Files that
+//! grow hold whole lines at every moment, so that a reader may follow them; files that do not grow
+//! appear whole, by rename. Nobody else opens a file of a run.
 
+pub mod convert;
+pub mod find;
+pub mod hlog;
+mod lines;
 pub mod record;
+mod run;
+mod stamp;
+mod write;
+
+pub use find::{Listed, find, list};
+pub use lines::Lines;
+pub use run::{HistogramKind, Run, RunState, Trial};
+pub use write::{RunWriter, TrialWriter, write_whole};
+
+/// The names of the files of a run: one place, so that writer and reader cannot differ.
+mod file {
+    pub const STUDY: &str = "study.yaml";
+    pub const PLAN: &str = "plan.json";
+    pub const JOURNAL: &str = "journal.ndjson";
+    pub const FINDINGS: &str = "findings.json";
+    pub const REPORT: &str = "report.html";
+    pub const TRIALS: &str = "trials";
+    pub const TRIAL: &str = "trial.json";
+    pub const INTERVALS: &str = "intervals.ndjson";
+    pub const PROBES: &str = "probes";
+    pub const LOGS: &str = "logs";
+    pub const LATEST: &str = "latest";
+}

@@ -121,9 +121,23 @@ pub struct IntervalRecord {
     /// Latency of failed operations, ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_ms: Option<QuantilesRecord>,
+    /// Read answers without a row.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rows_missing: u64,
+    /// Requests sent again because the server had forgotten the prepared statement.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reprepared: u64,
+    /// Verified reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verify: Option<VerifyRecord>,
     /// The instrument's figures (kind `client` only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<ClientIntervalRecord>,
+}
+
+/// Zero counts are left out of the lines: there is one line a second and kind.
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The instrument in one interval.

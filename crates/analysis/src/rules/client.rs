@@ -1,0 +1,266 @@
+//! Rules about the client and its measurements: V1, V2, V3, V4, V6, V8, V12.
+
+use super::{Evidence, Limits, Outcome, below, percent};
+use crate::blocks::VALUES_ABOVE_MIN;
+use crate::steady::{self, SteadyState};
+use measure::Outcome as Ended;
+
+type Judged = (Outcome, String);
+
+/// V1: what was offered is what was scheduled.
+pub(super) fn schedule(evidence: &Evidence, limits: &Limits) -> Judged {
+    let Some(offered) = evidence.offered else {
+        let detail = "closed loop: an operation is due when a slot is free, so none can be late";
+        return (Outcome::Pass, detail.to_owned());
+    };
+    let window = &evidence.window;
+    if offered.operations < 1.0 {
+        return (
+            Outcome::Unknown,
+            "no operation was due in the window".to_owned(),
+        );
+    }
+    let achieved = window.ended() as f64 / offered.operations;
+    // A random schedule may offer three standard deviations fewer than its mean.
+    let chance = if offered.is_random {
+        3.0 / offered.operations.sqrt()
+    } else {
+        0.0
+    };
+    let late = window.late as f64 / offered.operations;
+    let enough = achieved + chance >= limits.achieved_share;
+    let late_outcome = below(late, limits.late_share);
+    let outcome = if enough { late_outcome } else { Outcome::Fail };
+    let cause = match window.limited {
+        0 => String::new(),
+        limited => format!(", {limited} waited for an in-flight slot"),
+    };
+    let detail = format!(
+        "{} of {:.0} due operations ended in the window ({}; at least {}), {} of them started over \
+         1 ms late (limit {}){cause}, {} dropped, {} never sent",
+        window.ended(),
+        offered.operations,
+        percent(achieved),
+        percent(limits.achieved_share),
+        percent(late),
+        percent(limits.late_share[0]),
+        window.dropped,
+        window.due_never_sent,
+    );
+    (outcome, detail)
+}
+
+/// V2: latency from the intended start and service time from the send, for the same operations.
+pub(super) fn two_clocks(evidence: &Evidence) -> Judged {
+    let window = &evidence.window;
+    let [latency, service, _] = window.values_count;
+    if latency == 0 && service == 0 {
+        return (Outcome::Unknown, "no operation succeeded".to_owned());
+    }
+    let mean_ms = |sum: f64, count: u64| sum / count.max(1) as f64 / 1e6;
+    let means = [
+        mean_ms(window.sums_ns[0], latency),
+        mean_ms(window.sums_ns[1], service),
+    ];
+    // The two round their values to three digits apart from each other.
+    let ordered = means[0] >= means[1] * 0.998;
+    let detail = format!(
+        "{latency} latencies (mean {:.3} ms) and {service} service times (mean {:.3} ms)",
+        means[0], means[1]
+    );
+    if latency == service && ordered {
+        (Outcome::Pass, detail)
+    } else {
+        let why = "the two must cover the same operations, and latency holds service time";
+        (Outcome::Fail, format!("{detail}: {why}"))
+    }
+}
+
+/// V3: the client was not what limited the result.
+pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Judged {
+    let window = &evidence.window;
+    if window.seconds <= 0.0 {
+        return (Outcome::Unknown, "no window was measured".to_owned());
+    }
+    let achieved = window.ok as f64 / window.seconds;
+    let cpu = window.cpu_ns as f64 / 1e9 / window.seconds / evidence.client_cores.max(1.0);
+    let shared = if evidence.shares_cores {
+        ", cores shared with nodes"
+    } else {
+        ""
+    };
+    let used = format!("the client used {} of its cores{shared}", percent(cpu));
+    if evidence.target_is_null {
+        return (
+            Outcome::Pass,
+            format!("{used}; null target: the client is what is measured"),
+        );
+    }
+    let busy = evidence.offered.is_some() && cpu > limits.client_cpu_share;
+    let cpu_outcome = if busy { Outcome::Warn } else { Outcome::Pass };
+    let cpu_detail = match evidence.offered {
+        Some(_) => format!("{used} (limit {})", percent(limits.client_cpu_share)),
+        None => used,
+    };
+    match evidence.ceiling_ops_per_s {
+        Some(ceiling) if ceiling > 0.0 => {
+            let share = achieved / ceiling;
+            let detail = format!(
+                "{cpu_detail}; {achieved:.0} op/s are {} of its ceiling of {ceiling:.0} op/s \
+                 (limit {})",
+                percent(share),
+                percent(limits.ceiling_share[0])
+            );
+            (cpu_outcome.max(below(share, limits.ceiling_share)), detail)
+        }
+        _ => {
+            let outcome = if busy {
+                Outcome::Warn
+            } else {
+                Outcome::Unknown
+            };
+            (
+                outcome,
+                format!("{cpu_detail}; its ceiling on the null target was not measured"),
+            )
+        }
+    }
+}
+
+/// V4: the client was there from start to end.
+pub(super) fn present(evidence: &Evidence, limits: &Limits) -> Judged {
+    let window = &evidence.window;
+    if window.ops_per_s.is_empty() {
+        return (
+            Outcome::Fail,
+            "the client delivered no interval of the window".to_owned(),
+        );
+    }
+    let silence = window.interval_longest_s.max(window.gap_longest_s);
+    let outcome = if silence > limits.silence_s {
+        Outcome::Fail
+    } else {
+        Outcome::Pass
+    };
+    let detail = format!(
+        "{} intervals, the longest time without one {silence:.2} s (limit {:.0} s)",
+        window.ops_per_s.len(),
+        limits.silence_s
+    );
+    (outcome, detail)
+}
+
+/// V6: every operation is in a histogram, once.
+pub(super) fn histograms_complete(evidence: &Evidence) -> Judged {
+    let window = &evidence.window;
+    let [latency, service, errors] = window.values_count;
+    let failed = window.errors_count();
+    let complete = latency == window.ok && service == window.ok && errors == failed;
+    let mut detail = format!(
+        "{latency} latencies and {service} service times for {} successes, {errors} error times for \
+         {failed} failures",
+        window.ok
+    );
+    if window.clamped > 0 {
+        detail += &format!(
+            "; {} latencies of over an hour stand at one hour",
+            window.clamped
+        );
+    }
+    // A real latency distribution fills many buckets; one that fills three is made up.
+    let degenerate = latency >= 1000 && window.buckets_used <= 3;
+    if degenerate {
+        detail += &format!("; only {} different latencies", window.buckets_used);
+    }
+    let outcome = match (complete, degenerate || window.clamped > 0) {
+        (false, _) => Outcome::Fail,
+        (true, true) => Outcome::Warn,
+        (true, false) => Outcome::Pass,
+    };
+    (outcome, detail)
+}
+
+/// V8: failures are within the budget; a client time-out fails the trial.
+pub(super) fn errors_in_budget(evidence: &Evidence, limits: &Limits) -> Judged {
+    let window = &evidence.window;
+    let (ended, failed) = (window.ended(), window.errors_count());
+    if ended == 0 {
+        return (Outcome::Fail, "no operation ended in the window".to_owned());
+    }
+    if failed == 0 {
+        return (Outcome::Pass, format!("none of {ended} operations failed"));
+    }
+    let share = failed as f64 / ended as f64;
+    let names: Vec<String> = window
+        .errors
+        .iter()
+        .map(|(how, count)| format!("{count} {}", how.name()))
+        .collect();
+    let timed_out = limits.timeout_fails && window.errors_of(Ended::ClientTimeout) > 0;
+    let outcome = if timed_out || share > limits.errors_share {
+        Outcome::Fail
+    } else {
+        Outcome::Warn
+    };
+    let rule = if timed_out {
+        "; one client time-out fails a trial"
+    } else {
+        ""
+    };
+    let detail = format!(
+        "{failed} of {ended} operations failed: {} ({}; limit {}{rule})",
+        names.join(", "),
+        percent(share),
+        percent(limits.errors_share)
+    );
+    (outcome, detail)
+}
+
+/// V12: the window was long enough, warmed up, without drift, and has the samples for its p99.
+pub(super) fn window(evidence: &Evidence, limits: &Limits) -> Judged {
+    let window = &evidence.window;
+    if let Some(why) = &evidence.aborted {
+        let detail = format!(
+            "the trial ended after {:.1} s of the window: {why}",
+            window.seconds
+        );
+        return (Outcome::Fail, detail);
+    }
+    let mut notes = vec![format!("{:.1} s", window.seconds)];
+    let mut outcome = Outcome::Pass;
+    let mut warn = |bad: bool| outcome = if bad { Outcome::Warn } else { outcome };
+    // The last interval may end a little early.
+    let planned = evidence.planned_s * 0.99;
+    let short = window.seconds < limits.window_s.min(planned.max(limits.window_s));
+    warn(short || window.seconds < planned);
+    if short || window.seconds < planned {
+        let least = limits.window_s.max(evidence.planned_s);
+        notes.push(format!("shorter than {least:.0} s"));
+    }
+    let needed = VALUES_ABOVE_MIN / (1.0 - 0.99);
+    let few = (window.ok as f64) < needed;
+    warn(few);
+    notes.push(format!("{} values (p99 needs {needed:.0})", window.ok));
+    match evidence.warmup {
+        Some(SteadyState::Detected) => notes.push("a steady state was detected before it".into()),
+        Some(_) => {
+            warn(true);
+            notes.push("no steady state was detected before it".into());
+        }
+        None => notes.push("warm-up of a fixed length".into()),
+    }
+    let trend = steady::trend(&thinned(&window.ops_per_s));
+    warn(trend.matters(limits.drift_share));
+    notes.push(format!(
+        "throughput drifted by {} over it (limit {})",
+        percent(trend.drift),
+        percent(limits.drift_share)
+    ));
+    (outcome, notes.join(", "))
+}
+
+/// At most a few hundred means of neighbours: the trend test takes time with the square.
+fn thinned(values: &[f64]) -> Vec<f64> {
+    let size = values.len().div_ceil(300).max(1);
+    values.chunks(size).map(crate::series::mean).collect()
+}

@@ -1,0 +1,222 @@
+//! What the rules judge: one plain struct that the study engine fills after a trial.
+//!
+//! Every field covers the measured window unless it says otherwise. `None` means that nobody
+//! looked; the rule is then unknown. The default is a trial of which nothing is known.
+
+use crate::steady::SteadyState;
+use measure::interval::CheckCounts;
+use measure::{Histogram, Interval, Outcome};
+
+/// The evidence of one trial.
+#[derive(Clone, Debug, Default)]
+pub struct Evidence {
+    /// Offered rate; none in a closed loop.
+    pub offered: Option<Offered>,
+    /// Sums over the window.
+    pub window: Window,
+    /// Length in seconds that the plan asked for; 0 when it was bounded by operations.
+    pub planned_s: f64,
+    /// Why the trial ended before its plan did.
+    pub aborted: Option<String>,
+    /// How warm-up ended; `None` when its length was fixed by the study.
+    pub warmup: Option<SteadyState>,
+    /// Whether the target is the null target: then the client is what is measured.
+    pub target_is_null: bool,
+    /// Cores that the client's workers had.
+    pub client_cores: f64,
+    /// Whether nodes run on the client's cores too.
+    pub shares_cores: bool,
+    /// What the same program reaches on the null target on this machine, op/s.
+    pub ceiling_ops_per_s: Option<f64>,
+    /// What the server counted over the whole trial.
+    pub server: Option<ServerCounts>,
+    /// How settling ended.
+    pub settle: Option<Settle>,
+    /// Pending compactions over the window, all nodes, in order of time.
+    pub pending_compactions: Option<Vec<f64>>,
+    /// Steadiness of the nodes and hosts.
+    pub environment: Option<Environment>,
+    /// Whether the consistency levels allow a read to miss an acknowledged write (R + W <= RF).
+    pub weak_consistency: bool,
+    /// Verified reads: of the window and of the verify phase.
+    pub checks: CheckCounts,
+    /// Faults that were planned.
+    pub faults: Vec<Fault>,
+    /// What should be on record and is not: `seed`, `settings of node1`, ….
+    pub not_recorded: Vec<String>,
+    /// Size of the data and of the memory that can cache it, in bytes, per node.
+    pub data_and_memory_bytes: Option<(u64, u64)>,
+    /// CPU that the probes used, as a share of one core; 0 when none ran.
+    pub probes_cpu_share: Option<f64>,
+}
+
+/// An open schedule.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Offered {
+    /// Operations that were due in the window.
+    pub operations: f64,
+    /// Whether their number is itself by chance (Poisson).
+    pub is_random: bool,
+}
+
+/// Sums over the measured window's intervals. Made by [`Window::push`].
+#[derive(Clone, Debug, Default)]
+pub struct Window {
+    /// Length in seconds, without the drain.
+    pub seconds: f64,
+    /// Length of the longest interval, in seconds.
+    pub interval_longest_s: f64,
+    /// Longest stretch between two intervals, in seconds.
+    pub gap_longest_s: f64,
+    /// Operations that ended well.
+    pub ok: u64,
+    /// Operations that failed, by outcome, without zeros.
+    pub errors: Vec<(Outcome, u64)>,
+    /// Values in the latency, service and error histograms.
+    pub values_count: [u64; 3],
+    /// Sums of latency and of service time, in ns.
+    pub sums_ns: [f64; 2],
+    /// Latency buckets in use.
+    pub buckets_used: usize,
+    /// Latencies at the histogram's upper bound.
+    pub clamped: u64,
+    /// Sent more than 1 ms after they were due.
+    pub late: u64,
+    /// Had to wait for an in-flight slot.
+    pub limited: u64,
+    /// Given up before they were sent.
+    pub dropped: u64,
+    /// Due and never sent.
+    pub due_never_sent: u64,
+    /// Reads without a row.
+    pub rows_missing: u64,
+    /// CPU time of the workers, in ns.
+    pub cpu_ns: u64,
+    /// Successful operations per second, one value per interval.
+    pub ops_per_s: Vec<f64>,
+    latency: Option<Histogram>,
+    end_ns: u64,
+}
+
+impl Window {
+    /// Adds the next interval. A draining one counts its operations, not its time: it would make
+    /// the window longer than the time in which load was offered.
+    pub fn push(&mut self, interval: &Interval) {
+        if self.end_ns > 0 {
+            let gap = interval.start_ns.saturating_sub(self.end_ns) as f64 / 1e9;
+            self.gap_longest_s = self.gap_longest_s.max(gap);
+        }
+        self.end_ns = interval.end_ns;
+        let ok_before = self.ok;
+        for kind in &interval.kinds {
+            self.push_kind(kind);
+        }
+        if !interval.draining && interval.end_ns > interval.start_ns {
+            let seconds = interval.seconds();
+            self.seconds += seconds;
+            self.interval_longest_s = self.interval_longest_s.max(seconds);
+            self.ops_per_s.push((self.ok - ok_before) as f64 / seconds);
+        }
+        let client = &interval.client;
+        self.late += client.late;
+        self.limited += client.limited;
+        self.dropped += client.dropped;
+        self.due_never_sent += client.due_never_sent;
+        self.cpu_ns += client.cpu_ns;
+        self.buckets_used = self.latency.as_ref().map_or(0, Histogram::buckets_used);
+    }
+
+    fn push_kind(&mut self, kind: &measure::KindInterval) {
+        self.ok += kind.outcomes.get(Outcome::Ok);
+        for &outcome in measure::outcome::OUTCOMES.iter().skip(1) {
+            let count = kind.outcomes.get(outcome);
+            if count > 0 {
+                match self.errors.iter_mut().find(|(seen, _)| *seen == outcome) {
+                    Some((_, sum)) => *sum += count,
+                    None => self.errors.push((outcome, count)),
+                }
+            }
+        }
+        let sides = [&kind.latency, &kind.service, &kind.errors];
+        for (sum, values) in self.values_count.iter_mut().zip(sides) {
+            *sum += values.count();
+        }
+        for (sum, values) in self.sums_ns.iter_mut().zip(&sides[..2]) {
+            *sum += if values.is_empty() {
+                0.0
+            } else {
+                values.mean_ns() * values.count() as f64
+            };
+        }
+        self.clamped += kind.latency.clamped_count();
+        self.latency.get_or_insert_default().add(&kind.latency);
+        self.rows_missing += kind.rows_missing;
+    }
+
+    /// Failed operations.
+    pub fn errors_count(&self) -> u64 {
+        self.errors.iter().map(|(_, count)| count).sum()
+    }
+
+    /// Operations that ended, whatever their outcome.
+    pub fn ended(&self) -> u64 {
+        self.ok + self.errors_count()
+    }
+
+    /// How often `outcome` was seen.
+    pub fn errors_of(&self, outcome: Outcome) -> u64 {
+        let found = self.errors.iter().find(|(seen, _)| *seen == outcome);
+        found.map_or(0, |(_, count)| *count)
+    }
+}
+
+/// Operation counts of both sides over the whole trial.
+#[derive(Clone, Debug, Default)]
+pub struct ServerCounts {
+    /// Where the server's come from.
+    pub source: String,
+    /// Coordinated by the servers: reads and writes.
+    pub server: [u64; 2],
+    /// Answered, as the client saw it: reads and writes.
+    pub client: [u64; 2],
+    /// Ended without an answer that says whether the server did them (client time-outs, lost
+    /// connections, server errors), reads and writes together.
+    pub uncertain: u64,
+}
+
+/// How settling ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settle {
+    /// Nothing was pending any more.
+    Settled,
+    /// The study asked for none.
+    NotAsked,
+    /// Compactions no longer made progress.
+    Stalled,
+    /// The limit came first.
+    Timeout,
+    /// The target cannot say.
+    Unknown,
+}
+
+/// Whether the nodes and hosts stayed the same.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    /// Settings that were not the same at the end: `node1 concurrent_reads`.
+    pub settings_changed: Vec<String>,
+    /// Nodes whose process was another one at the end.
+    pub nodes_restarted: Vec<String>,
+    /// Time that the hypervisor gave to others, as a share.
+    pub steal_share: Option<f64>,
+}
+
+/// A fault that was planned.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    /// `node-stop`, ….
+    pub kind: String,
+    /// Whether an independent probe saw it; `None`: inconclusive.
+    pub confirmed: Option<bool>,
+    /// Whether what it broke was whole again at the end.
+    pub healed: bool,
+}

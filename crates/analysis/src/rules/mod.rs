@@ -1,0 +1,210 @@
+//! The validity rules V1 to V17: whether a trial may be believed.
+//!
+//! Each rule says pass, warn, fail or unknown, with the numbers and the limit. Any fail makes the
+//! trial *invalid* (kept, never compared), any warn makes it *suspect*; what is unknown is listed
+//! and costs nothing, since a rule that cannot look must not accuse. The limits are proposals of
+//! ours (see [`Limits`]); a study may set others, and the detail then shows them.
+
+mod client;
+mod evidence;
+mod target;
+
+pub use evidence::{Environment, Evidence, Fault, Offered, ServerCounts, Settle, Window};
+
+/// The limits of the rules. Shares are of 1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// V1: share of operations that started over 1 ms late, to warn and to fail. Lateness is inside
+    /// the latency, so it hides nothing; above the second it is another schedule than was asked.
+    pub late_share: [f64; 2],
+    /// V1: achieved ÷ offered, at least.
+    pub achieved_share: f64,
+    /// V3: CPU of the workers' cores, in an open loop.
+    pub client_cpu_share: f64,
+    /// V3: achieved ÷ ceiling, to warn and to fail. At half, the client's own cost is as large as
+    /// the time left for the target; at nine tenths, the client is what was measured.
+    pub ceiling_share: [f64; 2],
+    /// V4: longest time without an interval, s.
+    pub silence_s: f64,
+    /// V7: difference of the counts, to warn and to fail.
+    pub counts_share: [f64; 2],
+    /// V8: failed ÷ ended operations, above which the trial fails.
+    pub errors_share: f64,
+    /// V8: whether one client time-out fails the trial.
+    pub timeout_fails: bool,
+    /// V11: stolen CPU time.
+    pub steal_share: f64,
+    /// V12: shortest window, s.
+    pub window_s: f64,
+    /// V12: drift of throughput over the window.
+    pub drift_share: f64,
+    /// V17: CPU of the probes, as a share of one core.
+    pub probes_cpu_share: f64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            late_share: [0.01, 0.10],
+            achieved_share: 0.99,
+            client_cpu_share: 0.70,
+            ceiling_share: [0.50, 0.90],
+            silence_s: 2.0,
+            counts_share: [0.001, 0.01],
+            errors_share: 0.01,
+            timeout_fails: true,
+            steal_share: 0.02,
+            window_s: 5.0,
+            drift_share: 0.10,
+            probes_cpu_share: 0.05,
+        }
+    }
+}
+
+/// How one rule was judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// Nobody looked.
+    Unknown,
+    /// As it should be.
+    Pass,
+    /// To be read with care.
+    Warn,
+    /// Not to be believed.
+    Fail,
+}
+
+impl Outcome {
+    /// The word in records: `unknown`, `pass`, `warn`, `fail`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Unknown => "unknown",
+            Outcome::Pass => "pass",
+            Outcome::Warn => "warn",
+            Outcome::Fail => "fail",
+        }
+    }
+}
+
+/// One rule, judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// `V1` to `V17`.
+    pub id: &'static str,
+    /// How it was judged.
+    pub outcome: Outcome,
+    /// What was seen and what the limit is: one sentence without a full stop.
+    pub detail: String,
+}
+
+/// Whether a trial, or a whole run, may be believed. Ordered from good to bad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// No rule warned or failed.
+    Valid,
+    /// A rule warned.
+    Suspect,
+    /// A rule failed.
+    Invalid,
+}
+
+impl Verdict {
+    /// The word in records: `valid`, `suspect`, `invalid`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Valid => "valid",
+            Verdict::Suspect => "suspect",
+            Verdict::Invalid => "invalid",
+        }
+    }
+
+    /// The worst of several; of none, invalid: a run without a finished trial shows nothing.
+    pub fn worst(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
+        verdicts.into_iter().max().unwrap_or(Verdict::Invalid)
+    }
+}
+
+/// What [`judge`] says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why, worst first, one sentence each; empty when valid.
+    pub reasons: Vec<String>,
+    /// All seventeen rules, in order.
+    pub rules: Vec<Rule>,
+}
+
+/// Judges a trial by all rules.
+pub fn judge(evidence: &Evidence, limits: &Limits) -> Judgement {
+    let judged = [
+        ("V1", client::schedule(evidence, limits)),
+        ("V2", client::two_clocks(evidence)),
+        ("V3", client::not_the_bottleneck(evidence, limits)),
+        ("V4", client::present(evidence, limits)),
+        (
+            "V5",
+            (
+                Outcome::Pass,
+                "one client process: one clock, no start skew".to_owned(),
+            ),
+        ),
+        ("V6", client::histograms_complete(evidence)),
+        ("V7", target::counts_agree(evidence, limits)),
+        ("V8", client::errors_in_budget(evidence, limits)),
+        ("V9", target::settled(evidence)),
+        ("V10", target::sustainable(evidence)),
+        ("V11", target::environment(evidence, limits)),
+        ("V12", client::window(evidence, limits)),
+        ("V13", target::faults(evidence)),
+        ("V14", target::data(evidence)),
+        ("V15", target::recorded(evidence)),
+        ("V16", target::caching(evidence)),
+        ("V17", target::probes(evidence, limits)),
+    ];
+    let rules: Vec<Rule> = judged
+        .into_iter()
+        .map(|(id, (outcome, detail))| Rule {
+            id,
+            outcome,
+            detail,
+        })
+        .collect();
+    let of = |outcome: Outcome| rules.iter().filter(move |rule| rule.outcome == outcome);
+    let bad = of(Outcome::Fail).chain(of(Outcome::Warn));
+    let reasons: Vec<String> = bad
+        .map(|rule| format!("{}: {}", rule.id, rule.detail))
+        .collect();
+    let verdict = match rules.iter().map(|rule| rule.outcome).max() {
+        Some(Outcome::Fail) => Verdict::Invalid,
+        Some(Outcome::Warn) => Verdict::Suspect,
+        _ => Verdict::Valid,
+    };
+    Judgement {
+        verdict,
+        reasons,
+        rules,
+    }
+}
+
+/// Judges a number that should stay below two limits.
+fn below(value: f64, [warn, fail]: [f64; 2]) -> Outcome {
+    if value >= fail {
+        Outcome::Fail
+    } else if value >= warn {
+        Outcome::Warn
+    } else {
+        Outcome::Pass
+    }
+}
+
+/// A share as percent, with as many digits as it needs to be told from its limit.
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent.abs() {
+        p if p == 0.0 || p >= 10.0 => format!("{percent:.0} %"),
+        p if p >= 1.0 => format!("{percent:.1} %"),
+        p if p >= 0.01 => format!("{percent:.2} %"),
+        _ => format!("{percent:.1e} %"),
+    }
+}

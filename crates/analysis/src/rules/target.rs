@@ -1,0 +1,242 @@
+//! Rules about the target, its data and the record: V7, V9 to V11, V13 to V17.
+
+use super::{Evidence, Limits, Outcome, Settle, below, percent};
+use crate::series;
+
+type Judged = (Outcome, String);
+
+/// V7: operations of others that the server may have counted: the control session's own queries
+/// and the drivers of people who look on. Without it a short trial could not pass.
+const FOREIGN_OPERATIONS: u64 = 50;
+
+/// V7: the server counted what the client counted.
+pub(super) fn counts_agree(evidence: &Evidence, limits: &Limits) -> Judged {
+    let Some(counts) = &evidence.server else {
+        return (
+            Outcome::Unknown,
+            "the server's own counts were not read".to_owned(),
+        );
+    };
+    let mut worst = Outcome::Pass;
+    let mut parts = Vec::new();
+    for (index, name) in ["reads", "writes"].into_iter().enumerate() {
+        let (server, client) = (counts.server[index], counts.client[index]);
+        if server == 0 && client == 0 {
+            continue;
+        }
+        let allowed = counts.uncertain + FOREIGN_OPERATIONS;
+        let beyond = server.abs_diff(client).saturating_sub(allowed);
+        let share = beyond as f64 / client.max(1) as f64;
+        worst = worst.max(below(share, limits.counts_share));
+        let difference = (server as f64 - client as f64) / client.max(1) as f64;
+        parts.push(format!(
+            "{server} {name} for the client's {client} ({})",
+            percent(difference)
+        ));
+    }
+    if parts.is_empty() {
+        return (
+            Outcome::Unknown,
+            "neither side counted an operation".to_owned(),
+        );
+    }
+    let detail = format!(
+        "the server counted {} (limit {}, {} uncertain left out; from {})",
+        parts.join(" and "),
+        percent(limits.counts_share[0]),
+        counts.uncertain,
+        counts.source
+    );
+    (worst, detail)
+}
+
+/// V9: the data was at rest, or the study said that it need not be.
+pub(super) fn settled(evidence: &Evidence) -> Judged {
+    let (outcome, detail) = match evidence.settle {
+        _ if evidence.target_is_null => (Outcome::Pass, "null target: it holds no data"),
+        Some(Settle::Settled) => (Outcome::Pass, "compactions had ended before the window"),
+        Some(Settle::NotAsked) => (Outcome::Pass, "the study asks for no settling"),
+        Some(Settle::Stalled) => (
+            Outcome::Warn,
+            "compactions were pending and made no progress",
+        ),
+        Some(Settle::Timeout) => (Outcome::Warn, "compactions were still running at the limit"),
+        Some(Settle::Unknown) => (Outcome::Unknown, "the target cannot say whether it settled"),
+        None => (Outcome::Unknown, "nobody looked whether it settled"),
+    };
+    (outcome, detail.to_owned())
+}
+
+/// V10: a backlog that grows is work put off, not done.
+pub(super) fn sustainable(evidence: &Evidence) -> Judged {
+    /// A few pending compactions come and go.
+    const GROWTH_MIN: f64 = 5.0;
+    if evidence.target_is_null {
+        return (Outcome::Pass, "null target: it puts no work off".to_owned());
+    }
+    let samples = match &evidence.pending_compactions {
+        Some(samples) if samples.len() >= 3 => samples,
+        Some(_) => {
+            return (
+                Outcome::Unknown,
+                "too few samples of pending compactions".to_owned(),
+            );
+        }
+        None => {
+            return (
+                Outcome::Unknown,
+                "pending compactions were not read".to_owned(),
+            );
+        }
+    };
+    let third = samples.len().div_ceil(3);
+    let first = series::mean(&samples[..third]);
+    let last = series::mean(&samples[samples.len() - third..]);
+    let grows = last - first > GROWTH_MIN.max(first * 0.5);
+    let detail = format!(
+        "pending compactions: {first:.1} in the first third, {last:.1} in the last (limit {:.1})",
+        first + GROWTH_MIN.max(first * 0.5)
+    );
+    (if grows { Outcome::Warn } else { Outcome::Pass }, detail)
+}
+
+/// V11: the same nodes with the same settings, on a machine that was theirs.
+pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> Judged {
+    let Some(environment) = &evidence.environment else {
+        return (
+            Outcome::Unknown,
+            "settings and processes were not compared".to_owned(),
+        );
+    };
+    let mut parts = Vec::new();
+    let mut outcome = Outcome::Pass;
+    if !environment.nodes_restarted.is_empty() {
+        outcome = outcome.max(Outcome::Fail);
+        parts.push(format!(
+            "restarted: {}",
+            environment.nodes_restarted.join(", ")
+        ));
+    }
+    if !environment.settings_changed.is_empty() {
+        outcome = outcome.max(Outcome::Warn);
+        parts.push(format!(
+            "settings changed: {}",
+            environment.settings_changed.join(", ")
+        ));
+    }
+    if parts.is_empty() {
+        parts.push("the same processes and settings at the end".to_owned());
+    }
+    if let Some(steal) = environment.steal_share {
+        let stolen = steal >= limits.steal_share;
+        outcome = outcome.max(if stolen { Outcome::Warn } else { Outcome::Pass });
+        let limit = percent(limits.steal_share);
+        parts.push(format!(
+            "{} of the CPU time stolen (limit {limit})",
+            percent(steal)
+        ));
+    }
+    (outcome, parts.join("; "))
+}
+
+/// V13: what was to be broken was broken, and is whole again.
+pub(super) fn faults(evidence: &Evidence) -> Judged {
+    if evidence.faults.is_empty() {
+        return (Outcome::Pass, "no fault was planned".to_owned());
+    }
+    let mut outcome = Outcome::Pass;
+    let mut parts = Vec::new();
+    for fault in &evidence.faults {
+        let (judged, word) = match (fault.confirmed, fault.healed) {
+            (Some(false), _) => (Outcome::Fail, "not seen by the probe"),
+            (_, false) => (Outcome::Fail, "not healed"),
+            (None, true) => (Outcome::Warn, "inconclusive, healed"),
+            (Some(true), true) => (Outcome::Pass, "confirmed and healed"),
+        };
+        outcome = outcome.max(judged);
+        parts.push(format!("{} {word}", fault.kind));
+    }
+    (outcome, parts.join(", "))
+}
+
+/// V14: reads returned what was written.
+pub(super) fn data(evidence: &Evidence) -> Judged {
+    let checks = evidence.checks;
+    if checks.checked == 0 {
+        return (
+            Outcome::Unknown,
+            "no read was compared with what was written".to_owned(),
+        );
+    }
+    let behind = checks.missing + checks.stale;
+    let (allowed, why) = match evidence.weak_consistency {
+        true => (
+            Outcome::Warn,
+            "; the consistency levels allow missing and stale reads",
+        ),
+        false => (Outcome::Fail, ""),
+    };
+    let outcome = match (checks.wrong, behind) {
+        (0, 0) => Outcome::Pass,
+        (0, _) => allowed,
+        _ => Outcome::Fail,
+    };
+    let detail = format!(
+        "{} reads compared: {} missing, {} stale, {} wrong (limit 0{})",
+        checks.checked,
+        checks.missing,
+        checks.stale,
+        checks.wrong,
+        if behind > 0 { why } else { "" }
+    );
+    (outcome, detail)
+}
+
+/// V15: all that is needed to do it again is on record.
+pub(super) fn recorded(evidence: &Evidence) -> Judged {
+    if evidence.not_recorded.is_empty() {
+        let detail = "seed, plan, version, settings and machine are on record";
+        return (Outcome::Pass, detail.to_owned());
+    }
+    (
+        Outcome::Warn,
+        format!("not on record: {}", evidence.not_recorded.join(", ")),
+    )
+}
+
+/// V16: how the data compares with the memory that can cache it.
+pub(super) fn caching(evidence: &Evidence) -> Judged {
+    match evidence.data_and_memory_bytes {
+        _ if evidence.target_is_null => {
+            (Outcome::Pass, "null target: it caches nothing".to_owned())
+        }
+        Some((data, memory)) if memory > 0 => {
+            let ratio = data as f64 / memory as f64;
+            let what = if ratio < 1.0 {
+                "it can be cached whole"
+            } else {
+                "it cannot be cached"
+            };
+            let detail = format!("the data is {ratio:.2} times the memory of a node: {what}");
+            (Outcome::Pass, detail)
+        }
+        _ => (
+            Outcome::Unknown,
+            "size of the data and of the memory were not read".to_owned(),
+        ),
+    }
+}
+
+/// V17: looking on cost little.
+pub(super) fn probes(evidence: &Evidence, limits: &Limits) -> Judged {
+    let Some(share) = evidence.probes_cpu_share else {
+        return (
+            Outcome::Unknown,
+            "the probes' own cost was not measured".to_owned(),
+        );
+    };
+    let over = share > limits.probes_cpu_share;
+    let limit = percent(limits.probes_cpu_share);
+    let detail = format!("probes used {} of a core (limit {limit})", percent(share));
+    (if over { Outcome::Warn } else { Outcome::Pass }, detail)
+}

@@ -1,0 +1,122 @@
+//! From measurements to records: the only place that turns nanoseconds into the files' ms and µs.
+
+use crate::record::{ClientIntervalRecord, IntervalRecord, QuantilesRecord, VerifyRecord};
+use measure::interval::CheckCounts;
+use measure::{ClientInterval, Histogram, Interval, KindInterval};
+use std::collections::BTreeMap;
+
+/// Name of the kind under which the instrument's own line stands.
+pub const CLIENT_KIND: &str = "client";
+
+/// Mean and quantiles of a histogram of ns, in ms. Without confidence intervals: those need the
+/// variation over the window, which one histogram does not have.
+pub fn quantiles_ms(values: &Histogram) -> QuantilesRecord {
+    let ms = |q: f64| values.quantile_ns(q) as f64 / 1e6;
+    QuantilesRecord {
+        count: values.count(),
+        mean: if values.is_empty() {
+            0.0
+        } else {
+            values.mean_ns() / 1e6
+        },
+        p50: ms(0.5),
+        p95: ms(0.95),
+        p99: ms(0.99),
+        p999: ms(0.999),
+        max: values.max_ns() as f64 / 1e6,
+        ci95: BTreeMap::new(),
+    }
+}
+
+/// Failed operations by outcome name, as the records hold them.
+pub fn errors(outcomes: &measure::outcome::OutcomeCounts) -> BTreeMap<String, u64> {
+    outcomes
+        .errors_by_name()
+        .map(|(name, count)| (name.to_owned(), count))
+        .collect()
+}
+
+/// Verified reads as the records hold them.
+pub fn verify(checks: &CheckCounts) -> VerifyRecord {
+    VerifyRecord {
+        checked: checks.checked,
+        missing: checks.missing,
+        stale: checks.stale,
+        wrong: checks.wrong,
+    }
+}
+
+/// The lines of one interval: one per kind (`kinds` in the program's order), then the client's.
+/// `start_line_ns` is the trial's start line on the monotonic clock.
+pub fn interval_records(
+    phase: &str,
+    start_line_ns: u64,
+    kinds: &[String],
+    interval: &Interval,
+) -> Vec<IntervalRecord> {
+    let base = IntervalRecord {
+        t_s: seconds_since(start_line_ns, interval.start_ns),
+        seconds: interval.seconds(),
+        phase: phase.to_owned(),
+        ..IntervalRecord::default()
+    };
+    let mut lines: Vec<IntervalRecord> = interval
+        .kinds
+        .iter()
+        .zip(kinds)
+        .map(|(kind, name)| kind_record(&base, name, kind))
+        .collect();
+    lines.push(IntervalRecord {
+        kind: CLIENT_KIND.to_owned(),
+        client: Some(client_record(&interval.client, interval)),
+        ..base
+    });
+    lines
+}
+
+/// Seconds from the start line to `at_ns`, rounded to the µs so that lines stay short.
+pub(crate) fn seconds_since(start_line_ns: u64, at_ns: u64) -> f64 {
+    (at_ns.saturating_sub(start_line_ns) / 1000) as f64 / 1e6
+}
+
+fn kind_record(base: &IntervalRecord, name: &str, kind: &KindInterval) -> IntervalRecord {
+    let some = |values: &Histogram| (!values.is_empty()).then(|| quantiles_ms(values));
+    IntervalRecord {
+        kind: name.to_owned(),
+        ok: kind.outcomes.get(measure::Outcome::Ok),
+        errors: errors(&kind.outcomes),
+        latency_ms: some(&kind.latency),
+        service_ms: some(&kind.service),
+        error_ms: some(&kind.errors),
+        rows_missing: kind.rows_missing,
+        reprepared: kind.reprepared,
+        verify: (kind.checks.checked > 0).then(|| verify(&kind.checks)),
+        ..base.clone()
+    }
+}
+
+fn client_record(client: &ClientInterval, interval: &Interval) -> ClientIntervalRecord {
+    let (ended, length_ns) = (interval.ended(), interval.end_ns - interval.start_ns);
+    let cpu_ns = client.cpu_ns as f64;
+    ClientIntervalRecord {
+        cpu_us_per_op: if ended == 0 {
+            0.0
+        } else {
+            cpu_ns / 1e3 / ended as f64
+        },
+        cpu_share: if length_ns == 0 {
+            0.0
+        } else {
+            cpu_ns / length_ns as f64
+        },
+        lag_us_p50: client.lag.quantile_ns(0.5) as f64 / 1e3,
+        lag_us_p99: client.lag.quantile_ns(0.99) as f64 / 1e3,
+        late: client.late,
+        limited: client.limited,
+        dropped: client.dropped,
+        due_never_sent: client.due_never_sent,
+        in_flight: client.in_flight,
+        connections: client.connections,
+        connections_lost: client.connections_lost,
+    }
+}

@@ -1,0 +1,151 @@
+//! Finding runs under a results folder: the list, and one run by a short name.
+
+use crate::record::FindingsRecord;
+use crate::run::{Run, RunState, names_in};
+use crate::{file, stamp};
+use anyhow::{Result, bail};
+use std::path::{Path, PathBuf};
+
+/// One line of the list of runs.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// Folder of the run.
+    pub path: PathBuf,
+    /// Name of the study.
+    pub study: String,
+    /// Stamp.
+    pub stamp: String,
+    /// How far it got; none when the run cannot be read.
+    pub state: Option<RunState>,
+    /// `valid`, `suspect`, `invalid`; `-` while there is none.
+    pub verdict: String,
+    /// Trials that the journal says were finished.
+    pub trials_finished: usize,
+    /// Trials of the plan.
+    pub trials_planned: usize,
+    /// Why the run cannot be read.
+    pub error: Option<String>,
+}
+
+/// All runs under `results`, oldest first. A run that cannot be read is listed with its error.
+pub fn list(results: &Path) -> Result<Vec<Listed>> {
+    Ok(run_paths(results)?.into_iter().map(listed).collect())
+}
+
+fn listed(path: PathBuf) -> Listed {
+    let (study, stamp) = names(&path);
+    let mut line = Listed {
+        path,
+        study,
+        stamp,
+        state: None,
+        verdict: "-".to_owned(),
+        trials_finished: 0,
+        trials_planned: 0,
+        error: None,
+    };
+    match Run::open(&line.path) {
+        Ok(run) => {
+            line.state = Some(run.state);
+            line.trials_finished = run.finished_trials().len();
+            line.trials_planned = run.plan.trials.len();
+            line.verdict = run
+                .findings
+                .map_or(line.verdict, |f: FindingsRecord| f.verdict);
+        }
+        Err(e) => line.error = Some(format!("{e:#}")),
+    }
+    line
+}
+
+/// The run that `name` means: a path; `latest`; `study` (its newest run); `study/stamp`; a stamp;
+/// or the beginning of one of the last two.
+pub fn find(results: &Path, name: &str) -> Result<Run> {
+    let as_path = Path::new(name);
+    if as_path.join(file::PLAN).is_file() || as_path.is_file() {
+        return Run::open(as_path);
+    }
+    let all = run_paths(results)?;
+    if all.is_empty() {
+        bail!("{name:?}: there is no run under {}", results.display());
+    }
+    if name == file::LATEST {
+        return latest(results, &all);
+    }
+    let wanted = name.trim_matches('/');
+    let ids: Vec<String> = all.iter().map(|path| id(path)).collect();
+    let pick = |fits: &dyn Fn(&str) -> bool| -> Vec<usize> {
+        (0..all.len()).filter(|&i| fits(&ids[i])).collect()
+    };
+    let study_of = |id: &str| id.split('/').next().unwrap_or_default().to_owned();
+    let of_study = pick(&|id| study_of(id) == wanted);
+    if let Some(&newest) = of_study.last() {
+        return Run::open(&all[newest]);
+    }
+    let exact = pick(&|id| id == wanted || id.split('/').nth(1) == Some(wanted));
+    let begin = pick(&|id| {
+        id.starts_with(wanted) || id.split('/').nth(1).is_some_and(|s| s.starts_with(wanted))
+    });
+    let hits = if exact.is_empty() { begin } else { exact };
+    match hits.as_slice() {
+        [] => bail!(
+            "no run under {} is called {name:?}; the newest is {}; see `cassay list`",
+            results.display(),
+            ids[newest_index(&all)]
+        ),
+        [one] => Run::open(&all[*one]),
+        many => {
+            let names: Vec<&str> = many.iter().map(|&i| ids[i].as_str()).collect();
+            bail!(
+                "{name:?} can be any of {}; write more of it",
+                names.join(", ")
+            )
+        }
+    }
+}
+
+/// What `latest` points at; the newest run when the link is missing or leads nowhere.
+fn latest(results: &Path, all: &[PathBuf]) -> Result<Run> {
+    let link = results.join(file::LATEST);
+    if link.join(file::PLAN).is_file() {
+        return Run::open(&link);
+    }
+    Run::open(&all[newest_index(all)])
+}
+
+fn newest_index(all: &[PathBuf]) -> usize {
+    let keys = all.iter().map(|path| stamp::order_key(&names(path).1));
+    keys.enumerate()
+        .max_by(|a, b| a.1.cmp(&b.1))
+        .map_or(0, |(index, _)| index)
+}
+
+/// Folders that hold a plan, `results/<study>/<stamp>`, by study, then oldest first.
+fn run_paths(results: &Path) -> Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for study in names_in(results)? {
+        let folder = results.join(&study);
+        if study == file::LATEST || study.starts_with('.') || !folder.is_dir() {
+            continue;
+        }
+        let mut stamps = names_in(&folder)?;
+        stamps.sort_by_key(|s| stamp::order_key(s));
+        let runs = stamps.iter().map(|stamp| folder.join(stamp));
+        paths.extend(runs.filter(|path| path.join(file::PLAN).is_file()));
+    }
+    Ok(paths)
+}
+
+fn names(path: &Path) -> (String, String) {
+    let text =
+        |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
+    (
+        text(path.parent().and_then(Path::file_name)),
+        text(path.file_name()),
+    )
+}
+
+fn id(path: &Path) -> String {
+    let (study, stamp) = names(path);
+    format!("{study}/{stamp}")
+}

@@ -1,0 +1,195 @@
+//! Files of one JSON record a line (`*.ndjson`), written line by line and read the same way.
+//!
+//! A line is written with one call, so a reader that follows the file sees whole lines, and a
+//! killed writer leaves at most one torn line: the last, without its line break. Reading drops
+//! that one and says so; a damaged line anywhere else is an error with file and line.
+
+use anyhow::{Context, Result, anyhow};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+
+/// Appends whole lines to one file.
+#[derive(Debug)]
+pub(crate) struct LineWriter {
+    file: File,
+    path: PathBuf,
+    line: Vec<u8>,
+}
+
+impl LineWriter {
+    /// Opens `path` for appending; makes it if it is not there.
+    pub(crate) fn open(path: &Path) -> Result<LineWriter> {
+        let file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(path)
+            .with_context(|| format!("open {} for appending", path.display()))?;
+        Ok(LineWriter {
+            file,
+            path: path.to_owned(),
+            line: Vec::new(),
+        })
+    }
+
+    /// Appends one record as one line.
+    pub(crate) fn append<T: Serialize>(&mut self, record: &T) -> Result<()> {
+        self.line.clear();
+        serde_json::to_writer(&mut self.line, record)
+            .with_context(|| format!("encode a record for {}", self.path.display()))?;
+        self.line.push(b'\n');
+        self.file
+            .write_all(&self.line)
+            .with_context(|| format!("append to {}", self.path.display()))
+    }
+
+    /// Appends `text`, which ends with a line break.
+    pub(crate) fn append_text(&mut self, text: &str) -> Result<()> {
+        self.file
+            .write_all(text.as_bytes())
+            .with_context(|| format!("append to {}", self.path.display()))
+    }
+
+    /// Waits until all lines are on the disk.
+    pub(crate) fn sync(&mut self) -> Result<()> {
+        self.file
+            .sync_data()
+            .with_context(|| format!("sync {}", self.path.display()))
+    }
+
+    /// The file itself, for locking and repairing.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+}
+
+/// Reads records one line at a time, in constant memory.
+#[derive(Debug)]
+pub struct Lines<T> {
+    reader: Option<BufReader<File>>,
+    path: PathBuf,
+    line_number: usize,
+    line: Vec<u8>,
+    torn: Option<String>,
+    record: PhantomData<T>,
+}
+
+impl<T: DeserializeOwned> Lines<T> {
+    /// Opens `path`; a file that is not there holds no records (the run did not get that far).
+    pub fn open(path: &Path) -> Result<Lines<T>> {
+        let reader = match File::open(path) {
+            Ok(file) => Some(BufReader::new(file)),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
+            Err(e) => return Err(e).with_context(|| format!("open {}", path.display())),
+        };
+        Ok(Lines {
+            reader,
+            path: path.to_owned(),
+            line_number: 0,
+            line: Vec::new(),
+            torn: None,
+            record: PhantomData,
+        })
+    }
+
+    /// After the end: a sentence about the torn last line, if there was one.
+    pub fn torn(&self) -> Option<&str> {
+        self.torn.as_deref()
+    }
+
+    fn read_line(&mut self) -> Result<Option<T>> {
+        let Some(reader) = &mut self.reader else {
+            return Ok(None);
+        };
+        self.line.clear();
+        self.line_number += 1;
+        let place = || format!("{} line {}", self.path.display(), self.line_number);
+        let length = reader
+            .read_until(b'\n', &mut self.line)
+            .with_context(place)?;
+        if length == 0 {
+            return Ok(None);
+        }
+        if self.line.pop_if(|last| *last == b'\n').is_none() {
+            self.torn = Some(format!(
+                "{} ends in the middle of a line (the writer was stopped); its {length} bytes are \
+                 left out",
+                place()
+            ));
+            return Ok(None);
+        }
+        let record = serde_json::from_slice(&self.line).map_err(|e| {
+            anyhow!(
+                "{} is damaged: {e} (column {}); restore the file or remove the line",
+                place(),
+                e.column()
+            )
+        })?;
+        Ok(Some(record))
+    }
+}
+
+impl<T: DeserializeOwned> Iterator for Lines<T> {
+    type Item = Result<T>;
+
+    fn next(&mut self) -> Option<Result<T>> {
+        let record = self.read_line().transpose();
+        if !matches!(record, Some(Ok(_))) {
+            self.reader = None;
+        }
+        record
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> (Vec<Result<u32>>, Option<String>) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("numbers.ndjson");
+        std::fs::write(&path, text).unwrap();
+        let mut lines = Lines::<u32>::open(&path).unwrap();
+        let all = lines.by_ref().collect();
+        (all, lines.torn().map(str::to_owned))
+    }
+
+    #[test]
+    fn a_torn_last_line_is_left_out_and_said() {
+        let (records, torn) = read("1\n2\n3");
+        assert_eq!(
+            records.into_iter().map(Result::unwrap).collect::<Vec<_>>(),
+            [1, 2]
+        );
+        assert!(
+            torn.unwrap()
+                .contains("numbers.ndjson line 3 ends in the middle")
+        );
+    }
+
+    #[test]
+    fn a_damaged_line_is_an_error_that_names_file_and_line_and_ends_reading() {
+        let (records, torn) = read("1\n{\"x\n3\n");
+        assert_eq!(records.len(), 2);
+        let message = records[1].as_ref().unwrap_err().to_string();
+        assert!(
+            message.contains("numbers.ndjson line 2 is damaged"),
+            "{message}"
+        );
+        assert_eq!(torn, None);
+    }
+
+    #[test]
+    fn an_appended_line_is_whole_for_a_reader_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.ndjson");
+        let mut writer = LineWriter::open(&path).unwrap();
+        for n in 0..3u32 {
+            writer.append(&n).unwrap();
+            assert_eq!(Lines::<u32>::open(&path).unwrap().count(), n as usize + 1);
+        }
+    }
+}
