@@ -1,4 +1,4 @@
-//! Nodes against the table of [`crate::format`]: every mistake is said, then the next is looked for.
+//! Nodes against the table of [`crate::format`]: every mistake is said, none ends the search.
 //!
 //! The result is a [`Tree`] with defaults filled in. It is complete only if nothing was said:
 //! whoever reads it asks [`Diagnostics::is_empty`] first.

@@ -224,7 +224,8 @@ pub const FIELDS: &[Field] = &[
     optional(
         "target.attach",
         Type::Section,
-        "An existing cluster. cassay starts and stops nothing there, and writes only to the keyspace.",
+        "An existing cluster. cassay starts and stops nothing there, and writes only to the \
+         keyspace.",
     ),
     required(
         "target.attach.contact_points",
@@ -351,7 +352,7 @@ pub const FIELDS: &[Field] = &[
     optional(
         "workload.mix",
         Type::Map(&Type::Number(0.0, 1e9)),
-        "Weight of each kind of operation: `{write: 9, read: 1}`. Default: the workload's first kind.",
+        "Weight of each kind of operation: `{write: 9, read: 1}`. Default: the workload's own.",
     ),
     optional(
         "workload.consistency",
@@ -386,9 +387,10 @@ pub const FIELDS: &[Field] = &[
     ),
     with(
         "data.settle",
-        Type::Choice(&["compactions", "none"]),
-        "compactions",
-        "What to wait for after loading: flush, and compactions done; or nothing.",
+        Type::Choice(&["auto", "compactions", "none"]),
+        "auto",
+        "What to wait for after loading: flush and all compactions, or nothing; `auto`: \
+         compactions where the target can tell when they are done.",
     ),
     with(
         "data.settle_limit",
@@ -406,7 +408,8 @@ pub const FIELDS: &[Field] = &[
     optional(
         "variants",
         Type::Variants,
-        "The sides of a comparison, by name; each changes some settings. The first is the baseline.",
+        "The sides of a comparison, by name; each changes some settings. The first is the \
+         baseline.",
     ),
     // Procedure.
     required(
@@ -529,7 +532,8 @@ pub const FIELDS: &[Field] = &[
         "repeat.order",
         Type::Choice(&["interleaved", "sequential"]),
         "interleaved",
-        "Interleaved: variants take turns in every block, in random order. Sequential: one variant after the other.",
+        "Interleaved: variants take turns in every block, in random order. Sequential: one \
+         variant after the other.",
     ),
     // Client.
     with("client", Type::Section, "{}", "The instrument itself."),
@@ -579,7 +583,8 @@ pub const FIELDS: &[Field] = &[
         "verify.reads",
         Type::Choice(&["none", "sampled", "all"]),
         "sampled",
-        "Which reads of the measured window are compared with what must be there; sampled: every 16th.",
+        "Which reads of the measured window are compared with what must be there; sampled: \
+         every 16th.",
     ),
     with(
         "verify.sample",

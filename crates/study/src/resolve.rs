@@ -10,8 +10,9 @@ use crate::check;
 use crate::diagnostic::{Diagnostics, Place, Source, did_you_mean};
 use crate::merge::{merge, nested};
 use crate::rules::{self, Subject};
-use crate::settings::{Overrides, Repeat, Settings, Study, Target, Variant};
+use crate::settings::{Overrides, Repeat, Settings, Settle, Study, Target, Variant};
 use crate::tree::Tree;
+use crate::work;
 use crate::yaml::{self, Node, Raw};
 use std::path::Path;
 
@@ -59,7 +60,8 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
     check_other_scales(&root, overrides, &from_flags, &mut out);
     out.clone().into_result()?;
     let notes = notes(&variants, overrides);
-    study(text, overrides, variants, &tree, notes).ok_or_else(|| {
+    let source = &out.sources[0];
+    study(source, overrides, variants, &tree, notes).ok_or_else(|| {
         // Nothing was said and yet a setting is missing: the table and the reader disagree.
         let message = "the study could not be read; this is a bug in cassay";
         out.add(&Place::default(), message, None);
@@ -217,6 +219,7 @@ fn resolve_all(
             target_replaced: flags.target.is_some(),
         };
         rules::check(&subject, out);
+        work::check(&node, &tree, out);
         if let Some(settings) = Settings::read(&tree) {
             let settings = adapt(settings);
             variants.push(Variant {
@@ -268,7 +271,7 @@ fn adapt(mut settings: Settings) -> Settings {
     let null = matches!(settings.target, Target::Null(_));
     if null {
         settings.verify.every_nth = None;
-        settings.data.settle = false;
+        settings.data.settle = Settle::None;
     }
     if null || !settings.data.has_rows {
         settings.verify.sample = 0;
@@ -298,7 +301,7 @@ fn notes(variants: &[Variant], overrides: &Overrides) -> Vec<String> {
 }
 
 fn study(
-    text: &str,
+    source: &Source,
     overrides: &Overrides,
     variants: Vec<Variant>,
     tree: &Tree,
@@ -312,7 +315,8 @@ fn study(
         seed: tree.at("seed")?.count()?,
         variants,
         repeat: Repeat::read(tree.at("repeat")?)?,
-        text: text.to_owned(),
+        source: source.name.clone(),
+        text: source.text.clone(),
         overrides: overrides.clone(),
         notes,
     })
@@ -365,15 +369,17 @@ verifi: {sample: 5}
             text,
             &Overrides::default(),
             expect![[r#"
-            s.yaml:3:25: `target.local.nodes` is `7`: the most is 3
-            s.yaml:3:28: `target.local.heep` is not a key of a study
-              hint: did you mean `heap`?
-            s.yaml:5:19: `window.measure` is `10`: it has no unit
-              hint: write a length of time with its unit, such as 10s or 250ms
-            s.yaml:6:30: `procedure.sweep.threads` has a point twice
-            s.yaml:7:1: `verifi` is not a key of a study
-              hint: did you mean `verify`?
-        "#]],
+                s.yaml:3:25: `target.local.nodes` is `7`: the most is 3
+                s.yaml:3:28: `target.local.heep` is not a key of a study
+                  hint: did you mean `heap`?
+                s.yaml:4:11: the mix has `read`, but no rows are loaded to be read
+                  hint: add `data: {load: {operations: 100k}}`, or `data: {present: …}` if the rows are there already
+                s.yaml:5:19: `window.measure` is `10`: it has no unit
+                  hint: write a length of time with its unit, such as 10s or 250ms
+                s.yaml:6:30: `procedure.sweep.threads` has a point twice
+                s.yaml:7:1: `verifi` is not a key of a study
+                  hint: did you mean `verify`?
+            "#]],
         );
     }
 
@@ -393,25 +399,23 @@ verify: {reads: all}
             text,
             &Overrides::default(),
             expect![[r#"
-            s.yaml:3:10: `target` has both `local` and `null`
-              hint: keep one of `local`, `attach`, `null`
-            s.yaml:3:44: `target.null.stall.length` is longer than `target.null.stall.every`
-            s.yaml:3:69: `overloadd` is not an error that a server answers
-              hint: did you mean `overloaded`?
-            s.yaml:5:31: `data` has both `load` and `present`
-              hint: keep one of `load`, `present`
-            s.yaml:5:50: `data.reset: snapshot` comes with a later version of cassay
-              hint: use truncate: it loads again
-            s.yaml:6:34: `window.warmup_max` limits an `auto` warm-up, but `window.warmup` is fixed
-              hint: remove one of the two
-            s.yaml:7:30: `procedure.sweep.threads` needs one of `step`, `factor`
-            s.yaml:7:30: `procedure.sweep.threads` has no end
-              hint: add `to`, or `until: timeout` to the sweep
-            s.yaml:7:51: `procedure.arrival: poisson` needs a rate; threads send when one is free
-              hint: sweep over `rate` instead
-            s.yaml:8:17: `verify.reads` asks to verify, but the null target stores nothing
-              hint: remove it, or use another target
-        "#]],
+                s.yaml:3:10: `target` has both `local` and `null`
+                  hint: keep one of `local`, `attach`, `null`
+                s.yaml:3:44: `target.null.stall.length` is longer than `target.null.stall.every`
+                s.yaml:3:69: `overloadd` is not an error that a server answers
+                  hint: did you mean `overloaded`?
+                s.yaml:5:31: `data` has both `load` and `present`
+                  hint: keep one of `load`, `present`
+                s.yaml:5:50: `data.reset: snapshot` comes with a later version of cassay
+                  hint: use truncate: it loads again
+                s.yaml:7:30: `procedure.sweep.threads` needs one of `step`, `factor`
+                s.yaml:7:30: `procedure.sweep.threads` has no end
+                  hint: add `to`, or `until: timeout` to the sweep
+                s.yaml:7:51: `procedure.arrival: poisson` needs a rate; threads send when one is free
+                  hint: sweep over `rate` instead
+                s.yaml:8:17: `verify.reads` asks for data, but the null target stores nothing
+                  hint: remove it, or use another target
+            "#]],
         );
     }
 

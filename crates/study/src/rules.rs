@@ -47,13 +47,12 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     attach_credentials(subject, out);
     null_behaviour(subject, out);
     null_errors(subject, out);
-    null_verify(subject, out);
+    null_data(subject, out);
     data(subject, out);
     for axis in ["threads", "rate"] {
         ladder(subject, axis, out);
     }
     arrival(subject, out);
-    warmup(subject, out);
 }
 
 /// Number of local nodes, whichever way it was written.
@@ -196,9 +195,9 @@ fn null_errors(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// The null target stores nothing. Who asks for verification there in so many words is refused;
+/// The null target stores nothing. Who asks for data there in so many words is refused;
 /// who put `--target null` in front of a study for real Cassandra is only told.
-fn null_verify(subject: &Subject<'_>, out: &mut Diagnostics) {
+fn null_data(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.tree.at("target.null").is_none() || subject.target_replaced {
         return;
     }
@@ -208,9 +207,14 @@ fn null_verify(subject: &Subject<'_>, out: &mut Diagnostics) {
     let sample = subject
         .count("verify.sample")
         .is_some_and(|sample| sample > 0);
-    for (path, asked) in [("verify.reads", reads), ("verify.sample", sample)] {
+    let settle = subject.text("data.settle") == Some("compactions");
+    for (path, asked) in [
+        ("verify.reads", reads),
+        ("verify.sample", sample),
+        ("data.settle", settle),
+    ] {
         if asked && subject.wrote(path) {
-            let message = format!("`{path}` asks to verify, but the null target stores nothing");
+            let message = format!("`{path}` asks for data, but the null target stores nothing");
             subject.say(path, message, Some("remove it, or use another target"), out);
         }
     }
@@ -289,18 +293,5 @@ fn arrival(subject: &Subject<'_>, out: &mut Diagnostics) {
             Some("sweep over `rate` instead"),
             out,
         );
-    }
-}
-
-fn warmup(subject: &Subject<'_>, out: &mut Diagnostics) {
-    let (warmup, limit) = ("window.warmup", "window.warmup_max");
-    let fixed = subject
-        .tree
-        .at(warmup)
-        .and_then(Tree::duration_ns)
-        .is_some();
-    if fixed && subject.wrote(limit) {
-        let message = format!("`{limit}` limits an `auto` warm-up, but `{warmup}` is fixed");
-        subject.say(limit, message, Some("remove one of the two"), out);
     }
 }

@@ -22,6 +22,8 @@ pub struct Study {
     pub variants: Vec<Variant>,
     /// Repetitions.
     pub repeat: Repeat,
+    /// What the study's text is called: its path.
+    pub source: String,
     /// The study's text as it was written.
     pub text: String,
     /// What the command line changed.
@@ -239,12 +241,23 @@ pub struct Data {
     pub rows: u64,
     /// Whether those rows are there before a trial measures: loaded, or said to be present.
     pub has_rows: bool,
-    /// Whether compactions are waited for.
-    pub settle: bool,
+    /// What is waited for after loading.
+    pub settle: Settle,
     /// Limit of settling, ns.
     pub settle_limit_ns: u64,
     /// Whether the tables are emptied before each trial.
     pub truncate: bool,
+}
+
+/// What is waited for after loading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settle {
+    /// Compactions, where the target can tell when they are done.
+    Auto,
+    /// Compactions; a target that cannot tell is refused.
+    Compactions,
+    /// Nothing.
+    None,
 }
 
 /// The points of one variant.
@@ -481,7 +494,8 @@ fn weights(tree: Option<&Tree>) -> Vec<(String, f64)> {
         .collect()
 }
 
-fn keyspace(tree: &Tree) -> Option<Keyspace> {
+/// Reads a checked tree's section `keyspace`.
+pub(crate) fn keyspace(tree: &Tree) -> Option<Keyspace> {
     let replication = match tree.at("replication")? {
         Tree::Count(copies) => Replication::Simple(u32::try_from(*copies).ok()?),
         map => {
@@ -496,7 +510,8 @@ fn keyspace(tree: &Tree) -> Option<Keyspace> {
     })
 }
 
-fn workload(tree: &Tree) -> Option<Workload> {
+/// Reads a checked tree's section `workload`.
+pub(crate) fn workload(tree: &Tree) -> Option<Workload> {
     let consistency = match tree.at("consistency") {
         None => None,
         Some(Tree::Text(level)) => Some(Consistency::All(level.clone())),
@@ -517,7 +532,8 @@ fn workload(tree: &Tree) -> Option<Workload> {
     })
 }
 
-fn data(tree: &Tree) -> Option<Data> {
+/// Reads a checked tree's section `data`.
+pub(crate) fn data(tree: &Tree) -> Option<Data> {
     let load_rows = tree.at("load.operations").map_or(Some(0), Tree::count)?;
     let present = tree.at("present").map_or(Some(0), Tree::count)?;
     Some(Data {
@@ -527,7 +543,11 @@ fn data(tree: &Tree) -> Option<Data> {
             0 => ROWS_UNLOADED,
             rows => rows,
         },
-        settle: tree.at("settle")?.text()? == "compactions",
+        settle: match tree.at("settle")?.text()? {
+            "none" => Settle::None,
+            "compactions" => Settle::Compactions,
+            _ => Settle::Auto,
+        },
         settle_limit_ns: tree.at("settle_limit")?.duration_ns()?,
         truncate: tree.at("reset")?.text()? == "truncate",
     })
