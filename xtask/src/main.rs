@@ -1,2 +1,65 @@
-//! How we develop: ci, tidy, bench, peers.
-fn main() {}
+//! How we develop: ci, tidy, docs, bench, peers.
+//!
+//! The one place for developer commands: anything longer than a line in the Makefile is here, in
+//! Rust, so that it runs the same on every machine. It uses none of the crates, so that it still
+//! builds when they do not.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a developer command speaks to its developer"
+)]
+
+mod ci;
+mod docs;
+mod process;
+mod tidy;
+mod tree;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// How we develop cassay.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// All checks in order, cheap first; stops at the first failure
+    Ci(ci::Options),
+    /// The tests against a real Cassandra (needs Java 17 and Maven)
+    Cassandra,
+    /// House style: lengths, headers, dependencies, links
+    Tidy,
+    /// Writes the generated documents; with --check only compares them
+    Docs(docs::Options),
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::Ci(options) => ci::run(&options),
+        Command::Cassandra => ci::cassandra(),
+        Command::Tidy => tidy::run(),
+        Command::Docs(options) => docs::run(&options),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Names of the subcommands, as documents may use them.
+fn command_names() -> Vec<String> {
+    use clap::CommandFactory;
+    Arguments::command()
+        .get_subcommands()
+        .map(|command| command.get_name().to_owned())
+        .collect()
+}

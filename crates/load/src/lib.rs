@@ -1,1 +1,24 @@
-//! The only crate that knows time pressure: schedule, worker (hot path), in-flight table, connections, its own health.
+//! The only crate that knows time pressure: schedule, worker (hot path), in-flight table,
+//! connections, its own health.
+//!
+//! It does not know that the target is Cassandra, who started it, or that a fault is going on: it
+//! gets nodes, a program and a schedule. [`run`] is the whole of it. The line between the control
+//! plane (`connect`, `run`: friendly, may block and allocate) and the data plane (`worker` and
+//! what it calls: spartan) goes between files.
+
+mod answer;
+mod config;
+mod connect;
+mod connection;
+mod inflight;
+mod recorder;
+mod router;
+mod run;
+mod schedule;
+mod worker;
+
+pub use config::{
+    Access, Config, FirstError, Flow, Limit, LoadError, Node, Summary, Tls, VerifyReads,
+};
+pub use run::run;
+pub use schedule::Schedule;

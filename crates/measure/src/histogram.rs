@@ -43,6 +43,15 @@ impl Histogram {
         let _ = self.hdr.record(value);
     }
 
+    /// Records the same value `count` times; as [`Histogram::record`] otherwise.
+    #[inline]
+    pub fn record_n(&mut self, value_ns: u64, count: u64) {
+        let value = value_ns.clamp(LOWEST_NS, HIGHEST_NS);
+        self.clamped += if value_ns > HIGHEST_NS { count } else { 0 };
+        // The value is inside the bounds, so this cannot fail.
+        let _ = self.hdr.record_n(value, count);
+    }
+
     /// Adds all of `other`'s values. Exact, since all histograms have the same bounds.
     pub fn add(&mut self, other: &Histogram) {
         if other.is_empty() {

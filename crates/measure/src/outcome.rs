@@ -136,6 +136,12 @@ impl OutcomeCounts {
         self.0[outcome as usize] += 1;
     }
 
+    /// Counts `count` more.
+    #[inline]
+    pub fn add_many(&mut self, outcome: Outcome, count: u64) {
+        self.0[outcome as usize] += count;
+    }
+
     /// How often `outcome` was seen.
     pub fn get(&self, outcome: Outcome) -> u64 {
         self.0[outcome as usize]

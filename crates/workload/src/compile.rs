@@ -1,14 +1,15 @@
 //! Checks a spec and makes a program of it. All mistakes are reported together.
 
-use crate::cql::Consistency;
-use crate::distribution::Sampler;
+use crate::iot;
+use crate::kv;
 use crate::mix::Mix;
 use crate::names::{Named, names};
 use crate::params::{Params, did_you_mean};
-use crate::program::{Choices, Kind, Program, Source, Statement, lanes};
+use crate::program::{Kind, Program, Schema, Statement, lanes};
 use crate::random::lane;
 use crate::spec::{Problem, Replication, Spec};
 use crate::standard1;
+use cql::Consistency;
 
 /// Cassandra's limit on the length of a keyspace's name.
 const KEYSPACE_CHARACTERS_MAX: usize = 48;
@@ -41,7 +42,9 @@ pub fn compile(spec: &Spec) -> Result<Program, Vec<Problem>> {
         weights,
     };
     let program = match named.name {
-        "standard1" => standard1_program(&mut params, draft),
+        standard1::NAME => standard1::program(&mut params, draft),
+        iot::NAME => iot::program(&mut params, draft),
+        kv::NAME => kv::program(&mut params, draft),
         other => unreachable!("{other} is named but not built"),
     };
     if params.problems.is_empty() {
@@ -52,12 +55,45 @@ pub fn compile(spec: &Spec) -> Result<Program, Vec<Problem>> {
 }
 
 /// What every workload has.
-struct Draft {
-    named: &'static Named,
-    keyspace: String,
-    /// CREATE and DROP.
-    keyspaces: (String, String),
+pub(crate) struct Draft {
+    pub(crate) named: &'static Named,
+    pub(crate) keyspace: String,
+    /// CREATE and DROP of the keyspace.
+    pub(crate) keyspaces: (String, String),
+    /// Per kind of the workload.
     weights: Vec<f64>,
+}
+
+impl Draft {
+    /// The schema of one table, given `CREATE TABLE`.
+    pub(crate) fn schema(&self, table: &str, create_table: String) -> Schema {
+        Schema {
+            create_keyspace: self.keyspaces.0.clone(),
+            create_tables: vec![create_table],
+            truncate: vec![format!("TRUNCATE {}", self.qualified(table))],
+            drop_keyspace: self.keyspaces.1.clone(),
+        }
+    }
+
+    /// The table with its keyspace, quoted.
+    pub(crate) fn qualified(&self, table: &str) -> String {
+        format!("\"{}\".\"{table}\"", self.keyspace)
+    }
+
+    /// The mix; of the first kind alone when something is wrong, and reported.
+    pub(crate) fn mix(&self, params: &Params) -> Mix {
+        let seed = lane(params.spec.seed, lanes::MIX);
+        if params.problems.is_empty() {
+            Mix::new(&self.weights, seed)
+        } else {
+            Mix::new(&[1.0], seed)
+        }
+    }
+}
+
+/// The rows of a spec, or the nearest possible number when that is wrong and reported.
+pub(crate) fn rows(spec: &Spec) -> u64 {
+    spec.rows.clamp(1, ROWS_MAX)
 }
 
 fn find(params: &mut Params) -> Option<&'static Named> {
@@ -219,7 +255,7 @@ fn consistency(spec: &Spec, kind: &str, default: Consistency) -> Consistency {
 }
 
 /// An idempotent statement of a kind; reads return rows that can be verified.
-fn statement(
+pub(crate) fn statement(
     spec: &Spec,
     kinds: &[Kind],
     kind: u8,
@@ -237,72 +273,5 @@ fn statement(
         page_size: None,
         serial_consistency: None,
         cql,
-    }
-}
-
-/// The mix of `weights`; of the first kind alone when the weights are wrong and reported.
-fn mix(params: &Params, weights: &[f64]) -> Mix {
-    let seed = lane(params.spec.seed, lanes::MIX);
-    if params.problems.is_empty() {
-        Mix::new(weights, seed)
-    } else {
-        Mix::new(&[1.0], seed)
-    }
-}
-
-/// Blob columns up to these limits keep a row below the 16 MiB that Cassandra's commit log takes
-/// with its default segment size.
-const COLUMNS_MAX: u64 = 1000;
-const COLUMN_BYTES_MAX: u64 = 1_000_000;
-const ROW_BYTES_MAX: u64 = 16_000_000;
-/// Cassandra's limit on the bytes of a key.
-const KEY_BYTES_MAX: u64 = 65_535;
-
-fn standard1_program(params: &mut Params, draft: Draft) -> Program {
-    let spec = params.spec;
-    let columns = params.number("columns", 5, (1, COLUMNS_MAX));
-    let column_size = params.number("column_size", 34, (1, COLUMN_BYTES_MAX));
-    let key_size = params.number("key_size", 10, (1, KEY_BYTES_MAX));
-    let rows = spec.rows.clamp(1, ROWS_MAX);
-    let distribution = params.rows_distribution("distribution", rows);
-    if columns * column_size > ROW_BYTES_MAX {
-        let message = format!(
-            "{columns} columns of {column_size} bytes are {} bytes per row; the limit is \
-             {ROW_BYTES_MAX}",
-            columns * column_size
-        );
-        params.problem(&["params", "column_size"], message, None);
-    }
-    let popular = lane(spec.seed, lanes::POPULAR);
-    let (sample, rows_seed) = Choices::sample(spec.seed, rows);
-    let statements = standard1::statements(&draft.keyspace, columns);
-    let mut kind = 0..;
-    let statements = statements.map(|cql| {
-        let kind = kind.next().expect("an open range has a next");
-        statement(spec, &standard1::KINDS, kind, cql, Consistency::LocalOne)
-    });
-    Program {
-        name: draft.named.name,
-        schema: standard1::schema(&draft.keyspace, columns, draft.keyspaces),
-        keyspace: draft.keyspace,
-        tables: vec![standard1::TABLE.to_owned()],
-        kinds: standard1::KINDS.to_vec(),
-        statements: statements.to_vec(),
-        rows,
-        choices: Choices {
-            mix: mix(params, &draft.weights),
-            rows: Sampler::new(distribution, (0, rows - 1), Some(popular)),
-            insert_kind: None,
-            main_statements: vec![standard1::WRITE, standard1::READ],
-            load: (0, standard1::WRITE),
-            verify: (1, standard1::READ),
-            sample,
-            rows_seed,
-        },
-        source: Source::Standard1(standard1::Table::new(
-            columns,
-            column_size as usize,
-            key_size as usize,
-        )),
     }
 }

@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use crate::cql::response::RawRows;
 use crate::distribution::Sampler;
 use crate::program::{Program, Source, Stage};
-use crate::standard1;
+use crate::{iot, kv, standard1};
+use cql::response::RawRows;
 
 /// One operation: what it is and which row it touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,12 @@ pub struct Generator {
 #[derive(Debug)]
 enum Cursor {
     Standard1(standard1::Cursor),
+    Iot(iot::Cursor),
+    Kv(kv::Cursor),
 }
+
+/// The variants of table and cursor are chosen together, in [`Generator::new`].
+const SAME_WORKLOAD: &str = "a generator's cursor belongs to its program's table";
 
 impl Generator {
     pub(crate) fn new(program: Arc<Program>, stage: Stage) -> Generator {
@@ -62,6 +67,8 @@ impl Generator {
             Source::Standard1(table) => {
                 (Cursor::Standard1(table.cursor()), table.values_bytes_max())
             }
+            Source::Iot(table) => (Cursor::Iot(table.cursor()), table.values_bytes_max()),
+            Source::Kv(table) => (Cursor::Kv(table.cursor()), table.values_bytes_max()),
         };
         let mut generator = Generator {
             stage,
@@ -99,6 +106,9 @@ impl Generator {
             (Source::Standard1(table), Cursor::Standard1(cursor)) => {
                 table.seek(cursor, operation.key);
             }
+            (Source::Iot(table), Cursor::Iot(cursor)) => table.seek(cursor, operation.key),
+            (Source::Kv(table), Cursor::Kv(cursor)) => table.seek(cursor, operation.key),
+            _ => unreachable!("{SAME_WORKLOAD}"),
         }
     }
 
@@ -107,6 +117,8 @@ impl Generator {
     pub fn token(&self) -> i64 {
         match &self.cursor {
             Cursor::Standard1(cursor) => cursor.token(),
+            Cursor::Iot(cursor) => cursor.token(),
+            Cursor::Kv(cursor) => cursor.token(),
         }
     }
 
@@ -118,6 +130,13 @@ impl Generator {
             (Source::Standard1(table), Cursor::Standard1(cursor)) => {
                 table.append_values(cursor, self.operation.statement, out);
             }
+            (Source::Iot(table), Cursor::Iot(cursor)) => {
+                table.append_values(cursor, self.operation.statement, out);
+            }
+            (Source::Kv(table), Cursor::Kv(cursor)) => {
+                table.append_values(cursor, &self.operation, self.stage, out);
+            }
+            _ => unreachable!("{SAME_WORKLOAD}"),
         }
     }
 
@@ -132,6 +151,14 @@ impl Generator {
         self.seek(operation);
         match (&self.program.source, &mut self.cursor) {
             (Source::Standard1(table), Cursor::Standard1(cursor)) => table.check(cursor, rows),
+            (Source::Iot(table), Cursor::Iot(cursor)) => {
+                let loaded = operation.key < self.program.rows;
+                table.check(cursor, operation.statement, loaded, rows)
+            }
+            (Source::Kv(table), Cursor::Kv(cursor)) => {
+                table.check(cursor, operation.key < self.program.rows, rows)
+            }
+            _ => unreachable!("{SAME_WORKLOAD}"),
         }
     }
 }

@@ -12,7 +12,10 @@ mod bijection;
 mod compile;
 mod distribution;
 mod generator;
+mod iot;
+mod iot_data;
 mod java;
+mod kv;
 mod mix;
 mod names;
 mod normal;
@@ -21,9 +24,8 @@ mod program;
 mod random;
 mod spec;
 mod standard1;
+mod virtdata;
 mod zipf;
-
-mod cql;
 
 pub use compile::compile;
 pub use generator::{Check, Generator, Operation};

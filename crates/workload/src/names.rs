@@ -1,6 +1,8 @@
 //! The named workloads: what they are, their kinds and parameters. The source of error messages,
 //! did-you-mean hints and the generated reference.
 
+use crate::{iot, kv, standard1};
+
 /// A named workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Named {
@@ -23,37 +25,92 @@ pub fn names() -> &'static [Named] {
     &NAMES
 }
 
-static NAMES: [Named; 1] = [Named {
-    name: "standard1",
-    what: "cassandra-stress's default table: blob columns under a blob key, keys and columns bit \
-           for bit, so that either tool reads what the other wrote. Row 0 is cassandra-stress's \
-           seed 1.",
-    keyspace: "keyspace1",
-    kinds: &["write", "read"],
-    mix: &[("write", 1.0), ("read", 1.0)],
-    params: &[
-        (
-            "columns",
-            "5",
-            "value columns C0, C1, … (cassandra-stress: -col n=)",
-        ),
-        (
-            "column_size",
-            "34",
-            "bytes per column (cassandra-stress: -col size=)",
-        ),
-        (
-            "key_size",
-            "10",
-            "bytes of the key (cassandra-stress: keysize=)",
-        ),
-        (
-            "distribution",
-            "uniform",
-            "how the main stage chooses rows: uniform, sequence, gaussian, exponential, \
-             zipf(theta), latest(theta) or fixed(row), each with an optional range of rows as in \
-             uniform(0..999). cassandra-stress itself takes gaussian for reads and mixes, and \
-             sequence for pure writes",
-        ),
-    ],
-}];
+const ROWS_MEANING: &str = "how the main stage chooses rows: uniform, sequence, gaussian, \
+    exponential, zipf(theta), latest(theta) or fixed(row), each with an optional range of rows \
+    first, as in uniform(0..999)";
+
+static NAMES: [Named; 3] = [
+    Named {
+        name: standard1::NAME,
+        what: "cassandra-stress's default table: blob columns under a blob key, keys and columns \
+               bit for bit, so that either tool reads what the other wrote. Row 0 is \
+               cassandra-stress's seed 1. cassandra-stress itself chooses rows by gaussian for \
+               reads and mixes, and by sequence for pure writes.",
+        keyspace: "keyspace1",
+        kinds: &["write", "read"],
+        mix: &[("write", 1.0), ("read", 1.0)],
+        params: &[
+            (
+                "columns",
+                "5",
+                "value columns C0, C1, … (cassandra-stress: -col n=)",
+            ),
+            (
+                "column_size",
+                "34",
+                "bytes per column (cassandra-stress: -col size=)",
+            ),
+            (
+                "key_size",
+                "10",
+                "bytes of the key (cassandra-stress: keysize=)",
+            ),
+            ("distribution", "uniform", ROWS_MEANING),
+        ],
+    },
+    Named {
+        name: iot::NAME,
+        what: "NoSQLBench's cql-iot: readings of sensors, clustered by time within machine and \
+               sensor. Operation n of load and of main is NoSQLBench's cycle n; machines, \
+               stations and times are the same bit for bit. Sensor names and texts are our own \
+               unless the files are given, and sensor values come from the exact normal curve.",
+        keyspace: "baselines",
+        kinds: &["write", "read"],
+        mix: &[("write", 9.0), ("read", 1.0)],
+        params: &[
+            ("sources", "10000", "machines that report, in turn"),
+            ("stations", "100", "stations that the machines belong to"),
+            (
+                "timespeed",
+                "100",
+                "milliseconds of the readings' time per round of all machines",
+            ),
+            ("expiry_minutes", "60", "minutes per compaction window"),
+            ("limit", "10", "rows that a read asks for at most"),
+            ("table", "iot", "name of the table"),
+            (
+                "compression",
+                "LZ4Compressor",
+                "compressor class of the table",
+            ),
+            (
+                "words_file",
+                "our own list",
+                "sensor names, one per line; the content of the file",
+            ),
+            (
+                "text_file",
+                "our own text",
+                "ASCII text to cut data from; the content of the file",
+            ),
+        ],
+    },
+    Named {
+        name: kv::NAME,
+        what: "one blob value per key. A value says which operation of which epoch wrote it, so \
+               that a read can be told to be right, stale or wrong whoever wrote last.",
+        keyspace: "cassay",
+        kinds: &["write", "read", "insert"],
+        mix: &[("write", 1.0), ("read", 1.0)],
+        params: &[
+            ("key_type", "text", "text (16 hexadecimal digits) or bigint"),
+            (
+                "value_size",
+                "100",
+                "bytes per value, at least 32: a number, or a distribution with a range, as in \
+                 uniform(100..2000)",
+            ),
+            ("distribution", "uniform", ROWS_MEANING),
+        ],
+    },
+];

@@ -4,6 +4,11 @@
 //! PPND16: three rational approximations, chosen by the distance from the middle. The argument
 //! is a count of 2^-63 steps, so that the far tails are exact and no result is ever infinite.
 
+#![allow(
+    clippy::excessive_precision,
+    reason = "the coefficients stand here as the paper has them"
+)]
+
 /// 2^63, the number of distinct arguments.
 const STEPS: f64 = 9_223_372_036_854_775_808.0;
 

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use crate::bijection::Bijection;
-use crate::cql::Consistency;
 use crate::distribution::Sampler;
 use crate::generator::{Generator, Operation};
 use crate::mix::Mix;
 use crate::random::{Draws, lane};
-use crate::standard1;
+use crate::{iot, kv, standard1};
+use cql::Consistency;
 
 /// The lanes of the seed: one per purpose, so that no two purposes share draws.
 pub(crate) mod lanes {
@@ -20,6 +20,10 @@ pub(crate) mod lanes {
     pub(crate) const POPULAR: u64 = 2;
     /// Which loaded rows the verify stage samples.
     pub(crate) const SAMPLE: u64 = 3;
+    /// Sizes of values.
+    pub(crate) const SIZES: u64 = 4;
+    /// Contents of values.
+    pub(crate) const CONTENTS: u64 = 5;
 }
 
 /// What a generator's operation numbers mean.
@@ -100,6 +104,8 @@ pub(crate) struct Choices {
 #[derive(Debug)]
 pub(crate) enum Source {
     Standard1(standard1::Table),
+    Iot(iot::Table),
+    Kv(kv::Table),
 }
 
 /// A compiled workload; shared by the generators of all workers.
@@ -157,6 +163,8 @@ impl Program {
     pub fn row_bytes_estimate(&self) -> u64 {
         match &self.source {
             Source::Standard1(table) => table.row_bytes_estimate(),
+            Source::Iot(table) => table.row_bytes_estimate(),
+            Source::Kv(table) => table.row_bytes_estimate(),
         }
     }
 

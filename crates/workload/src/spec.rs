@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::cql::Consistency;
+use cql::Consistency;
 
 /// A workload as a study states it: syntax-checked by the study, not yet by [`crate::compile`].
 #[derive(Clone, Debug)]

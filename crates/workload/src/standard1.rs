@@ -8,17 +8,36 @@
 //! Differences from the original's text: tables carry their keyspace, compression is switched
 //! off in the words of Cassandra 5, whose empty map means its default instead.
 
-use crate::cql::response::RawRows;
-use crate::cql::token::{hash3_x64_128, murmur3};
+use crate::compile::{self, Draft};
+use crate::distribution::Sampler;
 use crate::generator::Check;
 use crate::java::{Faster, Random};
-use crate::program::{Kind, Schema};
+use crate::params::Params;
+use crate::program::{Choices, Kind, Program, Source, lanes};
+use crate::random::lane;
+use cql::Consistency;
+use cql::response::RawRows;
+use cql::template::append_value;
+use cql::token::{hash3_x64_128, murmur3};
+
+/// What a study writes after `use:`.
+pub(crate) const NAME: &str = "standard1";
+
+const TABLE: &str = "standard1";
 
 /// Statement indices.
-pub(crate) const WRITE: u16 = 0;
-pub(crate) const READ: u16 = 1;
+const WRITE: u16 = 0;
+const READ: u16 = 1;
 
-pub(crate) const KINDS: [Kind; 2] = [
+/// Blob columns up to these limits keep a row below the 16 MiB that Cassandra's commit log takes
+/// with its default segment size.
+const COLUMNS_MAX: u64 = 1000;
+const COLUMN_BYTES_MAX: u64 = 1_000_000;
+const ROW_BYTES_MAX: u64 = 16_000_000;
+/// Cassandra's limit on the bytes of a key.
+const KEY_BYTES_MAX: u64 = 65_535;
+
+const KINDS: [Kind; 2] = [
     Kind {
         name: "write",
         is_write: true,
@@ -28,8 +47,6 @@ pub(crate) const KINDS: [Kind; 2] = [
         is_write: false,
     },
 ];
-
-pub(crate) const TABLE: &str = "standard1";
 
 /// A row's shape.
 #[derive(Debug)]
@@ -54,7 +71,7 @@ pub(crate) struct Cursor {
 }
 
 /// Column names in cassandra-stress's order, which is that of their bytes: C10 before C2.
-pub(crate) fn column_names(columns: u64) -> Vec<String> {
+fn column_names(columns: u64) -> Vec<String> {
     let mut names: Vec<String> = (0..columns).map(|column| format!("C{column}")).collect();
     names.sort_unstable();
     names
@@ -66,37 +83,77 @@ fn salt(name: &str) -> u64 {
 }
 
 /// The statements, in the order of [`WRITE`] and [`READ`].
-pub(crate) fn statements(keyspace: &str, columns: u64) -> [String; 2] {
+fn statements(table: &str, columns: u64) -> [String; 2] {
     let names = column_names(columns);
     let list =
         |each: &dyn Fn(&String) -> String| names.iter().map(each).collect::<Vec<_>>().join(",");
     [
         format!(
-            "UPDATE \"{keyspace}\".\"{TABLE}\" SET {} WHERE KEY=?",
+            "UPDATE {table} SET {} WHERE KEY=?",
             list(&|name| format!("\"{name}\" = ?"))
         ),
         format!(
-            "SELECT {} FROM \"{keyspace}\".\"{TABLE}\" WHERE KEY=?",
+            "SELECT {} FROM {table} WHERE KEY=?",
             list(&|name| format!("\"{name}\""))
         ),
     ]
 }
 
-/// The schema; `create_keyspace` and `drop_keyspace` come from the caller.
-pub(crate) fn schema(keyspace: &str, columns: u64, keyspaces: (String, String)) -> Schema {
+/// `CREATE TABLE` of a table with its keyspace.
+fn create_table(table: &str, columns: u64) -> String {
     let columns: Vec<String> = column_names(columns)
         .iter()
         .map(|name| format!("\"{name}\" blob"))
         .collect();
-    Schema {
-        create_keyspace: keyspaces.0,
-        create_tables: vec![format!(
-            "CREATE TABLE IF NOT EXISTS \"{keyspace}\".\"{TABLE}\" (\"key\" blob PRIMARY KEY, {}) \
-             WITH compression = {{'enabled': 'false'}}",
-            columns.join(", ")
-        )],
-        truncate: vec![format!("TRUNCATE \"{keyspace}\".\"{TABLE}\"")],
-        drop_keyspace: keyspaces.1,
+    format!(
+        "CREATE TABLE IF NOT EXISTS {table} (\"key\" blob PRIMARY KEY, {}) \
+         WITH compression = {{'enabled': 'false'}}",
+        columns.join(", ")
+    )
+}
+
+/// Checks the parameters and builds the program.
+pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
+    let spec = params.spec;
+    let rows = compile::rows(spec);
+    let columns = params.number("columns", 5, (1, COLUMNS_MAX));
+    let column_size = params.number("column_size", 34, (1, COLUMN_BYTES_MAX));
+    let key_size = params.number("key_size", 10, (1, KEY_BYTES_MAX));
+    let distribution = params.rows_distribution("distribution", rows);
+    if columns * column_size > ROW_BYTES_MAX {
+        let message = format!(
+            "{columns} columns of {column_size} bytes are {} bytes per row; the limit is \
+             {ROW_BYTES_MAX}",
+            columns * column_size
+        );
+        params.problem(&["params", "column_size"], message, None);
+    }
+    let popular = lane(spec.seed, lanes::POPULAR);
+    let (sample, rows_seed) = Choices::sample(spec.seed, rows);
+    let table = draft.qualified(TABLE);
+    let [write, read] = statements(&table, columns);
+    Program {
+        name: draft.named.name,
+        schema: draft.schema(TABLE, create_table(&table, columns)),
+        tables: vec![TABLE.to_owned()],
+        kinds: KINDS.to_vec(),
+        statements: vec![
+            compile::statement(spec, &KINDS, 0, write, Consistency::LocalOne),
+            compile::statement(spec, &KINDS, 1, read, Consistency::LocalOne),
+        ],
+        rows,
+        choices: Choices {
+            mix: draft.mix(params),
+            rows: Sampler::new(distribution, (0, rows - 1), Some(popular)),
+            insert_kind: None,
+            main_statements: vec![WRITE, READ],
+            load: (0, WRITE),
+            verify: (1, READ),
+            sample,
+            rows_seed,
+        },
+        source: Source::Standard1(Table::new(columns, column_size as usize, key_size as usize)),
+        keyspace: draft.keyspace,
     }
 }
 
@@ -158,7 +215,7 @@ impl Table {
                 column(cursor.columns_seed, *salt, bytes);
             }
         }
-        crate::cql::template::append_value(out, key);
+        append_value(out, key);
     }
 
     /// Compares every column of the one row with its regenerated bytes.

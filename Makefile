@@ -1,0 +1,15 @@
+# Two commands do everything; anything longer than a line is in scripts/ or xtask/.
+.PHONY: demo test
+
+# The main job: a study on a real Cassandra. Ends by naming the report.
+demo:
+	@scripts/prerequisites rust java
+	@./cassay run studies/first-look.yaml
+
+# All checks: format, tidy, clippy, tests, generated documents, tests on a real Cassandra.
+# Without Java 17 and Maven the last are left out, and that is said; CI does not allow it.
+test:
+	@scripts/prerequisites rust
+	@if scripts/prerequisites java; then cargo xtask ci; \
+	elif [ -n "$${CI:-}" ]; then exit 1; \
+	else cargo xtask ci --without-cassandra; fi

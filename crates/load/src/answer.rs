@@ -1,0 +1,117 @@
+//! What an answer means for the operation that waited for it.
+
+use cql::frame::{BODY_BYTES_MAX, Header, flag, opcode};
+use cql::response::{self, ErrorCode, RawRows, Response, ResultBody, ResultKind};
+use measure::Outcome;
+
+/// The meaning of one answer.
+pub(crate) enum Answer<'a> {
+    /// Done, nothing to look at.
+    Done,
+    /// Done, with rows.
+    Rows(RawRows<'a>),
+    /// Refused or failed, with the server's message.
+    Error(Outcome, &'a str),
+    /// The node does not know the prepared statement.
+    Forgotten,
+    /// The node knows it again, under this id.
+    Prepared(Vec<u8>),
+    /// Not a frame that CQL allows here.
+    Nonsense(String),
+}
+
+/// One answer with what is known about its operation.
+#[derive(Clone, Copy)]
+pub(crate) struct Reading {
+    pub header: Header,
+    pub preparing: bool,
+}
+
+impl Reading {
+    /// Reads the answer's body; `plain` takes the body of a compressed one.
+    #[inline]
+    pub fn answer<'a>(self, body: &'a [u8], plain: &'a mut Vec<u8>) -> Answer<'a> {
+        let usual = self.header.opcode == opcode::RESULT && self.header.flags == 0;
+        if usual && !self.preparing {
+            match response::result_kind(body) {
+                Some(ResultKind::Void) => return Answer::Done,
+                Some(ResultKind::Rows) => return rows(body),
+                _ => {}
+            }
+        }
+        self.unusual(body, plain)
+    }
+
+    fn unusual<'a>(self, body: &'a [u8], plain: &'a mut Vec<u8>) -> Answer<'a> {
+        let mut header = self.header;
+        let mut body = body;
+        if header.flags & flag::COMPRESSED != 0 {
+            let limit = BODY_BYTES_MAX as usize;
+            if let Err(error) = cql::compression::decompress_body(body, plain, limit) {
+                return Answer::Nonsense(error.to_string());
+            }
+            header.flags &= !flag::COMPRESSED;
+            body = plain;
+            if header.flags == 0 && !self.preparing && header.opcode == opcode::RESULT {
+                match response::result_kind(body) {
+                    Some(ResultKind::Void) => return Answer::Done,
+                    Some(ResultKind::Rows) => return rows(body),
+                    _ => {}
+                }
+            }
+        }
+        match response::parse(&header, body) {
+            Ok(Response::Result(ResultBody::Prepared(prepared))) if self.preparing => {
+                Answer::Prepared(prepared.id)
+            }
+            Ok(Response::Result(ResultBody::Rows(rows))) if !self.preparing => {
+                Answer::Rows(rows.raw)
+            }
+            Ok(Response::Result(_)) if !self.preparing => Answer::Done,
+            Ok(Response::Error(error)) if error.code == ErrorCode::Unprepared => {
+                if self.preparing {
+                    return Answer::Error(Outcome::Unprepared, error.message);
+                }
+                Answer::Forgotten
+            }
+            Ok(Response::Error(error)) => Answer::Error(outcome_of(error.code), error.message),
+            Ok(_) => Answer::Nonsense(format!("opcode {:#04x} in an answer", header.opcode)),
+            Err(error) => Answer::Nonsense(error.to_string()),
+        }
+    }
+}
+
+#[inline]
+fn rows(body: &[u8]) -> Answer<'_> {
+    match RawRows::parse(body) {
+        Ok(rows) => Answer::Rows(rows),
+        Err(error) => Answer::Nonsense(error.to_string()),
+    }
+}
+
+/// The outcome that an error code stands for.
+pub(crate) fn outcome_of(code: ErrorCode) -> Outcome {
+    match code {
+        ErrorCode::ServerError => Outcome::ServerError,
+        ErrorCode::ProtocolError => Outcome::ProtocolError,
+        ErrorCode::BadCredentials => Outcome::BadCredentials,
+        ErrorCode::Unavailable => Outcome::Unavailable,
+        ErrorCode::Overloaded => Outcome::Overloaded,
+        ErrorCode::IsBootstrapping => Outcome::Bootstrapping,
+        ErrorCode::TruncateError => Outcome::TruncateError,
+        ErrorCode::WriteTimeout => Outcome::WriteTimeout,
+        ErrorCode::ReadTimeout => Outcome::ReadTimeout,
+        ErrorCode::ReadFailure => Outcome::ReadFailure,
+        ErrorCode::FunctionFailure => Outcome::FunctionFailure,
+        ErrorCode::WriteFailure => Outcome::WriteFailure,
+        ErrorCode::CdcWriteFailure => Outcome::CdcWriteFailure,
+        ErrorCode::CasWriteUnknown => Outcome::CasWriteUnknown,
+        ErrorCode::SyntaxError => Outcome::SyntaxError,
+        ErrorCode::Unauthorized => Outcome::Unauthorized,
+        ErrorCode::Invalid => Outcome::Invalid,
+        ErrorCode::ConfigError => Outcome::ConfigError,
+        ErrorCode::AlreadyExists => Outcome::AlreadyExists,
+        ErrorCode::Unprepared => Outcome::Unprepared,
+        ErrorCode::Other(_) => Outcome::UnknownError,
+    }
+}

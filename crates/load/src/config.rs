@@ -1,0 +1,177 @@
+//! What a run of the engine is told, and what it tells at its end.
+
+use crate::schedule::Schedule;
+use cql::{Compression, Consistency};
+use measure::Outcome;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use workload::{Program, Stage};
+
+/// One run of the engine.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// What is asked.
+    pub program: Arc<Program>,
+    /// Which part of the program: load, main mix or verification.
+    pub stage: Stage,
+    /// Whom to ask; at least one.
+    pub nodes: Vec<Node>,
+    /// How to get in.
+    pub access: Access,
+    /// When operations are due.
+    pub schedule: Schedule,
+    /// Number of the first operation.
+    pub first_operation: u64,
+    /// When to stop issuing.
+    pub limit: Limit,
+    /// Open schedules: most operations in flight over all workers. What is due beyond waits, on
+    /// the clock, and is counted as limited.
+    pub in_flight_max: u32,
+    /// Time from the send after which an operation counts as failed.
+    pub timeout: Duration,
+    /// Event loops; each has its own connections.
+    pub workers: usize,
+    /// CPUs to pin the workers to, in turn; empty: no pinning.
+    pub cpus: Vec<usize>,
+    /// Connections per node and worker.
+    pub connections_per_node: usize,
+    /// Length of an interval; one second but for tests.
+    pub interval: Duration,
+    /// Which reads are compared with what the seed says must be there.
+    pub verify_reads: VerifyReads,
+    /// Consistency for all statements instead of the program's own.
+    pub consistency: Option<Consistency>,
+}
+
+/// A node to send to.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Where it listens for CQL.
+    pub address: SocketAddr,
+    /// Its name in messages.
+    pub name: String,
+    /// Its tokens; all empty: operations go to the nodes in turn.
+    pub tokens: Vec<i64>,
+}
+
+/// How to get in.
+#[derive(Clone, Default)]
+pub struct Access {
+    /// User and password.
+    pub credentials: Option<(String, String)>,
+    /// TLS, if the nodes want it.
+    pub tls: Option<Tls>,
+    /// Compression of frame bodies.
+    pub compression: Option<Compression>,
+}
+
+impl std::fmt::Debug for Access {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let user = self.credentials.as_ref().map(|(user, _)| user);
+        f.debug_struct("Access")
+            .field("user", &user)
+            .field("tls", &self.tls.is_some())
+            .field("compression", &self.compression)
+            .finish_non_exhaustive()
+    }
+}
+
+/// TLS to the nodes.
+#[derive(Clone)]
+pub struct Tls {
+    /// Whom to trust, and our own certificate if any.
+    pub config: Arc<rustls::ClientConfig>,
+    /// Name to verify instead of the node's address.
+    pub server_name: Option<String>,
+}
+
+/// When to stop issuing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// After so many operations.
+    Operations(u64),
+    /// So long after the start line.
+    Duration(Duration),
+    /// When `on_interval` says so.
+    Unlimited,
+}
+
+/// Which reads are verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VerifyReads {
+    /// None.
+    Off,
+    /// Each operation whose number is a multiple of this; 1: all.
+    EveryNth(u32),
+}
+
+/// What the caller wants after it has seen an interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Go on.
+    Continue,
+    /// Stop after so many more whole intervals (1: the one that is running now).
+    StopAfter(u64),
+    /// Stop issuing at once; what is in flight is awaited.
+    StopNow,
+}
+
+/// What a run did, beside its intervals.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// The start line, monotonic clock, ns.
+    pub start_ns: u64,
+    /// Operations sent at least once.
+    pub operations_sent: u64,
+    /// Operations that ended, whatever their outcome. Always those sent plus those dropped.
+    pub operations_ended: u64,
+    /// Lowest number that no operation of this run had.
+    pub next_operation: u64,
+    /// Event loops.
+    pub workers: usize,
+    /// Connections at the start line.
+    pub connections: usize,
+    /// The first message of each kind of error, with the node it came from.
+    pub first_errors: Vec<FirstError>,
+}
+
+/// The first error of its kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FirstError {
+    /// Kind of error.
+    pub outcome: Outcome,
+    /// Name of the node.
+    pub node: String,
+    /// The server's message, or ours.
+    pub message: String,
+}
+
+/// Why a run could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// A setting makes no sense.
+    #[error("{0}")]
+    Config(String),
+    /// A connection could not be opened before the start line.
+    #[error("node {node} ({address}): {reason}")]
+    Connect {
+        /// Name of the node.
+        node: String,
+        /// Where it was tried.
+        address: SocketAddr,
+        /// What happened.
+        reason: String,
+    },
+    /// The operating system refused something that the engine needs.
+    #[error("{what}: {source}")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// A worker panicked: a bug of ours. The numbers of the run are worthless.
+    #[error("load worker {0} panicked; this is a bug in cassay")]
+    Panicked(usize),
+}

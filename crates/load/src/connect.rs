@@ -1,0 +1,241 @@
+//! Opening a connection: TCP, TLS, STARTUP, authentication, and every statement prepared.
+//!
+//! Control plane: it blocks, with a time-out, on the calling thread. Before the start line that is
+//! the caller's thread; when a node went away, a thread of its own per connection that tries again
+//! with back-off and hands the finished link to the worker.
+
+use crate::config::{Access, LoadError, Node};
+use crate::connection::Link;
+use cql::compression::decompress_body;
+use cql::frame::{BODY_BYTES_MAX, HEADER_BYTES, Header, flag};
+use cql::request::{self, QueryParams};
+use cql::response::{self, Response, ResultBody};
+use cql::template::Template;
+use measure::clock;
+use rustls::pki_types::ServerName;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+use workload::{Program, Statement};
+
+/// A node that does not answer within this is not there.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// First pause before a lost connection is tried again; doubled up to [`BACKOFF_MAX`].
+const BACKOFF_MIN: Duration = Duration::from_millis(50);
+/// Longest pause: a node that restarts is noticed within two seconds.
+const BACKOFF_MAX: Duration = Duration::from_secs(2);
+
+/// The parameters of a statement's EXECUTE frames, values left out.
+pub(crate) fn params(statement: &Statement) -> QueryParams<'static> {
+    QueryParams {
+        consistency: statement.consistency,
+        page_size: statement.page_size,
+        serial_consistency: statement.serial_consistency,
+        skip_metadata: statement.returns_rows,
+        ..QueryParams::default()
+    }
+}
+
+/// Opens a connection to `node` with all statements of `program` prepared on it.
+pub(crate) fn open(
+    node: &Node,
+    access: &Access,
+    program: &Program,
+) -> Result<(Link, Vec<Template>), LoadError> {
+    try_open(node, access, program).map_err(|error| LoadError::Connect {
+        node: node.name.clone(),
+        address: node.address,
+        reason: error.to_string(),
+    })
+}
+
+fn try_open(node: &Node, access: &Access, program: &Program) -> io::Result<(Link, Vec<Template>)> {
+    let stream = TcpStream::connect_timeout(&node.address, CONNECT_TIMEOUT)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(CONNECT_TIMEOUT))?;
+    stream.set_write_timeout(Some(CONNECT_TIMEOUT))?;
+    let tls = match &access.tls {
+        None => None,
+        Some(tls) => {
+            let name = match &tls.server_name {
+                Some(name) => ServerName::try_from(name.clone()).map_err(io::Error::other)?,
+                None => ServerName::IpAddress(node.address.ip().into()),
+            };
+            let config = Arc::clone(&tls.config);
+            let client = rustls::ClientConnection::new(config, name).map_err(io::Error::other)?;
+            Some(Box::new(client))
+        }
+    };
+    let mut wire = Wire {
+        link: Link { stream, tls },
+        plain: Vec::new(),
+    };
+    wire.handshake(access)?;
+    let mut templates = Vec::with_capacity(program.statements().len());
+    for statement in program.statements() {
+        templates.push(wire.prepare(statement)?);
+    }
+    wire.link.stream.set_read_timeout(None)?;
+    wire.link.stream.set_write_timeout(None)?;
+    Ok((wire.link, templates))
+}
+
+/// A blocking exchange of one request and one answer at a time.
+struct Wire {
+    link: Link,
+    plain: Vec<u8>,
+}
+
+impl Wire {
+    fn handshake(&mut self, access: &Access) -> io::Result<()> {
+        let mut frame = Vec::new();
+        request::startup(&mut frame, 0, access.compression);
+        let mut answer = self.exchange(&frame)?;
+        for _ in 0..3 {
+            let wants_credentials = match parse(&answer.0, &answer.1)? {
+                Response::Ready | Response::AuthSuccess(_) => return Ok(()),
+                Response::Authenticate { .. } | Response::AuthChallenge(_) => true,
+                Response::Error(error) => return Err(refused("STARTUP", &error)),
+                other => return Err(unexpected("STARTUP", &other)),
+            };
+            let Some((user, password)) = access.credentials.as_ref().filter(|_| wants_credentials)
+            else {
+                return Err(io::Error::other(
+                    "the node wants a user and a password, and none is given",
+                ));
+            };
+            frame.clear();
+            request::auth_response(&mut frame, 0, &request::sasl_plain(user, password));
+            answer = self.exchange(&frame)?;
+        }
+        Err(io::Error::other("the node goes on asking for credentials"))
+    }
+
+    fn prepare(&mut self, statement: &Statement) -> io::Result<Template> {
+        let mut frame = Vec::new();
+        request::prepare(&mut frame, 0, &statement.cql);
+        let (header, body) = self.exchange(&frame)?;
+        match parse(&header, &body)? {
+            Response::Result(ResultBody::Prepared(prepared)) => {
+                let wanted = prepared.bind_columns.len();
+                if wanted != usize::from(statement.values_count) {
+                    return Err(io::Error::other(format!(
+                        "the statement takes {wanted} values and the workload gives {}: {}",
+                        statement.values_count, statement.cql
+                    )));
+                }
+                Ok(Template::execute(
+                    &prepared.id,
+                    statement.values_count,
+                    &params(statement),
+                ))
+            }
+            Response::Error(error) => Err(refused(&statement.cql, &error)),
+            other => Err(unexpected("PREPARE", &other)),
+        }
+    }
+
+    fn exchange(&mut self, frame: &[u8]) -> io::Result<(Header, Vec<u8>)> {
+        self.write_all(frame)?;
+        loop {
+            let (header, body) = self.read_frame()?;
+            // Events have negative stream ids; we asked for none, but a proxy may send some.
+            if header.stream >= 0 {
+                return Ok((header, body));
+            }
+        }
+    }
+
+    fn read_frame(&mut self) -> io::Result<(Header, Vec<u8>)> {
+        let mut head = [0; HEADER_BYTES];
+        self.read_exact(&mut head)?;
+        let header = Header::parse_response(&head)
+            .map_err(io::Error::other)?
+            .ok_or_else(|| io::Error::other("a short header"))?;
+        let mut body = vec![0; header.length as usize];
+        self.read_exact(&mut body)?;
+        if header.flags & flag::COMPRESSED != 0 {
+            let limit = BODY_BYTES_MAX as usize;
+            decompress_body(&body, &mut self.plain, limit).map_err(io::Error::other)?;
+            body = std::mem::take(&mut self.plain);
+        }
+        let header = Header {
+            flags: header.flags & !flag::COMPRESSED,
+            ..header
+        };
+        Ok((header, body))
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match &mut self.link.tls {
+            None => self.link.stream.write_all(bytes),
+            Some(tls) => rustls::Stream::new(tls.as_mut(), &mut self.link.stream).write_all(bytes),
+        }
+    }
+
+    fn read_exact(&mut self, room: &mut [u8]) -> io::Result<()> {
+        match &mut self.link.tls {
+            None => self.link.stream.read_exact(room),
+            Some(tls) => rustls::Stream::new(tls.as_mut(), &mut self.link.stream).read_exact(room),
+        }
+    }
+}
+
+fn parse<'a>(header: &Header, body: &'a [u8]) -> io::Result<Response<'a>> {
+    response::parse(header, body).map_err(io::Error::other)
+}
+
+fn refused(what: &str, error: &response::ErrorBody<'_>) -> io::Error {
+    io::Error::other(format!("{what}: {:?}: {}", error.code, error.message))
+}
+
+fn unexpected(what: &str, response: &Response<'_>) -> io::Error {
+    let mut text = format!("{response:?}");
+    text.truncate(
+        text.char_indices()
+            .nth(120)
+            .map_or(text.len(), |(at, _)| at),
+    );
+    io::Error::other(format!("{what} was answered with {text}"))
+}
+
+/// A connection that came back, for the worker that lost it.
+pub(crate) struct Reopened {
+    pub connection: u16,
+    pub link: Link,
+}
+
+/// What a reconnecting thread needs.
+pub(crate) struct Reconnector {
+    pub nodes: Vec<Node>,
+    pub access: Access,
+    pub program: Arc<Program>,
+    pub finished: Arc<AtomicBool>,
+}
+
+impl Reconnector {
+    /// Tries to open connection number `connection` to node number `node` again, in a thread of
+    /// its own, until it is open or the run is over.
+    pub fn reopen(self: &Arc<Self>, node: usize, connection: u16, to: Sender<Reopened>) {
+        let this = Arc::clone(self);
+        let spawned = std::thread::Builder::new()
+            .name("load-reconnect".into())
+            .spawn(move || {
+                let mut pause = BACKOFF_MIN;
+                while !this.finished.load(Ordering::Relaxed) {
+                    clock::sleep(pause);
+                    pause = (pause * 2).min(BACKOFF_MAX);
+                    if let Ok((link, _)) = try_open(&this.nodes[node], &this.access, &this.program)
+                    {
+                        let _ = to.send(Reopened { connection, link });
+                        return;
+                    }
+                }
+            });
+        // Without a thread to be had, the connection stays closed, and the report says so.
+        drop(spawned);
+    }
+}

@@ -1,0 +1,217 @@
+//! One connection as the worker sees it: a non-blocking socket with a buffer on either side.
+//!
+//! Opening one (name, TLS, authentication, preparing) is the control plane's work and blocks: see
+//! `connect.rs`. Here nothing blocks, and nothing is allocated unless a frame is larger than
+//! [`INPUT_BYTES`].
+
+use cql::frame::{HEADER_BYTES, Header};
+use rustls::ClientConnection;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+
+/// Room for answers: more than a socket hands over at once, so that one call empties it.
+const INPUT_BYTES: usize = 256 << 10;
+/// Room for requests: at 300 bytes each, about 800 writes between two calls.
+pub(crate) const OUTPUT_BYTES: usize = 256 << 10;
+
+/// A socket that has been through the whole handshake.
+pub(crate) struct Link {
+    pub stream: TcpStream,
+    pub tls: Option<Box<ClientConnection>>,
+}
+
+/// What a call to the socket brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// All there was to do is done.
+    Done,
+    /// The socket has no room; try again when it is writable.
+    Blocked,
+}
+
+pub(crate) struct Connection {
+    link: Link,
+    input: Vec<u8>,
+    input_start: usize,
+    input_end: usize,
+    /// Whole frames, ready to be sent.
+    pub output: Vec<u8>,
+    output_sent: usize,
+    /// Whether the poller watches for room to write.
+    pub watches_write: bool,
+}
+
+impl Connection {
+    /// Takes over a link; `frame_bytes_max` is the largest request that will be written.
+    pub fn new(link: Link, frame_bytes_max: usize) -> io::Result<Connection> {
+        link.stream.set_nonblocking(true)?;
+        link.stream.set_nodelay(true)?;
+        Ok(Connection {
+            link,
+            input: vec![0; INPUT_BYTES],
+            input_start: 0,
+            input_end: 0,
+            output: Vec::with_capacity(OUTPUT_BYTES.max(4 * frame_bytes_max)),
+            output_sent: 0,
+            watches_write: false,
+        })
+    }
+
+    /// The socket, for the poller.
+    pub fn stream(&self) -> &TcpStream {
+        &self.link.stream
+    }
+
+    /// Whether a request of `bytes` fits in the output without growing it.
+    #[inline]
+    pub fn has_room(&self, bytes: usize) -> bool {
+        self.output.capacity() - self.output.len() >= bytes
+    }
+
+    /// Reads what the socket has, once. `Ok(0)`: nothing there now.
+    pub fn receive(&mut self) -> io::Result<usize> {
+        self.make_room();
+        let room = &mut self.input[self.input_end..];
+        let read = match &mut self.link.tls {
+            None => (&self.link.stream).read(room),
+            Some(tls) => read_tls(tls, &mut self.link.stream, room),
+        };
+        match read {
+            Ok(0) => Err(io::Error::new(
+                io::ErrorKind::UnexpectedEof,
+                "closed by the node",
+            )),
+            Ok(bytes) => {
+                self.input_end += bytes;
+                Ok(bytes)
+            }
+            Err(error) if is_transient(&error) => Ok(0),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether the bytes are wrapped in TLS, which may hold some back.
+    pub fn is_tls(&self) -> bool {
+        self.link.tls.is_some()
+    }
+
+    /// Whether the last [`Connection::receive`] filled the buffer, so that more may be waiting.
+    pub fn is_full(&self) -> bool {
+        self.input_end == self.input.len()
+    }
+
+    /// The next whole frame: its header and where its body is. `Err` on bytes that are no frame.
+    #[inline]
+    pub fn next_frame(&mut self) -> Result<Option<(Header, Body)>, cql::frame::FrameError> {
+        let bytes = &self.input[self.input_start..self.input_end];
+        let Some(header) = Header::parse_response(bytes)? else {
+            return Ok(None);
+        };
+        let frame_bytes = HEADER_BYTES + header.length as usize;
+        if bytes.len() < frame_bytes {
+            self.reserve(frame_bytes);
+            return Ok(None);
+        }
+        let body = Body {
+            start: self.input_start + HEADER_BYTES,
+            end: self.input_start + frame_bytes,
+        };
+        self.input_start = body.end;
+        Ok(Some((header, body)))
+    }
+
+    /// The bytes of a body that [`Connection::next_frame`] named.
+    #[inline]
+    pub fn bytes(&self, body: Body) -> &[u8] {
+        &self.input[body.start..body.end]
+    }
+
+    /// Sends what is in the output.
+    pub fn send(&mut self) -> io::Result<Progress> {
+        while self.output_sent < self.output.len() {
+            let rest = &self.output[self.output_sent..];
+            let sent = match &mut self.link.tls {
+                None => (&self.link.stream).write(rest),
+                Some(tls) => tls.writer().write(rest),
+            };
+            match sent {
+                Ok(bytes) => self.output_sent += bytes,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Ok(Progress::Blocked);
+                }
+                Err(error) => return Err(error),
+            }
+            if self.send_tls()? == Progress::Blocked {
+                return Ok(Progress::Blocked);
+            }
+        }
+        if self.send_tls()? == Progress::Blocked {
+            return Ok(Progress::Blocked);
+        }
+        self.output.clear();
+        self.output_sent = 0;
+        Ok(Progress::Done)
+    }
+
+    fn send_tls(&mut self) -> io::Result<Progress> {
+        let Some(tls) = &mut self.link.tls else {
+            return Ok(Progress::Done);
+        };
+        while tls.wants_write() {
+            match tls.write_tls(&mut self.link.stream) {
+                Ok(_) => {}
+                Err(error) if is_transient(&error) => return Ok(Progress::Blocked),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Progress::Done)
+    }
+
+    /// Moves an unfinished frame to the front, so that the whole buffer is free behind it.
+    fn make_room(&mut self) {
+        if self.input_start > 0 {
+            self.input.copy_within(self.input_start..self.input_end, 0);
+            self.input_end -= self.input_start;
+            self.input_start = 0;
+        }
+    }
+
+    /// Grows the input for a frame that does not fit: the one allocation after the start line.
+    fn reserve(&mut self, frame_bytes: usize) {
+        if frame_bytes > self.input.len() {
+            self.input.resize(frame_bytes.next_power_of_two(), 0);
+        }
+    }
+}
+
+/// Where a frame's body is in the input.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Body {
+    start: usize,
+    end: usize,
+}
+
+fn is_transient(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+    )
+}
+
+fn read_tls(
+    tls: &mut ClientConnection,
+    stream: &mut TcpStream,
+    room: &mut [u8],
+) -> io::Result<usize> {
+    match tls.reader().read(room) {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+        read => return read,
+    }
+    if tls.read_tls(stream)? == 0 {
+        return Ok(0);
+    }
+    tls.process_new_packets()
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+    tls.reader().read(room)
+}

@@ -1,0 +1,187 @@
+//! Where a worker writes down what it saw: one part of an interval, handed over when it ends.
+//!
+//! A worker owns one part and swaps it for an empty one at the interval's end; nobody waits for
+//! anybody. If the collector is late and no empty part has come back, the interval simply goes on:
+//! nothing is lost, only the slice is longer.
+
+use measure::interval::{ClientInterval, KindInterval};
+use measure::{Outcome, clock};
+use std::sync::mpsc::{Receiver, SyncSender};
+
+/// One worker's part of one interval.
+#[derive(Debug, Default)]
+pub(crate) struct Part {
+    pub worker: usize,
+    pub index: u64,
+    pub start_ns: u64,
+    pub end_ns: u64,
+    pub draining: bool,
+    /// Whether the worker has nothing more to tell.
+    pub last: bool,
+    pub kinds: Vec<KindInterval>,
+    pub client: ClientInterval,
+}
+
+impl Part {
+    pub fn new(worker: usize, kinds_count: usize) -> Part {
+        Part {
+            worker,
+            kinds: (0..kinds_count).map(|_| KindInterval::default()).collect(),
+            ..Part::default()
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.kinds.iter_mut().for_each(KindInterval::clear);
+        self.client.clear();
+        self.draining = false;
+        self.last = false;
+    }
+}
+
+/// Parts in circulation per worker: one being written, one being merged, one in between.
+pub(crate) const PARTS_PER_WORKER: usize = 3;
+
+/// Equal results one after the other: all answers of one receive share their end, and those to
+/// one send share their beginning, so that a run is often long and one record serves it whole.
+#[derive(Clone, Copy, Debug, Default)]
+struct Repeat {
+    kind: u8,
+    latency_ns: u64,
+    service_ns: u64,
+    count: u64,
+}
+
+pub(crate) struct Recorder {
+    pub part: Box<Part>,
+    repeat: Repeat,
+    interval_ns: u64,
+    cpu_before_ns: u64,
+    full: SyncSender<Box<Part>>,
+    empty: Receiver<Box<Part>>,
+}
+
+impl Recorder {
+    pub fn new(
+        part: Box<Part>,
+        interval_ns: u64,
+        full: SyncSender<Box<Part>>,
+        empty: Receiver<Box<Part>>,
+    ) -> Recorder {
+        Recorder {
+            part,
+            repeat: Repeat::default(),
+            interval_ns,
+            cpu_before_ns: 0,
+            full,
+            empty,
+        }
+    }
+
+    /// The start line: the first interval begins.
+    pub fn start(&mut self, start_ns: u64) {
+        self.part.index = 0;
+        self.part.start_ns = start_ns;
+        self.part.end_ns = start_ns + self.interval_ns;
+        self.cpu_before_ns = clock::thread_cpu_ns();
+    }
+
+    /// When the running interval ends.
+    #[inline]
+    pub fn end_ns(&self) -> u64 {
+        self.part.end_ns
+    }
+
+    #[inline]
+    pub fn success(&mut self, kind: u8, latency_ns: u64, service_ns: u64) {
+        let repeat = &mut self.repeat;
+        if repeat.kind == kind && repeat.latency_ns == latency_ns && repeat.service_ns == service_ns
+        {
+            repeat.count += 1;
+            return;
+        }
+        self.flush();
+        self.repeat = Repeat {
+            kind,
+            latency_ns,
+            service_ns,
+            count: 1,
+        };
+    }
+
+    pub fn error(&mut self, kind: u8, outcome: Outcome, latency_ns: u64) {
+        let kind = &mut self.part.kinds[usize::from(kind)];
+        kind.outcomes.add_one(outcome);
+        kind.errors.record(latency_ns);
+    }
+
+    #[inline]
+    fn flush(&mut self) {
+        let Repeat {
+            kind,
+            latency_ns,
+            service_ns,
+            count,
+        } = self.repeat;
+        if count > 0 {
+            let kind = &mut self.part.kinds[usize::from(kind)];
+            kind.outcomes.add_many(Outcome::Ok, count);
+            kind.latency.record_n(latency_ns, count);
+            kind.service.record_n(service_ns, count);
+            self.repeat.count = 0;
+        }
+    }
+
+    /// Ends the running interval at its planned end, if an empty part is there to go on with.
+    /// `now_ns` may be several intervals later: the slice is then that much longer.
+    pub fn cut(&mut self, now_ns: u64, draining_next: bool) {
+        match self.empty.try_recv() {
+            Ok(empty) => self.cut_with(empty, now_ns, draining_next),
+            Err(_) => self.part.end_ns += self.interval_ns,
+        }
+    }
+
+    fn cut_with(&mut self, empty: Box<Part>, now_ns: u64, draining_next: bool) {
+        let behind = now_ns.saturating_sub(self.part.end_ns) / self.interval_ns;
+        self.part.end_ns += behind * self.interval_ns;
+        let (index, end_ns) = (self.part.index + 1 + behind, self.part.end_ns);
+        self.hand_over(empty);
+        self.part.index = index;
+        self.part.start_ns = end_ns;
+        self.part.end_ns = end_ns + self.interval_ns;
+        self.part.draining = draining_next;
+    }
+
+    /// Ends the running interval early, at `end_ns`; what comes after is the drain.
+    pub fn cut_for_drain(&mut self, end_ns: u64) {
+        self.part.end_ns = end_ns;
+        // Here it is worth waiting for an empty part: what was measured must not mix with the drain.
+        if let Ok(empty) = self.empty.recv() {
+            self.cut_with(empty, end_ns, true);
+        }
+    }
+
+    /// Hands over the last part, which ends at `end_ns`.
+    pub fn finish(mut self, end_ns: u64) {
+        self.flush();
+        self.part.client.cpu_ns += self.cpu_since();
+        self.part.end_ns = end_ns.max(self.part.start_ns);
+        self.part.last = true;
+        // Fails only if the collector is gone, and then nobody is left to tell.
+        let _ = self.full.send(self.part);
+    }
+
+    fn hand_over(&mut self, empty: Box<Part>) {
+        self.flush();
+        self.part.client.cpu_ns += self.cpu_since();
+        let full = std::mem::replace(&mut self.part, empty);
+        let _ = self.full.send(full);
+    }
+
+    fn cpu_since(&mut self) -> u64 {
+        let now = clock::thread_cpu_ns();
+        let used = now - self.cpu_before_ns;
+        self.cpu_before_ns = now;
+        used
+    }
+}

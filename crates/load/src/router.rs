@@ -1,0 +1,73 @@
+//! Which node owns a token.
+
+use crate::config::Node;
+
+/// The ring: tokens in order, each with the node that owns the range ending at it.
+#[derive(Clone, Debug)]
+pub(crate) struct Router {
+    tokens: Box<[i64]>,
+    owners: Box<[u16]>,
+}
+
+impl Router {
+    /// The ring of `nodes`; `None` when there is nothing to choose: one node, or no tokens known.
+    pub fn new(nodes: &[Node]) -> Option<Router> {
+        if nodes.len() < 2 || nodes.iter().any(|node| node.tokens.is_empty()) {
+            return None;
+        }
+        let mut ring: Vec<(i64, u16)> = nodes
+            .iter()
+            .enumerate()
+            .flat_map(|(index, node)| node.tokens.iter().map(move |&token| (token, index as u16)))
+            .collect();
+        ring.sort_unstable();
+        let (tokens, owners): (Vec<i64>, Vec<u16>) = ring.into_iter().unzip();
+        Some(Router {
+            tokens: tokens.into(),
+            owners: owners.into(),
+        })
+    }
+
+    /// The primary replica of `token`: the owner of the first ring token at or after it.
+    #[inline]
+    pub fn node(&self, token: i64) -> u16 {
+        let at = self.tokens.partition_point(|&ring| ring < token);
+        self.owners[if at == self.tokens.len() { 0 } else { at }]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(name: &str, tokens: &[i64]) -> Node {
+        Node {
+            address: "127.0.0.1:9042".parse().unwrap(),
+            name: name.to_owned(),
+            tokens: tokens.to_vec(),
+        }
+    }
+
+    #[test]
+    fn a_range_belongs_to_the_token_at_its_end_and_the_ring_wraps() {
+        let router = Router::new(&[node("a", &[-100, 50]), node("b", &[0])]).unwrap();
+        for (token, owner) in [
+            (i64::MIN, 0),
+            (-100, 0),
+            (-99, 1),
+            (0, 1),
+            (1, 0),
+            (50, 0),
+            (51, 0),
+            (i64::MAX, 0),
+        ] {
+            assert_eq!(router.node(token), owner, "{token}");
+        }
+    }
+
+    #[test]
+    fn without_a_choice_there_is_no_ring() {
+        assert!(Router::new(&[node("a", &[1])]).is_none());
+        assert!(Router::new(&[node("a", &[1]), node("b", &[])]).is_none());
+    }
+}

@@ -1,0 +1,446 @@
+//! One run: connections opened, workers started on one line, their intervals merged and shown.
+
+use crate::config::{Config, Flow, Limit, LoadError, Node, Summary};
+use crate::connect::{self, Reconnector};
+use crate::connection::Link;
+use crate::inflight::{InFlight, SLOTS_MAX};
+use crate::recorder::{PARTS_PER_WORKER, Part, Recorder};
+use crate::router::Router;
+use crate::schedule::{Arrivals, Schedule};
+use crate::worker::{Source, StatementFacts, Worker, WorkerEnd};
+use cql::template::Template;
+use measure::{Interval, KindInterval, clock};
+use rustix::event::epoll;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Barrier};
+use std::thread::JoinHandle;
+
+/// The start line is this far in the future, so that every worker is there when it comes.
+const START_AHEAD_NS: u64 = 2 * clock::MILLISECOND_NS;
+/// Streams beyond the limit of in-flight operations, for those that timed out.
+const ORPHANS_HEADROOM: usize = 1024;
+
+/// What the caller and the workers share: one word, read by workers once per turn.
+pub(crate) struct Control {
+    stop_ns: AtomicU64,
+    start_ns: AtomicU64,
+}
+
+impl Control {
+    /// When issuing stops, monotonic clock.
+    #[inline]
+    pub fn stop_ns(&self) -> u64 {
+        self.stop_ns.load(Ordering::Relaxed)
+    }
+}
+
+/// Offers the load and blocks until everything that was sent has ended.
+///
+/// 1. Opens every connection and prepares every statement, so that a refusal costs nothing.
+/// 2. Starts the workers, each pinned and with all its memory, and waits until they are ready.
+/// 3. Draws the start line and merges the workers' intervals as they come; `on_interval` sees
+///    each, on the calling thread, and says whether to go on.
+/// 4. Waits for the drain, and adds up what the workers tell.
+pub fn run(
+    config: &Config,
+    on_interval: &mut dyn FnMut(&Interval) -> Flow,
+) -> Result<Summary, LoadError> {
+    check(config)?;
+    let (links, templates) = open_all(config)?;
+    let connections = links.iter().map(Vec::len).sum();
+    let finished = Arc::new(AtomicBool::new(false));
+    let control = Arc::new(Control {
+        stop_ns: AtomicU64::new(u64::MAX),
+        start_ns: AtomicU64::new(0),
+    });
+    let ready = Arc::new(Barrier::new(config.workers + 1));
+    let (full, parts) = sync_channel(config.workers * (PARTS_PER_WORKER + 1));
+    let mut team = Team {
+        empties: Vec::new(),
+        handles: Vec::new(),
+        parts,
+    };
+    for (index, links) in links.into_iter().enumerate() {
+        let seat = Seat {
+            index,
+            control: Arc::clone(&control),
+            ready: Arc::clone(&ready),
+            finished: Arc::clone(&finished),
+        };
+        team.hire(config, seat, links, &templates, &full)?;
+    }
+    drop(full);
+    ready.wait();
+    let start_ns = clock::now_ns() + START_AHEAD_NS;
+    if let Limit::Duration(duration) = config.limit {
+        control
+            .stop_ns
+            .store(start_ns + duration.as_nanos() as u64, Ordering::Relaxed);
+    }
+    control.start_ns.store(start_ns, Ordering::Relaxed);
+    ready.wait();
+    let mut merger = Merger::new(config);
+    merger.collect(&team, &control, on_interval);
+    finished.store(true, Ordering::Relaxed);
+    team.dismiss(config, start_ns, connections)
+}
+
+fn check(config: &Config) -> Result<(), LoadError> {
+    let refuse = |text: String| Err(LoadError::Config(text));
+    if config.nodes.is_empty() {
+        return refuse("no node to send to".to_owned());
+    }
+    if config.workers == 0 || config.connections_per_node == 0 {
+        return refuse("workers and connections per node must be at least 1".to_owned());
+    }
+    let in_flight = in_flight_of(config);
+    let most = SLOTS_MAX * config.workers;
+    if in_flight == 0 || in_flight as usize > most {
+        return refuse(format!(
+            "{in_flight} operations in flight: must be 1 to {most} with {} worker(s), since CQL \
+             has {SLOTS_MAX} stream ids; use more workers",
+            config.workers
+        ));
+    }
+    if matches!(config.schedule, Schedule::Closed { .. }) && (in_flight as usize) < config.workers {
+        return refuse(format!(
+            "{in_flight} in flight over {} workers leaves some without work; use fewer workers",
+            config.workers
+        ));
+    }
+    let rates = match config.schedule {
+        Schedule::Closed { .. } => vec![],
+        Schedule::Fixed { ops_per_s } | Schedule::Poisson { ops_per_s } => vec![ops_per_s],
+        Schedule::Ramp {
+            from_ops_per_s,
+            to_ops_per_s,
+            ..
+        } => vec![from_ops_per_s, to_ops_per_s],
+    };
+    match rates.iter().find(|rate| !(0.001..=1e9).contains(*rate)) {
+        Some(rate) => refuse(format!(
+            "{rate} operations per second: must be 0.001 to 1e9"
+        )),
+        None => Ok(()),
+    }
+}
+
+fn in_flight_of(config: &Config) -> u32 {
+    match config.schedule {
+        Schedule::Closed { in_flight } => in_flight,
+        _ => config.in_flight_max,
+    }
+}
+
+/// Opens the connections of every worker: for each worker its links, node by node.
+fn open_all(config: &Config) -> Result<(Vec<Vec<Link>>, Vec<Template>), LoadError> {
+    let mut all = Vec::new();
+    let mut templates = None;
+    for _ in 0..config.workers {
+        let mut links = Vec::new();
+        for node in &config.nodes {
+            for _ in 0..config.connections_per_node {
+                let (link, prepared) = connect::open(node, &config.access, &config.program)?;
+                templates.get_or_insert(prepared);
+                links.push(link);
+            }
+        }
+        all.push(links);
+    }
+    Ok((all, templates.unwrap_or_default()))
+}
+
+/// A worker's place in the run.
+struct Seat {
+    index: usize,
+    control: Arc<Control>,
+    ready: Arc<Barrier>,
+    finished: Arc<AtomicBool>,
+}
+
+/// The workers as the caller sees them.
+struct Team {
+    empties: Vec<Sender<Box<Part>>>,
+    handles: Vec<JoinHandle<std::io::Result<WorkerEnd>>>,
+    parts: Receiver<Box<Part>>,
+}
+
+impl Team {
+    fn hire(
+        &mut self,
+        config: &Config,
+        seat: Seat,
+        links: Vec<Link>,
+        templates: &[Template],
+        full: &SyncSender<Box<Part>>,
+    ) -> Result<(), LoadError> {
+        let kinds_count = config.program.kinds().len();
+        let (empty_to, empty_from) = channel();
+        for _ in 1..PARTS_PER_WORKER {
+            let _ = empty_to.send(Box::new(Part::new(seat.index, kinds_count)));
+        }
+        self.empties.push(empty_to);
+        let first = Box::new(Part::new(seat.index, kinds_count));
+        let interval_ns = config.interval.as_nanos() as u64;
+        let recorder = Recorder::new(first, interval_ns, full.clone(), empty_from);
+        let (control, ready) = (Arc::clone(&seat.control), Arc::clone(&seat.ready));
+        let cpu = (!config.cpus.is_empty()).then(|| config.cpus[seat.index % config.cpus.len()]);
+        let worker = build(config, seat, links, templates, recorder).map_err(|source| {
+            LoadError::System {
+                what: "set up a load worker",
+                source,
+            }
+        })?;
+        let body = move || {
+            pin(cpu);
+            ready.wait();
+            ready.wait();
+            worker.run(control.start_ns.load(Ordering::Relaxed))
+        };
+        let handle = std::thread::Builder::new()
+            .name("load-worker".into())
+            .spawn(body)
+            .map_err(|source| LoadError::System {
+                what: "start a load worker",
+                source,
+            })?;
+        self.handles.push(handle);
+        Ok(())
+    }
+
+    fn dismiss(
+        self,
+        config: &Config,
+        start_ns: u64,
+        connections: usize,
+    ) -> Result<Summary, LoadError> {
+        let mut summary = Summary {
+            start_ns,
+            operations_sent: 0,
+            operations_ended: 0,
+            next_operation: config.first_operation,
+            workers: config.workers,
+            connections,
+            first_errors: Vec::new(),
+        };
+        for (index, handle) in self.handles.into_iter().enumerate() {
+            let end = handle
+                .join()
+                .map_err(|_| LoadError::Panicked(index))?
+                .map_err(|source| LoadError::System {
+                    what: "wait for answers",
+                    source,
+                })?;
+            summary.operations_sent += end.sent;
+            summary.operations_ended += end.ended;
+            let before = end.next_operation.saturating_sub(config.workers as u64 - 1);
+            summary.next_operation = summary.next_operation.max(before);
+            for first in end.first_errors {
+                if summary
+                    .first_errors
+                    .iter()
+                    .all(|known| known.outcome != first.outcome)
+                {
+                    summary.first_errors.push(first);
+                }
+            }
+        }
+        Ok(summary)
+    }
+}
+
+/// A worker with all the memory that it will ever need.
+fn build(
+    config: &Config,
+    seat: Seat,
+    links: Vec<Link>,
+    templates: &[Template],
+    recorder: Recorder,
+) -> std::io::Result<Worker> {
+    let (index, workers) = (seat.index as u64, config.workers as u64);
+    let share = in_flight_of(config) / workers as u32;
+    let in_flight = share + u32::from(index < u64::from(in_flight_of(config) % workers as u32));
+    let slots = (in_flight as usize + ORPHANS_HEADROOM).min(SLOTS_MAX);
+    let generator = config.program.generator(config.stage);
+    let template_bytes = templates.iter().map(Template::bytes).max().unwrap_or(0);
+    // LZ4 may make a frame longer by its headers and a 255th.
+    let plain_bytes = template_bytes + generator.values_bytes_max();
+    let frame_bytes_max = plain_bytes + plain_bytes / 255 + 64;
+    let source = match Arrivals::new(config.schedule, index, workers, config.first_operation) {
+        Some(arrivals) => Source::Open {
+            arrivals,
+            start_ns: 0,
+        },
+        None => {
+            let mut freed_ns = VecDeque::with_capacity(in_flight as usize + 1);
+            freed_ns.resize(in_flight as usize, 0);
+            Source::Closed { freed_ns }
+        }
+    };
+    let number_end = match config.limit {
+        Limit::Operations(count) => config.first_operation.saturating_add(count),
+        Limit::Duration(_) | Limit::Unlimited => u64::MAX,
+    };
+    let reconnector = Reconnector {
+        nodes: config.nodes.clone(),
+        access: config.access.clone(),
+        program: Arc::clone(&config.program),
+        finished: seat.finished,
+    };
+    let count = links.len();
+    let mut worker = Worker {
+        control: seat.control,
+        generator,
+        templates: templates.to_vec(),
+        statements: facts(config),
+        source,
+        number: config.first_operation + index,
+        number_end,
+        number_step: workers,
+        in_flight_max: in_flight,
+        timeout_ns: config.timeout.as_nanos() as u64,
+        verify_reads: config.verify_reads,
+        compression: config.access.compression,
+        connections: (0..count).map(|_| None).collect(),
+        connections_per_node: config.connections_per_node,
+        router: Router::new(&config.nodes),
+        in_flight: InFlight::new(slots),
+        recorder,
+        reconnector: Arc::new(reconnector),
+        reopened: channel(),
+        poller: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+        rotor: 0,
+        open_count: 0,
+        limited_until_ns: 0,
+        frame_bytes_max,
+        scratch: Vec::with_capacity(frame_bytes_max),
+        plain: Vec::with_capacity(64 << 10),
+        end: WorkerEnd::default(),
+    };
+    for (index, link) in links.into_iter().enumerate() {
+        worker.adopt(index as u16, link)?;
+    }
+    Ok(worker)
+}
+
+fn facts(config: &Config) -> Vec<StatementFacts> {
+    config
+        .program
+        .statements()
+        .iter()
+        .map(|statement| StatementFacts {
+            verifies: statement.verifies,
+            kind: statement.kind,
+        })
+        .collect()
+}
+
+/// Pins the calling thread and asks for timers without slack. Both are wishes: in a container that
+/// forbids them the run goes on, and its release lag tells.
+fn pin(cpu: Option<usize>) {
+    if let Some(cpu) = cpu {
+        let mut set = rustix::thread::CpuSet::new();
+        set.set(cpu);
+        let _ = rustix::thread::sched_setaffinity(None, &set);
+    }
+    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+}
+
+/// Puts the workers' parts of an interval together.
+struct Merger {
+    pending: BTreeMap<u64, Interval>,
+    /// The lowest interval that each worker may still add to; `None` once it has finished.
+    next: Vec<Option<u64>>,
+    kinds_count: usize,
+    interval_ns: u64,
+}
+
+impl Merger {
+    fn new(config: &Config) -> Merger {
+        Merger {
+            pending: BTreeMap::new(),
+            next: vec![Some(0); config.workers],
+            kinds_count: config.program.kinds().len(),
+            interval_ns: config.interval.as_nanos() as u64,
+        }
+    }
+
+    fn collect(
+        &mut self,
+        team: &Team,
+        control: &Control,
+        on_interval: &mut dyn FnMut(&Interval) -> Flow,
+    ) {
+        while self.next.iter().any(Option::is_some) {
+            // Ends when a worker is gone without its last part: a panic, found when it is joined.
+            let Ok(mut part) = team.parts.recv() else {
+                break;
+            };
+            self.add(&part);
+            let worker = part.worker;
+            part.clear();
+            let _ = team.empties[worker].send(part);
+            self.show(control, on_interval);
+        }
+        for (_, interval) in std::mem::take(&mut self.pending) {
+            on_interval(&interval);
+        }
+    }
+
+    fn add(&mut self, part: &Part) {
+        self.next[part.worker] = (!part.last).then_some(part.index + 1);
+        let kinds_count = self.kinds_count;
+        let interval = self.pending.entry(part.index).or_insert_with(|| Interval {
+            index: part.index,
+            start_ns: part.start_ns,
+            end_ns: part.end_ns,
+            draining: part.draining,
+            kinds: (0..kinds_count).map(|_| KindInterval::default()).collect(),
+            client: Default::default(),
+        });
+        interval.start_ns = interval.start_ns.min(part.start_ns);
+        interval.end_ns = interval.end_ns.max(part.end_ns);
+        interval.draining |= part.draining;
+        for (sum, kind) in interval.kinds.iter_mut().zip(&part.kinds) {
+            sum.add(kind);
+        }
+        interval.client.add(&part.client);
+    }
+
+    /// Shows every interval that no worker can add to any more.
+    fn show(&mut self, control: &Control, on_interval: &mut dyn FnMut(&Interval) -> Flow) {
+        let open_from = self
+            .next
+            .iter()
+            .flatten()
+            .min()
+            .copied()
+            .unwrap_or(u64::MAX);
+        while let Some(entry) = self.pending.first_entry() {
+            if *entry.key() >= open_from {
+                return;
+            }
+            let interval = entry.remove();
+            let stop_ns = match on_interval(&interval) {
+                Flow::Continue => continue,
+                Flow::StopAfter(count) => interval.end_ns + count * self.interval_ns,
+                Flow::StopNow => clock::now_ns(),
+            };
+            control.stop_ns.fetch_min(stop_ns, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A node of the target, for the one-line way of building it.
+impl Node {
+    /// A node at `address` whose tokens are not known.
+    pub fn at(address: std::net::SocketAddr) -> Node {
+        Node {
+            address,
+            name: address.to_string(),
+            tokens: Vec::new(),
+        }
+    }
+}

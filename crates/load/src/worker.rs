@@ -1,0 +1,244 @@
+//! The hot loop: one thread, one poller, its own connections, and nothing shared per operation.
+//!
+//! Every turn of the loop does the same five things in the same order: wait, receive, give up on
+//! what is too old, release what is due, send. The clock is read once per batch, not once per
+//! operation: all answers of one receive end at the same moment, and the send time of a batch is
+//! read before it is encoded, so that service time includes the client's own encoding (at most
+//! one batch, a few µs) and never leaves something out.
+//!
+//! Must hold: an operation that was begun ends exactly once in the recorder; nothing is allocated
+//! after the start line while connections live; no lock, no log, no map.
+//!
+//! Budget on the null target, standard1 writes, 128 in flight: see docs/performance.md.
+
+mod receive;
+mod release;
+mod trouble;
+
+use crate::config::{FirstError, VerifyReads};
+use crate::connect::{Reconnector, Reopened};
+use crate::connection::Connection;
+use crate::inflight::InFlight;
+use crate::recorder::Recorder;
+use crate::router::Router;
+use crate::run::Control;
+use crate::schedule::Arrivals;
+use cql::Compression;
+use cql::template::Template;
+use measure::clock;
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, Event, EventFlags};
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
+use workload::Generator;
+
+/// Longest sleep, so that a stop or a reopened connection is noticed soon.
+const SLEEP_MAX_NS: u64 = 50 * clock::MILLISECOND_NS;
+/// Readiness reports taken per wait.
+const EVENTS_MAX: usize = 64;
+
+/// Where the next operation comes from.
+pub(crate) enum Source {
+    /// The moments at which slots became free, oldest first.
+    Closed { freed_ns: VecDeque<u64> },
+    /// Due times.
+    Open { arrivals: Arrivals, start_ns: u64 },
+}
+
+pub(crate) struct Worker {
+    pub control: Arc<Control>,
+    pub generator: Generator,
+    pub templates: Vec<Template>,
+    pub statements: Vec<StatementFacts>,
+    pub source: Source,
+    pub number: u64,
+    pub number_end: u64,
+    pub number_step: u64,
+    pub in_flight_max: u32,
+    pub timeout_ns: u64,
+    pub verify_reads: VerifyReads,
+    pub compression: Option<Compression>,
+    pub connections: Vec<Option<Connection>>,
+    pub connections_per_node: usize,
+    pub router: Option<Router>,
+    pub in_flight: InFlight,
+    pub recorder: Recorder,
+    pub reconnector: Arc<Reconnector>,
+    pub reopened: (Sender<Reopened>, Receiver<Reopened>),
+    pub poller: OwnedFd,
+    pub rotor: usize,
+    pub open_count: usize,
+    pub limited_until_ns: u64,
+    pub frame_bytes_max: usize,
+    pub scratch: Vec<u8>,
+    pub plain: Vec<u8>,
+    pub end: WorkerEnd,
+}
+
+/// What the loop must know of a statement, in one word.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StatementFacts {
+    pub verifies: bool,
+    pub kind: u8,
+}
+
+/// What a worker tells at its end.
+#[derive(Debug, Default)]
+pub(crate) struct WorkerEnd {
+    pub sent: u64,
+    pub ended: u64,
+    pub next_operation: u64,
+    pub first_errors: Vec<FirstError>,
+}
+
+impl Worker {
+    /// Runs from the start line until everything that was sent has ended.
+    pub fn run(mut self, start_ns: u64) -> io::Result<WorkerEnd> {
+        self.recorder.start(start_ns);
+        match &mut self.source {
+            Source::Closed { freed_ns } => freed_ns.iter_mut().for_each(|ns| *ns = start_ns),
+            Source::Open {
+                start_ns: line_ns, ..
+            } => *line_ns = start_ns,
+        }
+        let mut events = Vec::with_capacity(EVENTS_MAX);
+        while clock::now_ns() < start_ns {
+            std::hint::spin_loop();
+        }
+        let mut draining = false;
+        loop {
+            self.wait(&mut events, draining)?;
+            let now_ns = clock::now_ns();
+            if !draining && now_ns >= self.control.stop_ns() {
+                draining = true;
+                self.begin_drain(now_ns);
+            }
+            if now_ns >= self.recorder.end_ns() {
+                self.note_gauges();
+                self.recorder.cut(now_ns, draining);
+            }
+            for event in &events {
+                self.attend(event.data.u64() as u16, event.flags, now_ns);
+            }
+            self.expire(now_ns);
+            self.take_reopened();
+            if !draining {
+                self.release(now_ns);
+            }
+            let over = draining || self.number >= self.number_end;
+            if over && self.in_flight.waiting_count() == 0 {
+                return Ok(self.finish());
+            }
+        }
+    }
+
+    fn finish(mut self) -> WorkerEnd {
+        self.note_gauges();
+        let now_ns = clock::now_ns();
+        self.end.next_operation = self.number;
+        self.recorder.finish(now_ns);
+        self.end
+    }
+
+    /// Sleeps until something is readable or something is to be done.
+    fn wait(&mut self, events: &mut Vec<Event>, draining: bool) -> io::Result<()> {
+        let now_ns = clock::now_ns();
+        let sleep_ns = self.wake_ns(now_ns, draining).saturating_sub(now_ns);
+        let timeout = Timespec {
+            tv_sec: (sleep_ns / clock::SECOND_NS) as i64,
+            tv_nsec: (sleep_ns % clock::SECOND_NS) as _,
+        };
+        events.clear();
+        match epoll::wait(
+            &self.poller,
+            rustix::buffer::spare_capacity(events),
+            Some(&timeout),
+        ) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// When the loop must turn again even if nothing is readable.
+    fn wake_ns(&self, now_ns: u64, draining: bool) -> u64 {
+        let mut wake_ns = self.recorder.end_ns().min(now_ns + SLEEP_MAX_NS);
+        if let Some(sent_ns) = self.in_flight.oldest_sent_ns() {
+            wake_ns = wake_ns.min(sent_ns + self.timeout_ns);
+        }
+        if draining || self.number >= self.number_end {
+            return wake_ns;
+        }
+        wake_ns = wake_ns.min(self.control.stop_ns());
+        if self.may_send() {
+            wake_ns = wake_ns.min(self.due_ns().unwrap_or(u64::MAX));
+        }
+        wake_ns
+    }
+
+    /// Whether the next operation could be sent now if it were due.
+    #[inline]
+    fn may_send(&self) -> bool {
+        self.open_count > 0
+            && self.in_flight.waiting_count() < self.in_flight_max
+            && self.in_flight.has_room()
+            && self
+                .connections
+                .iter()
+                .flatten()
+                .any(|c| c.has_room(self.frame_bytes_max))
+    }
+
+    /// When the next operation is due; `None`: a closed loop with every slot in use.
+    #[inline]
+    fn due_ns(&self) -> Option<u64> {
+        match &self.source {
+            Source::Closed { freed_ns } => freed_ns.front().copied(),
+            Source::Open { arrivals, start_ns } => Some(start_ns + arrivals.next_ns()),
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self) {
+        self.number += self.number_step;
+        match &mut self.source {
+            Source::Closed { freed_ns } => {
+                freed_ns.pop_front();
+            }
+            Source::Open { arrivals, .. } => arrivals.advance(),
+        }
+    }
+
+    /// Does what a readiness report asks for.
+    fn attend(&mut self, index: u16, flags: EventFlags, now_ns: u64) {
+        if flags.intersects(EventFlags::IN | EventFlags::HUP | EventFlags::ERR) {
+            self.receive(index, now_ns);
+        }
+        if flags.contains(EventFlags::OUT) {
+            self.send(index, now_ns);
+        }
+    }
+
+    /// No more operations are issued. What was due before the stop and never sent is counted.
+    fn begin_drain(&mut self, now_ns: u64) {
+        let stop_ns = self.control.stop_ns().min(now_ns);
+        if let Source::Open { arrivals, start_ns } = &mut self.source {
+            let mut number = self.number;
+            while *start_ns + arrivals.next_ns() < stop_ns && number < self.number_end {
+                self.recorder.part.client.due_never_sent += 1;
+                number += self.number_step;
+                arrivals.advance();
+            }
+        }
+        self.note_gauges();
+        self.recorder.cut_for_drain(stop_ns);
+    }
+
+    fn note_gauges(&mut self) {
+        let client = &mut self.recorder.part.client;
+        client.in_flight = u64::from(self.in_flight.waiting_count());
+        client.connections = self.open_count as u64;
+    }
+}

@@ -1,0 +1,205 @@
+//! Releasing what is due: choosing a connection, encoding, sending.
+
+use super::{Source, Worker};
+use crate::connection::Progress;
+use measure::{Outcome, clock};
+use rustix::event::epoll::{self, EventData, EventFlags};
+
+/// Operations encoded between two readings of the clock, and sent together. At about 100 ns each
+/// a batch takes less than 10 µs; more would blur the send time and keep the server waiting.
+const BATCH: u32 = 64;
+/// An operation sent more than this after it was due counts as late (rule V1).
+const LATE_NS: u64 = clock::MILLISECOND_NS;
+
+impl Worker {
+    /// Sends what is due, in batches, as far as limits allow.
+    pub(super) fn release(&mut self, woken_ns: u64) {
+        let mut now_ns = woken_ns;
+        loop {
+            let mut batch = 0;
+            let mut more = true;
+            while batch < BATCH && more {
+                more = self.release_one(now_ns);
+                batch += u32::from(more);
+            }
+            if batch == 0 {
+                return;
+            }
+            self.send_all(now_ns);
+            if !more {
+                return;
+            }
+            now_ns = clock::now_ns();
+        }
+    }
+
+    /// Encodes the next operation if it is due and may be sent.
+    #[inline]
+    fn release_one(&mut self, now_ns: u64) -> bool {
+        let Some(due_ns) = self.due_ns() else {
+            return false;
+        };
+        if due_ns > now_ns || self.number >= self.number_end || due_ns >= self.control.stop_ns() {
+            return false;
+        }
+        if self.in_flight.waiting_count() >= self.in_flight_max || !self.in_flight.has_room() {
+            self.limited_until_ns = now_ns;
+            self.unblock(now_ns);
+            return false;
+        }
+        let operation = self.generator.begin(self.number);
+        let Some(index) = self.pick() else {
+            self.limited_until_ns = now_ns;
+            return self.drop_if_hopeless(operation.kind, due_ns, now_ns);
+        };
+        let Some(id) = self.in_flight.insert(operation, index, due_ns, now_ns) else {
+            return false;
+        };
+        self.encode(index, usize::from(operation.statement), id);
+        self.end.sent += 1;
+        if matches!(self.source, Source::Open { .. }) {
+            self.note_lag(due_ns, now_ns);
+        }
+        self.advance();
+        true
+    }
+
+    /// Appends the request for the operation last begun to the output of connection `index`.
+    #[inline]
+    pub(super) fn encode(&mut self, index: u16, statement: usize, id: u16) {
+        let Some(connection) = &mut self.connections[usize::from(index)] else {
+            return;
+        };
+        let output = &mut connection.output;
+        let template = &self.templates[statement];
+        let start = template.begin(output);
+        self.generator.append_values(output);
+        template.finish(output, start, id as i16);
+        if self.compression.is_some() {
+            cql::compression::compress_frame(output, start, &mut self.scratch);
+        }
+    }
+
+    #[inline]
+    fn note_lag(&mut self, due_ns: u64, now_ns: u64) {
+        let client = &mut self.recorder.part.client;
+        let lag_ns = now_ns - due_ns;
+        if due_ns <= self.limited_until_ns {
+            client.limited += 1;
+        } else {
+            client.lag.record(lag_ns);
+        }
+        client.late += u64::from(lag_ns > LATE_NS);
+    }
+
+    /// The connection for the operation last begun: to a node that owns it if one is open, else
+    /// any that is. `None`: none is open, or none has room.
+    #[inline]
+    fn pick(&mut self) -> Option<u16> {
+        let count = self.connections.len();
+        let per_node = self.connections_per_node;
+        let first = match &self.router {
+            None => 0,
+            Some(router) => usize::from(router.node(self.generator.token())) * per_node,
+        };
+        let preferred = if self.router.is_some() {
+            per_node
+        } else {
+            count
+        };
+        self.rotor = self.rotor.wrapping_add(1);
+        for attempt in 0..preferred {
+            let index = first + (self.rotor + attempt) % preferred;
+            if self.has_room(index) {
+                return Some(index as u16);
+            }
+        }
+        if preferred == count
+            || self.connections[first..first + per_node]
+                .iter()
+                .any(|c| c.is_some())
+        {
+            return None;
+        }
+        (0..count)
+            .map(|attempt| (self.rotor + attempt) % count)
+            .find(|&index| self.has_room(index))
+            .map(|index| index as u16)
+    }
+
+    #[inline]
+    fn has_room(&self, index: usize) -> bool {
+        self.connections[index]
+            .as_ref()
+            .is_some_and(|c| c.has_room(self.frame_bytes_max))
+    }
+
+    /// No connection: an operation that has waited longer than its time-out is given up.
+    #[cold]
+    fn drop_if_hopeless(&mut self, kind: u8, due_ns: u64, now_ns: u64) -> bool {
+        if self.open_count > 0 || now_ns - due_ns < self.timeout_ns {
+            return false;
+        }
+        self.recorder.part.client.dropped += 1;
+        self.end.ended += 1;
+        self.recorder
+            .error(kind, Outcome::NoConnection, now_ns - due_ns);
+        self.advance();
+        self.freed(now_ns);
+        true
+    }
+
+    /// All streams are taken. If most belong to operations that timed out, the connection that
+    /// has them is worth nothing any more: it is closed, which frees them, and opened again.
+    #[cold]
+    fn unblock(&mut self, now_ns: u64) {
+        if self.in_flight.has_room() || self.in_flight.orphans_count() == 0 {
+            return;
+        }
+        let mut orphans = vec![0u32; self.connections.len()];
+        self.in_flight
+            .for_each_orphan(|slot| orphans[usize::from(slot.connection)] += 1);
+        let worst = (0..orphans.len())
+            .max_by_key(|&index| orphans[index])
+            .unwrap_or(0);
+        self.lose(
+            worst as u16,
+            now_ns,
+            "too many answers are outstanding after their time-out",
+        );
+    }
+
+    fn send_all(&mut self, now_ns: u64) {
+        for index in 0..self.connections.len() as u16 {
+            self.send(index, now_ns);
+        }
+    }
+
+    #[inline]
+    pub(super) fn send(&mut self, index: u16, now_ns: u64) {
+        let Some(connection) = &mut self.connections[usize::from(index)] else {
+            return;
+        };
+        if connection.output.is_empty() && !connection.watches_write {
+            return;
+        }
+        self.recorder.part.client.sends += 1;
+        let blocked = match connection.send() {
+            Ok(progress) => progress == Progress::Blocked,
+            Err(error) => return self.lose(index, now_ns, &error.to_string()),
+        };
+        if blocked != connection.watches_write {
+            connection.watches_write = blocked;
+            let write = if blocked {
+                EventFlags::OUT
+            } else {
+                EventFlags::empty()
+            };
+            let data = EventData::new_u64(u64::from(index));
+            let flags = EventFlags::IN | write;
+            if let Err(error) = epoll::modify(&self.poller, connection.stream(), data, flags) {
+                self.lose(index, now_ns, &error.to_string());
+            }
+        }
+    }
+}

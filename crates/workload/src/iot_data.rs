@@ -1,0 +1,90 @@
+//! Sensor names and prose for `cql-iot`: our own, as many of them as in NoSQLBench's files.
+//!
+//! A study that must reproduce NoSQLBench's bytes gives the workload those files instead.
+
+use crate::random::Draws;
+
+/// As many characters as NoSQLBench's text has: positions and lengths of extracts are the same.
+pub(crate) const TEXT_CHARACTERS: usize = 92_818;
+
+/// Ten things times ten quantities: as many names as NoSQLBench's list has.
+const THINGS: [&str; 10] = [
+    "boiler", "burner", "chiller", "conveyor", "fan", "mixer", "motor", "pump", "silo", "valve",
+];
+const QUANTITIES: [&str; 10] = [
+    "current",
+    "flow",
+    "humidity",
+    "level",
+    "load",
+    "position",
+    "pressure",
+    "speed",
+    "temperature",
+    "vibration",
+];
+
+/// Latin words that any factory could use.
+const LATIN: [&str; 40] = [
+    "aqua", "ignis", "terra", "ventus", "rota", "ferrum", "aurum", "lux", "nox", "dies", "hora",
+    "annus", "machina", "labor", "opus", "manus", "oculus", "vox", "verbum", "numerus", "pondus",
+    "mensura", "via", "porta", "turris", "pons", "navis", "mare", "mons", "silva", "currit",
+    "movet", "portat", "servat", "numerat", "aperit", "claudit", "et", "in", "cum",
+];
+
+/// The seed of the text, whatever the study's: NoSQLBench's text does not change either.
+const TEXT_SEED: u64 = 0x10F7;
+/// Words in a sentence: this many, or up to nine more.
+const SENTENCE_WORDS_MIN: u64 = 5;
+
+/// The sensor names.
+pub(crate) fn words() -> Vec<Box<str>> {
+    let name = |thing: &str, quantity: &&str| format!("{thing}_{quantity}").into_boxed_str();
+    THINGS
+        .iter()
+        .flat_map(|thing| QUANTITIES.iter().map(move |q| name(thing, q)))
+        .collect()
+}
+
+/// The text that data is cut from.
+pub(crate) fn text() -> String {
+    let mut text = String::with_capacity(TEXT_CHARACTERS + 200);
+    let mut draws = Draws::new(TEXT_SEED, 0);
+    while text.len() < TEXT_CHARACTERS {
+        let words = SENTENCE_WORDS_MIN + draws.below(10);
+        for index in 0..words {
+            let word = LATIN[draws.below(LATIN.len() as u64) as usize];
+            if index == 0 {
+                text.push_str(&word[..1].to_uppercase());
+                text.push_str(&word[1..]);
+            } else {
+                text.push(' ');
+                text.push_str(word);
+            }
+        }
+        text.push_str(". ");
+    }
+    text.truncate(TEXT_CHARACTERS);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_a_hundred_different_names() {
+        let mut words = words();
+        words.sort_unstable();
+        words.dedup();
+        assert_eq!(words.len(), 100);
+    }
+
+    #[test]
+    fn the_text_is_ascii_prose_of_the_stated_length() {
+        let text = text();
+        assert_eq!(text.len(), TEXT_CHARACTERS);
+        assert!(text.is_ascii());
+        assert!(text.matches(". ").count() > 1000);
+    }
+}

@@ -1,0 +1,328 @@
+//! One blob value per key, which says who wrote it.
+//!
+//! A value is a header of four big-endian 64-bit numbers, then its contents:
+//!
+//! | bytes | what |
+//! | --- | --- |
+//! | 0..8 | checksum of the seed, the row and the three numbers below |
+//! | 8..16 | epoch |
+//! | 16..24 | writer: twice the operation's number, plus 1 if it was of the main stage |
+//! | 24..32 | length of the whole value |
+//! | 32.. | splitmix64 sequence that begins at the checksum, little-endian, cut to the length |
+//!
+//! So a value can be judged alone, from the seed and the row, whichever operation wrote it last:
+//! the checksum ties the header to the row, and the contents follow from the checksum. Sizes and
+//! mixes may change between epochs; a different seed makes every value wrong.
+
+use crate::compile::{self, Draft};
+use crate::distribution::{Sampler, Shape, Written};
+use crate::generator::{Check, Operation};
+use crate::params::Params;
+use crate::program::{Choices, Kind, Program, Source, Stage, lanes};
+use crate::random::{Draws, GOLDEN, lane, mix};
+use cql::Consistency;
+use cql::response::RawRows;
+use cql::template::append_value;
+use cql::token::murmur3;
+
+/// What a study writes after `use:`.
+pub(crate) const NAME: &str = "kv";
+
+const TABLE: &str = "kv";
+
+/// In this order, kind and statement share their index.
+const KINDS: [Kind; 3] = [
+    Kind {
+        name: "write",
+        is_write: true,
+    },
+    Kind {
+        name: "read",
+        is_write: false,
+    },
+    Kind {
+        name: "insert",
+        is_write: true,
+    },
+];
+const READ: u16 = 1;
+
+const HEADER_BYTES: usize = 32;
+/// What Cassandra's commit log takes with its default segment size, less the rest of the row.
+const VALUE_BYTES_MAX: u64 = 16_000_000;
+/// A value's size when the study states none.
+const VALUE_BYTES_DEFAULT: u64 = 100;
+
+/// What keys and values look like.
+#[derive(Debug)]
+pub(crate) struct Table {
+    is_bigint: bool,
+    epoch: u64,
+    sizes: Sampler,
+    sizes_seed: u64,
+    contents_seed: u64,
+}
+
+/// The current row and its key.
+#[derive(Debug)]
+pub(crate) struct Cursor {
+    row: u64,
+    key: [u8; 16],
+    key_bytes: usize,
+    sizes: Sampler,
+}
+
+/// The numbers of a value's header.
+#[derive(Clone, Copy)]
+struct Header {
+    epoch: u64,
+    writer: u64,
+    length: u64,
+}
+
+/// Checks the parameters and builds the program.
+pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
+    let spec = params.spec;
+    let rows = compile::rows(spec);
+    let key_type = params.text("key_type").unwrap_or("text");
+    if !["text", "bigint"].contains(&key_type) {
+        let message = format!("key_type is \"{key_type}\"; it must be text or bigint");
+        params.problem(&["params", "key_type"], message, None);
+    }
+    let sizes = sizes(params);
+    let distribution = params.rows_distribution("distribution", rows);
+    let popular = lane(spec.seed, lanes::POPULAR);
+    let (sample, rows_seed) = Choices::sample(spec.seed, rows);
+    let table = draft.qualified(TABLE);
+    let insert = format!("INSERT INTO {table} (key, value) VALUES (?, ?)");
+    let select = format!("SELECT value FROM {table} WHERE key = ?");
+    let mut statements = Vec::new();
+    for (kind, cql) in [&insert, &select, &insert].into_iter().enumerate() {
+        let level = Consistency::LocalOne;
+        statements.push(compile::statement(
+            spec,
+            &KINDS,
+            kind as u8,
+            cql.clone(),
+            level,
+        ));
+    }
+    Program {
+        name: draft.named.name,
+        schema: draft.schema(
+            TABLE,
+            format!("CREATE TABLE IF NOT EXISTS {table} (key {key_type} PRIMARY KEY, value blob)"),
+        ),
+        tables: vec![TABLE.to_owned()],
+        kinds: KINDS.to_vec(),
+        statements,
+        rows,
+        choices: Choices {
+            mix: draft.mix(params),
+            rows: Sampler::new(distribution, (0, rows - 1), Some(popular)),
+            insert_kind: Some(2),
+            main_statements: vec![0, READ, 2],
+            load: (0, 0),
+            verify: (1, READ),
+            sample,
+            rows_seed,
+        },
+        source: Source::Kv(Table {
+            is_bigint: key_type == "bigint",
+            epoch: spec.epoch,
+            sizes,
+            sizes_seed: lane(lane(spec.seed, lanes::SIZES), spec.epoch),
+            contents_seed: lane(spec.seed, lanes::CONTENTS),
+        }),
+        keyspace: draft.keyspace,
+    }
+}
+
+fn sizes(params: &mut Params) -> Sampler {
+    let usual = (VALUE_BYTES_DEFAULT, VALUE_BYTES_DEFAULT);
+    let default = Written {
+        shape: Shape::Fixed,
+        range: Some(usual),
+    };
+    let wrong = |params: &mut Params, message: String| {
+        let hint = "write a number, or a distribution with a range: uniform(100..2000)";
+        params.problem(&["params", "value_size"], message, Some(hint.to_owned()));
+        default
+    };
+    let written = match params.distribution("value_size", default) {
+        None => default,
+        Some(Written {
+            shape: Shape::Latest { .. },
+            ..
+        }) => wrong(params, "value_size cannot follow the latest row".to_owned()),
+        Some(Written { range: None, .. }) => {
+            wrong(params, "value_size needs a range of sizes".to_owned())
+        }
+        Some(Written {
+            range: Some((first, last)),
+            ..
+        }) if first < HEADER_BYTES as u64 || last > VALUE_BYTES_MAX => {
+            let limits = format!("sizes must be {HEADER_BYTES} to {VALUE_BYTES_MAX}");
+            wrong(
+                params,
+                format!("value_size is {first} to {last} bytes; {limits}"),
+            )
+        }
+        Some(written) => written,
+    };
+    Sampler::new(written, usual, None)
+}
+
+impl Table {
+    pub(crate) fn cursor(&self) -> Cursor {
+        Cursor {
+            row: 0,
+            key: [0; 16],
+            key_bytes: self.key_bytes(),
+            sizes: self.sizes,
+        }
+    }
+
+    fn key_bytes(&self) -> usize {
+        if self.is_bigint { 8 } else { 16 }
+    }
+
+    pub(crate) fn row_bytes_estimate(&self) -> u64 {
+        // The mean of enough draws to be right within a percent or two.
+        const DRAWS: u64 = 1000;
+        let mut sizes = self.sizes;
+        let total: u64 = (0..DRAWS)
+            .map(|n| sizes.draw(n, 0, &mut Draws::new(self.sizes_seed, n)))
+            .sum();
+        self.key_bytes() as u64 + total / DRAWS
+    }
+
+    pub(crate) fn values_bytes_max(&self) -> usize {
+        4 + self.key_bytes() + 4 + self.sizes.range().1 as usize
+    }
+
+    /// Makes the key of `row`.
+    #[inline]
+    pub(crate) fn seek(&self, cursor: &mut Cursor, row: u64) {
+        cursor.row = row;
+        if self.is_bigint {
+            cursor.key[..8].copy_from_slice(&row.to_be_bytes());
+        } else {
+            cursor.key = hexadecimal(row);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn append_values(
+        &self,
+        cursor: &mut Cursor,
+        operation: &Operation,
+        stage: Stage,
+        out: &mut Vec<u8>,
+    ) {
+        append_value(out, &cursor.key[..cursor.key_bytes]);
+        if operation.statement == READ {
+            return;
+        }
+        let writer = operation.number << 1 | u64::from(stage == Stage::Main);
+        let length = cursor
+            .sizes
+            .draw(writer, 0, &mut Draws::new(self.sizes_seed, writer));
+        let header = Header {
+            epoch: self.epoch,
+            writer,
+            length,
+        };
+        let start = out.len();
+        out.resize(start + 4 + length as usize, 0);
+        let (size, value) = out[start..].split_at_mut(4);
+        size.copy_from_slice(&(length as u32).to_be_bytes());
+        self.write_value(cursor.row, header, value);
+    }
+
+    fn write_value(&self, row: u64, header: Header, value: &mut [u8]) {
+        let checksum = self.checksum(row, header);
+        let (head, contents) = value.split_at_mut(HEADER_BYTES);
+        let numbers = [checksum, header.epoch, header.writer, header.length];
+        for (bytes, number) in head.chunks_exact_mut(8).zip(numbers) {
+            bytes.copy_from_slice(&number.to_be_bytes());
+        }
+        let (words, tail) = contents.as_chunks_mut::<8>();
+        let mut counter = checksum;
+        for word in words {
+            counter = counter.wrapping_add(GOLDEN);
+            *word = mix(counter).to_le_bytes();
+        }
+        let last = mix(counter.wrapping_add(GOLDEN)).to_le_bytes();
+        tail.copy_from_slice(&last[..tail.len()]);
+    }
+
+    #[inline]
+    fn checksum(&self, row: u64, header: Header) -> u64 {
+        [row, header.epoch, header.writer, header.length]
+            .into_iter()
+            .fold(self.contents_seed, |sum, number| {
+                mix(sum.wrapping_add(GOLDEN) ^ mix(number))
+            })
+    }
+
+    /// Judges the one cell of the one row.
+    pub(crate) fn check(&self, cursor: &Cursor, loaded: bool, rows: &RawRows) -> Check {
+        let mut rows = rows.rows();
+        let row = match rows.next() {
+            None if loaded => return Check::Missing,
+            None => return Check::Unknown,
+            Some(Err(_)) => return Check::Wrong,
+            Some(Ok(row)) => row,
+        };
+        let mut cells = row.cells();
+        let cell = cells.next().flatten();
+        if rows.next().is_some() || cells.next().is_some() {
+            return Check::Wrong;
+        }
+        match cell.and_then(|value| self.epoch_of(cursor.row, value)) {
+            Some(epoch) if epoch == self.epoch => Check::Right,
+            Some(epoch) if epoch < self.epoch => Check::Stale,
+            _ => Check::Wrong,
+        }
+    }
+
+    /// The epoch of a value, if some operation under this seed writes exactly it to `row`.
+    fn epoch_of(&self, row: u64, value: &[u8]) -> Option<u64> {
+        let (head, contents) = value.split_at_checked(HEADER_BYTES)?;
+        let mut numbers = head
+            .as_chunks::<8>()
+            .0
+            .iter()
+            .map(|bytes| u64::from_be_bytes(*bytes));
+        let checksum = numbers.next()?;
+        let header = Header {
+            epoch: numbers.next()?,
+            writer: numbers.next()?,
+            length: numbers.next()?,
+        };
+        if header.length != value.len() as u64 || checksum != self.checksum(row, header) {
+            return None;
+        }
+        let mut counter = checksum;
+        let same = contents.chunks(8).all(|bytes| {
+            counter = counter.wrapping_add(GOLDEN);
+            bytes == &mix(counter).to_le_bytes()[..bytes.len()]
+        });
+        same.then_some(header.epoch)
+    }
+}
+
+impl Cursor {
+    #[inline]
+    pub(crate) fn token(&self) -> i64 {
+        murmur3(&self.key[..self.key_bytes])
+    }
+}
+
+/// 16 lower-case hexadecimal digits.
+#[inline]
+fn hexadecimal(number: u64) -> [u8; 16] {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    std::array::from_fn(|place| DIGITS[(number >> (60 - 4 * place)) as usize & 15])
+}

@@ -1,0 +1,104 @@
+//! Generated documents: written by `cargo xtask docs`, compared by the gate, so that a reference
+//! cannot drift from the program. They are in git, so that they can be read without building.
+
+use crate::{process, tree};
+use anyhow::{Context, Result, bail};
+use std::fmt::Write;
+
+/// The command-line reference, from `--help` of every command.
+const COMMAND_LINE: &str = "docs/command-line.md";
+
+/// What `cargo xtask docs` may be asked.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Write nothing; fail when a document is not what would be written
+    #[arg(long)]
+    check: bool,
+}
+
+/// Writes or compares.
+pub fn run(options: &Options) -> Result<()> {
+    if options.check {
+        return check();
+    }
+    let path = tree::root().join(COMMAND_LINE);
+    std::fs::write(&path, command_line()?).with_context(|| format!("write {}", path.display()))?;
+    println!("docs: wrote {COMMAND_LINE}");
+    Ok(())
+}
+
+/// Fails when a document is not what would be written.
+pub fn check() -> Result<()> {
+    let path = tree::root().join(COMMAND_LINE);
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    if written != command_line()? {
+        bail!("{COMMAND_LINE} does not match the program; hint: `cargo xtask docs` writes it");
+    }
+    println!("docs: {COMMAND_LINE} is fresh");
+    Ok(())
+}
+
+fn command_line() -> Result<String> {
+    let top = help(&[])?;
+    let commands = commands_in(&top);
+    if commands.is_empty() {
+        bail!("`cassay --help` lists no commands");
+    }
+    let mut page = String::from(
+        "# The command line\n\nWritten by `cargo xtask docs` from the program's own help; \
+         not edited by hand.\n",
+    );
+    section(&mut page, "cassay", &top);
+    for command in &commands {
+        let own = help(&[command])?;
+        section(&mut page, &format!("cassay {command}"), &own);
+        for nested in commands_in(&own) {
+            section(
+                &mut page,
+                &format!("cassay {command} {nested}"),
+                &help(&[command, &nested])?,
+            );
+        }
+    }
+    Ok(page)
+}
+
+fn section(page: &mut String, title: &str, help: &str) {
+    let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+    let text = lines.join("\n");
+    // Writing to a String cannot fail.
+    let _ = write!(page, "\n## {title}\n\n```text\n{}\n```\n", text.trim());
+}
+
+fn help(command: &[&str]) -> Result<String> {
+    let build = ["run", "--quiet", "--package", "cassay", "--"];
+    process::output(&process::cargo(), &[&build, command, &["--help"]].concat())
+}
+
+/// Names under `Commands:` in clap's help, without `help` itself.
+fn commands_in(help: &str) -> Vec<String> {
+    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let listed = lines.take_while(|line| !line.trim().is_empty());
+    // A name stands two columns in; a wrapped description stands further in.
+    let names = listed.filter_map(|line| line.strip_prefix("  "));
+    let names = names.filter(|line| !line.starts_with(' '));
+    names
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| *name != "help")
+        .map(str::to_owned)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_read_from_clap_s_help() {
+        let help = "A lab\n\nUsage: cassay <COMMAND>\n\nCommands:\n  run    Runs a study, \
+            waits\n             and reports\n  list   Lists runs\n  help   Prints this\n\n\
+            Options:\n  -h, --help  Print help\n";
+        assert_eq!(commands_in(help), ["run", "list"]);
+        assert!(commands_in("Options:\n  -h\n").is_empty());
+    }
+}

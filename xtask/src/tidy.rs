@@ -1,0 +1,134 @@
+//! House style as a test: each rule of STYLE.md that a machine can hold is a function here.
+//!
+//! A rule reads the tracked files and returns what violates it; it changes nothing. It is a test
+//! of this crate and a line of `cargo xtask tidy`, so that it can be neither forgotten nor argued
+//! with in a review. Each rule has a test that shows it finding something.
+
+mod code;
+mod limits;
+mod manifests;
+mod text;
+
+use crate::tree::Tree;
+use anyhow::{Result, bail};
+use std::fmt;
+
+/// One place that violates a rule.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Violation {
+    path: String,
+    /// From 1; 0 when the whole file is meant.
+    line: usize,
+    what: String,
+}
+
+impl Violation {
+    fn at(path: &str, line: usize, what: impl Into<String>) -> Violation {
+        Violation {
+            path: path.to_owned(),
+            line,
+            what: what.into(),
+        }
+    }
+
+    fn of_file(path: &str, what: impl Into<String>) -> Violation {
+        Violation::at(path, 0, what)
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(f, "{}: {}", self.path, self.what),
+            line => write!(f, "{}:{line}: {}", self.path, self.what),
+        }
+    }
+}
+
+/// What a rule is.
+type Rule = fn(&Tree) -> Vec<Violation>;
+
+/// Every rule, with its name.
+const RULES: [(&str, Rule); 15] = [
+    (
+        "crates and dependencies are those of ARCHITECTURE.md",
+        manifests::dependencies,
+    ),
+    (
+        "each crate says its secret in the words of ARCHITECTURE.md",
+        manifests::sentences,
+    ),
+    (
+        "each dependency line says why it is there",
+        manifests::reasons,
+    ),
+    ("each source file opens with a header", code::headers),
+    ("functions fit on a screen", code::function_lengths),
+    ("unsafe says why it is sound", code::safety),
+    (
+        "the hot loop has no dyn, lock, hash map or async",
+        code::hot_loop,
+    ),
+    ("pure crates do no I/O", code::pure_crates),
+    ("lines fit", text::line_lengths),
+    ("files fit", text::file_lengths),
+    ("nothing is left over", text::leftovers),
+    ("files are small", text::file_sizes),
+    ("links between documents resolve", text::links),
+    ("commands and files that documents name exist", text::names),
+    (
+        "docs/measurement.md states the limits of the code",
+        limits::limits,
+    ),
+];
+
+/// `cargo xtask tidy`: every rule on the working copy.
+pub fn run() -> Result<()> {
+    let tree = Tree::read()?;
+    let mut violations_count = 0;
+    for (name, rule) in RULES {
+        for violation in rule(&tree) {
+            eprintln!("{violation}  [{name}]");
+            violations_count += 1;
+        }
+    }
+    if violations_count > 0 {
+        bail!("tidy: {violations_count} violations; STYLE.md says why each rule is there");
+    }
+    println!("tidy: {} rules, {} files", RULES.len(), tree.files.len());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hold(rules: &[(&str, Rule)]) {
+        let tree = Tree::read().unwrap();
+        assert!(tree.file("Cargo.toml").is_some(), "the tree was read");
+        let mut found = Vec::new();
+        for (name, rule) in rules {
+            found.extend(
+                rule(&tree)
+                    .iter()
+                    .map(|violation| format!("{violation}  [{name}]")),
+            );
+        }
+        assert!(found.is_empty(), "\n{}\n", found.join("\n"));
+    }
+
+    #[test]
+    fn the_crates_are_what_the_architecture_says() {
+        hold(&RULES[..3]);
+    }
+
+    #[test]
+    fn the_code_keeps_the_house_style() {
+        hold(&RULES[3..8]);
+    }
+
+    #[test]
+    fn the_texts_keep_the_house_style() {
+        hold(&RULES[8..]);
+    }
+}

@@ -1,0 +1,337 @@
+//! Rules about Rust source, asked of the syntax tree or of the tokens, so that braces in strings
+//! and words in comments mislead nobody.
+
+use super::Violation;
+use crate::tree::{File, Tree};
+use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
+use syn::visit::{self, Visit};
+
+/// A function that fits on a screen is read at once; 70 lines is what a screen shows.
+const FUNCTION_LINES_MAX: usize = 70;
+/// How far above an `unsafe` its reason may stand: a long comment before a wrapped statement.
+const SAFETY_LINES_MAX: usize = 8;
+/// The data plane: one file, so that the line between it and the rest is visible.
+const HOT_LOOP: &str = "crates/load/src/worker.rs";
+/// What costs, blocks or surprises per operation.
+const HOT_LOOP_BANS: [&str; 7] = [
+    "dyn", "Mutex", "RwLock", "HashMap", "BTreeMap", "async", "await",
+];
+/// Crates whose results depend on their arguments alone.
+const PURE_CRATES: [&str; 3] = ["cql", "workload", "analysis"];
+/// Doors to the outside. Addresses of `std::net` are data and may pass.
+const PURE_BANS: [&str; 9] = [
+    "std::fs",
+    "std::env",
+    "std::process",
+    "std::thread",
+    "std::time",
+    "std::io",
+    "TcpStream",
+    "TcpListener",
+    "UdpSocket",
+];
+
+/// Each source file opens with `//!`.
+pub fn headers(tree: &Tree) -> Vec<Violation> {
+    let without = tree
+        .with_extension("rs")
+        .filter(|file| !file.text().starts_with("//!"));
+    without
+        .map(|file| Violation::at(&file.path, 1, "begins without a `//!` header"))
+        .collect()
+}
+
+/// Functions have at most [`FUNCTION_LINES_MAX`] lines, from `fn` to the closing brace.
+pub fn function_lengths(tree: &Tree) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for file in tree.with_extension("rs") {
+        let syntax = match syn::parse_file(file.text()) {
+            Ok(syntax) => syntax,
+            Err(error) => {
+                let what = format!("does not parse: {error}");
+                found.push(Violation::at(&file.path, error.span().start().line, what));
+                continue;
+            }
+        };
+        let mut functions = Functions::default();
+        functions.visit_file(&syntax);
+        for (name, first, last) in functions.found {
+            let lines = last + 1 - first;
+            if lines > FUNCTION_LINES_MAX {
+                let what = format!("`{name}` has {lines} lines, limit {FUNCTION_LINES_MAX}");
+                found.push(Violation::at(&file.path, first, what));
+            }
+        }
+    }
+    found
+}
+
+/// Name, first and last line of every function with a body.
+#[derive(Default)]
+struct Functions {
+    found: Vec<(String, usize, usize)>,
+}
+
+impl Functions {
+    fn add(&mut self, signature: &syn::Signature, body: &syn::Block) {
+        let first = signature.fn_token.span.start().line;
+        let last = body.brace_token.span.close().end().line;
+        self.found.push((signature.ident.to_string(), first, last));
+    }
+}
+
+impl<'ast> Visit<'ast> for Functions {
+    fn visit_item_fn(&mut self, node: &'ast syn::ItemFn) {
+        self.add(&node.sig, &node.block);
+        visit::visit_item_fn(self, node);
+    }
+
+    fn visit_impl_item_fn(&mut self, node: &'ast syn::ImplItemFn) {
+        self.add(&node.sig, &node.block);
+        visit::visit_impl_item_fn(self, node);
+    }
+
+    fn visit_trait_item_fn(&mut self, node: &'ast syn::TraitItemFn) {
+        if let Some(body) = &node.default {
+            self.add(&node.sig, body);
+        }
+        visit::visit_trait_item_fn(self, node);
+    }
+}
+
+/// Above each `unsafe` stands `SAFETY:` (for functions: a `# Safety` section) with the reason.
+pub fn safety(tree: &Tree) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for file in tree.with_extension("rs") {
+        let lines: Vec<&str> = file.text().lines().collect();
+        for line in words(file)
+            .iter()
+            .filter(|word| word.text == "unsafe")
+            .map(|word| word.line)
+        {
+            let above = &lines[line.saturating_sub(SAFETY_LINES_MAX + 1)..line];
+            if !above
+                .iter()
+                .any(|text| text.contains("SAFETY:") || text.contains("# Safety"))
+            {
+                found.push(Violation::at(
+                    &file.path,
+                    line,
+                    "`unsafe` without `SAFETY:` above",
+                ));
+            }
+        }
+    }
+    found
+}
+
+/// The hot loop contains none of [`HOT_LOOP_BANS`].
+pub fn hot_loop(tree: &Tree) -> Vec<Violation> {
+    let Some(file) = tree.file(HOT_LOOP) else {
+        // The rule must not fall asleep because the file was renamed.
+        let what = "the hot loop is gone; name its new file in xtask/src/tidy/code.rs";
+        return vec![Violation::of_file(HOT_LOOP, what)];
+    };
+    let banned = |word: &&Word| HOT_LOOP_BANS.contains(&word.text.as_str());
+    let say = |word: &Word| {
+        Violation::at(
+            &file.path,
+            word.line,
+            format!("`{}` in the hot loop", word.text),
+        )
+    };
+    shipped_words(file).iter().filter(banned).map(say).collect()
+}
+
+/// Crates that are pure open none of the doors in [`PURE_BANS`].
+pub fn pure_crates(tree: &Tree) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for name in PURE_CRATES {
+        let folder = format!("crates/{name}/src/");
+        for file in tree
+            .with_extension("rs")
+            .filter(|file| file.path.starts_with(&folder))
+        {
+            for word in shipped_words(file) {
+                if PURE_BANS.contains(&word.text.as_str()) {
+                    let what = format!("`{}` in `{name}`, which is pure", word.text);
+                    found.push(Violation::at(&file.path, word.line, what));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// An identifier or keyword; `a::b` is one word of two parts and the words `a` and `b`.
+struct Word {
+    text: String,
+    line: usize,
+}
+
+/// Every word of the file. A file that does not parse has none; `function_lengths` reports it.
+fn words(file: &File) -> Vec<Word> {
+    let mut words = Vec::new();
+    collect(file.text().parse().unwrap_or_default(), false, &mut words);
+    words
+}
+
+/// As [`words`], without the items that stand under `#[cfg(test)]`.
+fn shipped_words(file: &File) -> Vec<Word> {
+    let mut words = Vec::new();
+    collect(file.text().parse().unwrap_or_default(), true, &mut words);
+    words
+}
+
+fn collect(tokens: TokenStream, without_tests: bool, words: &mut Vec<Word>) {
+    let mut colons = 0;
+    let mut in_test_item = false;
+    for token in tokens {
+        let after_path = colons == 2;
+        match token {
+            TokenTree::Ident(ident) => {
+                colons = 0;
+                if in_test_item {
+                    continue;
+                }
+                let (text, line) = (ident.to_string(), ident.span().start().line);
+                if after_path {
+                    let before = words
+                        .last()
+                        .map(|word| word.text.clone())
+                        .unwrap_or_default();
+                    words.push(Word {
+                        text: format!("{before}::{text}"),
+                        line,
+                    });
+                }
+                words.push(Word { text, line });
+            }
+            TokenTree::Group(group) => {
+                colons = 0;
+                let is_brace = group.delimiter() == Delimiter::Brace;
+                if without_tests && is_cfg_test(&group) {
+                    in_test_item = true;
+                } else if in_test_item {
+                    in_test_item = !is_brace;
+                } else {
+                    imports(&group, after_path, words);
+                    collect(group.stream(), without_tests, words);
+                }
+            }
+            TokenTree::Punct(punct) => {
+                let is_colon = punct.as_char() == ':';
+                let joins = colons == 1 || punct.spacing() == Spacing::Joint;
+                colons = if is_colon && joins { colons + 1 } else { 0 };
+                in_test_item &= punct.as_char() != ';';
+            }
+            TokenTree::Literal(_) => colons = 0,
+        }
+    }
+}
+
+/// `use std::{fs, io}`: the words `std::fs` and `std::io`.
+fn imports(group: &proc_macro2::Group, after_path: bool, words: &mut Vec<Word>) {
+    let Some(before) = words
+        .last()
+        .filter(|_| after_path)
+        .map(|word| word.text.clone())
+    else {
+        return;
+    };
+    for token in group.stream() {
+        if let TokenTree::Ident(ident) = token {
+            let line = ident.span().start().line;
+            words.push(Word {
+                text: format!("{before}::{ident}"),
+                line,
+            });
+        }
+    }
+}
+
+fn is_cfg_test(group: &proc_macro2::Group) -> bool {
+    let text = group.stream().to_string();
+    group.delimiter() == Delimiter::Bracket && text.replace(' ', "") == "cfg(test)"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(violations: &[Violation]) -> Vec<(usize, &str)> {
+        violations
+            .iter()
+            .map(|v| (v.line, v.what.as_str()))
+            .collect()
+    }
+
+    #[test]
+    fn a_function_is_measured_from_fn_to_its_closing_brace() {
+        let body = |lines: usize| "    let _ = \"}\";\n".repeat(lines);
+        let source = format!(
+            "//! H\n\n#[inline]\nfn fits() {{\n{}}}\nimpl A {{\nfn long() {{\n{}}}\n}}\n",
+            body(68),
+            body(69)
+        );
+        let tree = Tree::of(&[("a.rs", &source)]);
+        assert_eq!(
+            lines(&function_lengths(&tree)),
+            [(75, "`long` has 71 lines, limit 70")]
+        );
+    }
+
+    #[test]
+    fn a_file_that_does_not_parse_is_reported() {
+        let found = function_lengths(&Tree::of(&[("a.rs", "//! H\nfn {")]));
+        assert_eq!(found.len(), 1);
+    }
+
+    #[test]
+    fn a_missing_header_is_found() {
+        assert_eq!(
+            headers(&Tree::of(&[("a.rs", "fn a() {}"), ("b.rs", "//! B")])).len(),
+            1
+        );
+    }
+
+    #[test]
+    fn unsafe_needs_its_reason_but_the_word_in_a_string_does_not() {
+        let source = "//! H\nfn a() {\n    // SAFETY: it is.\n    unsafe { b() }\n}\n\n\n\n\n\n\n\n\
+            fn c() {\n    let _ = \"unsafe\"; // unsafe\n    unsafe { b() }\n}\n";
+        let found = safety(&Tree::of(&[("a.rs", source)]));
+        assert_eq!(lines(&found), [(15, "`unsafe` without `SAFETY:` above")]);
+    }
+
+    #[test]
+    fn the_hot_loop_may_use_in_its_tests_what_it_may_not_ship() {
+        let source = "//! No dyn here.\nuse std::collections::HashMap;\nfn a(b: &dyn C) {}\n\
+            #[cfg(test)]\nmod tests {\n    use std::sync::Mutex;\n}\nasync fn d() {}\n";
+        let found = hot_loop(&Tree::of(&[(HOT_LOOP, source)]));
+        let named: Vec<usize> = found.iter().map(|v| v.line).collect();
+        assert_eq!(named, [2, 3, 8]);
+        assert_eq!(
+            hot_loop(&Tree::of(&[])).len(),
+            1,
+            "a renamed file is reported"
+        );
+    }
+
+    #[test]
+    fn a_pure_crate_has_addresses_but_no_sockets() {
+        let source = "//! H\nuse std::net::SocketAddr;\nuse std::{fmt, fs};\n\
+            fn a() { std::thread::sleep(b); }\n#[cfg(test)]\nmod tests { use std::io; }\n";
+        let tree = Tree::of(&[
+            ("crates/cql/src/a.rs", source),
+            ("crates/load/src/a.rs", source),
+        ]);
+        let found = pure_crates(&tree);
+        assert_eq!(
+            lines(&found),
+            [
+                (3, "`std::fs` in `cql`, which is pure"),
+                (4, "`std::thread` in `cql`, which is pure"),
+            ]
+        );
+    }
+}

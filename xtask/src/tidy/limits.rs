@@ -1,0 +1,135 @@
+//! The limits that `docs/measurement.md` states are those of the code. A reader who doubts a
+//! verdict looks there; a table that drifted would be a wrong answer with authority.
+
+use super::Violation;
+use crate::tree::Tree;
+use std::collections::BTreeMap;
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
+
+const CODE: &str = "crates/analysis/src/rules/mod.rs";
+const DOCUMENT: &str = "docs/measurement.md";
+const TABLE_HEAD: &str = "| limit | value | of |";
+
+/// Each field of `Limits::default()` has its row with its value, and no other row is there.
+pub fn limits(tree: &Tree) -> Vec<Violation> {
+    let text = |path: &str| {
+        tree.file(path)
+            .map(|file| file.text().to_owned())
+            .unwrap_or_default()
+    };
+    let coded = coded(&text(CODE));
+    if coded.is_empty() {
+        // The rule must not fall asleep because the code moved.
+        let what = "has no `impl Default for Limits`; name its file in xtask/src/tidy/limits.rs";
+        return vec![Violation::of_file(CODE, what)];
+    }
+    let stated = stated(&text(DOCUMENT));
+    let mut found = Vec::new();
+    for (name, value) in &coded {
+        match stated.get(name) {
+            Some((_, written)) if written == value => {}
+            Some((line, written)) => {
+                let what = format!("states `{name}` as {written}, but {CODE} has {value}");
+                found.push(Violation::at(DOCUMENT, *line, what));
+            }
+            None => {
+                let what = format!("does not state the limit `{name}`, which is {value}");
+                found.push(Violation::of_file(DOCUMENT, what));
+            }
+        }
+    }
+    for (name, (line, _)) in stated.iter().filter(|(name, _)| !coded.contains_key(*name)) {
+        let what = format!("states the limit `{name}`, which {CODE} does not have");
+        found.push(Violation::at(DOCUMENT, *line, what));
+    }
+    found
+}
+
+/// Name and value of each limit, as the code spells them.
+fn coded(source: &str) -> BTreeMap<String, String> {
+    let mut fields = Fields {
+        source,
+        found: BTreeMap::new(),
+    };
+    if let Ok(file) = syn::parse_file(source) {
+        fields.visit_file(&file);
+    }
+    fields.found
+}
+
+struct Fields<'a> {
+    source: &'a str,
+    found: BTreeMap<String, String>,
+}
+
+impl<'ast> Visit<'ast> for Fields<'_> {
+    fn visit_expr_struct(&mut self, node: &'ast syn::ExprStruct) {
+        if node.path.is_ident("Limits") {
+            for field in &node.fields {
+                let value = &self.source[field.expr.span().byte_range()];
+                if let syn::Member::Named(name) = &field.member {
+                    self.found.insert(name.to_string(), value.to_owned());
+                }
+            }
+        }
+        visit::visit_expr_struct(self, node);
+    }
+
+    /// Tests of the rules make other limits; they are not the defaults.
+    fn visit_item_mod(&mut self, _: &'ast syn::ItemMod) {}
+}
+
+/// Name → line and value of each row of the table.
+fn stated(document: &str) -> BTreeMap<String, (usize, String)> {
+    let lines = document
+        .lines()
+        .enumerate()
+        .skip_while(|(_, line)| *line != TABLE_HEAD);
+    let rows = lines.skip(2).take_while(|(_, line)| line.starts_with('|'));
+    rows.filter_map(|(index, line)| {
+        let mut cells = line
+            .split('|')
+            .map(|cell| cell.trim().trim_matches('`'))
+            .skip(1);
+        Some((
+            cells.next()?.to_owned(),
+            (index + 1, cells.next()?.to_owned()),
+        ))
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOURCE: &str = "
+        impl Default for Limits {
+            fn default() -> Self {
+                Limits { late: [0.01, 0.10], silence_s: 2.0 }
+            }
+        }
+        mod tests { fn a() { Limits { late: 9.0 } } }";
+
+    #[test]
+    fn a_limit_that_is_stated_wrongly_or_not_at_all_is_found() {
+        let rows = "| --- | --- | --- |\n| `late` | `[0.01, 0.2]` | a |\n| `old` | `1` | b |\n";
+        let page = format!("# A\n\n{TABLE_HEAD}\n{rows}");
+        let found = limits(&Tree::of(&[(CODE, SOURCE), (DOCUMENT, &page)]));
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            found,
+            [
+                format!("{DOCUMENT}:5: states `late` as [0.01, 0.2], but {CODE} has [0.01, 0.10]"),
+                format!("{DOCUMENT}: does not state the limit `silence_s`, which is 2.0"),
+                format!("{DOCUMENT}:6: states the limit `old`, which {CODE} does not have"),
+            ]
+        );
+    }
+
+    #[test]
+    fn code_that_moved_is_a_violation_not_a_pass() {
+        assert_eq!(limits(&Tree::of(&[(DOCUMENT, TABLE_HEAD)])).len(), 1);
+    }
+}

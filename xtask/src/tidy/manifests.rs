@@ -1,0 +1,299 @@
+//! Rules about crates: the table in ARCHITECTURE.md is the law, the manifests must follow it.
+
+use super::Violation;
+use crate::tree::Tree;
+use std::collections::BTreeSet;
+
+const ARCHITECTURE: &str = "ARCHITECTURE.md";
+/// The head of the table: what stands below it, up to the first other line, are crates.
+const TABLE_HEAD: &str = "| floor | crate | the only crate that knows… | uses |";
+
+/// One row of the table.
+#[derive(Debug, PartialEq)]
+struct Row {
+    line: usize,
+    floor: String,
+    name: String,
+    secret: String,
+    uses: BTreeSet<String>,
+}
+
+fn rows(tree: &Tree) -> Result<Vec<Row>, Violation> {
+    let text = tree
+        .file(ARCHITECTURE)
+        .map(|file| file.text())
+        .unwrap_or_default();
+    let lines = text
+        .lines()
+        .enumerate()
+        .skip_while(|(_, line)| *line != TABLE_HEAD);
+    let rows: Vec<Row> = lines
+        .skip(2)
+        .take_while(|(_, line)| line.starts_with('|'))
+        .map(|(index, line)| row(index + 1, line))
+        .collect::<Option<_>>()
+        .unwrap_or_default();
+    if rows.is_empty() {
+        let what = format!("has no table of crates under the head `{TABLE_HEAD}`");
+        return Err(Violation::of_file(ARCHITECTURE, what));
+    }
+    Ok(rows)
+}
+
+fn row(line: usize, text: &str) -> Option<Row> {
+    let cells: Vec<&str> = text.trim_matches('|').split('|').map(str::trim).collect();
+    let [floor, name, secret, uses] = cells[..] else {
+        return None;
+    };
+    let uses = uses.split_whitespace().filter(|word| *word != "–");
+    Some(Row {
+        line,
+        floor: floor.to_owned(),
+        name: name.trim_matches('`').to_owned(),
+        secret: secret.to_owned(),
+        uses: uses.map(|word| word.trim_matches('`').to_owned()).collect(),
+    })
+}
+
+/// Where the crate's manifest and its root source file are.
+fn places(name: &str) -> (String, [String; 2]) {
+    let folder = if name == "xtask" {
+        name.to_owned()
+    } else {
+        format!("crates/{name}")
+    };
+    let roots = [
+        format!("{folder}/src/lib.rs"),
+        format!("{folder}/src/main.rs"),
+    ];
+    (format!("{folder}/Cargo.toml"), roots)
+}
+
+/// Names in a table of dependencies of the manifest.
+fn dependencies_of(manifest: &toml::Table, key: &str) -> BTreeSet<String> {
+    let table = manifest.get(key).and_then(toml::Value::as_table);
+    table
+        .into_iter()
+        .flat_map(|table| table.keys().cloned())
+        .collect()
+}
+
+/// The crates are those of the table, and each uses exactly what its row says.
+pub fn dependencies(tree: &Tree) -> Vec<Violation> {
+    let rows = match rows(tree) {
+        Ok(rows) => rows,
+        Err(violation) => return vec![violation],
+    };
+    let names: BTreeSet<String> = rows.iter().map(|row| row.name.clone()).collect();
+    let mut found = Vec::new();
+    for file in tree.with_extension("toml") {
+        let name = file
+            .path
+            .strip_prefix("crates/")
+            .and_then(|p| p.strip_suffix("/Cargo.toml"));
+        if let Some(name) = name.filter(|name| !names.contains(*name)) {
+            let what = format!("crate `{name}` is not in the table of {ARCHITECTURE}");
+            found.push(Violation::of_file(&file.path, what));
+        }
+    }
+    for row in &rows {
+        let (path, _) = places(&row.name);
+        let Some(file) = tree.file(&path) else {
+            let what = format!("names `{}`, but there is no {path}", row.name);
+            found.push(Violation::at(ARCHITECTURE, row.line, what));
+            continue;
+        };
+        match file.text().parse::<toml::Table>() {
+            Ok(manifest) => compare(row, &rows, &names, &path, &manifest, &mut found),
+            Err(error) => found.push(Violation::of_file(&path, error.to_string())),
+        }
+    }
+    found
+}
+
+fn compare(
+    row: &Row,
+    rows: &[Row],
+    names: &BTreeSet<String>,
+    path: &str,
+    manifest: &toml::Table,
+    found: &mut Vec<Violation>,
+) {
+    let mut used = dependencies_of(manifest, "dependencies");
+    used.extend(dependencies_of(manifest, "build-dependencies"));
+    for name in used
+        .intersection(names)
+        .filter(|name| !row.uses.contains(*name))
+    {
+        let what = format!("`{}` uses `{name}`, which its row does not allow", row.name);
+        found.push(Violation::of_file(path, what));
+    }
+    for name in row.uses.difference(&used) {
+        let what = format!("says that `{}` uses `{name}`, but it does not", row.name);
+        found.push(Violation::at(ARCHITECTURE, row.line, what));
+    }
+    for used in rows.iter().filter(|used| row.uses.contains(&used.name)) {
+        if used.floor > row.floor {
+            let what = format!("`{}` uses `{}` of a floor above it", row.name, used.name);
+            found.push(Violation::at(ARCHITECTURE, row.line, what));
+        }
+    }
+    // The binary's tests drive the whole; every other crate's tests stay with its own row.
+    let tested = dependencies_of(manifest, "dev-dependencies");
+    let foreign = tested
+        .intersection(names)
+        .filter(|name| !row.uses.contains(*name));
+    for name in foreign.filter(|_| row.name != "cassay") {
+        let what = format!(
+            "tests of `{}` use `{name}`, which its row does not allow",
+            row.name
+        );
+        found.push(Violation::of_file(path, what));
+    }
+    // No crate brings an async runtime: the hot path and the engine are threads and loops.
+    for name in ["tokio", "async-std", "smol"]
+        .iter()
+        .filter(|name| used.contains(**name))
+    {
+        found.push(Violation::of_file(
+            path,
+            format!("an async runtime, `{name}`, is used"),
+        ));
+    }
+}
+
+/// The header of each crate's root, its manifest and its row say the same sentence.
+pub fn sentences(tree: &Tree) -> Vec<Violation> {
+    let rows = match rows(tree) {
+        Ok(rows) => rows,
+        Err(violation) => return vec![violation],
+    };
+    let mut found = Vec::new();
+    for row in rows.iter().filter(|row| row.name != "xtask") {
+        let wanted = format!("The only crate that knows {}.", row.secret);
+        let (manifest_path, roots) = places(&row.name);
+        let root = roots.iter().find_map(|path| tree.file(path));
+        let said = root
+            .map(|root| first_paragraph(root.text()))
+            .unwrap_or_default();
+        if said != wanted {
+            let path = root.map_or(roots[0].as_str(), |root| root.path.as_str());
+            let what = format!("the header must begin with `{wanted}`, not with `{said}`");
+            found.push(Violation::at(path, 1, what));
+        }
+        let manifest = tree
+            .file(&manifest_path)
+            .map(|file| file.text())
+            .unwrap_or_default();
+        if !manifest.contains(&format!("description = \"{wanted}\"")) {
+            let what = format!("the description must be `{wanted}`");
+            found.push(Violation::of_file(&manifest_path, what));
+        }
+    }
+    found
+}
+
+fn first_paragraph(source: &str) -> String {
+    let header = source.lines().map_while(|line| line.strip_prefix("//!"));
+    let lines: Vec<&str> = header
+        .map(str::trim)
+        .take_while(|line| !line.is_empty())
+        .collect();
+    lines.join(" ")
+}
+
+/// Each line of `[workspace.dependencies]` that is not a crate of ours ends with its reason.
+pub fn reasons(tree: &Tree) -> Vec<Violation> {
+    let text = tree
+        .file("Cargo.toml")
+        .map(|file| file.text())
+        .unwrap_or_default();
+    let lines = text
+        .lines()
+        .enumerate()
+        .skip_while(|(_, l)| *l != "[workspace.dependencies]");
+    let section = lines.skip(1).take_while(|(_, line)| !line.starts_with('['));
+    let unexplained = section.filter(|(_, line)| {
+        line.contains(" = ")
+            && !line.starts_with('#')
+            && !line.contains("path = ")
+            && !line.contains(" # ")
+    });
+    unexplained
+        .map(|(index, line)| {
+            let name = line.split_whitespace().next().unwrap_or_default();
+            let what = format!("`{name}` does not say why it is there (a comment on its line)");
+            Violation::at("Cargo.toml", index + 1, what)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = "# A\n\n| floor | crate | the only crate that knows… | uses |\n| --- | --- \
+        | --- | --- |\n| 0 | `low` | bytes | – |\n| 1 | `high` | people | `low` |\n";
+
+    fn whats(violations: &[Violation]) -> Vec<String> {
+        violations.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_dependency_outside_the_table_is_found() {
+        let tree = Tree::of(&[
+            (ARCHITECTURE, TABLE),
+            (
+                "crates/low/Cargo.toml",
+                "[dependencies]\nhigh.workspace = true\n",
+            ),
+            ("crates/high/Cargo.toml", "[dependencies]\ntokio = \"1\"\n"),
+            ("crates/new/Cargo.toml", ""),
+        ]);
+        assert_eq!(
+            whats(&dependencies(&tree)),
+            [
+                "crates/new/Cargo.toml: crate `new` is not in the table of ARCHITECTURE.md",
+                "crates/low/Cargo.toml: `low` uses `high`, which its row does not allow",
+                "ARCHITECTURE.md:6: says that `high` uses `low`, but it does not",
+                "crates/high/Cargo.toml: an async runtime, `tokio`, is used",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_table_that_is_gone_is_a_violation_not_a_pass() {
+        let tree = Tree::of(&[(ARCHITECTURE, "# Nothing")]);
+        assert_eq!(dependencies(&tree).len(), 1);
+        assert_eq!(sentences(&tree).len(), 1);
+    }
+
+    #[test]
+    fn a_header_may_wrap_but_must_say_the_sentence() {
+        let manifest = |secret: &str| {
+            format!("[package]\ndescription = \"The only crate that knows {secret}.\"\n")
+        };
+        let tree = Tree::of(&[
+            (ARCHITECTURE, TABLE),
+            ("crates/low/Cargo.toml", &manifest("bytes")),
+            (
+                "crates/low/src/lib.rs",
+                "//! The only crate\n//! that knows bytes.\n//!\n//! More.",
+            ),
+            ("crates/high/Cargo.toml", &manifest("people")),
+            ("crates/high/src/main.rs", "//! Knows people.\n"),
+        ]);
+        let found = whats(&sentences(&tree));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("crates/high/src/main.rs:1:"));
+    }
+
+    #[test]
+    fn a_dependency_without_a_reason_is_found() {
+        let text = "[workspace.dependencies]\nlow = { path = \"crates/low\" }\n# group\n\
+            a = \"1\" # why\nb = \"1\"\n[other]\nc = 1\n";
+        let found = whats(&reasons(&Tree::of(&[("Cargo.toml", text)])));
+        assert_eq!(found.len(), 1);
+        assert!(found[0].starts_with("Cargo.toml:5: `b`"));
+    }
+}

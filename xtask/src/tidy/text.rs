@@ -1,0 +1,390 @@
+//! Rules about files as text: lengths, leftovers, and that documents name what exists.
+
+use super::Violation;
+use crate::tree::{File, Tree};
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+/// What two panes show side by side.
+const LINE_COLUMNS_MAX: usize = 100;
+/// A source file is read in one sitting; one that is longer says why in its header.
+const FILE_LINES_MAX: usize = 500;
+/// No reason is good enough beyond this.
+const FILE_LINES_HARD_MAX: usize = 1000;
+/// How the header of a long file begins its reason.
+const LONG_BECAUSE: &str = "//! Long because ";
+/// A clone should stay small: what is bigger is data, and belongs elsewhere or in `LARGE_FILES`.
+const FILE_BYTES_MAX: usize = 200_000;
+/// Files that may be bigger, with the reason.
+const LARGE_FILES: [(&str, &str); 1] = [("Cargo.lock", "one entry per dependency of a dependency")];
+
+/// Markers of unfinished work, and what must not be named. Split, so that this file passes itself.
+const LEFTOVER_WORDS: [&str; 3] = [
+    concat!("TO", "DO"),
+    concat!("FIX", "ME"),
+    concat!("XX", "X"),
+];
+const LEFTOVER_CALLS: [&str; 3] = [
+    concat!("dbg", "!("),
+    concat!("unimplemented", "!("),
+    concat!("to", "do!("),
+];
+/// Which registry or mirror packages come from is the machine's business, not the project's.
+const HOSTS: [&str; 7] = [
+    concat!("crates", ".io"),
+    concat!("repo1.maven", ".org"),
+    concat!("repo.maven.", "apache.org"),
+    concat!("repo.maven", ".org"),
+    concat!("registry.npmjs", ".org"),
+    concat!("pypi", ".org"),
+    concat!("arti", "factory"),
+];
+/// Folders of somebody's machine. A path counts where it begins, not in the middle of another.
+const MACHINE_PATHS: [&str; 3] = [
+    concat!("/wo", "rk/"),
+    concat!("/ro", "ot/"),
+    concat!("/ho", "me/"),
+];
+
+/// Lines of source fit in [`LINE_COLUMNS_MAX`] columns, unless a URL makes them long.
+pub fn line_lengths(tree: &Tree) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for file in tree.with_extension("rs") {
+        for (index, line) in file.text().lines().enumerate() {
+            let columns = line.chars().count();
+            if columns > LINE_COLUMNS_MAX && !line.contains("https://") {
+                let what = format!("{columns} columns, limit {LINE_COLUMNS_MAX}");
+                found.push(Violation::at(&file.path, index + 1, what));
+            }
+        }
+    }
+    found
+}
+
+/// Source files have at most [`FILE_LINES_MAX`] lines, or a reason and [`FILE_LINES_HARD_MAX`].
+pub fn file_lengths(tree: &Tree) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for file in tree.with_extension("rs") {
+        let lines = file.text().lines().count();
+        let header = file
+            .text()
+            .lines()
+            .take_while(|line| line.starts_with("//!"));
+        let has_reason = header
+            .into_iter()
+            .any(|line| line.starts_with(LONG_BECAUSE));
+        let limit = if has_reason {
+            FILE_LINES_HARD_MAX
+        } else {
+            FILE_LINES_MAX
+        };
+        if lines > limit {
+            let way_out = if has_reason {
+                String::new()
+            } else {
+                format!("; split it, or say why in the header: `{LONG_BECAUSE}…`")
+            };
+            let what = format!("{lines} lines, limit {limit}{way_out}");
+            found.push(Violation::of_file(&file.path, what));
+        }
+    }
+    found
+}
+
+/// No marker of unfinished work, no registry host, no path of somebody's machine.
+pub fn leftovers(tree: &Tree) -> Vec<Violation> {
+    let mut found = Vec::new();
+    // The lock file is cargo's, and names its registry.
+    for file in tree.files.iter().filter(|file| file.path != "Cargo.lock") {
+        for (index, line) in file.text().lines().enumerate() {
+            for what in leftovers_in(line) {
+                found.push(Violation::at(
+                    &file.path,
+                    index + 1,
+                    format!("`{what}` is left"),
+                ));
+            }
+        }
+    }
+    found
+}
+
+fn leftovers_in(line: &str) -> impl Iterator<Item = &'static str> + '_ {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let alone = move |word: &&str| {
+        line.match_indices(*word).any(|(at, _)| {
+            !line[..at].ends_with(is_part) && !line[at + word.len()..].starts_with(is_part)
+        })
+    };
+    let begins = move |path: &&str| {
+        let in_path = |c: char| is_part(c) || matches!(c, '.' | '/' | '-' | '}' | '~' | '*');
+        line.match_indices(*path)
+            .any(|(at, _)| !line[..at].ends_with(in_path))
+    };
+    let words = LEFTOVER_WORDS.into_iter().filter(alone);
+    let calls = LEFTOVER_CALLS
+        .into_iter()
+        .chain(HOSTS)
+        .filter(|text| line.contains(*text));
+    words
+        .chain(calls)
+        .chain(MACHINE_PATHS.into_iter().filter(begins))
+}
+
+/// Tracked files have at most [`FILE_BYTES_MAX`] bytes, unless they are in [`LARGE_FILES`].
+pub fn file_sizes(tree: &Tree) -> Vec<Violation> {
+    let is_expected = |file: &&File| !LARGE_FILES.iter().any(|(path, _)| *path == file.path);
+    let too_large = tree.files.iter().filter(|file| file.bytes > FILE_BYTES_MAX);
+    too_large
+        .filter(is_expected)
+        .map(|file| {
+            let what = format!("{} bytes, limit {FILE_BYTES_MAX}", file.bytes);
+            Violation::of_file(&file.path, what)
+        })
+        .collect()
+}
+
+/// Links from one document to another, or to a heading, lead somewhere.
+pub fn links(tree: &Tree) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for file in tree.with_extension("md") {
+        for (line, link) in document(file).links {
+            if link.contains("://") || link.starts_with("mailto:") {
+                continue;
+            }
+            let (path, heading) = link.split_once('#').unwrap_or((&link, ""));
+            let path = if path.is_empty() {
+                file.path.clone()
+            } else {
+                resolve(&file.path, path)
+            };
+            if !tree.exists(&path) {
+                let what = format!("link to `{link}`, which does not exist");
+                found.push(Violation::at(&file.path, line, what));
+            } else if !heading.is_empty() && !has_heading(tree, &path, heading) {
+                let what = format!("link to `{link}`, but there is no such heading");
+                found.push(Violation::at(&file.path, line, what));
+            }
+        }
+    }
+    found
+}
+
+fn has_heading(tree: &Tree, path: &str, heading: &str) -> bool {
+    let headings = tree
+        .file(path)
+        .map(|file| document(file).headings)
+        .unwrap_or_default();
+    headings.iter().any(|slug| slug == heading)
+}
+
+/// `make …`, `cargo xtask …` and paths in code spans and code blocks of documents exist.
+pub fn names(tree: &Tree) -> Vec<Violation> {
+    let makefile = tree
+        .file("Makefile")
+        .map(|file| file.text())
+        .unwrap_or_default();
+    let commands = crate::command_names();
+    let mut found = Vec::new();
+    for file in tree.with_extension("md") {
+        for (line, code) in document(file).codes {
+            let mut say = |what: String| found.push(Violation::at(&file.path, line, what));
+            for target in words_after(&code, "make ") {
+                if !makefile
+                    .lines()
+                    .any(|rule| rule.starts_with(&format!("{target}:")))
+                {
+                    say(format!("`make {target}` is not in the Makefile"));
+                }
+            }
+            for command in words_after(&code, "cargo xtask ") {
+                if !commands.contains(&command) {
+                    say(format!("`cargo xtask {command}` is not a command"));
+                }
+            }
+            for path in code.split_whitespace().filter(|word| is_our_path(word)) {
+                if !tree.exists(path.trim_end_matches('/')) {
+                    say(format!("`{path}` does not exist"));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The word after each occurrence of `prefix` at the beginning of a line of code.
+fn words_after(code: &str, prefix: &str) -> Vec<String> {
+    let lines = code
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix(prefix));
+    let words = lines.filter_map(|rest| rest.split_whitespace().next());
+    words
+        .filter(|word| !word.starts_with(['…', '<']))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Whether the word is a path into this tree, whole (no `…`, no pattern).
+fn is_our_path(word: &str) -> bool {
+    let folders = ["crates/", "docs/", "studies/", "xtask/", "scripts/", ".ci/"];
+    folders.iter().any(|folder| word.starts_with(folder))
+        && word
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c))
+}
+
+/// What the rules need of a Markdown document, with lines from 1.
+#[derive(Default)]
+struct Document {
+    links: Vec<(usize, String)>,
+    /// Names of its headings in links.
+    headings: Vec<String>,
+    /// Code spans and code blocks.
+    codes: Vec<(usize, String)>,
+}
+
+fn document(file: &File) -> Document {
+    let text = file.text();
+    let mut document = Document::default();
+    let mut heading: Option<String> = None;
+    let mut in_code_block = false;
+    for (event, range) in Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter() {
+        let line = text[..range.start].matches('\n').count() + 1;
+        match event {
+            Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+                document.links.push((line, dest_url.into_string()));
+            }
+            Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
+            Event::End(TagEnd::Heading(_)) => {
+                document
+                    .headings
+                    .extend(heading.take().map(|title| slug(&title)));
+            }
+            Event::Start(Tag::CodeBlock(_)) => in_code_block = true,
+            Event::End(TagEnd::CodeBlock) => in_code_block = false,
+            Event::Text(code) if in_code_block => document.codes.push((line, code.into_string())),
+            Event::Code(code) => {
+                if let Some(title) = &mut heading {
+                    title.push_str(&code);
+                }
+                document.codes.push((line, code.into_string()));
+            }
+            Event::Text(part) => {
+                if let Some(title) = &mut heading {
+                    title.push_str(&part);
+                }
+            }
+            _ => {}
+        }
+    }
+    document
+}
+
+/// A heading's name in links, as the common forges make it.
+fn slug(title: &str) -> String {
+    let kept = title
+        .chars()
+        .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.map(|c| if c == ' ' { '-' } else { c })
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+/// `path`, written in the document `from`, as a path from the root.
+fn resolve(from: &str, path: &str) -> String {
+    let mut parts: Vec<&str> = from.split('/').collect();
+    parts.pop();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            name => parts.push(name),
+        }
+    }
+    parts.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whats(violations: &[Violation]) -> Vec<String> {
+        violations.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_long_line_is_found_unless_it_is_a_url() {
+        let text = format!(
+            "//! {}\n// https://{}\n// {}\n",
+            "é".repeat(96),
+            "a".repeat(99),
+            "b".repeat(98)
+        );
+        assert_eq!(
+            whats(&line_lengths(&Tree::of(&[("a.rs", &text)]))),
+            ["a.rs:3: 101 columns, limit 100"]
+        );
+    }
+
+    #[test]
+    fn a_long_file_needs_a_reason_and_has_a_limit_nevertheless() {
+        let long = |header: &str, lines: usize| format!("{header}\n{}", "\n".repeat(lines - 1));
+        let reason = "//! Long because it is one table.";
+        let found = |text: &str| file_lengths(&Tree::of(&[("a.rs", text)])).len();
+        assert_eq!(found(&long("//! A", 500)), 0);
+        assert_eq!(found(&long("//! A", 501)), 1);
+        assert_eq!(found(&long(reason, 1000)), 0);
+        assert_eq!(found(&long(reason, 1001)), 1);
+    }
+
+    #[test]
+    fn leftovers_are_words_not_parts_of_words() {
+        let count = |line: &str| leftovers_in(line).count();
+        for word in LEFTOVER_WORDS {
+            assert_eq!(count(&format!("// {word}: later")), 1, "{word}");
+            assert_eq!(count(&format!("mktemp {word}{word}")), 0, "{word}");
+        }
+        for text in LEFTOVER_CALLS.into_iter().chain(HOSTS).chain(MACHINE_PATHS) {
+            assert_eq!(count(&format!("see {text}a")), 1, "{text}");
+        }
+        assert_eq!(count(concat!("target/wo", "rk/a")), 0);
+    }
+
+    #[test]
+    fn a_large_file_is_found_unless_it_is_expected() {
+        let text = "a".repeat(FILE_BYTES_MAX + 1);
+        let found = file_sizes(&Tree::of(&[("a.bin", &text), ("Cargo.lock", &text)]));
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].path, "a.bin");
+    }
+
+    #[test]
+    fn a_link_must_lead_to_a_file_and_a_heading() {
+        let page = "# Two words: `code`, yes\n[a](../R.md) [b](#two-words-code-yes) [c](#no)\n\
+            [d](gone.md)\n[e](https://example.com) `[f](no.md)`\n\n[g](../R.md#r)\n";
+        let found = links(&Tree::of(&[("docs/a.md", page), ("R.md", "# R")]));
+        assert_eq!(
+            whats(&found),
+            [
+                "docs/a.md:2: link to `#no`, but there is no such heading",
+                "docs/a.md:3: link to `gone.md`, which does not exist",
+            ]
+        );
+    }
+
+    #[test]
+    fn commands_and_paths_that_documents_name_must_exist() {
+        let page = "`make test` `make tea`\n\n```\ncargo xtask tidy\ncargo xtask dance # why\n```\n\
+            `docs/a.md` `docs/b.md` `docs/*.md` `docs/decisions/NNN-…`\n";
+        let tree = Tree::of(&[("docs/a.md", page), ("Makefile", "test: needs\n")]);
+        assert_eq!(
+            whats(&names(&tree)),
+            [
+                "docs/a.md:1: `make tea` is not in the Makefile",
+                "docs/a.md:4: `cargo xtask dance` is not a command",
+                "docs/a.md:7: `docs/b.md` does not exist",
+            ]
+        );
+    }
+}

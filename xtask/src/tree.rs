@@ -1,0 +1,101 @@
+//! The tree as git tracks it: every file with its text. What is not added to git is not checked;
+//! results, caches and build output never are.
+
+use crate::process;
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+
+/// One tracked file.
+pub struct File {
+    /// Path from the root, with `/`.
+    pub path: String,
+    /// Size in bytes.
+    pub bytes: usize,
+    /// Its text; none when it is not UTF-8.
+    pub text: Option<String>,
+}
+
+impl File {
+    /// Whether the name ends in `.extension`.
+    pub fn has_extension(&self, extension: &str) -> bool {
+        self.path
+            .rsplit_once('.')
+            .is_some_and(|(_, last)| last == extension)
+    }
+
+    /// Its text; empty when it has none.
+    pub fn text(&self) -> &str {
+        self.text.as_deref().unwrap_or_default()
+    }
+}
+
+/// All tracked files, in git's order.
+pub struct Tree {
+    /// The files.
+    pub files: Vec<File>,
+}
+
+impl Tree {
+    /// Reads the working copy.
+    pub fn read() -> Result<Tree> {
+        // The owner of the clone may be another user (a container's mount): reading is harmless.
+        let listed = process::output("git", &["-c", "safe.directory=*", "ls-files", "-z"])
+            .context("list the tracked files")?;
+        let mut files = Vec::new();
+        for path in listed.split('\0').filter(|path| !path.is_empty()) {
+            let full = root().join(path);
+            // Deleted and not yet committed, or a link to a folder: nothing to read.
+            if !full.is_file() {
+                continue;
+            }
+            let bytes = std::fs::read(&full).with_context(|| format!("read {path}"))?;
+            files.push(File {
+                path: path.to_owned(),
+                bytes: bytes.len(),
+                text: String::from_utf8(bytes).ok(),
+            });
+        }
+        Ok(Tree { files })
+    }
+
+    /// A tree for the tests of the rules.
+    #[cfg(test)]
+    pub fn of(files: &[(&str, &str)]) -> Tree {
+        let file = |&(path, text): &(&str, &str)| File {
+            path: path.to_owned(),
+            bytes: text.len(),
+            text: Some(text.to_owned()),
+        };
+        Tree {
+            files: files.iter().map(file).collect(),
+        }
+    }
+
+    /// The file with this path.
+    pub fn file(&self, path: &str) -> Option<&File> {
+        self.files.iter().find(|file| file.path == path)
+    }
+
+    /// Whether a file or a folder with this path exists; the empty path is the root.
+    pub fn exists(&self, path: &str) -> bool {
+        let folder = format!("{path}/");
+        path.is_empty()
+            || self
+                .files
+                .iter()
+                .any(|file| file.path == path || file.path.starts_with(&folder))
+    }
+
+    /// The files whose names end in `.extension`.
+    pub fn with_extension<'a>(&'a self, extension: &'a str) -> impl Iterator<Item = &'a File> {
+        self.files
+            .iter()
+            .filter(move |file| file.has_extension(extension))
+    }
+}
+
+/// The root of the tree: the folder above `xtask`.
+pub fn root() -> PathBuf {
+    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
+    xtask.parent().expect("xtask stands in the root").to_owned()
+}
