@@ -194,9 +194,9 @@ mod tests {
         mistakes(
             "{use: standard2}",
             expect![[r#"
-            s:5:17: no workload is named "standard2"; there are standard1
-              hint: did you mean standard1?
-        "#]],
+                s:5:17: no workload is named "standard2"; there are standard1, cql-iot, kv
+                  hint: did you mean standard1?
+            "#]],
         );
         mistakes(
             "{use: standard1, mix: {write: 1}, params: {colums: 3}}",
