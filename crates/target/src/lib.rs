@@ -1,1 +1,44 @@
-//! The only crate that knows Cassandra as processes on hosts: supply, provisioning, nodes, control, probes; attached and null targets.
+//! The only crate that knows Cassandra as processes on hosts: supply, provisioning, nodes, control,
+//! probes; attached and null targets.
+//!
+//! [`start`] turns a [`Spec`] into a [`Cluster`], whose drop stops all that it started. What a
+//! cluster cannot do is in its [`Cluster::capabilities`], so that a plan that asks for more is
+//! refused before anything starts. Nothing here prints: progress goes to a `say` callback.
+
+mod access;
+mod attach;
+mod capability;
+mod cluster;
+mod counts;
+mod java;
+mod jolokia;
+pub mod kept;
+pub mod leftovers;
+mod local;
+mod process;
+mod session;
+mod settle;
+mod spec;
+mod supply;
+
+pub use access::{Access, Credentials, Secret, Tls};
+pub use capability::{Ability, Capability};
+pub use cluster::{Cluster, NodeDied, NodeInfo};
+pub use counts::OperationCounts;
+pub use local::memory_bytes;
+pub use session::{QueryResult, ServerError, Session};
+pub use settle::{Settle, SettleOutcome};
+pub use spec::{
+    AttachSpec, CASSANDRA_VERSION, Dirs, LocalSpec, NODES_COUNT_MAX, SecretSource, Spec, TlsSpec,
+};
+
+/// Starts the target of `spec`, or attaches to it. `say` hears what goes on, a line at a time.
+///
+/// # Errors
+/// The target cannot be had; the message says why and what to do. Nothing is left running.
+pub fn start(spec: &Spec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> anyhow::Result<Cluster> {
+    match spec {
+        Spec::Local(spec) => local::start(spec, dirs, false, say),
+        Spec::Attach(spec) => attach::attach(spec, say),
+    }
+}

@@ -1,0 +1,88 @@
+use crate::spec::SecretSource;
+use anyhow::{Context, Result, bail};
+use std::fmt;
+use std::sync::Arc;
+
+/// All that a client needs besides an address.
+#[derive(Clone, Debug, Default)]
+pub struct Access {
+    /// User and password, if the cluster wants them.
+    pub credentials: Option<Credentials>,
+    /// TLS, if the cluster wants it.
+    pub tls: Option<Tls>,
+}
+
+/// User and password.
+#[derive(Clone, Debug)]
+pub struct Credentials {
+    /// User name, as the cluster knows it.
+    pub user: String,
+    /// Password.
+    pub password: Secret,
+}
+
+/// TLS as the client engine and the control session use it.
+#[derive(Clone)]
+pub struct Tls {
+    /// Trust, protocol versions, ciphers.
+    pub config: Arc<rustls::ClientConfig>,
+    /// The name that the certificate must carry; the node's address when absent.
+    pub server_name: Option<String>,
+}
+
+impl fmt::Debug for Tls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tls")
+            .field("server_name", &self.server_name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Text that is never printed: its `Debug` is `***` and it has no `Display`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Keeps `text` from being shown.
+    pub fn new(text: String) -> Secret {
+        Secret(text)
+    }
+
+    /// Reads the secret from where it is kept.
+    ///
+    /// # Errors
+    /// The file or variable is missing, unreadable or empty; the message names it, not its content.
+    pub fn read(source: &SecretSource) -> Result<Secret> {
+        let (text, place) = match source {
+            SecretSource::File(path) => {
+                let place = format!("the file {}", path.display());
+                let text = std::fs::read_to_string(path)
+                    .with_context(|| format!("read the password from {place}"))?;
+                (text, place)
+            }
+            SecretSource::Env(name) => {
+                let place = format!("the environment variable {name}");
+                match std::env::var(name) {
+                    Ok(text) => (text, place),
+                    Err(_) => bail!("read the password: {place} is not set (or is not UTF-8)"),
+                }
+            }
+        };
+        let line = text.lines().next().unwrap_or_default();
+        if line.is_empty() {
+            bail!("read the password: the first line of {place} is empty");
+        }
+        Ok(Secret(line.to_string()))
+    }
+
+    /// The text itself, for the wire only.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}

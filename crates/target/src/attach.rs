@@ -1,0 +1,445 @@
+//! Attaching to a cluster that somebody else runs: nothing is started, nothing is changed, and
+//! nothing but CQL is needed.
+
+use crate::access::{Access, Credentials, Secret, Tls};
+use crate::capability::{Ability, Capability};
+use crate::cluster::{Cluster, NodeInfo};
+use crate::session::{QueryResult, ServerError, Session};
+use crate::spec::{AttachSpec, TlsSpec};
+use anyhow::{Context, Result, anyhow, bail};
+use cql::value::Value;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The port of CQL where none is given.
+const CQL_PORT: u16 = 9042;
+
+/// How long discovery may take per request.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// Connects to the first contact point that answers and learns the others from it.
+///
+/// # Errors
+/// No contact point answers (each with its reason), the data center has no node, credentials or
+/// TLS files cannot be read.
+pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Cluster> {
+    let access = access_of(spec)?;
+    if spec.contact_points.is_empty() {
+        bail!("attaching needs at least one contact point (host or host:port)");
+    }
+    let mut failures = Vec::new();
+    for point in &spec.contact_points {
+        match discover(point, &access) {
+            Ok(nodes) => {
+                let nodes = of_datacenter(nodes, spec.datacenter.as_deref())?;
+                say(&format!(
+                    "attached to {} nodes through {point}",
+                    nodes.len()
+                ));
+                return Ok(Cluster::of_attached(nodes, access));
+            }
+            Err(error) => failures.push(format!("{point}: {error:#}")),
+        }
+    }
+    bail!("no contact point answers:\n  {}", failures.join("\n  "))
+}
+
+fn access_of(spec: &AttachSpec) -> Result<Access> {
+    let credentials = match (&spec.user, &spec.password) {
+        (Some(user), Some(source)) => Some(Credentials {
+            user: user.clone(),
+            password: Secret::read(source)?,
+        }),
+        (None, None) => None,
+        (Some(user), None) => bail!("user {user} has no password: name a file or a variable"),
+        (None, Some(_)) => bail!("there is a password, but no user"),
+    };
+    let tls = spec.tls.as_ref().map(tls_of).transpose()?;
+    Ok(Access { credentials, tls })
+}
+
+fn tls_of(spec: &TlsSpec) -> Result<Tls> {
+    use rustls_platform_verifier::BuilderVerifierExt;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = rustls::ClientConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()
+        .context("configure TLS")?;
+    let config = match (&spec.ca, spec.verify) {
+        (Some(path), true) => {
+            use rustls::pki_types::{CertificateDer, pem::PemObject};
+            let mut roots = rustls::RootCertStore::empty();
+            let read = || format!("read certificates of {}", path.display());
+            for certificate in CertificateDer::pem_file_iter(path).with_context(read)? {
+                let certificate = certificate.with_context(read)?;
+                roots.add(certificate).with_context(read)?;
+            }
+            if roots.is_empty() {
+                bail!(
+                    "{} has no certificate in it (PEM is expected)",
+                    path.display()
+                );
+            }
+            builder.with_root_certificates(roots).with_no_client_auth()
+        }
+        (None, true) => builder
+            .with_platform_verifier()
+            .context("use the system's trust store")?
+            .with_no_client_auth(),
+        (Some(path), false) => bail!(
+            "TLS with `verify: false` does not look at certificates, so that `ca: {}` is for \
+             nothing: leave out one of the two",
+            path.display()
+        ),
+        (None, false) => builder
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(NoVerification(provider)))
+            .with_no_client_auth(),
+    };
+    Ok(Tls {
+        config: Arc::new(config),
+        server_name: spec.server_name.clone(),
+    })
+}
+
+/// Accepts any certificate: what `verify: false` asks for, for laboratories with self-made ones.
+/// Signatures of the handshake are checked all the same.
+#[derive(Debug)]
+struct NoVerification(Arc<rustls::crypto::CryptoProvider>);
+
+impl rustls::client::danger::ServerCertVerifier for NoVerification {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &rustls::pki_types::CertificateDer<'_>,
+        _intermediates: &[rustls::pki_types::CertificateDer<'_>],
+        _server_name: &rustls::pki_types::ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: rustls::pki_types::UnixTime,
+    ) -> Result<rustls::client::danger::ServerCertVerified, rustls::Error> {
+        Ok(rustls::client::danger::ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &rustls::pki_types::CertificateDer<'_>,
+        signature: &rustls::DigitallySignedStruct,
+    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        rustls::crypto::verify_tls12_signature(message, certificate, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &rustls::pki_types::CertificateDer<'_>,
+        signature: &rustls::DigitallySignedStruct,
+    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<rustls::SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// Host and port of a contact point: `host`, `host:port`, `[v6]`, `[v6]:port` or a bare v6 address.
+fn parse_contact_point(text: &str) -> Result<(String, u16)> {
+    let port_of = |digits: &str| -> Result<u16> {
+        match digits.parse() {
+            Ok(port) if port != 0 => Ok(port),
+            _ => bail!("the contact point {text:?} has no port 1 to 65535 behind its colon"),
+        }
+    };
+    if let Some(rest) = text.strip_prefix('[') {
+        let (host, rest) = rest
+            .split_once(']')
+            .with_context(|| format!("the contact point {text:?} has no closing bracket"))?;
+        let port = match rest.strip_prefix(':') {
+            Some(digits) => port_of(digits)?,
+            None if rest.is_empty() => CQL_PORT,
+            None => bail!("the contact point {text:?} goes on behind its bracket"),
+        };
+        return Ok((host.to_string(), port));
+    }
+    let (host, port) = match text.split_once(':') {
+        // Several colons: an IPv6 address without brackets.
+        Some((_, rest)) if rest.contains(':') => (text, CQL_PORT),
+        Some((host, digits)) => (host, port_of(digits)?),
+        None => (text, CQL_PORT),
+    };
+    if host.is_empty() {
+        bail!("the contact point {text:?} has no host");
+    }
+    Ok((host.to_string(), port))
+}
+
+/// All nodes that the contact point knows, itself first.
+fn discover(point: &str, access: &Access) -> Result<Vec<NodeInfo>> {
+    let (host, port) = parse_contact_point(point)?;
+    let addresses: Vec<SocketAddr> = (host.as_str(), port)
+        .to_socket_addrs()
+        .with_context(|| format!("find the address of {host}"))?
+        .collect();
+    let mut last = anyhow!("{host} has no address");
+    for address in addresses {
+        let name = host.parse::<IpAddr>().is_err().then_some(host.as_str());
+        let opened = Session::open_named(address, name, access, LIMIT);
+        match opened.and_then(|mut session| ask(&mut session)) {
+            Ok(nodes) => return Ok(nodes),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+fn ask(session: &mut Session) -> Result<Vec<NodeInfo>> {
+    let own = session.node();
+    let local = session
+        .query("SELECT data_center, rack, tokens, release_version FROM system.local")
+        .context("ask the node about itself")?;
+    let mut nodes = nodes_of(&local, |_| Ok(own))?;
+    let columns = "data_center, rack, tokens, release_version";
+    let native = format!("SELECT native_address, native_port, {columns} FROM system.peers_v2");
+    let peers = match session.query(&native) {
+        Ok(peers) => nodes_of(&peers, |row| {
+            let port = row.get(1).and_then(Value::as_i64);
+            let port = port
+                .and_then(|port| u16::try_from(port).ok())
+                .unwrap_or(own.port());
+            Ok(SocketAddr::new(ip_of(row.first())?, port))
+        })?,
+        // Cassandra before 4.0 has no peers_v2, and the same port on all nodes.
+        Err(error) if error.downcast_ref::<ServerError>().is_some() => {
+            let peers = session
+                .query(&format!("SELECT rpc_address, {columns} FROM system.peers"))
+                .context("ask the node about the others")?;
+            nodes_of(&peers, |row| {
+                Ok(SocketAddr::new(ip_of(row.first())?, own.port()))
+            })?
+        }
+        Err(error) => return Err(error.context("ask the node about the others")),
+    };
+    nodes.extend(peers);
+    Ok(nodes)
+}
+
+fn ip_of(value: Option<&Value>) -> Result<IpAddr> {
+    match value {
+        Some(Value::Inet(address)) => Ok(*address),
+        other => bail!("a node without an address: {other:?}"),
+    }
+}
+
+/// Nodes of a result with the columns data_center, rack, tokens, release_version. Peers that have
+/// not finished joining have no tokens and are left out.
+fn nodes_of(
+    result: &QueryResult,
+    address_of: impl Fn(&[Value]) -> Result<SocketAddr>,
+) -> Result<Vec<NodeInfo>> {
+    let columns = ["data_center", "rack", "tokens", "release_version"].map(|n| result.column(n));
+    let [datacenter, rack, tokens, version] = columns;
+    let (datacenter, rack, tokens, version) = (datacenter?, rack?, tokens?, version?);
+    let text = |row: &[Value], index: usize| row[index].as_str().unwrap_or_default().to_string();
+    let mut nodes = Vec::new();
+    for row in &result.rows {
+        let tokens = tokens_of(&row[tokens])?;
+        if tokens.is_empty() {
+            continue;
+        }
+        let address = address_of(row)?;
+        nodes.push(NodeInfo {
+            name: address.ip().to_string(),
+            address,
+            datacenter: text(row, datacenter),
+            rack: text(row, rack),
+            tokens,
+            pid: None,
+            version: text(row, version),
+        });
+    }
+    Ok(nodes)
+}
+
+/// Tokens are a set of texts; only those of the Murmur3 partitioner are numbers of 64 bits.
+fn tokens_of(value: &Value) -> Result<Vec<i64>> {
+    let items = match value {
+        Value::Set(items) | Value::List(items) => items.as_slice(),
+        _ => &[],
+    };
+    let token = |item: &Value| -> Result<i64> {
+        let text = item.as_str().unwrap_or_default();
+        text.parse().with_context(|| {
+            format!("the token {text:?} is not one of the Murmur3 partitioner, the only one known")
+        })
+    };
+    let mut tokens = items.iter().map(token).collect::<Result<Vec<i64>>>()?;
+    tokens.sort_unstable();
+    Ok(tokens)
+}
+
+fn of_datacenter(nodes: Vec<NodeInfo>, datacenter: Option<&str>) -> Result<Vec<NodeInfo>> {
+    let Some(wanted) = datacenter else {
+        return Ok(nodes);
+    };
+    let mut names: Vec<String> = nodes.iter().map(|node| node.datacenter.clone()).collect();
+    names.sort();
+    names.dedup();
+    let of_wanted = |node: &NodeInfo| node.datacenter == wanted;
+    let found: Vec<NodeInfo> = nodes.into_iter().filter(of_wanted).collect();
+    if found.is_empty() {
+        bail!(
+            "no node is in data center {wanted:?}; there are {}",
+            names.join(", ")
+        );
+    }
+    Ok(found)
+}
+
+/// What can be done with nothing but CQL.
+pub(crate) fn capabilities(nodes: &[NodeInfo]) -> Vec<Capability> {
+    let major = |node: &NodeInfo| node.version.split('.').next().and_then(|n| n.parse().ok());
+    let virtual_tables = nodes
+        .iter()
+        .all(|node| major(node).is_some_and(|n: u32| n >= 4));
+    let of = |ability: Ability| {
+        let (present, detail) = match ability {
+            Ability::Provision => (false, "the cluster is not ours to start or configure"),
+            Ability::OperationCounts | Ability::Settings if !virtual_tables => {
+                (false, "needs virtual tables, which Cassandra has since 4.0")
+            }
+            Ability::OperationCounts => (true, crate::counts::HOW),
+            Ability::Settle => (
+                false,
+                "no MBeans: running compactions are seen in virtual tables, but memtables cannot \
+                 be flushed and pending compactions stay unknown",
+            ),
+            Ability::ProcessStatistics => (false, "the processes are out of sight over CQL"),
+            Ability::Logs => (false, "log files are out of sight over CQL"),
+            Ability::Settings => (true, "system_views.settings"),
+        };
+        Capability {
+            ability,
+            present,
+            detail: detail.to_string(),
+        }
+    };
+    Ability::ALL.into_iter().map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::SecretSource;
+
+    #[test]
+    fn contact_points_of_all_kinds_are_read() {
+        let read = |text: &str| parse_contact_point(text).map_err(|error| error.to_string());
+        let is = |host: &str, port: u16| Ok((host.to_string(), port));
+        assert_eq!(read("db1"), is("db1", 9042));
+        assert_eq!(read("db1:19042"), is("db1", 19_042));
+        assert_eq!(read("10.0.0.1"), is("10.0.0.1", 9042));
+        assert_eq!(read("::1"), is("::1", 9042));
+        assert_eq!(read("[::1]:9043"), is("::1", 9043));
+        assert_eq!(read("[::1]"), is("::1", 9042));
+        for bad in [
+            "",
+            ":9042",
+            "db1:",
+            "db1:0",
+            "db1:70000",
+            "db1:x",
+            "[::1",
+            "[::1]x",
+        ] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn tokens_are_numbers_in_order() {
+        let text = |token: &str| Value::Text(token.to_string());
+        let set = Value::Set(vec![text("7"), text("-9223372036854775807")]);
+        assert_eq!(
+            tokens_of(&set).unwrap(),
+            vec![-9_223_372_036_854_775_807, 7]
+        );
+        assert_eq!(tokens_of(&Value::Null).unwrap(), Vec::<i64>::new());
+        let other = Value::Set(vec![text("ff00ab")]);
+        assert!(
+            tokens_of(&other)
+                .unwrap_err()
+                .to_string()
+                .contains("ff00ab")
+        );
+    }
+
+    #[test]
+    fn every_contact_point_that_fails_has_its_reason() {
+        let port = std::net::TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
+        let spec = AttachSpec {
+            contact_points: vec![format!("127.0.0.1:{port}"), "[".to_string()],
+            ..AttachSpec::default()
+        };
+        let text = attach(&spec, &mut |_| ()).unwrap_err().to_string();
+        assert!(
+            text.contains(&format!("127.0.0.1:{port}: connect to")),
+            "{text}"
+        );
+        assert!(text.contains("no closing bracket"), "{text}");
+        let error = attach(&AttachSpec::default(), &mut |_| ()).unwrap_err();
+        assert!(error.to_string().contains("at least one contact point"));
+    }
+
+    #[test]
+    fn half_of_the_credentials_is_refused_and_secrets_come_from_files() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "hunter2\nsecond line\n").unwrap();
+        let mut spec = AttachSpec {
+            user: Some("anna".to_string()),
+            ..AttachSpec::default()
+        };
+        assert!(
+            access_of(&spec)
+                .unwrap_err()
+                .to_string()
+                .contains("anna has no password")
+        );
+        spec.password = Some(SecretSource::File(file.path().to_path_buf()));
+        let access = access_of(&spec).unwrap();
+        assert_eq!(access.credentials.unwrap().password.reveal(), "hunter2");
+        std::fs::write(file.path(), "\n").unwrap();
+        assert!(
+            access_of(&spec)
+                .unwrap_err()
+                .to_string()
+                .contains("is empty")
+        );
+        spec.password = Some(SecretSource::Env("CASSAY_TEST_IS_NOT_SET".to_string()));
+        let error = access_of(&spec).unwrap_err().to_string();
+        assert!(
+            error.contains("CASSAY_TEST_IS_NOT_SET is not set"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn tls_is_verified_unless_it_is_said_otherwise() {
+        assert!(TlsSpec::default().verify);
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let with = |verify: bool| TlsSpec {
+            ca: Some(file.path().to_path_buf()),
+            verify,
+            server_name: None,
+        };
+        let error = tls_of(&with(true)).unwrap_err().to_string();
+        assert!(error.contains("no certificate in it"), "{error}");
+        let error = tls_of(&with(false)).unwrap_err().to_string();
+        assert!(error.contains("leave out one"), "{error}");
+    }
+}

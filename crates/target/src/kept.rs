@@ -1,0 +1,133 @@
+//! Clusters that outlive the command that starts them: `target up`, `status`, `down`.
+//!
+//! They run in sessions of their own, without a death signal, until [`down`] ends them.
+
+use crate::local::{self, state};
+use crate::session::Session;
+use crate::spec::{Dirs, LocalSpec};
+use crate::{Access, process::Identity};
+use anyhow::{Result, bail};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How long `status` waits for a node's answer.
+const STATUS_LIMIT: Duration = Duration::from_secs(2);
+
+/// A cluster on this machine, as [`status`] sees it.
+#[derive(Clone, Debug)]
+pub struct KeptCluster {
+    /// Its name, in the order of time.
+    pub id: String,
+    /// Whether it outlives its command; otherwise it belongs to one that runs now.
+    pub keep: bool,
+    /// When it was started, in nanoseconds since 1970.
+    pub started_unix_ns: u64,
+    /// Version of Cassandra.
+    pub version: String,
+    /// Its data center.
+    pub datacenter: String,
+    /// The folder with everything of it.
+    pub folder: PathBuf,
+    /// Its nodes.
+    pub nodes: Vec<KeptNode>,
+}
+
+/// A node as [`status`] sees it.
+#[derive(Clone, Debug)]
+pub struct KeptNode {
+    /// `node1`.
+    pub name: String,
+    /// Where it answers CQL.
+    pub address: SocketAddr,
+    /// Its rack.
+    pub rack: String,
+    /// Process id, while it runs.
+    pub pid: Option<u32>,
+    /// Whether it answers CQL now.
+    pub answers: bool,
+}
+
+/// Starts a cluster that goes on when we end.
+///
+/// # Errors
+/// As [`crate::start`]; nothing is left running then.
+pub fn up(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<KeptCluster> {
+    let cluster = local::start(spec, dirs, true, say)?;
+    let Some(nodes) = cluster.into_local() else {
+        bail!("a local cluster has no nodes");
+    };
+    let found = look(nodes.folder().to_path_buf(), nodes.state());
+    nodes.release();
+    Ok(found)
+}
+
+/// All clusters of ours on this machine, oldest first; those of running commands too.
+pub fn status(dirs: &Dirs) -> Vec<KeptCluster> {
+    let (states, _) = state::all(dirs);
+    states
+        .iter()
+        .map(|(folder, state)| look(folder.clone(), state))
+        .collect()
+}
+
+/// Ends the kept cluster `id`, or all kept clusters; their data goes with them. Returns those that
+/// were ended.
+///
+/// # Errors
+/// There is no such kept cluster, or it cannot be removed.
+pub fn down(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<Vec<String>> {
+    let (states, _) = state::all(dirs);
+    let kept = states.iter().filter(|(_, state)| state.keep);
+    let wanted: Vec<_> = kept
+        .clone()
+        .filter(|(_, s)| id.is_none_or(|id| s.id == id))
+        .collect();
+    if let Some(id) = id
+        && wanted.is_empty()
+    {
+        let names: Vec<&str> = kept.map(|(_, state)| state.id.as_str()).collect();
+        let known = if names.is_empty() {
+            "none".to_string()
+        } else {
+            names.join(", ")
+        };
+        bail!("there is no kept cluster {id}; there are: {known}");
+    }
+    let mut ended = Vec::new();
+    for (folder, cluster) in wanted {
+        let processes = state::remove(folder, &cluster.id)?;
+        say(&format!("ended {} ({processes} processes)", cluster.id));
+        ended.push(cluster.id.clone());
+    }
+    Ok(ended)
+}
+
+fn look(folder: PathBuf, state: &state::State) -> KeptCluster {
+    let processes = state::processes(&state.id);
+    let runs = |process: &Identity| processes.contains(process);
+    let node = |node: &state::NodeState| {
+        let pid = node.process.filter(runs).map(|process| process.pid);
+        let address = node.cql_address();
+        let answers = pid.is_some()
+            && Session::open(address, &Access::default(), STATUS_LIMIT)
+                .and_then(|mut session| session.query("SELECT key FROM system.local"))
+                .is_ok();
+        KeptNode {
+            name: node.name.clone(),
+            address,
+            rack: node.rack.clone(),
+            pid,
+            answers,
+        }
+    };
+    KeptCluster {
+        id: state.id.clone(),
+        keep: state.keep,
+        started_unix_ns: state.started_unix_ns,
+        version: state.version.clone(),
+        datacenter: state.datacenter.clone(),
+        folder,
+        nodes: state.nodes.iter().map(node).collect(),
+    }
+}

@@ -1,0 +1,94 @@
+//! Clearing what killed runs have left. Every command calls [`clear`] first.
+//!
+//! Nodes die with the command that started them; folders do not, and a machine that was switched
+//! off in between leaves both states. Clusters that are kept, and those of commands that still
+//! run, are not touched.
+
+use crate::local::state;
+use crate::spec::Dirs;
+
+/// What was found and removed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cleared {
+    /// Clusters whose folders were removed.
+    pub clusters: usize,
+    /// Processes that were still there and were killed.
+    pub processes: usize,
+    /// What could not be read or removed, in words.
+    pub problems: Vec<String>,
+}
+
+/// Kills the processes and removes the folders of clusters whose command has ended without doing
+/// so. Never fails: what cannot be cleared is in [`Cleared::problems`].
+pub fn clear(dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Cleared {
+    let mut cleared = Cleared::default();
+    let (states, errors) = state::all(dirs);
+    cleared
+        .problems
+        .extend(errors.iter().map(|error| format!("{error:#}")));
+    for (folder, cluster) in states {
+        if cluster.keep || cluster.is_owned() {
+            continue;
+        }
+        match state::remove(&folder, &cluster.id) {
+            Ok(processes) => {
+                cleared.clusters += 1;
+                cleared.processes += processes;
+                say(&format!(
+                    "cleared what a killed run has left: {} ({processes} processes)",
+                    folder.display()
+                ));
+            }
+            Err(error) => cleared.problems.push(format!("{error:#}")),
+        }
+    }
+    cleared
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::Identity;
+    use state::State;
+    use std::path::Path;
+
+    /// A cluster in `dirs` whose starter is `owner`.
+    fn leave(dirs: &Dirs, id: &str, keep: bool, owner: Identity) -> std::path::PathBuf {
+        let folder = state::clusters_folder(dirs).join(id);
+        std::fs::create_dir_all(folder.join("node1/data")).unwrap();
+        let mut cluster = State::new(id.into(), keep, "5.0.8".into(), "dc1".into());
+        cluster.owner = owner;
+        cluster.write(&folder).unwrap();
+        folder
+    }
+
+    #[test]
+    fn only_what_nobody_owns_is_cleared() {
+        let root = tempfile::tempdir().unwrap();
+        let dirs = Dirs {
+            cache: root.path().join("cache"),
+            data: root.path().join("data"),
+        };
+        let own = Identity::own();
+        // Our process id, but started at another time: the process that wrote it is gone.
+        let gone = Identity {
+            start_ticks: own.start_ticks + 1,
+            ..own
+        };
+        let running = leave(&dirs, "a-running", false, own);
+        let killed = leave(&dirs, "b-killed", false, gone);
+        let kept = leave(&dirs, "c-kept", true, gone);
+        let odd = state::clusters_folder(&dirs).join("d-odd");
+        std::fs::create_dir_all(&odd).unwrap();
+        std::fs::write(odd.join("state.json"), "?").unwrap();
+
+        let mut said = Vec::new();
+        let cleared = clear(&dirs, &mut |line| said.push(line.to_string()));
+        assert_eq!((cleared.clusters, cleared.processes), (1, 0));
+        assert_eq!(cleared.problems.len(), 1, "{:?}", cleared.problems);
+        assert!(said.len() == 1 && said[0].contains("b-killed"), "{said:?}");
+        let exists = |path: &Path| path.exists();
+        assert!(exists(&running) && !exists(&killed) && exists(&kept) && exists(&odd));
+        assert_eq!(clear(&dirs, &mut |_| ()).clusters, 0, "nothing is left");
+    }
+}

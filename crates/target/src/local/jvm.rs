@@ -1,0 +1,151 @@
+//! The command line of a node's JVM.
+//!
+//! The options are what Apache's scripts give a 5.0 server on Java 17, for the same performance;
+//! ours come first and a study's own last, so that the study's win.
+
+use super::settings::NodeLayout;
+use crate::supply::Supply;
+use std::path::Path;
+use std::process::Command;
+
+/// Packages that Cassandra 5.0 uses although the Java 17 module system hides them.
+const EXPORTS: [&str; 9] = [
+    "java.base/jdk.internal.misc",
+    "java.management.rmi/com.sun.jmx.remote.internal.rmi",
+    "java.rmi/sun.rmi.registry",
+    "java.rmi/sun.rmi.server",
+    "java.sql/java.sql",
+    "java.base/java.lang.ref",
+    "jdk.unsupported/sun.misc",
+    "jdk.compiler/com.sun.tools.javac.file",
+    "jdk.attach/sun.tools.attach",
+];
+
+/// Packages that it reads by reflection.
+const OPENS: [&str; 17] = [
+    "java.base/java.lang.module",
+    "java.base/jdk.internal.loader",
+    "java.base/jdk.internal.ref",
+    "java.base/jdk.internal.reflect",
+    "java.base/jdk.internal.math",
+    "java.base/jdk.internal.module",
+    "java.base/jdk.internal.util.jar",
+    "jdk.management/com.sun.management.internal",
+    "java.base/sun.nio.ch",
+    "java.base/java.io",
+    "java.base/java.lang.reflect",
+    "jdk.compiler/com.sun.tools.javac",
+    "java.base/java.lang",
+    "java.base/java.util",
+    "java.base/java.util.concurrent",
+    "java.base/java.util.concurrent.atomic",
+    "java.base/java.nio",
+];
+
+/// Garbage collection and memory as Apache's options for Java 17 have them.
+const TUNING: [&str; 19] = [
+    "-XX:+UseG1GC",
+    "-XX:+ParallelRefProcEnabled",
+    "-XX:MaxTenuringThreshold=1",
+    "-XX:G1HeapRegionSize=16m",
+    "-XX:G1RSetUpdatingPauseTimePercent=5",
+    "-XX:MaxGCPauseMillis=300",
+    "-XX:InitiatingHeapOccupancyPercent=70",
+    "-XX:+AlwaysPreTouch",
+    "-XX:+UseThreadPriorities",
+    "-XX:+UseTLAB",
+    "-XX:+ResizeTLAB",
+    "-XX:+UseNUMA",
+    "-XX:+PerfDisableSharedMem",
+    "-Xss256k",
+    "-ea",
+    "-da:net.openhft...",
+    // A node without memory ends, and is seen to end. No heap dump: it would fill the disk.
+    "-XX:+ExitOnOutOfMemoryError",
+    "-Dio.netty.allocator.useCacheForAllThreads=true",
+    "-Dio.netty.allocator.maxOrder=11",
+];
+
+/// The argument that tells the JVMs of one cluster from all other processes.
+pub(crate) fn mark(cluster: &str) -> String {
+    format!("-Dcassay.cluster={cluster}")
+}
+
+/// The whole command that runs `node`.
+pub(crate) fn command(
+    java: &Path,
+    supply: &Supply,
+    cluster: &str,
+    node: &NodeLayout,
+    heap_bytes: u64,
+    options: &[String],
+) -> Command {
+    let mut command = crate::process::command(java);
+    let conf = node.conf();
+    let folder = node.folder.display();
+    command.arg(mark(cluster));
+    command.arg(format!("-Dcassay.node={}", node.name));
+    command
+        .arg(format!("-Xms{heap_bytes}"))
+        .arg(format!("-Xmx{heap_bytes}"));
+    command.args(TUNING);
+    for package in EXPORTS {
+        command
+            .arg("--add-exports")
+            .arg(format!("{package}=ALL-UNNAMED"));
+    }
+    for package in OPENS {
+        command
+            .arg("--add-opens")
+            .arg(format!("{package}=ALL-UNNAMED"));
+    }
+    if let Some(hints) = &supply.compiler_hints {
+        command.arg(format!("-XX:CompileCommandFile={}", hints.display()));
+    }
+    command.args([
+        "-Djdk.attach.allowAttachSelf=true",
+        "-Dio.netty.tryReflectionSetAccessible=true",
+        "-Djava.net.preferIPv4Stack=true",
+        "-Dcassandra-foreground=yes",
+        // A fresh ring has nothing to learn: waiting for gossip to be quiet takes 8 s for nothing.
+        "-Dcassandra.skip_wait_for_gossip_to_settle=0",
+        // How long a joining node waits for the schema. Nobody else changes it; 30 s by default.
+        "-Dcassandra.ring_delay_ms=1000",
+    ]);
+    command.arg(format!(
+        "-Dcassandra.config=file://{}/cassandra.yaml",
+        conf.display()
+    ));
+    command.arg(format!("-Dcassandra.storagedir={folder}"));
+    command.arg(format!("-Dcassandra.logdir={folder}/logs"));
+    command.arg(format!(
+        "-Dlogback.configurationFile={}/logback.xml",
+        conf.display()
+    ));
+    // Native libraries are unpacked here, and go away with the node.
+    command.arg(format!("-Djava.io.tmpdir={folder}/tmp"));
+    command.arg(format!("-XX:ErrorFile={folder}/logs/hs_err_pid%p.log"));
+    command.arg(format!("-javaagent:{}", supply.jamm.display()));
+    if let Some(jolokia) = &supply.jolokia {
+        // The password is in the file, not here, where `ps` would show it.
+        let config = conf.join("jolokia.properties");
+        command.arg(format!(
+            "-javaagent:{}=config={}",
+            jolokia.display(),
+            config.display()
+        ));
+    }
+    command.args(options);
+    command
+        .arg("-cp")
+        .arg(format!("{}:{}", conf.display(), supply.classpath));
+    command.arg("org.apache.cassandra.service.CassandraDaemon");
+    command.current_dir(&node.folder);
+    // As Apache's scripts do: more arenas than this only fragment native memory.
+    command.env("MALLOC_ARENA_MAX", "4");
+    // Options that come in by the environment would be in no plan and no report.
+    for name in ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"] {
+        command.env_remove(name);
+    }
+    command
+}

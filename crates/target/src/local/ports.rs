@@ -1,0 +1,235 @@
+//! Free loopback addresses and ports for a cluster, found by binding them; and who holds a port.
+//!
+//! Every node has an address of its own and the same ports, as on real hosts. Nothing is assumed
+//! free. Ports stay outside the kernel's range for outgoing connections, where any program may be
+//! given one between our look and the node's start.
+
+use anyhow::{Result, bail};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
+
+/// The ports of every node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ports {
+    pub cql: u16,
+    pub storage: u16,
+    /// MBeans over HTTP.
+    pub jolokia: u16,
+}
+
+/// The well-known ports first, so that other tools find a node without being told; then the same
+/// ones moved, for when something listens on a well-known port at all addresses.
+const CHOICES: [Ports; 3] = [
+    Ports {
+        cql: 9042,
+        storage: 7000,
+        jolokia: 8778,
+    },
+    Ports {
+        cql: 19_042,
+        storage: 17_000,
+        jolokia: 18_778,
+    },
+    Ports {
+        cql: 29_042,
+        storage: 27_000,
+        jolokia: 28_778,
+    },
+];
+
+/// How many blocks of addresses are tried with each choice of ports: more clusters than a machine
+/// can carry.
+const BLOCKS_COUNT: u32 = 32;
+
+/// Where blocks begin: 127.9.42.0 is nobody's by convention, and recalls the CQL port.
+const FIRST_BLOCK: [u8; 3] = [127, 9, 42];
+
+/// Addresses for `nodes` nodes and ports that are free on all of them now.
+///
+/// # Errors
+/// No block is free with any choice; the message names a taken port and its holder.
+pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<(Vec<Ipv4Addr>, Ports)> {
+    let blocks: Vec<Vec<Ipv4Addr>> = match fixed {
+        Some(first) => {
+            if !first.is_loopback() {
+                bail!("a local target's address must be a loopback one (127.x.y.z), not {first}");
+            }
+            vec![block(first, nodes)]
+        }
+        None => (0..BLOCKS_COUNT)
+            .map(|index| {
+                let [a, b, c] = FIRST_BLOCK;
+                block(Ipv4Addr::new(a, b, c + index as u8, 1), nodes)
+            })
+            .collect(),
+    };
+    let outgoing = outgoing_range();
+    let mut taken = String::new();
+    // A fixed address is asked for so that other tools find it: then the ports are fixed as well.
+    let choices = if fixed.is_some() {
+        &CHOICES[..1]
+    } else {
+        &CHOICES[..]
+    };
+    for ports in choices {
+        if [ports.cql, ports.storage, ports.jolokia]
+            .iter()
+            .any(|port| outgoing.contains(port))
+        {
+            continue;
+        }
+        for addresses in &blocks {
+            match first_taken(addresses, *ports) {
+                None => return Ok((addresses.clone(), *ports)),
+                Some(address) => taken = describe(address),
+            }
+        }
+    }
+    if taken.is_empty() {
+        taken = format!(
+            "net.ipv4.ip_local_port_range is {}-{}, which covers all ports that we would use",
+            outgoing.start(),
+            outgoing.end()
+        );
+    }
+    bail!("no free loopback address for {nodes} nodes: {taken}\nhint: stop what is listening there")
+}
+
+/// `nodes` addresses in a row.
+fn block(first: Ipv4Addr, nodes: usize) -> Vec<Ipv4Addr> {
+    let first = first.to_bits();
+    (0..nodes as u32)
+        .map(|index| Ipv4Addr::from_bits(first.wrapping_add(index)))
+        .collect()
+}
+
+fn first_taken(addresses: &[Ipv4Addr], ports: Ports) -> Option<SocketAddrV4> {
+    addresses
+        .iter()
+        .flat_map(|address| {
+            [ports.cql, ports.storage, ports.jolokia].map(|port| SocketAddrV4::new(*address, port))
+        })
+        .find(|address| TcpListener::bind(address).is_err())
+}
+
+/// The kernel's ports for outgoing connections; its default when it cannot be read.
+fn outgoing_range() -> std::ops::RangeInclusive<u16> {
+    let text = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range");
+    let mut numbers = text.iter().flat_map(|text| text.split_ascii_whitespace());
+    let mut next = || numbers.next().and_then(|number| number.parse().ok());
+    match (next(), next()) {
+        (Some(first), Some(last)) => first..=last,
+        _ => 32_768..=60_999,
+    }
+}
+
+/// `127.0.0.1:9042 is taken by process 12 (java)`, as far as it can be seen.
+pub(crate) fn describe(address: SocketAddrV4) -> String {
+    match holder(address) {
+        Some((pid, name)) => format!("{address} is taken by process {pid} ({name})"),
+        None => format!("{address} is taken (by a process that we may not see)"),
+    }
+}
+
+/// Who listens on an address, or on all addresses with its port.
+fn holder(address: SocketAddrV4) -> Option<(u32, String)> {
+    let inode = ["/proc/net/tcp", "/proc/net/tcp6"]
+        .iter()
+        .find_map(|file| {
+            let table = std::fs::read_to_string(file).ok()?;
+            table
+                .lines()
+                .skip(1)
+                .find_map(|line| listening_inode(line, address))
+        })?;
+    let link = format!("socket:[{inode}]");
+    crate::process::all_pids().into_iter().find_map(|pid| {
+        let files = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?;
+        let mut targets = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
+        if !targets.any(|target| target.as_os_str() == link.as_str()) {
+            return None;
+        }
+        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        Some((pid, name.trim().to_string()))
+    })
+}
+
+/// The socket's inode, if this line of `/proc/net/tcp` (or `tcp6`) listens on `address` or on any
+/// address with its port. Addresses are hexadecimal words in the machine's byte order.
+fn listening_inode(line: &str, address: SocketAddrV4) -> Option<u64> {
+    const LISTEN: &str = "0A";
+    let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+    let (host, port) = fields.get(1)?.split_once(':')?;
+    let is_port = u16::from_str_radix(port, 16).ok()? == address.port();
+    let own = format!("{:08X}", u32::from_ne_bytes(address.ip().octets()));
+    let is_host = host.bytes().all(|digit| digit == b'0') || host.ends_with(&own);
+    if !is_port || !is_host || *fields.get(3)? != LISTEN {
+        return None;
+    }
+    fields.get(9)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_free_on_every_port_of_every_node() {
+        let (addresses, ports) = choose(3, None).unwrap();
+        assert_eq!(addresses.len(), 3);
+        assert!(addresses.iter().all(Ipv4Addr::is_loopback));
+        assert_eq!(first_taken(&addresses, ports), None);
+    }
+
+    #[test]
+    fn a_taken_block_is_passed_over() {
+        let (addresses, ports) = choose(2, None).unwrap();
+        let _listener = TcpListener::bind((addresses[1], ports.cql)).unwrap();
+        let (others, _) = choose(2, None).unwrap();
+        assert_ne!(others, addresses);
+    }
+
+    #[test]
+    fn a_taken_port_is_named_with_its_holder() {
+        // Another test may take the block between the two lines; no other uses this address.
+        let address = Ipv4Addr::new(127, 200, 200, 1);
+        let _listener = TcpListener::bind((address, CHOICES[0].storage)).unwrap();
+        let error = choose(1, Some(address)).unwrap_err().to_string();
+        let own = format!(
+            "127.200.200.1:7000 is taken by process {}",
+            std::process::id()
+        );
+        assert!(error.contains(&own), "{error}");
+    }
+
+    #[test]
+    fn an_address_of_the_outside_is_refused() {
+        let error = choose(1, Some(Ipv4Addr::new(10, 0, 0, 1)))
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("must be a loopback one"), "{error}");
+    }
+
+    #[test]
+    fn only_listeners_on_the_port_count() {
+        let address = SocketAddrV4::new(Ipv4Addr::new(127, 0, 0, 1), 9042);
+        let host = format!("{:08X}", u32::from_ne_bytes([127, 0, 0, 1]));
+        let line = |host: &str, port: &str, state: &str| {
+            format!("0: {host}:{port} 00000000:0000 {state} 0:0 00:0 0 0 0 77 1 f 100")
+        };
+        assert_eq!(
+            listening_inode(&line(&host, "2352", "0A"), address),
+            Some(77)
+        );
+        assert_eq!(
+            listening_inode(&line("00000000", "2352", "0A"), address),
+            Some(77)
+        );
+        assert_eq!(
+            listening_inode(&line(&"0".repeat(32), "2352", "0A"), address),
+            Some(77)
+        );
+        assert_eq!(listening_inode(&line(&host, "2352", "01"), address), None);
+        assert_eq!(listening_inode(&line(&host, "2353", "0A"), address), None);
+        assert_eq!(listening_inode("nonsense", address), None);
+    }
+}

@@ -1,0 +1,101 @@
+//! Is a node ready? Asked over CQL, as its clients will: a log line says what a node believes, an
+//! answer says what it does.
+
+use super::{Node, log_tail};
+use crate::access::Access;
+use crate::session::Session;
+use anyhow::{Result, anyhow};
+use cql::Consistency;
+use measure::clock::{self, Deadline};
+use std::time::Duration;
+
+/// Between two looks. Short against the seconds that a node takes, long against its CPU.
+const POLL: Duration = Duration::from_millis(100);
+
+/// How long one attempt may take; a node that starts may accept and be slow to answer.
+const ATTEMPT: Duration = Duration::from_secs(5);
+
+/// Waits until every node answers a query over CQL.
+///
+/// # Errors
+/// A node dies, or the deadline passes; the message has the node's last log lines.
+pub(super) fn answers(nodes: &mut [Node], deadline: Deadline, limit: Duration) -> Result<()> {
+    for index in 0..nodes.len() {
+        let ask = |node: &Node| -> Result<()> {
+            let mut session = Session::open(node.cql_address(), &Access::default(), ATTEMPT)?;
+            session.query("SELECT key FROM system.local").map(drop)
+        };
+        wait(nodes, index, deadline, limit, "did not answer CQL", ask)?;
+    }
+    Ok(())
+}
+
+/// Waits until every node lists all others and holds them to be up.
+///
+/// A read at ALL of a table with two replicas needs, on two or three nodes, all of them to be up in
+/// the eyes of the node that is asked.
+///
+/// # Errors
+/// As [`answers`].
+pub(super) fn see_each_other(
+    nodes: &mut [Node],
+    deadline: Deadline,
+    limit: Duration,
+) -> Result<()> {
+    let others_count = nodes.len() - 1;
+    for index in 0..nodes.len() {
+        let ask = |node: &Node| -> Result<()> {
+            let mut session = Session::open(node.cql_address(), &Access::default(), ATTEMPT)?;
+            let peers = session.query("SELECT peer, schema_version FROM system.peers_v2")?;
+            let known = peers
+                .rows
+                .iter()
+                .filter(|row| row.iter().all(|cell| !cell.is_null()));
+            let known = known.count();
+            if known != others_count {
+                return Err(anyhow!("it knows {known} of {others_count} other nodes"));
+            }
+            let all = "SELECT session_id FROM system_traces.sessions LIMIT 1";
+            session.query_at(all, Consistency::All)?;
+            session.wait_for_schema_agreement(Duration::ZERO)
+        };
+        wait(
+            nodes,
+            index,
+            deadline,
+            limit,
+            "did not see the other nodes",
+            ask,
+        )?;
+    }
+    Ok(())
+}
+
+/// Asks one node again and again, as long as all live.
+fn wait(
+    nodes: &mut [Node],
+    index: usize,
+    deadline: Deadline,
+    limit: Duration,
+    failure: &str,
+    ask: impl Fn(&Node) -> Result<()>,
+) -> Result<()> {
+    loop {
+        if let Some(died) = nodes.iter_mut().find_map(Node::died) {
+            return Err(anyhow!(died).context("start the cluster"));
+        }
+        let node = &nodes[index];
+        let Err(error) = ask(node) else {
+            return Ok(());
+        };
+        if deadline.passed() {
+            return Err(anyhow!(
+                "{} {failure} within {} s (start_timeout): {error:#}\nits last log lines:\n{}",
+                node.layout.name,
+                limit.as_secs(),
+                log_tail(&node.layout.logs())
+            ));
+        }
+        clock::sleep(POLL);
+    }
+}

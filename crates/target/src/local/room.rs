@@ -1,0 +1,130 @@
+//! Is there enough memory and disk for the nodes? Asked before anything starts: a machine that
+//! swaps, or a node that the kernel kills in the middle, costs a run.
+
+use anyhow::{Context, Result, bail};
+use std::path::Path;
+
+const MIB: u64 = 1 << 20;
+
+/// What a 5.0 node needs beyond its heap, at rest: code cache, metaspace, threads, buffer pools.
+/// A node with 512 MiB of heap was seen to be resident with RSS_SEEN.
+const OFF_HEAP_BYTES: u64 = 350 * MIB;
+
+/// Off-heap structures that grow with the heap: bloom filters, chunk cache, direct buffers.
+const OFF_HEAP_SHARE_OF_HEAP: u64 = 8;
+
+/// Less than this and the JVM cannot start the server at all.
+pub(crate) const HEAP_BYTES_MIN: u64 = 256 * MIB;
+
+/// Free disk space per node: commit log segments, system tables, logs, a little data.
+const DISK_BYTES_PER_NODE: u64 = 1 << 30;
+
+/// Memory that `nodes` nodes are expected to need, in bytes.
+pub fn memory_bytes(nodes: usize, heap_bytes: u64) -> u64 {
+    nodes as u64 * (heap_bytes + heap_bytes / OFF_HEAP_SHARE_OF_HEAP + OFF_HEAP_BYTES)
+}
+
+/// Refuses a cluster that does not fit.
+///
+/// # Errors
+/// Too little memory or disk is free; the message has both numbers and what to change.
+pub(crate) fn check(nodes: usize, heap_bytes: u64, data: &Path) -> Result<()> {
+    if heap_bytes < HEAP_BYTES_MIN {
+        bail!(
+            "a heap of {} MiB is too small: Cassandra needs at least {} MiB",
+            heap_bytes / MIB,
+            HEAP_BYTES_MIN / MIB
+        );
+    }
+    let free = available_memory()?;
+    check_memory(nodes, heap_bytes, free)?;
+    let disk = rustix::fs::statvfs(data)
+        .with_context(|| format!("ask for the free space of {}", data.display()))?;
+    check_disk(nodes, disk.f_bavail.saturating_mul(disk.f_frsize), data)
+}
+
+fn check_memory(nodes: usize, heap_bytes: u64, free: u64) -> Result<()> {
+    let need = memory_bytes(nodes, heap_bytes);
+    if need <= free {
+        return Ok(());
+    }
+    bail!(
+        "too little memory: {nodes} nodes with a heap of {} MiB need about {} MiB, and {} MiB are \
+         available\nhint: a smaller heap (at least {} MiB), fewer nodes, or stop something else",
+        heap_bytes / MIB,
+        need / MIB,
+        free / MIB,
+        HEAP_BYTES_MIN / MIB
+    )
+}
+
+fn check_disk(nodes: usize, free: u64, data: &Path) -> Result<()> {
+    let need = nodes as u64 * DISK_BYTES_PER_NODE;
+    if need <= free {
+        return Ok(());
+    }
+    bail!(
+        "too little disk: {nodes} nodes need at least {} MiB before any data is loaded, and {} \
+         has {} MiB free\nhint: make room, or put cassay's data folder elsewhere",
+        need / MIB,
+        data.display(),
+        free / MIB
+    )
+}
+
+/// What the kernel says can be used without swapping, or less where a control group allows less.
+fn available_memory() -> Result<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").context("read /proc/meminfo")?;
+    let of_machine = parse_available(&text).context("find MemAvailable in /proc/meminfo")?;
+    let number = |file: &str| -> Option<u64> {
+        std::fs::read_to_string(format!("/sys/fs/cgroup/{file}"))
+            .ok()?
+            .trim()
+            .parse()
+            .ok()
+    };
+    // "max" and a missing file mean that there is no limit.
+    match (number("memory.max"), number("memory.current")) {
+        (Some(limit), Some(used)) => Ok(of_machine.min(limit.saturating_sub(used))),
+        _ => Ok(of_machine),
+    }
+}
+
+fn parse_available(text: &str) -> Option<u64> {
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_both_numbers() {
+        let data = Path::new("/data");
+        check_memory(1, 512 * MIB, memory_bytes(1, 512 * MIB)).unwrap();
+        let error = check_memory(3, 512 * MIB, 1024 * MIB)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("3 nodes with a heap of 512 MiB need about"),
+            "{error}"
+        );
+        assert!(error.contains("1024 MiB are available"), "{error}");
+        check_disk(3, 3 << 30, data).unwrap();
+        let error = check_disk(3, 2 << 30, data).unwrap_err().to_string();
+        assert!(error.contains("/data has 2048 MiB free"), "{error}");
+        let error = check(1, 100 * MIB, data).unwrap_err().to_string();
+        assert!(error.contains("100 MiB is too small"), "{error}");
+    }
+
+    #[test]
+    fn available_memory_is_read_in_bytes() {
+        let text = "MemTotal:  2 kB\nMemAvailable:     1024 kB\nBuffers: 3 kB\n";
+        assert_eq!(parse_available(text), Some(1 << 20));
+        assert_eq!(parse_available("MemTotal: 2 kB\n"), None);
+    }
+}

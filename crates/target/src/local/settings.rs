@@ -1,0 +1,427 @@
+//! The files that a node is configured by, written by us in full: nothing is inherited from a
+//! machine, so that two machines run the same configuration.
+//!
+//! Where Apache's own `cassandra.yaml` says something else than the server's built-in default,
+//! this says what Apache's file says: measured performance must be that of a normal Cassandra.
+
+use super::ports::Ports;
+use anyhow::{Context, Result, bail};
+use serde_json::{Map, Value, json};
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+
+/// Settings that cassay owns, and why somebody else may not set them.
+const OWNED: [(&[&str], &str); 5] = [
+    (
+        &[
+            "cluster_name",
+            "seed_provider",
+            "auto_bootstrap",
+            "initial_token",
+            "partitioner",
+        ],
+        "the ring is made by cassay, with tokens spread evenly",
+    ),
+    (
+        &[
+            "listen_address",
+            "listen_interface",
+            "broadcast_address",
+            "rpc_address",
+            "rpc_interface",
+            "broadcast_rpc_address",
+        ],
+        "every node has a loopback address of its own, chosen by cassay",
+    ),
+    (
+        &[
+            "storage_port",
+            "ssl_storage_port",
+            "native_transport_port",
+            "native_transport_port_ssl",
+            "start_native_transport",
+        ],
+        "ports are chosen by cassay, where they are free",
+    ),
+    (
+        &[
+            "data_file_directories",
+            "local_system_data_file_directory",
+            "commitlog_directory",
+            "hints_directory",
+            "saved_caches_directory",
+            "cdc_raw_directory",
+        ],
+        "a node's files are where cassay can remove them",
+    ),
+    (
+        &[
+            "endpoint_snitch",
+            "authenticator",
+            "authorizer",
+            "client_encryption_options",
+        ],
+        "racks are set with `racks`, and cassay's own sessions go in without a password or TLS",
+    ),
+];
+
+/// `num_tokens` of Apache's `cassandra.yaml` since 4.0.
+const TOKENS_COUNT: u64 = 16;
+
+/// More tokens than anybody ever used (256 was the default until 4.0), and few enough to list.
+const TOKENS_COUNT_MAX: u64 = 1024;
+
+/// One node, as its files say it.
+#[derive(Clone, Debug)]
+pub(crate) struct NodeLayout {
+    pub name: String,
+    pub address: Ipv4Addr,
+    pub ports: Ports,
+    pub datacenter: String,
+    pub rack: String,
+    /// Ascending.
+    pub tokens: Vec<i64>,
+    /// Address of the first node, which the others ask for the ring.
+    pub seed: Ipv4Addr,
+    /// Everything of the node is in here.
+    pub folder: PathBuf,
+}
+
+impl NodeLayout {
+    pub fn logs(&self) -> PathBuf {
+        self.folder.join("logs")
+    }
+
+    pub fn conf(&self) -> PathBuf {
+        self.folder.join("conf")
+    }
+}
+
+/// Refuses settings that cassay owns, and a number of tokens that makes no ring.
+///
+/// # Errors
+/// All offending keys, each with its reason.
+pub(crate) fn check_overrides(yaml: &Map<String, Value>) -> Result<()> {
+    let mut problems = Vec::new();
+    for key in yaml.keys() {
+        if let Some((_, why)) = OWNED.iter().find(|(keys, _)| keys.contains(&key.as_str())) {
+            problems.push(format!("{key} of cassandra.yaml cannot be set: {why}"));
+        }
+    }
+    if let Some(count) = yaml.get("num_tokens")
+        && !count
+            .as_u64()
+            .is_some_and(|count| (1..=TOKENS_COUNT_MAX).contains(&count))
+    {
+        problems.push(format!(
+            "num_tokens must be 1 to {TOKENS_COUNT_MAX}, not {count}"
+        ));
+    }
+    if problems.is_empty() {
+        return Ok(());
+    }
+    bail!(problems.join("\n"))
+}
+
+/// Tokens per node, with the user's own number respected.
+pub(crate) fn tokens_count(yaml: &Map<String, Value>) -> u64 {
+    yaml.get("num_tokens")
+        .and_then(Value::as_u64)
+        .unwrap_or(TOKENS_COUNT)
+}
+
+/// The ring: every node's tokens, ascending, alternating between the nodes, all gaps equal, so
+/// that every node owns the same share, and trials do not differ by the chance of token choice.
+pub(crate) fn ring(nodes: usize, tokens_per_node: u64) -> Vec<Vec<i64>> {
+    let count = nodes as u128 * u128::from(tokens_per_node);
+    let token = |index: u128| {
+        // The middle of slice `index` of 2^64, so that no token is the reserved minimum.
+        let unsigned = ((2 * index + 1) << 64) / (2 * count);
+        (unsigned as u64 ^ (1 << 63)) as i64
+    };
+    let of_node = |node: usize| {
+        let indexes =
+            (0..u128::from(tokens_per_node)).map(move |j| j * nodes as u128 + node as u128);
+        indexes.map(token).collect()
+    };
+    (0..nodes).map(of_node).collect()
+}
+
+/// Makes the node's folders and writes its files.
+///
+/// # Errors
+/// A folder or file cannot be written.
+pub(crate) fn write(
+    node: &NodeLayout,
+    yaml: &Map<String, Value>,
+    jolokia_password: &str,
+) -> Result<()> {
+    for name in [
+        "data",
+        "commitlog",
+        "hints",
+        "saved_caches",
+        "cdc_raw",
+        "logs",
+        "conf",
+        "tmp",
+    ] {
+        let folder = node.folder.join(name);
+        std::fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
+    }
+    let conf = node.conf();
+    let put = |name: &str, text: String| {
+        let path = conf.join(name);
+        std::fs::write(&path, text).with_context(|| format!("write {}", path.display()))
+    };
+    put("cassandra.yaml", yaml_text(&yaml_of(node, yaml)))?;
+    put("logback.xml", logback_of(&node.logs()))?;
+    put(
+        "cassandra-rackdc.properties",
+        format!("dc={}\nrack={}\n", node.datacenter, node.rack),
+    )?;
+    let jolokia = format!(
+        "host={}\nport={}\nuser={JOLOKIA_USER}\npassword={jolokia_password}\n\
+         discoveryEnabled=false\nbacklog=4\nexecutor=single\n",
+        node.address, node.ports.jolokia
+    );
+    write_private(&conf.join("jolokia.properties"), &jolokia)
+}
+
+/// User name of the MBean agent; the password is random for every cluster.
+pub(crate) const JOLOKIA_USER: &str = "cassay";
+
+/// Writes a file that only we can read.
+fn write_private(path: &Path, text: &str) -> Result<()> {
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut options = std::fs::OpenOptions::new();
+    let open = options.write(true).create(true).truncate(true).mode(0o600);
+    open.open(path)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .with_context(|| format!("write {}", path.display()))
+}
+
+/// Our settings with the user's over them.
+fn yaml_of(node: &NodeLayout, overrides: &Map<String, Value>) -> Map<String, Value> {
+    let mut settings = base(node);
+    for (key, value) in overrides {
+        // An old name such as commitlog_sync_period_in_ms replaces the new one: the server refuses
+        // a file that has both.
+        settings.retain(|ours, _| !key.starts_with(&format!("{ours}_in_")));
+        settings.insert(key.clone(), value.clone());
+    }
+    if settings
+        .get("commitlog_sync")
+        .is_some_and(|sync| sync != "periodic")
+    {
+        // The server refuses a period in batch and group mode.
+        settings.remove("commitlog_sync_period");
+    }
+    settings
+}
+
+fn base(node: &NodeLayout) -> Map<String, Value> {
+    let folder = |name: &str| node.folder.join(name).display().to_string();
+    let address = node.address.to_string();
+    let tokens: Vec<String> = node.tokens.iter().map(i64::to_string).collect();
+    let seeds = json!([{ "seeds": format!("{}:{}", node.seed, node.ports.storage) }]);
+    let settings = json!({
+        "cluster_name": "cassay",
+        "num_tokens": node.tokens.len(),
+        "initial_token": tokens.join(","),
+        // The data is ours from the beginning: there is nothing to stream to a new node.
+        "auto_bootstrap": false,
+        "partitioner": "org.apache.cassandra.dht.Murmur3Partitioner",
+        "seed_provider": [{
+            "class_name": "org.apache.cassandra.locator.SimpleSeedProvider",
+            "parameters": seeds,
+        }],
+        "endpoint_snitch": "GossipingPropertyFileSnitch",
+        "listen_address": address,
+        "rpc_address": address,
+        "storage_port": node.ports.storage,
+        "native_transport_port": node.ports.cql,
+        "start_native_transport": true,
+        "data_file_directories": [folder("data")],
+        "commitlog_directory": folder("commitlog"),
+        "hints_directory": folder("hints"),
+        "saved_caches_directory": folder("saved_caches"),
+        "cdc_raw_directory": folder("cdc_raw"),
+        "commitlog_sync": "periodic",
+        "commitlog_sync_period": "10000ms",
+        "commitlog_segment_size": "32MiB",
+        "disk_failure_policy": "stop",
+        "commit_failure_policy": "stop",
+        "concurrent_reads": 32,
+        "concurrent_writes": 32,
+        "concurrent_counter_writes": 32,
+        "memtable_allocation_type": "heap_buffers",
+        "compaction_throughput": "64MiB/s",
+        "internode_compression": "dc",
+        "hinted_handoff_enabled": true,
+        "hinted_handoff_throttle": "1024KiB",
+        "max_hints_delivery_threads": 2,
+        "hints_flush_period": "10000ms",
+        // Snapshots of dropped and truncated tables would fill the disk between trials.
+        "auto_snapshot": false,
+    });
+    match settings {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+/// One key per line, each value in YAML's flow style, which JSON is.
+fn yaml_text(settings: &Map<String, Value>) -> String {
+    let mut text = String::from("# Written by cassay for one cluster; changes here are lost.\n");
+    for (key, value) in settings {
+        text.push_str(&format!("{key}: {value}\n"));
+    }
+    text
+}
+
+fn logback_of(logs: &Path) -> String {
+    let file = escape(&logs.join("system.log").display().to_string());
+    format!(
+        r#"<configuration scan="false">
+  <shutdownHook class="ch.qos.logback.core.hook.DefaultShutdownHook"/>
+  <appender name="SYSTEMLOG" class="ch.qos.logback.core.rolling.RollingFileAppender">
+    <file>{file}</file>
+    <rollingPolicy class="ch.qos.logback.core.rolling.FixedWindowRollingPolicy">
+      <fileNamePattern>{file}.%i</fileNamePattern>
+      <minIndex>1</minIndex>
+      <maxIndex>3</maxIndex>
+    </rollingPolicy>
+    <triggeringPolicy class="ch.qos.logback.core.rolling.SizeBasedTriggeringPolicy">
+      <maxFileSize>32MB</maxFileSize>
+    </triggeringPolicy>
+    <encoder>
+      <pattern>%-5level [%thread] %date{{ISO8601}} %F:%L - %msg%n</pattern>
+    </encoder>
+  </appender>
+  <root level="INFO">
+    <appender-ref ref="SYSTEMLOG"/>
+  </root>
+</configuration>
+"#
+    )
+}
+
+/// Text for the inside of an XML element.
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout() -> NodeLayout {
+        NodeLayout {
+            name: "node1".to_string(),
+            address: Ipv4Addr::new(127, 9, 42, 1),
+            ports: Ports {
+                cql: 9042,
+                storage: 7000,
+                jolokia: 8778,
+            },
+            datacenter: "dc1".to_string(),
+            rack: "rack1".to_string(),
+            tokens: ring(1, 4).remove(0),
+            seed: Ipv4Addr::new(127, 9, 42, 1),
+            folder: PathBuf::from("/data/a & b/node1"),
+        }
+    }
+
+    fn map(value: Value) -> Map<String, Value> {
+        value.as_object().unwrap().clone()
+    }
+
+    #[test]
+    fn the_ring_gives_every_node_the_same_share() {
+        for (nodes, tokens) in [(1, 1), (1, 16), (2, 16), (3, 16), (3, 256)] {
+            let ring = ring(nodes, tokens);
+            let mut all: Vec<(i64, usize)> = ring
+                .iter()
+                .enumerate()
+                .flat_map(|(node, tokens)| tokens.iter().map(move |token| (*token, node)))
+                .collect();
+            all.sort_unstable();
+            let mut owned = vec![0u128; nodes];
+            for (index, (token, node)) in all.iter().enumerate() {
+                let previous = all[(index + all.len() - 1) % all.len()].0;
+                let width = token.wrapping_sub(previous) as u64;
+                owned[*node] += if width == 0 {
+                    1 << 64
+                } else {
+                    u128::from(width)
+                };
+                assert_eq!(*node, index % nodes, "tokens alternate between the nodes");
+            }
+            let (least, most) = (owned.iter().min().unwrap(), owned.iter().max().unwrap());
+            assert!(
+                most - least <= 1024,
+                "{nodes} nodes, {tokens} tokens: {owned:?}"
+            );
+            assert_eq!(owned.iter().sum::<u128>(), 1 << 64);
+            assert!(ring.iter().all(|tokens| tokens.is_sorted()));
+        }
+    }
+
+    #[test]
+    fn what_cassay_owns_is_refused_with_the_reason() {
+        let yaml = map(json!({"listen_address": "1.2.3.4", "concurrent_reads": 8,
+            "commitlog_directory": "/x", "num_tokens": 0}));
+        let error = check_overrides(&yaml).unwrap_err().to_string();
+        let lines: Vec<&str> = error.lines().collect();
+        assert_eq!(lines.len(), 3, "{error}");
+        assert!(error.contains("listen_address of cassandra.yaml cannot be set: every node"));
+        assert!(
+            error.contains("num_tokens must be 1 to 1024, not 0"),
+            "{error}"
+        );
+        check_overrides(&map(json!({"concurrent_reads": 8, "num_tokens": 4}))).unwrap();
+    }
+
+    #[test]
+    fn overrides_replace_ours_under_their_old_names_too() {
+        let yaml = map(json!({"commitlog_segment_size_in_mb": 16, "concurrent_reads": 8}));
+        let settings = yaml_of(&layout(), &yaml);
+        assert_eq!(settings["concurrent_reads"], 8);
+        assert_eq!(settings["commitlog_segment_size_in_mb"], 16);
+        assert!(!settings.contains_key("commitlog_segment_size"));
+        assert_eq!(settings["commitlog_sync_period"], "10000ms");
+        let settings = yaml_of(&layout(), &map(json!({"commitlog_sync": "batch"})));
+        assert!(!settings.contains_key("commitlog_sync_period"));
+    }
+
+    #[test]
+    fn every_setting_is_one_line_of_flow_style() {
+        let text = yaml_text(&base(&layout()));
+        assert!(
+            text.contains("\ndata_file_directories: [\"/data/a & b/node1/data\"]\n"),
+            "{text}"
+        );
+        let expected = "seed_provider: [{\"class_name\":";
+        assert!(text.contains(expected), "{text}");
+        for line in text.lines().filter(|line| !line.starts_with('#')) {
+            let (key, value) = line.split_once(": ").unwrap();
+            assert!(
+                key.bytes()
+                    .all(|byte| byte.is_ascii_lowercase() || byte == b'_'),
+                "{key}"
+            );
+            serde_json::from_str::<Value>(value).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_path_is_escaped_for_xml() {
+        let text = logback_of(&layout().logs());
+        assert!(
+            text.contains("<file>/data/a &amp; b/node1/logs/system.log</file>"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,249 @@
+//! What is written down about a cluster, so that the next command finds what a killed one left.
+//!
+//! A cluster has one folder, `DATA/clusters/ID/`, with everything of it and `state.json`, which is
+//! written before the first process starts. A process belongs to the cluster if it is a java whose
+//! command line carries the cluster's mark as a whole argument; nothing else is ever killed.
+
+use super::jvm;
+use crate::process::{self, Identity};
+use crate::spec::Dirs;
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Format number of `state.json`.
+const FORMAT: u32 = 1;
+
+const FILE: &str = "state.json";
+
+/// `state.json`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct State {
+    pub format: u32,
+    pub id: String,
+    /// Whether the cluster is meant to outlive the command that started it.
+    pub keep: bool,
+    /// Who started it.
+    pub owner: Identity,
+    /// The boot in which the identities hold: afterwards they are other processes'.
+    pub boot: String,
+    /// When it was started, in nanoseconds since 1970.
+    pub started_unix_ns: u64,
+    /// Version of Cassandra.
+    pub version: String,
+    pub datacenter: String,
+    pub nodes: Vec<NodeState>,
+}
+
+/// One node in `state.json`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct NodeState {
+    pub name: String,
+    pub address: Ipv4Addr,
+    pub cql_port: u16,
+    pub rack: String,
+    /// Absent until it is started.
+    pub process: Option<Identity>,
+}
+
+impl NodeState {
+    pub fn cql_address(&self) -> SocketAddr {
+        SocketAddr::from((self.address, self.cql_port))
+    }
+}
+
+impl State {
+    pub fn new(id: String, keep: bool, version: String, datacenter: String) -> State {
+        State {
+            format: FORMAT,
+            id,
+            keep,
+            owner: Identity::own(),
+            boot: boot_id(),
+            started_unix_ns: measure::clock::unix_ns(),
+            version,
+            datacenter,
+            nodes: Vec::new(),
+        }
+    }
+
+    /// Replaces the file in one step: a reader never sees half of it.
+    pub fn write(&self, folder: &Path) -> Result<()> {
+        let path = folder.join(FILE);
+        let write = || -> Result<()> {
+            let mut file = tempfile::NamedTempFile::new_in(folder)?;
+            serde_json::to_writer_pretty(&mut file, self)?;
+            file.flush()?;
+            file.persist(&path)?;
+            Ok(())
+        };
+        write().with_context(|| format!("write {}", path.display()))
+    }
+
+    pub fn read(folder: &Path) -> Result<State> {
+        let path = folder.join(FILE);
+        let text =
+            std::fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+        let state: State =
+            serde_json::from_str(&text).with_context(|| format!("read {}", path.display()))?;
+        anyhow::ensure!(
+            state.format == FORMAT,
+            "{} has format {}, and this cassay knows {FORMAT}",
+            path.display(),
+            state.format
+        );
+        Ok(state)
+    }
+
+    /// Whether the command that started it still runs.
+    pub fn is_owned(&self) -> bool {
+        self.boot == boot_id() && self.owner.alive()
+    }
+}
+
+/// The folder of all clusters.
+pub(crate) fn clusters_folder(dirs: &Dirs) -> PathBuf {
+    dirs.data.join("clusters")
+}
+
+/// A name that no other cluster has, in the order of time.
+pub(crate) fn new_id() -> String {
+    let milliseconds = measure::clock::unix_ns() / measure::clock::MILLISECOND_NS;
+    format!("{milliseconds:x}-{:x}", Identity::own().pid)
+}
+
+/// All clusters with a state that can be read, oldest first; the others by the reason why not.
+pub(crate) fn all(dirs: &Dirs) -> (Vec<(PathBuf, State)>, Vec<anyhow::Error>) {
+    let mut folders: Vec<PathBuf> = std::fs::read_dir(clusters_folder(dirs))
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|folder| folder.join(FILE).is_file())
+        .collect();
+    folders.sort();
+    let (mut states, mut errors) = (Vec::new(), Vec::new());
+    for folder in folders {
+        match State::read(&folder) {
+            Ok(state) => states.push((folder, state)),
+            Err(error) => errors.push(error),
+        }
+    }
+    (states, errors)
+}
+
+/// The running processes of a cluster, whether its state lists them or not: a starter may have been
+/// killed between the start of a process and the writing of its id.
+pub(crate) fn processes(id: &str) -> Vec<Identity> {
+    let mark = jvm::mark(id);
+    let is_ours = |pid: &u32| {
+        process::command_line(*pid).is_some_and(|line| {
+            let program = line
+                .first()
+                .map(|program| program.rsplit('/').next() == Some("java"));
+            program == Some(true) && line.contains(&mark)
+        })
+    };
+    // The identity is read first: if the id changes hands later, the start time will differ.
+    let identities = process::all_pids().into_iter().filter_map(Identity::of);
+    identities
+        .filter(|identity| is_ours(&identity.pid))
+        .collect()
+}
+
+/// Kills the processes of a cluster and removes its folder; how many were killed.
+///
+/// They are killed outright: the data goes with them, so there is nothing that a graceful stop,
+/// which takes seconds for draining, would save.
+///
+/// # Errors
+/// A process does not go, or a file cannot be removed.
+pub(crate) fn remove(folder: &Path, id: &str) -> Result<usize> {
+    let processes = processes(id);
+    for process in &processes {
+        process.signal(rustix::process::Signal::KILL);
+    }
+    for process in &processes {
+        process.end(Duration::ZERO)?;
+    }
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("remove {}", folder.display()))
+        }
+        _ => Ok(processes.len()),
+    }
+}
+
+/// Changes with every boot of the machine; empty when it cannot be read.
+fn boot_id() -> String {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    text.map(|text| text.trim().to_string()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::{Life, command, spawn};
+    use std::os::unix::process::CommandExt;
+
+    fn dirs(root: &Path) -> Dirs {
+        Dirs {
+            cache: root.join("cache"),
+            data: root.join("data"),
+        }
+    }
+
+    #[test]
+    fn a_state_is_read_as_it_was_written_and_others_are_reported() {
+        let root = tempfile::tempdir().unwrap();
+        let dirs = dirs(root.path());
+        for (name, text) in [("a", "{"), ("b", "{\"format\":99}")] {
+            let folder = clusters_folder(&dirs).join(name);
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join(FILE), text).unwrap();
+        }
+        let folder = clusters_folder(&dirs).join("c");
+        std::fs::create_dir_all(&folder).unwrap();
+        let state = State::new("c".into(), true, "5.0.8".into(), "dc1".into());
+        state.write(&folder).unwrap();
+        let (states, errors) = all(&dirs);
+        assert_eq!(errors.len(), 2);
+        assert_eq!(states.len(), 1);
+        assert!(states[0].1.is_owned() && states[0].1.keep);
+    }
+
+    /// A sleeping process that calls itself java and carries `argument`.
+    fn pretender(argument: &str) -> std::process::Child {
+        let mut java = command(Path::new("/bin/sh"));
+        // The shell stays the process: a command after sleep keeps it from exec-ing.
+        java.arg0("/usr/bin/java")
+            .args(["-c", "sleep 600; true", argument]);
+        spawn(java, Life::Ours).unwrap()
+    }
+
+    #[test]
+    fn only_a_java_with_the_whole_mark_is_a_process_of_the_cluster() {
+        let id = new_id();
+        let mut ours = pretender(&jvm::mark(&id));
+        let mut longer = pretender(&jvm::mark(&format!("{id}0")));
+        let mut grep = command(Path::new("/bin/sh"));
+        grep.args(["-c", "sleep 600; true", &jvm::mark(&id)]);
+        let mut grep = spawn(grep, Life::Ours).unwrap();
+        let found: Vec<u32> = processes(&id).iter().map(|process| process.pid).collect();
+        assert_eq!(found, vec![ours.id()]);
+
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("cluster");
+        std::fs::create_dir(&folder).unwrap();
+        assert_eq!(remove(&folder, &id).unwrap(), 1);
+        assert!(!folder.exists());
+        assert!(!ours.wait().unwrap().success());
+        for child in [&mut longer, &mut grep] {
+            assert!(child.try_wait().unwrap().is_none(), "a stranger was killed");
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Child processes that cannot outlive us, and the identity of processes that may.
+//!
+//! Everything that is started here is started by one thread, the *keeper*, because the kernel ties
+//! a child's parent-death signal to the thread that forked it: a short-lived thread would take its
+//! children with it. The keeper lives until the process ends, so kill -9 of us kills them.
+//! Another process is only ever signalled after its start time has been compared: process ids are
+//! used again.
+
+use anyhow::{Context, Result, anyhow};
+use measure::clock::{self, Deadline};
+use rustix::process::{Pid, Signal, getpid, getppid, kill_process};
+use serde::{Deserialize, Serialize};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::sync::OnceLock;
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
+
+/// How often a process that is ending is looked at. Short against a JVM's stop of about 1 s.
+const POLL: Duration = Duration::from_millis(10);
+
+/// How long a killed process may take to be gone: the kernel has to tear down its memory.
+const KILL_LIMIT: Duration = Duration::from_secs(20);
+
+/// Whether a child ends with us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Life {
+    /// It is killed when we end, however we end.
+    Ours,
+    /// It goes on without us: its own session, no death signal.
+    Detached,
+}
+
+/// A process as another process can find it again: its id alone may be somebody else's by then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Identity {
+    pub pid: u32,
+    /// Field 22 of `/proc/PID/stat`: clock ticks between boot and the start of the process.
+    pub start_ticks: u64,
+}
+
+impl Identity {
+    /// The identity of a process that runs now; `None` if there is none or it is a zombie.
+    pub fn of(pid: u32) -> Option<Identity> {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let (state, start_ticks) = parse_stat(&stat)?;
+        (state != 'Z' && state != 'X').then_some(Identity { pid, start_ticks })
+    }
+
+    /// Our own identity.
+    pub fn own() -> Identity {
+        let pid = getpid().as_raw_nonzero().get() as u32;
+        Identity::of(pid).unwrap_or(Identity {
+            pid,
+            start_ticks: 0,
+        })
+    }
+
+    /// Whether this very process still runs.
+    pub fn alive(self) -> bool {
+        Identity::of(self.pid) == Some(self)
+    }
+
+    /// Sends a signal, if the process is still this one.
+    pub fn signal(self, signal: Signal) {
+        if self.alive()
+            && let Some(pid) = Pid::from_raw(self.pid as i32)
+        {
+            // The process may end between the two lines; then there is nothing to do.
+            let _ = kill_process(pid, signal);
+        }
+    }
+
+    /// Waits until it is gone. True if it went within `limit`.
+    pub fn wait_gone(self, limit: Duration) -> bool {
+        let deadline = Deadline::after(limit);
+        while self.alive() {
+            if deadline.passed() {
+                return false;
+            }
+            clock::sleep(POLL);
+        }
+        true
+    }
+
+    /// Ends it: SIGTERM with `grace`, then SIGKILL; a `grace` of zero kills at once.
+    ///
+    /// # Errors
+    /// It is still there after SIGKILL (a process stuck in the kernel, or not ours to kill).
+    pub fn end(self, grace: Duration) -> Result<()> {
+        if !grace.is_zero() {
+            self.signal(Signal::TERM);
+            if self.wait_gone(grace) {
+                return Ok(());
+            }
+        }
+        self.signal(Signal::KILL);
+        if self.wait_gone(KILL_LIMIT) {
+            return Ok(());
+        }
+        Err(anyhow!(
+            "process {} is still there {} s after SIGKILL; look at /proc/{}/stack",
+            self.pid,
+            KILL_LIMIT.as_secs(),
+            self.pid
+        ))
+    }
+}
+
+/// State and start time out of `/proc/PID/stat`. The name in parentheses may hold anything.
+fn parse_stat(stat: &str) -> Option<(char, u64)> {
+    let after_name = &stat[stat.rfind(')')? + 1..];
+    let mut fields = after_name.split_ascii_whitespace();
+    let state = fields.next()?.chars().next()?;
+    // `state` is field 3, the start time is field 22.
+    let start_ticks = fields.nth(18)?.parse().ok()?;
+    Some((state, start_ticks))
+}
+
+/// The arguments of a process; `None` if it is gone or not ours to read.
+pub(crate) fn command_line(pid: u32) -> Option<Vec<String>> {
+    let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    Some(text.split_terminator('\0').map(str::to_string).collect())
+}
+
+/// Ids of all processes that can be seen.
+pub(crate) fn all_pids() -> Vec<u32> {
+    let Ok(entries) = std::fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .collect()
+}
+
+/// A command whose child will be owned: pass it to [`spawn`] or [`output`].
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that makes commands"
+)]
+pub(crate) fn command(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.stdin(std::process::Stdio::null());
+    command
+}
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// The thread that forks every child; see the header.
+fn keeper() -> Result<&'static Sender<Job>> {
+    static KEEPER: OnceLock<Option<Sender<Job>>> = OnceLock::new();
+    KEEPER
+        .get_or_init(|| {
+            let (sender, receiver) = channel::<Job>();
+            std::thread::Builder::new()
+                .name("keeper".to_string())
+                .spawn(move || receiver.into_iter().for_each(|job| job()))
+                .ok()
+                .map(|_| sender)
+        })
+        .as_ref()
+        .context("start the thread that keeps child processes")
+}
+
+/// Starts `command`, tied to us as `life` says.
+///
+/// # Errors
+/// The program cannot be executed.
+pub(crate) fn spawn(mut command: Command, life: Life) -> Result<Child> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let parent = getpid();
+    let prepare = move || {
+        match life {
+            Life::Ours => {
+                rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+                // We may have died before the line above: then nobody would send the signal.
+                if getppid() != Some(parent) {
+                    return Err(std::io::Error::other("the parent process has ended"));
+                }
+                // A group of its own: Ctrl-C reaches us alone, and we stop it in order.
+                rustix::process::setpgid(None, None)?;
+            }
+            Life::Detached => {
+                rustix::process::setsid()?;
+            }
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec only system calls are made: no allocation, no lock. (The error
+    // of the lost parent allocates, in a child whose only future is to report it and exit.)
+    unsafe { command.pre_exec(prepare) };
+    let (answer, answered) = channel();
+    keeper()?
+        .send(Box::new(move || {
+            // The receiver is gone only if the caller panicked; the child then ends with us.
+            let _ = answer.send(command.spawn());
+        }))
+        .ok()
+        .context("the thread that keeps child processes has ended")?;
+    answered
+        .recv()
+        .context("the thread that keeps child processes has ended")?
+        .with_context(|| format!("start {program}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_start_time_is_found_behind_any_name() {
+        let tail = "S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20 21";
+        for name in ["(java)", "(a b) c)", "()", "(((("] {
+            let stat = format!("12 {name}) {tail}");
+            assert_eq!(parse_stat(&stat), Some(('S', 4711)), "{stat}");
+        }
+        assert_eq!(parse_stat("12 (java) S 1 2"), None);
+        assert_eq!(parse_stat(""), None);
+    }
+
+    #[test]
+    fn a_process_is_only_itself_with_its_start_time() {
+        let own = Identity::own();
+        assert!(own.alive());
+        let other = Identity {
+            start_ticks: own.start_ticks + 1,
+            ..own
+        };
+        assert!(!other.alive());
+    }
+
+    #[test]
+    fn a_child_is_ended_and_a_stranger_with_its_id_is_not() {
+        let mut sleep = command(Path::new("sleep"));
+        sleep.arg("600");
+        let mut child = spawn(sleep, Life::Ours).unwrap();
+        let identity = Identity::of(child.id()).unwrap();
+        let stranger = Identity {
+            start_ticks: identity.start_ticks + 1,
+            ..identity
+        };
+        stranger.signal(Signal::KILL);
+        assert!(identity.alive(), "a wrong start time must not be signalled");
+        identity.end(Duration::ZERO).unwrap();
+        assert!(!child.wait().unwrap().success());
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_named() {
+        let missing = command(Path::new("/nonexistent/java"));
+        let error = spawn(missing, Life::Ours).unwrap_err();
+        assert!(
+            format!("{error:#}").contains("/nonexistent/java"),
+            "{error:#}"
+        );
+    }
+}

@@ -1,0 +1,565 @@
+//! A blocking CQL session for control: one request at a time, on one node.
+//!
+//! Nothing here is fast, and nothing has to be: schema, metadata, virtual tables. Every answer has
+//! a deadline; after a failed read or write the session is broken and says so, because the next
+//! bytes might belong to the last question.
+
+use crate::access::{Access, Tls};
+use anyhow::{Context, Result, anyhow, bail};
+use cql::Consistency;
+use cql::frame::{HEADER_BYTES, Header, opcode};
+use cql::request::QueryParams;
+use cql::response::{ErrorCode, Response, ResultBody, Rows};
+use cql::value::Value;
+use measure::clock::{self, Deadline};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::time::Duration;
+
+/// How long connecting may take: on any network that a laboratory uses, less than a second does.
+const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+
+/// Rows per page: whole virtual tables fit, and an answer stays in the order of a megabyte.
+const PAGE_ROWS: i32 = 5000;
+
+/// How long nodes may take to agree on a schema. Drivers wait 10 s; a busy laptop is slower.
+const SCHEMA_AGREEMENT_LIMIT: Duration = Duration::from_secs(30);
+
+/// Between two looks at schema versions.
+const SCHEMA_POLL: Duration = Duration::from_millis(50);
+
+/// Longest part of a statement that an error repeats.
+const STATEMENT_CHARS_SHOWN: usize = 200;
+
+/// Rows of one statement, all pages.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct QueryResult {
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// Cells in the order of the columns.
+    pub rows: Vec<Vec<Value>>,
+}
+
+impl QueryResult {
+    /// Index of a column.
+    ///
+    /// # Errors
+    /// The server did not send it; the message lists those it did.
+    pub fn column(&self, name: &str) -> Result<usize> {
+        let index = self.columns.iter().position(|column| column == name);
+        index.with_context(|| {
+            format!(
+                "the server sent no column {name}, but {}",
+                self.columns.join(", ")
+            )
+        })
+    }
+}
+
+/// An error that the server answered with.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{node} answered {code}: {message} (statement: {statement})")]
+pub struct ServerError {
+    /// The node that answered.
+    pub node: SocketAddr,
+    /// Why.
+    pub code: ErrorCode,
+    /// The server's words.
+    pub message: String,
+    /// The statement, shortened.
+    pub statement: String,
+}
+
+/// Bytes to and from a node, plain or encrypted.
+trait Stream: Read + Write + Send {}
+impl<T: Read + Write + Send> Stream for T {}
+
+/// An open session with one node.
+pub struct Session {
+    node: SocketAddr,
+    stream: Box<dyn Stream>,
+    /// For the time-outs; shares the socket with `stream`.
+    socket: TcpStream,
+    timeout: Duration,
+    broken: bool,
+    request: Vec<u8>,
+    body: Vec<u8>,
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session")
+            .field("node", &self.node)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    /// Connects, does the TLS and CQL handshakes, and authenticates. Each request of the session
+    /// may take `timeout`.
+    ///
+    /// # Errors
+    /// The node is not reachable, its certificate is not trusted, it wants credentials that are
+    /// missing or wrong, or it does not speak CQL v4. The password is in no message.
+    pub fn open(node: SocketAddr, access: &Access, timeout: Duration) -> Result<Session> {
+        Session::open_named(node, None, access, timeout)
+    }
+
+    /// As [`Session::open`], for a node that was given by a host name, which its certificate may
+    /// carry instead of the address.
+    pub(crate) fn open_named(
+        node: SocketAddr,
+        host: Option<&str>,
+        access: &Access,
+        timeout: Duration,
+    ) -> Result<Session> {
+        let socket = TcpStream::connect_timeout(&node, timeout.min(CONNECT_LIMIT))
+            .with_context(|| format!("connect to {node}"))?;
+        socket
+            .set_nodelay(true)
+            .with_context(|| format!("configure the socket to {node}"))?;
+        let copy = socket
+            .try_clone()
+            .with_context(|| format!("share the socket to {node}"))?;
+        let stream: Box<dyn Stream> = match &access.tls {
+            None => Box::new(copy),
+            Some(tls) => Box::new(encrypted(copy, tls, node, host)?),
+        };
+        let mut session = Session {
+            node,
+            stream,
+            socket,
+            timeout,
+            broken: false,
+            request: Vec::new(),
+            body: Vec::new(),
+        };
+        session.handshake(access)?;
+        Ok(session)
+    }
+
+    /// The node's address.
+    pub fn node(&self) -> SocketAddr {
+        self.node
+    }
+
+    /// Runs one statement at LOCAL_ONE, following its pages to the end.
+    ///
+    /// # Errors
+    /// [`ServerError`] if the server refuses it; otherwise the connection has failed, and so will
+    /// every later call.
+    pub fn query(&mut self, cql: &str) -> Result<QueryResult> {
+        self.query_at(cql, Consistency::LocalOne)
+    }
+
+    /// As [`Session::query`], at `consistency`.
+    ///
+    /// # Errors
+    /// As [`Session::query`].
+    pub fn query_at(&mut self, cql: &str, consistency: Consistency) -> Result<QueryResult> {
+        let mut result = QueryResult::default();
+        let mut paging_state: Option<Vec<u8>> = None;
+        loop {
+            let params = QueryParams {
+                consistency,
+                page_size: Some(PAGE_ROWS),
+                paging_state: paging_state.as_deref(),
+                ..QueryParams::default()
+            };
+            self.request.clear();
+            cql::request::query(&mut self.request, 0, cql, &params);
+            let node = self.node;
+            let header = self.exchange(cql)?;
+            let response = parse(&header, &self.body, node, cql)?;
+            let Response::Result(body) = response else {
+                bail!("{node} answered a query with {}", name_of(&header));
+            };
+            paging_state = match body {
+                ResultBody::Rows(rows) => {
+                    append(&mut result, &rows)
+                        .with_context(|| format!("read the rows of {node} ({})", shorten(cql)))?;
+                    rows.paging_state.map(<[u8]>::to_vec)
+                }
+                _ => None,
+            };
+            if paging_state.is_none() {
+                return Ok(result);
+            }
+        }
+    }
+
+    /// Runs one statement that changes the schema, then waits until all nodes agree on it.
+    ///
+    /// # Errors
+    /// As [`Session::query`], or the nodes still disagree after 30 s.
+    pub fn execute_schema(&mut self, cql: &str) -> Result<()> {
+        self.query(cql)?;
+        self.wait_for_schema_agreement(SCHEMA_AGREEMENT_LIMIT)
+            .with_context(|| format!("wait for the schema after {}", shorten(cql)))
+    }
+
+    /// Waits until this node and all that it knows have the same schema version. With a `limit` of
+    /// zero it looks once.
+    ///
+    /// # Errors
+    /// They still differ; the message lists the versions.
+    pub fn wait_for_schema_agreement(&mut self, limit: Duration) -> Result<()> {
+        let deadline = Deadline::after(limit);
+        loop {
+            let mut versions: Vec<String> = Vec::new();
+            for table in ["system.local", "system.peers"] {
+                let found = self.query(&format!("SELECT schema_version FROM {table}"))?;
+                versions.extend(found.rows.iter().flatten().map(Value::to_string));
+            }
+            versions.sort();
+            versions.dedup();
+            if versions.len() <= 1 {
+                return Ok(());
+            }
+            if deadline.passed() {
+                bail!(
+                    "the nodes disagree on the schema: versions {}",
+                    versions.join(", ")
+                );
+            }
+            clock::sleep(SCHEMA_POLL);
+        }
+    }
+
+    /// A table of two text columns, name and value, as a map.
+    pub(crate) fn pairs(&mut self, cql: &str) -> Result<BTreeMap<String, String>> {
+        let result = self.query(cql)?;
+        let text = |value: &Value| match value {
+            Value::Null => String::new(),
+            other => other
+                .as_str()
+                .map_or_else(|| other.to_string(), str::to_string),
+        };
+        let pair = |row: &Vec<Value>| Some((text(row.first()?), text(row.get(1)?)));
+        Ok(result.rows.iter().filter_map(pair).collect())
+    }
+
+    fn handshake(&mut self, access: &Access) -> Result<()> {
+        const WHAT: &str = "the CQL handshake";
+        let node = self.node;
+        self.request.clear();
+        cql::request::startup(&mut self.request, 0, None);
+        let header = self.exchange(WHAT)?;
+        let class = match parse(&header, &self.body, node, WHAT)? {
+            Response::Ready => return Ok(()),
+            Response::Authenticate { class } => class.to_string(),
+            _ => bail!("{node} answered STARTUP with {}", name_of(&header)),
+        };
+        let Some(credentials) = &access.credentials else {
+            bail!("{node} wants a user and password ({class}), and none are given");
+        };
+        let token = cql::request::sasl_plain(&credentials.user, credentials.password.reveal());
+        self.request.clear();
+        cql::request::auth_response(&mut self.request, 0, &token);
+        let answer = self.exchange("authentication");
+        // The password is in there until the next request.
+        self.request.fill(0);
+        let header = answer?;
+        match parse(&header, &self.body, node, "authentication")? {
+            Response::AuthSuccess(_) => Ok(()),
+            _ => bail!(
+                "{node} answered the password with {}: only SASL PLAIN is spoken here",
+                name_of(&header)
+            ),
+        }
+    }
+
+    /// Sends `self.request` and receives the answer's body into `self.body`. Events, which nobody
+    /// has asked for, are passed over.
+    fn exchange(&mut self, what: &str) -> Result<Header> {
+        if self.broken {
+            bail!(
+                "the session with {} has failed before; open another",
+                self.node
+            );
+        }
+        let deadline = Deadline::after(self.timeout);
+        self.broken = true;
+        let context = || format!("{} ({})", self.node, shorten(what));
+        let answer = Self::transfer(
+            &mut *self.stream,
+            &self.socket,
+            &self.request,
+            &mut self.body,
+            deadline,
+        );
+        let header = answer.with_context(context)?;
+        self.broken = false;
+        Ok(header)
+    }
+
+    fn transfer(
+        stream: &mut dyn Stream,
+        socket: &TcpStream,
+        request: &[u8],
+        body: &mut Vec<u8>,
+        deadline: Deadline,
+    ) -> Result<Header> {
+        let left = deadline.left().max(Duration::from_millis(1));
+        socket
+            .set_write_timeout(Some(left))
+            .context("set a time-out")?;
+        stream
+            .write_all(request)
+            .and_then(|()| stream.flush())
+            .context("send a request")?;
+        loop {
+            let mut bytes = [0u8; HEADER_BYTES];
+            receive(stream, socket, &mut bytes, deadline)?;
+            let header = Header::parse_response(&bytes)?.context("a header was incomplete")?;
+            body.resize(header.length as usize, 0);
+            receive(stream, socket, body, deadline)?;
+            if header.opcode != opcode::EVENT {
+                return Ok(header);
+            }
+        }
+    }
+}
+
+/// Fills `buffer` before the deadline.
+fn receive(
+    stream: &mut dyn Stream,
+    socket: &TcpStream,
+    mut buffer: &mut [u8],
+    deadline: Deadline,
+) -> Result<()> {
+    use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    while !buffer.is_empty() {
+        if deadline.passed() {
+            bail!("no answer in time");
+        }
+        let left = deadline.left().max(Duration::from_millis(1));
+        socket
+            .set_read_timeout(Some(left))
+            .context("set a time-out")?;
+        match stream.read(buffer) {
+            Ok(0) => bail!("the node closed the connection"),
+            Ok(count) => buffer = &mut buffer[count..],
+            Err(error) if matches!(error.kind(), Interrupted | TimedOut | WouldBlock) => {}
+            Err(error) => return Err(error).context("receive an answer"),
+        }
+    }
+    Ok(())
+}
+
+/// Begins TLS; the handshake itself is done by the first write.
+fn encrypted(
+    socket: TcpStream,
+    tls: &Tls,
+    node: SocketAddr,
+    host: Option<&str>,
+) -> Result<rustls::StreamOwned<rustls::ClientConnection, TcpStream>> {
+    use rustls::pki_types::ServerName;
+    let name = match tls.server_name.as_deref().or(host) {
+        Some(name) => ServerName::try_from(name.to_string())
+            .with_context(|| format!("use {name:?} as the server's name for TLS"))?,
+        None => ServerName::IpAddress(IpAddr::into(node.ip())),
+    };
+    // The handshake must not wait for ever on a server that does not speak TLS.
+    socket
+        .set_read_timeout(Some(CONNECT_LIMIT))
+        .context("set a time-out")?;
+    let connection = rustls::ClientConnection::new(tls.config.clone(), name)
+        .with_context(|| format!("begin TLS with {node}"))?;
+    Ok(rustls::StreamOwned::new(connection, socket))
+}
+
+/// The response in a body; a server's ERROR becomes a [`ServerError`].
+fn parse<'a>(
+    header: &Header,
+    body: &'a [u8],
+    node: SocketAddr,
+    statement: &str,
+) -> Result<Response<'a>> {
+    let response = cql::response::parse(header, body)
+        .with_context(|| format!("read the answer of {node} ({})", shorten(statement)))?;
+    if let Response::Error(error) = response {
+        return Err(anyhow!(ServerError {
+            node,
+            code: error.code,
+            message: error.message.to_string(),
+            statement: shorten(statement),
+        }));
+    }
+    Ok(response)
+}
+
+fn append(result: &mut QueryResult, rows: &Rows<'_>) -> Result<()> {
+    if result.columns.is_empty() {
+        result.columns = rows
+            .columns
+            .iter()
+            .map(|column| column.name.clone())
+            .collect();
+    }
+    for row in rows.raw.rows() {
+        let row = row?;
+        let cells = row.cells().zip(&rows.columns);
+        let decoded: Result<Vec<Value>, _> = cells
+            .map(|(cell, column)| cql::value::decode(&column.typ, cell))
+            .collect();
+        result.rows.push(decoded?);
+    }
+    Ok(())
+}
+
+fn name_of(header: &Header) -> String {
+    format!("an unexpected message (opcode {:#04x})", header.opcode)
+}
+
+/// A statement as an error repeats it: one line, not too long.
+fn shorten(statement: &str) -> String {
+    let line = statement.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= STATEMENT_CHARS_SHOWN {
+        return line;
+    }
+    line.chars()
+        .take(STATEMENT_CHARS_SHOWN)
+        .chain(['…'])
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::{Credentials, Secret};
+    use std::net::TcpListener;
+
+    /// A server on a free port that answers the requests of one connection with `answers`: opcode
+    /// and body each.
+    fn serve(answers: Vec<(u8, Vec<u8>)>) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            for (opcode, body) in answers {
+                let mut header = [0u8; HEADER_BYTES];
+                stream.read_exact(&mut header).unwrap();
+                let header = Header::parse_request(&header).unwrap().unwrap();
+                let mut request = vec![0; header.length as usize];
+                stream.read_exact(&mut request).unwrap();
+                let mut answer = Vec::new();
+                let header = Header {
+                    version: 0x84,
+                    flags: 0,
+                    stream: 0,
+                    opcode,
+                    length: body.len() as u32,
+                };
+                header.append(&mut answer);
+                answer.extend(body);
+                stream.write_all(&answer).unwrap();
+            }
+        });
+        address
+    }
+
+    fn string(text: &str) -> Vec<u8> {
+        [&(text.len() as u16).to_be_bytes()[..], text.as_bytes()].concat()
+    }
+
+    fn error(code: i32, message: &str) -> Vec<u8> {
+        [&code.to_be_bytes()[..], &string(message)].concat()
+    }
+
+    const LIMIT: Duration = Duration::from_secs(10);
+
+    #[test]
+    fn a_refused_statement_is_a_typed_error_with_node_and_statement() {
+        let address = serve(vec![
+            (opcode::READY, Vec::new()),
+            (opcode::ERROR, error(0x2200, "no such table")),
+        ]);
+        let mut session = Session::open(address, &Access::default(), LIMIT).unwrap();
+        let error = session.query("SELECT  *\n FROM a.b").unwrap_err();
+        let server = error.downcast_ref::<ServerError>().unwrap();
+        assert_eq!((server.node, server.code), (address, ErrorCode::Invalid));
+        assert_eq!(server.statement, "SELECT * FROM a.b");
+        assert_eq!(server.message, "no such table");
+    }
+
+    #[test]
+    fn a_wrong_password_is_never_repeated() {
+        let credentials = Credentials {
+            user: "anna".to_string(),
+            password: Secret::new("hunter2".to_string()),
+        };
+        let access = Access {
+            credentials: Some(credentials),
+            tls: None,
+        };
+        let address = serve(vec![
+            (opcode::AUTHENTICATE, string("a.PasswordAuthenticator")),
+            (
+                opcode::ERROR,
+                error(
+                    0x0100,
+                    "Provided username anna and/or password are incorrect",
+                ),
+            ),
+        ]);
+        let error = Session::open(address, &access, LIMIT).unwrap_err();
+        let text = format!("{error:#}{error:?}{access:?}");
+        assert!(!text.contains("hunter2"), "{text}");
+        assert!(
+            text.contains("password are incorrect") && text.contains("***"),
+            "{text}"
+        );
+        let address = serve(vec![(
+            opcode::AUTHENTICATE,
+            string("a.PasswordAuthenticator"),
+        )]);
+        let error = Session::open(address, &Access::default(), LIMIT).unwrap_err();
+        assert!(
+            error.to_string().contains("wants a user and password"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_session_that_failed_once_fails_at_once() {
+        let address = serve(vec![(opcode::READY, Vec::new())]);
+        let mut session = Session::open(address, &Access::default(), LIMIT).unwrap();
+        assert!(session.query("SELECT 1").is_err(), "the server has gone");
+        let error = session.query("SELECT 1").unwrap_err();
+        assert!(error.to_string().contains("has failed before"), "{error}");
+    }
+
+    #[test]
+    fn a_node_that_is_silent_is_given_up_at_the_time_out() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let limit = Duration::from_millis(20);
+        let error = Session::open(address, &Access::default(), limit).unwrap_err();
+        let text = format!("{error:#}");
+        assert!(text.contains("no answer in time"), "{text}");
+        assert!(text.contains(&address.to_string()), "{text}");
+    }
+
+    #[test]
+    fn a_node_that_is_not_there_is_named() {
+        let address = {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            listener.local_addr().unwrap()
+        };
+        let error = Session::open(address, &Access::default(), LIMIT).unwrap_err();
+        assert!(
+            format!("{error:#}").contains(&format!("connect to {address}")),
+            "{error:#}"
+        );
+    }
+
+    #[test]
+    fn long_statements_are_shortened_between_characters() {
+        assert_eq!(shorten("a\n  b"), "a b");
+        let long = "é".repeat(STATEMENT_CHARS_SHOWN + 1);
+        assert_eq!(shorten(&long).chars().count(), STATEMENT_CHARS_SHOWN + 1);
+    }
+}
