@@ -4,6 +4,7 @@
 
 use crate::frame::{self, RESPONSE_BIT, VERSION, opcode};
 use crate::response::{ColumnSpec, ErrorCode, ErrorDetail, Prepared, ResultKind, metadata_bit};
+use crate::response::{SchemaChange, SchemaChangeKind, SchemaTarget};
 use crate::value::Value;
 use crate::wire::append_u16;
 use crate::wire::{append_count, append_i32, append_long_bytes, append_short_bytes, append_string};
@@ -59,6 +60,44 @@ pub fn void(out: &mut Vec<u8>, stream: i16) {
 pub fn set_keyspace(out: &mut Vec<u8>, stream: i16, keyspace: &str) {
     let start = begin_result(out, stream, ResultKind::SetKeyspace);
     append_string(out, keyspace);
+    frame::end(out, start);
+}
+
+/// RESULT of kind SchemaChange.
+pub fn schema_change(out: &mut Vec<u8>, stream: i16, change: &SchemaChange) {
+    let start = begin_result(out, stream, ResultKind::SchemaChange);
+    append_string(
+        out,
+        match change.change {
+            SchemaChangeKind::Created => "CREATED",
+            SchemaChangeKind::Updated => "UPDATED",
+            SchemaChangeKind::Dropped => "DROPPED",
+        },
+    );
+    let (target, name, argument_types) = match &change.target {
+        SchemaTarget::Keyspace => ("KEYSPACE", None, None),
+        SchemaTarget::Table(name) => ("TABLE", Some(name), None),
+        SchemaTarget::Type(name) => ("TYPE", Some(name), None),
+        SchemaTarget::Function {
+            name,
+            argument_types,
+        } => ("FUNCTION", Some(name), Some(argument_types)),
+        SchemaTarget::Aggregate {
+            name,
+            argument_types,
+        } => ("AGGREGATE", Some(name), Some(argument_types)),
+    };
+    append_string(out, target);
+    append_string(out, &change.keyspace);
+    if let Some(name) = name {
+        append_string(out, name);
+    }
+    if let Some(argument_types) = argument_types {
+        append_count(out, argument_types.len());
+        argument_types
+            .iter()
+            .for_each(|typ| append_string(out, typ));
+    }
     frame::end(out, start);
 }
 

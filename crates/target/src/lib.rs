@@ -15,6 +15,7 @@ mod jolokia;
 pub mod kept;
 pub mod leftovers;
 mod local;
+pub mod null;
 mod process;
 mod session;
 mod settle;

@@ -1,0 +1,135 @@
+//! What the bind markers of a statement stand for.
+//!
+//! Found from what stands around a marker, not from a full grammar: a marker belongs to the column
+//! that was last named before an operator. Where that does not settle it, the marker is of unknown
+//! type (which becomes a blob), never of a wrong one.
+
+use super::statement::{Marker, StandsFor};
+use super::tokens::{Token, split_at_commas};
+use cql::CqlType;
+
+/// Words that, after a name, make it the left side of a relation.
+const RELATION_WORDS: [&str; 5] = ["in", "contains", "like", "between", "is"];
+
+/// The markers of any statement but the values of an INSERT.
+pub fn markers(tokens: &[Token]) -> Vec<Marker> {
+    let mut found = Vec::new();
+    let mut left = Left::default();
+    for (index, token) in tokens.iter().enumerate() {
+        let next = tokens.get(index + 1);
+        match token {
+            Token::Name { name, .. } => left.name(name, token, next),
+            Token::Symbol(symbol) => left.symbol(*symbol),
+            Token::Marker(own_name) => {
+                let previous = index.checked_sub(1).and_then(|index| tokens.get(index));
+                found.push(left.marker(own_name.as_deref(), previous, found.len()));
+            }
+            Token::Text(_) | Token::Number(_) => left.operator.clear(),
+        }
+    }
+    found
+}
+
+/// The markers among the values of an INSERT, which belong to its columns by position.
+pub fn of_inserted_values(columns: &[String], values: &[Token], found: &mut Vec<Marker>) {
+    for (column, value) in columns.iter().zip(split_at_commas(values)) {
+        for token in value {
+            let Token::Marker(own_name) = token else {
+                continue;
+            };
+            let is_whole_value = value.len() == 1;
+            found.push(Marker {
+                name: own_name.clone().unwrap_or_else(|| column.clone()),
+                stands_for: match is_whole_value {
+                    true => StandsFor::Column(column.clone()),
+                    false => StandsFor::Unknown,
+                },
+                key_column: is_whole_value.then(|| column.clone()),
+            });
+        }
+    }
+}
+
+/// What stands to the left of the token that is looked at.
+#[derive(Default)]
+struct Left {
+    /// The column last named before an operator.
+    column: Option<String>,
+    /// The symbols since.
+    operator: String,
+    /// Within `column[…]`, or in the value of such an element.
+    element: bool,
+    /// The left side is `token(…)`.
+    token_function: bool,
+}
+
+impl Left {
+    fn name(&mut self, name: &str, token: &Token, next: Option<&Token>) {
+        let is_left_side = match next {
+            Some(Token::Symbol(symbol)) => "=<>!+-[".contains(*symbol),
+            Some(next) => RELATION_WORDS.iter().any(|word| next.is_keyword(word)),
+            None => false,
+        };
+        let is_word = token.is_keyword(name);
+        if is_word && name == "token" && next == Some(&Token::Symbol('(')) {
+            *self = Left {
+                token_function: self.operator.is_empty(),
+                ..Left::default()
+            };
+        } else if is_left_side && !(is_word && RELATION_WORDS.contains(&name)) {
+            *self = Left {
+                column: Some(name.to_owned()),
+                ..Left::default()
+            };
+        } else if is_word && ["and", "where", "set", "if", "using"].contains(&name) {
+            *self = Left::default();
+        } else if is_word && RELATION_WORDS.contains(&name) {
+            self.operator = name.to_owned();
+        }
+    }
+
+    fn symbol(&mut self, symbol: char) {
+        match symbol {
+            '[' => self.element = true,
+            '=' | '<' | '>' | '!' | '+' | '-' | '(' | '{' => self.operator.push(symbol),
+            _ => {}
+        }
+    }
+
+    fn marker(&self, own_name: Option<&str>, previous: Option<&Token>, index: usize) -> Marker {
+        let (name, stands_for) = self.meaning(previous, index);
+        let is_equal = self.operator == "=" && matches!(stands_for, StandsFor::Column(_));
+        Marker {
+            name: own_name.map_or(name, str::to_owned),
+            stands_for,
+            key_column: if is_equal { self.column.clone() } else { None },
+        }
+    }
+
+    fn meaning(&self, previous: Option<&Token>, index: usize) -> (String, StandsFor) {
+        let after = |word: &str| previous.is_some_and(|token| token.is_keyword(word));
+        let special = |name: &str, typ| (name.to_owned(), StandsFor::Type(typ));
+        if after("limit") {
+            return special("[limit]", CqlType::Int);
+        } else if after("ttl") {
+            return special("[ttl]", CqlType::Int);
+        } else if after("timestamp") {
+            return special("[timestamp]", CqlType::Bigint);
+        } else if self.token_function {
+            return special("partition key token", CqlType::Bigint);
+        }
+        match &self.column {
+            None => (format!("arg{index}"), StandsFor::Unknown),
+            Some(column) if self.element || self.operator.contains('{') => {
+                (format!("value({column})"), StandsFor::Unknown)
+            }
+            Some(column) if self.operator == "contains" => {
+                (format!("value({column})"), StandsFor::Unknown)
+            }
+            Some(column) if self.operator == "in" => {
+                (format!("in({column})"), StandsFor::ListOf(column.clone()))
+            }
+            Some(column) => (column.clone(), StandsFor::Column(column.clone())),
+        }
+    }
+}

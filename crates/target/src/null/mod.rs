@@ -1,0 +1,225 @@
+//! The null target: a CQL server that answers at once and stores nothing.
+//!
+//! It exists to measure the client: whatever a run against it costs is the client's own cost. It
+//! speaks protocol version 4 on loopback, remembers the keyspaces and tables that are created on
+//! it (so that drivers find their metadata), prepares any statement, acknowledges every write and
+//! answers every read with a canned result. It can be told to add a known latency, to stall
+//! periodically and to refuse an exact share of the operations, so that measurement itself can be
+//! tested against the truth.
+//!
+//! What must hold: no allocation and no system call per request on the way of an EXECUTE without
+//! latency (one `recv` and one `send` per batch of requests); bytes that are not CQL close only
+//! the connection that sent them; dropping the [`NullServer`] ends its threads and connections.
+//!
+//! What it is not: a Cassandra. Statements are accepted without being checked, there is no
+//! coordination, nothing that was written can be read back, and no events are pushed.
+
+mod catalog;
+mod compile;
+mod control;
+mod event_loop;
+mod markers;
+mod prepared;
+mod refusals;
+mod release;
+mod statement;
+mod system;
+#[cfg(test)]
+mod tests;
+mod tokens;
+
+pub use event_loop::NullServer;
+
+use cql::frame::opcode;
+use cql::response::ErrorCode;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+/// What a null server is told to be. The default answers at once, on any free port.
+#[derive(Clone, Debug, Default)]
+pub struct NullSpec {
+    /// The latency added to every answer.
+    pub latency: Latency,
+    /// Periodic stalls, if any.
+    pub stall: Option<Stall>,
+    /// The shares (0 to 1) of operations (EXECUTE, BATCH and QUERY of anything but schema, system
+    /// tables and USE) that are answered with an error. Each event loop counts its own operations.
+    pub errors: Vec<(ErrorCode, f64)>,
+    /// What a read returns.
+    pub reads: Reads,
+    /// One event loop for each CPU named, pinned to it. Empty: one event loop, not pinned.
+    pub cpus: Vec<usize>,
+    /// The port to listen on at 127.0.0.1; 0 takes a free one.
+    pub port: u16,
+    /// User and password to ask for; none: connections are ready without authentication.
+    pub credentials: Option<(String, String)>,
+    /// Poll without ever sleeping: answers come some µs sooner, at the price of a whole CPU.
+    pub spin: bool,
+}
+
+/// A latency distribution, between the arrival of a request and the release of its answer.
+///
+/// An answer is never early. How late it is was measured for fixed latencies of 0.1 to 10 ms: see
+/// `docs/performance.md`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Latency {
+    /// None: answers leave with the batch that their requests came in.
+    #[default]
+    None,
+    /// The same for every answer, which leave in the order of their requests.
+    Fixed {
+        /// Nanoseconds.
+        ns: u64,
+    },
+    /// Uniform; answers overtake each other.
+    Uniform {
+        /// The shortest, in nanoseconds.
+        from_ns: u64,
+        /// The bound that is never reached, in nanoseconds.
+        to_ns: u64,
+    },
+    /// Exponential; answers overtake each other.
+    Exponential {
+        /// The mean, in nanoseconds.
+        mean_ns: u64,
+    },
+}
+
+/// A periodic stall: nothing at all is answered during it, and at its end all that came is.
+///
+/// The first one begins one `every` after the server's start ([`NullServer::started_ns`]).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stall {
+    /// From the beginning of one stall to the beginning of the next.
+    pub every: Duration,
+    /// How long each lasts; shorter than `every`.
+    pub length: Duration,
+}
+
+/// What a read of a table returns.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Reads {
+    /// No row.
+    #[default]
+    Empty,
+    /// One row. Types of fixed width are zero, collections are empty.
+    Row {
+        /// The length of each text, blob and other cell of variable width, in bytes.
+        cell_bytes: u32,
+    },
+}
+
+impl NullSpec {
+    /// Says what is wrong with the values, if anything: the value, the limit and what to do.
+    fn check(&self) -> Result<(), String> {
+        refusals::Refusals::new(&self.errors)?;
+        if let Some(stall) = self.stall
+            && (stall.length.is_zero() || stall.length >= stall.every)
+        {
+            return Err(format!(
+                "a stall of {:?} every {:?} is not possible; the length must be above zero and \
+                 below the period",
+                stall.length, stall.every
+            ));
+        }
+        if let Latency::Uniform { from_ns, to_ns } = self.latency
+            && from_ns > to_ns
+        {
+            return Err(format!(
+                "uniform latency from {from_ns} ns to {to_ns} ns is not a range; swap the two"
+            ));
+        }
+        if let Reads::Row { cell_bytes } = self.reads
+            && cell_bytes > CELL_BYTES_MAX
+        {
+            return Err(format!(
+                "cells of {cell_bytes} bytes are too large; the limit is {CELL_BYTES_MAX}"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// A row of 100 such cells still fits a frame that every driver accepts (256 MiB).
+const CELL_BYTES_MAX: u32 = 1 << 20;
+
+/// What a null server has seen since its start. All counts only ever grow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NullCounts {
+    /// Connections accepted.
+    pub connections: u64,
+    /// Connections closed because of bytes that are not CQL version 4.
+    pub connections_refused: u64,
+    /// Requests, by opcode (index).
+    pub requests_by_opcode: [u64; OPCODES_COUNT],
+    /// Operations that write: acknowledged, refused ones left out.
+    pub writes: u64,
+    /// Operations that read: answered, refused ones left out.
+    pub reads: u64,
+    /// Operations answered with an error that [`NullSpec::errors`] asked for.
+    pub refused: u64,
+    /// Bytes received.
+    pub bytes_in: u64,
+    /// Bytes sent.
+    pub bytes_out: u64,
+}
+
+/// Opcodes are below this number in version 4.
+pub const OPCODES_COUNT: usize = 32;
+
+impl NullCounts {
+    /// All requests.
+    pub fn requests(&self) -> u64 {
+        self.requests_by_opcode.iter().sum()
+    }
+
+    /// All EXECUTE requests.
+    pub fn executes(&self) -> u64 {
+        self.requests_by_opcode[usize::from(opcode::EXECUTE)]
+    }
+
+    fn values(&self) -> impl Iterator<Item = u64> + '_ {
+        let others = [
+            self.connections,
+            self.connections_refused,
+            self.writes,
+            self.reads,
+            self.refused,
+            self.bytes_in,
+            self.bytes_out,
+        ];
+        others.into_iter().chain(self.requests_by_opcode)
+    }
+}
+
+/// The counts of one event loop as other threads see them. Only the loop writes, once per batch.
+#[derive(Debug)]
+struct PublishedCounts([AtomicU64; PUBLISHED_COUNT]);
+
+const PUBLISHED_COUNT: usize = 7 + OPCODES_COUNT;
+
+impl PublishedCounts {
+    fn new() -> PublishedCounts {
+        PublishedCounts(std::array::from_fn(|_| AtomicU64::new(0)))
+    }
+
+    fn publish(&self, counts: &NullCounts) {
+        for (cell, value) in self.0.iter().zip(counts.values()) {
+            cell.store(value, Relaxed);
+        }
+    }
+
+    fn add_to(&self, sum: &mut NullCounts) {
+        let value = |index: usize| self.0[index].load(Relaxed);
+        sum.connections += value(0);
+        sum.connections_refused += value(1);
+        sum.writes += value(2);
+        sum.reads += value(3);
+        sum.refused += value(4);
+        sum.bytes_in += value(5);
+        sum.bytes_out += value(6);
+        for (opcode, count) in sum.requests_by_opcode.iter_mut().enumerate() {
+            *count += value(7 + opcode);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The answers to prepared statements, ready-made: whole frames in which only the stream id is
+//! missing.
+//!
+//! Each event loop has a table of its own, so that an EXECUTE finds its answer without a lock. The
+//! table is open-addressed by the first bytes of the id, which is a hash itself.
+
+use super::catalog::ID_BYTES;
+use super::statement::Select;
+use cql::frame::HEADER_BYTES;
+
+/// What executing a statement does.
+#[derive(Clone, Debug)]
+pub enum Effect {
+    /// Acknowledges a write.
+    Write(Ready),
+    /// Answers a read of a table.
+    Read(Ready),
+    /// Reads a system table, whose rows depend on the moment; with the keyspace in use.
+    System(Box<Select>),
+    /// Changes the schema or the keyspace in use: carried out like a QUERY.
+    Schema,
+}
+
+/// A ready-made answer in each form that a client can ask for.
+#[derive(Clone, Debug)]
+pub struct Ready {
+    /// Indexed by whether the client skips metadata, and by whether it asked for compression.
+    forms: [[Box<[u8]>; 2]; 2],
+}
+
+impl Ready {
+    /// From whole frames: with metadata, without, and the same compressed.
+    pub fn new(plain: [Box<[u8]>; 2], compressed: [Box<[u8]>; 2]) -> Ready {
+        let [with, without] = plain;
+        let [with_compressed, without_compressed] = compressed;
+        Ready {
+            forms: [[with, with_compressed], [without, without_compressed]],
+        }
+    }
+
+    /// Appends the answer for `stream`.
+    #[inline]
+    pub fn append(&self, out: &mut Vec<u8>, stream: i16, skip_metadata: bool, compressed: bool) {
+        let frame = &self.forms[usize::from(skip_metadata)][usize::from(compressed)];
+        let start = out.len();
+        out.extend_from_slice(frame);
+        // A frame has at least its header, which holds the stream id in bytes 2 and 3.
+        if let Some(place) = out.get_mut(start + 2..start + 4) {
+            place.copy_from_slice(&stream.to_be_bytes());
+        }
+        debug_assert!(frame.len() >= HEADER_BYTES);
+    }
+}
+
+/// The statements that an event loop has seen.
+#[derive(Debug)]
+pub struct PreparedTable {
+    /// A power of two of places, of which at least half are free.
+    places: Vec<Option<Place>>,
+    count: usize,
+}
+
+#[derive(Debug)]
+struct Place {
+    id: [u8; ID_BYTES],
+    effect: Effect,
+}
+
+/// Places at the beginning: enough for any workload of ours.
+const PLACES_COUNT: usize = 64;
+
+impl PreparedTable {
+    /// An empty one.
+    pub fn new() -> PreparedTable {
+        PreparedTable {
+            places: empty(PLACES_COUNT),
+            count: 0,
+        }
+    }
+
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        *self = PreparedTable::new();
+    }
+
+    /// What executing the statement `id` does; None when this loop has not seen it.
+    #[inline]
+    pub fn find(&self, id: &[u8]) -> Option<&Effect> {
+        let id: &[u8; ID_BYTES] = id.try_into().ok()?;
+        let mask = self.places.len() - 1;
+        let mut index = first_place(id) & mask;
+        // Ends at a free place, and half of them are free.
+        while let Some(place) = &self.places[index] {
+            if place.id == *id {
+                return Some(&place.effect);
+            }
+            index = (index + 1) & mask;
+        }
+        None
+    }
+
+    /// Remembers what the statement `id` does, in place of what was remembered of it.
+    pub fn insert(&mut self, id: [u8; ID_BYTES], effect: Effect) {
+        if (self.count + 1) * 2 > self.places.len() {
+            let larger = empty(self.places.len() * 2);
+            let places = std::mem::replace(&mut self.places, larger);
+            self.count = 0;
+            for place in places.into_iter().flatten() {
+                self.insert(place.id, place.effect);
+            }
+        }
+        let mask = self.places.len() - 1;
+        let mut index = first_place(&id) & mask;
+        while self.places[index]
+            .as_ref()
+            .is_some_and(|place| place.id != id)
+        {
+            index = (index + 1) & mask;
+        }
+        self.count += usize::from(self.places[index].is_none());
+        self.places[index] = Some(Place { id, effect });
+    }
+}
+
+fn empty(count: usize) -> Vec<Option<Place>> {
+    std::iter::repeat_with(|| None).take(count).collect()
+}
+
+#[inline]
+fn first_place(id: &[u8; ID_BYTES]) -> usize {
+    let [a, b, c, d, ..] = *id;
+    u32::from_le_bytes([a, b, c, d]) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_statement_is_found_again_however_many_there_are() {
+        let mut table = PreparedTable::new();
+        // The same first bytes for all: every look-up has to probe.
+        let id = |n: u32| {
+            let mut id = [7; ID_BYTES];
+            id[8..12].copy_from_slice(&n.to_be_bytes());
+            id
+        };
+        for n in 0..300 {
+            assert!(table.find(&id(n)).is_none());
+            table.insert(id(n), Effect::Schema);
+            table.insert(id(n), Effect::Schema);
+        }
+        assert!((0..300).all(|n| table.find(&id(n)).is_some()));
+        assert_eq!(table.count, 300);
+        assert!(table.find(&[7; ID_BYTES - 1]).is_none());
+        table.clear();
+        assert!((0..300).all(|n| table.find(&id(n)).is_none()));
+    }
+}

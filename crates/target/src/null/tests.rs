@@ -1,0 +1,1 @@
+//! The null target as its clients see it.
