@@ -1,1 +1,30 @@
 //! The only crate that knows what a result looks like: one page model; html, text, json.
+//!
+//! [`page`] and [`compare`] turn what a run left on disk into a [`Page`]: words, tables and charts
+//! as data. [`html`], [`text`] and [`json`] only render it, so that the three never disagree.
+//! Nothing here measures or judges: every number and verdict comes from the run's own records, or
+//! from `analysis` when two runs are compared.
+
+mod compare;
+mod figure;
+mod html;
+mod json;
+mod number;
+mod page;
+mod read;
+mod run;
+mod sections;
+mod summary;
+mod text;
+mod view;
+
+pub use compare::compare;
+pub use html::html;
+pub use json::json;
+pub use page::{
+    Align, Axis, Band, Block, Cell, Chart, Color, Column, Dash, Figure, Headline, Mark, Page,
+    Panel, Row, Scale, Section, Series, Shape, Table, Tone, Verdict, Xs,
+};
+pub use run::page;
+pub use text::text;
+pub use view::{Curve, FileView, NodeView, PointView, RunView, TrialView};

@@ -1,0 +1,115 @@
+// Draws the charts: when they come into view, in the colours of the theme.
+// The page is complete without this script except for the charts themselves.
+"use strict";
+(() => {
+  const plots = Array.from(document.querySelectorAll(".plot"));
+  const narrow = matchMedia("(max-width: 640px)");
+  let loading = null;
+
+  // The chart library stands in the page as text; it is compiled on first use.
+  function library() {
+    loading ??= new Promise((resolve) => {
+      const source = document.getElementById("chart-library");
+      const script = document.createElement("script");
+      script.textContent = source.textContent;
+      source.remove();
+      document.head.append(script);
+      resolve();
+    });
+    return loading;
+  }
+
+  function color(name) {
+    return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+  }
+
+  // Colour names of the figures (`@c0`) become the theme's colours; only values of keys that
+  // mean a colour are looked at, so no text of a study is ever mistaken for one.
+  function themed(value, key) {
+    if (Array.isArray(value)) return value.map((item) => themed(item, key));
+    if (value && typeof value === "object") {
+      return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, themed(v, k)]));
+    }
+    const named = typeof value === "string" && value[0] === "@" && /color$/.test(key);
+    return named ? color(value.slice(1)) : value;
+  }
+
+  // 1 / (1 - quantile) as a percentile, with as many digits as it has nines and one more.
+  function percentile(x) {
+    return ((1 - 1 / x) * 100).toFixed(Math.max(1, Math.floor(Math.log10(x)))) + " %";
+  }
+
+  function axis(extra) {
+    return {
+      gridcolor: color("grid"), zerolinecolor: color("grid"), linecolor: color("rule"),
+      title: { font: { size: 12.5 }, standoff: 8 }, tickfont: { size: 12 },
+      zeroline: false, ...extra,
+    };
+  }
+
+  function theme() {
+    return {
+      layout: {
+        paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+        font: { color: color("text"), size: 12.5, family: getComputedStyle(document.body).fontFamily },
+        xaxis: axis({ automargin: true }), yaxis: axis({}),
+        hoverlabel: { bgcolor: color("bg"), bordercolor: color("rule"), font: { color: color("text") } },
+        legend: { orientation: "h", x: 0, xanchor: "left", y: 1.02, yanchor: "bottom",
+          font: { size: 12 } },
+        margin: { l: 56, r: 16, t: 16, b: 48 },
+        modebar: { bgcolor: "rgba(0,0,0,0)", color: color("muted"), activecolor: color("text") },
+        dragmode: narrow.matches ? false : "zoom",
+        bargap: 0.25, bargroupgap: 0.06,
+      },
+    };
+  }
+
+  function draw(plot) {
+    const figures = plot.parentElement.querySelectorAll('script[type="application/json"]');
+    const select = plot.parentElement.querySelector("select");
+    const chosen = figures[select ? select.selectedIndex : 0];
+    const figure = themed(JSON.parse(chosen.textContent), "");
+    for (const trace of figure.data) {
+      if (trace.hovertemplate?.startsWith("%{text}")) trace.text = trace.x.map(percentile);
+    }
+    const layout = { ...figure.layout, template: theme() };
+    plot.style.height = layout.height + "px";
+    plot.querySelector("noscript")?.remove();
+    plot.drawn = true;
+    // Phases are named above the plot; the legend moves out of their way.
+    if (layout.annotations) layout.legend = { y: 1.05 };
+    return Plotly.react(plot, figure.data, layout, {
+      responsive: true, displaylogo: false, typesetMath: false,
+      modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+      displayModeBar: narrow.matches ? false : "hover",
+    });
+  }
+
+  const redraw = () => plots.filter((plot) => plot.drawn).forEach(draw);
+  const seen = new IntersectionObserver((entries) => {
+    for (const entry of entries.filter((e) => e.isIntersecting)) {
+      seen.unobserve(entry.target);
+      library().then(() => draw(entry.target));
+    }
+  }, { rootMargin: "300px" });
+
+  for (const plot of plots) {
+    const select = plot.parentElement.querySelector("select");
+    select?.addEventListener("change", () => library().then(() => draw(plot)));
+  }
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+
+  // Paper is always light, and has all charts, seen or not.
+  addEventListener("beforeprint", () => {
+    document.documentElement.classList.add("paper");
+    library().then(() => {});
+    if (window.Plotly) plots.forEach(draw);
+  });
+  addEventListener("afterprint", () => {
+    document.documentElement.classList.remove("paper");
+    redraw();
+  });
+
+  // Two frames later the words are on the screen; then the charts may take their time.
+  requestAnimationFrame(() => requestAnimationFrame(() => plots.forEach((p) => seen.observe(p))));
+})();

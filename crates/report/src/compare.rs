@@ -1,0 +1,391 @@
+//! Two runs beside each other: the same points matched, ratios with their error, and what else
+//! differs between them.
+//!
+//! Runs were not interleaved, so the machine may have changed between them; the page says so.
+
+use crate::number;
+use crate::page::{
+    Axis, Block, Chart, Color, Column, Figure, Headline, Page, Panel, Scale, Section, Series,
+    Shape, Table, Tone, Verdict, Xs,
+};
+use crate::sections::results::comparison_table;
+use crate::sections::setup::{differing_rows, flatten};
+use crate::summary::{ALL, Point, place, points, variant_name};
+use crate::view::RunView;
+use analysis::Metric;
+use serde_json::json;
+use std::collections::BTreeMap;
+use store::record::{ComparisonRecord, TrialFinding};
+
+/// Makes the page that compares `contender` with `baseline`.
+pub fn compare(baseline: &RunView, contender: &RunView) -> Page {
+    let (left, right) = (points(baseline), points(contender));
+    let matched = matched(&left, &right);
+    let comparisons = comparisons(&matched);
+    let sections = [
+        Some(results(baseline, contender, &matched, &comparisons)),
+        Some(unmatched(&left, &right, &matched)),
+        Some(differences(baseline, contender)),
+    ];
+    Page {
+        title: format!("{} against {}", contender.name, baseline.name),
+        headline: headline(baseline, contender, &matched, &comparisons),
+        sections: sections
+            .into_iter()
+            .flatten()
+            .filter(|s| !s.blocks.is_empty())
+            .collect(),
+        data: json!({
+            "format": store::record::FORMAT,
+            "baseline": baseline.name,
+            "contender": contender.name,
+            "comparisons": comparisons,
+            "differences": difference_maps(baseline, contender),
+        }),
+    }
+}
+
+/// The same variant at the same point in both runs.
+type Matched<'p, 'a> = Vec<(&'p Point<'a>, &'p Point<'a>)>;
+
+fn matched<'p, 'a>(left: &'p [Point<'a>], right: &'p [Point<'a>]) -> Matched<'p, 'a> {
+    let same = |a: &Point<'_>, b: &Point<'_>| a.variant == b.variant && a.at == b.at;
+    let pair = |a: &'p Point<'a>| Some((a, right.iter().find(|b| same(a, b))?));
+    left.iter().filter_map(pair).collect()
+}
+
+/// One metric: its name in records, how it is judged, and where it stands.
+type Compared = (&'static str, Metric, fn(&TrialFinding) -> f64);
+
+/// What is compared at each point.
+const METRICS: [Compared; 4] = [
+    ("ops_per_s", Metric::THROUGHPUT, |t| t.all.ops_per_s),
+    ("latency_ms.p50", Metric::LATENCY, |t| t.all.latency_ms.p50),
+    ("latency_ms.p99", Metric::LATENCY, |t| t.all.latency_ms.p99),
+    ("latency_ms.p999", Metric::LATENCY, |t| {
+        t.all.latency_ms.p999
+    }),
+];
+
+/// One block is one observation; the blocks of two runs do not belong together in pairs.
+fn comparisons(matched: &Matched<'_, '_>) -> Vec<ComparisonRecord> {
+    let mut records = Vec::new();
+    for (a, b) in matched {
+        if a.verdict == Verdict::Invalid || b.verdict == Verdict::Invalid {
+            continue;
+        }
+        for (name, metric, value) in METRICS {
+            let of = |p: &Point<'_>| p.used.iter().map(|t| value(t)).collect::<Vec<f64>>();
+            let found = analysis::compare_unpaired(&of(a), &of(b), metric);
+            records.extend(found.map(|found| ComparisonRecord {
+                metric: name.into(),
+                point: a.at.clone(),
+                baseline: a.variant.into(),
+                contender: b.variant.into(),
+                ratio: found.ratio,
+                ci95: found.ci95,
+                verdict: found.finding.name().into(),
+            }));
+        }
+    }
+    records
+}
+
+/// How often each verdict was given for one metric, in words.
+fn tally(comparisons: &[ComparisonRecord], metric: &str) -> String {
+    let of: Vec<&ComparisonRecord> = comparisons.iter().filter(|c| c.metric == metric).collect();
+    let mut parts = Vec::new();
+    for verdict in ["faster", "slower", "equivalent", "inconclusive"] {
+        let count = of.iter().filter(|c| c.verdict == verdict).count();
+        if count > 0 {
+            parts.push(format!("{count} {verdict}"));
+        }
+    }
+    parts.join(", ")
+}
+
+fn headline(
+    baseline: &RunView,
+    contender: &RunView,
+    matched: &Matched<'_, '_>,
+    comparisons: &[ComparisonRecord],
+) -> Headline {
+    let mut answer = Vec::new();
+    if matched.is_empty() {
+        answer.push("The runs have no point in common.".to_string());
+    } else {
+        let metrics = [
+            ("ops_per_s", "Throughput"),
+            ("latency_ms.p99", "p99 latency"),
+        ];
+        for (metric, name) in metrics {
+            let tally = tally(comparisons, metric);
+            if !tally.is_empty() {
+                answer.push(format!(
+                    "{name}: {tally}, of {} points in common.",
+                    matched.len()
+                ));
+            }
+        }
+    }
+    let verdict = |run: &RunView| Verdict::from_name(&run.findings.verdict);
+    let worst = verdict(baseline).max(verdict(contender));
+    let reasons = |run: &RunView, which: &str| -> Vec<String> {
+        run.findings
+            .reasons
+            .iter()
+            .map(|r| format!("{which}: {r}"))
+            .collect()
+    };
+    Headline {
+        study: format!("{} and {}", baseline.plan.study, contender.plan.study),
+        facts: vec![
+            ("Baseline".into(), baseline.name.clone()),
+            ("Contender".into(), contender.name.clone()),
+            ("Points in common".into(), matched.len().to_string()),
+        ],
+        question: format!("How does {} differ from {}?", contender.name, baseline.name),
+        answer,
+        verdict: worst,
+        meaning: "The worse verdict of the two runs. They were not interleaved: what changed \
+                  between them, the machine too, is in the ratio."
+            .into(),
+        reasons: [
+            reasons(baseline, "baseline"),
+            reasons(contender, "contender"),
+        ]
+        .concat(),
+        figures: extremes(baseline, comparisons),
+    }
+}
+
+/// The largest and the smallest ratio of throughput.
+fn extremes(baseline: &RunView, comparisons: &[ComparisonRecord]) -> Vec<Figure> {
+    let mut rates: Vec<&ComparisonRecord> = comparisons
+        .iter()
+        .filter(|c| c.metric == "ops_per_s")
+        .collect();
+    rates.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
+    if rates.len() > 2 {
+        rates.drain(1..rates.len() - 1);
+    }
+    let figure = |(index, c): (usize, &&ComparisonRecord)| {
+        let label = if index == 0 {
+            "highest ratio"
+        } else {
+            "lowest ratio"
+        };
+        let mut detail = format!(
+            "{}, {} · {}",
+            variant_name(&c.baseline, baseline),
+            place(&c.point),
+            c.verdict
+        );
+        if let Some([low, high]) = c.ci95 {
+            let (low, high) = (number::ratio(low), number::ratio(high));
+            detail = format!("95 % interval {low} to {high} · {detail}");
+        }
+        Figure {
+            label: format!("throughput, {label}"),
+            value: number::ratio(c.ratio),
+            unit: "×".into(),
+            detail,
+            variant: None,
+        }
+    };
+    rates.iter().enumerate().map(figure).collect()
+}
+
+fn results(
+    baseline: &RunView,
+    contender: &RunView,
+    matched: &Matched<'_, '_>,
+    comparisons: &[ComparisonRecord],
+) -> Section {
+    let mut blocks = Vec::new();
+    if !comparisons.is_empty() {
+        let mut table = comparison_table(comparisons, "Contender against baseline", |name| {
+            variant_name(name, baseline).to_string()
+        });
+        // Baseline and contender are the runs here; the variant is the same on both sides.
+        table.columns[2] = Column::text("Variant");
+        table.columns.remove(3);
+        table.rows.iter_mut().for_each(|row| {
+            row.cells.remove(3);
+        });
+        table.foot = format!(
+            "Equivalent: the whole interval lies within {} of 1 for throughput, {} for latency. \
+             Inconclusive: it is wider, or a side has one block only, so that the variation \
+             between runs was not seen. Invalid points are not compared.",
+            number::percent(Metric::THROUGHPUT.margin),
+            number::percent(Metric::LATENCY.margin)
+        );
+        blocks.push(Block::Table(table));
+    }
+    if matched.len() > 1 {
+        blocks.push(Block::Chart(chart(baseline, contender, matched)));
+    }
+    Section {
+        id: "results",
+        title: "Results".into(),
+        lead: String::new(),
+        blocks,
+    }
+}
+
+fn chart(baseline: &RunView, contender: &RunView, matched: &Matched<'_, '_>) -> Chart {
+    let several = matched
+        .iter()
+        .any(|(a, _)| a.variant != matched[0].0.variant);
+    let name = |p: &Point<'_>| match several {
+        true => format!("{}, {}", variant_name(p.variant, baseline), p.label()),
+        false => p.label(),
+    };
+    let names: Vec<String> = matched.iter().map(|(a, _)| name(a)).collect();
+    let mut series = Vec::new();
+    for (index, run) in [baseline, contender].into_iter().enumerate() {
+        let of: Vec<&Point<'_>> = matched
+            .iter()
+            .map(|(a, b)| if index == 0 { *a } else { *b })
+            .collect();
+        let bars = Series {
+            name: run.name.clone(),
+            group: index.to_string(),
+            in_legend: true,
+            shape: Shape::Bars,
+            color: Color::Category(index),
+            x: Xs::Names(names.clone()),
+            y: of.iter().map(|p| Some(p.ops_per_s())).collect(),
+            y_ci: of.iter().map(|p| p.ops_per_s_ci95()).collect(),
+            unit: "op/s".into(),
+            ..Series::default()
+        };
+        let line = Series {
+            name: format!("{}, p99", run.name),
+            shape: Shape::Points,
+            on_right: true,
+            y: of
+                .iter()
+                .map(|p| p.latency(run, ALL).map(|q| q.p99))
+                .collect(),
+            y_ci: Vec::new(),
+            unit: "ms".into(),
+            ..bars.clone()
+        };
+        series.extend([bars, line]);
+    }
+    Chart {
+        title: "Throughput, with p99 latency".into(),
+        what: "Bars: operations per second (left). Line: p99 latency (right, logarithmic).".into(),
+        height_px: 420,
+        x: Axis {
+            title: String::new(),
+            scale: Scale::Names,
+        },
+        panels: vec![Panel {
+            share: 1.0,
+            left: Axis {
+                title: "op/s".into(),
+                scale: Scale::Linear,
+            },
+            right: Some(Axis {
+                title: "p99 latency, ms".into(),
+                scale: Scale::Log,
+            }),
+            series,
+        }],
+        ..Chart::default()
+    }
+}
+
+/// Points that stand in one run only.
+fn unmatched(left: &[Point<'_>], right: &[Point<'_>], matched: &Matched<'_, '_>) -> Section {
+    let list = |points: &[Point<'_>], which: &str| {
+        let known = |p: &Point<'_>| {
+            matched
+                .iter()
+                .any(|(a, _)| a.variant == p.variant && a.at == p.at)
+        };
+        let names: Vec<String> = points
+            .iter()
+            .filter(|p| !known(p))
+            .map(|p| format!("{} at {}", p.variant, p.label()))
+            .collect();
+        (!names.is_empty()).then(|| {
+            Block::Note(
+                Tone::Warn,
+                format!("Only in the {which}: {}.", names.join("; ")),
+            )
+        })
+    };
+    let blocks = [list(left, "baseline"), list(right, "contender")];
+    Section {
+        id: "unmatched",
+        title: "Not compared".into(),
+        lead: String::new(),
+        blocks: blocks.into_iter().flatten().collect(),
+    }
+}
+
+/// Everything about a run that can be told apart by a name.
+fn properties(run: &RunView) -> BTreeMap<String, String> {
+    let mut all: BTreeMap<String, String> = flatten(&run.plan.resolved)
+        .into_iter()
+        .map(|(key, value)| (format!("study: {key}"), value))
+        .collect();
+    all.insert("cassay".into(), run.plan.cassay.clone());
+    all.insert("seed".into(), run.plan.seed.to_string());
+    all.insert(
+        "scale".into(),
+        run.plan
+            .scale
+            .clone()
+            .unwrap_or_else(|| "as written".into()),
+    );
+    for (name, value) in &run.facts {
+        all.insert(format!("machine: {name}"), value.clone());
+    }
+    for node in &run.nodes {
+        for (name, value) in &node.facts {
+            all.insert(format!("{}: {name}", node.name), value.clone());
+        }
+        for (name, value) in &node.settings {
+            all.insert(format!("{} setting: {name}", node.name), value.clone());
+        }
+    }
+    all
+}
+
+fn difference_maps(a: &RunView, b: &RunView) -> BTreeMap<String, [Option<String>; 2]> {
+    let (a, b) = (properties(a), properties(b));
+    let keys: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    let both = |key: &String| [a.get(key).cloned(), b.get(key).cloned()];
+    let differs = |key: &&String| a.get(*key) != b.get(*key);
+    keys.into_iter()
+        .filter(differs)
+        .map(|key| (key.clone(), both(key)))
+        .collect()
+}
+
+fn differences(baseline: &RunView, contender: &RunView) -> Section {
+    let rows = differing_rows(&[properties(baseline), properties(contender)]);
+    let block = if rows.is_empty() {
+        Block::Text("Study, versions, settings and machine are the same.".into())
+    } else {
+        Block::Table(Table {
+            columns: vec![
+                Column::text("What"),
+                Column::text("Baseline"),
+                Column::text("Contender"),
+            ],
+            rows,
+            ..Table::default()
+        })
+    };
+    Section {
+        id: "differences",
+        title: "What differs between the runs".into(),
+        lead: String::new(),
+        blocks: vec![block],
+    }
+}

@@ -1,0 +1,360 @@
+//! One HTML file that stands alone: style, script, chart library and figures inside it.
+//!
+//! It loads nothing: its content security policy forbids every request. Words and tables are
+//! there before any script runs; charts are drawn when they come into view. All text from the
+//! model is escaped here, at the one place where it becomes HTML.
+
+use crate::figure::figure;
+use crate::page::{
+    Align, Block, Cell, Chart, Column, Figure, Headline, Mark, Page, Row, Section, Table, Tone,
+    Verdict,
+};
+use plotly::Plot;
+use std::fmt::Write;
+
+const STYLE: &str = include_str!("../assets/report.css");
+const SCRIPT: &str = include_str!("../assets/report.js");
+
+/// Nothing is loaded from anywhere; `data:` and `blob:` are for saving a chart as an image.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
+                      script-src 'unsafe-inline'; img-src data: blob:";
+
+/// Renders a page.
+pub fn html(page: &Page) -> String {
+    let body = body(page);
+    let charts = body.contains("class=\"plot\"");
+    let library = if charts {
+        chart_library()
+    } else {
+        String::new()
+    };
+    let mut out = String::with_capacity(body.len() + library.len() + 64 * 1024);
+    out.push_str("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    let _ = writeln!(
+        out,
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>{}</title>\n<style>\n{STYLE}</style>\n</head>",
+        escape(&page.title)
+    );
+    out.push_str(&body);
+    if charts {
+        // Kept as text: the page is readable before four megabytes of script are compiled.
+        out.push_str("<script type=\"text/plain\" id=\"chart-library\">");
+        out.push_str(&library);
+        out.push_str("</script>\n");
+        let _ = writeln!(out, "<script>\n{SCRIPT}</script>");
+    }
+    out.push_str("</body>\n</html>\n");
+    out
+}
+
+/// The text of plotly.js. The crate gives it in a script element, followed by MathJax in another;
+/// a report has no formulas, and with MathJax it would pass 6 MB.
+fn chart_library() -> String {
+    let both = Plot::offline_js_sources();
+    let inside = both.split_once('>').map_or("", |(_, rest)| rest);
+    let library = inside
+        .split_once("</script")
+        .map_or("", |(library, _)| library);
+    library.to_string()
+}
+
+/// Escapes text for HTML, in elements and in quoted attributes.
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// JSON for a script element: no `<` may stand in it, since it could end the element.
+fn escape_json(json: &str) -> String {
+    json.replace('<', "\\u003c")
+}
+
+fn body(page: &Page) -> String {
+    let mut out = String::from("<body>\n<main>\n");
+    headline(&mut out, &page.headline);
+    out.push_str("<nav aria-label=\"Contents\">");
+    for section in &page.sections {
+        let _ = write!(
+            out,
+            "<a href=\"#{}\">{}</a>",
+            section.id,
+            escape(&section.title)
+        );
+    }
+    out.push_str("</nav>\n");
+    for part in &page.sections {
+        section(&mut out, part);
+    }
+    out.push_str("</main>\n");
+    out
+}
+
+fn headline(out: &mut String, headline: &Headline) {
+    let _ = write!(
+        out,
+        "<header>\n<p class=\"study\">{}</p>\n<h1>{}</h1>\n<div class=\"answer\">",
+        escape(&headline.study),
+        escape(&headline.question)
+    );
+    for sentence in &headline.answer {
+        let _ = write!(out, "<p>{}</p>", escape(sentence));
+    }
+    out.push_str("</div>\n<div class=\"figures\">");
+    headline.figures.iter().for_each(|f| tile(out, f));
+    let tone = class(headline.verdict.tone());
+    let _ = write!(
+        out,
+        "</div>\n<div class=\"verdict {tone}\"><p><strong class=\"badge {tone}\">{} {}</strong> \
+         {}</p>",
+        symbol(headline.verdict),
+        headline.verdict.name(),
+        escape(&headline.meaning)
+    );
+    if !headline.reasons.is_empty() {
+        out.push_str("<ul>");
+        for reason in &headline.reasons {
+            let _ = write!(out, "<li>{}</li>", escape(reason));
+        }
+        out.push_str("</ul>");
+    }
+    out.push_str("</div>\n<dl class=\"about\">");
+    for (name, value) in &headline.facts {
+        let _ = write!(
+            out,
+            "<div><dt>{}</dt><dd>{}</dd></div>",
+            escape(name),
+            escape(value)
+        );
+    }
+    out.push_str("</dl>\n</header>\n");
+}
+
+fn symbol(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Valid => "✓",
+        Verdict::Suspect => "!",
+        Verdict::Invalid => "✕",
+        Verdict::Unknown => "?",
+    }
+}
+
+fn tile(out: &mut String, figure: &Figure) {
+    let _ = write!(
+        out,
+        "<div class=\"figure\"><p class=\"label\">{}{}</p><p class=\"value\">{} \
+         <span>{}</span></p><p class=\"detail\">{}</p></div>",
+        swatch(figure.variant),
+        escape(&figure.label),
+        escape(&figure.value),
+        escape(&figure.unit),
+        escape(&figure.detail)
+    );
+}
+
+/// A small square in a variant's colour, to find it again in the charts.
+fn swatch(variant: Option<usize>) -> String {
+    match variant {
+        Some(index) => format!("<i class=\"swatch c{}\"></i>", index % 8),
+        None => String::new(),
+    }
+}
+
+fn section(out: &mut String, section: &Section) {
+    let _ = write!(
+        out,
+        "<section id=\"{}\">\n<h2>{}</h2>\n",
+        section.id,
+        escape(&section.title)
+    );
+    if !section.lead.is_empty() {
+        let _ = writeln!(out, "<p class=\"lead\">{}</p>", escape(&section.lead));
+    }
+    section.blocks.iter().for_each(|b| block(out, b));
+    out.push_str("</section>\n");
+}
+
+fn block(out: &mut String, what: &Block) {
+    match what {
+        Block::Text(text) => {
+            let _ = writeln!(out, "<p>{}</p>", escape(text));
+        }
+        Block::Note(tone, text) => {
+            let _ = writeln!(
+                out,
+                "<p class=\"note {}\">{}</p>",
+                class(*tone),
+                escape(text)
+            );
+        }
+        Block::Table(what) => table(out, what),
+        Block::Chart(what) => chart(out, what),
+        Block::Choice(label, charts) => choice(out, label, charts),
+        Block::Facts(facts) => {
+            out.push_str("<dl class=\"facts\">");
+            for (name, value) in facts {
+                let _ = write!(out, "<dt>{}</dt><dd>{}</dd>", escape(name), escape(value));
+            }
+            out.push_str("</dl>\n");
+        }
+        Block::Marks(all) => marks(out, all),
+        Block::Code(text) => {
+            let _ = writeln!(out, "<pre><code>{}</code></pre>", escape(text));
+        }
+        Block::Details(summary, open, blocks) => {
+            let open = if *open { " open" } else { "" };
+            let _ = writeln!(out, "<details{open}><summary>{}</summary>", escape(summary));
+            blocks.iter().for_each(|b| block(out, b));
+            out.push_str("</details>\n");
+        }
+    }
+}
+
+fn marks(out: &mut String, marks: &[Mark]) {
+    out.push_str("<ul class=\"marks\">");
+    for mark in marks {
+        let _ = write!(
+            out,
+            "<li class=\"{}\" title=\"{}\"><b>{}</b> {}</li>",
+            class(mark.tone),
+            escape(&mark.detail),
+            escape(&mark.label),
+            escape(&mark.result)
+        );
+    }
+    out.push_str("</ul>\n");
+}
+
+fn class(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Plain => "plain",
+        Tone::Muted => "muted",
+        Tone::Strong => "strong",
+        Tone::Good => "good",
+        Tone::Warn => "warn",
+        Tone::Bad => "bad",
+    }
+}
+
+fn table(out: &mut String, table: &Table) {
+    // Focusable, so that a wide table can be scrolled from the keyboard.
+    out.push_str("<div class=\"table\" tabindex=\"0\"><table>");
+    if !table.caption.is_empty() {
+        let _ = write!(out, "<caption>{}</caption>", escape(&table.caption));
+    }
+    out.push_str("<thead><tr>");
+    table.columns.iter().for_each(|c| head(out, c));
+    out.push_str("</tr></thead>\n<tbody>");
+    table.rows.iter().for_each(|r| row(out, r, &table.columns));
+    out.push_str("</tbody></table></div>\n");
+    if !table.foot.is_empty() {
+        let _ = writeln!(out, "<p class=\"foot\">{}</p>", escape(&table.foot));
+    }
+}
+
+fn head(out: &mut String, column: &Column) {
+    let _ = write!(
+        out,
+        "<th scope=\"col\" class=\"{}\">{}",
+        align(column.align),
+        escape(&column.title)
+    );
+    if !column.unit.is_empty() {
+        let _ = write!(out, "<small>{}</small>", escape(&column.unit));
+    }
+    out.push_str("</th>");
+}
+
+fn align(align: Align) -> &'static str {
+    match align {
+        Align::Left => "l",
+        Align::Right => "n",
+    }
+}
+
+fn row(out: &mut String, row: &Row, columns: &[Column]) {
+    let _ = write!(out, "<tr class=\"{}\">", class(row.tone));
+    for (cell, column) in row.cells.iter().zip(columns) {
+        table_cell(out, cell, column);
+    }
+    out.push_str("</tr>\n");
+}
+
+fn table_cell(out: &mut String, cell: &Cell, column: &Column) {
+    let _ = write!(
+        out,
+        "<td class=\"{} {}\"",
+        align(column.align),
+        class(cell.tone)
+    );
+    if !cell.hint.is_empty() {
+        let _ = write!(out, " title=\"{}\"", escape(&cell.hint));
+    }
+    let _ = write!(out, ">{}{}", swatch(cell.variant), escape(&cell.text));
+    if !cell.detail.is_empty() {
+        let _ = write!(out, "<small>{}</small>", escape(&cell.detail));
+    }
+    out.push_str("</td>");
+}
+
+fn chart(out: &mut String, chart: &Chart) {
+    out.push_str("<figure>");
+    if !chart.title.is_empty() {
+        let _ = write!(out, "<h3>{}</h3>", escape(&chart.title));
+    }
+    plot(out, chart.height_px);
+    data(out, chart);
+    caption(out, &chart.what);
+    out.push_str("</figure>\n");
+}
+
+fn choice(out: &mut String, label: &str, charts: &[(String, Chart)]) {
+    let Some((_, first)) = charts.first() else {
+        return;
+    };
+    out.push_str("<figure>");
+    if charts.len() > 1 {
+        let _ = write!(out, "<label class=\"choice\">{} <select>", escape(label));
+        for (name, _) in charts {
+            let _ = write!(out, "<option>{}</option>", escape(name));
+        }
+        out.push_str("</select></label>");
+    } else {
+        let _ = write!(out, "<h3>{}</h3>", escape(&charts[0].0));
+    }
+    plot(out, first.height_px);
+    charts.iter().for_each(|(_, chart)| data(out, chart));
+    caption(out, &first.what);
+    out.push_str("</figure>\n");
+}
+
+fn plot(out: &mut String, height_px: u32) {
+    let _ = write!(
+        out,
+        "<div class=\"plot\" style=\"height:{height_px}px\"><noscript>The chart needs \
+         JavaScript.</noscript></div>"
+    );
+}
+
+fn data(out: &mut String, chart: &Chart) {
+    let json = escape_json(&figure(chart));
+    let _ = write!(out, "<script type=\"application/json\">{json}</script>");
+}
+
+fn caption(out: &mut String, text: &str) {
+    if !text.is_empty() {
+        let _ = write!(out, "<figcaption>{}</figcaption>", escape(text));
+    }
+}

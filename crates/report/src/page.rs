@@ -1,0 +1,436 @@
+//! The page model: what is said, without how it is drawn.
+//!
+//! All text in it is plain: a renderer escapes it for its own medium. Numbers in tables are
+//! already formatted; numbers in charts are not.
+
+/// A whole page.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// Title of the document.
+    pub title: String,
+    /// What stands above everything else.
+    pub headline: Headline,
+    /// The rest, in reading order.
+    pub sections: Vec<Section>,
+    /// What `--json` prints.
+    pub data: serde_json::Value,
+}
+
+/// Question, answer and verdict.
+#[derive(Clone, Debug)]
+pub struct Headline {
+    /// Name of the study or of the comparison.
+    pub study: String,
+    /// Which run, when, how long, at which scale.
+    pub facts: Vec<(String, String)>,
+    /// The question, in the user's words.
+    pub question: String,
+    /// The answer, one sentence each.
+    pub answer: Vec<String>,
+    /// Whether it may be believed.
+    pub verdict: Verdict,
+    /// What the verdict means, in one sentence.
+    pub meaning: String,
+    /// Why it is not `valid`, one sentence each.
+    pub reasons: Vec<String>,
+    /// The few numbers to remember.
+    pub figures: Vec<Figure>,
+}
+
+/// One number to remember.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    /// What it is.
+    pub label: String,
+    /// The number.
+    pub value: String,
+    /// Its unit.
+    pub unit: String,
+    /// Its error and what else belongs to it.
+    pub detail: String,
+    /// Index of the variant, for its colour.
+    pub variant: Option<usize>,
+}
+
+/// Whether a result may be believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// Every rule passed.
+    Valid,
+    /// Some rule warned.
+    Suspect,
+    /// Some rule failed; kept, and never used in a comparison.
+    Invalid,
+    /// Not judged (yet).
+    Unknown,
+}
+
+impl Verdict {
+    /// Reads the word of the records.
+    pub fn from_name(name: &str) -> Verdict {
+        match name {
+            "valid" => Verdict::Valid,
+            "suspect" => Verdict::Suspect,
+            "invalid" => Verdict::Invalid,
+            _ => Verdict::Unknown,
+        }
+    }
+
+    /// The word of the records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Valid => "valid",
+            Verdict::Suspect => "suspect",
+            Verdict::Invalid => "invalid",
+            Verdict::Unknown => "not judged",
+        }
+    }
+
+    /// How it is to be marked.
+    pub fn tone(self) -> Tone {
+        match self {
+            Verdict::Valid => Tone::Good,
+            Verdict::Suspect => Tone::Warn,
+            Verdict::Invalid => Tone::Bad,
+            Verdict::Unknown => Tone::Muted,
+        }
+    }
+}
+
+/// How something is to be taken. A renderer marks it with more than colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tone {
+    /// As it is.
+    #[default]
+    Plain,
+    /// There, and not to be relied on.
+    Muted,
+    /// Worth seeing first.
+    Strong,
+    /// As it should be.
+    Good,
+    /// To be looked at.
+    Warn,
+    /// Wrong.
+    Bad,
+}
+
+/// One part of the page.
+#[derive(Clone, Debug)]
+pub struct Section {
+    /// Anchor: lower case letters and hyphens.
+    pub id: &'static str,
+    /// Heading.
+    pub title: String,
+    /// What it shows, in a sentence or two; may be empty.
+    pub lead: String,
+    /// What stands in it.
+    pub blocks: Vec<Block>,
+}
+
+/// One thing in a section.
+#[derive(Clone, Debug)]
+pub enum Block {
+    /// A paragraph.
+    Text(String),
+    /// A paragraph to be seen.
+    Note(Tone, String),
+    /// A table.
+    Table(Table),
+    /// A chart.
+    Chart(Chart),
+    /// One of several charts, to be chosen by its label.
+    Choice(String, Vec<(String, Chart)>),
+    /// Names and values.
+    Facts(Vec<(String, String)>),
+    /// Short marks in a row: label, tone, and what it means.
+    Marks(Vec<Mark>),
+    /// Text to be kept as it is: a command, a file.
+    Code(String),
+    /// Something for who wants to know more; whether it is open from the start.
+    Details(String, bool, Vec<Block>),
+}
+
+/// A short mark: `V3 pass`.
+#[derive(Clone, Debug)]
+pub struct Mark {
+    /// What is marked.
+    pub label: String,
+    /// How it came out, in a word.
+    pub result: String,
+    /// How it is to be taken.
+    pub tone: Tone,
+    /// What it means, with the numbers.
+    pub detail: String,
+}
+
+/// A table. Every row has as many cells as there are columns.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    /// What it shows.
+    pub caption: String,
+    /// Head.
+    pub columns: Vec<Column>,
+    /// Body.
+    pub rows: Vec<Row>,
+    /// What is to be said below it; may be empty.
+    pub foot: String,
+}
+
+/// One column.
+#[derive(Clone, Debug, Default)]
+pub struct Column {
+    /// Heading.
+    pub title: String,
+    /// Unit of its numbers; empty for text.
+    pub unit: String,
+    /// Which way its cells lean.
+    pub align: Align,
+    /// Whether the terminal leaves it out.
+    pub wide_only: bool,
+}
+
+/// Which way cells lean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Align {
+    /// Text.
+    #[default]
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// One row.
+#[derive(Clone, Debug, Default)]
+pub struct Row {
+    /// Its cells.
+    pub cells: Vec<Cell>,
+    /// How the whole row is to be taken.
+    pub tone: Tone,
+}
+
+/// One cell.
+#[derive(Clone, Debug, Default)]
+pub struct Cell {
+    /// What stands in it.
+    pub text: String,
+    /// Smaller, behind it: its error, its count.
+    pub detail: String,
+    /// How it is to be taken.
+    pub tone: Tone,
+    /// Explanation for who points at it.
+    pub hint: String,
+    /// Index of the variant, for its colour.
+    pub variant: Option<usize>,
+}
+
+impl Cell {
+    /// A plain cell.
+    pub fn new(text: impl Into<String>) -> Cell {
+        Cell {
+            text: text.into(),
+            ..Cell::default()
+        }
+    }
+
+    /// The same with a tone.
+    pub fn tone(mut self, tone: Tone) -> Cell {
+        self.tone = tone;
+        self
+    }
+
+    /// The same with something smaller behind it.
+    pub fn detail(mut self, detail: impl Into<String>) -> Cell {
+        self.detail = detail.into();
+        self
+    }
+
+    /// The same with an explanation.
+    pub fn hint(mut self, hint: impl Into<String>) -> Cell {
+        self.hint = hint.into();
+        self
+    }
+}
+
+impl Column {
+    /// A column of text.
+    pub fn text(title: &str) -> Column {
+        Column {
+            title: title.into(),
+            ..Column::default()
+        }
+    }
+
+    /// A column of numbers.
+    pub fn number(title: &str, unit: &str) -> Column {
+        Column {
+            title: title.into(),
+            unit: unit.into(),
+            align: Align::Right,
+            wide_only: false,
+        }
+    }
+
+    /// The same, left out where there is little room.
+    pub fn wide(mut self) -> Column {
+        self.wide_only = true;
+        self
+    }
+}
+
+/// A chart: panels above each other over one horizontal axis.
+#[derive(Clone, Debug, Default)]
+pub struct Chart {
+    /// What it shows.
+    pub title: String,
+    /// How to read it.
+    pub what: String,
+    /// Height in CSS pixels.
+    pub height_px: u32,
+    /// Horizontal axis.
+    pub x: Axis,
+    /// From top to bottom.
+    pub panels: Vec<Panel>,
+    /// Stretches of the horizontal axis that are marked.
+    pub bands: Vec<Band>,
+    /// Whether pointing shows all series at that place at once.
+    pub unified_hover: bool,
+}
+
+/// One axis.
+#[derive(Clone, Debug, Default)]
+pub struct Axis {
+    /// What it is, with its unit.
+    pub title: String,
+    /// How it is divided.
+    pub scale: Scale,
+}
+
+/// How an axis is divided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scale {
+    /// From zero, evenly.
+    #[default]
+    Linear,
+    /// By powers of ten.
+    Log,
+    /// Names, in the order given.
+    Names,
+    /// 1 ÷ (1 − quantile), by powers of ten, labelled with percentiles.
+    Percentile,
+}
+
+/// One panel of a chart.
+#[derive(Clone, Debug, Default)]
+pub struct Panel {
+    /// Share of the height.
+    pub share: f64,
+    /// Vertical axis at the left.
+    pub left: Axis,
+    /// Vertical axis at the right.
+    pub right: Option<Axis>,
+    /// What is drawn.
+    pub series: Vec<Series>,
+}
+
+/// One series of a chart.
+#[derive(Clone, Debug, Default)]
+pub struct Series {
+    /// Name in the legend.
+    pub name: String,
+    /// Series of one group are switched together.
+    pub group: String,
+    /// Whether the legend names it.
+    pub in_legend: bool,
+    /// How it is drawn.
+    pub shape: Shape,
+    /// Its colour.
+    pub color: Color,
+    /// How its line is broken.
+    pub dash: Dash,
+    /// Whether it belongs to the right axis.
+    pub on_right: bool,
+    /// Where.
+    pub x: Xs,
+    /// How much; none leaves a gap.
+    pub y: Vec<Option<f64>>,
+    /// 95 % confidence intervals of `y`, low and high; empty for none.
+    pub y_ci: Vec<Option<[f64; 2]>>,
+    /// Text beside the points; empty for none.
+    pub labels: Vec<String>,
+    /// Unit for who points at it.
+    pub unit: String,
+}
+
+/// Where the values of a series stand.
+#[derive(Clone, Debug)]
+pub enum Xs {
+    /// On a numeric axis.
+    Numbers(Vec<f64>),
+    /// On an axis of names.
+    Names(Vec<String>),
+}
+
+impl Default for Xs {
+    fn default() -> Xs {
+        Xs::Numbers(Vec::new())
+    }
+}
+
+/// How a series is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shape {
+    /// A line.
+    #[default]
+    Line,
+    /// A line through marked points.
+    Points,
+    /// Upright bars.
+    Bars,
+    /// Upright bars, hatched: the trial is not valid.
+    HatchedBars,
+    /// Crosses without a line: the trial is not valid.
+    Crosses,
+}
+
+/// The colour of a series. A renderer has a palette for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Color {
+    /// One of several unordered things: a variant, a kind.
+    Category(usize),
+    /// Step of an ordered series: index and how many there are.
+    Ramp(usize, usize),
+    /// Errors.
+    Error,
+    /// What is not to stand out.
+    Muted,
+}
+
+impl Default for Color {
+    fn default() -> Color {
+        Color::Category(0)
+    }
+}
+
+/// How a line is broken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dash {
+    /// Not at all.
+    #[default]
+    Solid,
+    /// Dashes.
+    Dash,
+    /// Dots.
+    Dot,
+}
+
+/// A marked stretch of the horizontal axis.
+#[derive(Clone, Debug)]
+pub struct Band {
+    /// Begin.
+    pub from: f64,
+    /// End.
+    pub to: f64,
+    /// What it is.
+    pub label: String,
+}

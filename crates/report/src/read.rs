@@ -1,0 +1,201 @@
+//! From a run as the store reads it to a [`RunView`].
+//!
+//! A run that has no findings yet is shown too, with what it has: its plan, its journal and the
+//! courses of the trials so far. What the nodes and the machine are is taken from the journal's
+//! details: `machine` of `run_started`, `nodes` (each with `name`, facts and `settings`) of
+//! `target_ready`.
+
+use crate::sections::setup::flatten;
+use crate::summary::{ALL, points};
+use crate::view::{Curve, FileView, NodeView, PointView, RunView, TrialView};
+use anyhow::Result;
+use measure::Histogram;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use store::record::{FORMAT, FindingsRecord, JournalRecord, PlanRecord, TrialFinding};
+use store::{HistogramKind, Run, Trial};
+
+impl RunView {
+    /// Reads everything of `run` that a page shows.
+    ///
+    /// Fails when a file of the run is damaged, with its path and line.
+    pub fn read(run: &Run) -> Result<RunView> {
+        let trials = run.trials()?;
+        let mut view = RunView {
+            name: format!("{}/{}", run.plan.study, run.stamp),
+            folder: run.path.display().to_string(),
+            findings: run
+                .findings
+                .clone()
+                .unwrap_or_else(|| no_findings(&run.plan)),
+            plan: run.plan.clone(),
+            journal: run.journal.clone(),
+            trials: trials.iter().map(trial_view).collect::<Result<_>>()?,
+            points: Vec::new(),
+            nodes: nodes(&run.journal),
+            facts: machine(&run.journal),
+            files: files(),
+        };
+        view.points = curves(&view, &trials)?;
+        Ok(view)
+    }
+}
+
+/// Findings of a run that has none: nothing found, nothing judged.
+fn no_findings(plan: &PlanRecord) -> FindingsRecord {
+    FindingsRecord {
+        format: FORMAT,
+        study: plan.study.clone(),
+        verdict: "not judged".into(),
+        reasons: Vec::new(),
+        answer: vec!["The run has no findings: it is still going on or was interrupted.".into()],
+        trials: Vec::new(),
+        comparisons: Vec::new(),
+        faults: Vec::new(),
+    }
+}
+
+fn trial_view(trial: &Trial) -> Result<TrialView> {
+    let mut probes = Vec::new();
+    for probe in trial.probes()? {
+        for sample in trial.samples(&probe)? {
+            probes.push(sample?);
+        }
+    }
+    Ok(TrialView {
+        index: trial.record.index,
+        intervals: trial.intervals()?.collect::<Result<_>>()?,
+        probes,
+    })
+}
+
+/// The distributions of every point, its blocks merged, one point at a time: a histogram is
+/// 290 kB, and a long study has hundreds of them.
+fn curves(view: &RunView, trials: &[Trial]) -> Result<Vec<PointView>> {
+    let mut all = Vec::new();
+    for point in points(view) {
+        let mut latency = BTreeMap::new();
+        let mut service = BTreeMap::new();
+        for finding in &point.used {
+            let Some(trial) = trials.iter().find(|t| t.record.index == finding.index) else {
+                continue;
+            };
+            merge(&mut latency, trial, HistogramKind::Latency, finding)?;
+            merge(&mut service, trial, HistogramKind::Service, finding)?;
+        }
+        for (kind, latency) in &latency {
+            let service = service.get(kind).map(Curve::new);
+            all.push(PointView {
+                variant: point.variant.into(),
+                point: point.at.clone(),
+                kind: kind.clone(),
+                latency: Curve::new(latency),
+                service: service.unwrap_or_default(),
+            });
+        }
+    }
+    Ok(all)
+}
+
+/// Adds the measured window of one trial, each kind by itself and all together.
+fn merge(
+    into: &mut BTreeMap<String, Histogram>,
+    trial: &Trial,
+    which: HistogramKind,
+    finding: &TrialFinding,
+) -> Result<()> {
+    for entry in trial.log(which)? {
+        let entry = entry?;
+        // In the measured window the tag is the kind; other phases stand before it.
+        if !finding.kinds.contains_key(&entry.tag) {
+            continue;
+        }
+        let histogram = entry.histogram()?;
+        for kind in [ALL, entry.tag.as_str()] {
+            into.entry(kind.into()).or_default().add(&histogram);
+        }
+    }
+    Ok(())
+}
+
+/// The details of the last line of one event.
+fn detail<'a>(journal: &'a [JournalRecord], event: &str) -> Option<&'a Value> {
+    let line = journal.iter().rev().find(|line| line.event == event);
+    line.map(|line| &line.detail)
+}
+
+fn machine(journal: &[JournalRecord]) -> Vec<(String, String)> {
+    let machine = detail(journal, "run_started").and_then(|d| d.get("machine"));
+    machine
+        .map(|m| flatten(m).into_iter().collect())
+        .unwrap_or_default()
+}
+
+fn nodes(journal: &[JournalRecord]) -> Vec<NodeView> {
+    let nodes = detail(journal, "target_ready").and_then(|d| d.get("nodes"));
+    let Some(Value::Array(nodes)) = nodes else {
+        return Vec::new();
+    };
+    nodes.iter().map(node).collect()
+}
+
+/// A node is an object with a name, or just the name.
+fn node(value: &Value) -> NodeView {
+    if let Value::String(name) = value {
+        return NodeView {
+            name: name.clone(),
+            ..NodeView::default()
+        };
+    }
+    let mut facts = value.clone();
+    let settings = facts
+        .as_object_mut()
+        .and_then(|map| map.shift_remove("settings"));
+    let mut facts: Vec<(String, String)> = flatten(&facts).into_iter().collect();
+    let name = facts.iter().position(|(key, _)| key == "name");
+    NodeView {
+        name: name.map(|at| facts.remove(at).1).unwrap_or_default(),
+        facts,
+        settings: settings.as_ref().map(flatten).unwrap_or_default(),
+    }
+}
+
+/// What stands where in the folder of every run.
+fn files() -> Vec<FileView> {
+    let files = [
+        ("study.yaml", "the study, as it was written"),
+        (
+            "plan.json",
+            "the study spelled out: every trial with all its settings",
+        ),
+        ("findings.json", "every number of this page, for programs"),
+        ("journal.ndjson", "every change of state, with its time"),
+        ("trials/*/trial.json", "the settings of one trial"),
+        (
+            "trials/*/intervals.ndjson",
+            "one record a second and kind, and the client's own",
+        ),
+        (
+            "trials/*/latency.hlog",
+            "HdrHistogram log, from the intended start; one tag per kind",
+        ),
+        (
+            "trials/*/service.hlog",
+            "HdrHistogram log, from the send; one tag per kind",
+        ),
+        (
+            "trials/*/errors.hlog",
+            "HdrHistogram log of failed operations",
+        ),
+        (
+            "trials/*/probes/*.ndjson",
+            "what the target and the host reported",
+        ),
+        ("trials/*/logs/", "logs of the nodes"),
+    ];
+    let file = |(path, what): (&str, &str)| FileView {
+        path: path.into(),
+        what: what.into(),
+    };
+    files.into_iter().map(file).collect()
+}

@@ -1,0 +1,29 @@
+//! The page of one run, in reading order: answer, numbers, distribution, course, trust, set-up.
+
+use crate::page::Page;
+use crate::sections::{data, headline, instrument, latency, results, rules, setup, time};
+use crate::summary::points;
+use crate::view::RunView;
+
+/// Makes the page of a run. Parts that the run has no records for are left out.
+pub fn page(view: &RunView) -> Page {
+    let points = points(view);
+    let sections = [
+        rules::section(view),
+        results::section(view, &points),
+        latency::section(view, &points),
+        time::section(view),
+        instrument::section(view, &points),
+        data::section(view),
+        data::faults(view),
+        setup::configuration(view),
+        setup::rerun(view),
+        setup::reading(),
+    ];
+    Page {
+        title: format!("{}: {}", view.plan.study, view.findings.verdict),
+        headline: headline::headline(view, &points),
+        sections: sections.into_iter().flatten().collect(),
+        data: crate::json::run(view, &points),
+    }
+}

@@ -1,0 +1,213 @@
+//! The data: was it there, was it right, did the server count the same; and what faults did.
+
+use crate::number;
+use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
+use crate::summary::{place, variant_name};
+use crate::view::RunView;
+use store::record::{FaultRecord, TrialFinding};
+
+/// Verified reads, server counts and the load phase; none when there is nothing of the sort.
+pub fn section(view: &RunView) -> Option<Section> {
+    let trials = &view.findings.trials;
+    let mut blocks = Vec::new();
+    if trials.iter().any(|t| t.verify.checked > 0) {
+        blocks.push(Block::Text(verified(trials)));
+        blocks.push(Block::Table(verify_table(view)));
+    }
+    if trials.iter().any(|t| t.server.is_some()) {
+        blocks.push(Block::Table(server_table(view)));
+    }
+    if trials.iter().any(|t| t.load.is_some()) {
+        blocks.push(Block::Table(load_table(view)));
+    }
+    (!blocks.is_empty()).then(|| Section {
+        id: "data",
+        title: "The data".into(),
+        lead: "Every row follows from the seed and its number, so any read can be compared with \
+               what must be there."
+            .into(),
+        blocks,
+    })
+}
+
+fn verified(trials: &[TrialFinding]) -> String {
+    let sum = |part: fn(&TrialFinding) -> u64| trials.iter().map(part).sum::<u64>();
+    let checked = number::count(sum(|t| t.verify.checked));
+    let (missing, stale, wrong) = (
+        sum(|t| t.verify.missing),
+        sum(|t| t.verify.stale),
+        sum(|t| t.verify.wrong),
+    );
+    if missing + stale + wrong == 0 {
+        return format!("{checked} answers were compared: all were right.");
+    }
+    format!(
+        "Of {checked} answers that were compared, {} were missing, {} stale and {} wrong.",
+        number::count(missing),
+        number::count(stale),
+        number::count(wrong)
+    )
+}
+
+/// The first three cells of a row about a trial.
+fn trial_cells(view: &RunView, trial: &TrialFinding) -> Vec<Cell> {
+    vec![
+        Cell::new(trial.index.to_string()),
+        Cell::new(variant_name(&trial.variant, view)),
+        Cell::new(place(&trial.point)),
+    ]
+}
+
+fn trial_columns() -> Vec<Column> {
+    vec![
+        Column::number("Trial", ""),
+        Column::text("Variant"),
+        Column::text("Point"),
+    ]
+}
+
+fn bad_if_any(count: u64) -> Cell {
+    let tone = if count > 0 { Tone::Bad } else { Tone::Plain };
+    Cell::new(number::count(count)).tone(tone)
+}
+
+fn verify_table(view: &RunView) -> Table {
+    let mut columns = trial_columns();
+    columns.extend(["Checked", "Missing", "Stale", "Wrong"].map(|name| Column::number(name, "")));
+    let rows = view.findings.trials.iter().map(|trial| {
+        let mut cells = trial_cells(view, trial);
+        cells.push(Cell::new(number::count(trial.verify.checked)));
+        for count in [trial.verify.missing, trial.verify.stale, trial.verify.wrong] {
+            cells.push(bad_if_any(count));
+        }
+        Row {
+            cells,
+            tone: Tone::Plain,
+        }
+    });
+    Table {
+        caption: "Reads compared with what the seed says".into(),
+        columns,
+        rows: rows.collect(),
+        foot: String::new(),
+    }
+}
+
+fn server_table(view: &RunView) -> Table {
+    let mut columns = trial_columns();
+    columns.extend([
+        Column::number("Writes", "server"),
+        Column::number("Writes", "client"),
+        Column::number("Reads", "server"),
+        Column::number("Reads", "client"),
+        Column::number("Difference", "%"),
+        Column::text("Counted by").wide(),
+    ]);
+    let rows = view.findings.trials.iter().filter_map(|trial| {
+        let server = trial.server.as_ref()?;
+        let theirs = (server.writes + server.reads) as f64;
+        let ours = (server.client_writes + server.client_reads) as f64;
+        let difference = (theirs - ours) / ours * 100.0;
+        let mut cells = trial_cells(view, trial);
+        for count in [
+            server.writes,
+            server.client_writes,
+            server.reads,
+            server.client_reads,
+        ] {
+            cells.push(Cell::new(number::count(count)));
+        }
+        // V7 allows one percent.
+        let tone = if difference.abs() > 1.0 {
+            Tone::Bad
+        } else {
+            Tone::Plain
+        };
+        cells.push(Cell::new(number::significant(difference, 2)).tone(tone));
+        cells.push(Cell::new(server.source.as_str()));
+        Some(Row {
+            cells,
+            tone: Tone::Plain,
+        })
+    });
+    Table {
+        caption: "What the server counted, beside what the client counted".into(),
+        columns,
+        rows: rows.collect(),
+        foot: "Over the whole trial: load, warm-up, measurement and drain.".into(),
+    }
+}
+
+fn load_table(view: &RunView) -> Table {
+    let mut columns = trial_columns();
+    columns.extend([
+        Column::number("Rows", "written"),
+        Column::number("Took", ""),
+        Column::number("Throughput", "op/s"),
+        Column::number("Errors", ""),
+        Column::text("Settled"),
+    ]);
+    let rows = view.findings.trials.iter().filter_map(|trial| {
+        let load = trial.load.as_ref()?;
+        let mut cells = trial_cells(view, trial);
+        cells.push(Cell::new(number::count(load.operations)));
+        cells.push(Cell::new(number::duration(load.seconds)));
+        cells.push(Cell::new(number::rate(
+            load.operations as f64 / load.seconds,
+        )));
+        cells.push(bad_if_any(load.errors.values().sum()));
+        let tone = match load.settle.as_str() {
+            "settled" => Tone::Good,
+            "stalled" | "timeout" => Tone::Warn,
+            _ => Tone::Muted,
+        };
+        let took = number::duration(load.settle_seconds);
+        cells.push(Cell::new(load.settle.as_str()).tone(tone).detail(took));
+        Some(Row {
+            cells,
+            tone: Tone::Plain,
+        })
+    });
+    Table {
+        caption: "Loading and settling".into(),
+        columns,
+        rows: rows.collect(),
+        foot: String::new(),
+    }
+}
+
+/// What was broken on purpose; none if nothing was.
+pub fn faults(view: &RunView) -> Option<Section> {
+    let row = |fault: &FaultRecord| Row {
+        cells: vec![
+            Cell::new(fault.kind.as_str()),
+            Cell::new(fault.verdict.as_str()).tone(match fault.verdict.as_str() {
+                "confirmed" => Tone::Good,
+                "mismatch" => Tone::Bad,
+                _ => Tone::Warn,
+            }),
+            Cell::new(number::small(fault.detect_s)),
+            Cell::new(number::percent(fault.dip)),
+            Cell::new(number::small(fault.recover_s)),
+            Cell::new(fault.evidence.as_str()),
+        ],
+        tone: Tone::Plain,
+    };
+    (!view.findings.faults.is_empty()).then(|| Section {
+        id: "faults",
+        title: "Faults".into(),
+        lead: "A fault counts only when something other than its injector saw it.".into(),
+        blocks: vec![Block::Table(Table {
+            columns: vec![
+                Column::text("Fault"),
+                Column::text("Verdict"),
+                Column::number("Noticed after", "s"),
+                Column::number("Throughput lost", "at the worst"),
+                Column::number("Back after", "s"),
+                Column::text("Evidence"),
+            ],
+            rows: view.findings.faults.iter().map(row).collect(),
+            ..Table::default()
+        })],
+    })
+}

@@ -1,0 +1,161 @@
+//! Question, answer, verdict and the few numbers to remember.
+
+use crate::number;
+use crate::page::{Figure, Headline, Verdict};
+use crate::summary::{ALL, Point, best, variant_name, variants};
+use crate::view::RunView;
+use store::record::ComparisonRecord;
+
+/// What stands above everything else.
+pub fn headline(view: &RunView, points: &[Point<'_>]) -> Headline {
+    let verdict = Verdict::from_name(&view.findings.verdict);
+    let answer = if view.findings.answer.is_empty() {
+        derived_answer(view, points)
+    } else {
+        view.findings.answer.clone()
+    };
+    Headline {
+        study: view.plan.study.clone(),
+        facts: facts(view),
+        question: view.plan.question.clone(),
+        answer,
+        verdict,
+        meaning: meaning(verdict).into(),
+        reasons: view.findings.reasons.clone(),
+        figures: figures(view, points),
+    }
+}
+
+/// What a verdict means for the reader.
+fn meaning(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Valid => "Every validity rule that could be judged passed.",
+        Verdict::Suspect => "The numbers stand, but read the reasons before relying on them.",
+        Verdict::Invalid => "At least one trial broke a rule. It is shown, and used nowhere.",
+        Verdict::Unknown => "No verdict was written: the run may not have finished.",
+    }
+}
+
+fn facts(view: &RunView) -> Vec<(String, String)> {
+    let mut facts = vec![("Run".to_string(), view.name.clone())];
+    let seconds = run_seconds(view);
+    if let Some(seconds) = seconds {
+        facts.push(("Took".into(), number::duration(seconds)));
+    }
+    let done = view.findings.trials.len();
+    let planned = view.plan.trials.len();
+    let trials = if done == planned {
+        number::count(done as u64)
+    } else {
+        format!("{done} of {planned}")
+    };
+    facts.push(("Trials".into(), trials));
+    let scale = view.plan.scale.as_deref().unwrap_or("as written");
+    facts.push(("Scale".into(), scale.into()));
+    facts.push(("cassay".into(), view.plan.cassay.clone()));
+    facts
+}
+
+/// Wall time from the first to the last line of the journal.
+fn run_seconds(view: &RunView) -> Option<f64> {
+    let first = view.journal.first()?.unix_ns;
+    let last = view.journal.last()?.unix_ns;
+    Some(last.checked_sub(first)? as f64 / 1e9)
+}
+
+/// The best point of each variant, for a run whose findings hold no sentence.
+fn derived_answer(view: &RunView, points: &[Point<'_>]) -> Vec<String> {
+    let mut answer = Vec::new();
+    for (index, variant) in variants(view).into_iter().enumerate() {
+        let name = variant_name(variant, view);
+        let Some(point) = best(points, index) else {
+            answer.push(format!("{name}: no trial may be used."));
+            continue;
+        };
+        let error = number::relative_error(point.ops_per_s(), point.ops_per_s_ci95());
+        let p99 = point.latency(view, ALL).map(|q| number::ms(q.p99));
+        answer.push(format!(
+            "{name} did at most {} op/s{}{error} at {}, with a p99 latency of {} ms.",
+            number::rate(point.ops_per_s()),
+            if error.is_empty() { "" } else { " " },
+            point.label(),
+            p99.unwrap_or_else(|| number::ABSENT.into()),
+        ));
+    }
+    answer.extend(strongest(view).map(|c| comparison_sentence(c, view)));
+    answer
+}
+
+/// The comparison of throughput that is furthest from 1.
+fn strongest(view: &RunView) -> Option<&ComparisonRecord> {
+    let distance = |c: &&ComparisonRecord| c.ratio.ln().abs();
+    view.findings
+        .comparisons
+        .iter()
+        .filter(|c| c.metric == "ops_per_s" && c.ratio > 0.0)
+        .max_by(|a, b| distance(a).total_cmp(&distance(b)))
+}
+
+fn comparison_sentence(c: &ComparisonRecord, view: &RunView) -> String {
+    let ci = match c.ci95 {
+        Some([low, high]) => format!(
+            " (95 % interval {} to {})",
+            number::ratio(low),
+            number::ratio(high)
+        ),
+        None => " (no interval: too few blocks)".into(),
+    };
+    format!(
+        "At {}, {} has {} times the throughput of {}{ci}: {}.",
+        crate::summary::place(&c.point),
+        variant_name(&c.contender, view),
+        number::ratio(c.ratio),
+        variant_name(&c.baseline, view),
+        c.verdict,
+    )
+}
+
+/// Most throughput per variant; latency there; what the client cost.
+fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
+    let names = variants(view);
+    let mut figures = Vec::new();
+    // More than four tiles are no longer "a few numbers"; the table has all of them.
+    for (index, variant) in names.iter().enumerate().take(4) {
+        let Some(point) = best(points, index) else {
+            continue;
+        };
+        let error = number::relative_error(point.ops_per_s(), point.ops_per_s_ci95());
+        let p99 = point.latency(view, ALL).map(|q| number::ms(q.p99));
+        let mut detail = vec![error, format!("at {}", point.label())];
+        detail.extend(p99.map(|p99| format!("p99 {p99} ms")));
+        detail.retain(|part| !part.is_empty());
+        figures.push(Figure {
+            label: format!("{}, most throughput", variant_name(variant, view)),
+            value: number::rate(point.ops_per_s()),
+            unit: "op/s".into(),
+            detail: detail.join(" · "),
+            variant: Some(index),
+        });
+    }
+    figures.extend(strongest(view).map(|c| Figure {
+        label: format!(
+            "{} ÷ {}, throughput",
+            variant_name(&c.contender, view),
+            variant_name(&c.baseline, view)
+        ),
+        value: number::ratio(c.ratio),
+        unit: "×".into(),
+        detail: match c.ci95 {
+            Some([low, high]) => format!(
+                "95 % interval {} to {} · {} · {}",
+                number::ratio(low),
+                number::ratio(high),
+                crate::summary::place(&c.point),
+                c.verdict
+            ),
+            None => format!("{} · {}", crate::summary::place(&c.point), c.verdict),
+        },
+        variant: None,
+    }));
+    figures
+}

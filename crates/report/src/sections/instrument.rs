@@ -1,0 +1,137 @@
+//! The instrument's own figures: could it have been the limit?
+
+use crate::number;
+use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
+use crate::summary::{Point, best, place, variant_name, variants};
+use crate::view::RunView;
+use store::record::TrialFinding;
+
+/// Share of the ceiling above which the client may have been the limit (rule V3: the ceiling
+/// must be at least twice what was used).
+const CEILING_SHARE_MAX: f64 = 0.5;
+/// Share of a core above which workers may have been the limit (rule V3).
+const CPU_SHARE_MAX: f64 = 0.7;
+
+/// What the client cost and how far it was from its ceiling.
+pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
+    if view.findings.trials.is_empty() {
+        return None;
+    }
+    let mut blocks = vec![Block::Table(table(view))];
+    let busiest = variants(view)
+        .iter()
+        .enumerate()
+        .filter_map(|(index, _)| best(points, index))
+        .flat_map(|p| &p.used)
+        .filter_map(|t| ceiling_share(t))
+        .max_by(f64::total_cmp);
+    if let Some(share) = busiest {
+        blocks.insert(
+            0,
+            Block::Text(format!(
+                "At the highest throughput the client used {} of what it reaches against a target \
+             that answers at once.",
+                number::percent(share)
+            )),
+        );
+    }
+    Some(Section {
+        id: "instrument",
+        title: "The instrument".into(),
+        lead: "A load generator near its own limit measures itself. Its ceiling is what the \
+               same program reaches on the null target on this machine."
+            .into(),
+        blocks,
+    })
+}
+
+/// Share of the ceiling that was used; none if the ceiling was not measured.
+fn ceiling_share(trial: &TrialFinding) -> Option<f64> {
+    let ceiling = trial.client.ceiling_ops_per_s;
+    (ceiling > 0.0).then(|| trial.all.ops_per_s / ceiling)
+}
+
+fn table(view: &RunView) -> Table {
+    Table {
+        caption: "The client, trial by trial".into(),
+        columns: vec![
+            Column::number("Trial", ""),
+            Column::text("Variant"),
+            Column::text("Point"),
+            Column::number("Ceiling", "op/s"),
+            Column::number("Used of it", ""),
+            Column::number("CPU", "µs/op"),
+            Column::number("CPU", "% of its cores"),
+            Column::number("Lag p50", "µs").wide(),
+            Column::number("Lag p99", "µs"),
+            Column::number("Late", "> 1 ms").wide(),
+            Column::number("Dropped", "").wide(),
+            Column::number("Memory", "peak"),
+            Column::number("Workers", "").wide(),
+            Column::number("Connections", "").wide(),
+        ],
+        rows: view.findings.trials.iter().map(|t| row(view, t)).collect(),
+        foot: "Lag is how late an operation was sent although nothing but the clock was waited \
+               for; a closed loop has none."
+            .into(),
+    }
+}
+
+fn row(view: &RunView, trial: &TrialFinding) -> Row {
+    let client = &trial.client;
+    let limit = |value: f64, limit: f64| {
+        if value > limit {
+            Tone::Warn
+        } else {
+            Tone::Plain
+        }
+    };
+    let absent = || Cell::new(number::ABSENT).tone(Tone::Muted);
+    // Zero lag is what a closed loop reports: there is nothing to be late for.
+    let lag = |us: f64| {
+        if us > 0.0 {
+            Cell::new(number::small(us))
+        } else {
+            absent()
+        }
+    };
+    let whole = |n: u64| {
+        if n > 0 {
+            Cell::new(number::count(n))
+        } else {
+            absent()
+        }
+    };
+    let share = ceiling_share(trial);
+    Row {
+        cells: vec![
+            Cell::new(trial.index.to_string()),
+            Cell::new(variant_name(&trial.variant, view)),
+            Cell::new(place(&trial.point)),
+            match share {
+                Some(_) => Cell::new(number::rate(client.ceiling_ops_per_s)),
+                None => absent().hint("the ceiling was not measured"),
+            },
+            match share {
+                Some(share) => {
+                    Cell::new(number::percent(share)).tone(limit(share, CEILING_SHARE_MAX))
+                }
+                None => absent(),
+            },
+            Cell::new(number::small(client.cpu_us_per_op)),
+            Cell::new(number::percent(client.cpu_share))
+                .tone(limit(client.cpu_share, CPU_SHARE_MAX)),
+            lag(client.lag_us.p50),
+            lag(client.lag_us.p99),
+            Cell::new(number::count(trial.late)),
+            Cell::new(number::count(trial.dropped)),
+            match client.memory_bytes {
+                0 => absent(),
+                bytes => Cell::new(number::bytes(bytes)),
+            },
+            whole(client.workers as u64),
+            whole(client.connections as u64),
+        ],
+        tone: Tone::Plain,
+    }
+}

@@ -1,0 +1,152 @@
+//! Percentile curves: the whole distribution, with the part that rests on few values marked.
+
+use crate::number;
+use crate::page::{
+    Axis, Block, Chart, Color, Dash, Panel, Scale, Section, Series, Shape, Verdict, Xs,
+};
+use crate::summary::{ALL, Point, variant_name, variants};
+use crate::view::{Curve, RunView};
+
+/// One chart per variant, kind and clock, to be chosen; none without curves.
+pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
+    let mut charts = Vec::new();
+    for (index, variant) in variants(view).into_iter().enumerate() {
+        let of: Vec<&Point<'_>> = points
+            .iter()
+            .filter(|p| p.variant_index == index && p.verdict != Verdict::Invalid)
+            .collect();
+        let name = variant_name(variant, view);
+        for kind in kinds(view, variant) {
+            let kind_name = if kind == ALL { "all kinds" } else { kind };
+            for clock in [Clock::Latency, Clock::Service] {
+                let chart = chart(view, &of, kind, clock);
+                let label = format!("{name}: {kind_name}, {}", clock.name());
+                charts.extend(chart.map(|chart| (label, chart)));
+            }
+        }
+    }
+    (!charts.is_empty()).then(|| Section {
+        id: "latency",
+        title: "Latency distribution".into(),
+        lead: "Each step to the right leaves out nine tenths of what was left: 90 %, 99 %, \
+               99.9 %. A curve is dotted where it rests on fewer than 100 values."
+            .into(),
+        blocks: vec![Block::Choice("Show".into(), charts)],
+    })
+}
+
+/// From when a latency is counted.
+#[derive(Clone, Copy)]
+enum Clock {
+    Latency,
+    Service,
+}
+
+impl Clock {
+    fn name(self) -> &'static str {
+        match self {
+            Clock::Latency => "latency",
+            Clock::Service => "service time",
+        }
+    }
+}
+
+/// Kinds of which there are curves: all together first.
+fn kinds<'a>(view: &'a RunView, variant: &str) -> Vec<&'a str> {
+    let mut kinds: Vec<&str> = Vec::new();
+    for point in view.points.iter().filter(|p| p.variant == variant) {
+        if !kinds.contains(&point.kind.as_str()) {
+            kinds.push(&point.kind);
+        }
+    }
+    kinds.sort_by_key(|kind| *kind != ALL);
+    // With one kind only, "all together" is the same curve again.
+    if kinds.len() == 2 && kinds.first() == Some(&ALL) {
+        kinds.truncate(1);
+    }
+    kinds
+}
+
+fn chart(view: &RunView, points: &[&Point<'_>], kind: &str, clock: Clock) -> Option<Chart> {
+    let mut series = Vec::new();
+    for (index, point) in points.iter().enumerate() {
+        let Some(found) = point.curves(view, kind) else {
+            continue;
+        };
+        let curve = match clock {
+            Clock::Latency => &found.latency,
+            Clock::Service => &found.service,
+        };
+        let label = match point.label() {
+            label if label == number::ABSENT => variant_name(point.variant, view).to_string(),
+            label => label,
+        };
+        series.extend(curve_series(
+            curve,
+            &label,
+            Color::Ramp(index, points.len()),
+        ));
+    }
+    (!series.is_empty()).then(|| Chart {
+        title: String::new(),
+        what: String::new(),
+        height_px: 440,
+        x: Axis {
+            title: "percentile".into(),
+            scale: Scale::Percentile,
+        },
+        panels: vec![Panel {
+            share: 1.0,
+            left: Axis {
+                title: format!("{}, ms", clock.name()),
+                scale: Scale::Log,
+            },
+            right: None,
+            series,
+        }],
+        ..Chart::default()
+    })
+}
+
+/// The curve up to the last quantile with 100 values above it, and dotted from there to the last
+/// value; both share the point where they meet.
+fn curve_series(curve: &Curve, label: &str, color: Color) -> Vec<Series> {
+    let count = curve.quantiles.count as f64;
+    let (mut sure, mut unsure) = (Vec::new(), Vec::new());
+    for &(quantile, ms) in &curve.values {
+        // The maximum stands at 1 ÷ (1 − q) = count: one value of them all.
+        let x = (1.0 / (1.0 - quantile)).min(count);
+        if !(x >= 1.0 && ms > 0.0) {
+            continue;
+        }
+        if x <= count / number::COUNT_ABOVE_MIN {
+            sure.push((x, ms));
+        } else {
+            if unsure.is_empty() {
+                unsure.extend(sure.last().copied());
+            }
+            unsure.push((x, ms));
+        }
+    }
+    let line = |values: Vec<(f64, f64)>, dash: Dash, in_legend: bool| Series {
+        name: label.into(),
+        group: label.into(),
+        in_legend,
+        shape: Shape::Line,
+        color,
+        dash,
+        x: Xs::Numbers(values.iter().map(|v| v.0).collect()),
+        y: values.iter().map(|v| Some(v.1)).collect(),
+        unit: "ms".into(),
+        ..Series::default()
+    };
+    let mut series = Vec::new();
+    if !sure.is_empty() {
+        series.push(line(sure, Dash::Solid, true));
+    }
+    if !unsure.is_empty() {
+        let first = series.is_empty();
+        series.push(line(unsure, Dash::Dot, first));
+    }
+    series
+}

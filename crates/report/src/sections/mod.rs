@@ -1,0 +1,12 @@
+//! The parts of a run's page, one file each, in reading order.
+
+pub mod headline;
+pub mod results;
+pub mod rules;
+
+pub mod latency;
+pub mod time;
+
+pub mod data;
+pub mod instrument;
+pub mod setup;

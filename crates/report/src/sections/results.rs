@@ -1,0 +1,509 @@
+//! The numbers: one row per point, the same as charts, and what the comparisons say.
+
+use crate::number;
+use crate::page::{
+    Axis, Block, Cell, Chart, Color, Column, Dash, Panel, Row, Scale, Section, Series, Shape,
+    Table, Tone, Verdict, Xs,
+};
+use crate::summary::{ALL, Point, axis_value, only_axis, variant_name, variants};
+use crate::view::RunView;
+use store::record::{ComparisonRecord, QuantilesRecord, TrialFinding};
+
+/// Tables and charts of all points; none before the first trial has finished.
+pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
+    if points.is_empty() {
+        return None;
+    }
+    let mut blocks = vec![Block::Table(points_table(view, points))];
+    blocks.extend(throughput_chart(view, points).map(Block::Chart));
+    blocks.extend(tradeoff_chart(view, points).map(Block::Chart));
+    blocks.extend(comparisons(view).map(Block::Table));
+    blocks.extend(kinds_table(view, points).map(|table| {
+        Block::Details(
+            "By kind of operation".into(),
+            false,
+            vec![Block::Table(table)],
+        )
+    }));
+    blocks.extend(blocks_table(view).map(|table| {
+        Block::Details(
+            "Every trial by itself".into(),
+            false,
+            vec![Block::Table(table)],
+        )
+    }));
+    Some(Section {
+        id: "results",
+        title: "Results".into(),
+        lead: "Latency runs from the moment an operation was due, service time from the moment \
+               it was sent. Errors are not in the latencies; they are counted beside them."
+            .into(),
+        blocks,
+    })
+}
+
+/// Cell of a quantile: greyed, with the count, when too few values lie above it.
+pub fn quantile_cell(quantiles: Option<&QuantilesRecord>, name: &str) -> Cell {
+    let Some(record) = quantiles.filter(|q| q.count > 0) else {
+        return Cell::new(number::ABSENT).tone(Tone::Muted);
+    };
+    let (value, q) = match name {
+        "p50" => (record.p50, 0.5),
+        "p95" => (record.p95, 0.95),
+        "p99" => (record.p99, 0.99),
+        "p999" => (record.p999, 0.999),
+        _ => return Cell::new(number::ms(record.max)),
+    };
+    let above = number::count_above(record.count, q);
+    let mut hint = format!("{} values above", number::count(above.round() as u64));
+    if let Some([low, high]) = record.ci95.get(name) {
+        hint = format!(
+            "95 % interval {} to {} ms; {hint}",
+            number::ms(*low),
+            number::ms(*high)
+        );
+    }
+    let cell = Cell::new(number::ms(value)).hint(hint);
+    // Half a value of slack: 100 of 10,000 must not fail by binary rounding.
+    if above + 0.5 < number::COUNT_ABOVE_MIN {
+        let above = number::count(above.round() as u64);
+        return cell.tone(Tone::Muted).detail(format!("{above} above"));
+    }
+    cell
+}
+
+/// Cell of errors: how many, and of what sort for who points at it.
+fn errors_cell<'a>(errors: impl Iterator<Item = (&'a str, u64)>) -> Cell {
+    let errors: Vec<(&str, u64)> = errors.filter(|e| e.1 > 0).collect();
+    let total: u64 = errors.iter().map(|e| e.1).sum();
+    if total == 0 {
+        return Cell::new("0");
+    }
+    let parts: Vec<String> = errors
+        .iter()
+        .map(|(name, count)| format!("{name} {}", number::count(*count)))
+        .collect();
+    Cell::new(number::count(total))
+        .tone(Tone::Bad)
+        .hint(parts.join(", "))
+}
+
+/// Cell of a counter that should be zero.
+fn zero_cell(count: u64) -> Cell {
+    let tone = if count == 0 { Tone::Plain } else { Tone::Warn };
+    Cell::new(number::count(count)).tone(tone)
+}
+
+fn axes(points: &[Point<'_>]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in points.iter().flat_map(|p| p.at.keys()) {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
+}
+
+fn verdict_cell(point: &Point<'_>) -> Cell {
+    let cell = Cell::new(point.verdict.name())
+        .tone(point.verdict.tone())
+        .hint(point.reasons().join(" "));
+    let left_out = point.trials.len() - point.used.len();
+    if left_out > 0 {
+        cell.detail(format!("{left_out} of {} left out", point.trials.len()))
+    } else {
+        cell
+    }
+}
+
+fn variant_cell(view: &RunView, point: &Point<'_>) -> Cell {
+    Cell {
+        variant: Some(point.variant_index),
+        ..Cell::new(variant_name(point.variant, view))
+    }
+}
+
+fn axis_cells(point: &Point<'_>, axes: &[String]) -> Vec<Cell> {
+    let cell = |name: &String| match point.at.get(name) {
+        Some(value) => Cell::new(axis_value(*value)),
+        None => Cell::new(number::ABSENT).tone(Tone::Muted),
+    };
+    axes.iter().map(cell).collect()
+}
+
+fn points_table(view: &RunView, points: &[Point<'_>]) -> Table {
+    let axes = axes(points);
+    let mut columns = vec![Column::text("Variant")];
+    columns.extend(axes.iter().map(|name| Column::number(name, "")));
+    columns.extend([
+        Column::number("Throughput", "op/s"),
+        Column::number("p50", "ms"),
+        Column::number("p95", "ms").wide(),
+        Column::number("p99", "ms"),
+        Column::number("p99.9", "ms"),
+        Column::number("Max", "ms"),
+        Column::number("Service p99", "ms"),
+        Column::number("Operations", "").wide(),
+        Column::number("Errors", ""),
+        Column::number("Due, never sent", "").wide(),
+        Column::number("Client CPU", "µs/op").wide(),
+        Column::text("Verdict"),
+    ]);
+    Table {
+        caption: "Every point, all kinds of operation together".into(),
+        columns,
+        rows: points.iter().map(|p| point_row(view, p, &axes)).collect(),
+        foot: format!(
+            "± is half a 95 % confidence interval. A grey percentile has fewer than {} values \
+             above it: it may be far off.",
+            number::COUNT_ABOVE_MIN
+        ),
+    }
+}
+
+fn point_row(view: &RunView, point: &Point<'_>, axes: &[String]) -> Row {
+    let latency = point.latency(view, ALL);
+    let mut cells = vec![variant_cell(view, point)];
+    cells.extend(axis_cells(point, axes));
+    let error = number::relative_error(point.ops_per_s(), point.ops_per_s_ci95());
+    cells.push(
+        Cell::new(number::rate(point.ops_per_s()))
+            .detail(error)
+            .tone(Tone::Strong),
+    );
+    for name in ["p50", "p95", "p99", "p999", "max"] {
+        cells.push(quantile_cell(latency, name));
+    }
+    cells.extend([
+        quantile_cell(point.service(view, ALL), "p99"),
+        Cell::new(number::count(point.sum(|t| t.ops_total))),
+        errors_cell(point.errors().into_iter()),
+        zero_cell(point.sum(|t| t.due_never_sent)),
+        Cell::new(number::small(point.cpu_us_per_op())),
+        verdict_cell(point),
+    ]);
+    Row {
+        cells,
+        tone: row_tone(point.verdict),
+    }
+}
+
+fn row_tone(verdict: Verdict) -> Tone {
+    match verdict {
+        Verdict::Invalid => Tone::Muted,
+        _ => Tone::Plain,
+    }
+}
+
+/// One row per point and kind; none when there is one kind only.
+fn kinds_table(view: &RunView, points: &[Point<'_>]) -> Option<Table> {
+    let axes = axes(points);
+    let mut rows = Vec::new();
+    for point in points {
+        let kinds = point.used.first()?.kinds.keys();
+        if kinds.len() < 2 {
+            continue;
+        }
+        for kind in kinds {
+            let rate = |t: &&TrialFinding| t.kinds.get(kind).map_or(0.0, |s| s.ops_per_s);
+            let sum: f64 = point.used.iter().map(rate).sum();
+            let latency = point.latency(view, kind);
+            let mut cells = vec![variant_cell(view, point)];
+            cells.extend(axis_cells(point, &axes));
+            cells.push(Cell::new(kind.as_str()));
+            cells.push(Cell::new(number::rate(sum / point.used.len() as f64)));
+            for name in ["p50", "p95", "p99", "p999", "max"] {
+                cells.push(quantile_cell(latency, name));
+            }
+            cells.push(quantile_cell(point.service(view, kind), "p99"));
+            rows.push(Row {
+                cells,
+                tone: row_tone(point.verdict),
+            });
+        }
+    }
+    let mut columns = vec![Column::text("Variant")];
+    columns.extend(axes.iter().map(|name| Column::number(name, "")));
+    columns.extend([
+        Column::text("Kind"),
+        Column::number("Throughput", "op/s"),
+        Column::number("p50", "ms"),
+        Column::number("p95", "ms"),
+        Column::number("p99", "ms"),
+        Column::number("p99.9", "ms"),
+        Column::number("Max", "ms"),
+        Column::number("Service p99", "ms"),
+    ]);
+    (!rows.is_empty()).then(|| Table {
+        columns,
+        rows,
+        ..Table::default()
+    })
+}
+
+/// One row per trial; none when every point was run once.
+fn blocks_table(view: &RunView) -> Option<Table> {
+    if view.findings.trials.iter().all(|t| t.block == 0) {
+        return None;
+    }
+    let row = |trial: &TrialFinding| {
+        let verdict = Verdict::from_name(&trial.verdict);
+        let error = number::relative_error(trial.all.ops_per_s, trial.all.ops_per_s_ci95);
+        let latency = Some(&trial.all.latency_ms);
+        let errors = trial
+            .errors
+            .iter()
+            .map(|(name, count)| (name.as_str(), *count));
+        Row {
+            cells: vec![
+                Cell::new(trial.index.to_string()),
+                Cell::new(variant_name(&trial.variant, view)),
+                Cell::new(crate::summary::place(&trial.point)),
+                Cell::new((trial.block + 1).to_string()),
+                Cell::new(number::rate(trial.all.ops_per_s)).detail(error),
+                quantile_cell(latency, "p50"),
+                quantile_cell(latency, "p99"),
+                quantile_cell(latency, "p999"),
+                errors_cell(errors),
+                Cell::new(verdict.name())
+                    .tone(verdict.tone())
+                    .hint(trial.reasons.join(" ")),
+            ],
+            tone: row_tone(verdict),
+        }
+    };
+    Some(Table {
+        columns: vec![
+            Column::number("Trial", ""),
+            Column::text("Variant"),
+            Column::text("Point"),
+            Column::number("Block", ""),
+            Column::number("Throughput", "op/s"),
+            Column::number("p50", "ms"),
+            Column::number("p99", "ms"),
+            Column::number("p99.9", "ms"),
+            Column::number("Errors", ""),
+            Column::text("Verdict"),
+        ],
+        rows: view.findings.trials.iter().map(row).collect(),
+        ..Table::default()
+    })
+}
+
+fn comparisons(view: &RunView) -> Option<Table> {
+    let records = &view.findings.comparisons;
+    (!records.is_empty()).then(|| {
+        comparison_table(records, "Comparisons", |name| {
+            variant_name(name, view).to_string()
+        })
+    })
+}
+
+/// Comparisons as a table; `name` makes a variant's name fit for people.
+pub fn comparison_table(
+    records: &[ComparisonRecord],
+    caption: &str,
+    name: impl Fn(&str) -> String,
+) -> Table {
+    let row = |c: &ComparisonRecord| Row {
+        cells: vec![
+            Cell::new(metric_name(&c.metric)),
+            Cell::new(crate::summary::place(&c.point)),
+            Cell::new(name(&c.baseline)),
+            Cell::new(name(&c.contender)),
+            Cell::new(number::ratio(c.ratio)).tone(Tone::Strong),
+            match c.ci95 {
+                Some([low, high]) => {
+                    Cell::new(format!("{} to {}", number::ratio(low), number::ratio(high)))
+                }
+                None => Cell::new(number::ABSENT).tone(Tone::Muted),
+            },
+            Cell::new(c.verdict.as_str()).tone(match c.verdict.as_str() {
+                "faster" => Tone::Good,
+                "slower" => Tone::Bad,
+                "equivalent" => Tone::Strong,
+                _ => Tone::Muted,
+            }),
+        ],
+        tone: Tone::Plain,
+    };
+    Table {
+        caption: caption.into(),
+        columns: vec![
+            Column::text("Metric"),
+            Column::text("Point"),
+            Column::text("Baseline"),
+            Column::text("Contender"),
+            Column::number("Ratio", "contender ÷ baseline"),
+            Column::number("95 % interval", ""),
+            Column::text("Verdict"),
+        ],
+        rows: records.iter().map(row).collect(),
+        foot: "“Inconclusive” means that the interval is too wide to tell; “equivalent” that it \
+               is narrow and holds 1."
+            .into(),
+    }
+}
+
+/// A metric's name for people: `latency_ms.p999` is `latency p99.9, ms`.
+fn metric_name(metric: &str) -> String {
+    let (series, quantile) = metric.split_once('.').unwrap_or((metric, ""));
+    let quantile = match quantile {
+        "p999" => "p99.9",
+        other => other,
+    };
+    match series {
+        "ops_per_s" => "throughput, op/s".into(),
+        "latency_ms" => format!("latency {quantile}, ms"),
+        "service_ms" => format!("service time {quantile}, ms"),
+        _ => metric.into(),
+    }
+}
+
+/// Bars of throughput with a line of p99.9, over the only axis.
+fn throughput_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
+    let axis = only_axis(points);
+    // Without an axis each variant is one bar; with several, the table says it better.
+    let several = points.iter().any(|p| p.at.len() > 1);
+    if several || points.len() < 2 {
+        return None;
+    }
+    let mut series = Vec::new();
+    for (index, variant) in variants(view).into_iter().enumerate() {
+        let of: Vec<&Point<'_>> = points.iter().filter(|p| p.variant_index == index).collect();
+        let valid = |p: &&&Point<'_>| p.verdict != Verdict::Invalid;
+        let name = variant_name(variant, view);
+        let good: Vec<&Point<'_>> = of.iter().filter(valid).copied().collect();
+        let bad: Vec<&Point<'_>> = of.iter().filter(|p| !valid(p)).copied().collect();
+        let place = |p: &&Point<'_>| {
+            axis.and_then(|a| p.at.get(a))
+                .map_or(name.into(), |v| axis_value(*v))
+        };
+        let bars = |points: &[&Point<'_>], shape: Shape, name: String| Series {
+            name,
+            group: variant.into(),
+            in_legend: true,
+            shape,
+            color: Color::Category(index),
+            x: Xs::Names(points.iter().map(place).collect()),
+            y: points.iter().map(|p| Some(p.ops_per_s())).collect(),
+            y_ci: points.iter().map(|p| p.ops_per_s_ci95()).collect(),
+            unit: "op/s".into(),
+            ..Series::default()
+        };
+        series.push(bars(&good, Shape::Bars, name.into()));
+        if !bad.is_empty() {
+            series.push(bars(&bad, Shape::HatchedBars, format!("{name}, invalid")));
+        }
+        series.push(Series {
+            name: format!("{name}, p99.9"),
+            group: variant.into(),
+            in_legend: true,
+            shape: Shape::Points,
+            color: Color::Category(index),
+            on_right: true,
+            x: Xs::Names(of.iter().map(place).collect()),
+            y: of
+                .iter()
+                .map(|p| p.latency(view, ALL).map(|q| q.p999))
+                .collect(),
+            unit: "ms".into(),
+            ..Series::default()
+        });
+    }
+    Some(Chart {
+        title: "Throughput, with p99.9 latency".into(),
+        what: "Bars: successful operations per second, with their 95 % interval (left). Line: \
+               p99.9 latency (right, logarithmic). Hatched: not valid."
+            .into(),
+        height_px: 380,
+        x: Axis {
+            title: axis.unwrap_or("").into(),
+            scale: Scale::Names,
+        },
+        panels: vec![Panel {
+            share: 1.0,
+            left: Axis {
+                title: "op/s".into(),
+                scale: Scale::Linear,
+            },
+            right: Some(Axis {
+                title: "p99.9 latency, ms".into(),
+                scale: Scale::Log,
+            }),
+            series,
+        }],
+        ..Chart::default()
+    })
+}
+
+/// Latency against throughput: where more load stops paying.
+fn tradeoff_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
+    let mut series = Vec::new();
+    for (index, variant) in variants(view).into_iter().enumerate() {
+        let of: Vec<&Point<'_>> = points
+            .iter()
+            .filter(|p| p.variant_index == index && p.verdict != Verdict::Invalid)
+            .collect();
+        if of.len() < 2 {
+            continue;
+        }
+        let name = variant_name(variant, view);
+        for (quantile, dash) in [("p50", Dash::Dot), ("p99", Dash::Solid)] {
+            let value = |p: &&Point<'_>| {
+                let record = p.latency(view, ALL)?;
+                Some(if quantile == "p50" {
+                    record.p50
+                } else {
+                    record.p99
+                })
+            };
+            let ci = |p: &&Point<'_>| p.latency(view, ALL)?.ci95.get(quantile).copied();
+            let label = |p: &&Point<'_>| {
+                let parts: Vec<String> = p.at.values().map(|v| axis_value(*v)).collect();
+                parts.join(", ")
+            };
+            series.push(Series {
+                name: format!("{name}, {quantile}"),
+                group: format!("{variant}.{quantile}"),
+                in_legend: true,
+                shape: Shape::Points,
+                color: Color::Category(index),
+                dash,
+                x: Xs::Numbers(of.iter().map(|p| p.ops_per_s()).collect()),
+                y: of.iter().map(value).collect(),
+                y_ci: of.iter().map(ci).collect(),
+                labels: if quantile == "p99" {
+                    of.iter().map(label).collect()
+                } else {
+                    vec![]
+                },
+                unit: "ms".into(),
+                ..Series::default()
+            });
+        }
+    }
+    let axis = only_axis(points).unwrap_or("point");
+    (!series.is_empty()).then(|| Chart {
+        title: "Latency against throughput".into(),
+        what: format!(
+            "Beside each point: {axis}. Where the line turns upwards, more load only adds \
+             waiting. Invalid points are left out."
+        ),
+        height_px: 380,
+        x: Axis {
+            title: "throughput, op/s".into(),
+            scale: Scale::Linear,
+        },
+        panels: vec![Panel {
+            share: 1.0,
+            left: Axis {
+                title: "latency, ms".into(),
+                scale: Scale::Log,
+            },
+            right: None,
+            series,
+        }],
+        ..Chart::default()
+    })
+}

@@ -1,0 +1,344 @@
+//! The course of each trial: throughput, latency and errors second by second, and the probes.
+//!
+//! A long run is thinned so that the page stays small. Counts of joined intervals add; of
+//! percentiles the worst is kept, since percentiles cannot be averaged. The chart says so.
+
+use crate::page::{
+    Axis, Band, Block, Chart, Color, Dash, Panel, Scale, Section, Series, Shape, Xs,
+};
+use crate::summary::{place, variant_name};
+use crate::view::{RunView, TrialView};
+use std::collections::{BTreeMap, BTreeSet};
+use store::record::{IntervalRecord, SampleRecord};
+
+/// Places on the time axis of one trial, at most: what a screen can show.
+const PLACES_PER_TRIAL_MAX: usize = 900;
+/// Places on all time axes of a page: with ten series and twelve bytes a value they stay under
+/// 800 kB, so that the page stays under 6 MB beside the 4.7 MB of the chart library.
+const PLACES_PER_PAGE_MAX: usize = 6_500;
+/// Fewer places than this would no longer show a course.
+const PLACES_PER_TRIAL_MIN: usize = 30;
+
+/// One chart per trial, to be chosen; none without intervals.
+pub fn section(view: &RunView) -> Option<Section> {
+    let with_records = view
+        .trials
+        .iter()
+        .filter(|t| !t.intervals.is_empty())
+        .count();
+    let places = PLACES_PER_PAGE_MAX / with_records.max(1);
+    let places = places.clamp(PLACES_PER_TRIAL_MIN, PLACES_PER_TRIAL_MAX);
+    let mut courses = Vec::new();
+    let mut probes = Vec::new();
+    for trial in &view.trials {
+        let label = label(view, trial.index);
+        if !trial.intervals.is_empty() {
+            courses.push((label.clone(), course(trial, places)));
+        }
+        probes.extend(probe_charts(trial, &label, places));
+    }
+    if courses.is_empty() {
+        return None;
+    }
+    let mut blocks = vec![Block::Choice("Trial".into(), courses)];
+    if !probes.is_empty() {
+        blocks.push(Block::Details(
+            "What the target and the host reported meanwhile".into(),
+            false,
+            vec![Block::Choice("Probe".into(), probes)],
+        ));
+    }
+    Some(Section {
+        id: "time",
+        title: "Over time".into(),
+        lead: "One trial from its start line. Shaded: not measured (load, warm-up, drain, \
+               verification)."
+            .into(),
+        blocks,
+    })
+}
+
+fn label(view: &RunView, index: usize) -> String {
+    let trial = view.findings.trials.iter().find(|t| t.index == index);
+    let planned = view.plan.trials.iter().find(|t| t.index == index);
+    let (variant, point, block) = match (trial, planned) {
+        (Some(t), _) => (t.variant.as_str(), &t.point, t.block),
+        (None, Some(t)) => (t.variant.as_str(), &t.point, t.block),
+        (None, None) => return format!("trial {index}"),
+    };
+    let mut text = format!("{index}: {}", variant_name(variant, view));
+    if !point.is_empty() {
+        text = format!("{text}, {}", place(point));
+    }
+    if view.plan.trials.iter().any(|t| t.block > 0) {
+        text = format!("{text}, block {}", block + 1);
+    }
+    match trial.map(|t| t.verdict.as_str()) {
+        Some("valid") => text,
+        Some(verdict) => format!("{text} ({verdict})"),
+        None => format!("{text} (unfinished)"),
+    }
+}
+
+/// Several neighbouring intervals of one kind as one.
+#[derive(Clone, Default)]
+struct Joined {
+    t_s: f64,
+    seconds: f64,
+    ok: u64,
+    errors: BTreeMap<String, u64>,
+    p50: Option<f64>,
+    p99: Option<f64>,
+    max: Option<f64>,
+}
+
+impl Joined {
+    fn add(&mut self, record: &IntervalRecord) {
+        if self.seconds == 0.0 {
+            self.t_s = record.t_s;
+        }
+        self.seconds += record.seconds;
+        self.ok += record.ok;
+        for (name, count) in &record.errors {
+            *self.errors.entry(name.clone()).or_default() += count;
+        }
+        let Some(latency) = record.latency_ms.as_ref().filter(|q| q.count > 0) else {
+            return;
+        };
+        self.p50 = worst(self.p50, latency.p50);
+        self.p99 = worst(self.p99, latency.p99);
+        self.max = worst(self.max, latency.max);
+    }
+}
+
+fn worst(known: Option<f64>, value: f64) -> Option<f64> {
+    Some(known.map_or(value, |known| known.max(value)))
+}
+
+/// The intervals of one kind, joined so that at most `places` are left.
+fn join(trial: &TrialView, kind: &str, places: usize) -> (usize, Vec<Joined>) {
+    let records: Vec<&IntervalRecord> = trial.intervals.iter().filter(|i| i.kind == kind).collect();
+    let step = records.len().div_ceil(places).max(1);
+    let mut all = Vec::new();
+    for chunk in records.chunks(step) {
+        let mut joined = Joined::default();
+        chunk.iter().for_each(|record| joined.add(record));
+        all.push(joined);
+    }
+    (step, all)
+}
+
+fn course(trial: &TrialView, places: usize) -> Chart {
+    let mut kinds: Vec<&str> = Vec::new();
+    for kind in trial.intervals.iter().map(|i| i.kind.as_str()) {
+        if kind != "client" && !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    let (mut rates, mut latencies) = (Vec::new(), Vec::new());
+    let mut errors: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
+    let mut step = 1;
+    for (index, kind) in kinds.iter().enumerate() {
+        let (kind_step, joined) = join(trial, kind, places);
+        step = step.max(kind_step);
+        let color = Color::Category(index);
+        rates.push(line(kind, kind, color, Dash::Solid, "op/s", &joined, |j| {
+            Some(j.ok as f64 / j.seconds)
+        }));
+        latencies.extend(latency_lines(kind, color, &joined));
+        for (name, _) in joined.iter().flat_map(|j| &j.errors) {
+            errors.entry(format!("{kind}: {name}")).or_default();
+        }
+        for (name, values) in &mut errors {
+            let Some(outcome) = name.strip_prefix(&format!("{kind}: ")) else {
+                continue;
+            };
+            let rate = |j: &Joined| {
+                let count = j.errors.get(outcome).copied().unwrap_or(0);
+                (j.t_s, count as f64 / j.seconds)
+            };
+            *values = joined.iter().map(rate).collect();
+        }
+    }
+    let what = if step > 1 {
+        format!(
+            "Each place joins {step} intervals: operations and errors are added, of percentiles \
+             the worst is shown."
+        )
+    } else {
+        "Percentiles of each interval by itself.".into()
+    };
+    Chart {
+        title: String::new(),
+        what,
+        height_px: 620,
+        x: Axis {
+            title: "seconds since the start line".into(),
+            scale: Scale::Linear,
+        },
+        panels: panels(rates, latencies, errors),
+        bands: bands(trial),
+        unified_hover: true,
+    }
+}
+
+fn panels(
+    rates: Vec<Series>,
+    latencies: Vec<Series>,
+    errors: BTreeMap<String, Vec<(f64, f64)>>,
+) -> Vec<Panel> {
+    let panel = |share, title: &str, scale, series| Panel {
+        share,
+        left: Axis {
+            title: title.into(),
+            scale,
+        },
+        right: None,
+        series,
+    };
+    let error_series = errors
+        .into_iter()
+        .enumerate()
+        .map(|(index, (name, values))| Series {
+            group: name.clone(),
+            name,
+            in_legend: true,
+            // The first in the colour of errors; others must differ from it.
+            color: if index == 0 {
+                Color::Error
+            } else {
+                Color::Category(index + 3)
+            },
+            x: Xs::Numbers(values.iter().map(|v| v.0).collect()),
+            y: values.iter().map(|v| Some(v.1)).collect(),
+            unit: "errors/s".into(),
+            ..Series::default()
+        });
+    let errors: Vec<Series> = error_series.collect();
+    let mut panels = vec![
+        panel(0.4, "op/s", Scale::Linear, rates),
+        panel(0.4, "latency, ms", Scale::Log, latencies),
+    ];
+    if !errors.is_empty() {
+        panels.push(panel(0.2, "errors/s", Scale::Linear, errors));
+    }
+    panels
+}
+
+fn latency_lines(kind: &str, color: Color, joined: &[Joined]) -> Vec<Series> {
+    let name = |what: &str| format!("{kind}, {what}");
+    vec![
+        line(&name("p50"), kind, color, Dash::Dot, "ms", joined, |j| {
+            j.p50
+        }),
+        line(&name("p99"), kind, color, Dash::Solid, "ms", joined, |j| {
+            j.p99
+        }),
+        line(
+            &name("max"),
+            kind,
+            Color::Muted,
+            Dash::Dot,
+            "ms",
+            joined,
+            |j| j.max,
+        ),
+    ]
+}
+
+fn line(
+    name: &str,
+    group: &str,
+    color: Color,
+    dash: Dash,
+    unit: &str,
+    joined: &[Joined],
+    value: impl Fn(&Joined) -> Option<f64>,
+) -> Series {
+    Series {
+        name: name.into(),
+        group: format!("{group}.{name}"),
+        in_legend: true,
+        shape: Shape::Line,
+        color,
+        dash,
+        x: Xs::Numbers(joined.iter().map(|j| j.t_s).collect()),
+        y: joined.iter().map(value).collect(),
+        unit: unit.into(),
+        ..Series::default()
+    }
+}
+
+/// The stretches of phases that are not `measure`.
+fn bands(trial: &TrialView) -> Vec<Band> {
+    let mut bands: Vec<Band> = Vec::new();
+    for record in trial.intervals.iter().filter(|i| i.kind == "client") {
+        let end = record.t_s + record.seconds;
+        match bands.last_mut() {
+            Some(band) if band.label == record.phase => band.to = end,
+            _ => bands.push(Band {
+                from: record.t_s,
+                to: end,
+                label: record.phase.clone(),
+            }),
+        }
+    }
+    bands.retain(|band| band.label != "measure");
+    for band in &mut bands {
+        if band.label == "warmup" {
+            band.label = "warm-up".into();
+        }
+    }
+    bands
+}
+
+/// One chart per name of a probe's series, one line per place.
+fn probe_charts(trial: &TrialView, label: &str, places: usize) -> Vec<(String, Chart)> {
+    let names: BTreeSet<&str> = trial.probes.iter().map(|s| s.name.as_str()).collect();
+    let chart = |name: &str| {
+        let samples: Vec<&SampleRecord> = trial.probes.iter().filter(|s| s.name == name).collect();
+        let unit = samples.first().map_or("", |s| s.unit.as_str());
+        let of: BTreeSet<&str> = samples.iter().map(|s| s.place.as_str()).collect();
+        let series = of.iter().enumerate().map(|(index, place)| {
+            let mine: Vec<_> = samples.iter().filter(|s| s.place == *place).collect();
+            let step = mine.len().div_ceil(places).max(1);
+            Series {
+                name: if place.is_empty() {
+                    "client".into()
+                } else {
+                    (*place).into()
+                },
+                group: (*place).into(),
+                in_legend: true,
+                color: Color::Category(index),
+                x: Xs::Numbers(mine.iter().step_by(step).map(|s| s.t_s).collect()),
+                y: mine.iter().step_by(step).map(|s| Some(s.value)).collect(),
+                unit: unit.into(),
+                ..Series::default()
+            }
+        });
+        Chart {
+            height_px: 300,
+            x: Axis {
+                title: "seconds since the start line".into(),
+                scale: Scale::Linear,
+            },
+            panels: vec![Panel {
+                share: 1.0,
+                left: Axis {
+                    title: format!("{name}, {unit}"),
+                    scale: Scale::Linear,
+                },
+                right: None,
+                series: series.collect(),
+            }],
+            bands: bands(trial),
+            unified_hover: true,
+            ..Chart::default()
+        }
+    };
+    names
+        .into_iter()
+        .map(|name| (format!("{label} · {name}"), chart(name)))
+        .collect()
+}

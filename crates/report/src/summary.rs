@@ -1,0 +1,269 @@
+//! Points: all trials of one variant at one place on the axes, seen as one thing.
+//!
+//! An invalid trial is listed and never used: it enters no sum, mean or curve unless every trial
+//! of its point is invalid, and then the point says so. Percentiles of several blocks come from
+//! merged histograms; they are never averaged.
+
+use crate::number;
+use crate::page::Verdict;
+use crate::view::{PointView, RunView};
+use analysis::series;
+use std::collections::BTreeMap;
+use store::record::{QuantilesRecord, TrialFinding};
+
+/// Name of all kinds together.
+pub const ALL: &str = "all";
+
+/// All trials of one variant at one point.
+pub struct Point<'a> {
+    pub variant: &'a str,
+    pub variant_index: usize,
+    pub at: &'a BTreeMap<String, f64>,
+    /// Every trial, invalid ones too.
+    pub trials: Vec<&'a TrialFinding>,
+    /// Those that count: not invalid, or all if none is left.
+    pub used: Vec<&'a TrialFinding>,
+    /// The worst verdict of those that count.
+    pub verdict: Verdict,
+}
+
+/// Names of the variants, in the order of the plan.
+pub fn variants(view: &RunView) -> Vec<&str> {
+    let planned = view.plan.trials.iter().map(|t| t.variant.as_str());
+    let found = view.findings.trials.iter().map(|t| t.variant.as_str());
+    let mut names = Vec::new();
+    for name in planned.chain(found) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// All points that have a finding, by variant in the order of the plan, then along the axes.
+pub fn points(view: &RunView) -> Vec<Point<'_>> {
+    let names = variants(view);
+    let mut points: Vec<Point<'_>> = Vec::new();
+    for trial in &view.findings.trials {
+        let known = points
+            .iter_mut()
+            .find(|p| p.variant == trial.variant && *p.at == trial.point);
+        match known {
+            Some(point) => point.trials.push(trial),
+            None => points.push(Point {
+                variant: &trial.variant,
+                variant_index: names.iter().position(|n| *n == trial.variant).unwrap_or(0),
+                at: &trial.point,
+                trials: vec![trial],
+                used: Vec::new(),
+                verdict: Verdict::Unknown,
+            }),
+        }
+    }
+    for point in &mut points {
+        point.judge();
+    }
+    points.sort_by(|a, b| {
+        let order = a.variant_index.cmp(&b.variant_index);
+        order.then_with(|| compare_places(a.at, b.at))
+    });
+    points
+}
+
+/// Order along the axes: by each axis' number, axes by name.
+pub fn compare_places(a: &BTreeMap<String, f64>, b: &BTreeMap<String, f64>) -> std::cmp::Ordering {
+    for ((a_name, a_value), (b_name, b_value)) in a.iter().zip(b) {
+        let order = a_name.cmp(b_name).then(a_value.total_cmp(b_value));
+        if order.is_ne() {
+            return order;
+        }
+    }
+    a.len().cmp(&b.len())
+}
+
+impl<'a> Point<'a> {
+    fn judge(&mut self) {
+        let verdict = |t: &TrialFinding| Verdict::from_name(&t.verdict);
+        let usable = |t: &&&TrialFinding| verdict(t) != Verdict::Invalid;
+        self.used = self.trials.iter().filter(usable).copied().collect();
+        if self.used.is_empty() {
+            self.used.clone_from(&self.trials);
+        }
+        let worst = self.used.iter().map(|t| verdict(t)).max();
+        self.verdict = worst.unwrap_or(Verdict::Unknown);
+    }
+
+    /// Successful operations per second: the mean over the blocks that count.
+    pub fn ops_per_s(&self) -> f64 {
+        let sum: f64 = self.used.iter().map(|t| t.all.ops_per_s).sum();
+        sum / self.used.len().max(1) as f64
+    }
+
+    /// Its 95 % confidence interval: of the one block from batch means; of several blocks from
+    /// the spread between them.
+    pub fn ops_per_s_ci95(&self) -> Option<[f64; 2]> {
+        match self.used.as_slice() {
+            [] => None,
+            [one] => one.all.ops_per_s_ci95,
+            many => {
+                let values: Vec<f64> = many.iter().map(|t| t.all.ops_per_s).collect();
+                mean_ci95(&values)
+            }
+        }
+    }
+
+    /// Latency of one kind (or [`ALL`]) from the intended start.
+    pub fn latency<'b>(&'b self, view: &'b RunView, kind: &str) -> Option<&'b QuantilesRecord> {
+        match self.used.as_slice() {
+            [one] => series_of(one, kind).map(|s| &s.latency_ms),
+            _ => self.curves(view, kind).map(|c| &c.latency.quantiles),
+        }
+    }
+
+    /// Latency of one kind (or [`ALL`]) from the send.
+    pub fn service<'b>(&'b self, view: &'b RunView, kind: &str) -> Option<&'b QuantilesRecord> {
+        match self.used.as_slice() {
+            [one] => series_of(one, kind).map(|s| &s.service_ms),
+            _ => self.curves(view, kind).map(|c| &c.service.quantiles),
+        }
+    }
+
+    /// The merged distributions of one kind (or [`ALL`]).
+    pub fn curves<'b>(&self, view: &'b RunView, kind: &str) -> Option<&'b PointView> {
+        view.points
+            .iter()
+            .find(|p| p.variant == self.variant && p.point == *self.at && p.kind == kind)
+    }
+
+    /// Failed operations, all outcomes, in the blocks that count.
+    pub fn errors(&self) -> BTreeMap<&'a str, u64> {
+        let mut errors = BTreeMap::new();
+        for trial in &self.used {
+            for (name, count) in &trial.errors {
+                *errors.entry(name.as_str()).or_default() += count;
+            }
+        }
+        errors
+    }
+
+    /// Sum of one counter over the blocks that count.
+    pub fn sum(&self, counter: impl Fn(&TrialFinding) -> u64) -> u64 {
+        self.used.iter().map(|t| counter(t)).sum()
+    }
+
+    /// CPU time per operation in µs, over all operations of the blocks that count.
+    pub fn cpu_us_per_op(&self) -> f64 {
+        let ops: f64 = self.used.iter().map(|t| t.ops_total as f64).sum();
+        let cpu = |t: &&TrialFinding| t.client.cpu_us_per_op * t.ops_total as f64;
+        self.used.iter().map(cpu).sum::<f64>() / ops
+    }
+
+    /// Where it is on the axes, in words.
+    pub fn label(&self) -> String {
+        place(self.at)
+    }
+
+    /// The reasons of its verdict, each once.
+    pub fn reasons(&self) -> Vec<&'a str> {
+        let mut reasons = Vec::new();
+        for reason in self.trials.iter().flat_map(|t| &t.reasons) {
+            if !reasons.contains(&reason.as_str()) {
+                reasons.push(reason.as_str());
+            }
+        }
+        reasons
+    }
+}
+
+fn series_of<'a>(trial: &'a TrialFinding, kind: &str) -> Option<&'a store::record::SeriesRecord> {
+    if kind == ALL {
+        Some(&trial.all)
+    } else {
+        trial.kinds.get(kind)
+    }
+}
+
+/// 95 % confidence interval of the mean of blocks, which are independent; none with fewer than
+/// three, where it would be wider than it is worth.
+fn mean_ci95(values: &[f64]) -> Option<[f64; 2]> {
+    let n = values.len();
+    if n < 3 {
+        return None;
+    }
+    let mean = series::mean(values);
+    let error = (series::variance(values) / n as f64).sqrt();
+    let half = series::t_quantile(0.975, (n - 1) as f64) * error;
+    Some([mean - half, mean + half])
+}
+
+/// Where on the axes, in words: `threads 28, rate 10,000`; `–` for a study without axes.
+pub fn place(at: &BTreeMap<String, f64>) -> String {
+    if at.is_empty() {
+        return number::ABSENT.into();
+    }
+    let part = |(name, value): (&String, &f64)| format!("{name} {}", axis_value(*value));
+    at.iter().map(part).collect::<Vec<_>>().join(", ")
+}
+
+/// The only axis that all points share, if there is just one.
+pub fn only_axis<'a>(points: &[Point<'a>]) -> Option<&'a str> {
+    let name = points.first()?.at.keys().next()?;
+    let same = |p: &Point<'_>| p.at.len() == 1 && p.at.contains_key(name);
+    points.iter().all(same).then_some(name.as_str())
+}
+
+/// A value on an axis: as given, with thousands separators.
+pub fn axis_value(value: f64) -> String {
+    if value.fract() == 0.0 && (0.0..1e15).contains(&value) {
+        number::count(value as u64)
+    } else {
+        number::significant(value, 6)
+            .trim_end_matches('0')
+            .trim_end_matches('.')
+            .to_string()
+    }
+}
+
+/// The best point of a variant: most operations per second among valid points, else among those
+/// that are not invalid.
+pub fn best<'p, 'a>(points: &'p [Point<'a>], variant: usize) -> Option<&'p Point<'a>> {
+    let of = |worst: Verdict| {
+        points
+            .iter()
+            .filter(|p| p.variant_index == variant && p.verdict <= worst)
+            .max_by(|a, b| a.ops_per_s().total_cmp(&b.ops_per_s()))
+    };
+    of(Verdict::Valid).or_else(|| of(Verdict::Suspect))
+}
+
+/// The name of a variant for people: a study without variants has one called `-`.
+pub fn variant_name<'a>(variant: &'a str, view: &'a RunView) -> &'a str {
+    if variant == "-" || variant.is_empty() {
+        &view.plan.study
+    } else {
+        variant
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_of_a_mean_follows_students_t() {
+        // 2, 4, 6: mean 4, standard error 2/√3, t(2) = 4.303.
+        let [low, high] = mean_ci95(&[2.0, 4.0, 6.0]).expect("three values");
+        assert!((low - (4.0 - 4.303 * 1.1547)).abs() < 1e-3);
+        assert!((high - (4.0 + 4.303 * 1.1547)).abs() < 1e-3);
+        assert_eq!(mean_ci95(&[2.0, 4.0]), None);
+    }
+
+    #[test]
+    fn places_are_ordered_by_number_and_written_as_given() {
+        let at = |v: f64| BTreeMap::from([("threads".to_string(), v)]);
+        assert!(compare_places(&at(8.0), &at(16.0)).is_lt());
+        assert_eq!(place(&at(1024.0)), "threads 1,024");
+        assert_eq!(place(&at(0.25)), "threads 0.25");
+        assert_eq!(place(&BTreeMap::new()), "–");
+    }
+}

@@ -1,0 +1,266 @@
+//! The page for a terminal: plain lines, no colour, readable from 80 columns on.
+//!
+//! Charts and closed details are left out: the tables hold the same numbers, the HTML report has
+//! the rest. What is grey on paper carries an asterisk here.
+
+use crate::page::{Align, Block, Cell, Column, Headline, Mark, Page, Section, Table, Tone};
+
+/// Width that lines keep to, in columns.
+const WIDTH: usize = 100;
+/// A column of text is never squeezed below this.
+const TEXT_COLUMN_MIN: usize = 16;
+
+/// Renders a page.
+pub fn text(page: &Page) -> String {
+    let mut out = String::new();
+    headline(&mut out, &page.headline);
+    for part in &page.sections {
+        section(&mut out, part);
+    }
+    out
+}
+
+fn line(out: &mut String, text: &str) {
+    out.push_str(text.trim_end());
+    out.push('\n');
+}
+
+/// Control characters would let a study's text move the cursor; they are shown as `?`.
+fn clean(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { '?' } else { c })
+        .collect()
+}
+
+fn width(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// Breaks text at spaces into lines of at most `limit` columns; longer words are cut.
+fn wrap(text: &str, limit: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut current = String::new();
+    for word in clean(text).split(' ').filter(|w| !w.is_empty()) {
+        if !current.is_empty() && width(&current) + 1 + width(word) > limit {
+            lines.push(std::mem::take(&mut current));
+        }
+        if !current.is_empty() {
+            current.push(' ');
+        }
+        for c in word.chars() {
+            if width(&current) == limit {
+                lines.push(std::mem::take(&mut current));
+            }
+            current.push(c);
+        }
+    }
+    lines.push(current);
+    lines
+}
+
+fn paragraph(out: &mut String, text: &str, indent: &str) {
+    hanging(out, text, indent, indent);
+}
+
+/// A paragraph whose first line begins with `first`, the others with `rest`.
+fn hanging(out: &mut String, text: &str, first: &str, rest: &str) {
+    let longer = width(first).max(width(rest));
+    for (index, part) in wrap(text, WIDTH - longer).iter().enumerate() {
+        let indent = if index == 0 { first } else { rest };
+        line(out, &format!("{indent}{part}"));
+    }
+}
+
+fn headline(out: &mut String, headline: &Headline) {
+    line(out, &clean(&headline.study));
+    paragraph(out, &headline.question, "");
+    out.push('\n');
+    for sentence in &headline.answer {
+        paragraph(out, sentence, "  ");
+    }
+    out.push('\n');
+    let verdict = format!("verdict: {}. {}", headline.verdict.name(), headline.meaning);
+    paragraph(out, &verdict, "");
+    for reason in &headline.reasons {
+        hanging(out, reason, "  - ", "    ");
+    }
+    let facts: Vec<String> = headline
+        .facts
+        .iter()
+        .map(|(name, value)| format!("{}: {}", name.to_lowercase(), value))
+        .collect();
+    paragraph(out, &facts.join(" · "), "");
+}
+
+fn section(out: &mut String, section: &Section) {
+    let mut body = String::new();
+    section.blocks.iter().for_each(|b| block(&mut body, b));
+    // The explanation of words is for who reads the page, not for who knows the command.
+    if body.trim().is_empty() || section.id == "words" {
+        return;
+    }
+    out.push('\n');
+    line(out, &section.title.to_uppercase());
+    out.push_str(&body);
+}
+
+fn block(out: &mut String, what: &Block) {
+    match what {
+        Block::Text(text) | Block::Note(_, text) => paragraph(out, text, ""),
+        Block::Table(what) => table(out, what),
+        Block::Chart(_) | Block::Choice(..) => {}
+        Block::Facts(facts) => {
+            let longest = facts.iter().map(|(name, _)| width(name)).max().unwrap_or(0);
+            for (name, value) in facts {
+                let pad = " ".repeat(longest - width(name) + 2);
+                line(out, &format!("  {}{pad}{}", clean(name), clean(value)));
+            }
+        }
+        Block::Marks(all) => marks(out, all),
+        Block::Code(text) => text
+            .lines()
+            .for_each(|l| line(out, &format!("  {}", clean(l)))),
+        Block::Details(_, true, blocks) => blocks.iter().for_each(|b| block(out, b)),
+        Block::Details(..) => {}
+    }
+}
+
+/// Rules that passed are only named; a reader looks for the others.
+fn marks(out: &mut String, marks: &[Mark]) {
+    let with = |result: &str| {
+        marks
+            .iter()
+            .filter(move |m| m.result == result)
+            .collect::<Vec<_>>()
+    };
+    for result in ["fail", "warn"] {
+        for mark in with(result) {
+            let text = format!("{result}  {}  {}", mark.label, mark.detail);
+            hanging(out, &text, "  ", "             ");
+        }
+    }
+    for result in ["unknown", "pass"] {
+        let names: Vec<&str> = with(result).iter().map(|m| m.label.as_str()).collect();
+        if !names.is_empty() {
+            hanging(
+                out,
+                &format!("{result}  {}", names.join(" ")),
+                "  ",
+                "        ",
+            );
+        }
+    }
+}
+
+fn cell_text(cell: &Cell) -> String {
+    let text = clean(&cell.text);
+    match (cell.tone, cell.detail.is_empty()) {
+        (_, true) => text,
+        (Tone::Muted, false) => format!("{text}*"),
+        (_, false) => format!("{text} {}", clean(&cell.detail)),
+    }
+}
+
+fn title(column: &Column) -> String {
+    if column.unit.is_empty() {
+        clean(&column.title)
+    } else {
+        format!("{}, {}", clean(&column.title), clean(&column.unit))
+    }
+}
+
+fn table(out: &mut String, table: &Table) {
+    let all: Vec<usize> = (0..table.columns.len()).collect();
+    let shown = if natural_widths(table, &all)
+        .iter()
+        .map(|w| w + 2)
+        .sum::<usize>()
+        > WIDTH
+    {
+        all.into_iter()
+            .filter(|i| !table.columns[*i].wide_only)
+            .collect()
+    } else {
+        all
+    };
+    let widths = fit(table, &shown);
+    if !table.caption.is_empty() {
+        out.push('\n');
+        line(out, &clean(&table.caption));
+    }
+    let heads: Vec<Vec<String>> = shown
+        .iter()
+        .zip(&widths)
+        .map(|(i, width)| wrap(&title(&table.columns[*i]), *width))
+        .collect();
+    lines_of_row(out, table, &shown, &widths, heads);
+    let rule: Vec<String> = widths.iter().map(|w| "-".repeat(*w)).collect();
+    line(out, &format!("  {}", rule.join("  ")));
+    for row in &table.rows {
+        let cells = shown.iter().zip(&widths).map(|(i, width)| {
+            let text = row.cells.get(*i).map(cell_text).unwrap_or_default();
+            wrap(&text, *width)
+        });
+        lines_of_row(out, table, &shown, &widths, cells.collect());
+    }
+    if !table.foot.is_empty() {
+        paragraph(out, &table.foot, "  ");
+    }
+}
+
+/// Heads may be broken at spaces, so a column needs the longest word of its head only.
+fn natural_widths(table: &Table, shown: &[usize]) -> Vec<usize> {
+    let of = |i: &usize| {
+        let head = title(&table.columns[*i]);
+        let word = head.split(' ').map(width).max().unwrap_or(0);
+        let cells = table.rows.iter().filter_map(|r| r.cells.get(*i));
+        cells
+            .map(|c| width(&cell_text(c)))
+            .max()
+            .unwrap_or(0)
+            .max(word)
+            .max(1)
+    };
+    shown.iter().map(of).collect()
+}
+
+/// Widths that fit into [`WIDTH`]: the widest columns of text give way.
+fn fit(table: &Table, shown: &[usize]) -> Vec<usize> {
+    let mut widths = natural_widths(table, shown);
+    loop {
+        let total: usize = widths.iter().map(|w| w + 2).sum();
+        if total <= WIDTH {
+            return widths;
+        }
+        let widest = (0..widths.len())
+            .filter(|at| table.columns[shown[*at]].align == Align::Left)
+            .filter(|at| widths[*at] > TEXT_COLUMN_MIN)
+            .max_by_key(|at| widths[*at]);
+        let Some(widest) = widest else {
+            return widths;
+        };
+        widths[widest] -= (total - WIDTH).min(widths[widest] - TEXT_COLUMN_MIN);
+    }
+}
+
+fn lines_of_row(
+    out: &mut String,
+    table: &Table,
+    shown: &[usize],
+    widths: &[usize],
+    cells: Vec<Vec<String>>,
+) {
+    let height = cells.iter().map(Vec::len).max().unwrap_or(0);
+    for at in 0..height {
+        let mut parts = Vec::with_capacity(cells.len());
+        for ((lines, column), wide) in cells.iter().zip(shown).zip(widths) {
+            let text = lines.get(at).map_or("", String::as_str);
+            let pad = " ".repeat(wide.saturating_sub(width(text)));
+            parts.push(match table.columns[*column].align {
+                Align::Left => format!("{text}{pad}"),
+                Align::Right => format!("{pad}{text}"),
+            });
+        }
+        line(out, &format!("  {}", parts.join("  ")));
+    }
+}

@@ -1,0 +1,107 @@
+//! What a page is made from: one run, as its folder tells it.
+//!
+//! Plain data without a path or a handle in it, so that a page can be made from a finished run,
+//! from one that is still going on, and from a test.
+
+use measure::Histogram;
+use std::collections::BTreeMap;
+use store::record::{
+    FindingsRecord, IntervalRecord, JournalRecord, PlanRecord, QuantilesRecord, SampleRecord,
+};
+
+/// One run.
+#[derive(Clone, Debug)]
+pub struct RunView {
+    /// Name that commands accept: `study/stamp`.
+    pub name: String,
+    /// Folder of the run, as the user would type it.
+    pub folder: String,
+    /// `plan.json`.
+    pub plan: PlanRecord,
+    /// `findings.json`.
+    pub findings: FindingsRecord,
+    /// `journal.ndjson`, in order.
+    pub journal: Vec<JournalRecord>,
+    /// One entry per trial that left records.
+    pub trials: Vec<TrialView>,
+    /// Percentile curves per variant and point, blocks merged.
+    pub points: Vec<PointView>,
+    /// The nodes and their effective settings.
+    pub nodes: Vec<NodeView>,
+    /// Machine, versions and other facts: name and value.
+    pub facts: Vec<(String, String)>,
+    /// Files of the run, in the order in which they are worth opening.
+    pub files: Vec<FileView>,
+}
+
+/// What one trial left besides its finding.
+#[derive(Clone, Debug, Default)]
+pub struct TrialView {
+    /// Number of the trial.
+    pub index: usize,
+    /// `intervals.ndjson`, in order of time.
+    pub intervals: Vec<IntervalRecord>,
+    /// `probes/*.ndjson`, in order of time within a series.
+    pub probes: Vec<SampleRecord>,
+}
+
+/// Latencies of one kind at one point of one variant, merged over the blocks that count.
+#[derive(Clone, Debug, Default)]
+pub struct PointView {
+    /// Name of the variant.
+    pub variant: String,
+    /// Where on the axes.
+    pub point: BTreeMap<String, f64>,
+    /// Kind of operation; `all` for all together.
+    pub kind: String,
+    /// From the intended start.
+    pub latency: Curve,
+    /// From the send.
+    pub service: Curve,
+}
+
+/// One merged distribution.
+#[derive(Clone, Debug, Default)]
+pub struct Curve {
+    /// Its summary, in ms.
+    pub quantiles: QuantilesRecord,
+    /// Quantile (0 to 1) and value in ms, ascending.
+    pub values: Vec<(f64, f64)>,
+}
+
+/// One node of the target.
+#[derive(Clone, Debug, Default)]
+pub struct NodeView {
+    /// Name of the node.
+    pub name: String,
+    /// Address, version, rack and the like.
+    pub facts: Vec<(String, String)>,
+    /// Effective settings, as the node itself reports them.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// One file of the run.
+#[derive(Clone, Debug)]
+pub struct FileView {
+    /// Path relative to the run's folder.
+    pub path: String,
+    /// What stands in it.
+    pub what: String,
+}
+
+/// Points of a percentile curve per halving of the distance to 1: enough for a smooth line, and
+/// about 100 points for a million values.
+const CURVE_TICKS: u32 = 5;
+
+impl Curve {
+    /// The distribution of a histogram in ns.
+    pub fn new(histogram: &Histogram) -> Curve {
+        let values = histogram.curve(CURVE_TICKS).into_iter();
+        Curve {
+            quantiles: store::convert::quantiles_ms(histogram),
+            values: values
+                .map(|(quantile, ns)| (quantile, ns as f64 / 1e6))
+                .collect(),
+        }
+    }
+}

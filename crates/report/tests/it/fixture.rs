@@ -1,0 +1,480 @@
+//! A run as a study of two variants leaves it: a sweep of six thread counts, 5 s of warm-up and
+//! 30 s of measurement a trial, one trial invalid and one suspect. Made of real histograms, so
+//! that every number agrees with every other; the same in every run of the tests.
+
+use measure::outcome::OutcomeCounts;
+use measure::{ClientInterval, Histogram, Interval, KindInterval, Outcome};
+use report::{Curve, FileView, NodeView, PointView, RunView, TrialView};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+use store::record::*;
+
+pub const KINDS: [&str; 2] = ["read", "write"];
+const WARMUP_S: u64 = 5;
+const MEASURE_S: u64 = 30;
+
+/// A sequence of numbers in 0..1 that only depends on its seed (SplitMix64).
+pub struct Chance(pub u64);
+
+impl Chance {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Lognormal, by the sum of twelve.
+    fn lognormal(&mut self, median: f64, spread: f64) -> f64 {
+        let normal: f64 = (0..12).map(|_| self.next()).sum::<f64>() - 6.0;
+        median * (normal * spread).exp()
+    }
+}
+
+/// What one trial is like.
+#[derive(Clone, Copy)]
+pub struct Shape {
+    pub variant: &'static str,
+    pub threads: u64,
+    pub block: usize,
+    pub verdict: &'static str,
+}
+
+/// The intervals of one trial, measured ones last.
+pub fn intervals(shape: Shape, seed: u64) -> Vec<(&'static str, Interval)> {
+    let mut chance = Chance(seed);
+    let gain = if shape.variant == "on" { 1.18 } else { 1.0 };
+    let capacity = 52_000.0 * gain;
+    let threads = shape.threads as f64;
+    let rate = capacity * threads / (threads + 14.0 * gain);
+    let median_ns = threads / rate * 1e9;
+    let interval = |index: u64| {
+        let phase = if index < WARMUP_S {
+            "warmup"
+        } else {
+            "measure"
+        };
+        let warm = if index < WARMUP_S {
+            0.4 + 0.12 * index as f64
+        } else {
+            1.0
+        };
+        let dip = if index % 11 == 9 { 0.82 } else { 1.0 };
+        let ops = rate * warm * dip * (0.97 + 0.06 * chance.next());
+        let slow = 1.0 / (warm * dip);
+        let kinds = KINDS.map(|kind| {
+            let share = if kind == "read" { 0.1 } else { 0.9 };
+            kind_interval(&mut chance, shape, ops * share, median_ns * slow, index)
+        });
+        let client = ClientInterval {
+            cpu_ns: (ops * 2_100.0) as u64,
+            in_flight: shape.threads,
+            connections: 4,
+            ..ClientInterval::default()
+        };
+        let interval = Interval {
+            index,
+            start_ns: index * 1_000_000_000,
+            end_ns: (index + 1) * 1_000_000_000,
+            draining: false,
+            kinds: kinds.into(),
+            client,
+        };
+        (phase, interval)
+    };
+    (0..WARMUP_S + MEASURE_S).map(interval).collect()
+}
+
+fn kind_interval(
+    chance: &mut Chance,
+    shape: Shape,
+    ops: f64,
+    median_ns: f64,
+    index: u64,
+) -> KindInterval {
+    let mut kind = KindInterval::default();
+    // A fiftieth of the operations is recorded: the shape is the same, the tests are faster.
+    for _ in 0..(ops / 50.0) as u64 {
+        let tail = if chance.next() < 0.003 { 6.0 } else { 1.0 };
+        let ns = chance.lognormal(median_ns * tail, 0.45);
+        kind.latency.record(ns as u64);
+        kind.service.record((ns * 0.94) as u64);
+        kind.outcomes.add_one(Outcome::Ok);
+    }
+    if shape.verdict == "invalid" && index > 20 {
+        for _ in 0..(index - 20) * 3 {
+            kind.outcomes.add_one(Outcome::ClientTimeout);
+            kind.errors.record(2_000_000_000);
+        }
+        if index.is_multiple_of(3) {
+            kind.outcomes.add_one(Outcome::WriteTimeout);
+        }
+    }
+    kind
+}
+
+fn quantiles(histogram: &Histogram) -> QuantilesRecord {
+    let mut record = store::convert::quantiles_ms(histogram);
+    for (name, value, q) in [
+        ("p50", record.p50, 0.5),
+        ("p95", record.p95, 0.95),
+        ("p99", record.p99, 0.99),
+        ("p999", record.p999, 0.999),
+    ] {
+        if record.count as f64 * (1.0 - q) >= 100.0 {
+            record
+                .ci95
+                .insert(name.into(), [value * 0.96, value * 1.05]);
+        }
+    }
+    record
+}
+
+fn series(kinds: &[&KindInterval]) -> SeriesRecord {
+    let (mut latency, mut service, mut errors) =
+        (Histogram::new(), Histogram::new(), Histogram::new());
+    for kind in kinds {
+        latency.add(&kind.latency);
+        service.add(&kind.service);
+        errors.add(&kind.errors);
+    }
+    let ops = latency.count();
+    // What was recorded stands for fifty times as much.
+    let rate = 50.0 * ops as f64 / MEASURE_S as f64;
+    SeriesRecord {
+        ops,
+        ops_per_s: rate,
+        ops_per_s_ci95: Some([rate * 0.985, rate * 1.015]),
+        latency_ms: quantiles(&latency),
+        service_ms: quantiles(&service),
+        error_ms: store::convert::quantiles_ms(&errors),
+    }
+}
+
+fn rules(verdict: &str) -> Vec<RuleRecord> {
+    let rule = |number: usize| {
+        let (result, detail) = match (number, verdict) {
+            (8, "invalid") => (
+                "fail",
+                "297 of 26,431 operations failed (1.1 %), limit 0.1 %",
+            ),
+            (3, "suspect") => ("warn", "client used 74 % of its core, limit 70 %"),
+            (4 | 5, _) => ("unknown", "one client: nothing to compare"),
+            (13, _) => ("unknown", "no faults were asked for"),
+            (7, _) => (
+                "pass",
+                "server counted 0.02 % more than the client, limit 1 %",
+            ),
+            _ => ("pass", "within its limit"),
+        };
+        RuleRecord {
+            rule: format!("V{number}"),
+            result: result.into(),
+            detail: detail.into(),
+        }
+    };
+    (1..=17).map(rule).collect()
+}
+
+fn reasons(verdict: &str) -> Vec<String> {
+    match verdict {
+        "invalid" => vec!["V8: 297 of 26,431 operations failed (1.1 %), limit 0.1 %.".into()],
+        "suspect" => vec!["V3: client used 74 % of its core, limit 70 %.".into()],
+        _ => Vec::new(),
+    }
+}
+
+fn point(threads: u64) -> BTreeMap<String, f64> {
+    BTreeMap::from([("threads".to_string(), threads as f64)])
+}
+
+fn finding(index: usize, shape: Shape, intervals: &[(&str, Interval)]) -> TrialFinding {
+    let measured: Vec<&Interval> = intervals
+        .iter()
+        .filter(|(phase, _)| *phase == "measure")
+        .map(|(_, i)| i)
+        .collect();
+    let of = |k: usize| -> Vec<&KindInterval> { measured.iter().map(|i| &i.kinds[k]).collect() };
+    let all: Vec<&KindInterval> = measured.iter().flat_map(|i| &i.kinds).collect();
+    let mut outcomes = OutcomeCounts::default();
+    all.iter().for_each(|k| outcomes.add(&k.outcomes));
+    let series_all = series(&all);
+    let client_ops = series_all.ops + 8_000;
+    TrialFinding {
+        index,
+        variant: shape.variant.into(),
+        point: point(shape.threads),
+        block: shape.block,
+        phase: "measure".into(),
+        verdict: shape.verdict.into(),
+        reasons: reasons(shape.verdict),
+        rules: rules(shape.verdict),
+        seconds: MEASURE_S as f64,
+        ops_total: outcomes.total(),
+        errors: store::convert::errors(&outcomes),
+        warmup: WarmupRecord {
+            seconds: WARMUP_S as f64,
+            steady: "detected".into(),
+        },
+        kinds: BTreeMap::from([
+            (KINDS[0].to_string(), series(&of(0))),
+            (KINDS[1].to_string(), series(&of(1))),
+        ]),
+        client: ClientRecord {
+            cpu_us_per_op: 2.1 + shape.threads as f64 * 0.004,
+            cpu_share: if shape.verdict == "suspect" {
+                0.74
+            } else {
+                0.31
+            },
+            ceiling_ops_per_s: 1_640_000.0,
+            workers: 1,
+            connections: 4,
+            memory_bytes: 31 << 20,
+            ..ClientRecord::default()
+        },
+        verify: VerifyRecord {
+            checked: 2_000,
+            stale: u64::from(shape.verdict == "invalid"),
+            ..VerifyRecord::default()
+        },
+        server: Some(ServerCountsRecord {
+            source: "system_views.coordinator_write_latency".into(),
+            writes: client_ops * 9 / 10 + 41,
+            reads: client_ops / 10,
+            client_writes: client_ops * 9 / 10,
+            client_reads: client_ops / 10,
+        }),
+        load: Some(LoadRecord {
+            operations: 200_000,
+            seconds: 4.7,
+            settle: "settled".into(),
+            settle_seconds: 6.2,
+            ..LoadRecord::default()
+        }),
+        all: series_all,
+        ..TrialFinding::default()
+    }
+}
+
+/// The trials of the fixture: two variants, six thread counts, `blocks` blocks.
+pub fn shapes(blocks: usize) -> Vec<Shape> {
+    let mut shapes = Vec::new();
+    for block in 0..blocks {
+        for threads in [4, 8, 16, 32, 64, 128] {
+            for variant in ["off", "on"] {
+                let verdict = match (variant, threads) {
+                    ("off", 128) => "invalid",
+                    ("on", 128) => "suspect",
+                    _ => "valid",
+                };
+                shapes.push(Shape {
+                    variant,
+                    threads,
+                    block,
+                    verdict,
+                });
+            }
+        }
+    }
+    shapes
+}
+
+pub fn plan(shapes: &[Shape]) -> PlanRecord {
+    let trial = |(index, shape): (usize, &Shape)| TrialRecord {
+        format: FORMAT,
+        index,
+        slug: format!(
+            "{index:02}-{}-threads-{}-{}",
+            shape.variant, shape.threads, shape.block
+        ),
+        variant: shape.variant.into(),
+        point: point(shape.threads),
+        block: shape.block,
+        phases: Vec::new(),
+        settings: json!({
+            "workload": { "use": "cql-iot", "consistency": "ONE" },
+            "topology": if shape.variant == "on" { "auto" } else { "one-socket-per-vcpu" },
+            "heap": "1GiB",
+        }),
+    };
+    PlanRecord {
+        format: FORMAT,
+        cassay: "0.1.0".into(),
+        study: "vtopology".into(),
+        question: "Does one virtual socket per node beat one socket per vCPU?".into(),
+        seed: 42,
+        scale: Some("laptop".into()),
+        rerun: "./cassay run studies/vtopology.yaml --scale laptop --seed 42".into(),
+        estimate: EstimateRecord::default(),
+        trials: shapes.iter().enumerate().map(trial).collect(),
+        resolved: json!({
+            "study": "vtopology",
+            "target": { "local": { "cassandra": "5.0.8", "nodes": 2, "heap": "1GiB" } },
+            "workload": { "use": "cql-iot", "mix": { "write": 9, "read": 1 } },
+            "procedure": { "sweep": { "threads": [4, 8, 16, 32, 64, 128] } },
+        }),
+    }
+}
+
+fn comparisons(blocks: usize) -> Vec<ComparisonRecord> {
+    let mut records = Vec::new();
+    for (threads, ratio, low, high, verdict) in [
+        (16, 1.09, 1.05, 1.13, "faster"),
+        (32, 1.12, 1.09, 1.15, "faster"),
+        (64, 1.01, 0.99, 1.02, "equivalent"),
+        (8, 1.04, 0.96, 1.13, "inconclusive"),
+    ] {
+        records.push(ComparisonRecord {
+            metric: "ops_per_s".into(),
+            point: point(threads),
+            baseline: "off".into(),
+            contender: "on".into(),
+            ratio,
+            ci95: (blocks > 1).then_some([low, high]),
+            verdict: if blocks > 1 {
+                verdict.into()
+            } else {
+                "inconclusive".into()
+            },
+        });
+    }
+    records
+}
+
+/// The findings of trials whose intervals are given.
+pub fn findings(shapes: &[Shape], trials: &[Vec<(&'static str, Interval)>]) -> FindingsRecord {
+    let each = shapes.iter().zip(trials).enumerate();
+    let blocks = shapes.iter().map(|s| s.block + 1).max().unwrap_or(1);
+    FindingsRecord {
+        format: FORMAT,
+        study: "vtopology".into(),
+        verdict: "invalid".into(),
+        reasons: vec![
+            "Trial 10 (off, threads 128) is invalid. V8: 297 of 26,431 operations failed \
+             (1.1 %), limit 0.1 %."
+                .into(),
+            "Trial 11 (on, threads 128) is suspect. V3: client used 74 % of its core, limit 70 %."
+                .into(),
+        ],
+        answer: Vec::new(),
+        trials: each
+            .map(|(index, (shape, trial))| finding(index, *shape, trial))
+            .collect(),
+        comparisons: comparisons(blocks),
+        faults: Vec::new(),
+    }
+}
+
+fn point_views(shapes: &[Shape], trials: &[Vec<(&'static str, Interval)>]) -> Vec<PointView> {
+    let mut merged: BTreeMap<(&str, u64, &str), (Histogram, Histogram)> = BTreeMap::new();
+    for (shape, trial) in shapes.iter().zip(trials) {
+        for (_, interval) in trial.iter().filter(|(phase, _)| *phase == "measure") {
+            for (name, kind) in KINDS.into_iter().zip(&interval.kinds) {
+                for name in [name, "all"] {
+                    let both = merged
+                        .entry((shape.variant, shape.threads, name))
+                        .or_default();
+                    both.0.add(&kind.latency);
+                    both.1.add(&kind.service);
+                }
+            }
+        }
+    }
+    let view = |((variant, threads, kind), (latency, service)): ((&str, u64, &str), _)| PointView {
+        variant: variant.into(),
+        point: point(threads),
+        kind: kind.into(),
+        latency: Curve::new(&latency),
+        service: Curve::new(&service),
+    };
+    merged.into_iter().map(view).collect()
+}
+
+fn trial_view(index: usize, trial: &[(&'static str, Interval)]) -> TrialView {
+    let kinds = KINDS.map(str::to_string);
+    let records = trial
+        .iter()
+        .flat_map(|(phase, interval)| store::convert::interval_records(phase, 0, &kinds, interval));
+    let samples = (0..WARMUP_S + MEASURE_S).map(|second| SampleRecord {
+        t_s: second as f64,
+        name: "cassandra.compactions_pending".into(),
+        place: "node1".into(),
+        unit: "count".into(),
+        value: (second % 7) as f64,
+    });
+    TrialView {
+        index,
+        intervals: records.collect(),
+        probes: samples.collect(),
+    }
+}
+
+fn node(name: &str, address: &str) -> NodeView {
+    let facts = [("address", address), ("rack", "r1"), ("version", "5.0.8")];
+    let settings = [("commitlog_sync", "periodic"), ("concurrent_writes", "32")];
+    let owned = |(key, value): (&str, &str)| (key.to_string(), value.to_string());
+    NodeView {
+        name: name.into(),
+        facts: facts.map(owned).into(),
+        settings: settings.map(owned).into(),
+    }
+}
+
+/// The whole run, with one block or three.
+pub fn run(blocks: usize) -> RunView {
+    static ONE: LazyLock<RunView> = LazyLock::new(|| make(1));
+    static THREE: LazyLock<RunView> = LazyLock::new(|| make(3));
+    match blocks {
+        1 => ONE.clone(),
+        3 => THREE.clone(),
+        other => make(other),
+    }
+}
+
+fn make(blocks: usize) -> RunView {
+    let shapes = shapes(blocks);
+    let trials: Vec<_> = shapes
+        .iter()
+        .enumerate()
+        .map(|(i, s)| intervals(*s, i as u64))
+        .collect();
+    let line = |unix_ns: u64, event: &str| JournalRecord {
+        unix_ns,
+        event: event.into(),
+        trial: None,
+        detail: serde_json::Value::Null,
+    };
+    RunView {
+        name: "vtopology/20261120T230500Z".into(),
+        folder: "results/vtopology/20261120T230500Z".into(),
+        plan: plan(&shapes),
+        findings: findings(&shapes, &trials),
+        journal: vec![
+            line(0, "run_started"),
+            line(731_000_000_000, "run_finished"),
+        ],
+        points: point_views(&shapes, &trials),
+        trials: trials
+            .iter()
+            .enumerate()
+            .map(|(i, t)| trial_view(i, t))
+            .collect(),
+        nodes: vec![
+            node("node1", "127.0.0.1:9042"),
+            node("node2", "127.0.0.2:9042"),
+        ],
+        facts: vec![
+            ("CPU".into(), "AMD EPYC 7R13, 2 cores".into()),
+            ("memory".into(), "24 GiB".into()),
+            ("kernel".into(), "6.8.0".into()),
+            ("Java".into(), "17.0.12".into()),
+        ],
+        files: vec![FileView {
+            path: "findings.json".into(),
+            what: "every number of this page, for programs".into(),
+        }],
+    }
+}

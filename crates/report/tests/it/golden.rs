@@ -1,0 +1,133 @@
+//! What the pages look like: the text whole, the HTML by its structure.
+
+use crate::fixture;
+use expect_test::{expect, expect_file};
+use report::{Page, compare, html, json, page, text};
+
+/// The page's elements without the chart library, the style and the script: one line per
+/// heading, table, chart and option.
+fn digest(html: &str) -> String {
+    let body = html.split_once("<body>").map_or("", |(_, body)| body);
+    let body = body
+        .split_once("<script type=\"text/plain\"")
+        .map_or(body, |(body, _)| body);
+    let mut lines = Vec::new();
+    for part in body.split('<').skip(1) {
+        let (tag, text) = part.split_once('>').unwrap_or((part, ""));
+        let name = tag.split([' ', '/']).next().unwrap_or("");
+        match name {
+            "h1" | "h2" | "h3" | "summary" | "option" | "caption" | "th" | "strong" => {
+                lines.push(format!("{name} {}", text.trim()));
+            }
+            "section" => lines.push(tag.to_string()),
+            "tbody" => lines.push("tbody".into()),
+            "tr" => lines.push("tr".into()),
+            "figure" => lines.push("figure".into()),
+            _ => {}
+        }
+    }
+    // Rows and heads are counted, not listed.
+    let mut folded: Vec<(String, usize)> = Vec::new();
+    for line in lines {
+        let same = line == "tr" || line.starts_with("option ");
+        let key = if line.starts_with("option ") {
+            "option".into()
+        } else {
+            line
+        };
+        match folded.last_mut() {
+            Some((last, count)) if same && *last == key => *count += 1,
+            _ => folded.push((key, 1)),
+        }
+    }
+    let line = |(text, count): (String, usize)| match count {
+        1 => format!("{text}\n"),
+        n => format!("{text} ×{n}\n"),
+    };
+    folded.into_iter().map(line).collect()
+}
+
+/// Writes the page where `CASSAY_REPORT_OUT` says, to be looked at.
+fn keep(name: &str, page: &Page) {
+    let Ok(folder) = std::env::var("CASSAY_REPORT_OUT") else {
+        return;
+    };
+    std::fs::create_dir_all(&folder).expect("make the folder");
+    let write = |ending: &str, content: String| {
+        std::fs::write(format!("{folder}/{name}.{ending}"), content).expect("write the page");
+    };
+    write("html", html(page));
+    write("txt", text(page));
+    write("json", json(page));
+}
+
+#[test]
+fn the_terminal_shows_answer_verdict_and_tables() {
+    let page = page(&fixture::run(1));
+    keep("run", &page);
+    expect_file!["golden/run.txt"].assert_eq(&text(&page));
+}
+
+#[test]
+fn the_html_has_every_section_table_and_chart() {
+    let page = page(&fixture::run(1));
+    expect_file!["golden/run.html.digest"].assert_eq(&digest(&html(&page)));
+}
+
+#[test]
+fn several_blocks_become_one_row_with_the_spread_between_them() {
+    let page = page(&fixture::run(3));
+    keep("blocks", &page);
+    expect_file!["golden/blocks.txt"].assert_eq(&text(&page));
+}
+
+#[test]
+fn a_comparison_matches_points_and_lists_what_differs() {
+    let (a, mut b) = (fixture::run(3), fixture::run(3));
+    b.name = "vtopology/20261121T081500Z".into();
+    b.facts[3].1 = "21.0.4".into();
+    b.nodes[0]
+        .settings
+        .insert("concurrent_writes".into(), "64".into());
+    for (index, trial) in b.findings.trials.iter_mut().enumerate() {
+        trial.all.ops_per_s *= 1.10 + 0.01 * (index % 3) as f64;
+    }
+    b.findings.trials.retain(|t| t.point["threads"] != 4.0);
+    let page = compare(&a, &b);
+    keep("compare", &page);
+    expect_file!["golden/compare.txt"].assert_eq(&text(&page));
+}
+
+#[test]
+fn no_line_of_the_terminal_is_longer_than_100_columns() {
+    for page in [page(&fixture::run(1)), page(&fixture::run(3))] {
+        for line in text(&page).lines() {
+            assert!(line.chars().count() <= 100, "{line}");
+        }
+    }
+}
+
+#[test]
+fn json_is_the_findings_with_a_summary_beside_them() {
+    let view = fixture::run(1);
+    let printed: serde_json::Value = serde_json::from_str(&json(&page(&view))).expect("JSON");
+    let findings: store::record::FindingsRecord =
+        serde_json::from_value(printed.clone()).expect("readable as findings");
+    assert_eq!(findings.trials.len(), view.findings.trials.len());
+    let best = &printed["summary"]["best"];
+    // The invalid trial has the most throughput of its variant, and is not the best.
+    let expected = expect![[r#"{"threads":64.0}"#]];
+    expected.assert_eq(&best[0]["point"].to_string());
+}
+
+#[test]
+fn a_run_without_findings_has_a_page() {
+    let mut view = fixture::run(1);
+    view.findings.trials.clear();
+    view.findings.comparisons.clear();
+    view.findings.verdict = "not judged".into();
+    view.points.clear();
+    let page = page(&view);
+    assert!(text(&page).contains("verdict: not judged"));
+    assert!(html(&page).contains("unfinished"));
+}

@@ -1,0 +1,148 @@
+//! A page is made from text that others wrote: names, questions, errors. None of it may become
+//! markup, script or a terminal's command, and nothing may be loaded from anywhere.
+
+use crate::fixture;
+use report::{RunView, compare, html, page, text};
+
+const HOSTILE: &str =
+    "</script><script>alert(1)</script><img src=x onerror=\"alert('2')\">&\u{1b}[2J";
+
+/// A run with the hostile text wherever a user's text can be.
+fn hostile_run() -> RunView {
+    let mut run = fixture::run(1);
+    run.name = HOSTILE.into();
+    run.folder = HOSTILE.into();
+    run.plan.study = HOSTILE.into();
+    run.plan.question = HOSTILE.into();
+    run.plan.rerun = HOSTILE.into();
+    run.plan.scale = Some(HOSTILE.into());
+    run.plan.resolved = serde_json::json!({ HOSTILE: [HOSTILE, { "a": HOSTILE }] });
+    run.findings.reasons = vec![HOSTILE.into()];
+    run.findings.answer = vec![HOSTILE.into()];
+    run.facts = vec![(HOSTILE.into(), HOSTILE.into())];
+    run.nodes[0].name = HOSTILE.into();
+    run.nodes[0].settings.insert(HOSTILE.into(), HOSTILE.into());
+    for trial in &mut run.plan.trials {
+        trial.variant = HOSTILE.into();
+        trial.settings = serde_json::json!({ HOSTILE: HOSTILE });
+    }
+    for point in &mut run.points {
+        point.variant = HOSTILE.into();
+        point.kind = HOSTILE.into();
+        point.point = [(HOSTILE.to_string(), point.point["threads"])].into();
+    }
+    for trial in &mut run.findings.trials {
+        trial.variant = HOSTILE.into();
+        trial.point = [(HOSTILE.to_string(), trial.point["threads"])].into();
+        trial.verdict = HOSTILE.into();
+        trial.reasons = vec![HOSTILE.into()];
+        trial.errors.insert(HOSTILE.into(), 3);
+        for rule in &mut trial.rules {
+            rule.detail = HOSTILE.into();
+        }
+    }
+    for comparison in &mut run.findings.comparisons {
+        comparison.metric = HOSTILE.into();
+        comparison.verdict = HOSTILE.into();
+    }
+    for trial in &mut run.trials {
+        for interval in trial.intervals.iter_mut().filter(|i| i.kind == "read") {
+            interval.kind = HOSTILE.into();
+            interval.errors.insert(HOSTILE.into(), 1);
+        }
+        for sample in &mut trial.probes {
+            sample.name = HOSTILE.into();
+            sample.place = HOSTILE.into();
+            sample.unit = HOSTILE.into();
+        }
+    }
+    run
+}
+
+/// The page without the chart library, which is not ours to judge.
+fn own(html: &str) -> String {
+    let start = html
+        .find("id=\"chart-library\">")
+        .expect("the page has charts");
+    let end = start + html[start..].find("</script>").expect("the element ends");
+    format!("{}{}", &html[..start], &html[end..])
+}
+
+#[test]
+fn no_text_of_a_study_becomes_markup_or_script() {
+    let run = hostile_run();
+    for page in [
+        page(&run),
+        compare(&run, &fixture::run(1)),
+        compare(&run, &run),
+    ] {
+        let html = own(&html(&page));
+        assert!(!html.contains("<img"), "an element came through");
+        assert!(!html.contains("<script>alert"), "a script came through");
+        // As many script elements end as begin: none was closed by the text.
+        assert_eq!(
+            html.matches("<script").count(),
+            html.matches("</script>").count()
+        );
+        assert!(html.contains("&lt;img src=x onerror=&quot;alert(&#39;2&#39;)&quot;&gt;&amp;"));
+    }
+}
+
+#[test]
+fn figures_stay_json_and_their_text_stays_text() {
+    let html = own(&html(&page(&hostile_run())));
+    let mut figures = 0;
+    for part in html.split("<script type=\"application/json\">").skip(1) {
+        let json = part.split("</script>").next().expect("an end");
+        let figure: serde_json::Value = serde_json::from_str(json).expect("a figure is JSON");
+        // plotly reads tags in names: there may be none.
+        for trace in figure["data"].as_array().expect("traces") {
+            let name = trace["name"].as_str().unwrap_or("");
+            assert!(!name.contains('<'), "{name}");
+        }
+        figures += 1;
+    }
+    assert!(figures > 10, "{figures}");
+}
+
+#[test]
+fn the_terminal_gets_no_control_characters() {
+    let text = text(&page(&hostile_run()));
+    assert!(text.chars().all(|c| c == '\n' || !c.is_control()));
+}
+
+#[test]
+fn the_page_loads_nothing_and_forbids_loading() {
+    let html = html(&page(&fixture::run(3)));
+    assert!(html.contains("content=\"default-src 'none';"));
+    let own = own(&html);
+    for load in [
+        "http:", "https:", "src=", "@import", "url(", "<link", "<iframe", "fetch(",
+    ] {
+        assert!(!own.contains(load), "{load}");
+    }
+    assert_eq!(
+        html.matches("plotly.js v").count(),
+        1,
+        "one copy of the chart library"
+    );
+}
+
+#[test]
+fn a_day_of_seconds_and_hundred_trials_stay_under_six_megabytes() {
+    let mut run = fixture::run(3);
+    // 36 trials, each stretched to an hour.
+    for trial in &mut run.trials {
+        let second = trial.intervals.clone();
+        for repeat in 1..103 {
+            trial
+                .intervals
+                .extend(second.iter().cloned().map(|mut interval| {
+                    interval.t_s += 35.0 * f64::from(repeat);
+                    interval
+                }));
+        }
+    }
+    let bytes = html(&page(&run)).len();
+    assert!(bytes < 6_000_000, "{bytes}");
+}
