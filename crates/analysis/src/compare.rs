@@ -150,3 +150,108 @@ fn find([low, high]: [f64; 2], metric: Metric) -> Finding {
         Finding::Slower
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::Chance;
+    use proptest::prelude::*;
+
+    #[test]
+    fn findings_follow_from_interval_margin_and_direction() {
+        use Finding::{Equivalent, Faster, Inconclusive, Slower};
+        for (ci, throughput, latency) in [
+            ([1.10, 1.30], Faster, Slower),
+            ([0.70, 0.85], Slower, Faster),
+            ([0.98, 1.02], Equivalent, Equivalent),
+            // Away from 1, and too little to matter.
+            ([1.005, 1.02], Equivalent, Equivalent),
+            // The margin is symmetric in ratios: 0.90 is below 1/1.1.
+            ([0.90, 1.08], Inconclusive, Inconclusive),
+            ([0.95, 1.05], Inconclusive, Equivalent),
+            ([1.01, 1.20], Faster, Slower),
+        ] {
+            assert_eq!(find(ci, Metric::THROUGHPUT), throughput, "{ci:?}");
+            assert_eq!(find(ci, Metric::LATENCY), latency, "{ci:?}");
+        }
+    }
+
+    #[test]
+    fn pairs_give_the_textbook_interval_of_log_ratios() {
+        let pairs = [(100.0, 110.0), (200.0, 240.0), (50.0, 57.0)];
+        let seen = compare_paired(&pairs, Metric::THROUGHPUT).unwrap();
+        let logs = [1.1_f64.ln(), 1.2_f64.ln(), 1.14_f64.ln()];
+        let half = 4.302_653 * (series::variance(&logs) / 3.0).sqrt();
+        let mean = logs.iter().sum::<f64>() / 3.0;
+        let [low, high] = seen.ci95.unwrap();
+        assert!((seen.ratio - mean.exp()).abs() < 1e-12);
+        assert!((low - (mean - half).exp()).abs() < 1e-6, "{low}");
+        assert!((high - (mean + half).exp()).abs() < 1e-6, "{high}");
+        assert_eq!((seen.finding, seen.blocks), (Finding::Faster, 3));
+    }
+
+    #[test]
+    fn pairing_takes_out_what_changes_from_block_to_block() {
+        let baseline = [100.0, 150.0, 220.0];
+        let contender = [110.5, 164.0, 243.0];
+        let pairs: Vec<(f64, f64)> = baseline.into_iter().zip(contender).collect();
+        let paired = compare_paired(&pairs, Metric::THROUGHPUT).unwrap();
+        let unpaired = compare_unpaired(&baseline, &contender, Metric::THROUGHPUT).unwrap();
+        assert_eq!(paired.finding, Finding::Faster);
+        assert_eq!(unpaired.finding, Finding::Inconclusive);
+        assert!((paired.ratio - unpaired.ratio).abs() < 1e-9);
+    }
+
+    #[test]
+    fn one_block_a_side_has_a_ratio_and_no_interval() {
+        let seen = compare_paired(&[(100.0, 300.0)], Metric::THROUGHPUT).unwrap();
+        assert_eq!((seen.ci95, seen.finding), (None, Finding::Inconclusive));
+        assert!((seen.ratio - 3.0).abs() < 1e-12);
+        let seen = compare_unpaired(&[100.0, 101.0], &[300.0], Metric::THROUGHPUT).unwrap();
+        assert_eq!((seen.ci95, seen.blocks), (None, 1));
+    }
+
+    #[test]
+    fn values_that_have_no_logarithm_are_left_out() {
+        assert_eq!(
+            compare_paired(&[(0.0, 5.0), (5.0, f64::NAN)], Metric::LATENCY),
+            None
+        );
+        assert_eq!(compare_unpaired(&[], &[1.0], Metric::LATENCY), None);
+        let pairs = [(0.0, 5.0), (2.0, 4.0)];
+        assert_eq!(compare_paired(&pairs, Metric::LATENCY).unwrap().blocks, 1);
+    }
+
+    #[test]
+    fn of_equal_variants_about_one_in_twenty_is_called_different() {
+        let mut chance = Chance(21);
+        let mut noisy = |_| 1000.0 * (0.1 * chance.normal()).exp();
+        let rounds = 2000;
+        let different = (0..rounds)
+            .filter(|_| {
+                let pairs: Vec<(f64, f64)> = (0..5).map(|n| (noisy(n), noisy(n))).collect();
+                let seen = compare_paired(&pairs, Metric::THROUGHPUT).unwrap();
+                matches!(seen.finding, Finding::Faster | Finding::Slower)
+            })
+            .count();
+        let share = different as f64 / f64::from(rounds);
+        assert!((0.03..0.065).contains(&share), "{share}");
+    }
+
+    proptest! {
+        #[test]
+        fn changing_sides_turns_ratio_and_finding_round(
+            pairs in prop::collection::vec((1.0f64..1e6, 1.0f64..1e6), 2..8)) {
+            let turned: Vec<(f64, f64)> = pairs.iter().map(|&(b, c)| (c, b)).collect();
+            let there = compare_paired(&pairs, Metric::LATENCY).unwrap();
+            let back = compare_paired(&turned, Metric::LATENCY).unwrap();
+            prop_assert!((there.ratio * back.ratio - 1.0).abs() < 1e-9);
+            let expected = match there.finding {
+                Finding::Faster => Finding::Slower,
+                Finding::Slower => Finding::Faster,
+                same => same,
+            };
+            prop_assert_eq!(back.finding, expected);
+        }
+    }
+}

@@ -4,7 +4,7 @@
 //! Pure functions of measurements: no I/O, no clock, no chance. A number that cannot be supported
 //! is `None`, never a guess; a rule without its input is [`rules::Outcome::Unknown`], never a pass.
 //! [`series`] has the error of a mean, [`blocks`] that of percentiles, [`steady`] says when warm-up
-//! is over, [`compare`](mod@compare) tells two variants apart, [`sweep`] reads a ladder of loads, and
+//! is over, [`mod@compare`] tells two variants apart, [`sweep`] reads a ladder of loads, and
 //! [`rules`] decides whether a trial may be believed.
 
 pub mod blocks;

@@ -1,10 +1,10 @@
 //! When warm-up is over.
 //!
-//! Fed with one value of throughput and of p99 a second, it says *steady* when, over the last
-//! window of seconds, neither has a trend that matters, and the start-up transient of the whole
-//! series ends before that window. A trend is looked for as such (Mann and Kendall's test, Theil
-//! and Sen's slope), since a test of variance alone does not see drift; the transient is found by
-//! MSER (White 1997: the truncation that minimises the standard error of what is left).
+//! Fed with one value of throughput and of p99 a second, it looks for a *trend* (Theil and Sen's
+//! slope, Mann and Kendall's test): a test of variance alone does not see drift. Over the last
+//! window of seconds the drift must be small, or not to be told from noise; over the last two
+//! windows, where noise matters less, there must be no clear drift of twice that size. A series so
+//! noisy that one window cannot show its drift has to fill two.
 
 use crate::series;
 
@@ -91,13 +91,23 @@ impl Steady {
     }
 
     fn is_steady(&self) -> bool {
-        let from = self.ops_per_s.len() - self.limits.window_s.min(self.ops_per_s.len());
-        let recent = &self.ops_per_s[from..];
-        series::median(recent) > 0.0
-            && !trend(recent).matters(self.limits.throughput_drift)
-            && !trend(&self.p99_ms[from..]).matters(self.limits.p99_drift)
-            && truncation(&self.ops_per_s) <= from
+        let window = self.limits.window_s;
+        let some = series::median(last(&self.ops_per_s, window)) > 0.0;
+        some && is_flat(&self.ops_per_s, window, self.limits.throughput_drift)
+            && is_flat(&self.p99_ms, window, self.limits.p99_drift)
     }
+}
+
+fn last(values: &[f64], count: usize) -> &[f64] {
+    &values[values.len().saturating_sub(count)..]
+}
+
+fn is_flat(values: &[f64], window: usize, drift: f64) -> bool {
+    let recent = trend(last(values, window));
+    let small = recent.drift.abs() <= drift;
+    let lost_in_noise = !recent.is_significant() && values.len() >= 2 * window;
+    let longer = trend(last(values, 2 * window));
+    (small || lost_in_noise) && !longer.matters(2.0 * drift)
 }
 
 /// A trend of a series.
@@ -105,14 +115,19 @@ impl Steady {
 pub struct Trend {
     /// Change over the series by Theil and Sen's slope, as a share of its median.
     pub drift: f64,
-    /// Mann and Kendall's z: within ±1.96 the trend may be chance.
+    /// Mann and Kendall's z: within ±1.645 the trend may be chance.
     pub z: f64,
 }
 
 impl Trend {
+    /// Whether it is more than chance.
+    pub fn is_significant(self) -> bool {
+        self.z.abs() > Z_SIGNIFICANT
+    }
+
     /// Whether it is more than chance and more than `drift`.
     pub fn matters(self, drift: f64) -> bool {
-        self.z.abs() > Z_SIGNIFICANT && self.drift.abs() > drift
+        self.is_significant() && self.drift.abs() > drift
     }
 }
 
@@ -145,19 +160,83 @@ pub fn trend(values: &[f64]) -> Trend {
     }
 }
 
-/// MSER: how many values to leave out at the beginning, at most half of them.
-pub fn truncation(values: &[f64]) -> usize {
-    let mut best = (f64::INFINITY, 0);
-    for cut in 0..=values.len() / 2 {
-        let rest = &values[cut..];
-        let count = rest.len() as f64;
-        if rest.len() < 2 {
-            break;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::Chance;
+
+    /// Feeds seconds until the detector stops; returns how, and after how many.
+    fn feed(mut second: impl FnMut(f64) -> (f64, f64)) -> (SteadyState, usize) {
+        let mut steady = Steady::new(SteadyLimits::default());
+        for t in 1.. {
+            let (ops_per_s, p99_ms) = second(t as f64);
+            match steady.push(ops_per_s, p99_ms) {
+                SteadyState::Warming => {}
+                state => return (state, t),
+            }
         }
-        let error = series::variance(rest) * (count - 1.0) / (count * count);
-        if error < best.0 {
-            best = (error, cut);
+        unreachable!("the limit ends it")
+    }
+
+    #[test]
+    fn a_flat_series_is_steady_at_the_minimum() {
+        assert_eq!(feed(|_| (1000.0, 2.0)), (SteadyState::Detected, 10));
+    }
+
+    #[test]
+    fn noise_without_trend_is_steady_soon() {
+        for seed in 0..50 {
+            let mut chance = Chance(seed);
+            let (state, seconds) = feed(|_| {
+                let (rate, tail) = (chance.normal(), chance.normal());
+                (1000.0 * (1.0 + 0.05 * rate), 5.0 * (0.2 * tail).exp())
+            });
+            assert_eq!(state, SteadyState::Detected, "seed {seed}");
+            assert!(seconds <= 35, "seed {seed}: {seconds} s");
         }
     }
-    best.1
+
+    #[test]
+    fn a_ramp_as_of_a_compiler_warming_up_is_waited_for() {
+        for seed in 0..50 {
+            let mut chance = Chance(seed);
+            let level = |t: f64| 1.0 - 0.7 * (-t / 6.0).exp();
+            let (state, seconds) = feed(|t| {
+                let rate = level(t) * (1.0 + 0.02 * chance.normal());
+                (50_000.0 * rate, 4.0 / rate)
+            });
+            assert_eq!(state, SteadyState::Detected, "seed {seed}");
+            assert!(
+                level(seconds as f64) > 0.97,
+                "seed {seed}: steady after {seconds} s"
+            );
+        }
+    }
+
+    #[test]
+    fn lasting_drift_of_throughput_or_p99_is_not_called_steady() {
+        for seed in 0..50 {
+            let mut chance = Chance(seed);
+            let falling = feed(|t| (1000.0 * (1.0 - 0.01 * t + 0.01 * chance.normal()), 5.0));
+            assert_eq!(falling, (SteadyState::Forced, 60), "seed {seed}");
+            let slower = feed(|t| (1000.0, 5.0 * (0.03 * t + 0.05 * chance.normal()).exp()));
+            assert_eq!(slower, (SteadyState::Forced, 60), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_not_steady() {
+        assert_eq!(feed(|_| (0.0, 0.0)), (SteadyState::Forced, 60));
+    }
+
+    #[test]
+    fn a_known_trend_is_measured() {
+        let line: Vec<f64> = (0..11).map(|n| 100.0 + f64::from(n)).collect();
+        let seen = trend(&line);
+        assert!((seen.drift - 10.0 / 105.0).abs() < 1e-12);
+        // 55 rising pairs of 55; variance 11 · 10 · 27 / 18 = 165.
+        assert!((seen.z - 54.0 / 165.0_f64.sqrt()).abs() < 1e-12);
+        assert_eq!(trend(&[]), Trend { drift: 0.0, z: 0.0 });
+        assert_eq!(trend(&[3.0; 9]), Trend { drift: 0.0, z: 0.0 });
+    }
 }

@@ -9,6 +9,7 @@ mod display;
 mod encode;
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use crate::wire::{ParseError, Reader, Result};
 
@@ -80,8 +81,8 @@ pub struct UdtType {
     pub keyspace: String,
     /// Its name.
     pub name: String,
-    /// Names and types of its fields.
-    pub fields: Vec<(String, CqlType)>,
+    /// Names and types of its fields. Names are shared with every value of the type.
+    pub fields: Vec<(Arc<str>, CqlType)>,
 }
 
 /// A CQL value.
@@ -147,10 +148,11 @@ pub enum Value {
     Set(Vec<Value>),
     /// `map`.
     Map(Vec<(Value, Value)>),
-    /// `tuple`.
+    /// `tuple`; shorter than its type if it was written before the type grew.
     Tuple(Vec<Value>),
-    /// User-defined type: fields by name.
-    Udt(Vec<(String, Value)>),
+    /// User-defined type: fields by name, without those that were added to the type after the
+    /// value was written.
+    Udt(Vec<(Arc<str>, Value)>),
     /// `vector`.
     Vector(Vec<Value>),
     /// A value of a type that is known only by its class.
@@ -287,7 +289,7 @@ impl CqlType {
                 let name = reader.string("name of a type")?.to_owned();
                 let count = reader.u16("number of a type's fields")?;
                 let fields = (0..count)
-                    .map(|_| Ok((reader.string("name of a field")?.to_owned(), inner(reader)?)))
+                    .map(|_| Ok((reader.string("name of a field")?.into(), inner(reader)?)))
                     .collect::<Result<_>>()?;
                 CqlType::Udt(Box::new(UdtType {
                     keyspace,

@@ -8,6 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use workload::{Program, Stage};
 
+/// Release quantum that keeps the p99 of release lag under 100 µs even where waking up takes 40 µs,
+/// as on a small virtual machine.
+pub const RELEASE_QUANTUM: Duration = Duration::from_micros(50);
+
 /// One run of the engine.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -28,6 +32,10 @@ pub struct Config {
     /// Open schedules: most operations in flight over all workers. What is due beyond waits, on
     /// the clock, and is counted as limited.
     pub in_flight_max: u32,
+    /// Open schedules: shortest time between two releases of one worker. What becomes due in
+    /// between is sent together, so that release lag is at most about this, and waking up is paid
+    /// once per release instead of once per operation. [`RELEASE_QUANTUM`] unless told.
+    pub release_quantum: Duration,
     /// Time from the send after which an operation counts as failed.
     pub timeout: Duration,
     /// Event loops; each has its own connections.

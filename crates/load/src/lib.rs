@@ -18,7 +18,8 @@ mod schedule;
 mod worker;
 
 pub use config::{
-    Access, Config, FirstError, Flow, Limit, LoadError, Node, Summary, Tls, VerifyReads,
+    Access, Config, FirstError, Flow, Limit, LoadError, Node, RELEASE_QUANTUM, Summary, Tls,
+    VerifyReads,
 };
 pub use run::run;
 pub use schedule::Schedule;

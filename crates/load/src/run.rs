@@ -314,6 +314,11 @@ fn build(
         rotor: 0,
         open_count: 0,
         limited_until_ns: 0,
+        release_quantum_ns: match config.schedule {
+            Schedule::Closed { .. } => 0,
+            _ => config.release_quantum.as_nanos() as u64,
+        },
+        release_next_ns: 0,
         frame_bytes_max,
         scratch: Vec::with_capacity(frame_bytes_max),
         plain: Vec::with_capacity(64 << 10),

@@ -72,6 +72,8 @@ pub(crate) struct Worker {
     pub rotor: usize,
     pub open_count: usize,
     pub limited_until_ns: u64,
+    pub release_quantum_ns: u64,
+    pub release_next_ns: u64,
     pub frame_bytes_max: usize,
     pub scratch: Vec<u8>,
     pub plain: Vec<u8>,
@@ -173,7 +175,8 @@ impl Worker {
         }
         wake_ns = wake_ns.min(self.control.stop_ns());
         if self.may_send() {
-            wake_ns = wake_ns.min(self.due_ns().unwrap_or(u64::MAX));
+            let due_ns = self.due_ns().unwrap_or(u64::MAX);
+            wake_ns = wake_ns.min(due_ns.max(self.release_next_ns));
         }
         wake_ns
     }

@@ -91,7 +91,7 @@ pub fn find(results: &Path, name: &str) -> Result<Run> {
         [] => bail!(
             "no run under {} is called {name:?}; the newest is {}; see `cassay list`",
             results.display(),
-            ids[newest_index(&all)]
+            ids[all.len() - 1]
         ),
         [one] => Run::open(&all[*one]),
         many => {
@@ -110,17 +110,10 @@ fn latest(results: &Path, all: &[PathBuf]) -> Result<Run> {
     if link.join(file::PLAN).is_file() {
         return Run::open(&link);
     }
-    Run::open(&all[newest_index(all)])
+    Run::open(&all[all.len() - 1])
 }
 
-fn newest_index(all: &[PathBuf]) -> usize {
-    let keys = all.iter().map(|path| stamp::order_key(&names(path).1));
-    keys.enumerate()
-        .max_by(|a, b| a.1.cmp(&b.1))
-        .map_or(0, |(index, _)| index)
-}
-
-/// Folders that hold a plan, `results/<study>/<stamp>`, by study, then oldest first.
+/// Folders that hold a plan, `results/<study>/<stamp>`, oldest first.
 fn run_paths(results: &Path) -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for study in names_in(results)? {
@@ -128,11 +121,15 @@ fn run_paths(results: &Path) -> Result<Vec<PathBuf>> {
         if study == file::LATEST || study.starts_with('.') || !folder.is_dir() {
             continue;
         }
-        let mut stamps = names_in(&folder)?;
-        stamps.sort_by_key(|s| stamp::order_key(s));
-        let runs = stamps.iter().map(|stamp| folder.join(stamp));
+        let runs = names_in(&folder)?
+            .into_iter()
+            .map(|stamp| folder.join(stamp));
         paths.extend(runs.filter(|path| path.join(file::PLAN).is_file()));
     }
+    paths.sort_by_cached_key(|path| {
+        let (study, stamp) = names(path);
+        (stamp::order_key(&stamp), study)
+    });
     Ok(paths)
 }
 

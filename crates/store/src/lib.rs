@@ -14,6 +14,8 @@ mod lines;
 pub mod record;
 mod run;
 mod stamp;
+#[cfg(test)]
+mod tests;
 mod write;
 
 pub use find::{Listed, find, list};

@@ -204,16 +204,17 @@ impl Trial {
 
     /// The histogram of `kind` over the whole of `phase` (`measure`, `warmup`, …), values in ns.
     pub fn histogram(&self, which: HistogramKind, phase: &str, kind: &str) -> Result<Histogram> {
-        hlog::merged(
-            &self.path.join(which.file_name()),
-            &tag_of(phase, kind),
-            None,
-        )
+        hlog::merged(&self.log_path(which), &tag_of(phase, kind), None)
+    }
+
+    /// Path of a histogram log, for [`hlog::merged`] over a range of time and for other tools.
+    pub fn log_path(&self, which: HistogramKind) -> PathBuf {
+        self.path.join(which.file_name())
     }
 
     /// The log's lines, one at a time: an interval and a tag each (see [`hlog::Entry`]).
     pub fn log(&self, which: HistogramKind) -> Result<HlogReader> {
-        HlogReader::open(&self.path.join(which.file_name()))
+        HlogReader::open(&self.log_path(which))
     }
 
     /// Folder of the nodes' log files.

@@ -335,3 +335,48 @@ fn point_latest(results: &Path, run: &Path) -> Result<()> {
             )
         })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_taken_stamp_gets_a_number() {
+        let folder = tempfile::tempdir().unwrap();
+        let make = || {
+            make_stamped(folder.path(), 1_766_000_000_999_999_999)
+                .unwrap()
+                .1
+        };
+        assert_eq!(
+            [make(), make(), make()],
+            [
+                "20251217T193320Z",
+                "20251217T193320Z-2",
+                "20251217T193320Z-3"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_file_is_replaced_whole_and_readable_by_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("findings.json");
+        write_whole(&path, b"old").unwrap();
+        write_whole(&path, b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(
+            fs::read_dir(folder.path()).unwrap().count(),
+            1,
+            "no temporary file is left"
+        );
+        let plain = folder.path().join("plain");
+        fs::write(&plain, b"").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(
+            mode(&path),
+            mode(&plain),
+            "the process's umask decides, as for any file"
+        );
+    }
+}

@@ -1,8 +1,8 @@
 //! How numbers are chosen from a range: rows by the main stage, sizes of values.
 //!
-//! Written `name`, `name(first..last)`, `name(shape)` or `name(first..last, shape)`; both ends of
-//! a range belong to it, and bounds may end in k, M or G. Without a range, a distribution of rows
-//! covers all of them.
+//! Written `name`, `name(first..last)`, `name(shape)`, `name(first..last, shape)` or just a number;
+//! both ends of a range belong to it, and bounds may end in k, M or G. Without a range, a
+//! distribution of rows covers all of them.
 
 use crate::bijection::Bijection;
 use crate::normal;
@@ -14,6 +14,17 @@ use crate::zipf::Zipf;
 const THETA_DEFAULT: f64 = 0.99;
 /// Standard deviations between the middle and either end of `gaussian`: cassandra-stress's.
 const GAUSSIAN_REACH_DEFAULT: f64 = 3.0;
+
+/// Every name that a distribution can begin with.
+pub(crate) const NAMES: [&str; 7] = [
+    "fixed",
+    "sequence",
+    "uniform",
+    "gaussian",
+    "exponential",
+    "zipf",
+    "latest",
+];
 
 const GRAMMAR: &str = "write fixed(n), sequence, uniform, gaussian, exponential, zipf(theta) or \
                        latest(theta), with an optional range first: uniform(100..2000)";
@@ -50,6 +61,12 @@ pub(crate) enum Shape {
 /// Parses a distribution; the error says what is wrong and how to write it.
 pub(crate) fn parse(text: &str) -> Result<Written, String> {
     let text = text.trim();
+    if let Some(value) = whole_number(text) {
+        return Ok(Written {
+            shape: Shape::Fixed,
+            range: Some((value, value)),
+        });
+    }
     let (name, arguments) = match text.split_once('(') {
         None => (text, ""),
         Some((name, rest)) => match rest.strip_suffix(')') {
@@ -243,5 +260,177 @@ impl Sampler {
             }
         };
         self.first + offset
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const EVERY: [&str; 8] = [
+        "sequence",
+        "uniform",
+        "gaussian",
+        "gaussian(1)",
+        "exponential",
+        "exponential(20)",
+        "zipf(1)",
+        "latest(0.5)",
+    ];
+
+    fn sampler(text: &str, range: (u64, u64)) -> Sampler {
+        Sampler::new(parse(text).unwrap(), range, Some(77))
+    }
+
+    fn draws(sampler: &mut Sampler, count: u64) -> Vec<u64> {
+        (0..count)
+            .map(|n| sampler.draw(n, 0, &mut Draws::new(0xD15, n)))
+            .collect()
+    }
+
+    /// The largest distance between the empirical distribution of 200,000 draws over 0..count and
+    /// the exact one, times the root of the draws: Kolmogorov's statistic. For discrete values it
+    /// is smaller than the tabulated one, so the test is on the safe side.
+    fn kolmogorov(text: &str, count: u64, below: impl Fn(f64) -> f64) -> f64 {
+        const DRAWS: u64 = 200_000;
+        let mut counts = vec![0u64; count as usize];
+        for value in draws(&mut sampler(text, (0, count - 1)), DRAWS) {
+            counts[value as usize] += 1;
+        }
+        let (mut sum, mut distance) = (0u64, 0f64);
+        for (value, count) in counts.iter().enumerate() {
+            sum += count;
+            let exact = below(value as f64 + 1.0);
+            distance = distance.max((sum as f64 / DRAWS as f64 - exact).abs());
+        }
+        distance * (DRAWS as f64).sqrt()
+    }
+
+    /// Kolmogorov's statistic exceeds this once in 100,000 runs.
+    const KOLMOGOROV_MAX: f64 = 2.47;
+
+    #[test]
+    fn uniform_draws_are_uniform() {
+        for count in [1, 2, 3, 1000] {
+            let statistic = kolmogorov("uniform", count, |x| x / count as f64);
+            assert!(statistic < KOLMOGOROV_MAX, "{count}: {statistic}");
+        }
+    }
+
+    #[test]
+    fn gaussian_draws_follow_the_normal_curve_and_end_in_the_ends() {
+        for (text, reach) in [
+            ("gaussian", 3.0),
+            ("gaussian(1)", 1.0),
+            ("gaussian(5.5)", 5.5),
+        ] {
+            for count in [2, 3, 1000] {
+                let half = count as f64 / 2.0;
+                let statistic = kolmogorov(text, count, |x| {
+                    let inside = normal::cumulative((x - half) / (half / reach));
+                    if x >= count as f64 { 1.0 } else { inside }
+                });
+                assert!(statistic < KOLMOGOROV_MAX, "{text} of {count}: {statistic}");
+            }
+        }
+    }
+
+    #[test]
+    fn exponential_draws_follow_the_truncated_exponential() {
+        let default = 0.5 * 1000f64.ln();
+        for (text, reach) in [("exponential", default), ("exponential(2)", 2.0)] {
+            let statistic = kolmogorov(text, 1000, |x| {
+                (1.0 - (-reach * x / 1000.0).exp()) / (1.0 - (-reach).exp())
+            });
+            assert!(statistic < KOLMOGOROV_MAX, "{text}: {statistic}");
+        }
+    }
+
+    #[test]
+    fn the_tests_above_can_tell_reaches_apart() {
+        let statistic = kolmogorov("gaussian(3.1)", 1000, |x| {
+            normal::cumulative((x - 500.0) / (500.0 / 3.0))
+        });
+        assert!(statistic > KOLMOGOROV_MAX, "{statistic}");
+    }
+
+    #[test]
+    fn a_sequence_counts_and_wraps_and_fixed_stays() {
+        assert_eq!(
+            draws(&mut sampler("sequence(5..7)", (0, 9)), 5),
+            [5, 6, 7, 5, 6]
+        );
+        assert_eq!(draws(&mut sampler("fixed(4)", (0, 9)), 2), [4, 4]);
+        assert_eq!(draws(&mut sampler("4k", (0, 9)), 2), [4000, 4000]);
+    }
+
+    #[test]
+    fn latest_mirrors_zipf_onto_the_newest_row_and_follows_the_added_ones() {
+        let mut latest = sampler("latest(1.1)", (0, 99));
+        for n in 0..1000 {
+            let rank = Zipf::new(100 + n, 1.1).draw(&mut Draws::new(1, n));
+            assert_eq!(latest.draw(n, n, &mut Draws::new(1, n)), 100 + n - rank);
+        }
+    }
+
+    #[test]
+    fn zipf_without_scrambling_makes_the_first_value_the_most_popular() {
+        let mut plain = Sampler::new(parse("zipf(10..500, 2)").unwrap(), (0, 0), None);
+        let hits = draws(&mut plain, 10_000)
+            .iter()
+            .filter(|&&value| value == 10)
+            .count();
+        // 6 / pi^2 of the draws, a little more over a finite range.
+        assert!((hits as f64 / 10_000.0 - 0.6086).abs() < 0.02, "{hits}");
+    }
+
+    proptest! {
+        #[test]
+        fn draws_stay_in_range_on_every_domain(
+            text in prop::sample::select(&EVERY[..]),
+            first in prop_oneof![Just(0u64), 0..1000u64, Just(1 << 62)],
+            count in prop_oneof![1..4u64, 1..100_000u64, Just(1 << 53), Just(1 << 63)],
+            n in any::<u64>(),
+        ) {
+            let mut sampler = sampler(text, (first, first + (count - 1)));
+            let value = sampler.draw(n, 0, &mut Draws::new(3, n));
+            prop_assert!(value >= first && value - first < count, "{text}: {value}");
+        }
+
+        #[test]
+        fn parsing_never_panics_and_what_it_takes_can_be_drawn(text in "[a-z]{3,11}[(.,0-9kM)]*") {
+            if let Ok(written) = parse(&text) {
+                let mut sampler = Sampler::new(written, (0, 9), Some(1));
+                sampler.draw(1, 0, &mut Draws::new(0, 0));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_what_is_meant() {
+        let zipf = |theta| Shape::Zipf { theta };
+        for (text, shape, range) in [
+            ("uniform", Shape::Uniform, None),
+            (" Uniform ( 1 .. 2k ) ", Shape::Uniform, Some((1, 2000))),
+            ("zipf", zipf(0.99), None),
+            ("zipf(0)", zipf(0.0), None),
+            ("zipf(1..1M, 1.5)", zipf(1.5), Some((1, 1_000_000))),
+            (
+                "gaussian(0..9)",
+                Shape::Gaussian { reach: 3.0 },
+                Some((0, 9)),
+            ),
+            (
+                "exponential(4.5)",
+                Shape::Exponential { reach: Some(4.5) },
+                None,
+            ),
+            ("latest", Shape::Latest { theta: 0.99 }, None),
+            ("fixed(7)", Shape::Fixed, Some((7, 7))),
+            ("1b", Shape::Fixed, Some((1_000_000_000, 1_000_000_000))),
+        ] {
+            assert_eq!(parse(text), Ok(Written { shape, range }), "{text}");
+        }
     }
 }

@@ -33,8 +33,6 @@ pub(crate) struct Choice {
     pub(crate) kind: usize,
     /// Counts operations of this kind without gap or repetition over every whole window.
     pub(crate) ordinal: u64,
-    /// Operations of this kind in all windows before this one.
-    pub(crate) before_window: u64,
 }
 
 impl Mix {
@@ -58,6 +56,7 @@ impl Mix {
     }
 
     /// Operations per window.
+    #[cfg(test)]
     pub(crate) fn window(&self) -> u64 {
         self.window
     }
@@ -81,12 +80,10 @@ impl Mix {
             .iter()
             .filter(|&&bound| slot >= bound)
             .count();
-        let before_window = index.wrapping_mul(self.per_window(kind));
-        let ordinal = before_window.wrapping_add(slot - self.first_slot(kind));
+        let before = index.wrapping_mul(self.per_window(kind));
         Choice {
             kind,
-            ordinal,
-            before_window,
+            ordinal: before.wrapping_add(slot - self.first_slot(kind)),
         }
     }
 

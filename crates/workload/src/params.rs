@@ -122,12 +122,30 @@ impl<'a> Params<'a> {
         let Some(text) = self.spec.params.get(name) else {
             return Some(default);
         };
-        let parsed = match text {
-            ParamValue::Text(text) => distribution::parse(text),
-            ParamValue::Int(value) => distribution::parse(&format!("fixed({value})")),
-            ParamValue::Float(value) => Err(format!("{value} is no distribution")),
+        let text = match text {
+            ParamValue::Text(text) => text.clone(),
+            ParamValue::Int(value) => value.to_string(),
+            ParamValue::Float(value) => value.to_string(),
         };
-        parsed.map_err(|message| self.wrong(name, message)).ok()
+        match distribution::parse(&text) {
+            Ok(written) => Some(written),
+            Err(message) => {
+                let word = text
+                    .split('(')
+                    .next()
+                    .unwrap_or_default()
+                    .trim()
+                    .to_lowercase();
+                let known = distribution::NAMES.contains(&word.as_str());
+                let hint = if known {
+                    None
+                } else {
+                    did_you_mean(&word, distribution::NAMES.iter().copied())
+                };
+                self.problem(&["params", name], message, hint);
+                None
+            }
+        }
     }
 
     fn written(&self, name: &str) -> String {

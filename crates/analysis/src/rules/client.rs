@@ -82,7 +82,7 @@ pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Judged
     if window.seconds <= 0.0 {
         return (Outcome::Unknown, "no window was measured".to_owned());
     }
-    let achieved = window.ok as f64 / window.seconds;
+    let achieved = window.ops_per_s_mean();
     let cpu = window.cpu_ns as f64 / 1e9 / window.seconds / evidence.client_cores.max(1.0);
     let shared = if evidence.shares_cores {
         ", cores shared with nodes"
@@ -157,8 +157,8 @@ pub(super) fn histograms_complete(evidence: &Evidence) -> Judged {
     let failed = window.errors_count();
     let complete = latency == window.ok && service == window.ok && errors == failed;
     let mut detail = format!(
-        "{latency} latencies and {service} service times for {} successes, {errors} error times for \
-         {failed} failures",
+        "{latency} latencies and {service} service times for {} successes, {errors} error times \
+         for {failed} failures",
         window.ok
     );
     if window.clamped > 0 {
@@ -230,11 +230,10 @@ pub(super) fn window(evidence: &Evidence, limits: &Limits) -> Judged {
     let mut outcome = Outcome::Pass;
     let mut warn = |bad: bool| outcome = if bad { Outcome::Warn } else { outcome };
     // The last interval may end a little early.
-    let planned = evidence.planned_s * 0.99;
-    let short = window.seconds < limits.window_s.min(planned.max(limits.window_s));
-    warn(short || window.seconds < planned);
-    if short || window.seconds < planned {
-        let least = limits.window_s.max(evidence.planned_s);
+    let least = limits.window_s.max(evidence.planned_s);
+    let short = window.seconds < least * 0.99;
+    warn(short);
+    if short {
         notes.push(format!("shorter than {least:.0} s"));
     }
     let needed = VALUES_ABOVE_MIN / (1.0 - 0.99);

@@ -68,8 +68,10 @@ pub struct Window {
     pub interval_longest_s: f64,
     /// Longest stretch between two intervals, in seconds.
     pub gap_longest_s: f64,
-    /// Operations that ended well.
+    /// Operations that ended well, also while draining.
     pub ok: u64,
+    /// Of them, those that ended within `seconds`: what throughput is made of.
+    pub ok_in_time: u64,
     /// Operations that failed, by outcome, without zeros.
     pub errors: Vec<(Outcome, u64)>,
     /// Values in the latency, service and error histograms.
@@ -113,6 +115,7 @@ impl Window {
         }
         if !interval.draining && interval.end_ns > interval.start_ns {
             let seconds = interval.seconds();
+            self.ok_in_time += self.ok - ok_before;
             self.seconds += seconds;
             self.interval_longest_s = self.interval_longest_s.max(seconds);
             self.ops_per_s.push((self.ok - ok_before) as f64 / seconds);
@@ -151,6 +154,16 @@ impl Window {
         self.clamped += kind.latency.clamped_count();
         self.latency.get_or_insert_default().add(&kind.latency);
         self.rows_missing += kind.rows_missing;
+    }
+
+    /// Successful operations per second, without those that ended while draining: their time is
+    /// not in the window either. 0 without a window.
+    pub fn ops_per_s_mean(&self) -> f64 {
+        if self.seconds > 0.0 {
+            self.ok_in_time as f64 / self.seconds
+        } else {
+            0.0
+        }
     }
 
     /// Failed operations.

@@ -8,6 +8,8 @@
 mod client;
 mod evidence;
 mod target;
+#[cfg(test)]
+mod tests;
 
 pub use evidence::{Environment, Evidence, Fault, Offered, ServerCounts, Settle, Window};
 

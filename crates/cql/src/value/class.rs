@@ -107,7 +107,7 @@ impl<'a> Parser<'a> {
         while self.expect(',').is_some() {
             let field = unhex(self.word()?)?;
             self.expect(':')?;
-            fields.push((field, self.typ(depth)?));
+            fields.push((field.into(), self.typ(depth)?));
         }
         Some(CqlType::Udt(Box::new(UdtType {
             keyspace,

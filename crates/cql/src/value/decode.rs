@@ -1,6 +1,7 @@
 //! Bytes of a cell to a value.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 
 use super::{CqlType, Value};
 use crate::wire::{ParseError, Reader, Result};
@@ -68,7 +69,7 @@ fn read(typ: &CqlType, reader: &mut Reader<'_>) -> Result<Value> {
         CqlType::Tuple(types) => Value::Tuple(fields(types.iter(), reader)?),
         CqlType::Udt(udt) => {
             let values = fields(udt.fields.iter().map(|(_, typ)| typ), reader)?;
-            let names = udt.fields.iter().map(|(name, _)| name.clone());
+            let names = udt.fields.iter().map(|(name, _)| Arc::clone(name));
             Value::Udt(names.zip(values).collect())
         }
         CqlType::Vector(of, dimension) => Value::Vector(vector(of, *dimension, reader)?),
@@ -134,21 +135,21 @@ fn entries(
         .collect()
 }
 
-/// The parts of a tuple or user-defined type. Parts that were added to the type after the value was
-/// written are missing at the end, and null.
+/// The parts of a tuple or user-defined type, as many as there are bytes for: parts that were added
+/// to the type after the value was written are missing at the end. They are not filled up with
+/// null, or a type of many parts would turn a few bytes into as many values.
 fn fields<'t>(
     types: impl Iterator<Item = &'t CqlType>,
     reader: &mut Reader<'_>,
 ) -> Result<Vec<Value>> {
-    types
-        .map(|typ| {
-            if reader.left() == 0 {
-                Ok(Value::Null)
-            } else {
-                nested(typ, reader)
-            }
-        })
-        .collect()
+    let mut values = Vec::new();
+    for typ in types {
+        if reader.left() == 0 {
+            break;
+        }
+        values.push(nested(typ, reader)?);
+    }
+    Ok(values)
 }
 
 /// A vector: elements without lengths if their type has a fixed one, with vint lengths otherwise.

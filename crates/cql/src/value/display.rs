@@ -9,6 +9,9 @@ use super::{CqlType, SIMPLE, Value};
 /// square, and nobody reads 10,000 digits. Longer ones are shown in hexadecimal.
 const DECIMAL_BYTES_MAX: usize = 4096;
 
+/// Nanoseconds of a day: a `time` is less.
+const NS_PER_DAY: i64 = 86_400_000_000_000;
+
 /// Days between 0000-03-01 and 1970-01-01 in the proleptic Gregorian calendar.
 const DAYS_TO_1970: i64 = 719_468;
 
@@ -59,7 +62,8 @@ impl Display for Value {
                 f.write_str("+0000")
             }
             Value::Date(days) => day(f, i64::from(*days) - (1 << 31)),
-            Value::Time(ns) => time(f, *ns, 1_000_000_000, 9),
+            Value::Time(ns @ 0..NS_PER_DAY) => time(f, *ns, 1_000_000_000, 9),
+            Value::Time(no_time_of_day) => write!(f, "{no_time_of_day}"),
             Value::Duration {
                 months,
                 days,

@@ -14,6 +14,9 @@ const LATE_NS: u64 = clock::MILLISECOND_NS;
 impl Worker {
     /// Sends what is due, in batches, as far as limits allow.
     pub(super) fn release(&mut self, woken_ns: u64) {
+        if woken_ns < self.release_next_ns {
+            return;
+        }
         let mut now_ns = woken_ns;
         loop {
             let mut batch = 0;
@@ -26,6 +29,7 @@ impl Worker {
                 return;
             }
             self.send_all(now_ns);
+            self.release_next_ns = woken_ns + self.release_quantum_ns;
             if !more {
                 return;
             }

@@ -1,0 +1,410 @@
+//! The rules on evidence that is healthy but for one thing.
+
+use super::Outcome::{Fail, Warn};
+use super::*;
+use crate::steady::SteadyState;
+use measure::interval::{CheckCounts, ClientInterval};
+use measure::{Interval, KindInterval, Outcome as Ended};
+
+const SECOND: u64 = 1_000_000_000;
+
+/// Second `index` of a trial: `count` operations of 1 ms, some failed.
+fn second(index: u64, count: u64, failed: &[(Ended, u64)]) -> Interval {
+    let mut kind = KindInterval::default();
+    for n in 0..count {
+        kind.latency.record(1_000_000 + n * 1000);
+        kind.service.record(900_000 + n * 1000);
+        kind.outcomes.add_one(Ended::Ok);
+    }
+    for &(outcome, times) in failed {
+        for _ in 0..times {
+            kind.errors.record(5_000_000);
+            kind.outcomes.add_one(outcome);
+        }
+    }
+    Interval {
+        index,
+        start_ns: (index + 1) * SECOND,
+        end_ns: (index + 2) * SECOND,
+        draining: false,
+        kinds: vec![kind],
+        client: ClientInterval {
+            cpu_ns: SECOND / 10,
+            ..ClientInterval::default()
+        },
+    }
+}
+
+fn window(failed: &[(Ended, u64)]) -> Window {
+    let mut window = Window::default();
+    (0..10).for_each(|index| window.push(&second(index, 2000, failed)));
+    window
+}
+
+/// What a short run on a laptop looks like when nothing is wrong.
+fn healthy() -> Evidence {
+    Evidence {
+        window: window(&[]),
+        planned_s: 10.0,
+        warmup: Some(SteadyState::Detected),
+        client_cores: 1.0,
+        shares_cores: true,
+        ceiling_ops_per_s: Some(1_500_000.0),
+        server: Some(ServerCounts {
+            source: "system_views".to_owned(),
+            server: [0, 20_003],
+            client: [0, 20_000],
+            uncertain: 0,
+        }),
+        settle: Some(Settle::Settled),
+        checks: CheckCounts {
+            checked: 500,
+            ..CheckCounts::default()
+        },
+        ..Evidence::default()
+    }
+}
+
+/// Judges healthy evidence after one change; gives the verdict and the rules that are not passed
+/// or unknown.
+fn after(change: impl FnOnce(&mut Evidence)) -> (Verdict, Vec<(&'static str, Outcome)>) {
+    let mut evidence = healthy();
+    change(&mut evidence);
+    let judgement = judge(&evidence, &Limits::default());
+    let bad = judgement
+        .rules
+        .iter()
+        .filter(|rule| rule.outcome >= Outcome::Warn);
+    (
+        judgement.verdict,
+        bad.map(|rule| (rule.id, rule.outcome)).collect(),
+    )
+}
+
+#[test]
+fn a_healthy_short_run_is_valid_and_lists_what_nobody_looked_at() {
+    let judgement = judge(&healthy(), &Limits::default());
+    assert_eq!(
+        judgement.verdict,
+        Verdict::Valid,
+        "{:#?}",
+        judgement.reasons
+    );
+    assert_eq!(judgement.reasons, Vec::<String>::new());
+    let ids: Vec<&str> = judgement.rules.iter().map(|rule| rule.id).collect();
+    let all: Vec<String> = (1..=17).map(|n| format!("V{n}")).collect();
+    assert_eq!(ids, all);
+    let unknown = judgement
+        .rules
+        .iter()
+        .filter(|rule| rule.outcome == Outcome::Unknown);
+    assert_eq!(
+        unknown.map(|rule| rule.id).collect::<Vec<_>>(),
+        ["V10", "V11", "V16", "V17"]
+    );
+}
+
+#[test]
+fn a_trial_of_which_nothing_is_known_is_invalid() {
+    let judgement = judge(&Evidence::default(), &Limits::default());
+    assert_eq!(judgement.verdict, Verdict::Invalid);
+}
+
+type Change = Box<dyn FnOnce(&mut Evidence)>;
+type Case = (&'static str, Change, &'static [(&'static str, Outcome)]);
+
+fn schedule_and_client_cases() -> Vec<Case> {
+    let open = |operations: f64| {
+        Some(Offered {
+            operations,
+            is_random: false,
+        })
+    };
+    vec![
+        (
+            "on schedule",
+            Box::new(move |e| e.offered = open(20_000.0)),
+            &[],
+        ),
+        (
+            "too slow",
+            Box::new(move |e| e.offered = open(21_000.0)),
+            &[("V1", Fail)],
+        ),
+        (
+            "some late",
+            Box::new(move |e| (e.offered, e.window.late) = (open(20_000.0), 400)),
+            &[("V1", Warn)],
+        ),
+        (
+            "most late",
+            Box::new(move |e| (e.offered, e.window.late) = (open(20_000.0), 15_000)),
+            &[("V1", Fail)],
+        ),
+        (
+            "one clock",
+            Box::new(|e| e.window.sums_ns[0] = 0.0),
+            &[("V2", Fail)],
+        ),
+        (
+            "busy client, open",
+            Box::new(move |e| {
+                (e.offered, e.window.cpu_ns) = (open(20_000.0), 8 * SECOND);
+            }),
+            &[("V3", Warn)],
+        ),
+        (
+            "busy client, closed",
+            Box::new(|e| e.window.cpu_ns = 8 * SECOND),
+            &[],
+        ),
+        (
+            "half its ceiling",
+            Box::new(|e| e.ceiling_ops_per_s = Some(3_900.0)),
+            &[("V3", Warn)],
+        ),
+        (
+            "its ceiling",
+            Box::new(|e| e.ceiling_ops_per_s = Some(2_050.0)),
+            &[("V3", Fail)],
+        ),
+    ]
+}
+
+fn counting_and_window_cases() -> Vec<Case> {
+    vec![
+        (
+            "silence",
+            Box::new(|e| e.window.push(&second(14, 2000, &[]))),
+            &[("V4", Fail)],
+        ),
+        (
+            "lost latencies",
+            Box::new(|e| e.window.ok += 1),
+            &[("V6", Fail)],
+        ),
+        (
+            "one latency only",
+            Box::new(|e| e.window.buckets_used = 2),
+            &[("V6", Warn)],
+        ),
+        (
+            "server counted less",
+            Box::new(|e| set_server(e, 19_000)),
+            &[("V7", Fail)],
+        ),
+        (
+            "server counted a little more",
+            Box::new(|e| set_server(e, 20_100)),
+            &[("V7", Warn)],
+        ),
+        (
+            "aborted",
+            Box::new(|e| e.aborted = Some("node1 died".to_owned())),
+            &[("V12", Fail)],
+        ),
+        (
+            "shorter than planned",
+            Box::new(|e| e.planned_s = 60.0),
+            &[("V12", Warn)],
+        ),
+        (
+            "never steady",
+            Box::new(|e| e.warmup = Some(SteadyState::Forced)),
+            &[("V12", Warn)],
+        ),
+        (
+            "drift",
+            Box::new(|e| {
+                e.window.ops_per_s = (0..10).map(|n| 1000.0 - 30.0 * f64::from(n)).collect()
+            }),
+            &[("V12", Warn)],
+        ),
+    ]
+}
+
+fn target_and_data_cases() -> Vec<Case> {
+    vec![
+        (
+            "not settled",
+            Box::new(|e| e.settle = Some(Settle::Timeout)),
+            &[("V9", Warn)],
+        ),
+        (
+            "backlog grows",
+            Box::new(|e| e.pending_compactions = Some((0..30).map(f64::from).collect())),
+            &[("V10", Warn)],
+        ),
+        (
+            "node restarted",
+            Box::new(|e| {
+                e.environment = Some(Environment {
+                    nodes_restarted: vec!["node1".to_owned()],
+                    ..Environment::default()
+                });
+            }),
+            &[("V11", Fail)],
+        ),
+        (
+            "fault not seen",
+            Box::new(|e| e.faults.push(fault(Some(false), true))),
+            &[("V13", Fail)],
+        ),
+        (
+            "fault not healed",
+            Box::new(|e| e.faults.push(fault(Some(true), false))),
+            &[("V13", Fail)],
+        ),
+        (
+            "wrong data",
+            Box::new(|e| e.checks.wrong = 1),
+            &[("V14", Fail)],
+        ),
+        (
+            "row missing",
+            Box::new(|e| e.checks.missing = 1),
+            &[("V14", Fail)],
+        ),
+        (
+            "stale at ONE",
+            Box::new(|e| (e.checks.stale, e.weak_consistency) = (1, true)),
+            &[("V14", Warn)],
+        ),
+        (
+            "no seed",
+            Box::new(|e| e.not_recorded.push("seed".to_owned())),
+            &[("V15", Warn)],
+        ),
+        (
+            "dear probes",
+            Box::new(|e| e.probes_cpu_share = Some(0.2)),
+            &[("V17", Warn)],
+        ),
+    ]
+}
+
+#[test]
+fn each_thing_that_goes_wrong_is_found_by_its_rule() {
+    let cases = schedule_and_client_cases()
+        .into_iter()
+        .chain(counting_and_window_cases())
+        .chain(target_and_data_cases());
+    for (name, change, expected) in cases {
+        let (verdict, bad) = after(change);
+        assert_eq!(bad, expected, "{name}");
+        let worst = expected.iter().map(|(_, outcome)| *outcome).max();
+        let due = match worst {
+            None => Verdict::Valid,
+            Some(Fail) => Verdict::Invalid,
+            Some(_) => Verdict::Suspect,
+        };
+        assert_eq!(verdict, due, "{name}");
+    }
+}
+
+fn set_server(evidence: &mut Evidence, writes: u64) {
+    evidence.server.as_mut().unwrap().server[1] = writes;
+}
+
+fn fault(confirmed: Option<bool>, healed: bool) -> Fault {
+    Fault {
+        kind: "node-stop".to_owned(),
+        confirmed,
+        healed,
+    }
+}
+
+#[test]
+fn one_client_time_out_fails_a_trial_and_a_few_other_errors_make_it_suspect() {
+    for (failed, limits, expected) in [
+        (
+            vec![(Ended::ClientTimeout, 1)],
+            Limits::default(),
+            Outcome::Fail,
+        ),
+        (
+            vec![(Ended::ClientTimeout, 1)],
+            Limits {
+                timeout_fails: false,
+                ..Limits::default()
+            },
+            Outcome::Warn,
+        ),
+        (
+            vec![(Ended::Overloaded, 1)],
+            Limits::default(),
+            Outcome::Warn,
+        ),
+        (
+            vec![(Ended::Overloaded, 30)],
+            Limits::default(),
+            Outcome::Fail,
+        ),
+        (vec![], Limits::default(), Outcome::Pass),
+    ] {
+        let evidence = Evidence {
+            window: window(&failed),
+            ..healthy()
+        };
+        let judgement = judge(&evidence, &limits);
+        let rule = judgement.rules.iter().find(|rule| rule.id == "V8").unwrap();
+        assert_eq!(rule.outcome, expected, "{}", rule.detail);
+    }
+}
+
+#[test]
+fn the_null_target_measures_the_client_and_needs_no_settling() {
+    let (verdict, bad) = after(|e| {
+        (e.target_is_null, e.ceiling_ops_per_s) = (true, Some(2_000.0));
+        (e.settle, e.server) = (None, None);
+    });
+    assert_eq!((verdict, bad), (Verdict::Valid, vec![]));
+}
+
+#[test]
+fn few_operations_make_the_p99_suspect() {
+    let mut window = Window::default();
+    (0..10).for_each(|index| window.push(&second(index, 900, &[])));
+    let evidence = Evidence {
+        window,
+        server: None,
+        ..healthy()
+    };
+    let judgement = judge(&evidence, &Limits::default());
+    assert_eq!(judgement.verdict, Verdict::Suspect);
+    assert!(
+        judgement.reasons[0].contains("9000 values (p99 needs 10000)"),
+        "{judgement:?}"
+    );
+}
+
+#[test]
+fn uncertain_operations_may_be_on_either_side_of_the_servers_count() {
+    let (_, bad) = after(|e| {
+        set_server(e, 20_400);
+        e.server.as_mut().unwrap().uncertain = 400;
+    });
+    assert_eq!(bad, vec![]);
+}
+
+#[test]
+fn draining_adds_operations_and_no_time() {
+    let mut sums = window(&[]);
+    let mut drain = second(10, 5, &[]);
+    drain.draining = true;
+    drain.client.due_never_sent = 3;
+    sums.push(&drain);
+    assert_eq!(
+        (sums.seconds, sums.ok, sums.due_never_sent),
+        (10.0, 20_005, 3)
+    );
+    assert_eq!((sums.ops_per_s.len(), sums.ops_per_s_mean()), (10, 2000.0));
+}
+
+#[test]
+fn the_worst_trial_decides_over_a_run() {
+    use Verdict::{Invalid, Suspect, Valid};
+    assert_eq!(Verdict::worst([Valid, Suspect, Valid]), Suspect);
+    assert_eq!(Verdict::worst([Valid, Invalid, Suspect]), Invalid);
+    assert_eq!(Verdict::worst([]), Invalid);
+}

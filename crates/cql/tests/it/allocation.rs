@@ -1,0 +1,142 @@
+//! A counting allocator: what the hot path must not do, and by how much a parser may exceed the
+//! bytes that it is given.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use cql::compression::{compress_frame, decompress_body};
+use cql::request::QueryParams;
+use cql::response::{self, RawRows};
+use cql::template::{Template, append_null, append_value};
+use cql::{Header, Value, reply};
+
+use crate::samples;
+
+struct Counting;
+
+thread_local! {
+    /// Bytes that this thread has asked for so far, freed or not.
+    static REQUESTED_BYTES: Cell<usize> = const { Cell::new(0) };
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn count(bytes: usize) {
+    // A thread that is ending has no cell any more; nobody measures it then.
+    let _ = REQUESTED_BYTES.try_with(|total| total.set(total.get() + bytes));
+}
+
+// SAFETY: every call is passed on unchanged to the system's allocator, which upholds the contract;
+// counting touches a thread-local cell without a destructor and never allocates.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size());
+        // SAFETY: the caller's promises about `layout` are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count(layout.size());
+        // SAFETY: the caller's promises about `layout` are passed on.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        count(new_size);
+        // SAFETY: the caller's promises about `pointer` and sizes are passed on.
+        unsafe { System.realloc(pointer, layout, new_size) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promises about `pointer` and `layout` are passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+/// Bytes that `work` asks the allocator for, on this thread; what is freed counts too.
+pub fn requested_bytes<T>(work: impl FnOnce() -> T) -> (usize, T) {
+    let before = REQUESTED_BYTES.get();
+    let result = work();
+    (REQUESTED_BYTES.get() - before, result)
+}
+
+#[test]
+fn a_template_allocates_nothing_when_out_has_room() {
+    let params = QueryParams {
+        page_size: Some(100),
+        ..QueryParams::default()
+    };
+    let template = Template::execute(&[7; 16], 2, &params);
+    let mut out = Vec::with_capacity(template.bytes() + 4 + 34 + 4);
+    let (bytes, ()) = requested_bytes(|| {
+        let start = template.begin(&mut out);
+        append_value(&mut out, &[1; 34]);
+        append_null(&mut out);
+        template.finish(&mut out, start, 5);
+    });
+    assert_eq!(bytes, 0);
+    assert_eq!(out.len(), out.capacity());
+}
+
+#[test]
+fn walking_rows_allocates_nothing() {
+    let columns = samples::columns();
+    let rows = vec![samples::row(), samples::row()];
+    let mut out = Vec::new();
+    reply::rows(&mut out, 1, &columns, false, Some(b"next"), &rows);
+    let (bytes, cells) = requested_bytes(|| {
+        let header = Header::parse_response(&out).unwrap().unwrap();
+        let body = response::payload(header.flags, &out[9..]).unwrap();
+        assert_eq!(
+            response::result_kind(body),
+            Some(response::ResultKind::Rows)
+        );
+        let rows = RawRows::parse(body).unwrap();
+        rows.rows()
+            .map(|row| row.unwrap().cells().count())
+            .sum::<usize>()
+    });
+    assert_eq!((bytes, cells), (0, 2 * columns.len()));
+}
+
+#[test]
+fn classifying_an_error_allocates_nothing() {
+    let (bytes, code) = requested_bytes(|| response::error_code(&[0, 0, 0x11, 0, 0, 0]));
+    assert_eq!((bytes, code), (0, Some(response::ErrorCode::WriteTimeout)));
+}
+
+#[test]
+fn compressing_again_allocates_nothing() {
+    let mut frame = Vec::new();
+    cql::request::prepare(&mut frame, 1, &"SELECT ".repeat(100));
+    let (mut out, mut scratch, mut body) = (frame.clone(), Vec::new(), Vec::new());
+    compress_frame(&mut out, 0, &mut scratch);
+    decompress_body(&out[9..], &mut body, 4096).unwrap();
+    assert_eq!(body, frame[9..]);
+
+    out.clear();
+    out.extend_from_slice(&frame);
+    let (bytes, ()) = requested_bytes(|| {
+        compress_frame(&mut out, 0, &mut scratch);
+        decompress_body(&out[9..], &mut body, 4096).unwrap();
+    });
+    assert_eq!(bytes, 0);
+}
+
+#[test]
+fn a_value_that_lies_about_its_count_reserves_nothing() {
+    let list = cql::CqlType::List(Box::new(cql::CqlType::Int));
+    let vector = cql::CqlType::Vector(Box::new(cql::CqlType::Text), u32::MAX);
+    for typ in [list, vector] {
+        let (bytes, value) =
+            requested_bytes(|| cql::value::decode(&typ, Some(&[0x7F, 0xFF, 0xFF, 0xFF])));
+        assert!(value.is_err());
+        assert_eq!(bytes, 0, "{typ}");
+    }
+    // A tuple of many types must not turn 4 bytes into as many nulls.
+    let tuple = cql::CqlType::Tuple(vec![cql::CqlType::Int; 60_000]);
+    let (bytes, value) = requested_bytes(|| cql::value::decode(&tuple, Some(&[0xFF; 4])));
+    assert_eq!(value, Ok(Value::Tuple(vec![Value::Null])));
+    assert!(bytes < 1024, "{bytes}");
+}

@@ -1,0 +1,85 @@
+//! What a standard1 write frame costs. The same work runs tiny in every test run, with its result
+//! checked, so that the measurement does not rot; measured by
+//! `cargo test -p cql --release --test it -- --ignored --nocapture cost`.
+
+use std::hint::black_box;
+
+use cql::Consistency;
+use cql::request::QueryParams;
+use cql::template::{Template, append_value};
+use cql::token::murmur3;
+
+/// Columns of cassandra-stress's standard1, and the bytes of each and of the key.
+const COLUMNS: usize = 5;
+const COLUMN_BYTES: usize = 34;
+const KEY_BYTES: usize = 10;
+
+/// Frames that one write to the socket coalesces.
+const FRAMES_PER_WRITE: usize = 64;
+
+fn template() -> Template {
+    let params = QueryParams {
+        consistency: Consistency::LocalOne,
+        ..QueryParams::default()
+    };
+    Template::execute(b"0123456789abcdef", 1 + COLUMNS as u16, &params)
+}
+
+/// Encodes `writes` times a buffer full of frames; returns a sum of their lengths.
+fn encode(template: &Template, out: &mut Vec<u8>, writes: usize) -> usize {
+    let (mut key, column) = ([b'7'; KEY_BYTES], [b'x'; COLUMN_BYTES]);
+    let mut bytes = 0;
+    for _ in 0..writes {
+        out.clear();
+        for frame in 0..FRAMES_PER_WRITE {
+            key[0] = frame as u8;
+            let start = template.begin(out);
+            for _ in 0..COLUMNS {
+                append_value(out, black_box(&column[..]));
+            }
+            append_value(out, black_box(&key[..]));
+            template.finish(out, start, frame as i16);
+        }
+        bytes += black_box(&*out).len();
+    }
+    bytes
+}
+
+#[test]
+fn a_standard1_write_has_236_bytes() {
+    let mut out = Vec::new();
+    assert_eq!(encode(&template(), &mut out, 1), FRAMES_PER_WRITE * 236);
+}
+
+#[test]
+#[ignore = "measures: run it alone, in a release build"]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this crate may not use measure::clock"
+)]
+fn cost_of_a_standard1_write_frame() {
+    const WRITES: usize = 100_000;
+    let (template, mut out) = (template(), Vec::with_capacity(1 << 16));
+    for _ in 0..5 {
+        let begin = std::time::Instant::now();
+        black_box(encode(&template, &mut out, WRITES));
+        let frames = (WRITES * FRAMES_PER_WRITE) as f64;
+        println!(
+            "frame: {:.2} ns",
+            begin.elapsed().as_nanos() as f64 / frames
+        );
+
+        let begin = std::time::Instant::now();
+        let mut key = [b'7'; KEY_BYTES];
+        let mut sum = 0i64;
+        for n in 0..WRITES * FRAMES_PER_WRITE {
+            key[0] = n as u8;
+            sum = sum.wrapping_add(murmur3(black_box(&key)));
+        }
+        black_box(sum);
+        println!(
+            "token: {:.2} ns",
+            begin.elapsed().as_nanos() as f64 / frames
+        );
+    }
+}

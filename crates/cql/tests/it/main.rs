@@ -1,0 +1,16 @@
+//! What the crate promises as a whole: bytes as in the specification, round trips, hostile bytes,
+//! no allocation on the hot path. One binary, because its allocator counts.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a panic is how a test fails, in its helpers too"
+)]
+
+mod allocation;
+mod cost;
+mod golden_requests;
+mod golden_responses;
+mod hostile;
+mod round_trips;
+mod samples;
+mod values;

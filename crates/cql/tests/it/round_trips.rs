@@ -1,0 +1,265 @@
+//! Whatever is encoded is read back: requests, templates against plain requests, compression.
+
+use cql::compression::{compress_frame, decompress_body};
+use cql::frame::{HEADER_BYTES, flag};
+use cql::request::{
+    self, BatchEntry, BatchKind, BatchStatement, BoundValue, Parameters, QueryParams, Request,
+};
+use cql::template::{Template, append_null, append_value};
+use cql::{Consistency, FrameError, Header};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+
+/// Query parameters that own what [`QueryParams`] borrows.
+#[derive(Clone, Debug)]
+struct Owned {
+    consistency: Consistency,
+    values: Vec<Option<Vec<u8>>>,
+    page_size: Option<i32>,
+    paging_state: Option<Vec<u8>>,
+    serial_consistency: Option<Consistency>,
+    timestamp_us: Option<i64>,
+    skip_metadata: bool,
+}
+
+impl Owned {
+    fn with<T>(&self, work: impl FnOnce(&QueryParams) -> T) -> T {
+        let values: Vec<Option<&[u8]>> = self.values.iter().map(Option::as_deref).collect();
+        work(&QueryParams {
+            consistency: self.consistency,
+            values: &values,
+            page_size: self.page_size,
+            paging_state: self.paging_state.as_deref(),
+            serial_consistency: self.serial_consistency,
+            timestamp_us: self.timestamp_us,
+            skip_metadata: self.skip_metadata,
+        })
+    }
+
+    fn check(&self, read: &Parameters) {
+        assert_eq!(read.consistency, self.consistency.code());
+        assert_eq!(read.page_size, self.page_size);
+        assert_eq!(read.paging_state, self.paging_state.as_deref());
+        assert_eq!(
+            read.serial_consistency,
+            self.serial_consistency.map(Consistency::code)
+        );
+        assert_eq!(read.timestamp_us, self.timestamp_us);
+        assert_eq!(read.skip_metadata, self.skip_metadata);
+        assert_eq!(read.values().collect::<Vec<_>>(), bound(&self.values));
+    }
+}
+
+fn bound(values: &[Option<Vec<u8>>]) -> Vec<BoundValue<'_>> {
+    values
+        .iter()
+        .map(|v| v.as_deref().map_or(BoundValue::Null, BoundValue::Bytes))
+        .collect()
+}
+
+fn any_consistency() -> impl Strategy<Value = Consistency> {
+    prop::sample::select(Consistency::ALL_LEVELS.to_vec())
+}
+
+fn any_values() -> impl Strategy<Value = Vec<Option<Vec<u8>>>> {
+    vec(option::weighted(0.8, vec(any::<u8>(), 0..50)), 0..8)
+}
+
+fn any_params() -> impl Strategy<Value = Owned> {
+    (
+        any_consistency(),
+        any_values(),
+        option::of(any::<i32>()),
+        option::of(vec(any::<u8>(), 0..30)),
+        option::of(any_consistency()),
+        option::of(any::<i64>()),
+        any::<bool>(),
+    )
+        .prop_map(
+            |(consistency, values, page_size, paging_state, serial, timestamp, skip)| Owned {
+                consistency,
+                values,
+                page_size,
+                paging_state,
+                serial_consistency: serial,
+                timestamp_us: timestamp,
+                skip_metadata: skip,
+            },
+        )
+}
+
+fn parsed(frame: &[u8], stream: i16) -> Request<'_> {
+    let header = Header::parse_request(frame).unwrap().unwrap();
+    assert_eq!((header.stream, header.flags), (stream, 0));
+    assert_eq!(header.frame_bytes(), frame.len());
+    request::parse(&header, &frame[HEADER_BYTES..]).unwrap()
+}
+
+proptest! {
+    #[test]
+    fn a_query_is_read_back(stream in 0..i16::MAX, cql in ".{0,40}", params in any_params()) {
+        let mut out = Vec::new();
+        params.with(|params| request::query(&mut out, stream, &cql, params));
+        let Request::Query { cql: read, parameters } = parsed(&out, stream) else {
+            panic!("no QUERY")
+        };
+        prop_assert_eq!(read, cql);
+        params.check(&parameters);
+    }
+
+    #[test]
+    fn an_execute_is_read_back(
+        stream in 0..i16::MAX, id in vec(any::<u8>(), 0..40), params in any_params()
+    ) {
+        let mut out = Vec::new();
+        params.with(|params| request::execute(&mut out, stream, &id, params));
+        let Request::Execute { id: read, parameters } = parsed(&out, stream) else {
+            panic!("no EXECUTE")
+        };
+        prop_assert_eq!(read, &id[..]);
+        params.check(&parameters);
+    }
+
+    #[test]
+    fn a_batch_is_read_back(
+        cql in ".{0,20}",
+        id in vec(any::<u8>(), 0..20),
+        (values, other) in (any_values(), any_values()),
+        consistency in any_consistency(),
+        timestamp in option::of(any::<i64>()),
+    ) {
+        let borrowed: Vec<Option<&[u8]>> = values.iter().map(Option::as_deref).collect();
+        let others: Vec<Option<&[u8]>> = other.iter().map(Option::as_deref).collect();
+        let (text, prepared) = (BatchStatement::Query(&cql), BatchStatement::Prepared(&id));
+        let entries = [
+            BatchEntry { statement: text, values: &borrowed },
+            BatchEntry { statement: prepared, values: &others },
+        ];
+        let mut out = Vec::new();
+        request::batch(&mut out, 9, BatchKind::Counter, &entries, consistency, None, timestamp);
+        let Request::Batch { kind, statements, parameters } = parsed(&out, 9) else {
+            panic!("no BATCH")
+        };
+        prop_assert_eq!(kind, BatchKind::Counter);
+        prop_assert_eq!(statements, [(text, bound(&values)), (prepared, bound(&other))]);
+        prop_assert_eq!(parameters.consistency, consistency.code());
+        prop_assert_eq!(parameters.timestamp_us, timestamp);
+    }
+
+    #[test]
+    fn a_template_writes_what_execute_writes(
+        before in vec(any::<u8>(), 0..20),
+        stream in 0..i16::MAX,
+        id in vec(any::<u8>(), 0..40),
+        params in any_params(),
+    ) {
+        let mut expected = before.clone();
+        params.with(|params| request::execute(&mut expected, stream, &id, params));
+
+        let count = params.values.len() as u16;
+        let template = params.with(|params| Template::execute(&id, count, params));
+        let mut out = before.clone();
+        let start = template.begin(&mut out);
+        prop_assert_eq!(start, before.len());
+        let mut values_bytes = 0;
+        for value in &params.values {
+            match value {
+                Some(bytes) => append_value(&mut out, bytes),
+                None => append_null(&mut out),
+            }
+            values_bytes += 4 + value.as_ref().map_or(0, Vec::len);
+        }
+        template.finish(&mut out, start, stream);
+        prop_assert_eq!(out.len(), before.len() + template.bytes() + values_bytes);
+        prop_assert_eq!(out, expected);
+    }
+
+    #[test]
+    fn a_compressed_frame_is_expanded_to_what_it_was(
+        before in vec(any::<u8>(), 0..20), piece in vec(any::<u8>(), 1..30), times in 1usize..4000
+    ) {
+        let cql: String = piece.repeat(times).iter().map(|byte| char::from(byte & 0x7F)).collect();
+        let mut out = before.clone();
+        request::prepare(&mut out, 3, &cql);
+        let plain = out[before.len()..].to_vec();
+        compress_frame(&mut out, before.len(), &mut Vec::new());
+
+        prop_assert_eq!(&out[..before.len()], &before[..]);
+        let frame = &out[before.len()..];
+        let header = Header::parse_request(frame).unwrap().unwrap();
+        prop_assert_eq!(header.frame_bytes(), frame.len());
+        prop_assert_eq!(header.stream, 3);
+        let mut body = Vec::new();
+        if header.flags & flag::COMPRESSED == 0 {
+            prop_assert_eq!(frame, &plain[..]);
+        } else {
+            prop_assert!(frame.len() < plain.len());
+            let limit = plain.len() - HEADER_BYTES;
+            decompress_body(&frame[HEADER_BYTES..], &mut body, limit).unwrap();
+            prop_assert_eq!(&body[..], &plain[HEADER_BYTES..]);
+            let refused = decompress_body(&frame[HEADER_BYTES..], &mut body, limit - 1);
+            let (length, limit) = (limit as u64, limit as u64 - 1);
+            prop_assert_eq!(refused, Err(FrameError::TooLong { length, limit }));
+        }
+    }
+}
+
+/// By hand: 10 bytes uncompressed; one literal `a`, then a match of 4 + 0 at distance 1, then the
+/// last 5 bytes as literals, as the LZ4 block format demands.
+#[test]
+fn a_block_written_by_hand_is_expanded() {
+    let body = b"\x00\x00\x00\x0A\x10a\x01\x00\x50aaaaa";
+    let mut out = Vec::new();
+    decompress_body(body, &mut out, 10).unwrap();
+    assert_eq!(out, b"aaaaaaaaaa");
+}
+
+#[test]
+fn a_body_that_does_not_get_shorter_stays_as_it_is() {
+    let mut options = Vec::new();
+    request::options(&mut options, 1);
+    let mut execute = Vec::new();
+    request::execute(
+        &mut execute,
+        1,
+        b"0123456789abcdef",
+        &QueryParams::default(),
+    );
+    for frame in [options, execute] {
+        let mut out = frame.clone();
+        compress_frame(&mut out, 0, &mut Vec::new());
+        assert_eq!(out, frame);
+    }
+}
+
+#[test]
+fn a_compressed_body_that_lies_about_its_length_is_refused() {
+    let mut out = Vec::new();
+    let cases: [(&[u8], &str); 4] = [
+        (b"\x00\x00\x00", "it has no length in front"),
+        (
+            b"\x0F\xFF\xFF\xFF\x10a",
+            "it announces more than LZ4 can expand it to",
+        ),
+        (
+            b"\x00\x00\x00\x0B\x10a\x01\x00\x50aaaaa",
+            "it is shorter than it announces",
+        ),
+        (
+            b"\x00\x00\x00\x09\x10a\x01\x00\x50aaaaa",
+            "it is no LZ4 block of the length that it announces",
+        ),
+    ];
+    for (body, what) in cases {
+        let error = decompress_body(body, &mut out, 1 << 28).unwrap_err();
+        assert_eq!(
+            error,
+            FrameError::Compression {
+                bytes: body.len(),
+                what
+            }
+        );
+        assert!(out.is_empty());
+    }
+}

@@ -1,0 +1,407 @@
+//! A run through its life: made, written, interrupted, resumed, finished, found and read.
+
+use crate::record::{
+    EstimateRecord, FORMAT, FindingsRecord, PlanRecord, SampleRecord, TrialRecord,
+};
+use crate::{HistogramKind, Run, RunState, RunWriter, find, list};
+use measure::{Interval, KindInterval, Outcome};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+fn trial(index: usize) -> TrialRecord {
+    TrialRecord {
+        format: FORMAT,
+        index,
+        slug: format!("{index:02}-threads-{}", 4 << index),
+        variant: "-".to_owned(),
+        point: BTreeMap::from([("threads".to_owned(), f64::from(4 << index))]),
+        block: 0,
+        phases: Vec::new(),
+        settings: json!({"threads": 4 << index}),
+    }
+}
+
+fn plan(study: &str) -> PlanRecord {
+    PlanRecord {
+        format: FORMAT,
+        cassay: "0.0.0".to_owned(),
+        study: study.to_owned(),
+        question: "What can it take?".to_owned(),
+        seed: 7,
+        scale: None,
+        rerun: format!("cassay run {study}.yaml"),
+        estimate: EstimateRecord::default(),
+        trials: vec![trial(0), trial(1)],
+        resolved: json!({"seed": 7}),
+    }
+}
+
+fn findings(verdict: &str) -> FindingsRecord {
+    FindingsRecord {
+        format: FORMAT,
+        study: "first".to_owned(),
+        verdict: verdict.to_owned(),
+        reasons: Vec::new(),
+        answer: Vec::new(),
+        trials: Vec::new(),
+        comparisons: Vec::new(),
+        faults: Vec::new(),
+    }
+}
+
+/// One second of 100 writes of 2 ms that were sent 1 ms after they were due, and one failure.
+fn interval(start_ns: u64, index: u64) -> Interval {
+    let mut kind = KindInterval::default();
+    for _ in 0..100 {
+        kind.latency.record(3_000_000);
+        kind.service.record(2_000_000);
+        kind.outcomes.add_one(Outcome::Ok);
+    }
+    kind.errors.record(9_000_000);
+    kind.outcomes.add_one(Outcome::Overloaded);
+    Interval {
+        index,
+        start_ns: start_ns + index * 1_000_000_000,
+        end_ns: start_ns + (index + 1) * 1_000_000_000,
+        draining: false,
+        kinds: vec![kind],
+        client: Default::default(),
+    }
+}
+
+fn start(results: &Path, study: &str) -> RunWriter {
+    RunWriter::create(results, "study: first\n", &plan(study)).unwrap()
+}
+
+fn write_trial(run: &RunWriter, index: usize) {
+    let mut trial = run
+        .begin_trial(&trial(index), &["write".to_owned()])
+        .unwrap();
+    let start_ns = trial.start_ns();
+    trial
+        .write_interval("warmup", &interval(start_ns, 0))
+        .unwrap();
+    trial
+        .write_interval("measure", &interval(start_ns, 1))
+        .unwrap();
+    trial
+        .write_interval("measure", &interval(start_ns, 2))
+        .unwrap();
+    let sample = SampleRecord {
+        t_s: 1.5,
+        name: "cassandra.compactions_pending".to_owned(),
+        place: "node1".to_owned(),
+        unit: "count".to_owned(),
+        value: 3.0,
+    };
+    trial.write_samples("nodes", &[sample]).unwrap();
+    fs::write(
+        trial.logs_dir("node1").unwrap().join("system.log"),
+        "started\n",
+    )
+    .unwrap();
+}
+
+#[test]
+fn a_finished_run_gives_back_what_was_written() {
+    let results = tempfile::tempdir().unwrap();
+    let mut writer = start(results.path(), "first");
+    writer.journal("run_started", None, Value::Null).unwrap();
+    write_trial(&writer, 0);
+    writer
+        .journal("trial_finished", Some(0), json!({"verdict": "valid"}))
+        .unwrap();
+    writer.write_report("<html>").unwrap();
+    writer.write_findings(&findings("valid")).unwrap();
+
+    let run = Run::open(writer.path()).unwrap();
+    assert_eq!((run.state, run.plan.seed), (RunState::Finished, 7));
+    assert_eq!(run.study_yaml().unwrap(), "study: first\n");
+    assert_eq!(fs::read_to_string(run.report().unwrap()).unwrap(), "<html>");
+    assert_eq!(
+        run.journal
+            .iter()
+            .map(|j| j.event.as_str())
+            .collect::<Vec<_>>(),
+        ["run_started", "trial_finished"]
+    );
+    assert_eq!(run.findings.as_ref().unwrap().verdict, "valid");
+    assert_eq!((run.finished_trials(), run.notes.len()), (vec![0], 0));
+    let trial = run.trial(0).unwrap().unwrap();
+    assert!(run.trial(1).unwrap().is_none());
+    assert_eq!(trial.probes().unwrap(), ["nodes"]);
+    assert_eq!(
+        trial
+            .samples("nodes")
+            .unwrap()
+            .next()
+            .unwrap()
+            .unwrap()
+            .value,
+        3.0
+    );
+    assert!(trial.logs_dir().join("node1/system.log").is_file());
+}
+
+#[test]
+fn interval_lines_are_in_seconds_and_milliseconds_with_the_client_on_its_own_line() {
+    let results = tempfile::tempdir().unwrap();
+    let writer = start(results.path(), "first");
+    write_trial(&writer, 0);
+    let trial = Run::open(writer.path()).unwrap().trial(0).unwrap().unwrap();
+    let lines: Vec<_> = trial.intervals().unwrap().map(Result::unwrap).collect();
+    let ids: Vec<_> = lines
+        .iter()
+        .map(|l| (l.t_s, l.phase.as_str(), l.kind.as_str(), l.ok))
+        .collect();
+    assert_eq!(
+        ids,
+        [
+            (0.0, "warmup", "write", 100),
+            (0.0, "warmup", "client", 0),
+            (1.0, "measure", "write", 100),
+            (1.0, "measure", "client", 0),
+            (2.0, "measure", "write", 100),
+            (2.0, "measure", "client", 0),
+        ]
+    );
+    let line = &lines[2];
+    let near = |seen: f64, ms: f64| (seen - ms).abs() <= ms * 0.001;
+    assert!(near(line.latency_ms.as_ref().unwrap().p99, 3.0));
+    assert!(near(line.service_ms.as_ref().unwrap().p50, 2.0));
+    assert!(near(line.error_ms.as_ref().unwrap().max, 9.0));
+    assert_eq!(line.errors, BTreeMap::from([("overloaded".to_owned(), 1)]));
+    assert!(lines[3].client.is_some() && lines[3].latency_ms.is_none());
+}
+
+#[test]
+fn histograms_of_the_measured_window_do_not_hold_the_warm_up() {
+    let results = tempfile::tempdir().unwrap();
+    let writer = start(results.path(), "first");
+    write_trial(&writer, 0);
+    let trial = Run::open(writer.path()).unwrap().trial(0).unwrap().unwrap();
+    for (which, phase, count) in [
+        (HistogramKind::Latency, "measure", 200),
+        (HistogramKind::Latency, "warmup", 100),
+        (HistogramKind::Service, "measure", 200),
+        (HistogramKind::Errors, "measure", 2),
+        (HistogramKind::Errors, "verify", 0),
+    ] {
+        let seen = trial.histogram(which, phase, "write").unwrap();
+        assert_eq!(seen.count(), count, "{which:?} {phase}");
+    }
+}
+
+#[test]
+fn runs_of_one_second_have_stamps_of_their_own_and_latest_is_the_last() {
+    let results = tempfile::tempdir().unwrap();
+    let runs: Vec<RunWriter> = (0..12).map(|_| start(results.path(), "first")).collect();
+    let listed = list(results.path()).unwrap();
+    let made: Vec<&str> = runs.iter().map(RunWriter::stamp).collect();
+    assert_eq!(
+        listed.iter().map(|l| l.stamp.as_str()).collect::<Vec<_>>(),
+        made
+    );
+    let latest = find(results.path(), "latest").unwrap();
+    assert_eq!(latest.stamp, made[11]);
+    let target = fs::read_link(results.path().join("latest")).unwrap();
+    assert_eq!(target, Path::new("first").join(made[11]));
+    let left_over = fs::read_dir(results.path()).unwrap().count();
+    assert_eq!(left_over, 2, "only the study's folder and the link");
+}
+
+#[test]
+fn a_run_is_running_while_it_has_a_writer_then_interrupted_and_can_be_resumed() {
+    let results = tempfile::tempdir().unwrap();
+    let mut writer = start(results.path(), "first");
+    writer.journal("run_started", None, Value::Null).unwrap();
+    writer
+        .journal("trial_finished", Some(0), Value::Null)
+        .unwrap();
+    write_trial(&writer, 1);
+    let path = writer.path().to_owned();
+    assert_eq!(Run::open(&path).unwrap().state, RunState::Running);
+    let refused = RunWriter::resume(&path).unwrap_err().to_string();
+    assert!(refused.contains("written by another process"), "{refused}");
+
+    drop(writer);
+    let journal = path.join("journal.ndjson");
+    let mut text = fs::read_to_string(&journal).unwrap();
+    text += "{\"unix_ns\":1,\"eve";
+    fs::write(&journal, text).unwrap();
+    let run = Run::open(&path).unwrap();
+    assert_eq!((run.state, run.journal.len()), (RunState::Interrupted, 2));
+    assert!(
+        run.notes[0].contains("journal.ndjson line 3"),
+        "{:?}",
+        run.notes
+    );
+
+    let mut writer = RunWriter::resume(&path).unwrap();
+    writer
+        .journal("run_started", None, json!({"resumed": true}))
+        .unwrap();
+    write_trial(&writer, 1);
+    let run = Run::open(&path).unwrap();
+    assert_eq!((run.journal.len(), run.notes.len()), (3, 0));
+    assert_eq!(run.finished_trials(), [0]);
+    // The interrupted attempt is kept aside; the new one does not continue its files.
+    assert!(
+        path.join("trials/01-threads-8.attempt-1/intervals.ndjson")
+            .is_file()
+    );
+    assert_eq!(
+        run.trial(1).unwrap().unwrap().intervals().unwrap().count(),
+        6
+    );
+}
+
+#[test]
+fn a_run_is_found_by_path_stamp_study_latest_or_a_beginning() {
+    let results = tempfile::tempdir().unwrap();
+    let first = start(results.path(), "alpha");
+    let second = start(results.path(), "alpha");
+    let third = start(results.path(), "beta");
+    let open = |name: &str| find(results.path(), name).map(|run| run.path);
+    let same = |name: &str, run: &RunWriter| {
+        let expected = fs::canonicalize(run.path()).unwrap();
+        assert_eq!(open(name).unwrap(), expected, "{name}");
+    };
+    same(first.path().to_str().unwrap(), &first);
+    same(first.path().join("plan.json").to_str().unwrap(), &first);
+    same(&format!("alpha/{}", first.stamp()), &first);
+    same("alpha", &second);
+    same("beta", &third);
+    same("bet", &third);
+    same("latest", &third);
+    fs::remove_file(results.path().join("latest")).unwrap();
+    open("latest").unwrap();
+    let ambiguous = open("alph").unwrap_err().to_string();
+    assert!(
+        ambiguous.contains(&format!("alpha/{}", second.stamp())),
+        "{ambiguous}"
+    );
+    let unknown = open("gamma").unwrap_err().to_string();
+    assert!(
+        unknown.contains("no run") && unknown.contains("the newest is"),
+        "{unknown}"
+    );
+    let nothing = tempfile::tempdir().unwrap();
+    assert!(find(nothing.path(), "latest").is_err());
+    assert!(list(nothing.path()).unwrap().is_empty());
+}
+
+#[test]
+fn a_newer_format_is_refused_by_its_number_and_listed_with_its_error() {
+    let results = tempfile::tempdir().unwrap();
+    let writer = start(results.path(), "first");
+    let path = writer.path().join("plan.json");
+    let text = fs::read_to_string(&path).unwrap();
+    let newer = text
+        .replace("\"format\": 1", "\"format\": 9")
+        .replace("0.0.0", "4.2.0");
+    fs::write(&path, newer).unwrap();
+    let refused = Run::open(writer.path()).unwrap_err().to_string();
+    assert!(
+        refused.contains("format 9") && refused.contains("4.2.0"),
+        "{refused}"
+    );
+    let line = list(results.path()).unwrap().remove(0);
+    assert_eq!((line.state, line.verdict.as_str()), (None, "-"));
+    assert!(line.error.unwrap().contains("format 9"));
+}
+
+#[test]
+fn damaged_files_are_named() {
+    let results = tempfile::tempdir().unwrap();
+    let writer = start(results.path(), "first");
+    fs::write(writer.path().join("findings.json"), "{").unwrap();
+    let message = format!("{:#}", Run::open(writer.path()).unwrap_err());
+    assert!(message.contains("findings.json is damaged"), "{message}");
+    fs::write(writer.path().join("findings.json"), "{\"format\": 1}").unwrap();
+    let message = format!("{:#}", Run::open(writer.path()).unwrap_err());
+    assert!(message.contains("missing field `study`"), "{message}");
+    let message = Run::open(results.path()).unwrap_err().to_string();
+    assert!(message.contains("is not a run"), "{message}");
+}
+
+#[test]
+fn names_that_leave_the_folder_are_refused_before_anything_is_made() {
+    let results = tempfile::tempdir().unwrap();
+    let mut bad = plan("../elsewhere");
+    assert!(RunWriter::create(results.path(), "", &bad).is_err());
+    assert_eq!(fs::read_dir(results.path()).unwrap().count(), 0);
+    bad.study = "fine".to_owned();
+    let writer = RunWriter::create(results.path(), "", &bad).unwrap();
+    let mut trial = trial(0);
+    trial.slug = "a/b".to_owned();
+    assert!(writer.begin_trial(&trial, &[]).is_err());
+}
+
+#[test]
+fn a_line_of_an_older_or_richer_writer_is_read() {
+    let results = tempfile::tempdir().unwrap();
+    let writer = start(results.path(), "first");
+    write_trial(&writer, 0);
+    let trial = Run::open(writer.path()).unwrap().trial(0).unwrap().unwrap();
+    let path = trial.path.join("intervals.ndjson");
+    let line = r#"{"t_s":0.0,"seconds":1.0,"phase":"load","kind":"write","added_later":[1]}"#;
+    fs::write(&path, format!("{line}\n")).unwrap();
+    let read: Vec<_> = trial.intervals().unwrap().map(Result::unwrap).collect();
+    assert_eq!((read.len(), read[0].ok), (1, 0));
+}
+
+/// The run under `golden/format-1` was written by the first version of format 1 and is never made
+/// again: when this test fails, the reader has to change, not the files.
+#[test]
+fn a_run_of_the_first_version_stays_readable() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/format-1");
+    let line = list(&golden).unwrap().remove(0);
+    let seen = (
+        line.study.as_str(),
+        line.stamp.as_str(),
+        line.verdict.as_str(),
+    );
+    assert_eq!(seen, ("first-look", "20261120T232909Z", "suspect"));
+    assert_eq!(
+        (line.trials_finished, line.trials_planned, line.error),
+        (2, 2, None)
+    );
+
+    let run = find(&golden, "latest").unwrap();
+    assert_eq!(
+        (run.state, run.notes.len(), run.journal.len()),
+        (RunState::Finished, 0, 10)
+    );
+    assert_eq!((run.plan.seed, run.plan.trials[1].phases.len()), (7, 3));
+    let findings = run.findings.as_ref().unwrap();
+    let trial = &findings.trials[0];
+    assert_eq!((trial.ops_total, trial.errors["overloaded"]), (202, 2));
+    assert_eq!(trial.kinds["write"].latency_ms.ci95["p50"], [2.9, 3.1]);
+    assert_eq!(trial.all.ops_per_s_ci95, Some([99.0, 101.0]));
+    assert_eq!(findings.comparisons[0].ci95, Some([0.9, 1.3]));
+    assert_eq!(findings.faults[0].recover_s, 12.5);
+    assert!(run.report().is_some());
+
+    // Only the first trial's folder is checked in.
+    let trials = run.trials().unwrap();
+    assert_eq!(trials.len(), 1);
+    let values = trials[0]
+        .histogram(HistogramKind::Latency, "measure", "write")
+        .unwrap();
+    assert_eq!((values.count(), values.quantile_ns(0.5)), (200, 3_000_319));
+    assert_eq!(
+        trials[0].intervals().unwrap().map(Result::unwrap).count(),
+        6
+    );
+    assert_eq!(
+        trials[0]
+            .samples("nodes")
+            .unwrap()
+            .map(Result::unwrap)
+            .count(),
+        1
+    );
+}

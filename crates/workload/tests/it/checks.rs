@@ -1,0 +1,273 @@
+//! What a read must return: right, missing, stale, wrong and unknown are told apart.
+
+use std::sync::Arc;
+
+use cql::response::RawRows;
+use proptest::prelude::*;
+use workload::{Check, Generator, Operation, Program, Stage};
+
+use crate::{program, spec, spec_with, values};
+
+type Cells = Vec<Option<Vec<u8>>>;
+
+/// A RESULT of kind Rows without metadata.
+pub(crate) fn body(rows: &[Cells]) -> Vec<u8> {
+    let columns = rows.first().map_or(1, Vec::len);
+    let mut body = Vec::new();
+    for number in [2, 4, columns as i32, rows.len() as i32] {
+        body.extend_from_slice(&number.to_be_bytes());
+    }
+    for cell in rows.iter().flatten() {
+        match cell {
+            None => cql::template::append_null(&mut body),
+            Some(bytes) => cql::template::append_value(&mut body, bytes),
+        }
+    }
+    body
+}
+
+fn check(generator: &mut Generator, operation: Operation, rows: &[Cells]) -> Check {
+    let body = body(rows);
+    generator.check(
+        operation,
+        &RawRows::parse(&body).expect("the body is well-formed"),
+    )
+}
+
+/// The values that a stage's operation `n` writes.
+fn written(program: &Arc<Program>, stage: Stage, n: u64) -> Vec<Vec<u8>> {
+    let mut generator = program.generator(stage);
+    let operation = generator.begin(n);
+    assert!(program.kinds()[usize::from(operation.kind)].is_write);
+    let mut out = Vec::new();
+    generator.append_values(&mut out);
+    values(&out).into_iter().map(<[u8]>::to_vec).collect()
+}
+
+fn some(values: &[Vec<u8>]) -> Cells {
+    values.iter().cloned().map(Some).collect()
+}
+
+/// The row as `SELECT` returns it, for the values that an operation writes.
+fn row(program: &Program, values: &[Vec<u8>]) -> Cells {
+    match program.name() {
+        "standard1" => some(&values[..values.len() - 1]),
+        "cql-iot" => [0, 1, 2, 5, 3, 4]
+            .map(|index| Some(values[index].clone()))
+            .to_vec(),
+        _ => some(&values[1..]),
+    }
+}
+
+#[test]
+fn what_load_wrote_is_right_when_verify_reads_it_back() {
+    for use_ in ["standard1", "cql-iot", "kv"] {
+        let program = program(&spec(use_));
+        let mut verify = program.generator(Stage::Verify);
+        for n in 0..program.rows() {
+            let operation = verify.begin(n);
+            let row = row(&program, &written(&program, Stage::Load, operation.key));
+            assert_eq!(
+                check(&mut verify, operation, &[row]),
+                Check::Right,
+                "{use_} {n}"
+            );
+        }
+    }
+}
+
+#[test]
+fn no_row_is_missing_two_rows_and_null_are_wrong() {
+    for use_ in ["standard1", "cql-iot", "kv"] {
+        let program = program(&spec(use_));
+        let mut verify = program.generator(Stage::Verify);
+        let operation = verify.begin(5);
+        let right = row(&program, &written(&program, Stage::Load, operation.key));
+        let mut with_null = right.clone();
+        *with_null.last_mut().unwrap() = None;
+        assert_eq!(check(&mut verify, operation, &[]), Check::Missing, "{use_}");
+        let twice = [right.clone(), right.clone()];
+        assert_eq!(
+            check(&mut verify, operation, &twice),
+            Check::Wrong,
+            "{use_}"
+        );
+        assert_eq!(
+            check(&mut verify, operation, &[with_null]),
+            Check::Wrong,
+            "{use_}"
+        );
+        assert_eq!(
+            check(&mut verify, operation, &[right]),
+            Check::Right,
+            "{use_}"
+        );
+    }
+}
+
+proptest! {
+    #[test]
+    fn one_flipped_bit_anywhere_is_wrong(
+        use_ in prop_oneof![Just("standard1"), Just("cql-iot"), Just("kv")],
+        n in 0u64..1000,
+        cell in any::<prop::sample::Index>(),
+        byte in any::<prop::sample::Index>(),
+        bit in 0..8u32,
+    ) {
+        let program = program(&spec(use_));
+        let mut verify = program.generator(Stage::Verify);
+        let operation = verify.begin(n);
+        let mut row = row(&program, &written(&program, Stage::Load, operation.key));
+        let cell = row[cell.index(program_columns(use_))].as_mut().unwrap();
+        let byte = byte.index(cell.len());
+        cell[byte] ^= 1 << bit;
+        prop_assert_eq!(check(&mut verify, operation, &[row]), Check::Wrong);
+    }
+
+    #[test]
+    fn hostile_rows_never_panic(
+        use_ in prop_oneof![Just("standard1"), Just("cql-iot"), Just("kv")],
+        rows in prop::collection::vec(
+            prop::collection::vec(prop::option::of(prop::collection::vec(any::<u8>(), 0..40)), 6),
+            0..12,
+        ),
+    ) {
+        let program = program(&spec(use_));
+        for stage in [Stage::Main, Stage::Verify] {
+            let mut generator = program.generator(stage);
+            let operation = (0..100)
+                .map(|n| generator.begin(n))
+                .find(|operation| !program.kinds()[usize::from(operation.kind)].is_write)
+                .unwrap();
+            let check = check(&mut generator, operation, &rows);
+            prop_assert!(check != Check::Right && check != Check::Stale);
+        }
+    }
+}
+
+fn program_columns(use_: &str) -> usize {
+    match use_ {
+        "standard1" => 5,
+        "cql-iot" => 6,
+        _ => 1,
+    }
+}
+
+#[test]
+fn a_kv_value_is_right_whoever_of_this_epoch_wrote_it_last() {
+    let spec = spec_with(
+        "kv",
+        &[("value_size", "uniform(32..300)")],
+        &[("write", 1.0)],
+    );
+    let program = program(&spec);
+    let mut verify = program.generator(Stage::Verify);
+    let mut main = program.generator(Stage::Main);
+    for n in 0..500 {
+        // The operation of the main stage that overwrites the row, at any distance.
+        let overwrite = main.begin(n * 1_000_003);
+        let operation = (0..program.rows())
+            .map(|n| verify.begin(n))
+            .find(|operation| operation.key == overwrite.key)
+            .unwrap();
+        let row = row(&program, &written(&program, Stage::Main, overwrite.number));
+        assert_eq!(check(&mut verify, operation, &[row]), Check::Right);
+    }
+}
+
+#[test]
+fn a_kv_value_of_an_earlier_epoch_is_stale_even_if_sizes_have_changed() {
+    let now = program(&spec("kv"));
+    let mut verify = now.generator(Stage::Verify);
+    let operation = verify.begin(7);
+    for (epoch, size, expected) in [
+        (2, "100", Check::Stale),
+        (0, "uniform(32..64)", Check::Stale),
+        (3, "1000", Check::Right),
+        (4, "100", Check::Wrong),
+    ] {
+        let mut then = spec_with("kv", &[("value_size", size)], &[]);
+        then.epoch = epoch;
+        let row = row(&now, &written(&program(&then), Stage::Load, operation.key));
+        assert_eq!(
+            check(&mut verify, operation, &[row]),
+            expected,
+            "epoch {epoch}"
+        );
+    }
+}
+
+#[test]
+fn a_kv_value_of_another_row_or_another_seed_is_wrong() {
+    let here = program(&spec("kv"));
+    let mut verify = here.generator(Stage::Verify);
+    let operation = verify.begin(7);
+    let other_row = row(&here, &written(&here, Stage::Load, operation.key + 1));
+    assert_eq!(check(&mut verify, operation, &[other_row]), Check::Wrong);
+    let mut other = spec("kv");
+    other.seed += 1;
+    let other_seed = row(
+        &here,
+        &written(&program(&other), Stage::Load, operation.key),
+    );
+    assert_eq!(check(&mut verify, operation, &[other_seed]), Check::Wrong);
+}
+
+#[test]
+fn an_inserted_row_that_is_absent_is_unknown() {
+    let mix = [("insert", 1.0), ("read", 1.0)];
+    let program = program(&spec_with("kv", &[("distribution", "latest")], &mix));
+    let mut main = program.generator(Stage::Main);
+    let beyond = (10_000..20_000)
+        .map(|n| main.begin(n))
+        .find(|operation| operation.kind == 1 && operation.key >= program.rows())
+        .unwrap();
+    assert_eq!(check(&mut main, beyond, &[]), Check::Unknown);
+}
+
+/// The operation of the main stage that reads `cycle` or a later one of its machine and sensor.
+fn iot_partition(program: &Arc<Program>, cycle: u64, cycles: u64) -> Vec<Cells> {
+    let first = written(program, Stage::Load, cycle);
+    let mut rows: Vec<Cells> = (0..cycles)
+        .filter(|other| other % 10 == cycle % 10)
+        .map(|other| written(program, Stage::Load, other))
+        .filter(|values| values[..2] == first[..2])
+        .map(|values| row(program, &values))
+        .collect();
+    rows.reverse();
+    rows
+}
+
+#[test]
+fn an_iot_read_takes_any_newest_rows_of_its_partition_and_nothing_else() {
+    let params = [("sources", "10"), ("limit", "4"), ("words_file", "a\nb\nc")];
+    let mut spec = spec_with("cql-iot", &params, &[("read", 1.0)]);
+    spec.rows = 200;
+    let program = program(&spec);
+    let mut main = program.generator(Stage::Main);
+    let operation = main.begin(55);
+    let rows = iot_partition(&program, 55, 200);
+    assert!(rows.len() > 4, "{} rows", rows.len());
+    assert_eq!(check(&mut main, operation, &rows[..4]), Check::Right);
+    assert_eq!(
+        check(&mut main, operation, &rows[..5]),
+        Check::Wrong,
+        "beyond the limit"
+    );
+    assert_eq!(check(&mut main, operation, &[]), Check::Missing);
+    let unordered = [rows[1].clone(), rows[0].clone()];
+    assert_eq!(check(&mut main, operation, &unordered), Check::Wrong);
+    let stranger = iot_partition(&program, 56, 200);
+    assert_eq!(check(&mut main, operation, &stranger[..1]), Check::Wrong);
+    // Fewer rows than the limit are all there are: the cycle's own row must be among them.
+    let own = written(&program, Stage::Load, 55)[2].clone();
+    let others: Vec<Cells> = rows
+        .iter()
+        .filter(|row| row[2].as_ref() != Some(&own))
+        .take(2)
+        .cloned()
+        .collect();
+    assert_eq!(check(&mut main, operation, &others), Check::Missing);
+    let unwritten = main.begin(5_000_000);
+    assert_eq!(check(&mut main, unwritten, &[]), Check::Unknown);
+}

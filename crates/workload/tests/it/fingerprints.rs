@@ -1,0 +1,72 @@
+//! Golden fingerprints: the bytes of the first operations of every workload and stage.
+
+use workload::Stage;
+
+use crate::{program, spec, spec_with};
+
+const OPERATIONS: u64 = 1000;
+
+/// What to do when this fails. If you did not mean to change what workloads generate, you have
+/// broken it: data written by earlier versions no longer verifies, and results no longer compare.
+/// If you did mean it, say so in CHANGELOG.md, and copy the new fingerprints from the failure
+/// message. The bytes of `standard1` are cassandra-stress's and those of `cql-iot`'s machines,
+/// stations and times are NoSQLBench's: they may never change for their load stage.
+#[test]
+fn the_generated_bytes_are_those_of_earlier_versions() {
+    let specs = [
+        ("standard1", spec("standard1")),
+        (
+            "standard1 zipf",
+            spec_with("standard1", &[("distribution", "zipf")], &[]),
+        ),
+        (
+            "standard1 gaussian",
+            spec_with("standard1", &[("distribution", "gaussian")], &[]),
+        ),
+        (
+            "standard1 exponential",
+            spec_with("standard1", &[("distribution", "exponential")], &[]),
+        ),
+        ("cql-iot", spec("cql-iot")),
+        ("kv", spec("kv")),
+        (
+            "kv latest",
+            spec_with(
+                "kv",
+                &[
+                    ("distribution", "latest"),
+                    ("value_size", "uniform(32..400)"),
+                ],
+                &[("read", 8.0), ("insert", 1.0), ("write", 1.0)],
+            ),
+        ),
+    ];
+    let mut table = String::new();
+    for (name, spec) in specs {
+        let program = program(&spec);
+        let [load, main, verify] = [Stage::Load, Stage::Main, Stage::Verify]
+            .map(|stage| program.fingerprint_of(stage, OPERATIONS));
+        table += &format!("{name:22} {load:016x} {main:016x} {verify:016x}\n");
+    }
+    let golden = expect_test::expect![[r#"
+        standard1              7e4d669a050e7f9d c916246b6585821e 174c4bf6658b9e8a
+        standard1 zipf         7e4d669a050e7f9d cdf4637541f8d828 174c4bf6658b9e8a
+        standard1 gaussian     7e4d669a050e7f9d 5b0bbf927bff3cb3 174c4bf6658b9e8a
+        standard1 exponential  7e4d669a050e7f9d 7662b440794e4e24 174c4bf6658b9e8a
+        cql-iot                62a69edefcfc431a 8f887373daa12b0c 17bef4cae53b3121
+        kv                     2ec05595aedb4223 a514d2a09d96afb2 493dce990afde0d9
+        kv latest              27b854c785155b8a 53c22c3ddf85328e 493dce990afde0d9
+    "#]];
+    golden.assert_eq(&table);
+}
+
+#[test]
+fn a_fingerprint_covers_all_stages_and_as_many_operations_as_asked() {
+    let program = program(&spec("kv"));
+    assert_ne!(program.fingerprint(10), program.fingerprint(11));
+    assert_eq!(program.fingerprint(10), program.fingerprint(10));
+    assert_ne!(
+        program.fingerprint_of(Stage::Load, 10),
+        program.fingerprint_of(Stage::Main, 10)
+    );
+}

@@ -1,0 +1,78 @@
+//! The workloads from the outside: what the engine and the study rely on.
+
+mod allocations;
+mod checks;
+mod fingerprints;
+mod operations;
+mod specs;
+mod texts;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use workload::{ParamValue, Program, Replication, Spec, compile};
+
+/// A spec without parameters: 1000 rows, the workload's default mix.
+pub(crate) fn spec(use_: &str) -> Spec {
+    Spec {
+        use_: use_.to_owned(),
+        keyspace: None,
+        replication: Replication::Simple { factor: 1 },
+        mix: Vec::new(),
+        consistency: Vec::new(),
+        params: BTreeMap::new(),
+        seed: 42,
+        rows: 1000,
+        epoch: 3,
+    }
+}
+
+/// As [`spec`], with text parameters and a mix.
+pub(crate) fn spec_with(use_: &str, params: &[(&str, &str)], mix: &[(&str, f64)]) -> Spec {
+    let mut spec = spec(use_);
+    for (name, value) in params {
+        spec.params
+            .insert((*name).to_owned(), ParamValue::Text((*value).to_owned()));
+    }
+    spec.mix = mix
+        .iter()
+        .map(|(kind, weight)| ((*kind).to_owned(), *weight))
+        .collect();
+    spec
+}
+
+/// Compiles a spec that has no mistake.
+pub(crate) fn program(spec: &Spec) -> Arc<Program> {
+    Arc::new(compile(spec).unwrap_or_else(|problems| panic!("{problems:#?}")))
+}
+
+/// The bodies `[int length][bytes]` in `bytes`.
+pub(crate) fn values(mut bytes: &[u8]) -> Vec<&[u8]> {
+    let mut values = Vec::new();
+    while let Some((length, rest)) = bytes.split_first_chunk::<4>() {
+        let (value, rest) = rest.split_at(u32::from_be_bytes(*length) as usize);
+        values.push(value);
+        bytes = rest;
+    }
+    assert!(bytes.is_empty(), "bytes after the last value");
+    values
+}
+
+/// Breaks a line into lines of about 80 characters, so that expectations can be read.
+pub(crate) fn wrapped(line: &str) -> String {
+    let mut text = String::new();
+    let mut column = 0;
+    for word in line.split(' ') {
+        if column > 0 && column + word.len() > 80 {
+            text += "\n    ";
+            column = 4;
+        } else if column > 0 {
+            text.push(' ');
+            column += 1;
+        }
+        text += word;
+        column += word.len();
+    }
+    text.push('\n');
+    text
+}

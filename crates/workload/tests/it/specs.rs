@@ -1,0 +1,290 @@
+//! Mistakes in a spec: all of them at once, each with its path, its limit and a way out.
+
+use cql::Consistency;
+use expect_test::{Expect, expect};
+use workload::{ParamValue, Problem, Replication, Spec, compile, names};
+
+use crate::{spec, spec_with, wrapped};
+
+fn check(spec: &Spec, expected: Expect) {
+    let problems = compile(spec)
+        .map(|_| ())
+        .expect_err("the spec has mistakes");
+    let mut text = String::new();
+    for Problem {
+        path,
+        message,
+        hint,
+    } in problems
+    {
+        let hint = hint.map_or(String::new(), |hint| format!(" ({hint})"));
+        text += &wrapped(&format!("{}: {message}{hint}", path.join(".")));
+    }
+    expected.assert_eq(&text);
+}
+
+#[test]
+fn all_mistakes_are_reported_together() {
+    let mut spec = spec_with(
+        "standard1",
+        &[
+            ("colums", "5"),
+            ("column_size", "big"),
+            ("distribution", "zipff(1)"),
+        ],
+        &[
+            ("wrte", 1.0),
+            ("read", -1.0),
+            ("write", 1.0),
+            ("write", 2.0),
+        ],
+    );
+    spec.rows = 0;
+    spec.keyspace = Some("no spaces".to_owned());
+    spec.replication = Replication::Simple { factor: 0 };
+    spec.consistency = vec![
+        ("reads".to_owned(), Consistency::One),
+        ("read".to_owned(), Consistency::One),
+        ("read".to_owned(), Consistency::Two),
+    ];
+    spec.params
+        .insert("key_size".to_owned(), ParamValue::Float(10.5));
+    spec.params
+        .insert("columns".to_owned(), ParamValue::Int(-1));
+    check(
+        &spec,
+        expect![[r#"
+            params.colums: standard1 has no parameter "colums"; it has columns, column_size,
+                key_size, distribution (did you mean columns?)
+            keyspace: keyspace "no spaces" is no name; it may have 1 to 48 letters, digits
+                and underscores
+            replication: replication factor 0; it must be at least 1
+            mix.wrte: standard1 has no kind of operation "wrte"; it has write, read (did you
+                mean write?)
+            mix.read: the weight of read is -1; it must be 0 or more
+            mix.write: write is weighed twice
+            consistency.reads: standard1 has no kind of operation "reads"; it has write, read
+                (did you mean read?)
+            consistency.read: read has two consistency levels
+            rows: 0 rows; there must be 1 to 4611686018427387904 (state how many rows to
+                load)
+            params.columns: columns is -1; it must be a whole number from 1 to 1000
+            params.column_size: column_size is "big"; it must be a whole number from 1 to
+                1000000
+            params.key_size: key_size is 10.5; it must be a whole number from 1 to 65535
+            params.distribution: "zipff" is no distribution; write fixed(n), sequence,
+                uniform, gaussian, exponential, zipf(theta) or latest(theta), with an
+                optional range first: uniform(100..2000) (did you mean zipf?)
+        "#]],
+    );
+}
+
+#[test]
+fn an_unknown_workload_is_told_its_neighbour() {
+    check(
+        &spec("standart1"),
+        expect![[r#"
+            use: no workload is named "standart1"; there are standard1, cql-iot, kv (did you
+                mean standard1?)
+        "#]],
+    );
+}
+
+#[test]
+fn cql_iot_states_its_limits() {
+    let params = [
+        ("words_file", ""),
+        ("text_file", "short"),
+        ("table", "a b"),
+        ("compression", "x'; y"),
+    ];
+    let mut spec = spec_with("cql-iot", &params, &[]);
+    spec.params.insert("sources".to_owned(), ParamValue::Int(0));
+    check(
+        &spec,
+        expect![[r#"
+            params.words_file: words_file has 0 lines, the longest of 0 bytes; it must have 1
+                to 1000000 lines of at most 60000 bytes
+            params.sources: sources is 0; it must be a whole number from 1 to 1000000000000
+            params.text_file: text_file has 5 bytes; it must be ASCII of 1201 to 16000000
+                bytes
+            params.table: table "a b" is no name; it may have up to 48 characters (use
+                letters and digits)
+            params.compression: compression "x'; y" is no name of a class (LZ4Compressor)
+        "#]],
+    );
+}
+
+#[test]
+fn kv_states_its_limits() {
+    for (param, value, expected) in [
+        (
+            "value_size",
+            "uniform",
+            expect![[r#"
+                params.value_size: value_size needs a range of sizes (write a number, or a
+                    distribution with a range: uniform(100..2000))
+            "#]],
+        ),
+        (
+            "value_size",
+            "10",
+            expect![[r#"
+                params.value_size: value_size is 10 to 10 bytes; sizes must be 32 to 16000000
+                    (write a number, or a distribution with a range: uniform(100..2000))
+            "#]],
+        ),
+        (
+            "value_size",
+            "uniform(100..20M)",
+            expect![[r#"
+                params.value_size: value_size is 100 to 20000000 bytes; sizes must be 32 to
+                    16000000 (write a number, or a distribution with a range: uniform(100..2000))
+            "#]],
+        ),
+        (
+            "value_size",
+            "latest(100..200)",
+            expect![[r#"
+                params.value_size: value_size cannot follow the latest row (write a number, or a
+                    distribution with a range: uniform(100..2000))
+            "#]],
+        ),
+        (
+            "key_type",
+            "uuid",
+            expect![[r#"
+            params.key_type: key_type is "uuid"; it must be text or bigint
+        "#]],
+        ),
+        (
+            "distribution",
+            "uniform(0..1000)",
+            expect![[r#"
+            params.distribution: distribution reaches row 1000; the rows are 0 to 999
+        "#]],
+        ),
+        (
+            "distribution",
+            "zipf(-1)",
+            expect![[r#"
+            params.distribution: "zipf(-1)": theta is -1, it must be at least 0
+        "#]],
+        ),
+        (
+            "distribution",
+            "zipf(nan)",
+            expect![[r#"
+                params.distribution: "nan" is no number; write fixed(n), sequence, uniform,
+                    gaussian, exponential, zipf(theta) or latest(theta), with an optional range
+                    first: uniform(100..2000)
+            "#]],
+        ),
+        (
+            "distribution",
+            "uniform(5..1)",
+            expect![[r#"
+            params.distribution: "5..1" ends before it begins
+        "#]],
+        ),
+        (
+            "distribution",
+            "uniform(1..2, 3)",
+            expect![[r#"
+                params.distribution: "uniform(1..2, 3)": uniform takes no number besides its
+                    range
+            "#]],
+        ),
+        (
+            "distribution",
+            "gaussian(1..2, 0)",
+            expect![[r#"
+            params.distribution: "gaussian(1..2, 0)": 0 must be above 0
+        "#]],
+        ),
+        (
+            "distribution",
+            "zipf(1..2, 1, 2)",
+            expect![[r#"
+                params.distribution: "zipf(1..2, 1, 2)" has more arguments than zipf takes; write
+                    fixed(n), sequence, uniform, gaussian, exponential, zipf(theta) or
+                    latest(theta), with an optional range first: uniform(100..2000)
+            "#]],
+        ),
+        (
+            "distribution",
+            "fixed",
+            expect![[r#"
+            params.distribution: "fixed" needs one value, as in fixed(100)
+        "#]],
+        ),
+        (
+            "distribution",
+            "uniform(1..2",
+            expect![[r#"
+                params.distribution: "uniform(1..2" lacks its closing parenthesis; write
+                    fixed(n), sequence, uniform, gaussian, exponential, zipf(theta) or
+                    latest(theta), with an optional range first: uniform(100..2000)
+            "#]],
+        ),
+        (
+            "distribution",
+            "uniform(1-2)",
+            expect![[r#"
+                params.distribution: "1-2" is no number; write fixed(n), sequence, uniform,
+                    gaussian, exponential, zipf(theta) or latest(theta), with an optional range
+                    first: uniform(100..2000)
+            "#]],
+        ),
+    ] {
+        check(&spec_with("kv", &[(param, value)], &[]), expected);
+    }
+}
+
+#[test]
+fn weights_must_not_all_be_0() {
+    check(
+        &spec_with("kv", &[], &[("read", 0.0)]),
+        expect![[r#"
+        mix: the weights sum up to 0; some kind needs a weight above 0
+    "#]],
+    );
+}
+
+#[test]
+fn numbers_may_be_written_in_several_ways() {
+    for value in [
+        ParamValue::Int(1000),
+        ParamValue::Float(1000.0),
+        ParamValue::Text("1000".to_owned()),
+        ParamValue::Text("1k".to_owned()),
+    ] {
+        let mut spec = spec("standard1");
+        spec.params.insert("column_size".to_owned(), value.clone());
+        let program = compile(&spec).unwrap();
+        assert_eq!(program.row_bytes_estimate(), 5010, "{value:?}");
+    }
+}
+
+#[test]
+fn every_named_workload_compiles_as_its_reference_describes_it() {
+    for named in names() {
+        let program = compile(&spec(named.name)).unwrap();
+        assert_eq!(program.name(), named.name);
+        assert_eq!(program.keyspace(), named.keyspace);
+        let kinds: Vec<&str> = program.kinds().iter().map(|kind| kind.name).collect();
+        assert_eq!(kinds, named.kinds);
+        assert!(named.mix.iter().all(|(kind, _)| named.kinds.contains(kind)));
+        for (param, default, _) in named.params {
+            let is_file = param.ends_with("_file");
+            if is_file {
+                continue;
+            }
+            // Writing a default down must not change anything.
+            let written = compile(&spec_with(named.name, &[(param, default)], &[])).unwrap();
+            let [a, b] = [written, compile(&spec(named.name)).unwrap()].map(std::sync::Arc::new);
+            assert_eq!(a.fingerprint(100), b.fingerprint(100), "{param}");
+            assert_eq!(a.schema(), b.schema(), "{param}");
+        }
+    }
+}
