@@ -1,0 +1,470 @@
+//! Nodes against the table of [`crate::format`]: every mistake is said, none ends the search.
+//!
+//! The result is a [`Tree`] with defaults filled in. It is complete only if nothing was said:
+//! whoever reads it asks [`Diagnostics::is_empty`] first.
+
+use crate::diagnostic::{Diagnostics, Place, did_you_mean};
+use crate::format::{self, Exclusive, Type};
+use crate::human;
+use crate::tree::Tree;
+use crate::yaml::{Node, Raw};
+
+/// Checks a whole study.
+pub fn study(root: &Node, diagnostics: &mut Diagnostics) -> Tree {
+    if !matches!(root.raw, Raw::Map(_)) {
+        let message = format!("a study is a mapping of keys, not {}", root.describe());
+        let hint = "begin with `study: a-name`".to_owned();
+        diagnostics.add(&root.place, message, Some(hint));
+        return Tree::Null;
+    }
+    section(root, "", diagnostics)
+}
+
+fn section(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> Tree {
+    let entries = match &node.raw {
+        Raw::Map(entries) => entries.as_slice(),
+        Raw::Null => &[],
+        Raw::Scalar { .. } | Raw::List(_) => {
+            let message = format!("`{path}` is {}; it has keys of its own", node.describe());
+            let keys: Vec<_> = format::children(path).map(|(key, _)| key).collect();
+            let hint = format!("its keys: {}", keys.join(", "));
+            diagnostics.add(&node.place, message, Some(hint));
+            return Tree::Null;
+        }
+    };
+    let mut checked = Vec::new();
+    for entry in entries {
+        let field = format::children(path).find(|(key, _)| *key == entry.key);
+        if let Some((key, field)) = field {
+            let tree = value(
+                &entry.value,
+                field.path,
+                &field.typ,
+                &entry.place,
+                diagnostics,
+            );
+            checked.push((key.to_owned(), tree));
+        } else {
+            unknown_key(&entry.key, &entry.place, path, diagnostics);
+        }
+    }
+    for group in format::EXCLUSIVE.iter().filter(|group| group.path == path) {
+        exclusive(node, group, diagnostics);
+    }
+    absent(node, path, &mut checked, diagnostics);
+    Tree::Map(checked)
+}
+
+/// Fills in the defaults of what is absent, and says what must not be.
+fn absent(
+    node: &Node,
+    path: &str,
+    checked: &mut Vec<(String, Tree)>,
+    diagnostics: &mut Diagnostics,
+) {
+    for (key, field) in format::children(path) {
+        if node.entry(key).is_some() {
+            continue;
+        }
+        if field.required {
+            let message = format!("`{}` is missing", field.path);
+            let example = format!("it means: {}", field.what);
+            diagnostics.add(&head(&node.place), message, Some(example));
+        } else if let Some(default) = field.default {
+            let tree = default_tree(default, field.path, &field.typ);
+            checked.push((key.to_owned(), tree));
+        }
+    }
+}
+
+/// What a row's default means.
+fn default_tree(default: &str, path: &str, typ: &Type) -> Tree {
+    // A default that is wrong is found by the test below, not by the user.
+    let mut none = Diagnostics::new(Vec::new());
+    let node = crate::yaml::parse(0, default, &mut none);
+    node.map_or(Tree::Null, |node| {
+        value(&node, path, typ, &node.place.clone(), &mut none)
+    })
+}
+
+/// The begin of a place: a missing key is shown where its section begins, not over all of it.
+fn head(place: &Place) -> Place {
+    Place {
+        source: place.source,
+        span: place.span.start..place.span.start,
+    }
+}
+
+fn unknown_key(key: &str, place: &Place, path: &str, diagnostics: &mut Diagnostics) {
+    let whole = join(path, key);
+    if path.is_empty() && format::LATER.contains(&key) {
+        let message = format!("`{key}` comes with a later version of cassay");
+        diagnostics.add(place, message, None);
+        return;
+    }
+    let message = format!("`{whole}` is not a key of a study");
+    let hint = did_you_mean(key, format::children(path).map(|(key, _)| key));
+    diagnostics.add(place, message, hint);
+}
+
+fn exclusive(node: &Node, group: &Exclusive, diagnostics: &mut Diagnostics) {
+    let present: Vec<_> = group
+        .keys
+        .iter()
+        .filter_map(|key| node.entry(key))
+        .collect();
+    let names = group.keys.join("`, `");
+    if let [first, second, ..] = present.as_slice() {
+        let (path, a, b) = (group.path, &first.key, &second.key);
+        let message = format!("`{path}` has both `{a}` and `{b}`");
+        let hint = format!("keep one of `{names}`");
+        diagnostics.add(&second.place, message, Some(hint));
+    } else if present.is_empty() && group.needed {
+        let message = format!("`{}` needs one of `{names}`", group.path);
+        diagnostics.add(&head(&node.place), message, None);
+    }
+}
+
+fn value(
+    node: &Node,
+    path: &str,
+    typ: &Type,
+    key_place: &Place,
+    diagnostics: &mut Diagnostics,
+) -> Tree {
+    match typ {
+        Type::Section => section(node, path, diagnostics),
+        Type::Variants => variants(node, path, diagnostics),
+        Type::Scales => scales(node, path, diagnostics),
+        Type::Secret => secret(node, path, key_place, diagnostics),
+        Type::Any => any(node),
+        Type::List(item) => list(node, path, item, diagnostics),
+        Type::Map(item) => map(node, path, item, diagnostics),
+        Type::Either(scalar, mapping) => {
+            let typ = if matches!(node.raw, Raw::Map(_)) {
+                mapping
+            } else {
+                scalar
+            };
+            value(node, path, typ, key_place, diagnostics)
+        }
+        Type::WordOr(words, typ) => match node.text() {
+            Some(text) if words.contains(&text) => Tree::Text(text.to_owned()),
+            _ => value(node, path, typ, key_place, diagnostics),
+        },
+        _ => scalar(node, path, typ, diagnostics),
+    }
+}
+
+fn list(node: &Node, path: &str, item: &Type, diagnostics: &mut Diagnostics) -> Tree {
+    let Raw::List(items) = &node.raw else {
+        // One item without brackets is a list of one.
+        if matches!(node.raw, Raw::Scalar { .. }) {
+            let tree = value(node, path, item, &node.place, diagnostics);
+            return Tree::List(vec![tree]);
+        }
+        let message = format!("`{path}` is {}; it must be a list", node.describe());
+        diagnostics.add(&node.place, message, Some("write it as [a, b]".to_owned()));
+        return Tree::Null;
+    };
+    if items.is_empty() {
+        diagnostics.add(&node.place, format!("`{path}` is an empty list"), None);
+    }
+    let check = |node| value(node, path, item, &node.place, diagnostics);
+    Tree::List(items.iter().map(check).collect())
+}
+
+fn map(node: &Node, path: &str, item: &Type, diagnostics: &mut Diagnostics) -> Tree {
+    let entries = match &node.raw {
+        Raw::Map(entries) => entries.as_slice(),
+        Raw::Null => &[],
+        Raw::Scalar { .. } | Raw::List(_) => {
+            let message = format!("`{path}` is {}; it must be a mapping", node.describe());
+            let hint = "write it as {key: value}".to_owned();
+            diagnostics.add(&node.place, message, Some(hint));
+            return Tree::Null;
+        }
+    };
+    let mut checked = Vec::new();
+    for entry in entries {
+        let path = join(path, &entry.key);
+        let tree = value(&entry.value, &path, item, &entry.place, diagnostics);
+        checked.push((entry.key.clone(), tree));
+    }
+    Tree::Map(checked)
+}
+
+fn any(node: &Node) -> Tree {
+    match &node.raw {
+        Raw::Null => Tree::Null,
+        Raw::List(items) => Tree::List(items.iter().map(any).collect()),
+        Raw::Map(entries) => {
+            let entries = entries.iter();
+            Tree::Map(entries.map(|e| (e.key.clone(), any(&e.value))).collect())
+        }
+        Raw::Scalar { text, quoted } => match text.as_str() {
+            _ if *quoted => Tree::Text(text.clone()),
+            "true" => Tree::Bool(true),
+            "false" => Tree::Bool(false),
+            _ => text.parse().map(Tree::Count).unwrap_or_else(|_| {
+                let number = text.parse::<f64>().ok().filter(|n| n.is_finite());
+                number.map_or_else(|| Tree::Text(text.clone()), Tree::Number)
+            }),
+        },
+    }
+}
+
+/// A secret is a file or an environment variable. A literal one is refused, and not shown.
+fn secret(node: &Node, path: &str, key_place: &Place, diagnostics: &mut Diagnostics) -> Tree {
+    let hint = || {
+        Some(format!(
+            "write `{path}: {{file: PATH}}` or `{path}: {{env: NAME}}`"
+        ))
+    };
+    let [entry] = node.entries().unwrap_or_default() else {
+        let message = format!("`{path}` does not say where the secret is");
+        diagnostics.add_secret(key_place, message, hint());
+        return Tree::Null;
+    };
+    if !["file", "env"].contains(&entry.key.as_str()) {
+        let message = format!("`{path}` knows `file` and `env`, not `{}`", entry.key);
+        diagnostics.add_secret(&entry.place, message, hint());
+        return Tree::Null;
+    }
+    let tree = scalar(
+        &entry.value,
+        &join(path, &entry.key),
+        &Type::Text,
+        diagnostics,
+    );
+    Tree::Map(vec![(entry.key.clone(), tree)])
+}
+
+fn variants(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> Tree {
+    for entry in named(node, path, diagnostics) {
+        if !matches!(entry.value.raw, Raw::Map(_) | Raw::Null) {
+            let message = format!(
+                "variant `{}` is {}; it says which settings differ",
+                entry.key,
+                entry.value.describe()
+            );
+            diagnostics.add(&entry.value.place, message, None);
+            continue;
+        }
+        for section in entry.value.entries().unwrap_or_default() {
+            if !format::VARIANT_SECTIONS.contains(&section.key.as_str()) {
+                variant_section(&section.key, &section.place, diagnostics);
+            }
+        }
+    }
+    Tree::Null
+}
+
+fn variant_section(key: &str, place: &Place, diagnostics: &mut Diagnostics) {
+    if format::LATER.contains(&key) {
+        let message = format!("`{key}` comes with a later version of cassay");
+        diagnostics.add(place, message, None);
+        return;
+    }
+    let message = format!("a variant cannot change `{key}`");
+    let hint = did_you_mean(key, format::VARIANT_SECTIONS.iter().copied());
+    diagnostics.add(place, message, hint);
+}
+
+fn scales(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> Tree {
+    for entry in named(node, path, diagnostics) {
+        if !matches!(entry.value.raw, Raw::Map(_)) {
+            let message = format!("scale `{}` is {}", entry.key, entry.value.describe());
+            let hint = "write it as {window.measure: 5s, data.load.operations: 10k}".to_owned();
+            diagnostics.add(&entry.value.place, message, Some(hint));
+        }
+    }
+    Tree::Null
+}
+
+/// The entries of a mapping whose keys are names.
+fn named<'n>(
+    node: &'n Node,
+    path: &str,
+    diagnostics: &mut Diagnostics,
+) -> &'n [crate::yaml::Entry] {
+    let Some(entries) = node.entries() else {
+        let message = format!("`{path}` is {}; it must be a mapping", node.describe());
+        let hint = format!("write it as {path}: {{a-name: {{…}}}}");
+        diagnostics.add(&node.place, message, Some(hint));
+        return &[];
+    };
+    for entry in entries {
+        if let Err(why) = name(&entry.key) {
+            let message = format!("`{}` is not a name: {why}", entry.key);
+            diagnostics.add(&entry.place, message, None);
+        }
+    }
+    entries
+}
+
+fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) -> Tree {
+    let Some(text) = node.text() else {
+        let message = format!("`{path}` is {}; it must be {}", node.describe(), words(typ));
+        diagnostics.add(&node.place, message, example(typ));
+        return Tree::Null;
+    };
+    let parsed = match typ {
+        Type::Text if text.trim().is_empty() => Err("it is empty".to_owned()),
+        Type::Text => Ok(Tree::Text(text.to_owned())),
+        Type::Name => name(text).map(|()| Tree::Text(text.to_owned())),
+        Type::CqlName => cql_name(text).map(|()| Tree::Text(text.to_owned())),
+        Type::Bool => text
+            .parse()
+            .map(Tree::Bool)
+            .map_err(|_| "it is neither true nor false".to_owned()),
+        Type::Count(min, max) => human::parse_count(text)
+            .and_then(|n| within(n, *min, *max, human::format_count))
+            .map(Tree::Count),
+        Type::Duration(min, max) => human::parse_duration_ns(text)
+            .and_then(|n| within(n, *min, *max, human::format_duration_ns))
+            .map(Tree::DurationNs),
+        Type::Bytes(min, max) => human::parse_bytes(text)
+            .and_then(|n| within(n, *min, *max, human::format_bytes))
+            .map(Tree::Bytes),
+        Type::Number(min, max) => human::parse_number(text)
+            .and_then(|n| within(n, *min, *max, |n| n.to_string()))
+            .map(Tree::Number),
+        Type::Choice(known) => return choice(node, text, path, known, diagnostics),
+        // The other types are not scalars: `value` has dealt with them.
+        _ => Ok(Tree::Null),
+    };
+    parsed.unwrap_or_else(|why| {
+        // An example helps who wrote it wrongly, not who wrote too much.
+        let limit = why.starts_with("the most") || why.starts_with("the least");
+        let hint = if limit { None } else { example(typ) };
+        diagnostics.add(&node.place, format!("`{path}` is `{text}`: {why}"), hint);
+        Tree::Null
+    })
+}
+
+fn choice(
+    node: &Node,
+    text: &str,
+    path: &str,
+    known: &[&str],
+    diagnostics: &mut Diagnostics,
+) -> Tree {
+    if let Some(word) = known.iter().find(|word| word.eq_ignore_ascii_case(text)) {
+        return Tree::Text((*word).to_owned());
+    }
+    let message = format!(
+        "`{path}` is `{text}`; it must be one of {}",
+        known.join(", ")
+    );
+    let hint = did_you_mean(text, known.iter().copied()).filter(|hint| hint.starts_with("did"));
+    diagnostics.add(&node.place, message, hint);
+    Tree::Null
+}
+
+fn within<T: PartialOrd + Copy>(
+    value: T,
+    min: T,
+    max: T,
+    show: impl Fn(T) -> String,
+) -> Result<T, String> {
+    if value < min {
+        Err(format!("the least is {}", show(min)))
+    } else if value > max {
+        Err(format!("the most is {}", show(max)))
+    } else {
+        Ok(value)
+    }
+}
+
+/// A name becomes a folder: it must not leave its place.
+fn name(text: &str) -> Result<(), String> {
+    // 64 leaves room for the rest of a folder's name, which file systems limit to 255 bytes.
+    const NAME_BYTES_MAX: usize = 64;
+    let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    if text.is_empty() || text.len() > NAME_BYTES_MAX {
+        Err(format!("a name has 1 to {NAME_BYTES_MAX} characters"))
+    } else if !text.chars().all(good) || text.starts_with(['.', '-']) {
+        Err("a name has letters, digits, `.`, `_` and `-`, and begins with one of the first".into())
+    } else {
+        Ok(())
+    }
+}
+
+/// Cassandra limits names of keyspaces and tables to 48 characters.
+fn cql_name(text: &str) -> Result<(), String> {
+    let good = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if text.len() <= 48
+        && text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.chars().all(good)
+    {
+        Ok(())
+    } else {
+        Err("a CQL name has at most 48 letters, digits and `_`, and begins with a letter".into())
+    }
+}
+
+/// A type in words, with its article.
+pub fn words(typ: &Type) -> String {
+    match typ {
+        Type::Text => "a text".into(),
+        Type::Name | Type::CqlName => "a name".into(),
+        Type::Count(..) => "a whole number".into(),
+        Type::Number(..) => "a number".into(),
+        Type::Duration(..) => "a length of time".into(),
+        Type::Bytes(..) => "a size".into(),
+        Type::Bool => "true or false".into(),
+        Type::Choice(known) => format!("one of {}", known.join(", ")),
+        Type::List(item) => format!("a list; each is {}", words(item)),
+        Type::Map(item) => format!("a mapping; each value is {}", words(item)),
+        Type::Any => "any value".into(),
+        Type::WordOr(known, typ) => format!("`{}` or {}", known.join("`, `"), words(typ)),
+        Type::Either(a, b) => format!("{}, or {}", words(a), words(b)),
+        Type::Section => "a section".into(),
+        Type::Secret => "`{file: PATH}` or `{env: NAME}`".into(),
+        Type::Variants => "a mapping of names to what differs".into(),
+        Type::Scales => "a mapping of names to dotted keys with values".into(),
+    }
+}
+
+fn example(typ: &Type) -> Option<String> {
+    let example = match typ {
+        Type::Count(..) => "write a whole number such as 250, 10k or 2M",
+        Type::Duration(..) => "write a length of time with its unit, such as 10s or 250ms",
+        Type::Bytes(..) => "write a size with its unit, such as 1GiB or 512MiB",
+        _ => return None,
+    };
+    Some(example.to_owned())
+}
+
+fn join(path: &str, key: &str) -> String {
+    if path.is_empty() {
+        key.to_owned()
+    } else {
+        format!("{path}.{key}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_default_is_a_value_of_its_own_type() {
+        for field in format::FIELDS {
+            let Some(default) = field.default else {
+                continue;
+            };
+            let mut diagnostics = Diagnostics::new(Vec::new());
+            let node = crate::yaml::parse(0, default, &mut diagnostics).unwrap();
+            value(
+                &node,
+                field.path,
+                &field.typ,
+                &Place::default(),
+                &mut diagnostics,
+            );
+            assert_eq!(diagnostics.to_string(), "", "{}", field.path);
+        }
+    }
+}

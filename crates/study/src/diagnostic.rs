@@ -1,0 +1,199 @@
+//! Mistakes in a study: what is wrong, where, and what to do about it.
+//!
+//! Every mistake is collected before any is shown. A mistake may stand in the study file or on the
+//! command line (`--set`, `--scale`); both are texts with a name, so both are shown the same way.
+
+use std::fmt;
+use std::ops::Range;
+
+/// A text that mistakes point into.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Path of the study file, or `command line`.
+    pub name: String,
+    /// The whole text.
+    pub text: String,
+}
+
+/// Where something stands: a source and a range of bytes in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Number of the source; 0 is the study file.
+    pub source: usize,
+    /// Range of bytes in the source's text, on character boundaries.
+    pub span: Range<usize>,
+}
+
+/// One mistake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// What is wrong, with the value and the limit.
+    pub message: String,
+    /// Where.
+    pub place: Place,
+    /// Line in the source, from 1.
+    pub line: usize,
+    /// Column in the line, in characters, from 1.
+    pub column: usize,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// Whether the line holds a secret: it is never shown.
+    pub secret: bool,
+}
+
+/// All mistakes of a study, in the order of their places. Never empty when returned as an error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostics {
+    /// What the places point into.
+    pub sources: Vec<Source>,
+    /// The mistakes.
+    pub list: Vec<Diagnostic>,
+}
+
+impl Diagnostics {
+    /// Nothing wrong yet in these sources.
+    pub fn new(sources: Vec<Source>) -> Diagnostics {
+        Diagnostics {
+            sources,
+            list: Vec::new(),
+        }
+    }
+
+    /// Whether nothing is wrong.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Adds a mistake, unless the same was said of the same place: a base setting is checked again
+    /// under every variant and scale.
+    pub fn add(&mut self, place: &Place, message: impl Into<String>, hint: Option<String>) {
+        self.push(place, message.into(), hint, false);
+    }
+
+    /// As [`Diagnostics::add`], about a line that holds a secret.
+    pub fn add_secret(&mut self, place: &Place, message: String, hint: Option<String>) {
+        self.push(place, message, hint, true);
+    }
+
+    fn push(&mut self, place: &Place, message: String, hint: Option<String>, secret: bool) {
+        let known = |d: &Diagnostic| d.place == *place && d.message == message;
+        if self.list.iter().any(known) {
+            return;
+        }
+        let text = self
+            .sources
+            .get(place.source)
+            .map_or("", |s| s.text.as_str());
+        let (line, column) = line_and_column(text, place.span.start);
+        self.list.push(Diagnostic {
+            message,
+            place: place.clone(),
+            line,
+            column,
+            hint,
+            secret,
+        });
+    }
+
+    /// The mistakes as an error, in the order of the text; `Ok` when there are none.
+    pub fn into_result(mut self) -> Result<(), Diagnostics> {
+        if self.list.is_empty() {
+            return Ok(());
+        }
+        self.list
+            .sort_by_key(|d| (d.place.source, d.place.span.start, d.place.span.end));
+        Err(self)
+    }
+}
+
+impl fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for diagnostic in &self.list {
+            let name = self
+                .sources
+                .get(diagnostic.place.source)
+                .map_or("", |s| s.name.as_str());
+            let Diagnostic {
+                message,
+                line,
+                column,
+                ..
+            } = diagnostic;
+            writeln!(f, "{name}:{line}:{column}: {message}")?;
+            if let Some(hint) = &diagnostic.hint {
+                writeln!(f, "  hint: {hint}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Diagnostics {}
+
+/// Line and column (in characters), both from 1, of a byte offset. Past the end counts as the end.
+fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
+    let mut offset = offset.min(text.len());
+    while !text.is_char_boundary(offset) {
+        offset -= 1;
+    }
+    let before = &text[..offset];
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    let line = before.matches('\n').count() + 1;
+    (line, before[line_start..].chars().count() + 1)
+}
+
+/// `did you mean …?` if one of `known` is near to `written`; otherwise the list of them.
+pub fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let known: Vec<&str> = known.into_iter().collect();
+    nearest(written, &known).map_or_else(
+        || (!known.is_empty()).then(|| format!("known here: {}", known.join(", "))),
+        |near| Some(format!("did you mean `{near}`?")),
+    )
+}
+
+fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
+    // Jaro-Winkler above 0.8 is a slip of the finger; below it, a guess would mislead.
+    const SIMILARITY_MIN: f64 = 0.8;
+    let written = written.to_lowercase();
+    known
+        .iter()
+        .map(|name| (strsim::jaro_winkler(&written, &name.to_lowercase()), *name))
+        .filter(|(similarity, _)| *similarity >= SIMILARITY_MIN)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_counted_in_characters() {
+        assert_eq!(line_and_column("ab\nµxy", "ab\nµ".len()), (2, 2));
+        assert_eq!(line_and_column("ab", 99), (1, 3));
+        assert_eq!(line_and_column("µ", 1), (1, 1));
+    }
+
+    #[test]
+    fn a_near_name_is_suggested_and_a_far_one_is_not() {
+        let known = ["workload", "window", "variants"];
+        assert_eq!(
+            did_you_mean("worklaod", known).as_deref(),
+            Some("did you mean `workload`?")
+        );
+        assert_eq!(
+            did_you_mean("zzz", known).as_deref(),
+            Some("known here: workload, window, variants")
+        );
+        assert_eq!(did_you_mean("zzz", []), None);
+    }
+
+    #[test]
+    fn the_same_mistake_at_the_same_place_is_said_once() {
+        let mut diagnostics = Diagnostics::new(Vec::new());
+        diagnostics.add(&Place::default(), "x", None);
+        diagnostics.add(&Place::default(), "x", None);
+        diagnostics.add(&Place::default(), "y", None);
+        assert_eq!(diagnostics.list.len(), 2);
+    }
+}

@@ -1,0 +1,107 @@
+//! What a run is expected to take: time, disk, memory. Rough on purpose, and said to be.
+//!
+//! The rates are of a small machine (two cores shared by client and node), so that a larger one
+//! is early rather than late.
+
+use crate::plan::{PhaseKind, Trial};
+use crate::settings::{Settings, Study, Target, Warmup};
+use std::sync::Arc;
+use workload::Program;
+
+/// What a run is expected to take.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Estimate {
+    /// Wall time in seconds.
+    pub seconds: f64,
+    /// Disk space for the target's data, bytes. None on a cluster or null target: 0.
+    pub disk_bytes: u64,
+    /// Memory for the target, bytes.
+    pub memory_bytes: u64,
+}
+
+/// Start of the first Cassandra node until it answers, seconds.
+const START_FIRST_S: f64 = 25.0;
+/// Start of each further node: it joins the ring, which waits for gossip.
+const START_FURTHER_S: f64 = 40.0;
+/// Rows loaded per second into a node that shares two cores with the client.
+const LOAD_ROWS_PER_S: f64 = 20_000.0;
+/// Rows per second into the null target.
+const LOAD_NULL_ROWS_PER_S: f64 = 1_000_000.0;
+/// Flush, and compactions of small data.
+const SETTLE_S: f64 = 15.0;
+/// An auto warm-up on a JVM; often less, sometimes its limit.
+const WARMUP_AUTO_S: f64 = 20.0;
+/// An auto warm-up where nothing compiles: see `run::warmup`.
+const WARMUP_AUTO_NULL_S: f64 = 2.0;
+/// Rows read back per second, with connecting.
+const VERIFY_ROWS_PER_S: f64 = 10_000.0;
+/// Connecting, draining and writing files, each trial.
+const TRIAL_OVERHEAD_S: f64 = 0.5;
+/// The instrument's ceiling, once per program.
+const CEILING_S: f64 = 1.2;
+/// Operations per second that the measured windows are thought to write.
+const WRITES_PER_S: u64 = 20_000;
+/// A row on disk beyond its values: timestamps, lengths, index.
+const ROW_OVERHEAD_BYTES: u64 = 40;
+/// Commit log and system tables of a node.
+const NODE_DISK_BYTES: u64 = 512 << 20;
+/// A node beside its heap: code, metaspace, off-heap memtables, direct buffers.
+const NODE_OFF_HEAP_BYTES: u64 = 600 << 20;
+
+/// Expected length of a phase, seconds.
+pub fn of_phase(kind: PhaseKind, settings: &Settings) -> f64 {
+    let null = matches!(settings.target, Target::Null(_));
+    match kind {
+        PhaseKind::Target => match &settings.target {
+            Target::Local(local) => START_FIRST_S + START_FURTHER_S * (local.nodes - 1) as f64,
+            Target::Attach(_) => 1.0,
+            Target::Null(_) => 0.1,
+        },
+        PhaseKind::Schema => f64::from(u8::from(!null)),
+        PhaseKind::Load if null => settings.data.load_rows as f64 / LOAD_NULL_ROWS_PER_S,
+        PhaseKind::Load => settings.data.load_rows as f64 / LOAD_ROWS_PER_S,
+        PhaseKind::Settle => SETTLE_S,
+        PhaseKind::Warmup => match settings.window.warmup {
+            Warmup::Fixed(ns) => ns as f64 / 1e9,
+            Warmup::Auto(max) if null => WARMUP_AUTO_NULL_S.min(max as f64 / 1e9),
+            Warmup::Auto(max) => WARMUP_AUTO_S.min(max as f64 / 1e9),
+        },
+        PhaseKind::Measure => settings.window.measure_ns as f64 / 1e9,
+        PhaseKind::Verify => settings.verify.sample as f64 / VERIFY_ROWS_PER_S + 0.2,
+    }
+}
+
+/// Expected cost of a whole run.
+pub fn of_run(study: &Study, programs: &[Arc<Program>], trials: &[Trial]) -> Estimate {
+    let phases = trials.iter().flat_map(|trial| &trial.phases);
+    let seconds = phases.map(|phase| phase.seconds).sum::<f64>()
+        + trials.len() as f64 * TRIAL_OVERHEAD_S
+        + CEILING_S * programs.len() as f64;
+    let mut estimate = Estimate {
+        seconds,
+        ..Estimate::default()
+    };
+    for (variant, program) in study.variants.iter().zip(programs) {
+        let Target::Local(local) = &variant.settings.target else {
+            continue;
+        };
+        let nodes = local.nodes as u64;
+        let row = program.row_bytes_estimate() + ROW_OVERHEAD_BYTES;
+        let measure_s = variant.settings.window.measure_ns / 1_000_000_000;
+        let points = variant.settings.procedure.points.len() as u64 * study.repeat.blocks as u64;
+        let written = measure_s
+            .saturating_mul(points)
+            .saturating_mul(WRITES_PER_S);
+        // Twice: a compaction keeps its input until its output is whole.
+        let rows = variant.settings.data.load_rows.saturating_add(written);
+        let data = rows
+            .saturating_mul(row)
+            .saturating_mul(variant.settings.keyspace.replication.copies())
+            .saturating_mul(2);
+        let disk = data.saturating_add(nodes * NODE_DISK_BYTES);
+        estimate.disk_bytes = estimate.disk_bytes.max(disk);
+        let memory = nodes * (local.heap_bytes + NODE_OFF_HEAP_BYTES);
+        estimate.memory_bytes = estimate.memory_bytes.max(memory);
+    }
+    estimate
+}

@@ -1,0 +1,699 @@
+//! The format of a study, as one table: key, type, default, meaning.
+//!
+//! The table drives what is accepted, what is suggested, which defaults are filled in and the
+//! reference `docs/study-file.md`. A key that is not here does not exist; a key that is here is
+//! read by [`crate::settings`]. Paths are dotted; a section's keys are the paths below its own.
+
+/// What a value may be.
+#[derive(Clone, Copy, Debug)]
+pub enum Type {
+    /// Any text that is not empty.
+    Text,
+    /// Letters, digits, `.`, `_` and `-`: becomes part of a path.
+    Name,
+    /// A CQL name: letters, digits and `_`, beginning with a letter, at most 48.
+    CqlName,
+    /// A whole number with optional suffix, between two limits.
+    Count(u64, u64),
+    /// A number, fractions allowed, between two limits.
+    Number(f64, f64),
+    /// A length of time between two limits, in nanoseconds.
+    Duration(u64, u64),
+    /// A size between two limits, in bytes.
+    Bytes(u64, u64),
+    /// `true` or `false`.
+    Bool,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A list of at least one.
+    List(&'static Type),
+    /// Free keys, values of one type.
+    Map(&'static Type),
+    /// Anything, handed on as it is: cassandra.yaml, parameters of a workload.
+    Any,
+    /// One of these words, or else the type.
+    WordOr(&'static [&'static str], &'static Type),
+    /// A scalar or list of the first type, or a mapping of the second.
+    Either(&'static Type, &'static Type),
+    /// Fixed keys: the rows below.
+    Section,
+    /// A file, or the name of an environment variable, never the secret itself.
+    Secret,
+    /// Names with partial studies.
+    Variants,
+    /// Names with dotted paths and values.
+    Scales,
+}
+
+/// One row: one key.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// Dotted path.
+    pub path: &'static str,
+    /// What the value may be.
+    pub typ: Type,
+    /// Whether it must be there when its section is.
+    pub required: bool,
+    /// What holds when it is absent, as it would be written; none: nothing, or see the meaning.
+    pub default: Option<&'static str>,
+    /// What it means.
+    pub what: &'static str,
+}
+
+/// Consistency levels that an operation may ask for.
+pub const CONSISTENCIES: &[&str] = &[
+    "ANY",
+    "ONE",
+    "TWO",
+    "THREE",
+    "QUORUM",
+    "ALL",
+    "LOCAL_QUORUM",
+    "EACH_QUORUM",
+    "LOCAL_ONE",
+];
+
+/// Keys of the design that come later, so that they get a better answer than "unknown key".
+pub const LATER: &[&str] = &["topology", "faults", "probes", "snapshot", "requires"];
+
+/// Sections that a variant may change.
+pub const VARIANT_SECTIONS: &[&str] = &[
+    "target",
+    "keyspace",
+    "workload",
+    "data",
+    "procedure",
+    "window",
+    "client",
+    "verify",
+];
+
+const S: u64 = 1_000_000_000;
+const DAY: u64 = 86_400 * S;
+
+/// More threads than this need more stream ids than the connections of one client have.
+const THREADS_MAX: u64 = 1_000_000;
+const THREADS: Type = Type::Count(1, THREADS_MAX);
+/// Above any machine: a typing error rather than a rate.
+const RATE: Type = Type::Count(1, 1_000_000_000);
+/// Rows that fit the 63 bits of a partition key's number.
+const ROWS_MAX: u64 = 1 << 62;
+
+const fn required(path: &'static str, typ: Type, what: &'static str) -> Field {
+    Field {
+        path,
+        typ,
+        required: true,
+        default: None,
+        what,
+    }
+}
+
+const fn optional(path: &'static str, typ: Type, what: &'static str) -> Field {
+    Field {
+        path,
+        typ,
+        required: false,
+        default: None,
+        what,
+    }
+}
+
+const fn with(path: &'static str, typ: Type, default: &'static str, what: &'static str) -> Field {
+    Field {
+        path,
+        typ,
+        required: false,
+        default: Some(default),
+        what,
+    }
+}
+
+/// The format.
+pub const FIELDS: &[Field] = &[
+    required(
+        "study",
+        Type::Name,
+        "Name of the study; the folder of its runs.",
+    ),
+    required(
+        "question",
+        Type::Text,
+        "The question, in words. The report answers it first.",
+    ),
+    optional(
+        "published",
+        Type::Text,
+        "Name of the published figures to show beside ours.",
+    ),
+    with(
+        "seed",
+        Type::Count(0, u64::MAX),
+        "1",
+        "Seed of all that is random: keys, values, arrivals, order of trials.",
+    ),
+    required(
+        "target",
+        Type::Section,
+        "The system under test: exactly one of these.",
+    ),
+    // A local target.
+    optional(
+        "target.local",
+        Type::Section,
+        "Real Cassandra on this machine, started and stopped by cassay.",
+    ),
+    with(
+        "target.local.cassandra",
+        Type::Name,
+        "5.0.8",
+        "Version of Apache Cassandra.",
+    ),
+    optional(
+        "target.local.nodes",
+        Type::Count(1, 3),
+        "Number of nodes, on loopback addresses. Default: `hosts` times `nodes_per_host`.",
+    ),
+    with(
+        "target.local.hosts",
+        Type::Count(1, 3),
+        "1",
+        "Number of hosts; hosts times nodes per host is at most 3.",
+    ),
+    with(
+        "target.local.nodes_per_host",
+        Type::Count(1, 3),
+        "1",
+        "Number of nodes on each host.",
+    ),
+    with(
+        "target.local.racks",
+        Type::List(&Type::Name),
+        "[rack1]",
+        "Racks; nodes are dealt to them in turn.",
+    ),
+    with(
+        "target.local.datacenter",
+        Type::Name,
+        "dc1",
+        "Name of the datacenter.",
+    ),
+    with(
+        "target.local.heap",
+        Type::Bytes(256 << 20, 256 << 30),
+        "1GiB",
+        "Heap of each node's JVM.",
+    ),
+    optional(
+        "target.local.yaml",
+        Type::Map(&Type::Any),
+        "Settings of cassandra.yaml that differ from its defaults.",
+    ),
+    optional(
+        "target.local.jvm",
+        Type::List(&Type::Text),
+        "JVM options, added after cassandra's own.",
+    ),
+    with(
+        "target.local.start_timeout",
+        Type::Duration(S, 3_600 * S),
+        "3m",
+        "How long a node may take until it answers CQL.",
+    ),
+    // An attached target.
+    optional(
+        "target.attach",
+        Type::Section,
+        "An existing cluster. cassay starts and stops nothing there, and writes only to the \
+         keyspace.",
+    ),
+    required(
+        "target.attach.contact_points",
+        Type::List(&Type::Text),
+        "Addresses, `host` or `host:port`.",
+    ),
+    optional("target.attach.user", Type::Text, "User name."),
+    optional(
+        "target.attach.password",
+        Type::Secret,
+        "Where the password is; it never stands in a study.",
+    ),
+    optional(
+        "target.attach.tls",
+        Type::Section,
+        "Encrypt the connections.",
+    ),
+    optional(
+        "target.attach.tls.ca",
+        Type::Text,
+        "PEM file of the authority. Default: the system's trust store.",
+    ),
+    with(
+        "target.attach.tls.verify",
+        Type::Bool,
+        "true",
+        "Whether the server must prove who it is.",
+    ),
+    optional(
+        "target.attach.tls.server_name",
+        Type::Text,
+        "Name in the server's certificate. Default: the host's name.",
+    ),
+    optional(
+        "target.attach.datacenter",
+        Type::Name,
+        "Only nodes of this datacenter are asked.",
+    ),
+    // The null target.
+    optional(
+        "target.null",
+        Type::Section,
+        "A server inside cassay that answers at once: measures the instrument itself.",
+    ),
+    optional(
+        "target.null.latency",
+        Type::Either(&Type::Duration(0, 60 * S), &Type::Section),
+        "Known latency of every answer; a duration is fixed.",
+    ),
+    optional(
+        "target.null.latency.fixed",
+        Type::Duration(0, 60 * S),
+        "The same for every answer.",
+    ),
+    optional(
+        "target.null.latency.exponential",
+        Type::Duration(0, 60 * S),
+        "Exponential with this mean.",
+    ),
+    optional(
+        "target.null.latency.uniform",
+        Type::Section,
+        "Uniform between two limits.",
+    ),
+    required(
+        "target.null.latency.uniform.from",
+        Type::Duration(0, 60 * S),
+        "Lower limit.",
+    ),
+    required(
+        "target.null.latency.uniform.to",
+        Type::Duration(0, 60 * S),
+        "Upper limit.",
+    ),
+    optional(
+        "target.null.stall",
+        Type::Section,
+        "A pause of the whole server, again and again.",
+    ),
+    required(
+        "target.null.stall.every",
+        Type::Duration(1_000_000, 3_600 * S),
+        "From begin to begin.",
+    ),
+    required(
+        "target.null.stall.length",
+        Type::Duration(1_000_000, 3_600 * S),
+        "How long nothing is answered.",
+    ),
+    optional(
+        "target.null.errors",
+        Type::Map(&Type::Number(0.0, 1.0)),
+        "Share of the answers that are this error: `{overloaded: 0.01}`.",
+    ),
+    optional(
+        "target.null.cpu",
+        Type::Count(0, 4095),
+        "Number of the CPU that the server is pinned to.",
+    ),
+    // Keyspace and workload.
+    with(
+        "keyspace",
+        Type::Section,
+        "{}",
+        "The keyspace that the workload's tables are created in.",
+    ),
+    optional(
+        "keyspace.name",
+        Type::CqlName,
+        "Name. Default: the workload's own.",
+    ),
+    with(
+        "keyspace.replication",
+        Type::Either(&Type::Count(1, 100), &Type::Map(&Type::Count(1, 100))),
+        "1",
+        "Replicas; a number, or a number for each datacenter.",
+    ),
+    required("workload", Type::Section, "What is asked of the target."),
+    required(
+        "workload.use",
+        Type::Name,
+        "Name of the workload; `cassay workload list` lists them.",
+    ),
+    optional(
+        "workload.mix",
+        Type::Map(&Type::Number(0.0, 1e9)),
+        "Weight of each kind of operation: `{write: 9, read: 1}`. Default: the workload's own.",
+    ),
+    optional(
+        "workload.consistency",
+        Type::Either(
+            &Type::Choice(CONSISTENCIES),
+            &Type::Map(&Type::Choice(CONSISTENCIES)),
+        ),
+        "Consistency level, one or one for each kind. Default: the workload's own.",
+    ),
+    optional(
+        "workload.params",
+        Type::Map(&Type::Any),
+        "Parameters of the workload.",
+    ),
+    // Data.
+    with(
+        "data",
+        Type::Section,
+        "{}",
+        "The state of the data before a trial measures.",
+    ),
+    optional("data.load", Type::Section, "Write rows before measuring."),
+    required(
+        "data.load.operations",
+        Type::Count(1, ROWS_MAX),
+        "Rows to write; operations choose among them.",
+    ),
+    optional(
+        "data.present",
+        Type::Count(1, ROWS_MAX),
+        "Rows that are in the tables already, instead of `load`.",
+    ),
+    with(
+        "data.settle",
+        Type::Choice(&["auto", "compactions", "none"]),
+        "auto",
+        "What to wait for after loading: flush and all compactions, or nothing; `auto`: \
+         compactions where the target can tell when they are done.",
+    ),
+    with(
+        "data.settle_limit",
+        Type::Duration(S, DAY),
+        "10m",
+        "How long settling may take.",
+    ),
+    with(
+        "data.reset",
+        Type::Choice(&["none", "truncate", "snapshot"]),
+        "none",
+        "Before each trial: keep the data, or empty the tables and load again.",
+    ),
+    // Variants.
+    optional(
+        "variants",
+        Type::Variants,
+        "The sides of a comparison, by name; each changes some settings. The first is the \
+         baseline.",
+    ),
+    // Procedure.
+    required(
+        "procedure",
+        Type::Section,
+        "Which points are measured: either `sweep` or `fixed`.",
+    ),
+    optional(
+        "procedure.sweep",
+        Type::Section,
+        "Several points, one after the other: either `threads` or `rate`.",
+    ),
+    optional(
+        "procedure.sweep.threads",
+        Type::Either(&Type::List(&THREADS), &Type::Section),
+        "Operations in flight, closed loop: a list, or a range.",
+    ),
+    required("procedure.sweep.threads.from", THREADS, "First point."),
+    optional(
+        "procedure.sweep.threads.step",
+        THREADS,
+        "Distance of the points; this or `factor`.",
+    ),
+    optional(
+        "procedure.sweep.threads.factor",
+        Type::Number(1.01, 1000.0),
+        "Ratio of the points; this or `step`.",
+    ),
+    optional(
+        "procedure.sweep.threads.to",
+        THREADS,
+        "Last point; may be left out with `until`.",
+    ),
+    optional(
+        "procedure.sweep.rate",
+        Type::Either(&Type::List(&RATE), &Type::Section),
+        "Operations per second, open loop: a list, or a range.",
+    ),
+    required("procedure.sweep.rate.from", RATE, "First point."),
+    optional(
+        "procedure.sweep.rate.step",
+        RATE,
+        "Distance of the points; this or `factor`.",
+    ),
+    optional(
+        "procedure.sweep.rate.factor",
+        Type::Number(1.01, 1000.0),
+        "Ratio of the points; this or `step`.",
+    ),
+    optional(
+        "procedure.sweep.rate.to",
+        RATE,
+        "Last point; may be left out with `until`.",
+    ),
+    optional(
+        "procedure.sweep.until",
+        Type::Either(&Type::Choice(&["timeout"]), &Type::Section),
+        "Ends the ladder of points after the trial in which this happens.",
+    ),
+    required(
+        "procedure.sweep.until.p99_ms",
+        Type::Number(0.001, 3_600_000.0),
+        "The p99 of latency exceeds this many milliseconds, or a request times out.",
+    ),
+    optional(
+        "procedure.fixed",
+        Type::Section,
+        "One point: either `threads` or `rate`.",
+    ),
+    optional(
+        "procedure.fixed.threads",
+        THREADS,
+        "Operations in flight, closed loop.",
+    ),
+    optional(
+        "procedure.fixed.rate",
+        RATE,
+        "Operations per second, open loop.",
+    ),
+    with(
+        "procedure.arrival",
+        Type::Choice(&["fixed", "poisson"]),
+        "fixed",
+        "How arrivals of a rate are spaced.",
+    ),
+    // Window.
+    with("window", Type::Section, "{}", "How long is measured."),
+    with(
+        "window.warmup",
+        Type::WordOr(&["auto"], &Type::Duration(0, DAY)),
+        "auto",
+        "Time before the measured window; `auto` ends when throughput and latency are steady.",
+    ),
+    with(
+        "window.warmup_max",
+        Type::Duration(S, DAY),
+        "60s",
+        "Limit of an `auto` warm-up.",
+    ),
+    with(
+        "window.measure",
+        Type::Duration(S, 30 * DAY),
+        "60s",
+        "Length of the measured window.",
+    ),
+    // Repetition.
+    with(
+        "repeat",
+        Type::Section,
+        "{}",
+        "Repetitions, for error bars.",
+    ),
+    with(
+        "repeat.blocks",
+        Type::Count(1, 1000),
+        "1",
+        "How often every point of every variant is measured.",
+    ),
+    with(
+        "repeat.order",
+        Type::Choice(&["interleaved", "sequential"]),
+        "interleaved",
+        "Interleaved: variants take turns in every block, in random order. Sequential: one \
+         variant after the other.",
+    ),
+    // Client.
+    with("client", Type::Section, "{}", "The instrument itself."),
+    with(
+        "client.workers",
+        Type::WordOr(&["auto"], &Type::Count(1, 256)),
+        "auto",
+        "Event loops; `auto`: half of the CPUs, at least one.",
+    ),
+    optional(
+        "client.cpus",
+        Type::List(&Type::Count(0, 4095)),
+        "CPUs that the workers are pinned to, in turn. Default: not pinned.",
+    ),
+    with(
+        "client.connections_per_node",
+        Type::Count(1, 64),
+        "1",
+        "Connections from each worker to each node.",
+    ),
+    with(
+        "client.timeout",
+        Type::Duration(1_000_000, 3_600 * S),
+        "10s",
+        "Time after which an operation without an answer has failed.",
+    ),
+    with(
+        "client.in_flight_max",
+        Type::Count(1, THREADS_MAX),
+        "4096",
+        "Limit of operations in flight when a rate is offered.",
+    ),
+    with(
+        "client.compression",
+        Type::Choice(&["none", "lz4"]),
+        "none",
+        "Compression of frames.",
+    ),
+    // Verification.
+    with(
+        "verify",
+        Type::Section,
+        "{}",
+        "Whether answers are right. The null target stores nothing, so nothing is verified there.",
+    ),
+    with(
+        "verify.reads",
+        Type::Choice(&["none", "sampled", "all"]),
+        "sampled",
+        "Which reads of the measured window are compared with what must be there; sampled: \
+         every 16th.",
+    ),
+    with(
+        "verify.sample",
+        Type::Count(0, ROWS_MAX),
+        "1000",
+        "Rows that are read back and compared after each trial.",
+    ),
+    // Scales.
+    optional(
+        "scales",
+        Type::Scales,
+        "Other sizes of the same question, by name, for `--scale`: dotted keys with values.",
+    ),
+];
+
+/// Keys that exclude each other.
+#[derive(Clone, Copy, Debug)]
+pub struct Exclusive {
+    /// Path of the mapping.
+    pub path: &'static str,
+    /// Its keys of which at most one may stand there.
+    pub keys: &'static [&'static str],
+    /// Whether one must.
+    pub needed: bool,
+}
+
+const fn one_of(path: &'static str, keys: &'static [&'static str]) -> Exclusive {
+    Exclusive {
+        path,
+        keys,
+        needed: true,
+    }
+}
+
+/// Keys that exclude each other. An override that sets one of them removes the others.
+pub const EXCLUSIVE: &[Exclusive] = &[
+    one_of("target", &["local", "attach", "null"]),
+    one_of("target.null.latency", &["fixed", "exponential", "uniform"]),
+    one_of("procedure", &["sweep", "fixed"]),
+    one_of("procedure.sweep", &["threads", "rate"]),
+    one_of("procedure.sweep.threads", &["step", "factor"]),
+    one_of("procedure.sweep.rate", &["step", "factor"]),
+    one_of("procedure.fixed", &["threads", "rate"]),
+    Exclusive {
+        path: "data",
+        keys: &["load", "present"],
+        needed: false,
+    },
+];
+
+/// Mappings that an override replaces whole: a mix of `{write: 1}` over `{write: 9, read: 1}`
+/// means writes only.
+pub const REPLACED_WHOLE: &[&str] = &[
+    "workload.mix",
+    "workload.consistency",
+    "keyspace.replication",
+    "target.null.errors",
+    "target.attach.password",
+];
+
+/// The row of a path.
+pub fn field(path: &str) -> Option<&'static Field> {
+    FIELDS.iter().find(|field| field.path == path)
+}
+
+/// The rows directly below a path (the top level for the empty path), with their last part.
+pub fn children(path: &str) -> impl Iterator<Item = (&'static str, &'static Field)> {
+    FIELDS.iter().filter_map(move |field| {
+        let rest = if path.is_empty() {
+            field.path
+        } else {
+            field.path.strip_prefix(path)?.strip_prefix('.')?
+        };
+        (!rest.contains('.')).then_some((rest, field))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_row_has_its_section_and_stands_once() {
+        let mut seen = BTreeSet::new();
+        for row in FIELDS {
+            assert!(seen.insert(row.path), "{} stands twice", row.path);
+            if let Some((parent, _)) = row.path.rsplit_once('.') {
+                assert!(seen.contains(parent), "{} comes before {parent}", row.path);
+            }
+        }
+        for group in EXCLUSIVE {
+            for key in group.keys {
+                let path = format!("{}.{key}", group.path);
+                assert!(field(&path).is_some(), "{path}");
+            }
+        }
+        for path in REPLACED_WHOLE.iter().chain(VARIANT_SECTIONS) {
+            assert!(field(path).is_some(), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_comes_later_is_not_here_yet() {
+        for name in LATER {
+            assert!(
+                field(name).is_none(),
+                "{name} is here: take it off the list"
+            );
+        }
+    }
+}

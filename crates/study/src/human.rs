@@ -1,0 +1,295 @@
+//! Numbers as people write them: `10k`, `2M`, `250ms`, `1GiB`; read and written here only.
+//!
+//! What is written by a `format_…` function is read back by the `parse_…` function beside it to
+//! the same value (property tested), because `plan.json` is made of these texts.
+
+use measure::clock::{MILLISECOND_NS, SECOND_NS};
+
+/// Decimal multipliers of counts and rates.
+const COUNT_UNITS: &[(&str, u64)] = &[
+    ("G", 1_000_000_000),
+    ("M", 1_000_000),
+    ("k", 1_000),
+    ("K", 1_000),
+    ("", 1),
+];
+
+/// Units of durations, in nanoseconds, largest first.
+const DURATION_UNITS: &[(&str, u64)] = &[
+    ("d", 86_400 * SECOND_NS),
+    ("h", 3_600 * SECOND_NS),
+    ("min", 60 * SECOND_NS),
+    ("m", 60 * SECOND_NS),
+    ("s", SECOND_NS),
+    ("ms", MILLISECOND_NS),
+    ("us", 1_000),
+    ("µs", 1_000),
+    ("ns", 1),
+];
+
+/// Units of sizes: IEC first, since memory and files are counted in them, then SI.
+const BYTE_UNITS: &[(&str, u64)] = &[
+    ("TiB", 1 << 40),
+    ("GiB", 1 << 30),
+    ("MiB", 1 << 20),
+    ("KiB", 1 << 10),
+    ("TB", 1_000_000_000_000),
+    ("GB", 1_000_000_000),
+    ("MB", 1_000_000),
+    ("kB", 1_000),
+    ("KB", 1_000),
+    ("B", 1),
+];
+
+/// Reads a whole number: `250`, `10k`, `1.5M`, `1_000_000`. The error says what is wrong.
+pub fn parse_count(text: &str) -> Result<u64, String> {
+    let (digits, unit) = split(text)?;
+    let scale = scale_of(unit, COUNT_UNITS)
+        .ok_or_else(|| format!("unknown suffix `{unit}`; k, M and G are known"))?;
+    multiply(&digits, scale).ok_or_else(|| "it is not a whole number below 2^64".to_owned())
+}
+
+/// Reads a length of time in nanoseconds: `10s`, `250ms`, `1m30s`, `1.5h`.
+pub fn parse_duration_ns(text: &str) -> Result<u64, String> {
+    let mut rest = text.trim();
+    let mut total: u64 = 0;
+    if rest.is_empty() {
+        return Err("it is empty".to_owned());
+    }
+    while !rest.is_empty() {
+        let number_end = rest
+            .find(|c: char| !is_number_char(c))
+            .unwrap_or(rest.len());
+        let after = &rest[number_end..];
+        let unit_end = after.find(is_number_char).unwrap_or(after.len());
+        let (digits, _) = split(&rest[..number_end])?;
+        let unit = after[..unit_end].trim();
+        if unit.is_empty() {
+            return Err("it has no unit".to_owned());
+        }
+        let scale = scale_of(unit, DURATION_UNITS)
+            .ok_or_else(|| format!("unknown unit `{unit}`; ns, us, ms, s, m, h and d are known"))?;
+        let part = multiply(&digits, scale).ok_or("it is finer than 1 ns or too long")?;
+        total = total
+            .checked_add(part)
+            .ok_or("it is longer than 584 years")?;
+        rest = &after[unit_end..];
+    }
+    Ok(total)
+}
+
+/// Reads a size in bytes: `1GiB`, `512MiB`, `64kB`.
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    let (digits, unit) = split(text)?;
+    if unit.is_empty() {
+        return Err("it has no unit".to_owned());
+    }
+    let scale = scale_of(unit, BYTE_UNITS)
+        .ok_or_else(|| format!("unknown unit `{unit}`; KiB, MiB, GiB, kB, MB and GB are known"))?;
+    multiply(&digits, scale).ok_or_else(|| "it is not a whole number of bytes".to_owned())
+}
+
+/// Reads a number with a fraction: `0.5`, `12`, `10k`.
+pub fn parse_number(text: &str) -> Result<f64, String> {
+    let text = text.trim();
+    if let Ok(number) = text.parse::<f64>() {
+        return if number.is_finite() {
+            Ok(number)
+        } else {
+            Err("it is not finite".to_owned())
+        };
+    }
+    parse_count(text).map(|count| count as f64)
+}
+
+/// Writes a count, short only where nothing is lost: `10k`, `1234`, `2M`.
+pub fn format_count(count: u64) -> String {
+    format_exact(
+        count,
+        &[("G", 1_000_000_000), ("M", 1_000_000), ("k", 1_000)],
+        "",
+    )
+}
+
+/// Writes a duration, exact: `10s`, `250ms`, `1m30s` as `90s`.
+pub fn format_duration_ns(ns: u64) -> String {
+    let units = [
+        ("h", 3_600 * SECOND_NS),
+        ("m", 60 * SECOND_NS),
+        ("s", SECOND_NS),
+        ("ms", MILLISECOND_NS),
+        ("us", 1_000),
+    ];
+    if ns == 0 {
+        return "0s".to_owned();
+    }
+    format_exact(ns, &units, "ns")
+}
+
+/// Writes a size, exact: `1GiB`, `1500B`.
+pub fn format_bytes(bytes: u64) -> String {
+    let units = [
+        ("TiB", 1 << 40),
+        ("GiB", 1 << 30),
+        ("MiB", 1 << 20),
+        ("KiB", 1 << 10),
+    ];
+    format_exact(bytes, &units, "B")
+}
+
+/// Writes seconds for people, two places: `45 s`, `3 min 20 s`, `1 h 5 min`.
+pub fn seconds_for_people(seconds: f64) -> String {
+    let whole = seconds.max(0.0).round() as u64;
+    match whole {
+        0..60 if seconds < 10.0 => format!("{seconds:.1} s"),
+        0..60 => format!("{whole} s"),
+        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
+        _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
+    }
+}
+
+/// Writes a size for people, about three digits: `1.2 GiB`.
+pub fn bytes_for_people(bytes: u64) -> String {
+    let mut value = bytes as f64;
+    for unit in ["B", "KiB", "MiB", "GiB"] {
+        if value < 1024.0 {
+            return if unit == "B" {
+                format!("{value} B")
+            } else {
+                format!("{value:.1} {unit}")
+            };
+        }
+        value /= 1024.0;
+    }
+    format!("{value:.1} TiB")
+}
+
+fn is_number_char(c: char) -> bool {
+    c.is_ascii_digit() || c == '.' || c == '_'
+}
+
+/// Splits `1.5M` in its digits (without underscores) and its unit.
+fn split(text: &str) -> Result<(String, &str), String> {
+    let text = text.trim();
+    let end = text
+        .find(|c: char| !is_number_char(c))
+        .unwrap_or(text.len());
+    let digits: String = text[..end].chars().filter(|&c| c != '_').collect();
+    if !digits.starts_with(|c: char| c.is_ascii_digit()) {
+        return Err("it does not begin with a digit".to_owned());
+    }
+    Ok((digits, text[end..].trim()))
+}
+
+fn scale_of(unit: &str, units: &[(&str, u64)]) -> Option<u64> {
+    units
+        .iter()
+        .find(|(name, _)| *name == unit)
+        .map(|&(_, scale)| scale)
+}
+
+/// `digits` (a decimal number) times `scale`, exact; none if the product is not a whole number.
+fn multiply(digits: &str, scale: u64) -> Option<u64> {
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let fraction = fraction.trim_end_matches('0');
+    // More than 18 places cannot be whole after any multiplier here, and would overflow 10^places.
+    if fraction.len() > 18 || fraction.contains('.') {
+        return None;
+    }
+    let places = 10u128.pow(fraction.len() as u32);
+    let whole: u128 = whole.parse::<u64>().ok()?.into();
+    let fraction: u128 = if fraction.is_empty() {
+        0
+    } else {
+        fraction.parse().ok()?
+    };
+    let scaled = (whole * places + fraction) * u128::from(scale);
+    if !scaled.is_multiple_of(places) {
+        return None;
+    }
+    u64::try_from(scaled / places).ok()
+}
+
+fn format_exact(value: u64, units: &[(&str, u64)], smallest: &str) -> String {
+    units
+        .iter()
+        .find(|&&(_, scale)| value >= scale && value.is_multiple_of(scale))
+        .map_or_else(
+            || format!("{value}{smallest}"),
+            |(unit, scale)| format!("{}{unit}", value / scale),
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn counts_are_read_with_their_suffix() {
+        for (text, expected) in [
+            ("0", Some(0)),
+            ("250", Some(250)),
+            ("10k", Some(10_000)),
+            ("1.5M", Some(1_500_000)),
+            ("2G", Some(2_000_000_000)),
+            ("1_000", Some(1_000)),
+            ("0.5", None),
+            ("1.2345k", None),
+            ("-1", None),
+            ("k", None),
+            ("10q", None),
+            ("1.2.3k", None),
+            ("99999999999999999999", None),
+        ] {
+            assert_eq!(parse_count(text).ok(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn durations_need_a_unit_and_may_be_compound() {
+        for (text, expected) in [
+            ("10s", Some(10 * SECOND_NS)),
+            ("250ms", Some(250 * MILLISECOND_NS)),
+            ("1m30s", Some(90 * SECOND_NS)),
+            ("1.5h", Some(5_400 * SECOND_NS)),
+            ("20us", Some(20_000)),
+            ("10", None),
+            ("s", None),
+            ("", None),
+            ("10 parsecs", None),
+            ("0.1ns", None),
+        ] {
+            assert_eq!(parse_duration_ns(text).ok(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_read_in_binary_and_decimal_units() {
+        for (text, expected) in [
+            ("1GiB", Some(1 << 30)),
+            ("512MiB", Some(512 << 20)),
+            ("1.5KiB", Some(1536)),
+            ("64kB", Some(64_000)),
+            ("7", None),
+            ("1Gb", None),
+        ] {
+            assert_eq!(parse_bytes(text).ok(), expected, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(value in any::<u64>()) {
+            prop_assert_eq!(parse_count(&format_count(value)), Ok(value));
+            prop_assert_eq!(parse_duration_ns(&format_duration_ns(value)), Ok(value));
+            prop_assert_eq!(parse_bytes(&format_bytes(value)), Ok(value));
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in "\\PC{0,24}") {
+            let _ = (parse_count(&text), parse_duration_ns(&text));
+            let _ = (parse_bytes(&text), parse_number(&text));
+        }
+    }
+}

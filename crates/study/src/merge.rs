@@ -1,0 +1,149 @@
+//! One tree of nodes laid over another: variants, scales, `--set`, `--target`.
+//!
+//! Mappings merge key by key, all else is replaced. Setting one of several keys that exclude each
+//! other removes the others, so that a variant may turn a sweep over threads into one over rates.
+
+use crate::diagnostic::Place;
+use crate::format;
+use crate::yaml::{Entry, Node, Raw};
+
+/// Lays `over` on `base`; `path` is where both stand, empty for the whole study.
+pub fn merge(base: &mut Node, over: &Node, path: &str) {
+    let (Raw::Map(base_entries), Raw::Map(over_entries)) = (&mut base.raw, &over.raw) else {
+        // `verify:` with nothing below changes nothing.
+        if !matches!(over.raw, Raw::Null) || !matches!(base.raw, Raw::Map(_)) {
+            *base = over.clone();
+        }
+        return;
+    };
+    if format::REPLACED_WHOLE.contains(&path) {
+        *base = over.clone();
+        return;
+    }
+    for entry in over_entries {
+        remove_excluded(base_entries, path, &entry.key);
+        let child = if path.is_empty() {
+            entry.key.clone()
+        } else {
+            format!("{path}.{}", entry.key)
+        };
+        match base_entries.iter_mut().find(|e| e.key == entry.key) {
+            Some(known) => merge(&mut known.value, &entry.value, &child),
+            None => base_entries.push(entry.clone()),
+        }
+    }
+}
+
+fn remove_excluded(entries: &mut Vec<Entry>, path: &str, key: &str) {
+    for group in format::EXCLUSIVE {
+        if group.path == path && group.keys.contains(&key) {
+            entries.retain(|e| e.key == key || !group.keys.contains(&e.key.as_str()));
+        }
+    }
+}
+
+/// The mapping that a dotted key with a value stands for.
+pub fn nested(dotted: &str, place: &Place, value: Node) -> Node {
+    // The parts point at themselves where the key stands in the text as it is, without quotes.
+    let exact = place.span.len() == dotted.len();
+    let mut end = dotted.len();
+    let mut node = value;
+    for part in dotted.rsplit('.') {
+        let start = end - part.len();
+        let span = if exact {
+            place.span.start + start..place.span.start + end
+        } else {
+            place.span.clone()
+        };
+        let place = Place {
+            source: place.source,
+            span,
+        };
+        let entry = Entry {
+            key: part.to_owned(),
+            place: place.clone(),
+            value: node,
+        };
+        node = Node {
+            raw: Raw::Map(vec![entry]),
+            place,
+        };
+        end = start.saturating_sub(1);
+    }
+    node
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::Diagnostics;
+
+    fn node(text: &str) -> Node {
+        crate::yaml::parse(0, text, &mut Diagnostics::new(Vec::new())).unwrap()
+    }
+
+    /// The tree in one line, for comparing.
+    fn flat(node: &Node) -> String {
+        match &node.raw {
+            Raw::Null => "~".into(),
+            Raw::Scalar { text, .. } => text.clone(),
+            Raw::List(items) => format!("{:?}", items.iter().map(flat).collect::<Vec<_>>()),
+            Raw::Map(entries) => entries
+                .iter()
+                .map(|e| format!("{}={{{}}}", e.key, flat(&e.value)))
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn overrides_merge_replace_and_exclude() {
+        for (base, over, expected) in [
+            (
+                "{window: {measure: 1s, warmup: auto}}",
+                "{window: {measure: 2s}}",
+                "window={measure={2s}warmup={auto}}",
+            ),
+            (
+                "{workload: {mix: {write: 9, read: 1}}}",
+                "{workload: {mix: {write: 1}}}",
+                "workload={mix={write={1}}}",
+            ),
+            (
+                "{workload: {params: {a: 1, b: 2}}}",
+                "{workload: {params: {b: 3}}}",
+                "workload={params={a={1}b={3}}}",
+            ),
+            (
+                "{procedure: {sweep: {threads: [1, 2]}}}",
+                "{procedure: {sweep: {rate: [5]}}}",
+                "procedure={sweep={rate={[\"5\"]}}}",
+            ),
+            (
+                "{target: {local: {heap: 1GiB}}}",
+                "{target: {null: {}}}",
+                "target={null={}}",
+            ),
+            (
+                "{window: {measure: 1s}}",
+                "{window: }",
+                "window={measure={1s}}",
+            ),
+        ] {
+            let mut merged = node(base);
+            merge(&mut merged, &node(over), "");
+            assert_eq!(flat(&merged), expected, "{base} + {over}");
+        }
+    }
+
+    #[test]
+    fn a_dotted_key_is_a_nested_mapping_whose_parts_know_their_places() {
+        let place = Place {
+            source: 0,
+            span: 10..24,
+        };
+        let tree = nested("window.measure", &place, node("5s"));
+        assert_eq!(flat(&tree), "window={measure={5s}}");
+        let measure = tree.at("window").unwrap().entry("measure").unwrap();
+        assert_eq!(measure.place.span, 17..24);
+    }
+}

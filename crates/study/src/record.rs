@@ -1,0 +1,153 @@
+//! The plan as it stands on disk, and back: the one place where both forms are seen.
+
+use crate::plan::{Plan, Trial};
+use crate::settings::{Overrides, Study};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use store::record::{EstimateRecord, FORMAT, PhaseRecord, PlanRecord, TrialRecord};
+
+/// `plan.json` of a plan.
+pub fn plan_record(study: &Study, plan: &Plan) -> PlanRecord {
+    let variants: serde_json::Map<_, _> = study
+        .variants
+        .iter()
+        .map(|variant| (variant.name.clone(), variant.tree.to_json()))
+        .collect();
+    PlanRecord {
+        format: FORMAT,
+        cassay: env!("CARGO_PKG_VERSION").to_owned(),
+        study: study.name.clone(),
+        question: study.question.clone(),
+        seed: study.seed,
+        scale: study.overrides.scale.clone(),
+        rerun: rerun(study),
+        estimate: EstimateRecord {
+            seconds: plan.estimate.seconds,
+            disk_bytes: plan.estimate.disk_bytes,
+            memory_bytes: plan.estimate.memory_bytes,
+        },
+        trials: plan
+            .trials
+            .iter()
+            .map(|trial| trial_record(study, trial))
+            .collect(),
+        resolved: json!({
+            "source": study.source,
+            "published": study.published,
+            "overrides": overrides_json(&study.overrides),
+            "repeat": {
+                "blocks": study.repeat.blocks,
+                "order": if study.repeat.interleaved { "interleaved" } else { "sequential" },
+            },
+            "notes": study.notes,
+            "variants": variants,
+        }),
+    }
+}
+
+/// `trial.json` of a trial.
+pub fn trial_record(study: &Study, trial: &Trial) -> TrialRecord {
+    let variant = &study.variants[trial.variant];
+    let mut settings = variant.tree.to_json();
+    settings["first_operation"] = json!(trial.first_operation);
+    TrialRecord {
+        format: FORMAT,
+        index: trial.index,
+        slug: trial.slug.clone(),
+        variant: variant.name.clone(),
+        point: BTreeMap::from([(trial.point.axis().to_owned(), trial.point.value())]),
+        block: trial.block,
+        phases: trial
+            .phases
+            .iter()
+            .map(|phase| PhaseRecord {
+                name: phase.kind.name().to_owned(),
+                what: phase.what.clone(),
+                seconds: phase.seconds,
+            })
+            .collect(),
+        settings,
+    }
+}
+
+/// The command that makes the same run again.
+fn rerun(study: &Study) -> String {
+    let overrides = &study.overrides;
+    let mut words = vec!["cassay run".to_owned(), quoted(&study.source)];
+    let mut option = |name: &str, value: &str| words.push(format!("{name} {}", quoted(value)));
+    if let Some(target) = &overrides.target {
+        option("--target", target);
+    }
+    if let Some(scale) = &overrides.scale {
+        option("--scale", scale);
+    }
+    for set in &overrides.set {
+        option("--set", set);
+    }
+    if let Some(seed) = overrides.seed {
+        option("--seed", &seed.to_string());
+    }
+    words.join(" ")
+}
+
+/// In single quotes where a shell would see more than a word.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+fn overrides_json(overrides: &Overrides) -> Value {
+    json!({
+        "target": overrides.target,
+        "scale": overrides.scale,
+        "set": overrides.set,
+        "seed": overrides.seed,
+    })
+}
+
+/// What the command line changed in a recorded plan, for resolving its study again.
+pub fn overrides_of(plan: &PlanRecord) -> Overrides {
+    let recorded = &plan.resolved["overrides"];
+    let text = |key: &str| recorded[key].as_str().map(str::to_owned);
+    let set = recorded["set"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    Overrides {
+        target: text("target"),
+        scale: text("scale"),
+        set: set
+            .iter()
+            .filter_map(|v| v.as_str().map(str::to_owned))
+            .collect(),
+        seed: recorded["seed"].as_u64(),
+    }
+}
+
+/// What the study was called when the plan was made.
+pub fn source_of(plan: &PlanRecord) -> String {
+    plan.resolved["source"]
+        .as_str()
+        .unwrap_or("study.yaml")
+        .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_for_a_shell() {
+        for (word, expected) in [
+            ("studies/first-look.yaml", "studies/first-look.yaml"),
+            ("a b", "'a b'"),
+            ("it's", r"'it'\''s'"),
+            ("x=[1, 2]", "'x=[1, 2]'"),
+        ] {
+            assert_eq!(quoted(word), expected);
+        }
+    }
+}

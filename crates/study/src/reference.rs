@@ -1,0 +1,169 @@
+//! The reference of the format, made of its table: `docs/study-file.md`.
+
+use crate::check;
+use crate::format::{self, Type};
+use crate::human;
+use std::fmt::Write;
+
+const INTRODUCTION: &str = "\
+# The study file
+
+<!-- Made from the table in crates/study/src/format.rs. To change it, change the table, then run
+     UPDATE_EXPECT=1 cargo test -p study -->
+
+A study is one question as one YAML file. Every key is in this page; any other is refused, with the
+line, the column and the nearest key. All mistakes are shown together, before anything starts.
+
+Numbers may be written as people write them: counts `250`, `10k`, `2M`; lengths of time `250ms`,
+`10s`, `1m30s`, always with a unit; sizes `512MiB`, `1GiB`. Secrets never stand in a study: a
+password is `{file: PATH}` or `{env: NAME}`.
+
+**Variants** change some settings of the study; mappings merge key by key, and `workload.mix`,
+`workload.consistency`, `keyspace.replication` and `target.null.errors` are replaced whole.
+**Scales** are other sizes of the same question: dotted keys with values, for `--scale NAME`.
+`--set dotted.path=value` changes one setting, `--target null`, `--target local` or
+`--target attach:HOST[:PORT]` the target. The order is: study, scale, `--target`, `--set`, variant.
+
+```yaml
+study: first-look
+question: How do throughput and latency grow with the operations in flight?
+target: {local: {cassandra: 5.0.8, heap: 1GiB}}
+workload: {use: standard1}
+data: {load: {operations: 200k}}
+variants:
+  writes: {workload: {mix: {write: 1}}}
+  mixed: {workload: {mix: {write: 9, read: 1}}}
+procedure: {sweep: {threads: [8, 32, 128]}}
+scales:
+  laptop: {data.load.operations: 50k, window.measure: 5s}
+```
+";
+
+/// The whole page.
+pub fn markdown() -> String {
+    let mut page = INTRODUCTION.to_owned();
+    let tops: Vec<_> = format::children("").collect();
+    page += "\n## Keys of a study\n\n";
+    table(&mut page, "");
+    for (key, field) in tops {
+        if is_section(&field.typ) {
+            let _ = write!(page, "\n## `{key}`\n\n{}\n\n", field.what);
+            section(&mut page, key);
+        }
+    }
+    page += "\n## Keys that exclude each other\n\n";
+    for group in format::EXCLUSIVE {
+        let keys = group.keys.join("`, `");
+        let how = if group.needed {
+            "exactly one"
+        } else {
+            "at most one"
+        };
+        let _ = writeln!(page, "- `{}`: {how} of `{keys}`", group.path);
+    }
+    page += "\n## Workloads\n";
+    for named in workload::names() {
+        let _ = write!(
+            page,
+            "\n### `{}`\n\n{}\n\n",
+            named.name,
+            one_line(named.what)
+        );
+        let mix: Vec<_> = named.mix.iter().map(|(k, w)| format!("{k}: {w}")).collect();
+        let _ = writeln!(
+            page,
+            "Kinds: `{}`. Default mix: `{{{}}}`. Default keyspace: `{}`.\n",
+            named.kinds.join("`, `"),
+            mix.join(", "),
+            named.keyspace
+        );
+        page += "| parameter | default | meaning |\n| --- | --- | --- |\n";
+        for (name, default, meaning) in named.params {
+            let _ = writeln!(page, "| `{name}` | `{default}` | {} |", one_line(meaning));
+        }
+    }
+    page
+}
+
+fn section(page: &mut String, path: &str) {
+    table(page, path);
+    for (_, field) in format::children(path) {
+        if format::children(field.path).next().is_some() {
+            let _ = write!(
+                page,
+                "\n### `{}`\n\n{}\n\n",
+                field.path,
+                one_line(field.what)
+            );
+            section(page, field.path);
+        }
+    }
+}
+
+fn is_section(typ: &Type) -> bool {
+    matches!(typ, Type::Section)
+}
+
+fn table(page: &mut String, path: &str) {
+    page.push_str("| key | value | default | meaning |\n| --- | --- | --- | --- |\n");
+    for (key, field) in format::children(path) {
+        let default = match field.default {
+            _ if field.required => "required".to_owned(),
+            Some("{}") | None => String::new(),
+            Some(default) => format!("`{default}`"),
+        };
+        let (words, what) = (value_words(&field.typ), one_line(field.what));
+        let _ = writeln!(page, "| `{key}` | {words} | {default} | {what} |");
+    }
+}
+
+fn value_words(typ: &Type) -> String {
+    let between = |words: &str, min: String, max: String| format!("{words}, {min} to {max}");
+    match typ {
+        Type::Count(0, u64::MAX) => "a whole number".to_owned(),
+        Type::Count(min, max) => between(
+            "a whole number",
+            human::format_count(*min),
+            human::format_count(*max),
+        ),
+        Type::Duration(min, max) => between(
+            "a length of time",
+            human::format_duration_ns(*min),
+            human::format_duration_ns(*max),
+        ),
+        Type::Bytes(min, max) => between(
+            "a size",
+            human::format_bytes(*min),
+            human::format_bytes(*max),
+        ),
+        Type::Number(min, max) => between("a number", min.to_string(), max.to_string()),
+        Type::Choice(known) => format!("`{}`", known.join("`, `")),
+        Type::List(item) => format!("a list, each {}", value_words(item)),
+        Type::Map(item) => format!("a mapping, each value {}", value_words(item)),
+        Type::WordOr(known, typ) => format!("`{}`, or {}", known.join("`, `"), value_words(typ)),
+        Type::Either(a, b) => format!("{}; or {}", value_words(a), value_words(b)),
+        other => check::words(other),
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.replace('\n', " ").replace('|', "\\|")
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect_file;
+
+    #[test]
+    fn the_checked_in_reference_is_the_tables() {
+        expect_file!["../../../docs/study-file.md"].assert_eq(&super::markdown());
+    }
+
+    #[test]
+    fn the_example_is_a_study() {
+        let example = super::INTRODUCTION.split("```").nth(1).unwrap();
+        let text = example.strip_prefix("yaml\n").unwrap();
+        let study = crate::resolve::resolve("example", text, &Default::default());
+        assert_eq!(study.unwrap().variants.len(), 2);
+    }
+}

@@ -1,0 +1,297 @@
+//! What the table cannot say: settings that contradict each other, or that come later.
+//!
+//! Each rule looks at a checked tree that may have holes (a value with a mistake is absent), says
+//! what it finds, and leaves the rest to the others, so that all mistakes are found in one go.
+
+use crate::diagnostic::{Diagnostics, did_you_mean};
+use crate::tree::Tree;
+use crate::yaml::Node;
+use measure::outcome::OUTCOMES;
+
+/// The largest local cluster: three nodes with their minimum heap fill a machine of 4 GB.
+const LOCAL_NODES_MAX: u64 = 3;
+
+/// What a rule looks at.
+pub struct Subject<'a> {
+    /// The merged nodes: what was written, and where.
+    pub node: &'a Node,
+    /// The same, checked.
+    pub tree: &'a Tree,
+    /// Whether the target was replaced on the command line.
+    pub target_replaced: bool,
+}
+
+impl Subject<'_> {
+    fn count(&self, path: &str) -> Option<u64> {
+        self.tree.at(path)?.count()
+    }
+
+    fn text(&self, path: &str) -> Option<&str> {
+        self.tree.at(path)?.text()
+    }
+
+    fn wrote(&self, path: &str) -> bool {
+        self.node.at(path).is_some()
+    }
+
+    fn say(&self, path: &str, message: String, hint: Option<&str>, out: &mut Diagnostics) {
+        let place = &self.node.nearest(path).place;
+        out.add(place, message, hint.map(str::to_owned));
+    }
+}
+
+/// Applies every rule.
+pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
+    local_nodes(subject, out);
+    replication(subject, out);
+    attach_credentials(subject, out);
+    null_behaviour(subject, out);
+    null_errors(subject, out);
+    null_data(subject, out);
+    data(subject, out);
+    for axis in ["threads", "rate"] {
+        ladder(subject, axis, out);
+    }
+    arrival(subject, out);
+}
+
+/// Number of local nodes, whichever way it was written.
+fn local_nodes_count(subject: &Subject<'_>) -> Option<u64> {
+    subject.count("target.local.nodes").or_else(|| {
+        let hosts = subject.count("target.local.hosts")?;
+        Some(hosts * subject.count("target.local.nodes_per_host")?)
+    })
+}
+
+fn local_nodes(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let hosts = ["target.local.hosts", "target.local.nodes_per_host"];
+    let product = || Some(subject.count(hosts[0])? * subject.count(hosts[1])?);
+    let wrote_hosts = hosts.iter().any(|path| subject.wrote(path));
+    if let (Some(nodes), Some(product)) = (subject.count("target.local.nodes"), product())
+        && wrote_hosts
+        && nodes != product
+    {
+        let message =
+            format!("`target.local.nodes` is {nodes}, but hosts × nodes per host is {product}");
+        subject.say(
+            "target.local.nodes",
+            message,
+            Some("keep one of the two"),
+            out,
+        );
+    }
+    let Some(nodes) = local_nodes_count(subject) else {
+        return;
+    };
+    if nodes > LOCAL_NODES_MAX {
+        let message = format!("{nodes} local nodes; the most is {LOCAL_NODES_MAX}");
+        subject.say("target.local.hosts", message, None, out);
+    }
+    let racks = subject
+        .tree
+        .at("target.local.racks")
+        .map_or(0, |r| r.items().len() as u64);
+    if racks > nodes {
+        let message = format!("{racks} racks for {nodes} node(s): a rack would be empty");
+        subject.say("target.local.racks", message, None, out);
+    }
+}
+
+fn replication(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let path = "keyspace.replication";
+    let (Some(nodes), Some(tree)) = (local_nodes_count(subject), subject.tree.at(path)) else {
+        return;
+    };
+    let datacenter = subject.text("target.local.datacenter").unwrap_or_default();
+    for (name, copies) in tree.entries() {
+        if name != datacenter {
+            let message =
+                format!("`{path}` names datacenter `{name}`; the target has `{datacenter}`");
+            subject.say(&format!("{path}.{name}"), message, None, out);
+        }
+        too_many_copies(
+            subject,
+            &format!("{path}.{name}"),
+            copies.count(),
+            nodes,
+            out,
+        );
+    }
+    too_many_copies(subject, path, tree.count(), nodes, out);
+}
+
+fn too_many_copies(
+    subject: &Subject<'_>,
+    path: &str,
+    copies: Option<u64>,
+    nodes: u64,
+    out: &mut Diagnostics,
+) {
+    if let Some(copies) = copies.filter(|copies| *copies > nodes) {
+        let message = format!("`{path}` is {copies}, but the target has {nodes} node(s)");
+        subject.say(
+            path,
+            message,
+            Some("raise target.local.nodes, or lower this"),
+            out,
+        );
+    }
+}
+
+fn attach_credentials(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let (user, password) = ("target.attach.user", "target.attach.password");
+    match (subject.wrote(user), subject.wrote(password)) {
+        (true, false) => {
+            let message = format!("`{user}` is there, `{password}` is missing");
+            let hint = "add `password: {file: PATH}` or `password: {env: NAME}`";
+            subject.say(user, message, Some(hint), out);
+        }
+        (false, true) => {
+            let message = format!("`{password}` is there, `{user}` is missing");
+            subject.say(password, message, None, out);
+        }
+        _ => {}
+    }
+}
+
+fn null_behaviour(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let ns = |path: &str| subject.tree.at(path).and_then(Tree::duration_ns);
+    for (short, long, word) in [
+        (
+            "target.null.latency.uniform.from",
+            "target.null.latency.uniform.to",
+            "above",
+        ),
+        (
+            "target.null.stall.length",
+            "target.null.stall.every",
+            "longer than",
+        ),
+    ] {
+        if let (Some(a), Some(b)) = (ns(short), ns(long))
+            && a > b
+        {
+            subject.say(short, format!("`{short}` is {word} `{long}`"), None, out);
+        }
+    }
+}
+
+fn null_errors(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let path = "target.null.errors";
+    let entries = subject.tree.at(path).map(Tree::entries).unwrap_or_default();
+    for (name, _) in entries {
+        // Only what a server can answer: the client's own outcomes are not errors on the wire.
+        let known = OUTCOMES.iter().skip(4).map(|outcome| outcome.name());
+        if !known.clone().any(|outcome| outcome == name) {
+            let hint = did_you_mean(name, known);
+            let message = format!("`{name}` is not an error that a server answers");
+            subject.say(&format!("{path}.{name}"), message, hint.as_deref(), out);
+        }
+    }
+    let sum: f64 = entries.iter().filter_map(|(_, share)| share.number()).sum();
+    if sum > 1.0 {
+        let message = format!("the shares of `{path}` add up to {sum}; the most is 1");
+        subject.say(path, message, None, out);
+    }
+}
+
+/// The null target stores nothing. Who asks for data there in so many words is refused;
+/// who put `--target null` in front of a study for real Cassandra is only told.
+fn null_data(subject: &Subject<'_>, out: &mut Diagnostics) {
+    if subject.tree.at("target.null").is_none() || subject.target_replaced {
+        return;
+    }
+    let reads = subject
+        .text("verify.reads")
+        .is_some_and(|reads| reads != "none");
+    let sample = subject
+        .count("verify.sample")
+        .is_some_and(|sample| sample > 0);
+    let settle = subject.text("data.settle") == Some("compactions");
+    for (path, asked) in [
+        ("verify.reads", reads),
+        ("verify.sample", sample),
+        ("data.settle", settle),
+    ] {
+        if asked && subject.wrote(path) {
+            let message = format!("`{path}` asks for data, but the null target stores nothing");
+            subject.say(path, message, Some("remove it, or use another target"), out);
+        }
+    }
+}
+
+fn data(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let reset = subject.text("data.reset");
+    if reset == Some("snapshot") {
+        let message = "`data.reset: snapshot` comes with a later version of cassay".to_owned();
+        subject.say(
+            "data.reset",
+            message,
+            Some("use truncate: it loads again"),
+            out,
+        );
+    }
+    if reset == Some("truncate") && subject.wrote("data.present") {
+        let message = "`data.reset: truncate` would delete the rows of `data.present`".to_owned();
+        subject.say(
+            "data.reset",
+            message,
+            Some("use none, or load the rows"),
+            out,
+        );
+    }
+    let loaded = subject.wrote("data.load") || subject.wrote("data.present");
+    if !loaded && subject.wrote("verify.sample") && subject.count("verify.sample") > Some(0) {
+        let message = "`verify.sample` reads rows back, but none are loaded".to_owned();
+        subject.say(
+            "verify.sample",
+            message,
+            Some("add data.load.operations"),
+            out,
+        );
+    }
+}
+
+fn ladder(subject: &Subject<'_>, axis: &str, out: &mut Diagnostics) {
+    let path = format!("procedure.sweep.{axis}");
+    let Some(tree) = subject.tree.at(&path) else {
+        return;
+    };
+    let until = subject.wrote("procedure.sweep.until");
+    let (from, to) = (format!("{path}.from"), format!("{path}.to"));
+    if let (Some(first), last) = (subject.count(&from), subject.count(&to)) {
+        if last.is_some_and(|last| last < first) {
+            subject.say(&to, format!("`{to}` is below `{from}`"), None, out);
+        }
+        if last.is_none() && !subject.wrote(&to) && !until {
+            let message = format!("`{path}` has no end");
+            subject.say(
+                &path,
+                message,
+                Some("add `to`, or `until: timeout` to the sweep"),
+                out,
+            );
+        }
+    }
+    let points: Vec<u64> = tree.items().iter().filter_map(Tree::count).collect();
+    if points.windows(2).any(|pair| pair[0] == pair[1]) {
+        subject.say(&path, format!("`{path}` has a point twice"), None, out);
+    } else if until && points.windows(2).any(|pair| pair[0] > pair[1]) {
+        let message = format!("`{path}` must rise: `until` ends it at the first point too many");
+        subject.say(&path, message, None, out);
+    }
+}
+
+fn arrival(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let rate = ["procedure.sweep.rate", "procedure.fixed.rate"];
+    let path = "procedure.arrival";
+    if subject.text(path) == Some("poisson") && !rate.iter().any(|path| subject.wrote(path)) {
+        let message = "`procedure.arrival: poisson` needs a rate; threads send when one is free";
+        subject.say(
+            path,
+            message.to_owned(),
+            Some("sweep over `rate` instead"),
+            out,
+        );
+    }
+}

@@ -1,0 +1,669 @@
+//! A study whose mistakes are gone: every setting has its type, nothing is optional that need not be.
+//!
+//! Built from a checked [`Tree`] only. The table has made sure of types, limits and required keys,
+//! so what is read here is there; what the table cannot say (settings that contradict each other)
+//! is judged in [`crate::resolve`].
+
+use crate::tree::Tree;
+use std::path::PathBuf;
+
+/// A study, resolved.
+#[derive(Clone, Debug)]
+pub struct Study {
+    /// Its name.
+    pub name: String,
+    /// The question, in words.
+    pub question: String,
+    /// Name of the published figures to show beside ours.
+    pub published: Option<String>,
+    /// Seed of all that is random.
+    pub seed: u64,
+    /// The sides of the comparison; one named `-` if the study has none. The first is the baseline.
+    pub variants: Vec<Variant>,
+    /// Repetitions.
+    pub repeat: Repeat,
+    /// What the study's text is called: its path.
+    pub source: String,
+    /// The study's text as it was written.
+    pub text: String,
+    /// What the command line changed.
+    pub overrides: Overrides,
+    /// What was adapted and the user should know, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// What the command line changes in a study.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// `null`, `local` or `attach:HOST[:PORT]`, instead of the study's target.
+    pub target: Option<String>,
+    /// Name of the scale.
+    pub scale: Option<String>,
+    /// `dotted.path=value`, in order.
+    pub set: Vec<String>,
+    /// Seed, instead of the study's.
+    pub seed: Option<u64>,
+}
+
+/// One side of a comparison.
+#[derive(Clone, Debug)]
+pub struct Variant {
+    /// Its name.
+    pub name: String,
+    /// All its settings.
+    pub settings: Settings,
+    /// The same as a tree, for `plan.json`.
+    pub tree: Tree,
+}
+
+/// Every setting of one variant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// The system under test.
+    pub target: Target,
+    /// The keyspace.
+    pub keyspace: Keyspace,
+    /// What is asked of the target.
+    pub workload: Workload,
+    /// The state of the data.
+    pub data: Data,
+    /// The points, in order.
+    pub procedure: Procedure,
+    /// How long is measured.
+    pub window: Window,
+    /// The instrument.
+    pub client: Client,
+    /// Whether answers are right.
+    pub verify: Verify,
+}
+
+/// The system under test.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Target {
+    /// Real Cassandra on this machine.
+    Local(Local),
+    /// An existing cluster.
+    Attach(Attach),
+    /// A server that answers at once.
+    Null(Null),
+}
+
+impl Target {
+    /// `local`, `attach` or `null`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Target::Local(_) => "local",
+            Target::Attach(_) => "attach",
+            Target::Null(_) => "null",
+        }
+    }
+}
+
+/// Real Cassandra on this machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Local {
+    /// Version.
+    pub version: String,
+    /// Number of nodes.
+    pub nodes: usize,
+    /// Racks, dealt to the nodes in turn.
+    pub racks: Vec<String>,
+    /// Name of the datacenter.
+    pub datacenter: String,
+    /// Heap of each node, bytes.
+    pub heap_bytes: u64,
+    /// What differs from the defaults of cassandra.yaml.
+    pub yaml: Vec<(String, serde_json::Value)>,
+    /// Options added to the JVM's.
+    pub jvm: Vec<String>,
+    /// How long a node may take to start, ns.
+    pub start_timeout_ns: u64,
+}
+
+/// An existing cluster.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attach {
+    /// `host` or `host:port`.
+    pub contact_points: Vec<String>,
+    /// User name.
+    pub user: Option<String>,
+    /// Where the password is.
+    pub password: Option<Secret>,
+    /// Encryption.
+    pub tls: Option<Tls>,
+    /// Only nodes of this datacenter.
+    pub datacenter: Option<String>,
+}
+
+/// Where a secret is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Secret {
+    /// In a file.
+    File(PathBuf),
+    /// In an environment variable.
+    Env(String),
+}
+
+/// Encryption.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tls {
+    /// PEM file of the authority; none: the system's trust store.
+    pub ca: Option<PathBuf>,
+    /// Whether the server must prove who it is.
+    pub verify: bool,
+    /// Name in the server's certificate.
+    pub server_name: Option<String>,
+}
+
+/// A server that answers at once.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Null {
+    /// Latency of each answer.
+    pub latency: Latency,
+    /// Pause: (every, length) in ns.
+    pub stall_ns: Option<(u64, u64)>,
+    /// Errors by name, with their share.
+    pub errors: Vec<(String, f64)>,
+    /// The CPU that it is pinned to.
+    pub cpu: Option<usize>,
+}
+
+/// Latency of the null target, ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Latency {
+    /// At once.
+    #[default]
+    None,
+    /// Always the same.
+    Fixed(u64),
+    /// Exponential with this mean.
+    Exponential(u64),
+    /// Between two limits.
+    Uniform(u64, u64),
+}
+
+/// The keyspace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Keyspace {
+    /// Name; none: the workload's own.
+    pub name: Option<String>,
+    /// Replicas.
+    pub replication: Replication,
+}
+
+/// Replicas.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Replication {
+    /// In all, whatever the datacenters.
+    Simple(u32),
+    /// By datacenter.
+    ByDatacenter(Vec<(String, u32)>),
+}
+
+impl Replication {
+    /// Copies of each row.
+    pub fn copies(&self) -> u64 {
+        match self {
+            Replication::Simple(copies) => u64::from(*copies),
+            Replication::ByDatacenter(all) => all.iter().map(|(_, n)| u64::from(*n)).sum(),
+        }
+    }
+}
+
+/// What is asked of the target.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workload {
+    /// Name of the workload.
+    pub name: String,
+    /// Weights by kind; empty: the workload's own.
+    pub mix: Vec<(String, f64)>,
+    /// Consistency levels; none: the workload's own.
+    pub consistency: Option<Consistency>,
+    /// Parameters.
+    pub params: Vec<(String, Tree)>,
+}
+
+/// Consistency levels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Consistency {
+    /// The same for every kind.
+    All(String),
+    /// By kind.
+    ByKind(Vec<(String, String)>),
+}
+
+/// The state of the data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Data {
+    /// Rows that the load phase writes; 0: none.
+    pub load_rows: u64,
+    /// Rows that operations choose among.
+    pub rows: u64,
+    /// Whether those rows are there before a trial measures: loaded, or said to be present.
+    pub has_rows: bool,
+    /// What is waited for after loading.
+    pub settle: Settle,
+    /// Limit of settling, ns.
+    pub settle_limit_ns: u64,
+    /// Whether the tables are emptied before each trial.
+    pub truncate: bool,
+}
+
+/// What is waited for after loading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settle {
+    /// Compactions, where the target can tell when they are done.
+    Auto,
+    /// Compactions; a target that cannot tell is refused.
+    Compactions,
+    /// Nothing.
+    None,
+}
+
+/// The points of one variant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Procedure {
+    /// In the order of measuring.
+    pub points: Vec<Point>,
+    /// Ends the ladder.
+    pub until: Option<Until>,
+    /// Whether arrivals of a rate are a Poisson process.
+    pub poisson: bool,
+}
+
+/// A point on the axis of a procedure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Point {
+    /// Closed loop: operations in flight.
+    Threads(u32),
+    /// Open loop: operations per second.
+    Rate(u64),
+}
+
+impl Point {
+    /// Name of the axis in files: `threads` or `rate`.
+    pub fn axis(self) -> &'static str {
+        match self {
+            Point::Threads(_) => "threads",
+            Point::Rate(_) => "rate",
+        }
+    }
+
+    /// The value on the axis.
+    pub fn value(self) -> f64 {
+        match self {
+            Point::Threads(threads) => f64::from(threads),
+            Point::Rate(rate) => rate as f64,
+        }
+    }
+}
+
+/// What ends a ladder of points.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Until {
+    /// A request timed out.
+    Timeout,
+    /// The p99 of latency is above this many ms, or a request timed out.
+    P99Ms(f64),
+}
+
+/// How long is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Time before the measured window.
+    pub warmup: Warmup,
+    /// Length of the measured window, ns.
+    pub measure_ns: u64,
+}
+
+/// Time before the measured window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Warmup {
+    /// Until steady, at most this long, ns.
+    Auto(u64),
+    /// This long, ns.
+    Fixed(u64),
+}
+
+/// Repetitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repeat {
+    /// How often everything is measured.
+    pub blocks: usize,
+    /// Whether variants take turns.
+    pub interleaved: bool,
+}
+
+/// The instrument.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Client {
+    /// Event loops; none: as the machine suggests.
+    pub workers: Option<usize>,
+    /// CPUs for them; empty: not pinned.
+    pub cpus: Vec<usize>,
+    /// Connections from each worker to each node.
+    pub connections_per_node: usize,
+    /// Time-out of an operation, ns.
+    pub timeout_ns: u64,
+    /// Limit of operations in flight at a rate.
+    pub in_flight_max: u32,
+    /// Whether frames are compressed with LZ4.
+    pub lz4: bool,
+}
+
+/// Whether answers are right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verify {
+    /// Every n-th read of the measured window is compared; none: no read.
+    pub every_nth: Option<u32>,
+    /// Rows read back after each trial.
+    pub sample: u64,
+}
+
+/// Every 16th read is compared with `reads: sampled`: at a few µs a comparison it stays below a
+/// tenth of the cost of an operation, and a wrong row in 1 % of the reads is seen within 2000.
+const SAMPLED_NTH: u32 = 16;
+
+/// Rows to choose among when a study loads nothing and only writes: cassandra-stress's default
+/// population.
+pub const ROWS_UNLOADED: u64 = 1_000_000;
+
+/// A ladder without an end has this many points at most: each takes a window.
+pub const LADDER_POINTS_MAX: usize = 32;
+
+impl Settings {
+    /// Reads a checked tree. None only if the tree was not checked, or had mistakes.
+    pub fn read(tree: &Tree) -> Option<Settings> {
+        Some(Settings {
+            target: target(tree.at("target")?)?,
+            keyspace: keyspace(tree.at("keyspace")?)?,
+            workload: workload(tree.at("workload")?)?,
+            data: data(tree.at("data")?)?,
+            procedure: procedure(tree.at("procedure")?)?,
+            window: window(tree.at("window")?)?,
+            client: client(tree.at("client")?)?,
+            verify: verify(tree.at("verify")?)?,
+        })
+    }
+}
+
+impl Repeat {
+    /// Reads a checked tree's section `repeat`.
+    pub fn read(tree: &Tree) -> Option<Repeat> {
+        Some(Repeat {
+            blocks: tree.at("blocks")?.count()? as usize,
+            interleaved: tree.at("order")?.text()? == "interleaved",
+        })
+    }
+}
+
+fn text(tree: &Tree, path: &str) -> Option<String> {
+    tree.at(path)?.text().map(str::to_owned)
+}
+
+fn texts(tree: Option<&Tree>) -> Vec<String> {
+    let items = tree.map(Tree::items).unwrap_or_default();
+    items
+        .iter()
+        .filter_map(Tree::text)
+        .map(str::to_owned)
+        .collect()
+}
+
+fn target(tree: &Tree) -> Option<Target> {
+    let (kind, section) = tree.entries().first()?;
+    match kind.as_str() {
+        "local" => local(section).map(Target::Local),
+        "attach" => attach(section).map(Target::Attach),
+        _ => null(section).map(Target::Null),
+    }
+}
+
+fn local(tree: &Tree) -> Option<Local> {
+    let hosts = tree.at("hosts")?.count()? * tree.at("nodes_per_host")?.count()?;
+    let nodes = tree.at("nodes").map_or(Some(hosts), Tree::count)?;
+    let yaml = tree.at("yaml").map(Tree::entries).unwrap_or_default();
+    Some(Local {
+        version: text(tree, "cassandra")?,
+        nodes: nodes as usize,
+        racks: texts(tree.at("racks")),
+        datacenter: text(tree, "datacenter")?,
+        heap_bytes: tree.at("heap")?.bytes()?,
+        yaml: yaml.iter().map(|(k, v)| (k.clone(), v.to_json())).collect(),
+        jvm: texts(tree.at("jvm")),
+        start_timeout_ns: tree.at("start_timeout")?.duration_ns()?,
+    })
+}
+
+fn attach(tree: &Tree) -> Option<Attach> {
+    let password = tree
+        .at("password")
+        .and_then(|secret| match secret.entries() {
+            [(kind, Tree::Text(file))] if kind == "file" => Some(Secret::File(file.into())),
+            [(_, Tree::Text(name))] => Some(Secret::Env(name.clone())),
+            _ => None,
+        });
+    let tls = tree.at("tls").map(|tls| Tls {
+        ca: text(tls, "ca").map(PathBuf::from),
+        verify: tls.at("verify") != Some(&Tree::Bool(false)),
+        server_name: text(tls, "server_name"),
+    });
+    Some(Attach {
+        contact_points: texts(tree.at("contact_points")),
+        user: text(tree, "user"),
+        password,
+        tls,
+        datacenter: text(tree, "datacenter"),
+    })
+}
+
+fn null(tree: &Tree) -> Option<Null> {
+    let latency = match tree.at("latency") {
+        None => Latency::None,
+        Some(Tree::DurationNs(ns)) => Latency::Fixed(*ns),
+        Some(section) => {
+            let ns = |path| section.at(path).and_then(Tree::duration_ns);
+            if let Some(fixed) = ns("fixed") {
+                Latency::Fixed(fixed)
+            } else if let Some(mean) = ns("exponential") {
+                Latency::Exponential(mean)
+            } else {
+                Latency::Uniform(ns("uniform.from")?, ns("uniform.to")?)
+            }
+        }
+    };
+    let stall_ns = match tree.at("stall") {
+        None => None,
+        Some(stall) => Some((
+            stall.at("every")?.duration_ns()?,
+            stall.at("length")?.duration_ns()?,
+        )),
+    };
+    Some(Null {
+        latency,
+        stall_ns,
+        errors: weights(tree.at("errors")),
+        cpu: tree.at("cpu").and_then(Tree::count).map(|cpu| cpu as usize),
+    })
+}
+
+fn weights(tree: Option<&Tree>) -> Vec<(String, f64)> {
+    let entries = tree.map(Tree::entries).unwrap_or_default().iter();
+    entries
+        .filter_map(|(key, tree)| Some((key.clone(), tree.number()?)))
+        .collect()
+}
+
+/// Reads a checked tree's section `keyspace`.
+pub(crate) fn keyspace(tree: &Tree) -> Option<Keyspace> {
+    let replication = match tree.at("replication")? {
+        Tree::Count(copies) => Replication::Simple(u32::try_from(*copies).ok()?),
+        map => {
+            let entries = map.entries().iter();
+            let by = entries.map(|(dc, n)| Some((dc.clone(), u32::try_from(n.count()?).ok()?)));
+            Replication::ByDatacenter(by.collect::<Option<_>>()?)
+        }
+    };
+    Some(Keyspace {
+        name: text(tree, "name"),
+        replication,
+    })
+}
+
+/// Reads a checked tree's section `workload`.
+pub(crate) fn workload(tree: &Tree) -> Option<Workload> {
+    let consistency = match tree.at("consistency") {
+        None => None,
+        Some(Tree::Text(level)) => Some(Consistency::All(level.clone())),
+        Some(map) => {
+            let entries = map.entries().iter();
+            let by = entries.map(|(kind, level)| Some((kind.clone(), level.text()?.to_owned())));
+            Some(Consistency::ByKind(by.collect::<Option<_>>()?))
+        }
+    };
+    Some(Workload {
+        name: text(tree, "use")?,
+        mix: weights(tree.at("mix")),
+        consistency,
+        params: tree
+            .at("params")
+            .map(|p| p.entries().to_vec())
+            .unwrap_or_default(),
+    })
+}
+
+/// Reads a checked tree's section `data`.
+pub(crate) fn data(tree: &Tree) -> Option<Data> {
+    let load_rows = tree.at("load.operations").map_or(Some(0), Tree::count)?;
+    let present = tree.at("present").map_or(Some(0), Tree::count)?;
+    Some(Data {
+        load_rows,
+        has_rows: load_rows.max(present) > 0,
+        rows: match load_rows.max(present) {
+            0 => ROWS_UNLOADED,
+            rows => rows,
+        },
+        settle: match tree.at("settle")?.text()? {
+            "none" => Settle::None,
+            "compactions" => Settle::Compactions,
+            _ => Settle::Auto,
+        },
+        settle_limit_ns: tree.at("settle_limit")?.duration_ns()?,
+        truncate: tree.at("reset")?.text()? == "truncate",
+    })
+}
+
+fn procedure(tree: &Tree) -> Option<Procedure> {
+    let section = tree.at("sweep").or_else(|| tree.at("fixed"))?;
+    let points = if let Some(threads) = section.at("threads") {
+        let point = |n| u32::try_from(n).ok().map(Point::Threads);
+        axis(threads)
+            .into_iter()
+            .map(point)
+            .collect::<Option<_>>()?
+    } else {
+        axis(section.at("rate")?)
+            .into_iter()
+            .map(Point::Rate)
+            .collect()
+    };
+    let until = match section.at("until") {
+        None => None,
+        Some(Tree::Text(_)) => Some(Until::Timeout),
+        Some(section) => Some(Until::P99Ms(section.at("p99_ms")?.number()?)),
+    };
+    Some(Procedure {
+        points,
+        until,
+        poisson: tree.at("arrival")?.text()? == "poisson",
+    })
+}
+
+/// The points of a list or a range, ascending where a range says so.
+fn axis(tree: &Tree) -> Vec<u64> {
+    let Some(from) = tree.at("from").and_then(Tree::count) else {
+        return tree.items().iter().filter_map(Tree::count).collect();
+    };
+    let to = tree.at("to").and_then(Tree::count).unwrap_or(u64::MAX);
+    let step = tree.at("step").and_then(Tree::count);
+    let factor = tree.at("factor").and_then(Tree::number);
+    let mut points = Vec::new();
+    let mut point = from;
+    while point <= to && points.len() < LADDER_POINTS_MAX {
+        points.push(point);
+        point = match (step, factor) {
+            (Some(step), _) => point.saturating_add(step),
+            // At least one further, or a small factor would stand still on small numbers.
+            (None, Some(factor)) => ((point as f64 * factor).round() as u64).max(point + 1),
+            (None, None) => break,
+        };
+    }
+    points
+}
+
+fn window(tree: &Tree) -> Option<Window> {
+    let warmup = match tree.at("warmup")? {
+        Tree::DurationNs(ns) => Warmup::Fixed(*ns),
+        _ => Warmup::Auto(tree.at("warmup_max")?.duration_ns()?),
+    };
+    Some(Window {
+        warmup,
+        measure_ns: tree.at("measure")?.duration_ns()?,
+    })
+}
+
+fn client(tree: &Tree) -> Option<Client> {
+    let cpus = tree.at("cpus").map(Tree::items).unwrap_or_default();
+    let size = |path| tree.at(path).and_then(Tree::count).map(|n| n as usize);
+    Some(Client {
+        workers: size("workers"),
+        cpus: cpus
+            .iter()
+            .filter_map(Tree::count)
+            .map(|n| n as usize)
+            .collect(),
+        connections_per_node: size("connections_per_node")?,
+        timeout_ns: tree.at("timeout")?.duration_ns()?,
+        in_flight_max: u32::try_from(tree.at("in_flight_max")?.count()?).ok()?,
+        lz4: tree.at("compression")?.text()? == "lz4",
+    })
+}
+
+fn verify(tree: &Tree) -> Option<Verify> {
+    let every_nth = match tree.at("reads")?.text()? {
+        "none" => None,
+        "all" => Some(1),
+        _ => Some(SAMPLED_NTH),
+    };
+    Some(Verify {
+        every_nth,
+        sample: tree.at("sample")?.count()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(text: &str) -> Vec<u64> {
+        let mut diagnostics = crate::diagnostic::Diagnostics::new(Vec::new());
+        let text = format!("study: s\nprocedure: {{sweep: {{threads: {text}}}}}");
+        let node = crate::yaml::parse(0, &text, &mut diagnostics).unwrap();
+        let tree = crate::check::study(&node, &mut diagnostics);
+        axis(tree.at("procedure.sweep.threads").unwrap())
+    }
+
+    #[test]
+    fn points_come_from_lists_steps_and_factors() {
+        for (text, expected) in [
+            ("[4, 8, 16]", vec![4, 8, 16]),
+            ("8", vec![8]),
+            ("{from: 28, step: 28, to: 100}", vec![28, 56, 84]),
+            ("{from: 1, factor: 2, to: 8}", vec![1, 2, 4, 8]),
+            ("{from: 1, factor: 1.1, to: 4}", vec![1, 2, 3, 4]),
+        ] {
+            assert_eq!(range(text), expected, "{text}");
+        }
+        assert_eq!(range("{from: 28, step: 28}").len(), LADDER_POINTS_MAX);
+    }
+}

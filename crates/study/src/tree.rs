@@ -1,0 +1,120 @@
+//! A checked tree: what was written, with its types known and every default filled in.
+
+use crate::human;
+use serde_json::{Value, json};
+
+/// A checked value. Durations are in nanoseconds, sizes in bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Tree {
+    /// Nothing.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number.
+    Count(u64),
+    /// A number.
+    Number(f64),
+    /// A length of time in nanoseconds.
+    DurationNs(u64),
+    /// A size in bytes.
+    Bytes(u64),
+    /// A text.
+    Text(String),
+    /// A list.
+    List(Vec<Tree>),
+    /// A mapping, in the order of the text.
+    Map(Vec<(String, Tree)>),
+}
+
+impl Tree {
+    /// The value at a dotted path; none if it is absent or on the way there is no mapping.
+    pub fn at(&self, path: &str) -> Option<&Tree> {
+        path.split('.').try_fold(self, |tree, key| tree.get(key))
+    }
+
+    /// The value of one key, which may contain dots.
+    pub fn get(&self, key: &str) -> Option<&Tree> {
+        match self {
+            Tree::Map(entries) => entries.iter().find(|(k, _)| k == key).map(|(_, tree)| tree),
+            _ => None,
+        }
+    }
+
+    /// The entries of a mapping; none for anything else.
+    pub fn entries(&self) -> &[(String, Tree)] {
+        match self {
+            Tree::Map(entries) => entries,
+            _ => &[],
+        }
+    }
+
+    /// The items of a list; one scalar counts as a list of one.
+    pub fn items(&self) -> &[Tree] {
+        match self {
+            Tree::List(items) => items,
+            Tree::Map(_) | Tree::Null => &[],
+            scalar => std::slice::from_ref(scalar),
+        }
+    }
+
+    /// The text.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Tree::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The whole number.
+    pub fn count(&self) -> Option<u64> {
+        match self {
+            Tree::Count(count) => Some(*count),
+            _ => None,
+        }
+    }
+
+    /// The number; whole numbers too.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Tree::Number(number) => Some(*number),
+            Tree::Count(count) => Some(*count as f64),
+            _ => None,
+        }
+    }
+
+    /// The length of time, in nanoseconds.
+    pub fn duration_ns(&self) -> Option<u64> {
+        match self {
+            Tree::DurationNs(ns) => Some(*ns),
+            _ => None,
+        }
+    }
+
+    /// The size, in bytes.
+    pub fn bytes(&self) -> Option<u64> {
+        match self {
+            Tree::Bytes(bytes) => Some(*bytes),
+            _ => None,
+        }
+    }
+
+    /// For `plan.json`: counts as numbers, durations and sizes as people write them.
+    pub fn to_json(&self) -> Value {
+        match self {
+            Tree::Null => Value::Null,
+            Tree::Bool(value) => json!(value),
+            Tree::Count(count) => json!(count),
+            Tree::Number(number) => json!(number),
+            Tree::DurationNs(ns) => json!(human::format_duration_ns(*ns)),
+            Tree::Bytes(bytes) => json!(human::format_bytes(*bytes)),
+            Tree::Text(text) => json!(text),
+            Tree::List(items) => items.iter().map(Tree::to_json).collect(),
+            Tree::Map(entries) => Value::Object(
+                entries
+                    .iter()
+                    .map(|(key, tree)| (key.clone(), tree.to_json()))
+                    .collect(),
+            ),
+        }
+    }
+}
