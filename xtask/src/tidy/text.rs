@@ -94,7 +94,11 @@ pub fn file_lengths(tree: &Tree) -> Vec<Violation> {
 pub fn leftovers(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     // Lock files are cargo's, and name its registry.
-    for file in tree.files.iter().filter(|file| !file.path.ends_with("Cargo.lock")) {
+    for file in tree
+        .files
+        .iter()
+        .filter(|file| !file.path.ends_with("Cargo.lock"))
+    {
         for (index, line) in file.text().lines().enumerate() {
             for what in leftovers_in(line) {
                 found.push(Violation::at(
