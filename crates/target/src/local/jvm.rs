@@ -100,6 +100,8 @@ pub(crate) fn command(
             .arg(format!("{package}=ALL-UNNAMED"));
     }
     if let Some(hints) = &supply.compiler_hints {
+        // Without this the JVM lists every hint in its output, where errors are looked for.
+        command.arg("-XX:CompileCommand=quiet");
         command.arg(format!("-XX:CompileCommandFile={}", hints.display()));
     }
     command.args([

@@ -31,6 +31,9 @@ use std::process::{Child, Stdio};
 /// How many log lines an error carries: enough for an exception with its cause.
 const LOG_LINES_COUNT: usize = 25;
 
+/// How much of a log line an error carries.
+const LOG_CHARS_SHOWN: usize = 300;
+
 /// The nodes of a local cluster. Dropping it kills them and removes their folder, unless it is
 /// meant to be kept.
 #[derive(Debug)]
@@ -112,10 +115,7 @@ pub(crate) fn start(
     };
     nodes.bring_up(&launch, Deadline::after(spec.start_timeout), spec, say)?;
     let seconds = (clock::now_ns() - began_ns) as f64 / clock::SECOND_NS as f64;
-    say(&format!(
-        "{} answer after {seconds:.1} s",
-        plural(spec.nodes, "node")
-    ));
+    say(&format!("ready after {seconds:.1} s"));
     let info = nodes.describe(&supply.version);
     Ok(Cluster::of_local(nodes, info))
 }
@@ -354,7 +354,11 @@ fn log_tail(logs: &Path) -> String {
         let bytes = std::fs::read(logs.join(name)).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let kept = text.lines().filter(|line| !line.trim().is_empty());
-        lines.extend(kept.map(|line| format!("  {line}")));
+        lines.extend(kept.map(|line| {
+            // The server logs its whole configuration as one line of 15 kB.
+            let shown: String = line.chars().take(LOG_CHARS_SHOWN).collect();
+            format!("  {shown}")
+        }));
     }
     let first = lines.len().saturating_sub(LOG_LINES_COUNT);
     lines[first..].join("\n")

@@ -214,23 +214,21 @@ mod tests {
         assert!(states[0].1.is_owned() && states[0].1.keep);
     }
 
-    /// A sleeping process that calls itself java and carries `argument`.
-    fn pretender(argument: &str) -> std::process::Child {
-        let mut java = command(Path::new("/bin/sh"));
-        // The shell stays the process: a command after sleep keeps it from exec-ing.
-        java.arg0("/usr/bin/java")
-            .args(["-c", "sleep 600; true", argument]);
-        spawn(java, Life::Ours).unwrap()
+    /// A process that calls itself `name`, carries `argument` and waits on its input. It has no
+    /// children, which would outlive it.
+    fn pretender(name: &str, argument: &str) -> std::process::Child {
+        let mut shell = command(Path::new("/bin/sh"));
+        shell.arg0(name).args(["-c", "read line", argument]);
+        shell.stdin(std::process::Stdio::piped());
+        spawn(shell, Life::Ours).unwrap()
     }
 
     #[test]
     fn only_a_java_with_the_whole_mark_is_a_process_of_the_cluster() {
         let id = new_id();
-        let mut ours = pretender(&jvm::mark(&id));
-        let mut longer = pretender(&jvm::mark(&format!("{id}0")));
-        let mut grep = command(Path::new("/bin/sh"));
-        grep.args(["-c", "sleep 600; true", &jvm::mark(&id)]);
-        let mut grep = spawn(grep, Life::Ours).unwrap();
+        let mut ours = pretender("/usr/bin/java", &jvm::mark(&id));
+        let mut longer = pretender("/usr/bin/java", &jvm::mark(&format!("{id}0")));
+        let mut grep = pretender("grep", &jvm::mark(&id));
         let found: Vec<u32> = processes(&id).iter().map(|process| process.pid).collect();
         assert_eq!(found, vec![ours.id()]);
 
