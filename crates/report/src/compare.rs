@@ -121,10 +121,9 @@ fn headline(
         for (metric, name) in metrics {
             let tally = tally(comparisons, metric);
             if !tally.is_empty() {
-                answer.push(format!(
-                    "{name}: {tally}, of {} points in common.",
-                    matched.len()
-                ));
+                let of = |c: &&ComparisonRecord| c.metric == metric;
+                let count = comparisons.iter().filter(of).count();
+                answer.push(format!("{name}: {tally}, of {count} points compared."));
             }
         }
     }

@@ -8,8 +8,8 @@ use crate::html::escape;
 use crate::number;
 use crate::page::{Axis, Band, Chart, Color, Dash, Panel, Scale, Series, Shape, Xs};
 use plotly::common::{
-    Anchor, AxisSide, DashType, ErrorData, ErrorType, Font, Line, Marker, MarkerSymbol, Mode,
-    Pattern, PatternShape, Position, Title,
+    Anchor, AxisSide, DashType, ErrorData, ErrorType, Font, Line, Marker, Mode, Pattern,
+    PatternShape, Position, Title,
 };
 use plotly::layout::{
     Annotation, AxisRange, AxisType, BarMode, HoverMode, RangeMode, Shape as Box2, ShapeLayer,
@@ -188,7 +188,6 @@ fn color(color: Color) -> String {
             format!("@r{}", index * (RAMP_STEPS - 1) / last)
         }
         Color::Error => "@error".into(),
-        Color::Muted => "@muted".into(),
     }
 }
 
@@ -282,7 +281,7 @@ where
         .y_axis(axis);
     if !series.group.is_empty() {
         // Bars of one group stand in the same place: where one is, the other is not.
-        made = made.offset_group(&escape(&series.group));
+        made = made.offset_group(escape(&series.group));
     }
     match errors(series, "@text".into()) {
         Some(errors) => made.error_y(errors),
@@ -295,9 +294,8 @@ where
     X: serde::Serialize + Clone + 'static,
 {
     let shade = color(series.color);
-    let marked = matches!(series.shape, Shape::Points | Shape::Crosses);
+    let marked = series.shape == Shape::Points;
     let mode = match (series.shape, series.labels.is_empty()) {
-        (Shape::Crosses, _) => Mode::Markers,
         (Shape::Points, true) => Mode::LinesMarkers,
         (Shape::Points, false) => Mode::LinesMarkersText,
         _ => Mode::Lines,
@@ -318,11 +316,7 @@ where
         made = made.legend_group(escape(&series.group));
     }
     if marked {
-        let symbol = match series.shape {
-            Shape::Crosses => MarkerSymbol::X,
-            _ => MarkerSymbol::Circle,
-        };
-        made = made.marker(Marker::new().color(shade.clone()).size(7).symbol(symbol));
+        made = made.marker(Marker::new().color(shade.clone()).size(7));
     }
     if !series.labels.is_empty() {
         let labels: Vec<String> = series.labels.iter().map(|l| escape(l)).collect();

@@ -18,20 +18,14 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     blocks.extend(throughput_chart(view, points).map(Block::Chart));
     blocks.extend(tradeoff_chart(view, points).map(Block::Chart));
     blocks.extend(comparisons(view).map(Block::Table));
-    blocks.extend(kinds_table(view, points).map(|table| {
-        Block::Details(
-            "By kind of operation".into(),
-            false,
-            vec![Block::Table(table)],
-        )
-    }));
-    blocks.extend(blocks_table(view).map(|table| {
-        Block::Details(
-            "Every trial by itself".into(),
-            false,
-            vec![Block::Table(table)],
-        )
-    }));
+    blocks.extend(
+        kinds_table(view, points)
+            .map(|table| Block::Details("By kind of operation".into(), vec![Block::Table(table)])),
+    );
+    blocks
+        .extend(blocks_table(view).map(|table| {
+            Block::Details("Every trial by itself".into(), vec![Block::Table(table)])
+        }));
     Some(Section {
         id: "results",
         title: "Results".into(),
@@ -154,8 +148,8 @@ fn points_table(view: &RunView, points: &[Point<'_>]) -> Table {
         columns,
         rows: points.iter().map(|p| point_row(view, p, &axes)).collect(),
         foot: format!(
-            "± is half a 95 % confidence interval. A grey percentile has fewer than {} values \
-             above it: it may be far off.",
+            "± is half a 95 % confidence interval. A percentile in grey (or with *) has fewer \
+             than {} values above it: it may be far off.",
             number::COUNT_ABOVE_MIN
         ),
     }
@@ -404,7 +398,7 @@ fn throughput_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
             x: Xs::Names(of.iter().map(place).collect()),
             y: of
                 .iter()
-                .map(|p| p.latency(view, ALL).map(|q| q.p999))
+                .map(|p| p.latency(view, ALL).filter(|_| valid(&p)).map(|q| q.p999))
                 .collect(),
             unit: "ms".into(),
             ..Series::default()
