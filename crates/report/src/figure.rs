@@ -21,8 +21,10 @@ use plotly::{Bar, Layout, Plot, Scatter, Trace};
 const RAMP_STEPS: usize = 8;
 /// Colours of unordered series in the style sheet: `--c0` to `--c7`.
 const CATEGORIES: usize = 8;
-/// Digits of the numbers in a figure: more than a screen can show, few enough for a small page.
-const DIGITS: i32 = 5;
+/// Digits of the values in a figure: more than a screen can show, few enough for a small page.
+const DIGITS: i32 = 4;
+/// Digits of the places on the horizontal axis: seconds of a day, to the second.
+const PLACE_DIGITS: i32 = 6;
 /// Gap between panels, as a share of the height.
 const GAP: f64 = 0.06;
 
@@ -200,7 +202,10 @@ fn dash(dash: Dash) -> DashType {
 }
 
 fn rounded(values: &[f64]) -> Vec<f64> {
-    values.iter().map(|v| number::round(*v, DIGITS)).collect()
+    values
+        .iter()
+        .map(|v| number::round(*v, PLACE_DIGITS))
+        .collect()
 }
 
 fn trace(series: &Series, axis: &str, scale: Scale) -> Box<dyn Trace> {

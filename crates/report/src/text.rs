@@ -133,8 +133,8 @@ fn marks(out: &mut String, marks: &[Mark]) {
     };
     for result in ["fail", "warn"] {
         for mark in with(result) {
-            let text = format!("{result}  {}  {}", mark.label, mark.detail);
-            hanging(out, &text, "  ", "             ");
+            let text = format!("{result} {} {}", mark.label, mark.detail);
+            hanging(out, &text, "  ", "          ");
         }
     }
     for result in ["unknown", "pass"] {
@@ -142,7 +142,7 @@ fn marks(out: &mut String, marks: &[Mark]) {
         if !names.is_empty() {
             hanging(
                 out,
-                &format!("{result}  {}", names.join(" ")),
+                &format!("{result} {}", names.join(" ")),
                 "  ",
                 "        ",
             );

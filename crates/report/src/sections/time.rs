@@ -15,13 +15,13 @@ use store::record::{IntervalRecord, SampleRecord};
 const PLACES_PER_TRIAL_MAX: usize = 900;
 /// Places on all time axes of a page: with ten series and twelve bytes a value they stay under
 /// 800 kB, so that the page stays under 6 MB beside the 4.7 MB of the chart library.
-const PLACES_PER_PAGE_MAX: usize = 6_500;
+const PLACES_PER_PAGE_MAX: usize = 6_000;
 /// Trials with a chart, at most; with [`PLACES_PER_TRIAL_MIN`] each they still fit.
 const TRIALS_MAX: usize = 150;
-/// Values of all probes on a page, at most: 400 kB.
-const PROBE_VALUES_MAX: usize = 30_000;
+/// Values of all probes on a page, at most: 200 kB.
+const PROBE_VALUES_MAX: usize = 12_000;
 /// Series of probes on a page, at most: each brings a chart's frame of about 1 kB.
-const PROBE_SERIES_MAX: usize = 500;
+const PROBE_SERIES_MAX: usize = 200;
 /// Colour of the instrument, far from those of the first kinds.
 const CLIENT_COLOR: usize = 7;
 /// Fewer places than this would no longer show a course.
