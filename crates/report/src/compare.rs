@@ -281,16 +281,19 @@ fn chart(baseline: &RunView, contender: &RunView, matched: &Matched<'_, '_>) -> 
         x: Axis {
             title: String::new(),
             scale: Scale::Names,
+            names,
         },
         panels: vec![Panel {
             share: 1.0,
             left: Axis {
                 title: "op/s".into(),
                 scale: Scale::Linear,
+                ..Axis::default()
             },
             right: Some(Axis {
                 title: "p99 latency, ms".into(),
                 scale: Scale::Log,
+                ..Axis::default()
             }),
             series,
         }],

@@ -12,8 +12,8 @@ use plotly::common::{
     PatternShape, Position, Title,
 };
 use plotly::layout::{
-    Annotation, AxisRange, AxisType, BarMode, HoverMode, RangeMode, Shape as Box2, ShapeLayer,
-    ShapeType,
+    Annotation, AxisRange, AxisType, BarMode, CategoryOrder, HoverMode, RangeMode, Shape as Box2,
+    ShapeLayer, ShapeType,
 };
 use plotly::{Bar, Layout, Plot, Scatter, Trace};
 
@@ -101,7 +101,10 @@ fn x_axis(chart: &Chart) -> plotly::layout::Axis {
     let axis = plotly::layout::Axis::new().title(title(&chart.x.title));
     match chart.x.scale {
         Scale::Linear => axis.range_mode(RangeMode::ToZero),
-        Scale::Names => axis.type_(AxisType::Category),
+        Scale::Names => axis
+            .type_(AxisType::Category)
+            .category_order(CategoryOrder::Array)
+            .category_array(escaped(&chart.x.names)),
         Scale::Log => axis.type_(AxisType::Log),
         Scale::Percentile => {
             // 90 %, 99 %, … up to one in ten billion, far beyond any run.
@@ -201,6 +204,10 @@ fn dash(dash: Dash) -> DashType {
     }
 }
 
+fn escaped(names: &[String]) -> Vec<String> {
+    names.iter().map(|name| escape(name)).collect()
+}
+
 fn rounded(values: &[f64]) -> Vec<f64> {
     values
         .iter()
@@ -210,9 +217,9 @@ fn rounded(values: &[f64]) -> Vec<f64> {
 
 fn trace(series: &Series, axis: &str, scale: Scale) -> Box<dyn Trace> {
     match (&series.x, series.shape) {
-        (Xs::Names(names), Shape::Bars | Shape::HatchedBars) => bar(series, axis, names.clone()),
+        (Xs::Names(names), Shape::Bars | Shape::HatchedBars) => bar(series, axis, escaped(names)),
         (Xs::Numbers(x), Shape::Bars | Shape::HatchedBars) => bar(series, axis, rounded(x)),
-        (Xs::Names(names), _) => line(series, axis, names.clone(), hover(series)),
+        (Xs::Names(names), _) => line(series, axis, escaped(names), hover(series)),
         // The script writes the percentile for each x: as text here it would double the page.
         (Xs::Numbers(x), _) if scale == Scale::Percentile => line(
             series,

@@ -304,6 +304,8 @@ pub struct Axis {
     pub title: String,
     /// How it is divided.
     pub scale: Scale,
+    /// The names on an axis of names, in their order: series may lack some.
+    pub names: Vec<String>,
 }
 
 /// How an axis is divided.
@@ -314,7 +316,7 @@ pub enum Scale {
     Linear,
     /// By powers of ten.
     Log,
-    /// Names, in the order given.
+    /// Names, in the order of [`Axis::names`].
     Names,
     /// 1 ÷ (1 − quantile), by powers of ten, labelled with percentiles.
     Percentile,

@@ -3,7 +3,7 @@
 //! An invalid point is drawn hatched where throughput is shown and left out everywhere else.
 
 use crate::page::{Axis, Chart, Color, Dash, Panel, Scale, Series, Shape, Verdict, Xs};
-use crate::summary::{ALL, Point, axis_value, only_axis, variant_name, variants};
+use crate::summary::{ALL, Point, axis_value, compare_places, only_axis, variant_name, variants};
 use crate::view::RunView;
 
 /// Bars of throughput with a line of p99.9, over the only axis.
@@ -25,21 +25,41 @@ pub fn throughput_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
         x: Axis {
             title: axis.unwrap_or("").into(),
             scale: Scale::Names,
+            names: places(points, axis, view),
         },
         panels: vec![Panel {
             share: 1.0,
             left: Axis {
                 title: "op/s".into(),
                 scale: Scale::Linear,
+                ..Axis::default()
             },
             right: Some(Axis {
                 title: "p99.9 latency, ms".into(),
                 scale: Scale::Log,
+                ..Axis::default()
             }),
             series,
         }],
         ..Chart::default()
     })
+}
+
+/// Names of the places, in the order of their numbers.
+fn places(points: &[Point<'_>], axis: Option<&str>, view: &RunView) -> Vec<String> {
+    let mut sorted: Vec<&Point<'_>> = points.iter().collect();
+    sorted.sort_by(|a, b| compare_places(a.at, b.at));
+    let mut names: Vec<String> = sorted.iter().map(|p| place_name(p, axis, view)).collect();
+    names.dedup();
+    names
+}
+
+/// What stands below a point's bar: its value on the axis; without an axis, its variant.
+fn place_name(point: &Point<'_>, axis: Option<&str>, view: &RunView) -> String {
+    match axis.and_then(|axis| point.at.get(axis)) {
+        Some(value) => axis_value(*value),
+        None => variant_name(point.variant, view).into(),
+    }
 }
 
 /// Bars and line of one variant; its invalid points as hatched bars, and not in the line.
@@ -55,10 +75,7 @@ fn variant_series(
         return Vec::new();
     };
     let name = variant_name(variant, view);
-    let place = |p: &&Point<'_>| {
-        let value = axis.and_then(|axis| p.at.get(axis));
-        value.map_or(name.into(), |v| axis_value(*v))
-    };
+    let place = |p: &&Point<'_>| place_name(p, axis, view);
     let bars = |points: &[&Point<'_>], shape: Shape, name: String| Series {
         name,
         group: variant.into(),
@@ -148,12 +165,14 @@ pub fn tradeoff_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
         x: Axis {
             title: "throughput, op/s".into(),
             scale: Scale::Linear,
+            ..Axis::default()
         },
         panels: vec![Panel {
             share: 1.0,
             left: Axis {
                 title: "latency, ms".into(),
                 scale: Scale::Log,
+                ..Axis::default()
             },
             right: None,
             series,

@@ -178,6 +178,7 @@ fn course(trial: &TrialView, places: usize) -> Chart {
         x: Axis {
             title: "seconds since the start line".into(),
             scale: Scale::Linear,
+            ..Axis::default()
         },
         panels: panels(rates, latencies, errors, client),
         bands: bands(trial),
@@ -196,6 +197,7 @@ fn panels(
         left: Axis {
             title: title.into(),
             scale,
+            ..Axis::default()
         },
         right: None,
         series,
@@ -363,12 +365,14 @@ fn probe_charts(trial: &TrialView, label: &str, places: usize) -> Vec<(String, C
             x: Axis {
                 title: "seconds since the start line".into(),
                 scale: Scale::Linear,
+                ..Axis::default()
             },
             panels: vec![Panel {
                 share: 1.0,
                 left: Axis {
                     title: format!("{name}, {unit}"),
                     scale: Scale::Linear,
+                    ..Axis::default()
                 },
                 right: None,
                 series: series.collect(),
