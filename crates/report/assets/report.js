@@ -102,8 +102,8 @@
   // Paper is always light, and has all charts, seen or not.
   addEventListener("beforeprint", () => {
     document.documentElement.classList.add("paper");
-    library().then(() => {});
-    if (window.Plotly) plots.forEach(draw);
+    library();
+    plots.forEach(draw);
   });
   addEventListener("afterprint", () => {
     document.documentElement.classList.remove("paper");

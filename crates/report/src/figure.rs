@@ -8,12 +8,12 @@ use crate::html::escape;
 use crate::number;
 use crate::page::{Axis, Band, Chart, Color, Dash, Panel, Scale, Series, Shape, Xs};
 use plotly::common::{
-    Anchor, AxisSide, DashType, ErrorData, ErrorType, Font, Line, Marker, MarkerSymbol, Mode,
-    Pattern, PatternShape, Position, Title,
+    Anchor, AxisSide, DashType, ErrorData, ErrorType, Font, Line, Marker, Mode, Pattern,
+    PatternShape, Position, Title,
 };
 use plotly::layout::{
-    Annotation, AxisRange, AxisType, BarMode, HoverMode, RangeMode, Shape as Box2, ShapeLayer,
-    ShapeType,
+    Annotation, AxisRange, AxisType, BarMode, CategoryOrder, HoverMode, RangeMode, Shape as Box2,
+    ShapeLayer, ShapeType,
 };
 use plotly::{Bar, Layout, Plot, Scatter, Trace};
 
@@ -21,8 +21,10 @@ use plotly::{Bar, Layout, Plot, Scatter, Trace};
 const RAMP_STEPS: usize = 8;
 /// Colours of unordered series in the style sheet: `--c0` to `--c7`.
 const CATEGORIES: usize = 8;
-/// Digits of the numbers in a figure: more than a screen can show, few enough for a small page.
-const DIGITS: i32 = 5;
+/// Digits of the values in a figure: more than a screen can show, few enough for a small page.
+const DIGITS: i32 = 4;
+/// Digits of the places on the horizontal axis: seconds of a day, to the second.
+const PLACE_DIGITS: i32 = 6;
 /// Gap between panels, as a share of the height.
 const GAP: f64 = 0.06;
 
@@ -99,7 +101,10 @@ fn x_axis(chart: &Chart) -> plotly::layout::Axis {
     let axis = plotly::layout::Axis::new().title(title(&chart.x.title));
     match chart.x.scale {
         Scale::Linear => axis.range_mode(RangeMode::ToZero),
-        Scale::Names => axis.type_(AxisType::Category),
+        Scale::Names => axis
+            .type_(AxisType::Category)
+            .category_order(CategoryOrder::Array)
+            .category_array(escaped(&chart.x.names)),
         Scale::Log => axis.type_(AxisType::Log),
         Scale::Percentile => {
             // 90 %, 99 %, … up to one in ten billion, far beyond any run.
@@ -188,7 +193,6 @@ fn color(color: Color) -> String {
             format!("@r{}", index * (RAMP_STEPS - 1) / last)
         }
         Color::Error => "@error".into(),
-        Color::Muted => "@muted".into(),
     }
 }
 
@@ -200,15 +204,22 @@ fn dash(dash: Dash) -> DashType {
     }
 }
 
+fn escaped(names: &[String]) -> Vec<String> {
+    names.iter().map(|name| escape(name)).collect()
+}
+
 fn rounded(values: &[f64]) -> Vec<f64> {
-    values.iter().map(|v| number::round(*v, DIGITS)).collect()
+    values
+        .iter()
+        .map(|v| number::round(*v, PLACE_DIGITS))
+        .collect()
 }
 
 fn trace(series: &Series, axis: &str, scale: Scale) -> Box<dyn Trace> {
     match (&series.x, series.shape) {
-        (Xs::Names(names), Shape::Bars | Shape::HatchedBars) => bar(series, axis, names.clone()),
+        (Xs::Names(names), Shape::Bars | Shape::HatchedBars) => bar(series, axis, escaped(names)),
         (Xs::Numbers(x), Shape::Bars | Shape::HatchedBars) => bar(series, axis, rounded(x)),
-        (Xs::Names(names), _) => line(series, axis, names.clone(), hover(series)),
+        (Xs::Names(names), _) => line(series, axis, escaped(names), hover(series)),
         // The script writes the percentile for each x: as text here it would double the page.
         (Xs::Numbers(x), _) if scale == Scale::Percentile => line(
             series,
@@ -282,7 +293,7 @@ where
         .y_axis(axis);
     if !series.group.is_empty() {
         // Bars of one group stand in the same place: where one is, the other is not.
-        made = made.offset_group(&escape(&series.group));
+        made = made.offset_group(escape(&series.group));
     }
     match errors(series, "@text".into()) {
         Some(errors) => made.error_y(errors),
@@ -295,9 +306,8 @@ where
     X: serde::Serialize + Clone + 'static,
 {
     let shade = color(series.color);
-    let marked = matches!(series.shape, Shape::Points | Shape::Crosses);
+    let marked = series.shape == Shape::Points;
     let mode = match (series.shape, series.labels.is_empty()) {
-        (Shape::Crosses, _) => Mode::Markers,
         (Shape::Points, true) => Mode::LinesMarkers,
         (Shape::Points, false) => Mode::LinesMarkersText,
         _ => Mode::Lines,
@@ -318,11 +328,7 @@ where
         made = made.legend_group(escape(&series.group));
     }
     if marked {
-        let symbol = match series.shape {
-            Shape::Crosses => MarkerSymbol::X,
-            _ => MarkerSymbol::Circle,
-        };
-        made = made.marker(Marker::new().color(shade.clone()).size(7).symbol(symbol));
+        made = made.marker(Marker::new().color(shade.clone()).size(7));
     }
     if !series.labels.is_empty() {
         let labels: Vec<String> = series.labels.iter().map(|l| escape(l)).collect();
