@@ -143,9 +143,8 @@ pub(super) fn present(evidence: &Evidence, limits: &Limits) -> Judged {
         Outcome::Pass
     };
     let detail = format!(
-        "{} intervals, the longest time without one {silence:.2} s (limit {:.0} s)",
-        window.ops_per_s.len(),
-        limits.silence_s
+        "intervals for {:.0} s, the longest time without one {silence:.2} s (limit {:.0} s)",
+        window.seconds, limits.silence_s
     );
     (outcome, detail)
 }
