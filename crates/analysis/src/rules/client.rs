@@ -249,9 +249,13 @@ pub(super) fn window(evidence: &Evidence, limits: &Limits) -> Judged {
     let trend = steady::trend(&thinned(&window.ops_per_s));
     let (drift, limit) = (percent(trend.drift), percent(limits.drift_share));
     let drifts = trend.matters(limits.drift_share);
+    let chance = match trend.is_significant() {
+        true => "",
+        false => ", no more than chance",
+    };
     note(
         drifts,
-        format!("throughput drifted by {drift} (limit {limit})"),
+        format!("throughput drifted by {drift}{chance} (limit {limit})"),
     );
     let outcome = if wrong.is_empty() {
         Outcome::Pass

@@ -429,6 +429,24 @@ fn a_fragment_of_an_interval_does_not_weigh_as_a_whole_one() {
 }
 
 #[test]
+fn a_large_drift_that_may_be_chance_is_said_to_be_so() {
+    let mut evidence = healthy();
+    evidence.window.ops_per_s = vec![900.0, 1300.0, 800.0, 1200.0, 1500.0, 900.0, 1400.0];
+    let judgement = judge(&evidence, &Limits::default());
+    let rule = judgement
+        .rules
+        .iter()
+        .find(|rule| rule.id == "V12")
+        .unwrap();
+    assert_eq!(rule.outcome, Outcome::Pass);
+    assert!(
+        rule.detail.contains("no more than chance (limit 10 %)"),
+        "{}",
+        rule.detail
+    );
+}
+
+#[test]
 fn the_worst_trial_decides_over_a_run() {
     use Verdict::{Invalid, Suspect, Valid};
     assert_eq!(Verdict::worst([Valid, Suspect, Valid]), Suspect);
