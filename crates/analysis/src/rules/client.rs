@@ -143,9 +143,8 @@ pub(super) fn present(evidence: &Evidence, limits: &Limits) -> Judged {
         Outcome::Pass
     };
     let detail = format!(
-        "{} intervals, the longest time without one {silence:.2} s (limit {:.0} s)",
-        window.ops_per_s.len(),
-        limits.silence_s
+        "intervals for {:.0} s, the longest time without one {silence:.2} s (limit {:.0} s)",
+        window.seconds, limits.silence_s
     );
     (outcome, detail)
 }
@@ -250,9 +249,13 @@ pub(super) fn window(evidence: &Evidence, limits: &Limits) -> Judged {
     let trend = steady::trend(&thinned(&window.ops_per_s));
     let (drift, limit) = (percent(trend.drift), percent(limits.drift_share));
     let drifts = trend.matters(limits.drift_share);
+    let chance = match trend.is_significant() {
+        true => "",
+        false => ", no more than chance",
+    };
     note(
         drifts,
-        format!("throughput drifted by {drift} (limit {limit})"),
+        format!("throughput drifted by {drift}{chance} (limit {limit})"),
     );
     let outcome = if wrong.is_empty() {
         Outcome::Pass

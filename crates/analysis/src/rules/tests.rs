@@ -411,6 +411,42 @@ fn draining_adds_operations_and_no_time() {
 }
 
 #[test]
+fn a_fragment_of_an_interval_does_not_weigh_as_a_whole_one() {
+    let mut sums = window(&[]);
+    for (start_ms, length_ms, count) in [(11_000, 10, 0), (11_010, 90, 200)] {
+        let mut fragment = second(10, count, &[]);
+        fragment.start_ns = start_ms * 1_000_000;
+        fragment.end_ns = fragment.start_ns + length_ms * 1_000_000;
+        sums.push(&fragment);
+    }
+    assert_eq!(sums.ops_per_s.len(), 10);
+    assert!(
+        (sums.ops_per_s[9] - 2200.0 / 1.1).abs() < 1e-9,
+        "{:?}",
+        sums.ops_per_s
+    );
+    assert!((sums.ops_per_s_mean() - 20_200.0 / 10.1).abs() < 1e-9);
+}
+
+#[test]
+fn a_large_drift_that_may_be_chance_is_said_to_be_so() {
+    let mut evidence = healthy();
+    evidence.window.ops_per_s = vec![900.0, 1300.0, 800.0, 1200.0, 1500.0, 900.0, 1400.0];
+    let judgement = judge(&evidence, &Limits::default());
+    let rule = judgement
+        .rules
+        .iter()
+        .find(|rule| rule.id == "V12")
+        .unwrap();
+    assert_eq!(rule.outcome, Outcome::Pass);
+    assert!(
+        rule.detail.contains("no more than chance (limit 10 %)"),
+        "{}",
+        rule.detail
+    );
+}
+
+#[test]
 fn the_worst_trial_decides_over_a_run() {
     use Verdict::{Invalid, Suspect, Valid};
     assert_eq!(Verdict::worst([Valid, Suspect, Valid]), Suspect);
