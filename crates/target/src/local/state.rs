@@ -24,7 +24,7 @@ const FILE: &str = "state.json";
 pub(crate) struct State {
     pub format: u32,
     pub id: String,
-    /// Whether the cluster is meant to outlive the command that started it.
+    /// Whether the cluster outlives the command that started it. Set once it is ready.
     pub keep: bool,
     /// Who started it.
     pub owner: Identity,
@@ -56,11 +56,11 @@ impl NodeState {
 }
 
 impl State {
-    pub fn new(id: String, keep: bool, version: String, datacenter: String) -> State {
+    pub fn new(id: String, version: String, datacenter: String) -> State {
         State {
             format: FORMAT,
             id,
-            keep,
+            keep: false,
             owner: Identity::own(),
             boot: boot_id(),
             started_unix_ns: measure::clock::unix_ns(),
@@ -206,12 +206,12 @@ mod tests {
         }
         let folder = clusters_folder(&dirs).join("c");
         std::fs::create_dir_all(&folder).unwrap();
-        let state = State::new("c".into(), true, "5.0.8".into(), "dc1".into());
+        let state = State::new("c".into(), "5.0.8".into(), "dc1".into());
         state.write(&folder).unwrap();
         let (states, errors) = all(&dirs);
         assert_eq!(errors.len(), 2);
         assert_eq!(states.len(), 1);
-        assert!(states[0].1.is_owned() && states[0].1.keep);
+        assert!(states[0].1.is_owned() && !states[0].1.keep);
     }
 
     /// A process that calls itself `name`, carries `argument` and waits on its input. It has no
