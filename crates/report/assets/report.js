@@ -110,6 +110,10 @@
     redraw();
   });
 
-  // Two frames later the words are on the screen; then the charts may take their time.
-  requestAnimationFrame(() => requestAnimationFrame(() => plots.forEach((p) => seen.observe(p))));
+  // Two frames later the words are on the screen; then the charts may take their time. The
+  // library is compiled while the reader reads.
+  requestAnimationFrame(() => requestAnimationFrame(() => {
+    plots.forEach((plot) => seen.observe(plot));
+    (window.requestIdleCallback ?? setTimeout)(library);
+  }));
 })();

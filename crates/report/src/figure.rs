@@ -124,6 +124,7 @@ fn x_axis(chart: &Chart) -> plotly::layout::Axis {
             axis.type_(AxisType::Log)
                 .tick_values(values)
                 .tick_text(texts)
+                .tick_angle(0.0)
         }
     }
 }

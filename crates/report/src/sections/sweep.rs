@@ -5,6 +5,7 @@
 use crate::page::{Axis, Chart, Color, Dash, Panel, Scale, Series, Shape, Verdict, Xs};
 use crate::summary::{ALL, Point, axis_value, compare_places, only_axis, variant_name, variants};
 use crate::view::RunView;
+use store::record::QuantilesRecord;
 
 /// Bars of throughput with a line of p99.9, over the only axis.
 pub fn throughput_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
@@ -108,52 +109,44 @@ fn variant_series(
     series
 }
 
+/// p50 and p99 of one variant against its throughput; nothing with fewer than two points.
+fn tradeoff_series(view: &RunView, points: &[Point<'_>], index: usize) -> Vec<Series> {
+    let of = || {
+        let wanted = |p: &&Point<'_>| p.variant_index == index && p.verdict != Verdict::Invalid;
+        points.iter().filter(wanted)
+    };
+    let Some(variant) = of().nth(1).map(|p| p.variant) else {
+        return Vec::new();
+    };
+    let line = |quantile: &str, dash: Dash, pick: fn(&QuantilesRecord) -> f64| Series {
+        name: format!("{}, {quantile}", variant_name(variant, view)),
+        group: format!("{variant}.{quantile}"),
+        in_legend: true,
+        shape: Shape::Points,
+        color: Color::Category(index),
+        dash,
+        x: Xs::Numbers(of().map(Point::ops_per_s).collect()),
+        y: of().map(|p| p.latency(view, ALL).map(pick)).collect(),
+        y_ci: of()
+            .map(|p| p.latency(view, ALL)?.ci95.get(quantile).copied())
+            .collect(),
+        unit: "ms".into(),
+        ..Series::default()
+    };
+    let label = |p: &Point<'_>| {
+        let parts: Vec<String> = p.at.values().map(|v| axis_value(*v)).collect();
+        parts.join(", ")
+    };
+    let p50 = line("p50", Dash::Dot, |q| q.p50);
+    let mut p99 = line("p99", Dash::Solid, |q| q.p99);
+    p99.labels = of().map(label).collect();
+    vec![p50, p99]
+}
+
 /// Latency against throughput: where more load stops paying.
 pub fn tradeoff_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
-    let mut series = Vec::new();
-    for (index, variant) in variants(view).into_iter().enumerate() {
-        let of: Vec<&Point<'_>> = points
-            .iter()
-            .filter(|p| p.variant_index == index && p.verdict != Verdict::Invalid)
-            .collect();
-        if of.len() < 2 {
-            continue;
-        }
-        let name = variant_name(variant, view);
-        for (quantile, dash) in [("p50", Dash::Dot), ("p99", Dash::Solid)] {
-            let value = |p: &&Point<'_>| {
-                let record = p.latency(view, ALL)?;
-                Some(if quantile == "p50" {
-                    record.p50
-                } else {
-                    record.p99
-                })
-            };
-            let ci = |p: &&Point<'_>| p.latency(view, ALL)?.ci95.get(quantile).copied();
-            let label = |p: &&Point<'_>| {
-                let parts: Vec<String> = p.at.values().map(|v| axis_value(*v)).collect();
-                parts.join(", ")
-            };
-            series.push(Series {
-                name: format!("{name}, {quantile}"),
-                group: format!("{variant}.{quantile}"),
-                in_legend: true,
-                shape: Shape::Points,
-                color: Color::Category(index),
-                dash,
-                x: Xs::Numbers(of.iter().map(|p| p.ops_per_s()).collect()),
-                y: of.iter().map(value).collect(),
-                y_ci: of.iter().map(ci).collect(),
-                labels: if quantile == "p99" {
-                    of.iter().map(label).collect()
-                } else {
-                    vec![]
-                },
-                unit: "ms".into(),
-                ..Series::default()
-            });
-        }
-    }
+    let of = |index: usize| tradeoff_series(view, points, index);
+    let series: Vec<Series> = (0..variants(view).len()).flat_map(of).collect();
     let axis = only_axis(points).unwrap_or("point");
     (!series.is_empty()).then(|| Chart {
         title: "Latency against throughput".into(),
