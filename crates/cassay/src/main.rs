@@ -1,2 +1,38 @@
 //! The only crate that knows the terminal: arguments, progress, exit codes, wiring.
-fn main() {}
+//!
+//! `main` is the sentence: read the arguments, clear what a killed run left, do the command, say
+//! what went wrong once, exit with the code that says how it ended. stdout is data, stderr is
+//! conversation.
+
+mod args;
+mod command;
+mod diagnostics;
+mod exit;
+mod interrupt;
+mod progress;
+mod terminal;
+
+use args::{Args, Command};
+use clap::Parser;
+
+fn main() -> std::process::ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(usage) => return terminal::usage(&usage).into(),
+    };
+    let result = match &args.command {
+        Command::Plan(plan) => command::plan::run(plan, &args.common),
+        Command::Run(run) => command::run::run(run, &args.common),
+        Command::Resume(resume) => command::run::resume(resume, &args.common),
+        Command::List => command::list::run(&args.common),
+        Command::Show(show) => command::show::show(show, &args.common),
+        Command::Compare(compare) => command::show::compare(compare, &args.common),
+        Command::Report(report) => command::show::report(report, &args.common),
+        Command::Target(target) => command::target::run(target, &args.common),
+        Command::Null(null) => command::null::run(null, &args.common),
+        Command::Workload(workload) => command::workload::run(workload, &args.common),
+    };
+    result
+        .unwrap_or_else(|error| terminal::error(&error))
+        .into()
+}

@@ -15,7 +15,7 @@ mod trial;
 
 pub use event::{Event, Progress};
 pub use running::null_spec;
-pub use summary::point_words;
+pub use summary::{may_be_believed, point_words};
 
 use crate::plan::{Plan, Trial};
 use crate::record;

@@ -68,7 +68,12 @@ pub fn verdict_of(name: &str) -> Verdict {
         .unwrap_or(Verdict::Invalid)
 }
 
-/// The reasons of all trials; one that several share is said once, with their number.
+/// Whether the findings of a run may be believed: its verdict is valid or suspect.
+pub fn may_be_believed(findings: &FindingsRecord) -> bool {
+    verdict_of(&findings.verdict) != Verdict::Invalid
+}
+
+/// The reasons of all trials, each with the name of its trial.
 fn reasons_of(trials: &[TrialFinding]) -> Vec<String> {
     let mut reasons = Vec::new();
     for trial in trials {

@@ -1,0 +1,40 @@
+//! Exit codes: how a command ended, for scripts.
+
+use std::process::ExitCode;
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Done; of a run: valid or suspect.
+    Done,
+    /// It could not be done.
+    Error,
+    /// The command line or the study has mistakes.
+    Usage,
+    /// The run was done, and may not be believed.
+    Invalid,
+    /// A stated requirement was missed.
+    Missed,
+    /// Ctrl-C.
+    Interrupted,
+}
+
+impl Exit {
+    /// The number that a shell sees.
+    pub fn code(self) -> u8 {
+        match self {
+            Exit::Done => 0,
+            Exit::Error => 1,
+            Exit::Usage => 2,
+            Exit::Invalid => 3,
+            Exit::Missed => 4,
+            Exit::Interrupted => 130,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit.code())
+    }
+}

@@ -1,0 +1,235 @@
+//! What a run says while it goes on: one line that moves on a terminal, plain lines elsewhere.
+
+use crate::terminal;
+use indicatif::{ProgressBar, ProgressStyle};
+use measure::clock;
+use store::record::TrialFinding;
+use study::human;
+use study::run::{Event, Progress};
+
+/// Between two plain lines of the same phase: enough to see that it lives, few enough to read.
+const PLAIN_EVERY_S: f64 = 10.0;
+
+/// Shows the events of a run.
+pub struct Show {
+    /// None where nobody looks: lines instead.
+    bar: Option<ProgressBar>,
+    /// What a line begins with: `3/12 writes, 28 threads`.
+    trial: String,
+    phase: &'static str,
+    phase_s: f64,
+    phase_after_s: f64,
+    phase_begin_ns: u64,
+    /// Expected length of the trials after this one, seconds.
+    rest_s: f64,
+    /// Expected length of each trial on average, seconds.
+    trial_s: f64,
+    plain_last_s: f64,
+}
+
+impl Show {
+    /// Nothing shown yet.
+    pub fn new() -> Show {
+        let bar = terminal::has_reader().then(|| {
+            let bar = ProgressBar::new_spinner();
+            let style = ProgressStyle::with_template("{spinner} {wide_msg}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+            bar
+        });
+        Show {
+            bar,
+            trial: String::new(),
+            phase: "",
+            phase_s: 0.0,
+            phase_after_s: 0.0,
+            phase_begin_ns: clock::now_ns(),
+            rest_s: 0.0,
+            trial_s: 0.0,
+            plain_last_s: 0.0,
+        }
+    }
+
+    /// Shows one event.
+    pub fn event(&mut self, event: Event) {
+        match event {
+            Event::RunStarted {
+                path,
+                trials,
+                finished,
+                seconds,
+            } => {
+                let left = trials - finished;
+                self.rest_s = seconds;
+                self.trial_s = seconds / left.max(1) as f64;
+                let done = match finished {
+                    0 => String::new(),
+                    finished => format!(" ({finished} done before)"),
+                };
+                let about = human::seconds_for_people(seconds);
+                self.line(&format!(
+                    "{left} trials{done}, about {about}: {}",
+                    path.display()
+                ));
+            }
+            Event::Said(text) => self.said(&text),
+            Event::TrialStarted {
+                index,
+                trials,
+                name,
+            } => {
+                self.trial = format!("{}/{trials} {name}", index + 1);
+                self.rest_s = (self.rest_s - self.trial_s).max(0.0);
+            }
+            Event::PhaseStarted {
+                phase,
+                what,
+                seconds,
+                seconds_after,
+            } => self.phase(phase, &what, seconds, seconds_after),
+            Event::Interval(progress) => self.interval(progress),
+            Event::TrialFinished { name, finding } => self.line(&finished(&name, &finding)),
+            Event::TrialFailed { name, reason } => {
+                self.line(&format!("  {name}: failed: {reason}"));
+            }
+            Event::TrialSkipped { name, reason } => {
+                self.line(&format!("  {name}: left out: {reason}"));
+            }
+        }
+    }
+
+    /// Takes the moving line away.
+    pub fn done(self) {
+        if let Some(bar) = self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn phase(&mut self, phase: &'static str, what: &str, seconds: f64, after: f64) {
+        self.phase = phase;
+        self.phase_s = seconds;
+        self.phase_after_s = after;
+        self.phase_begin_ns = clock::now_ns();
+        self.plain_last_s = 0.0;
+        let text = format!("{} · {phase}: {what} · {} left", self.trial, self.left());
+        match &self.bar {
+            Some(bar) => {
+                bar.set_message(text);
+                bar.tick();
+            }
+            None => terminal::say(&text),
+        }
+    }
+
+    fn said(&mut self, text: &str) {
+        match &self.bar {
+            Some(bar) => {
+                bar.set_message(format!("{} · {}: {text}", self.trial, self.phase));
+                bar.tick();
+            }
+            None => terminal::say(&format!("    {text}")),
+        }
+    }
+
+    fn interval(&mut self, progress: Progress) {
+        let text = format!(
+            "{} · {} {:.0} s · {} left · {} op/s · p99 {} ms · {} errors",
+            self.trial,
+            self.phase,
+            progress.seconds,
+            self.left(),
+            thousands(progress.ops_per_s),
+            short(progress.p99_ms),
+            progress.errors,
+        );
+        match &self.bar {
+            Some(bar) => {
+                bar.set_message(text);
+                bar.tick();
+            }
+            None if progress.seconds - self.plain_last_s >= PLAIN_EVERY_S => {
+                self.plain_last_s = progress.seconds;
+                terminal::say(&text);
+            }
+            None => {}
+        }
+    }
+
+    /// What is left of the run, in words. The phase's own time runs down; what it takes longer
+    /// than expected is not made up for.
+    fn left(&self) -> String {
+        let gone_s = (clock::now_ns() - self.phase_begin_ns) as f64 / 1e9;
+        let phase_s = (self.phase_s - gone_s).max(0.0);
+        human::seconds_for_people(phase_s + self.phase_after_s + self.rest_s)
+    }
+
+    /// A line that stays.
+    fn line(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| terminal::say(text)),
+            None => terminal::say(text),
+        }
+    }
+}
+
+/// One line for a finished trial.
+fn finished(name: &str, finding: &TrialFinding) -> String {
+    let latency = &finding.all.latency_ms;
+    let errors: u64 = finding.errors.values().sum();
+    let mut line = format!(
+        "  {name}: {} op/s · p50 {} ms · p99 {} ms · {errors} errors · {}",
+        thousands(finding.all.ops_per_s),
+        short(latency.p50),
+        short(latency.p99),
+        finding.verdict,
+    );
+    if let Some(reason) = finding.reasons.first() {
+        line += &format!(" ({reason})");
+    }
+    line
+}
+
+/// Whole, with commas.
+fn thousands(value: f64) -> String {
+    let digits = format!("{:.0}", value.max(0.0));
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// About three digits.
+fn short(value: f64) -> String {
+    match value {
+        v if v >= 100.0 => format!("{v:.0}"),
+        v if v >= 10.0 => format!("{v:.1}"),
+        v if v >= 1.0 => format!("{v:.2}"),
+        v => format!("{v:.3}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finished_trial_is_one_line() {
+        let mut finding = TrialFinding {
+            verdict: "suspect".into(),
+            reasons: vec!["V12: drift".into(), "V3: near the ceiling".into()],
+            ..TrialFinding::default()
+        };
+        finding.all.ops_per_s = 53_210.4;
+        finding.all.latency_ms.p50 = 1.234;
+        finding.all.latency_ms.p99 = 12.34;
+        finding.errors.insert("overloaded".into(), 3);
+        assert_eq!(
+            finished("writes, 8 threads", &finding),
+            "  writes, 8 threads: 53,210 op/s · p50 1.23 ms · p99 12.3 ms · 3 errors · suspect \
+             (V12: drift)"
+        );
+    }
+}
