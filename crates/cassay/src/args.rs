@@ -1,178 +1,196 @@
-//! The command line, as it is written.
+//! The command line.
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args as ClapArgs, Parser, Subcommand};
 use std::path::PathBuf;
 
-/// A performance laboratory for Apache Cassandra: a question as one file, an answer with evidence.
+const AFTER: &str = "\
+Exit codes: 0 done, 1 error, 2 usage or mistakes in the study, 3 the run is invalid, \
+4 a stated requirement was missed, 130 interrupted.";
+
+/// A performance laboratory for Apache Cassandra.
 #[derive(Debug, Parser)]
-#[command(name = "cassay", version, max_term_width = 100, after_help = EXITS)]
-pub struct Arguments {
+#[command(name = "cassay", version, about, after_help = AFTER)]
+pub struct Args {
+    #[command(flatten)]
+    pub common: Common,
     #[command(subcommand)]
     pub command: Command,
-    /// Print data as JSON on stdout
+}
+
+/// What every command understands.
+#[derive(Debug, ClapArgs)]
+pub struct Common {
+    /// Print data as JSON on stdout.
     #[arg(long, global = true)]
     pub json: bool,
-    /// Folder of the results
-    #[arg(
-        long,
-        global = true,
-        value_name = "DIR",
-        env = "CASSAY_RESULTS",
-        default_value = "results"
-    )]
+    /// Folder of all results.
+    #[arg(long, global = true, value_name = "DIR", default_value = "results")]
     pub out: PathBuf,
 }
 
-const EXITS: &str = "Exit codes: 0 valid (suspect included), 1 error, 2 usage or mistakes in a \
-study, 3 invalid run, 4 a stated requirement missed, 130 interrupted.
-
-Files: jars in $CASSAY_CACHE (default ~/.cache/cassay), clusters while they run in $CASSAY_DATA \
-(default ~/.local/state/cassay).";
-
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Say what a study would do, how long and how large: nothing is started
-    Plan(StudyArguments),
-    /// Run a study and write its report
-    Run(StudyArguments),
-    /// Go on with an interrupted run
-    Resume {
-        /// Folder, STUDY/STAMP, STUDY, or `latest`
-        #[arg(default_value = "latest")]
-        run: String,
-    },
-    /// List the runs
+    /// Show every trial of a study and what it will take; start nothing.
+    Plan(StudyArgs),
+    /// Run a study.
+    Run(StudyArgs),
+    /// Take an interrupted run up again where it was.
+    Resume(RunName),
+    /// List all runs.
     List,
-    /// Show what a run found
-    Show {
-        /// Folder, STUDY/STAMP, STUDY, or `latest`
-        #[arg(default_value = "latest")]
-        run: String,
-    },
-    /// Compare two runs, point by point
-    Compare {
-        /// The run that the other is measured against
-        baseline: String,
-        /// The other
-        contender: String,
-        /// Write the comparison as a page to this file
-        #[arg(long, value_name = "FILE")]
-        html: Option<PathBuf>,
-    },
-    /// Write a run's report again and name it
-    Report {
-        /// Folder, STUDY/STAMP, STUDY, or `latest`
-        #[arg(default_value = "latest")]
-        run: String,
-    },
-    /// Start, list and stop clusters that outlive the command
-    Target(TargetArguments),
-    /// Named workloads
-    Workload(WorkloadArguments),
-    /// Serve the null target: answers CQL at once and stores nothing
-    Null(NullArguments),
+    /// Show a run.
+    Show(RunName),
+    /// Compare two runs, point by point.
+    Compare(CompareArgs),
+    /// Write the report of a run as one HTML file.
+    Report(ReportArgs),
+    /// Start, look at and stop local clusters that outlive the command.
+    #[command(subcommand)]
+    Target(TargetCommand),
+    /// Serve CQL and answer at once, until Ctrl-C: measures a client.
+    Null(NullArgs),
+    /// List and show the named workloads.
+    #[command(subcommand)]
+    Workload(WorkloadCommand),
 }
 
-#[derive(Debug, Args)]
-pub struct StudyArguments {
-    /// The study file
+#[derive(Debug, ClapArgs)]
+pub struct StudyArgs {
+    /// The study file.
     pub study: PathBuf,
-    /// Another target: `null`, `local` or `attach:HOST[:PORT]`
-    #[arg(long)]
+    /// Another target than the study's: null, local or attach:HOST[:PORT].
+    #[arg(long, value_name = "TARGET")]
     pub target: Option<String>,
-    /// One of the study's scales
+    /// Another size of the same question, by its name in the study.
     #[arg(long, value_name = "NAME")]
     pub scale: Option<String>,
-    /// Change one setting, as often as you like
-    #[arg(long = "set", value_name = "DOTTED.PATH=VALUE")]
+    /// Change one setting; may be given again.
+    #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
-    /// Another seed
+    /// Another seed than the study's.
     #[arg(long)]
     pub seed: Option<u64>,
 }
 
-#[derive(Debug, Args)]
-pub struct TargetArguments {
-    #[command(subcommand)]
-    pub action: TargetAction,
+#[derive(Debug, ClapArgs)]
+pub struct RunName {
+    /// A run: its folder, `latest`, a study, `study/stamp`, or the beginning of one.
+    #[arg(default_value = "latest")]
+    pub run: String,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct CompareArgs {
+    /// The run to compare with.
+    pub baseline: String,
+    /// The run that is compared.
+    pub contender: String,
+    /// Exit with 4 if the contender is slower at any point.
+    #[arg(long)]
+    pub require_not_slower: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct ReportArgs {
+    #[command(flatten)]
+    pub name: RunName,
+    /// Write the report to this file instead of the run's folder.
+    #[arg(long, value_name = "FILE")]
+    pub to: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum TargetAction {
-    /// Start a local cluster that stays until `target down`
-    Up {
-        /// Version of Apache Cassandra
-        #[arg(long, default_value = target::CASSANDRA_VERSION)]
-        cassandra: String,
-        /// Nodes, 1 to 3
-        #[arg(long, default_value_t = 1)]
-        nodes: usize,
-        /// Heap of each node
-        #[arg(long, default_value = "1GiB")]
-        heap: String,
-        /// Rack of each node, in turn
-        #[arg(long, value_delimiter = ',', default_value = "rack1")]
-        racks: Vec<String>,
-        /// Loopback address of the first node; a free one by default
-        #[arg(long)]
-        address: Option<std::net::Ipv4Addr>,
-        /// A cassandra.yaml setting, as often as you like
-        #[arg(long = "yaml", value_name = "KEY=VALUE")]
-        yaml: Vec<String>,
-    },
-    /// List the clusters of cassay on this machine
+pub enum TargetCommand {
+    /// Start a local cluster that goes on when this command ends.
+    Up(UpArgs),
+    /// Show local clusters.
     Status,
-    /// Stop them and remove their data
+    /// Stop kept clusters and remove their data: one, or all.
     Down {
-        /// Only this one, by its name in `target status`
+        /// Name of the cluster, as `target status` shows it.
         id: Option<String>,
     },
 }
 
-#[derive(Debug, Args)]
-pub struct WorkloadArguments {
-    #[command(subcommand)]
-    pub action: WorkloadAction,
+#[derive(Debug, ClapArgs)]
+pub struct UpArgs {
+    /// Number of nodes.
+    #[arg(long, default_value_t = 1)]
+    pub nodes: usize,
+    /// Version of Cassandra.
+    #[arg(long, default_value = target::CASSANDRA_VERSION)]
+    pub cassandra: String,
+    /// Heap of each node.
+    #[arg(long, default_value = "1GiB", value_parser = study::human::parse_bytes)]
+    pub heap: u64,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct NullArgs {
+    /// Port at 127.0.0.1; 0 takes a free one.
+    #[arg(long, default_value_t = 9042)]
+    pub port: u16,
+    /// Latency added to every answer.
+    #[arg(long, value_name = "TIME", value_parser = study::human::parse_duration_ns)]
+    pub latency: Option<u64>,
+    /// Make --latency the mean of an exponential distribution.
+    #[arg(long, requires = "latency")]
+    pub exponential: bool,
+    /// Stall for this long …
+    #[arg(long, value_name = "TIME", requires = "stall_every",
+          value_parser = study::human::parse_duration_ns)]
+    pub stall: Option<u64>,
+    /// … again and again, from begin to begin.
+    #[arg(long, value_name = "TIME", requires = "stall",
+          value_parser = study::human::parse_duration_ns)]
+    pub stall_every: Option<u64>,
+    /// Answer this share of the operations with an error: overloaded=0.01; may be given again.
+    #[arg(long, value_name = "NAME=SHARE", value_parser = error_share)]
+    pub error: Vec<(String, f64)>,
+    /// Number of the CPU that it is pinned to.
+    #[arg(long)]
+    pub cpu: Option<usize>,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum WorkloadAction {
-    /// List the named workloads
+pub enum WorkloadCommand {
+    /// List the named workloads.
     List,
-    /// Show one: kinds, parameters, tables and statements
+    /// Show one with its kinds and parameters.
     Show {
-        /// Its name
+        /// Its name.
         name: String,
     },
 }
 
-#[derive(Debug, Args)]
-pub struct NullArguments {
-    /// Port at 127.0.0.1; 0 takes a free one
-    #[arg(long, default_value_t = 9042)]
-    pub port: u16,
-    /// CPUs: an event loop on each, pinned; by default one that is not pinned
-    #[arg(long, value_delimiter = ',')]
-    pub cpus: Vec<usize>,
-    /// Latency of every answer
-    #[arg(long, value_name = "TIME", conflicts_with = "exponential")]
-    pub latency: Option<String>,
-    /// Exponential latency with this mean
-    #[arg(long, value_name = "MEAN")]
-    pub exponential: Option<String>,
-    /// Answer nothing for LENGTH out of every EVERY: `1s/10s`
-    #[arg(long, value_name = "LENGTH/EVERY")]
-    pub stall: Option<String>,
-    /// Share of operations answered with an error: `overloaded=0.01`
-    #[arg(long = "error", value_name = "NAME=SHARE")]
-    pub errors: Vec<String>,
-    /// Answer reads with one row whose cells are this long
-    #[arg(long, value_name = "BYTES")]
-    pub row: Option<u32>,
-    /// Never sleep: answers some µs sooner at the price of a whole CPU
-    #[arg(long)]
-    pub spin: bool,
-    /// End after this time; by default on Ctrl-C
-    #[arg(long = "for", value_name = "TIME")]
-    pub length: Option<String>,
+fn error_share(text: &str) -> Result<(String, f64), String> {
+    let (name, share) = text.split_once('=').ok_or("write NAME=SHARE")?;
+    let share = study::human::parse_number(share)?;
+    if (0.0..=1.0).contains(&share) {
+        Ok((name.to_owned(), share))
+    } else {
+        Err("a share is between 0 and 1".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn shares_of_errors_are_checked() {
+        assert_eq!(
+            error_share("overloaded=0.5"),
+            Ok(("overloaded".into(), 0.5))
+        );
+        for bad in ["overloaded", "overloaded=2", "overloaded=x"] {
+            assert!(error_share(bad).is_err(), "{bad}");
+        }
+    }
 }

@@ -1,68 +1,108 @@
-//! Errors as people see them: once, whole, with the way out; mistakes in a study with their line.
+//! Mistakes in a study as a compiler shows them: the line, a caret, what to do.
 
-use crate::exit::Exit;
-use crate::speech;
+use crate::terminal;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use std::io::IsTerminal;
 use study::diagnostic::{Diagnostic, Diagnostics};
-use study::resolve::StudyError;
 
-/// Shows an error; mistakes in a study are a matter of usage.
-pub fn show(error: &anyhow::Error) -> Exit {
-    if let Some(StudyError::Mistakes(mistakes)) = error.downcast_ref::<StudyError>() {
-        speech::say(&render(mistakes, std::io::stderr().is_terminal()));
-        return Exit::Usage;
-    }
-    speech::say(&format!("error: {error:#}"));
-    if error.downcast_ref::<StudyError>().is_some() {
-        Exit::Usage
-    } else {
-        Exit::Error
-    }
-}
-
-/// All mistakes, each with its source line, and how many there are.
-pub fn render(mistakes: &Diagnostics, color: bool) -> String {
-    let renderer = if color {
+/// All mistakes, ready for stderr.
+pub fn render(diagnostics: &Diagnostics) -> String {
+    let renderer = if terminal::has_colour() {
         Renderer::styled()
     } else {
         Renderer::plain()
     };
-    let mut text: String = mistakes
-        .list
-        .iter()
-        .map(|one| render_one(mistakes, one, &renderer) + "\n\n")
-        .collect();
-    let count = mistakes.list.len();
+    let mut text = String::new();
+    for diagnostic in &diagnostics.list {
+        text += &renderer.render(&groups(diagnostics, diagnostic));
+        text += "\n\n";
+    }
+    let count = diagnostics.list.len();
     let noun = if count == 1 { "mistake" } else { "mistakes" };
-    text.push_str(&format!("error: {count} {noun}; nothing was started"));
-    text
+    text + &format!("{count} {noun}; nothing was started\n")
 }
 
-fn render_one(mistakes: &Diagnostics, one: &Diagnostic, renderer: &Renderer) -> String {
-    let title = Level::ERROR.primary_title(&one.message);
-    let source = mistakes.sources.get(one.place.source);
-    let mut groups: Vec<Group<'_>> = Vec::new();
+/// For `--json`: the same as data.
+pub fn to_json(diagnostics: &Diagnostics) -> serde_json::Value {
+    let mistake = |diagnostic: &Diagnostic| {
+        let source = diagnostics.sources.get(diagnostic.place.source);
+        serde_json::json!({
+            "message": diagnostic.message,
+            "source": source.map(|source| source.name.as_str()),
+            "line": diagnostic.line,
+            "column": diagnostic.column,
+            "hint": diagnostic.hint,
+        })
+    };
+    serde_json::json!({"mistakes": diagnostics.list.iter().map(mistake).collect::<Vec<_>>()})
+}
+
+fn groups<'a>(diagnostics: &'a Diagnostics, diagnostic: &'a Diagnostic) -> Vec<Group<'a>> {
+    let title = Level::ERROR.primary_title(diagnostic.message.as_str());
+    let source = diagnostics.sources.get(diagnostic.place.source);
+    let mut groups = Vec::new();
     match source {
-        Some(source) if !one.secret => {
-            let span = one.place.span.clone();
-            let snippet = Snippet::source(&source.text)
-                .path(&source.name)
-                .line_start(1)
-                .annotation(AnnotationKind::Primary.span(span));
+        // A line with a secret is named and not shown.
+        Some(source) if diagnostic.secret => {
+            let place = format!("{}:{}:{}", source.name, diagnostic.line, diagnostic.column);
+            groups.push(title.element(Level::NOTE.message(format!("in {place}, not shown here"))));
+        }
+        Some(source) => {
+            let span = diagnostic.place.span.clone();
+            let annotation = AnnotationKind::Primary.span(span);
+            let snippet = Snippet::source(source.text.as_str())
+                .path(source.name.as_str())
+                .annotation(annotation);
             groups.push(title.element(snippet));
         }
-        // A line that holds a secret is named, not shown.
-        _ => {
-            let name = source.map_or("", |source| source.name.as_str());
-            let place = format!("at {name}:{}:{}", one.line, one.column);
-            groups.push(title.element(Level::NOTE.message(place)));
-        }
+        None => groups.push(Group::with_title(title)),
     }
-    if let Some(hint) = &one.hint
-        && let Some(last) = groups.pop()
-    {
-        groups.push(last.element(Level::HELP.message(hint)));
+    if let Some(hint) = &diagnostic.hint {
+        groups.push(Group::with_title(
+            Level::HELP.secondary_title(hint.as_str()),
+        ));
     }
-    renderer.render(&groups)
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use annotate_snippets::Renderer;
+    use expect_test::{Expect, expect};
+
+    fn check(text: &str, expect: Expect) {
+        let diagnostics = study::resolve::resolve("s.yaml", text, &Default::default()).unwrap_err();
+        let renderer = Renderer::plain();
+        let shown = diagnostics
+            .list
+            .iter()
+            .map(|d| renderer.render(&groups(&diagnostics, d)) + "\n");
+        expect.assert_eq(&shown.collect::<String>());
+    }
+
+    const REST: &str = "question: q\nworkload: {use: standard1, mix: {write: 1}}\n\
+                        procedure: {fixed: {threads: 1}}\n";
+
+    #[test]
+    fn a_mistake_shows_its_line_and_the_way_out() {
+        check(
+            &format!("study: s\n{REST}target: {{local: {{heep: 1GiB}}}}\n"),
+            expect![[""]],
+        );
+    }
+
+    #[test]
+    fn a_line_with_a_secret_is_not_shown() {
+        let target = "target: {attach: {contact_points: [h], user: u, password: hunter2}}\n";
+        check(&format!("study: s\n{REST}{target}"), expect![[""]]);
+    }
+
+    #[test]
+    fn a_mistake_at_the_very_end_or_in_an_empty_text_is_shown_too() {
+        check("", expect![[""]]);
+        check(
+            &format!("{REST}target: {{null: {{}}}}\nstudy: s\nrepeat: ["),
+            expect![[""]],
+        );
+    }
 }

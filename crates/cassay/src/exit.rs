@@ -1,30 +1,33 @@
-//! Exit codes: a closed list.
+//! Exit codes: how a command ended, for scripts.
 
 use std::process::ExitCode;
 
-/// How the program ends.
+/// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Done; a run is valid or suspect.
-    Valid,
-    /// Something could not be done.
+    /// Done; of a run: valid or suspect.
+    Done,
+    /// It could not be done.
     Error,
-    /// The command line or the study is wrong; nothing was started.
+    /// The command line or the study has mistakes.
     Usage,
-    /// The run is invalid.
+    /// The run was done, and may not be believed.
     Invalid,
+    /// A stated requirement was missed.
+    Missed,
     /// Ctrl-C.
     Interrupted,
 }
 
 impl Exit {
-    /// The number for the shell.
+    /// The number that a shell sees.
     pub fn code(self) -> u8 {
         match self {
-            Exit::Valid => 0,
+            Exit::Done => 0,
             Exit::Error => 1,
             Exit::Usage => 2,
             Exit::Invalid => 3,
+            Exit::Missed => 4,
             Exit::Interrupted => 130,
         }
     }
@@ -33,15 +36,5 @@ impl Exit {
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {
         ExitCode::from(exit.code())
-    }
-}
-
-/// Shows what the parser of the command line has to say: help and version are no errors.
-pub fn of_clap(refusal: &clap::Error) -> Exit {
-    let _ = refusal.print();
-    if refusal.use_stderr() {
-        Exit::Usage
-    } else {
-        Exit::Valid
     }
 }

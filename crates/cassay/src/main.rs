@@ -1,50 +1,38 @@
 //! The only crate that knows the terminal: arguments, progress, exit codes, wiring.
 //!
-//! stdout is data, stderr is conversation. Whatever happens, every guard has dropped before the
-//! process ends, so that nothing that was started is left behind.
+//! `main` is the sentence: read the arguments, clear what a killed run left, do the command, say
+//! what went wrong once, exit with the code that says how it ended. stdout is data, stderr is
+//! conversation.
 
 mod args;
-mod commands;
+mod command;
 mod diagnostics;
 mod exit;
-mod places;
+mod interrupt;
 mod progress;
-mod speech;
+mod terminal;
 
-use args::{Arguments, Command};
+use args::{Args, Command};
 use clap::Parser;
-use exit::Exit;
-use places::Places;
 
 fn main() -> std::process::ExitCode {
-    let arguments = match Arguments::try_parse() {
-        Ok(arguments) => arguments,
-        Err(refusal) => return exit::of_clap(&refusal).into(),
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(usage) => return terminal::usage(&usage).into(),
     };
-    let places = Places::of(&arguments);
-    run(&arguments, &places)
-        .unwrap_or_else(|error| diagnostics::show(&error))
+    let result = match &args.command {
+        Command::Plan(plan) => command::plan::run(plan, &args.common),
+        Command::Run(run) => command::run::run(run, &args.common),
+        Command::Resume(resume) => command::run::resume(resume, &args.common),
+        Command::List => command::list::run(&args.common),
+        Command::Show(show) => command::show::show(show, &args.common),
+        Command::Compare(compare) => command::show::compare(compare, &args.common),
+        Command::Report(report) => command::show::report(report, &args.common),
+        Command::Target(target) => command::target::run(target, &args.common),
+        Command::Null(null) => command::null::run(null, &args.common),
+        Command::Workload(workload) => command::workload::run(workload, &args.common),
+    };
+    result
+        .unwrap_or_else(|error| terminal::error(&error))
         .into()
-}
-
-fn run(arguments: &Arguments, places: &Places) -> anyhow::Result<Exit> {
-    places.clear_leftovers();
-    match &arguments.command {
-        Command::Plan(study) => commands::plan::plan(study, arguments.json),
-        Command::Run(study) => commands::run::run(study, places, arguments.json),
-        Command::Resume { run } => commands::run::resume(run, places, arguments.json),
-        Command::List => commands::results::list(places, arguments.json),
-        Command::Show { run } => commands::results::show(run, places, arguments.json),
-        Command::Compare {
-            baseline,
-            contender,
-            html,
-        } => {
-            commands::results::compare(baseline, contender, html.as_deref(), places, arguments.json)
-        }
-        Command::Report { run } => commands::results::report(run, places, arguments.json),
-        Command::Target(target) => commands::target::target(target, places, arguments.json),
-        Command::Workload(workload) => commands::workload::workload(workload, arguments.json),
-        Command::Null(null) => commands::null::null(null, arguments.json),
-    }
 }

@@ -1,49 +1,56 @@
-//! What a person sees while a study runs: one line that moves on a terminal, plain lines elsewhere.
+//! What a run says while it goes on: one line that moves on a terminal, plain lines elsewhere.
 
-use crate::speech;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use crate::terminal;
+use indicatif::{ProgressBar, ProgressStyle};
 use measure::clock;
-use std::io::IsTerminal;
-use std::time::Duration;
 use store::record::TrialFinding;
 use study::human;
-use study::run::{Event, Progress as Interval};
+use study::run::{Event, Progress};
 
-/// How often a log, as opposed to a terminal, gets a line about the running phase.
-const PLAIN_EVERY_NS: u64 = 10 * clock::SECOND_NS;
+/// Between two plain lines of the same phase: enough to see that it lives, few enough to read.
+const PLAIN_EVERY_S: f64 = 10.0;
 
-/// Shows the events of a run on stderr.
-pub struct Progress {
+/// Shows the events of a run.
+pub struct Show {
+    /// None where nobody looks: lines instead.
     bar: Option<ProgressBar>,
+    /// What a line begins with: `3/12 writes, 28 threads`.
+    trial: String,
     phase: &'static str,
-    phase_seconds: f64,
-    seconds_after: f64,
-    plain_next_ns: u64,
+    phase_s: f64,
+    phase_after_s: f64,
+    phase_begin_ns: u64,
+    /// Expected length of the trials after this one, seconds.
+    rest_s: f64,
+    /// Expected length of each trial on average, seconds.
+    trial_s: f64,
+    plain_last_s: f64,
 }
 
-impl Progress {
-    /// For this process's stderr.
-    pub fn new() -> Progress {
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let bar = ProgressBar::new_spinner().with_style(
-                ProgressStyle::with_template("{spinner} {msg}")
-                    .unwrap_or_else(|_| ProgressStyle::default_spinner()),
-            );
-            bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(8));
-            bar.enable_steady_tick(Duration::from_millis(200));
+impl Show {
+    /// Nothing shown yet.
+    pub fn new() -> Show {
+        let bar = terminal::has_reader().then(|| {
+            let bar = ProgressBar::new_spinner();
+            let style = ProgressStyle::with_template("{spinner} {wide_msg}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
             bar
         });
-        Progress {
+        Show {
             bar,
+            trial: String::new(),
             phase: "",
-            phase_seconds: 0.0,
-            seconds_after: 0.0,
-            plain_next_ns: 0,
+            phase_s: 0.0,
+            phase_after_s: 0.0,
+            phase_begin_ns: clock::now_ns(),
+            rest_s: 0.0,
+            trial_s: 0.0,
+            plain_last_s: 0.0,
         }
     }
 
     /// Shows one event.
-    pub fn show(&mut self, event: &Event) {
+    pub fn event(&mut self, event: Event) {
         match event {
             Event::RunStarted {
                 path,
@@ -51,83 +58,115 @@ impl Progress {
                 finished,
                 seconds,
             } => {
-                let done = if *finished > 0 {
-                    format!(", {finished} done")
-                } else {
-                    String::new()
+                let left = trials - finished;
+                self.rest_s = seconds;
+                self.trial_s = seconds / left.max(1) as f64;
+                let done = match finished {
+                    0 => String::new(),
+                    finished => format!(" ({finished} done before)"),
                 };
-                self.line(&format!("run: {}", path.display()));
-                let length = human::seconds_for_people(*seconds);
-                self.line(&format!("{trials} trials{done}, about {length}"));
+                let about = human::seconds_for_people(seconds);
+                self.line(&format!(
+                    "{left} trials{done}, about {about}: {}",
+                    path.display()
+                ));
             }
-            Event::Said(line) => self.line(&format!("  {line}")),
+            Event::Said(text) => self.said(&text),
             Event::TrialStarted {
                 index,
                 trials,
                 name,
             } => {
-                self.line(&format!("[{}/{trials}] {name}", index + 1));
+                self.trial = format!("{}/{trials} {name}", index + 1);
+                self.rest_s = (self.rest_s - self.trial_s).max(0.0);
             }
             Event::PhaseStarted {
                 phase,
                 what,
                 seconds,
                 seconds_after,
-            } => {
-                self.phase = phase;
-                self.phase_seconds = *seconds;
-                self.seconds_after = *seconds_after;
-                self.plain_next_ns = clock::now_ns() + PLAIN_EVERY_NS;
-                self.moving(&format!("{phase}: {what}"));
+            } => self.phase(phase, &what, seconds, seconds_after),
+            Event::Interval(progress) => self.interval(progress),
+            Event::TrialFinished { name, finding } => self.line(&finished(&name, &finding)),
+            Event::TrialFailed { name, reason } => {
+                self.line(&format!("  {name}: failed: {reason}"));
             }
-            Event::Interval(interval) => self.interval(interval),
-            Event::TrialFinished { name, finding } => self.line(&finished(name, finding)),
-            Event::TrialFailed { name, reason } => self.line(&format!("FAILED {name}: {reason}")),
             Event::TrialSkipped { name, reason } => {
-                self.line(&format!("skipped {name}: {reason}"));
+                self.line(&format!("  {name}: left out: {reason}"));
             }
         }
     }
 
-    fn interval(&mut self, interval: &Interval) {
-        let left = (self.phase_seconds - interval.seconds).max(0.0) + self.seconds_after;
-        let text = format!(
-            "{:<8} {:>9} op/s  p99 {:>8} ms  errors {}  {:.0} s, {} left",
-            self.phase,
-            grouped(interval.ops_per_s),
-            significant(interval.p99_ms),
-            interval.errors,
-            interval.seconds,
-            human::seconds_for_people(left),
-        );
-        self.moving(&text);
-        let now_ns = clock::now_ns();
-        if self.bar.is_none() && now_ns >= self.plain_next_ns {
-            self.plain_next_ns = now_ns + PLAIN_EVERY_NS;
-            speech::say(&format!("  {text}"));
+    /// Takes the moving line away.
+    pub fn done(self) {
+        if let Some(bar) = self.bar {
+            bar.finish_and_clear();
         }
+    }
+
+    fn phase(&mut self, phase: &'static str, what: &str, seconds: f64, after: f64) {
+        self.phase = phase;
+        self.phase_s = seconds;
+        self.phase_after_s = after;
+        self.phase_begin_ns = clock::now_ns();
+        self.plain_last_s = 0.0;
+        let text = format!("{} · {phase}: {what} · {} left", self.trial, self.left());
+        match &self.bar {
+            Some(bar) => {
+                bar.set_message(text);
+                bar.tick();
+            }
+            None => terminal::say(&text),
+        }
+    }
+
+    fn said(&mut self, text: &str) {
+        match &self.bar {
+            Some(bar) => {
+                bar.set_message(format!("{} · {}: {text}", self.trial, self.phase));
+                bar.tick();
+            }
+            None => terminal::say(&format!("    {text}")),
+        }
+    }
+
+    fn interval(&mut self, progress: Progress) {
+        let text = format!(
+            "{} · {} {:.0} s · {} left · {} op/s · p99 {} ms · {} errors",
+            self.trial,
+            self.phase,
+            progress.seconds,
+            self.left(),
+            thousands(progress.ops_per_s),
+            short(progress.p99_ms),
+            progress.errors,
+        );
+        match &self.bar {
+            Some(bar) => {
+                bar.set_message(text);
+                bar.tick();
+            }
+            None if progress.seconds - self.plain_last_s >= PLAIN_EVERY_S => {
+                self.plain_last_s = progress.seconds;
+                terminal::say(&text);
+            }
+            None => {}
+        }
+    }
+
+    /// What is left of the run, in words. The phase's own time runs down; what it takes longer
+    /// than expected is not made up for.
+    fn left(&self) -> String {
+        let gone_s = (clock::now_ns() - self.phase_begin_ns) as f64 / 1e9;
+        let phase_s = (self.phase_s - gone_s).max(0.0);
+        human::seconds_for_people(phase_s + self.phase_after_s + self.rest_s)
     }
 
     /// A line that stays.
     fn line(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| speech::say(text)),
-            None => speech::say(text),
-        }
-    }
-
-    /// The line that moves.
-    fn moving(&self, text: &str) {
-        if let Some(bar) = &self.bar {
-            bar.set_message(text.to_owned());
-        }
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
+            Some(bar) => bar.suspend(|| terminal::say(text)),
+            None => terminal::say(text),
         }
     }
 }
@@ -136,42 +175,40 @@ impl Drop for Progress {
 fn finished(name: &str, finding: &TrialFinding) -> String {
     let latency = &finding.all.latency_ms;
     let errors: u64 = finding.errors.values().sum();
-    let mut text = format!(
-        "  {name}: {} op/s  p50 {} p99 {} p99.9 {} ms  errors {errors}  {}",
-        grouped(finding.all.ops_per_s),
-        significant(latency.p50),
-        significant(latency.p99),
-        significant(latency.p999),
+    let mut line = format!(
+        "  {name}: {} op/s · p50 {} ms · p99 {} ms · {errors} errors · {}",
+        thousands(finding.all.ops_per_s),
+        short(latency.p50),
+        short(latency.p99),
         finding.verdict,
     );
-    for reason in &finding.reasons {
-        text.push_str(&format!("\n    {reason}"));
+    if let Some(reason) = finding.reasons.first() {
+        line += &format!(" ({reason})");
     }
-    text
+    line
 }
 
-/// `1234567.8` as `1 234 568`.
-fn grouped(value: f64) -> String {
+/// Whole, with commas.
+fn thousands(value: f64) -> String {
     let digits = format!("{:.0}", value.max(0.0));
     let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(' ');
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
         }
         text.push(digit);
     }
     text
 }
 
-/// Three significant digits at most, never an exponent.
-fn significant(value: f64) -> String {
-    let decimals = match value {
-        v if v >= 100.0 => 0,
-        v if v >= 10.0 => 1,
-        v if v >= 1.0 => 2,
-        _ => 3,
-    };
-    format!("{value:.decimals$}")
+/// About three digits.
+fn short(value: f64) -> String {
+    match value {
+        v if v >= 100.0 => format!("{v:.0}"),
+        v if v >= 10.0 => format!("{v:.1}"),
+        v if v >= 1.0 => format!("{v:.2}"),
+        v => format!("{v:.3}"),
+    }
 }
 
 #[cfg(test)]
@@ -179,22 +216,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_short_and_grouped() {
-        for (value, text) in [
-            (0.0, "0"),
-            (999.4, "999"),
-            (1000.0, "1 000"),
-            (2_148_160.2, "2 148 160"),
-        ] {
-            assert_eq!(grouped(value), text);
-        }
-        for (value, text) in [
-            (0.0461, "0.046"),
-            (3.14159, "3.14"),
-            (51.27, "51.3"),
-            (1234.5, "1234"),
-        ] {
-            assert_eq!(significant(value), text);
-        }
+    fn a_finished_trial_is_one_line() {
+        let mut finding = TrialFinding {
+            verdict: "suspect".into(),
+            reasons: vec!["V12: drift".into(), "V3: near the ceiling".into()],
+            ..TrialFinding::default()
+        };
+        finding.all.ops_per_s = 53_210.4;
+        finding.all.latency_ms.p50 = 1.234;
+        finding.all.latency_ms.p99 = 12.34;
+        finding.errors.insert("overloaded".into(), 3);
+        assert_eq!(
+            finished("writes, 8 threads", &finding),
+            "  writes, 8 threads: 53,210 op/s · p50 1.23 ms · p99 12.3 ms · 3 errors · suspect \
+             (V12: drift)"
+        );
     }
 }

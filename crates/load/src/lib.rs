@@ -21,5 +21,7 @@ pub use config::{
     Access, Config, FirstError, Flow, Limit, LoadError, Node, RELEASE_QUANTUM, Summary, Tls,
     VerifyReads,
 };
+// What a caller needs to fill in [`Access`] without a dependency on the wire.
+pub use cql::Compression;
 pub use run::run;
 pub use schedule::Schedule;

@@ -16,6 +16,7 @@ pub mod record;
 pub mod reference;
 pub mod resolve;
 pub mod rules;
+pub mod run;
 pub mod settings;
 pub mod tree;
 pub mod work;

@@ -181,7 +181,10 @@ fn null_errors(subject: &Subject<'_>, out: &mut Diagnostics) {
     let entries = subject.tree.at(path).map(Tree::entries).unwrap_or_default();
     for (name, _) in entries {
         // Only what a server can answer: the client's own outcomes are not errors on the wire.
-        let known = OUTCOMES.iter().skip(4).map(|outcome| outcome.name());
+        let known = OUTCOMES
+            .iter()
+            .map(|outcome| outcome.name())
+            .filter(|name| target::null::error_code(name).is_some());
         if !known.clone().any(|outcome| outcome == name) {
             let hint = did_you_mean(name, known);
             let message = format!("`{name}` is not an error that a server answers");

@@ -7,6 +7,9 @@ use crate::yaml::Node;
 use std::collections::BTreeMap;
 use workload::{ParamValue, Problem, Program, Spec};
 
+// The names of workloads are part of what a study may say: faces list them from here.
+pub use workload::{Named, names};
+
 /// Compiles the workload of settings that were resolved. Resolving compiles it too, so problems
 /// here mean that the settings did not come from there.
 pub fn compile(settings: &Settings, seed: u64) -> Result<Program, Vec<Problem>> {

@@ -140,6 +140,32 @@ impl NullSpec {
     }
 }
 
+/// The error that a server answers and whose outcome has this name: `overloaded`. None for what
+/// only a client can see, such as a time-out of its own.
+pub fn error_code(name: &str) -> Option<ErrorCode> {
+    Some(match name {
+        "unavailable" => ErrorCode::Unavailable,
+        "read_timeout" => ErrorCode::ReadTimeout,
+        "write_timeout" => ErrorCode::WriteTimeout,
+        "read_failure" => ErrorCode::ReadFailure,
+        "write_failure" => ErrorCode::WriteFailure,
+        "overloaded" => ErrorCode::Overloaded,
+        "bootstrapping" => ErrorCode::IsBootstrapping,
+        "truncate_error" => ErrorCode::TruncateError,
+        "server_error" => ErrorCode::ServerError,
+        "protocol_error" => ErrorCode::ProtocolError,
+        "bad_credentials" => ErrorCode::BadCredentials,
+        "unauthorized" => ErrorCode::Unauthorized,
+        "syntax_error" => ErrorCode::SyntaxError,
+        "invalid" => ErrorCode::Invalid,
+        "config_error" => ErrorCode::ConfigError,
+        "function_failure" => ErrorCode::FunctionFailure,
+        "cdc_write_failure" => ErrorCode::CdcWriteFailure,
+        "cas_write_unknown" => ErrorCode::CasWriteUnknown,
+        _ => return None,
+    })
+}
+
 /// A row of 100 such cells still fits a frame that every driver accepts (256 MiB).
 const CELL_BYTES_MAX: u32 = 1 << 20;
 

@@ -1,0 +1,70 @@
+//! The commands, one file each: what they do between arguments and exit code.
+
+pub mod list;
+pub mod null;
+pub mod plan;
+pub mod run;
+pub mod show;
+pub mod target;
+pub mod workload;
+
+use crate::args::StudyArgs;
+use crate::exit::Exit;
+use crate::{diagnostics, terminal};
+use ::target::Dirs;
+use anyhow::{Context, Result};
+use std::path::PathBuf;
+use study::resolve::{self, StudyError};
+use study::settings::{Overrides, Study};
+
+/// Reads and resolves the study of the arguments. `Err(Ok(exit))`: its mistakes were shown.
+fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
+    let overrides = Overrides {
+        target: args.target.clone(),
+        scale: args.scale.clone(),
+        set: args.set.clone(),
+        seed: args.seed,
+    };
+    match resolve::read(&args.study, &overrides) {
+        Ok(study) => {
+            for note in &study.notes {
+                terminal::say(&format!("note: {note}"));
+            }
+            Ok(study)
+        }
+        Err(StudyError::Mistakes(mistakes)) => {
+            if json {
+                terminal::json(&diagnostics::to_json(&mistakes));
+            }
+            terminal::say(&diagnostics::render(&mistakes));
+            Err(Ok(Exit::Usage))
+        }
+        Err(error @ StudyError::Unreadable { .. }) => Err(Err(error.into())),
+    }
+}
+
+/// Where the target keeps its jars and its running clusters: the user's cache and state folders.
+fn dirs() -> Result<Dirs> {
+    let folder = |variable: &str, default: &str| -> Result<PathBuf> {
+        let own = std::env::var_os(variable).filter(|value| !value.is_empty());
+        let base = match own {
+            Some(base) => PathBuf::from(base),
+            None => std::env::home_dir()
+                .with_context(|| format!("neither HOME nor {variable} is set"))?
+                .join(default),
+        };
+        Ok(base.join("cassay"))
+    };
+    Ok(Dirs {
+        cache: folder("XDG_CACHE_HOME", ".cache")?,
+        data: folder("XDG_STATE_HOME", ".local/state")?,
+    })
+}
+
+/// Ends what a killed run has left. Said only when there was something.
+fn clear_leftovers(dirs: &Dirs) {
+    let cleared = ::target::leftovers::clear(dirs, &mut |text| terminal::say(text));
+    for problem in &cleared.problems {
+        terminal::say(&format!("note: not cleared: {problem}"));
+    }
+}

@@ -1,0 +1,66 @@
+//! `cassay plan`: every trial of a study and what it will take.
+
+use super::read_study;
+use crate::args::{Common, StudyArgs};
+use crate::exit::Exit;
+use crate::terminal;
+use anyhow::{Context, Result, anyhow};
+use study::human;
+use study::plan::{self, Plan};
+use study::record;
+use study::run::trial_name;
+use study::settings::Study;
+
+/// Shows the plan; starts nothing.
+pub fn run(args: &StudyArgs, common: &Common) -> Result<Exit> {
+    let study = match read_study(args, common.json) {
+        Ok(study) => study,
+        Err(end) => return end,
+    };
+    let plan = plan::plan(&study).map_err(|why| anyhow!(why))?;
+    if common.json {
+        let value = serde_json::to_value(record::plan_record(&study, &plan));
+        terminal::json(&value.context("encode the plan")?);
+    } else {
+        terminal::data(&text(&study, &plan));
+    }
+    Ok(Exit::Done)
+}
+
+fn text(study: &Study, plan: &Plan) -> String {
+    let mut text = format!("{}: {}\n\n", study.name, study.question);
+    for trial in &plan.trials {
+        text += &format!("{:>3}. {}\n", trial.index + 1, trial_name(study, trial));
+        for phase in &trial.phases {
+            let about = human::seconds_for_people(phase.seconds);
+            text += &format!(
+                "     {:<8} {:<62} {about:>10}\n",
+                phase.kind.name(),
+                phase.what
+            );
+        }
+    }
+    let until = study
+        .variants
+        .iter()
+        .find_map(|v| v.settings.procedure.until);
+    if let Some(until) = until {
+        let what = plan::until_words(until);
+        text += &format!("\nA variant's points end after the trial in which {what}.\n");
+    }
+    let estimate = &plan.estimate;
+    text += &format!(
+        "\n{} trials, seed {}, about {}",
+        plan.trials.len(),
+        study.seed,
+        human::seconds_for_people(estimate.seconds)
+    );
+    if estimate.memory_bytes > 0 {
+        text += &format!(
+            "; the target takes about {} of memory and up to {} of disk",
+            human::bytes_for_people(estimate.memory_bytes),
+            human::bytes_for_people(estimate.disk_bytes)
+        );
+    }
+    text + ".\n"
+}

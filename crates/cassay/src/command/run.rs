@@ -1,0 +1,106 @@
+//! `cassay run` and `cassay resume`: from a study, or the rest of a run, to a report.
+
+use super::{clear_leftovers, dirs, read_study};
+use crate::args::{Common, RunName, StudyArgs};
+use crate::exit::Exit;
+use crate::progress::Show;
+use crate::{interrupt, terminal};
+use anyhow::{Context, Result, anyhow};
+use report::RunView;
+use serde_json::json;
+use store::{Run, RunWriter};
+use study::plan;
+use study::run::{self, Interrupted, Options, Outcome};
+
+/// Runs a study.
+///
+/// 1. Read and plan it: mistakes end here, before anything starts. 2. Clear what a killed run has
+///    left. 3. Run. 4. Write the report. 5. Say the answer.
+pub fn run(args: &StudyArgs, common: &Common) -> Result<Exit> {
+    let study = match read_study(args, common.json) {
+        Ok(study) => study,
+        Err(end) => return end,
+    };
+    let plan = plan::plan(&study).map_err(|why| anyhow!(why))?;
+    with_options(common, |options, show| {
+        run::run(&study, &plan, options, &mut |event| show.event(event))
+    })
+}
+
+/// Does the rest of a run.
+pub fn resume(args: &RunName, common: &Common) -> Result<Exit> {
+    let found = store::find(&common.out, &args.run)?;
+    let interrupted = Interrupted::read(&found)?;
+    if interrupted.trials_left() == 0 && found.findings.is_some() {
+        let path = found.path.display();
+        terminal::say(&format!(
+            "every trial of {path} is finished; nothing is left to do"
+        ));
+        return Ok(Exit::Done);
+    }
+    with_options(common, |options, show| {
+        interrupted.resume(options, &mut |event| show.event(event))
+    })
+}
+
+fn with_options(
+    common: &Common,
+    work: impl FnOnce(&Options<'_>, &mut Show) -> Result<Outcome>,
+) -> Result<Exit> {
+    let dirs = dirs()?;
+    clear_leftovers(&dirs);
+    let interrupt = interrupt::flag()?;
+    let options = Options {
+        results: common.out.clone(),
+        dirs,
+        interrupt: &interrupt,
+    };
+    let mut show = Show::new();
+    let outcome = work(&options, &mut show);
+    show.done();
+    finish(&outcome?, common)
+}
+
+/// Writes the report, then says the answer.
+fn finish(outcome: &Outcome, common: &Common) -> Result<Exit> {
+    let path = &outcome.path;
+    let Some(findings) = &outcome.findings else {
+        terminal::say(&format!(
+            "interrupted; everything that was started is stopped. To go on: cassay resume {}",
+            path.display()
+        ));
+        return Ok(Exit::Interrupted);
+    };
+    let report = write_report(path)?;
+    if common.json {
+        let mut value = serde_json::to_value(findings).context("encode the findings")?;
+        value["run"] = json!(path);
+        value["report"] = json!(report);
+        terminal::json(&value);
+    } else {
+        terminal::data(&answer(findings));
+    }
+    terminal::say(&format!("report: {}", report.display()));
+    Ok(match study::run::may_be_believed(findings) {
+        true => Exit::Done,
+        false => Exit::Invalid,
+    })
+}
+
+/// Writes `report.html` from what stands on disk.
+pub fn write_report(path: &std::path::Path) -> Result<std::path::PathBuf> {
+    let view = RunView::read(&Run::open(path)?)?;
+    let html = report::html(&report::page(&view));
+    RunWriter::resume(path)?.write_report(&html)
+}
+
+fn answer(findings: &store::record::FindingsRecord) -> String {
+    let mut text = format!("{}: {}\n", findings.study, findings.verdict);
+    for sentence in &findings.answer {
+        text += &format!("  {sentence}\n");
+    }
+    for reason in &findings.reasons {
+        text += &format!("  ! {reason}\n");
+    }
+    text
+}

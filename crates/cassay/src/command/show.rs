@@ -1,0 +1,81 @@
+//! `cassay show`, `compare` and `report`: runs as they stand on disk.
+
+use crate::args::{Common, CompareArgs, ReportArgs, RunName};
+use crate::command::run::write_report;
+use crate::exit::Exit;
+use crate::terminal;
+use anyhow::Result;
+use report::{Page, RunView};
+use serde_json::json;
+
+/// Shows one run.
+pub fn show(args: &RunName, common: &Common) -> Result<Exit> {
+    let view = RunView::read(&store::find(&common.out, &args.run)?)?;
+    print(&report::page(&view), common);
+    Ok(Exit::Done)
+}
+
+/// Compares two runs.
+pub fn compare(args: &CompareArgs, common: &Common) -> Result<Exit> {
+    let view = |name: &str| RunView::read(&store::find(&common.out, name)?);
+    let page = report::compare(&view(&args.baseline)?, &view(&args.contender)?);
+    print(&page, common);
+    if args.require_not_slower && has_slower(&page.data) {
+        terminal::say("a requirement was missed: the contender is slower at some point");
+        return Ok(Exit::Missed);
+    }
+    Ok(Exit::Done)
+}
+
+/// Writes the report of a run.
+pub fn report(args: &ReportArgs, common: &Common) -> Result<Exit> {
+    let run = store::find(&common.out, &args.name.run)?;
+    let path = match &args.to {
+        None => write_report(&run.path)?,
+        Some(to) => {
+            let page = report::page(&RunView::read(&run)?);
+            store::write_whole(to, report::html(&page).as_bytes())?;
+            to.clone()
+        }
+    };
+    if common.json {
+        terminal::json(&json!({"report": path}));
+    } else {
+        terminal::data(&path.display().to_string());
+    }
+    Ok(Exit::Done)
+}
+
+fn print(page: &Page, common: &Common) {
+    if common.json {
+        terminal::data(&report::json(page));
+    } else {
+        terminal::data(&report::text(page));
+    }
+}
+
+/// Whether any comparison in a page's data says `slower`.
+fn has_slower(data: &serde_json::Value) -> bool {
+    match data {
+        serde_json::Value::Array(items) => items.iter().any(has_slower),
+        serde_json::Value::Object(map) => {
+            map.get("verdict").and_then(|v| v.as_str()) == Some("slower")
+                || map.values().any(has_slower)
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slower_point_is_found_wherever_it_stands() {
+        let slower = json!({"comparisons": [{"verdict": "faster"}, {"verdict": "slower"}]});
+        assert!(has_slower(&slower));
+        assert!(!has_slower(
+            &json!({"comparisons": [{"verdict": "inconclusive"}]})
+        ));
+    }
+}

@@ -1,0 +1,83 @@
+//! What a run tells whoever watches it: a closed list, given to one callback.
+//!
+//! The callback is called on the run's own thread and must not block: a slow terminal would delay
+//! the end of a phase, though never the load itself, which has threads of its own.
+
+use std::path::PathBuf;
+use store::record::TrialFinding;
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// The run has its folder; nothing has been started yet.
+    RunStarted {
+        /// The folder.
+        path: PathBuf,
+        /// Trials of the plan.
+        trials: usize,
+        /// Trials that an earlier attempt finished.
+        finished: usize,
+        /// Expected length of the rest, seconds.
+        seconds: f64,
+    },
+    /// What a part of the run says of its work.
+    Said(String),
+    /// A trial begins.
+    TrialStarted {
+        /// Its number, from 0.
+        index: usize,
+        /// Trials of the plan.
+        trials: usize,
+        /// Its name: `writes, 28 threads, block 2`.
+        name: String,
+    },
+    /// A phase begins.
+    PhaseStarted {
+        /// `target`, `schema`, `load`, `settle`, `warmup`, `measure`, `verify`, `ceiling`.
+        phase: &'static str,
+        /// What it does, in words.
+        what: String,
+        /// Expected length in seconds.
+        seconds: f64,
+        /// Expected length of all that comes after it, seconds.
+        seconds_after: f64,
+    },
+    /// An interval has ended.
+    Interval(Progress),
+    /// A trial has its finding.
+    TrialFinished {
+        /// Its name.
+        name: String,
+        /// What it found.
+        finding: Box<TrialFinding>,
+    },
+    /// A trial could not be done; the others go on unless `RunFinished` says otherwise.
+    TrialFailed {
+        /// Its name.
+        name: String,
+        /// Why, with the way out.
+        reason: String,
+    },
+    /// A trial is left out, with the reason.
+    TrialSkipped {
+        /// Its name.
+        name: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// One interval, for people.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Progress {
+    /// Seconds since the begin of the phase.
+    pub seconds: f64,
+    /// Operations that ended since the begin of the phase, whatever their outcome.
+    pub operations: u64,
+    /// Successful operations per second in the interval.
+    pub ops_per_s: f64,
+    /// p99 of latency in the interval, ms.
+    pub p99_ms: f64,
+    /// Failed operations since the begin of the phase.
+    pub errors: u64,
+}

@@ -1,0 +1,262 @@
+//! What one trial found: the tally as a record, judged by the rules.
+
+use super::tally::Tally;
+use crate::plan::Trial;
+use crate::settings::{Point, Settings};
+use analysis::rules::{self, Environment, Evidence, Limits, Offered, ServerCounts};
+use analysis::steady::SteadyState;
+use measure::interval::CheckCounts;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use store::convert;
+use store::record::{
+    ClientRecord, LagRecord, LoadRecord, RuleRecord, ServerCountsRecord, TrialFinding, TrialRecord,
+    WarmupRecord,
+};
+use workload::Program;
+
+/// All that is known of a trial when it is judged.
+pub struct Facts<'a> {
+    /// The plan's trial.
+    pub trial: &'a Trial,
+    /// As it stands on disk.
+    pub record: &'a TrialRecord,
+    /// Its settings.
+    pub settings: &'a Settings,
+    /// Its program.
+    pub program: &'a Arc<Program>,
+    /// What the instrument can do, op/s.
+    pub ceiling_ops_per_s: Option<f64>,
+    /// The measured window.
+    pub tally: &'a Tally,
+    /// Verified reads of the window and of the verify phase.
+    pub checks: CheckCounts,
+    /// The warm-up.
+    pub warmup: WarmupRecord,
+    /// How an auto warm-up ended.
+    pub steady: Option<SteadyState>,
+    /// How settling ended.
+    pub settle: Option<rules::Settle>,
+    /// The load phase.
+    pub load: Option<LoadRecord>,
+    /// Why it ended before its plan did.
+    pub aborted: Option<String>,
+    /// Event loops.
+    pub workers: usize,
+    /// Connections at the start line.
+    pub connections: usize,
+    /// Both sides' counts.
+    pub server: Option<ServerCounts>,
+    /// Whether the target is the null target.
+    pub is_null: bool,
+    /// Whether nodes run on the client's cores.
+    pub shares_cores: bool,
+    /// Settings of the nodes that changed; none if nobody looked.
+    pub settings_changed: Option<Vec<String>>,
+    /// Whether the nodes' settings are on record.
+    pub settings_recorded: bool,
+}
+
+/// The finding of a trial.
+pub fn trial(facts: &Facts<'_>) -> TrialFinding {
+    let tally = facts.tally;
+    let judgement = rules::judge(&evidence(facts), &Limits::default());
+    let kinds: BTreeMap<_, _> = facts
+        .program
+        .kinds()
+        .iter()
+        .zip(&tally.kinds)
+        .map(|(kind, series)| (kind.name.to_owned(), series.record(tally.seconds)))
+        // A kind without weight in the mix has nothing to show.
+        .filter(|(_, record)| record.ops > 0 || record.error_ms.count > 0)
+        .collect();
+    TrialFinding {
+        index: facts.trial.index,
+        variant: facts.record.variant.clone(),
+        point: facts.record.point.clone(),
+        block: facts.trial.block,
+        phase: "measure".to_owned(),
+        verdict: judgement.verdict.name().to_owned(),
+        reasons: judgement.reasons,
+        rules: judgement
+            .rules
+            .into_iter()
+            .map(|rule| RuleRecord {
+                rule: rule.id.to_owned(),
+                result: rule.outcome.name().to_owned(),
+                detail: rule.detail,
+            })
+            .collect(),
+        seconds: tally.seconds,
+        ops_total: tally.ended,
+        errors: tally
+            .window
+            .errors
+            .iter()
+            .map(|(outcome, count)| (outcome.name().to_owned(), *count))
+            .collect(),
+        due_never_sent: tally.window.due_never_sent,
+        late: tally.window.late,
+        dropped: tally.window.dropped,
+        warmup: facts.warmup.clone(),
+        all: tally.all.record(tally.seconds),
+        kinds,
+        client: client(facts),
+        verify: convert::verify(&facts.checks),
+        server: facts.server.as_ref().map(server_record),
+        load: facts.load.clone(),
+    }
+}
+
+fn server_record(counts: &ServerCounts) -> ServerCountsRecord {
+    ServerCountsRecord {
+        source: counts.source.clone(),
+        reads: counts.server[0],
+        writes: counts.server[1],
+        client_reads: counts.client[0],
+        client_writes: counts.client[1],
+    }
+}
+
+fn client(facts: &Facts<'_>) -> ClientRecord {
+    let tally = facts.tally;
+    let us = |q| tally.lag.quantile_ns(q) as f64 / 1e3;
+    let cores_s = tally.seconds * facts.workers.max(1) as f64;
+    ClientRecord {
+        cpu_us_per_op: tally.cpu_ns as f64 / 1e3 / tally.ended.max(1) as f64,
+        cpu_share: if cores_s > 0.0 {
+            tally.cpu_ns as f64 / 1e9 / cores_s
+        } else {
+            0.0
+        },
+        lag_us: LagRecord {
+            p50: us(0.5),
+            p99: us(0.99),
+        },
+        ceiling_ops_per_s: facts.ceiling_ops_per_s.unwrap_or(0.0),
+        workers: facts.workers,
+        connections: facts.connections,
+        memory_bytes: memory_peak_bytes(),
+    }
+}
+
+fn evidence(facts: &Facts<'_>) -> Evidence {
+    let planned_s = facts.settings.window.measure_ns as f64 / 1e9;
+    Evidence {
+        offered: match facts.trial.point {
+            Point::Threads(_) => None,
+            Point::Rate(rate) => Some(Offered {
+                operations: rate as f64 * facts.tally.seconds,
+                is_random: facts.settings.procedure.poisson,
+            }),
+        },
+        window: facts.tally.window.clone(),
+        planned_s,
+        aborted: facts.aborted.clone(),
+        warmup: facts.steady,
+        target_is_null: facts.is_null,
+        client_cores: facts.workers as f64,
+        shares_cores: facts.shares_cores,
+        ceiling_ops_per_s: facts.ceiling_ops_per_s,
+        server: facts.server.clone(),
+        settle: facts.settle,
+        pending_compactions: None,
+        environment: facts
+            .settings_changed
+            .clone()
+            .map(|settings_changed| Environment {
+                settings_changed,
+                ..Environment::default()
+            }),
+        weak_consistency: weak_consistency(facts),
+        checks: facts.checks,
+        faults: Vec::new(),
+        not_recorded: if facts.settings_recorded {
+            Vec::new()
+        } else {
+            vec!["settings of the nodes".to_owned()]
+        },
+        data_and_memory_bytes: None,
+        probes_cpu_share: Some(0.0),
+    }
+}
+
+/// Whether a read may miss an acknowledged write: R + W <= RF.
+fn weak_consistency(facts: &Facts<'_>) -> bool {
+    let copies = facts.settings.keyspace.replication.copies();
+    let kinds = facts.program.kinds();
+    let replicas = |is_write: bool| {
+        let statements = facts.program.statements().iter();
+        statements
+            .filter(|s| {
+                kinds
+                    .get(usize::from(s.kind))
+                    .is_some_and(|k| k.is_write == is_write)
+            })
+            .map(|s| replicas_asked(&s.consistency.to_string(), copies))
+            .min()
+    };
+    match (replicas(false), replicas(true)) {
+        (Some(reads), Some(writes)) => reads + writes <= copies,
+        _ => false,
+    }
+}
+
+/// How many replicas must answer at a consistency level.
+fn replicas_asked(level: &str, copies: u64) -> u64 {
+    match level {
+        "TWO" => 2,
+        "THREE" => 3,
+        "ALL" => copies,
+        "QUORUM" | "LOCAL_QUORUM" | "EACH_QUORUM" => copies / 2 + 1,
+        _ => 1,
+    }
+}
+
+/// Peak resident memory of this process, bytes; 0 where the system does not say.
+fn memory_peak_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    kib.unwrap_or(0) * 1024
+}
+
+/// The finding of a trial that could not be done.
+pub fn failed(trial: &Trial, record: &TrialRecord, reason: &str) -> TrialFinding {
+    TrialFinding {
+        index: trial.index,
+        variant: record.variant.clone(),
+        point: record.point.clone(),
+        block: trial.block,
+        phase: "measure".to_owned(),
+        verdict: rules::Verdict::Invalid.name().to_owned(),
+        reasons: vec![format!("the trial failed: {reason}")],
+        ..TrialFinding::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replicas_follow_the_level() {
+        for (level, copies, expected) in [
+            ("LOCAL_ONE", 3, 1),
+            ("QUORUM", 3, 2),
+            ("LOCAL_QUORUM", 5, 3),
+            ("ALL", 3, 3),
+        ] {
+            assert_eq!(
+                replicas_asked(level, copies),
+                expected,
+                "{level} of {copies}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_system_tells_our_peak_memory() {
+        assert!(memory_peak_bytes() > 1 << 20);
+    }
+}

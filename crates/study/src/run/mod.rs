@@ -1,0 +1,508 @@
+//! Running a plan: one explicit loop over its trials, on a target that is kept as long as it fits.
+//!
+//! What must hold: the journal says what is about to happen before it happens; whoever starts a
+//! target stops it, on every way out; a trial that fails does not hide the others; an interrupted
+//! run can be taken up again where it was.
+
+mod ceiling;
+mod event;
+mod finding;
+mod offer;
+mod running;
+mod summary;
+mod tally;
+mod trial;
+
+pub use event::{Event, Progress};
+pub use running::null_spec;
+pub use summary::{may_be_believed, point_words};
+
+use crate::plan::{Plan, Trial};
+use crate::record;
+use crate::resolve::resolve;
+use crate::settings::{Study, Until};
+use anyhow::{Context, Result, anyhow, bail};
+use running::Running;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use store::record::{FindingsRecord, TrialFinding, TrialRecord};
+use store::{Run, RunWriter};
+use target::Dirs;
+use trial::{Came, Stagehand};
+
+/// The finding of one trial, in its folder, so that a resumed run still has it.
+const FINDING_FILE: &str = "finding.json";
+
+/// What a run needs beside its plan.
+pub struct Options<'a> {
+    /// Folder of all results.
+    pub results: PathBuf,
+    /// Folders of the target: cache and data.
+    pub dirs: Dirs,
+    /// Set by Ctrl-C: the phase that runs is ended, everything is torn down.
+    pub interrupt: &'a AtomicBool,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Folder of the run.
+    pub path: PathBuf,
+    /// What was found; none if it was interrupted.
+    pub findings: Option<FindingsRecord>,
+}
+
+/// Runs a plan from its begin.
+///
+/// # Errors
+/// The run could not be recorded. What goes wrong on the target is in the findings.
+pub fn run(
+    study: &Study,
+    plan: &Plan,
+    options: &Options<'_>,
+    events: &mut dyn FnMut(Event),
+) -> Result<Outcome> {
+    let record = record::plan_record(study, plan);
+    let writer = RunWriter::create(&options.results, &study.text, &record)?;
+    Engine::new(study, plan, options, events, writer, BTreeMap::new()).run()
+}
+
+/// A run that can be taken up again, with its study resolved as it was.
+#[derive(Clone, Debug)]
+pub struct Interrupted {
+    /// Its study.
+    pub study: Study,
+    /// Its plan, made again and found equal.
+    pub plan: Plan,
+    path: PathBuf,
+    finished: BTreeMap<usize, TrialFinding>,
+}
+
+impl Interrupted {
+    /// Reads a run. The plan is made again from the copy of the study: were it another one (made
+    /// by another version), the rest of the run would not fit its begin, and it is refused.
+    pub fn read(run: &Run) -> Result<Interrupted> {
+        let text = run.study_yaml()?;
+        let overrides = record::overrides_of(&run.plan);
+        let source = record::source_of(&run.plan);
+        let study = resolve(&source, &text, &overrides)
+            .map_err(|mistakes| anyhow!("{mistakes}"))
+            .context("resolve the run's study again")?;
+        let plan = crate::plan::plan(&study).map_err(|why| anyhow!(why))?;
+        let again = record::plan_record(&study, &plan);
+        let trials = |plan: &store::record::PlanRecord| serde_json::to_value(&plan.trials);
+        if trials(&again)? != trials(&run.plan)? {
+            bail!(
+                "{} was planned by cassay {} in another way than cassay {} plans; run the study \
+                 anew: {}",
+                run.path.display(),
+                run.plan.cassay,
+                again.cassay,
+                run.plan.rerun
+            );
+        }
+        Ok(Interrupted {
+            study,
+            plan,
+            path: run.path.clone(),
+            finished: finished(run)?,
+        })
+    }
+
+    /// Trials that are still to be done.
+    pub fn trials_left(&self) -> usize {
+        self.plan.trials.len() - self.finished.len()
+    }
+
+    /// Does the trials that are left.
+    ///
+    /// # Errors
+    /// As [`run`]; or another process still writes the run.
+    pub fn resume(&self, options: &Options<'_>, events: &mut dyn FnMut(Event)) -> Result<Outcome> {
+        let writer = RunWriter::resume(&self.path)?;
+        let finished = self.finished.clone();
+        Engine::new(&self.study, &self.plan, options, events, writer, finished).run()
+    }
+}
+
+/// The findings of the trials that the journal says were finished. One whose finding cannot be
+/// read is done again.
+fn finished(run: &Run) -> Result<BTreeMap<usize, TrialFinding>> {
+    let mut findings = BTreeMap::new();
+    for index in run.finished_trials() {
+        if let Some(trial) = run.trial(index)? {
+            let bytes = std::fs::read(trial.path.join(FINDING_FILE)).unwrap_or_default();
+            if let Ok(finding) = serde_json::from_slice(&bytes) {
+                findings.insert(index, finding);
+            }
+        }
+    }
+    Ok(findings)
+}
+
+/// Why the loop over the trials ended.
+enum End {
+    Done,
+    Interrupted,
+    Stopped(String),
+}
+
+struct Engine<'a> {
+    study: &'a Study,
+    plan: &'a Plan,
+    options: &'a Options<'a>,
+    events: &'a mut dyn FnMut(Event),
+    writer: RunWriter,
+    findings: BTreeMap<usize, TrialFinding>,
+    /// Trials that could not be done: shown, and done again by a resume.
+    failed: BTreeMap<usize, TrialFinding>,
+    running: Option<Running>,
+    /// Folder for the logs of the running target: that of the last trial on it.
+    logs: Option<PathBuf>,
+    /// By variant; measured when first needed.
+    ceilings: Vec<Option<f64>>,
+    /// Ladders that have ended: variant, block, and the value after which nothing is done.
+    ladders: Vec<(usize, usize, f64)>,
+}
+
+impl<'a> Engine<'a> {
+    fn new(
+        study: &'a Study,
+        plan: &'a Plan,
+        options: &'a Options<'a>,
+        events: &'a mut dyn FnMut(Event),
+        writer: RunWriter,
+        findings: BTreeMap<usize, TrialFinding>,
+    ) -> Engine<'a> {
+        Engine {
+            study,
+            plan,
+            options,
+            events,
+            writer,
+            findings,
+            failed: BTreeMap::new(),
+            running: None,
+            logs: None,
+            ceilings: vec![None; plan.programs.len()],
+            ladders: Vec::new(),
+        }
+    }
+
+    /// 1. Journal the begin. 2. Trial by trial. 3. Stop the target, with its logs. 4. Findings.
+    fn run(mut self) -> Result<Outcome> {
+        self.begin()?;
+        let end = self.trials();
+        // The target is stopped whatever happened, and a failure to stop hides nothing else.
+        let stopped = self.stop_target();
+        let end = end?;
+        if let Err(error) = stopped {
+            (self.events)(Event::Said(format!("{error:#}")));
+        }
+        let path = self.writer.path().to_owned();
+        let reason = match end {
+            End::Interrupted => {
+                self.writer.journal("run_interrupted", None, Value::Null)?;
+                return Ok(Outcome {
+                    path,
+                    findings: None,
+                });
+            }
+            End::Stopped(why) => Some(why),
+            End::Done => None,
+        };
+        let mut trials = std::mem::take(&mut self.findings);
+        trials.append(&mut self.failed);
+        let trials = trials.into_values().collect();
+        let findings = summary::findings(self.study, trials, reason.as_deref());
+        let detail = json!({"verdict": findings.verdict, "stopped": reason});
+        self.writer.journal("run_finished", None, detail)?;
+        self.writer.write_findings(&findings)?;
+        Ok(Outcome {
+            path,
+            findings: Some(findings),
+        })
+    }
+
+    fn begin(&mut self) -> Result<()> {
+        let detail = json!({
+            "cassay": env!("CARGO_PKG_VERSION"),
+            "machine": machine(),
+            "finished_before": self.findings.keys().collect::<Vec<_>>(),
+        });
+        self.writer.journal("run_started", None, detail)?;
+        let left = self
+            .plan
+            .trials
+            .iter()
+            .filter(|t| !self.findings.contains_key(&t.index));
+        let seconds = if self.findings.is_empty() {
+            self.plan.estimate.seconds
+        } else {
+            left.flat_map(|trial| &trial.phases)
+                .map(|phase| phase.seconds)
+                .sum()
+        };
+        (self.events)(Event::RunStarted {
+            path: self.writer.path().to_owned(),
+            trials: self.plan.trials.len(),
+            finished: self.findings.len(),
+            seconds,
+        });
+        Ok(())
+    }
+
+    fn trials(&mut self) -> Result<End> {
+        let plan = self.plan;
+        for trial in &plan.trials {
+            let name = trial_name(self.study, trial);
+            if let Some(finding) = self.findings.get(&trial.index).cloned() {
+                self.note_ladder(trial, &finding);
+                continue;
+            }
+            if self.interrupted() {
+                return Ok(End::Interrupted);
+            }
+            if let Some(reason) = self.ladder_ended(trial) {
+                self.writer
+                    .journal("trial_skipped", Some(trial.index), json!(reason))?;
+                (self.events)(Event::TrialSkipped { name, reason });
+                continue;
+            }
+            let record = record::trial_record(self.study, trial);
+            match self.trial(trial, &record, &name) {
+                Ok(Came::Finished(finding)) => self.finish(trial, name, *finding)?,
+                Ok(Came::Interrupted) => return Ok(End::Interrupted),
+                Ok(Came::TargetLost(finding)) => {
+                    let why = finding.reasons.first().cloned().unwrap_or_default();
+                    self.fail(trial, name, *finding, &why)?;
+                    return Ok(End::Stopped(why));
+                }
+                Err(_) if self.interrupted() => return Ok(End::Interrupted),
+                Err(error) => {
+                    let why = format!("{error:#}");
+                    let finding = finding::failed(trial, &record, &why);
+                    self.fail(trial, name, finding, &why)?;
+                    if let Some(died) = self.target_died() {
+                        return Ok(End::Stopped(died));
+                    }
+                }
+            }
+        }
+        Ok(End::Done)
+    }
+
+    fn interrupted(&self) -> bool {
+        self.options.interrupt.load(Ordering::Relaxed)
+    }
+
+    fn target_died(&mut self) -> Option<String> {
+        let running = self.running.as_mut()?;
+        running.cluster.alive().err().map(|died| died.to_string())
+    }
+
+    fn trial(&mut self, trial: &Trial, record: &TrialRecord, name: &str) -> Result<Came> {
+        (self.events)(Event::TrialStarted {
+            index: trial.index,
+            trials: self.plan.trials.len(),
+            name: name.to_owned(),
+        });
+        self.writer.journal(
+            "trial_started",
+            Some(trial.index),
+            json!({"slug": trial.slug}),
+        )?;
+        self.ready_target(trial)?;
+        let ceiling_ops_per_s = self.ceiling(trial)?;
+        let running = self.running.as_mut().expect("ready_target has started it");
+        self.logs = Some(
+            self.writer
+                .path()
+                .join("trials")
+                .join(&trial.slug)
+                .join("logs"),
+        );
+        let stagehand = Stagehand {
+            trial,
+            record: record.clone(),
+            settings: &self.study.variants[trial.variant].settings,
+            program: &self.plan.programs[trial.variant],
+            ceiling_ops_per_s: Some(ceiling_ops_per_s),
+            writer: &mut self.writer,
+            events: self.events,
+            interrupt: self.options.interrupt,
+        };
+        stagehand.run(running)
+    }
+
+    /// Starts the trial's target, unless an equal one runs already.
+    fn ready_target(&mut self, trial: &Trial) -> Result<()> {
+        let target = &self.study.variants[trial.variant].settings.target;
+        if self
+            .running
+            .as_ref()
+            .is_some_and(|running| running.settings == *target)
+        {
+            return Ok(());
+        }
+        self.stop_target()?;
+        let detail = json!({"kind": target.kind(), "what": crate::plan::target_words(target)});
+        self.writer
+            .journal("target_starting", Some(trial.index), detail)?;
+        let planned = trial
+            .phases
+            .iter()
+            .find(|p| p.kind == crate::plan::PhaseKind::Target);
+        let seconds = planned.map_or(0.0, |phase| phase.seconds);
+        let all: f64 = trial.phases.iter().map(|phase| phase.seconds).sum();
+        (self.events)(Event::PhaseStarted {
+            phase: "target",
+            what: crate::plan::target_words(target),
+            seconds,
+            seconds_after: (all - seconds).max(0.0),
+        });
+        let events = &mut *self.events;
+        let running = Running::start(target, &self.options.dirs, &mut |text| {
+            events(Event::Said(text.to_owned()));
+        })?;
+        self.writer
+            .journal("target_ready", Some(trial.index), running.describe())?;
+        self.running = Some(running);
+        Ok(())
+    }
+
+    fn stop_target(&mut self) -> Result<()> {
+        let logs = self.logs.take();
+        let Some(running) = self.running.take() else {
+            return Ok(());
+        };
+        self.writer.journal("target_stopped", None, Value::Null)?;
+        running.stop(logs.as_deref().filter(|folder| folder.is_dir()))
+    }
+
+    /// The instrument's ceiling for the trial's program; measured once for equal programs.
+    fn ceiling(&mut self, trial: &Trial) -> Result<f64> {
+        if let Some(ceiling) = self.ceilings[trial.variant] {
+            return Ok(ceiling);
+        }
+        let settings = &self.study.variants[trial.variant].settings;
+        let same = |index: &usize| {
+            let other = &self.study.variants[*index].settings;
+            other.workload == settings.workload && other.client == settings.client
+        };
+        let known = (0..self.ceilings.len())
+            .filter(same)
+            .find_map(|index| self.ceilings[index]);
+        let ceiling = match known {
+            Some(ceiling) => ceiling,
+            None => {
+                (self.events)(Event::PhaseStarted {
+                    phase: "ceiling",
+                    what: "measure the client itself on the null target".to_owned(),
+                    seconds: 1.0,
+                    seconds_after: trial.phases.iter().map(|phase| phase.seconds).sum(),
+                });
+                let program = &self.plan.programs[trial.variant];
+                ceiling::measure(settings, program, &self.options.dirs)?
+            }
+        };
+        self.ceilings[trial.variant] = Some(ceiling);
+        Ok(ceiling)
+    }
+
+    fn finish(&mut self, trial: &Trial, name: String, finding: TrialFinding) -> Result<()> {
+        let folder = self.writer.path().join("trials").join(&trial.slug);
+        let bytes = serde_json::to_vec_pretty(&finding).context("encode a finding")?;
+        store::write_whole(&folder.join(FINDING_FILE), &bytes)?;
+        let detail = json!({"verdict": finding.verdict, "ops_per_s": finding.all.ops_per_s});
+        self.writer
+            .journal("trial_finished", Some(trial.index), detail)?;
+        self.note_ladder(trial, &finding);
+        self.findings.insert(trial.index, finding.clone());
+        (self.events)(Event::TrialFinished {
+            name,
+            finding: Box::new(finding),
+        });
+        Ok(())
+    }
+
+    fn fail(&mut self, trial: &Trial, name: String, found: TrialFinding, why: &str) -> Result<()> {
+        self.writer
+            .journal("trial_failed", Some(trial.index), json!({"reason": why}))?;
+        self.failed.insert(trial.index, found);
+        (self.events)(Event::TrialFailed {
+            name,
+            reason: why.to_owned(),
+        });
+        Ok(())
+    }
+
+    /// Ends the ladder of the trial's variant in its block, if `until` says so.
+    fn note_ladder(&mut self, trial: &Trial, finding: &TrialFinding) {
+        let until = self.study.variants[trial.variant].settings.procedure.until;
+        if until.is_some_and(|until| ends_ladder(until, finding)) {
+            self.ladders
+                .push((trial.variant, trial.block, trial.point.value()));
+        }
+    }
+
+    fn ladder_ended(&self, trial: &Trial) -> Option<String> {
+        let until = self.study.variants[trial.variant]
+            .settings
+            .procedure
+            .until?;
+        let ended = |(variant, block, value): &&(usize, usize, f64)| {
+            (*variant, *block) == (trial.variant, trial.block) && trial.point.value() > *value
+        };
+        let (_, _, value) = self.ladders.iter().find(ended)?;
+        let what = crate::plan::until_words(until);
+        Some(format!(
+            "the ladder ended at {value} {}: {what}",
+            trial.point.axis()
+        ))
+    }
+}
+
+fn ends_ladder(until: Until, finding: &TrialFinding) -> bool {
+    let timed_out = finding
+        .errors
+        .get("client_timeout")
+        .is_some_and(|count| *count > 0);
+    match until {
+        Until::Timeout => timed_out,
+        Until::P99Ms(bound) => timed_out || finding.all.latency_ms.p99 > bound,
+    }
+}
+
+/// A trial in words: `writes, 28 threads, block 2`.
+pub fn trial_name(study: &Study, trial: &Trial) -> String {
+    let mut parts = Vec::new();
+    let variant = &study.variants[trial.variant].name;
+    if variant != "-" {
+        parts.push(variant.clone());
+    }
+    let point = BTreeMap::from([(trial.point.axis().to_owned(), trial.point.value())]);
+    parts.push(point_words(&point));
+    if study.repeat.blocks > 1 {
+        parts.push(format!("block {}", trial.block + 1));
+    }
+    parts.join(", ")
+}
+
+/// What the machine is, for the report: what decides how fast things are.
+fn machine() -> Value {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let field = |text: &str, name: &str| {
+        let line = text.lines().find(|line| line.starts_with(name));
+        line.and_then(|line| line.split_once(':'))
+            .map(|(_, value)| value.trim().to_owned())
+    };
+    json!({
+        "cpus": std::thread::available_parallelism().map_or(0, |cpus| cpus.get()),
+        "cpu": field(&read("/proc/cpuinfo"), "model name"),
+        "memory": field(&read("/proc/meminfo"), "MemTotal"),
+        "kernel": read("/proc/sys/kernel/osrelease").trim(),
+    })
+}

@@ -1,0 +1,290 @@
+//! Offering load: one run of the engine for each phase, watched interval by interval.
+//!
+//! Whoever watches says when to stop; here is added what every phase needs: the intervals go to
+//! disk as they come, a dead node and Ctrl-C end the phase, progress is told.
+
+use super::event::{Event, Progress};
+use super::running::Running;
+use super::tally::Answered;
+use crate::plan::{PhaseKind, Trial};
+use crate::settings::{Point, Settings};
+use anyhow::{Context, Result};
+use load::{Config, Flow, Limit, Schedule, Summary, VerifyReads};
+use measure::{Histogram, Interval, Outcome};
+use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use store::{RunWriter, TrialWriter};
+use workload::{Program, Stage};
+
+/// Length of an interval: what all records and rules are made for.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// What is offered in one phase.
+pub struct Offer {
+    /// Which part of the program.
+    pub stage: Stage,
+    /// When operations are due.
+    pub schedule: Schedule,
+    /// When to stop.
+    pub limit: Limit,
+    /// Number of the first operation.
+    pub first_operation: u64,
+    /// Which reads are compared.
+    pub verify: VerifyReads,
+}
+
+/// Where one phase's intervals go, and what can end it early.
+pub struct Watch<'a> {
+    /// The trial.
+    pub trial: &'a Trial,
+    /// Files of the run.
+    pub run: &'a mut RunWriter,
+    /// Files of the trial.
+    pub files: &'a mut TrialWriter,
+    /// What the client had answered, over all phases of the trial.
+    pub answered: &'a mut Answered,
+    /// Whoever watches the run.
+    pub events: &'a mut dyn FnMut(Event),
+    /// Set by Ctrl-C.
+    pub interrupt: &'a AtomicBool,
+}
+
+/// What whoever decides says of an interval.
+pub struct Decision {
+    /// The phase that the interval belongs to, as in the records.
+    pub phase: &'static str,
+    /// Whether to go on.
+    pub flow: Flow,
+    /// The phase that begins with the next interval, if one does.
+    pub next: Option<PhaseKind>,
+}
+
+impl Decision {
+    /// Go on in `phase`; the drain is a phase of its own.
+    pub fn go_on(phase: &'static str, interval: &Interval) -> Decision {
+        Decision {
+            phase: if interval.draining { "drain" } else { phase },
+            flow: Flow::Continue,
+            next: None,
+        }
+    }
+}
+
+/// Says that a phase begins: to the journal first, then to whoever watches.
+pub fn begin_phase(
+    kind: PhaseKind,
+    trial: &Trial,
+    run: &mut RunWriter,
+    events: &mut dyn FnMut(Event),
+) -> Result<()> {
+    run.journal(
+        "phase_started",
+        Some(trial.index),
+        json!({"phase": kind.name()}),
+    )?;
+    let at = trial.phases.iter().position(|phase| phase.kind == kind);
+    let planned = at.map(|at| &trial.phases[at]);
+    let after = at.map_or(&[][..], |at| &trial.phases[at + 1..]);
+    events(Event::PhaseStarted {
+        phase: kind.name(),
+        what: planned.map(|phase| phase.what.clone()).unwrap_or_default(),
+        seconds: planned.map_or(0.0, |phase| phase.seconds),
+        seconds_after: after.iter().map(|phase| phase.seconds).sum(),
+    });
+    Ok(())
+}
+
+/// How a phase ended, when it did not end as planned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// Ctrl-C.
+    Interrupted,
+    /// A node has died; its name, how, and its last log lines.
+    NodeDied(String),
+}
+
+/// What a phase came to.
+pub struct Offered {
+    /// The engine's own account.
+    pub summary: Summary,
+    /// Why it ended before its plan did.
+    pub cut: Option<Cut>,
+    /// Failed operations, by name.
+    pub errors: Vec<(&'static str, u64)>,
+    /// Seconds from the begin of the first interval to the end of the last.
+    pub seconds: f64,
+}
+
+impl Offered {
+    /// Failed operations in words, with the first message of each kind; none if all succeeded.
+    pub fn errors_words(&self) -> Option<String> {
+        if self.errors.is_empty() {
+            return None;
+        }
+        let words = self.errors.iter().map(|(name, count)| {
+            let first = self
+                .summary
+                .first_errors
+                .iter()
+                .find(|e| e.outcome.name() == *name);
+            let message = first.map(|e| format!(" (first, from {}: {})", e.node, e.message));
+            format!("{count} {name}{}", message.unwrap_or_default())
+        });
+        Some(words.collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// The schedule of a point.
+pub fn schedule(point: Point, poisson: bool) -> Schedule {
+    match point {
+        Point::Threads(in_flight) => Schedule::Closed { in_flight },
+        Point::Rate(rate) if poisson => Schedule::Poisson {
+            ops_per_s: rate as f64,
+        },
+        Point::Rate(rate) => Schedule::Fixed {
+            ops_per_s: rate as f64,
+        },
+    }
+}
+
+/// The engine's settings for an offer.
+pub fn config(
+    settings: &Settings,
+    program: &Arc<Program>,
+    nodes: Vec<load::Node>,
+    access: load::Access,
+    offer: &Offer,
+) -> Config {
+    let client = &settings.client;
+    let in_flight = match offer.schedule {
+        Schedule::Closed { in_flight } => in_flight as usize,
+        _ => client.in_flight_max as usize,
+    };
+    Config {
+        program: Arc::clone(program),
+        stage: offer.stage,
+        nodes,
+        access,
+        schedule: offer.schedule,
+        first_operation: offer.first_operation,
+        limit: offer.limit,
+        in_flight_max: client.in_flight_max,
+        release_quantum: load::RELEASE_QUANTUM,
+        timeout: Duration::from_nanos(client.timeout_ns),
+        // A worker without a slot in flight would have nothing to do.
+        workers: client
+            .workers
+            .unwrap_or_else(workers_auto)
+            .clamp(1, in_flight.max(1)),
+        cpus: client.cpus.clone(),
+        connections_per_node: client.connections_per_node,
+        interval: INTERVAL,
+        verify_reads: offer.verify,
+        consistency: None,
+    }
+}
+
+/// Half of the CPUs: the other half is for what is measured, or for the kernel's network.
+fn workers_auto() -> usize {
+    std::thread::available_parallelism().map_or(1, |cpus| (cpus.get() / 2).max(1))
+}
+
+/// Offers load until the offer's limit, `decide`, Ctrl-C or a dead node ends it. `decide` sees each
+/// interval, says the phase that it belongs to and whether to go on.
+pub fn offer(
+    config: &Config,
+    running: &mut Running,
+    watch: &mut Watch<'_>,
+    decide: &mut dyn FnMut(&Interval) -> Decision,
+) -> Result<Offered> {
+    let is_write: Vec<bool> = config
+        .program
+        .kinds()
+        .iter()
+        .map(|kind| kind.is_write)
+        .collect();
+    let mut cut = None;
+    let mut broken = None;
+    let mut span_ns: Option<(u64, u64)> = None;
+    let mut errors: Vec<(&'static str, u64)> = Vec::new();
+    let mut progress = Progress::default();
+    let summary = load::run(config, &mut |interval| {
+        let begin_ns = span_ns.map_or(interval.start_ns, |(begin, _)| begin);
+        span_ns = Some((begin_ns, interval.end_ns));
+        watch.answered.push(interval, &is_write);
+        add_errors(&mut errors, interval);
+        let decision = decide(interval);
+        if let Err(error) = watch.keep(interval, &decision) {
+            broken = Some(error);
+            return Flow::StopNow;
+        }
+        (watch.events)(Event::Interval(next_progress(&mut progress, interval)));
+        if decision.next.is_some() {
+            progress = Progress::default();
+        }
+        if watch.interrupt.load(Ordering::Relaxed) {
+            cut.get_or_insert(Cut::Interrupted);
+        }
+        if let Err(died) = running.cluster.alive() {
+            cut.get_or_insert(Cut::NodeDied(died.to_string()));
+        }
+        if cut.is_some() {
+            Flow::StopNow
+        } else {
+            decision.flow
+        }
+    });
+    if let Some(error) = broken {
+        return Err(error.context("keep an interval"));
+    }
+    let summary = summary.context("offer load")?;
+    let (begin_ns, end_ns) = span_ns.unwrap_or_default();
+    Ok(Offered {
+        summary,
+        cut,
+        errors,
+        seconds: (end_ns - begin_ns) as f64 / 1e9,
+    })
+}
+
+impl Watch<'_> {
+    fn keep(&mut self, interval: &Interval, decision: &Decision) -> Result<()> {
+        self.files.write_interval(decision.phase, interval)?;
+        match decision.next {
+            Some(kind) => begin_phase(kind, self.trial, self.run, self.events),
+            None => Ok(()),
+        }
+    }
+}
+
+fn add_errors(errors: &mut Vec<(&'static str, u64)>, interval: &Interval) {
+    for kind in &interval.kinds {
+        for (name, count) in kind.outcomes.errors_by_name() {
+            match errors.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, sum)) => *sum += count,
+                None => errors.push((name, count)),
+            }
+        }
+    }
+}
+
+fn next_progress(progress: &mut Progress, interval: &Interval) -> Progress {
+    let mut latency = Histogram::default();
+    let mut ok = 0;
+    for kind in &interval.kinds {
+        latency.add(&kind.latency);
+        ok += kind.outcomes.get(Outcome::Ok);
+        progress.errors += kind.outcomes.errors();
+    }
+    progress.seconds += interval.seconds();
+    progress.operations += interval.ended();
+    progress.ops_per_s = if interval.seconds() > 0.0 {
+        ok as f64 / interval.seconds()
+    } else {
+        0.0
+    };
+    progress.p99_ms = latency.quantile_ns(0.99) as f64 / 1e6;
+    *progress
+}

@@ -1,0 +1,370 @@
+//! From the findings of trials to those of the run: verdict, comparisons, the answer in sentences.
+
+use crate::settings::{Study, Until};
+use analysis::compare::{Finding, Metric, compare_paired};
+use analysis::rules::Verdict;
+use analysis::series;
+use analysis::sweep::{Point as SweepPoint, read_sweep};
+use std::collections::BTreeMap;
+use store::record::{ComparisonRecord, FORMAT, FindingsRecord, TrialFinding};
+
+/// One number of a finding that is compared.
+struct Compared {
+    name: &'static str,
+    metric: Metric,
+    value: fn(&TrialFinding) -> f64,
+}
+
+const COMPARED: [Compared; 3] = [
+    Compared {
+        name: "ops_per_s",
+        metric: Metric::THROUGHPUT,
+        value: |finding| finding.all.ops_per_s,
+    },
+    Compared {
+        name: "latency_ms.p50",
+        metric: Metric::LATENCY,
+        value: |finding| finding.all.latency_ms.p50,
+    },
+    Compared {
+        name: "latency_ms.p99",
+        metric: Metric::LATENCY,
+        value: |finding| finding.all.latency_ms.p99,
+    },
+];
+
+/// The findings of a run. `stopped` says why it ended before its plan did.
+pub fn findings(study: &Study, trials: Vec<TrialFinding>, stopped: Option<&str>) -> FindingsRecord {
+    let mut verdict = Verdict::worst(trials.iter().map(|trial| verdict_of(&trial.verdict)));
+    let mut reasons: Vec<String> = stopped
+        .map(|why| format!("the run stopped before its plan did: {why}"))
+        .into_iter()
+        .collect();
+    if stopped.is_some() {
+        verdict = Verdict::Invalid;
+    }
+    reasons.extend(reasons_of(&trials));
+    if trials.is_empty() {
+        reasons.push("no trial was finished".to_owned());
+    }
+    let comparisons = comparisons(study, &trials);
+    FindingsRecord {
+        format: FORMAT,
+        study: study.name.clone(),
+        verdict: verdict.name().to_owned(),
+        reasons,
+        answer: answer(study, &trials, &comparisons),
+        trials,
+        comparisons,
+        faults: Vec::new(),
+    }
+}
+
+/// The verdict of a record; what is not known is not to be believed.
+pub fn verdict_of(name: &str) -> Verdict {
+    [Verdict::Valid, Verdict::Suspect]
+        .into_iter()
+        .find(|verdict| verdict.name() == name)
+        .unwrap_or(Verdict::Invalid)
+}
+
+/// Whether the findings of a run may be believed: its verdict is valid or suspect.
+pub fn may_be_believed(findings: &FindingsRecord) -> bool {
+    verdict_of(&findings.verdict) != Verdict::Invalid
+}
+
+/// The reasons of all trials, each with the name of its trial.
+fn reasons_of(trials: &[TrialFinding]) -> Vec<String> {
+    let mut reasons = Vec::new();
+    for trial in trials {
+        let name = name_of(trial);
+        reasons.extend(
+            trial
+                .reasons
+                .iter()
+                .map(|reason| format!("{name}: {reason}")),
+        );
+    }
+    reasons
+}
+
+/// `writes at 28 threads`, with the block if there are several.
+fn name_of(trial: &TrialFinding) -> String {
+    let variant = match trial.variant.as_str() {
+        "-" => "trial".to_owned(),
+        name => name.to_owned(),
+    };
+    format!("{variant} at {}", point_words(&trial.point))
+}
+
+/// `28 threads`, `10000 op/s`.
+pub fn point_words(point: &BTreeMap<String, f64>) -> String {
+    let word = |(axis, value): (&String, &f64)| match axis.as_str() {
+        "rate" => format!("{value} op/s"),
+        axis => format!("{value} {axis}"),
+    };
+    point.iter().map(word).collect::<Vec<_>>().join(", ")
+}
+
+fn usable(trial: &TrialFinding) -> bool {
+    verdict_of(&trial.verdict) != Verdict::Invalid
+}
+
+/// Every contender with the first variant, at every point that both have. An invalid trial is
+/// never compared; blocks are pairs.
+fn comparisons(study: &Study, trials: &[TrialFinding]) -> Vec<ComparisonRecord> {
+    let Some((baseline, contenders)) = study.variants.split_first() else {
+        return Vec::new();
+    };
+    let mut records = Vec::new();
+    for contender in contenders {
+        for point in points_of(trials, &baseline.name) {
+            let at = |variant: &str, block: usize| {
+                let fits = |t: &&TrialFinding| {
+                    t.variant == variant && t.point == point && t.block == block && usable(t)
+                };
+                trials.iter().find(fits)
+            };
+            for compared in &COMPARED {
+                let pairs: Vec<(f64, f64)> = (0..study.repeat.blocks)
+                    .filter_map(|block| {
+                        let (a, b) = (at(&baseline.name, block)?, at(&contender.name, block)?);
+                        Some(((compared.value)(a), (compared.value)(b)))
+                    })
+                    .collect();
+                let Some(comparison) = compare_paired(&pairs, compared.metric) else {
+                    continue;
+                };
+                records.push(ComparisonRecord {
+                    metric: compared.name.to_owned(),
+                    point: point.clone(),
+                    baseline: baseline.name.clone(),
+                    contender: contender.name.clone(),
+                    ratio: comparison.ratio,
+                    ci95: comparison.ci95,
+                    verdict: comparison.finding.name().to_owned(),
+                });
+            }
+        }
+    }
+    records
+}
+
+/// The points of a variant's trials, in rising order of their values.
+fn points_of(trials: &[TrialFinding], variant: &str) -> Vec<BTreeMap<String, f64>> {
+    let mut points: Vec<BTreeMap<String, f64>> = Vec::new();
+    for trial in trials.iter().filter(|trial| trial.variant == variant) {
+        if !points.contains(&trial.point) {
+            points.push(trial.point.clone());
+        }
+    }
+    let value = |point: &BTreeMap<String, f64>| point.values().copied().next().unwrap_or(0.0);
+    points.sort_by(|a, b| value(a).total_cmp(&value(b)));
+    points
+}
+
+fn answer(study: &Study, trials: &[TrialFinding], comparisons: &[ComparisonRecord]) -> Vec<String> {
+    let mut sentences: Vec<String> = study
+        .variants
+        .iter()
+        .map(|variant| peak_sentence(&variant.name, trials, bound_of(study, &variant.name)))
+        .collect();
+    sentences.extend(
+        comparisons
+            .iter()
+            .filter(|c| c.metric == "ops_per_s" && c.point.contains_key("threads"))
+            .map(comparison_sentence),
+    );
+    sentences
+}
+
+fn bound_of(study: &Study, variant: &str) -> Option<f64> {
+    let variant = study.variants.iter().find(|v| v.name == variant)?;
+    match variant.settings.procedure.until {
+        Some(Until::P99Ms(bound)) => Some(bound),
+        _ => None,
+    }
+}
+
+/// What a variant reached, and where it stopped getting better.
+fn peak_sentence(variant: &str, trials: &[TrialFinding], bound_ms: Option<f64>) -> String {
+    let who = match variant {
+        "-" => "The target".to_owned(),
+        name => format!("`{name}`"),
+    };
+    let points = points_of(trials, variant);
+    let ladder: Vec<SweepPoint> = points.iter().map(|p| rung(trials, variant, p)).collect();
+    let sweep = read_sweep(&ladder, bound_ms);
+    let Some(best) = sweep.best_within_bound.or(sweep.best) else {
+        return format!("{who} has no trial that may be believed.");
+    };
+    let (point, rung) = (point_words(&points[best]), &ladder[best]);
+    let (rate, p99) = (thousands(rung.ops_per_s), significant(rung.p99_ms));
+    let mut sentence = format!("{who} did {rate} op/s at {point}, with a p99 of {p99} ms");
+    match (bound_ms, sweep.best_within_bound) {
+        (Some(bound), Some(_)) => sentence += &format!(", the most within {bound} ms"),
+        (Some(bound), None) => sentence += &format!("; no point stayed within {bound} ms"),
+        (None, _) => {}
+    }
+    if let Some(knee) = sweep.knee.filter(|knee| *knee != best) {
+        let knee = point_words(&points[knee]);
+        sentence += &format!("; beyond {knee} more load brought only more latency");
+    } else if sweep.best_is_last && points.len() > 1 {
+        sentence += "; this was the highest load offered, so the peak may lie beyond it";
+    }
+    sentence + "."
+}
+
+/// A point of a ladder: its blocks averaged.
+fn rung(trials: &[TrialFinding], variant: &str, point: &BTreeMap<String, f64>) -> SweepPoint {
+    let here: Vec<&TrialFinding> = trials
+        .iter()
+        .filter(|t| t.variant == variant && t.point == *point && usable(t))
+        .collect();
+    let mean = |value: fn(&TrialFinding) -> f64| {
+        series::mean(&here.iter().map(|trial| value(trial)).collect::<Vec<_>>())
+    };
+    SweepPoint {
+        load: point.values().copied().next().unwrap_or(0.0),
+        ops_per_s: mean(|trial| trial.all.ops_per_s),
+        p99_ms: mean(|trial| trial.all.latency_ms.p99),
+        usable: !here.is_empty(),
+    }
+}
+
+fn comparison_sentence(comparison: &ComparisonRecord) -> String {
+    let ComparisonRecord {
+        baseline,
+        contender,
+        ratio,
+        ..
+    } = comparison;
+    let point = point_words(&comparison.point);
+    let change = format!("{:+.1} %", (ratio - 1.0) * 100.0);
+    let interval = match comparison.ci95 {
+        Some([low, high]) => format!(
+            " (95 %: {:+.1} to {:+.1} %)",
+            (low - 1.0) * 100.0,
+            (high - 1.0) * 100.0
+        ),
+        None => " (one block: without an interval)".to_owned(),
+    };
+    let says = if comparison.verdict == Finding::Inconclusive.name() {
+        "against"
+    } else if comparison.verdict == Finding::Equivalent.name() {
+        "equivalent to"
+    } else {
+        "beside"
+    };
+    let tail = if comparison.verdict == Finding::Inconclusive.name() {
+        ": inconclusive"
+    } else {
+        ""
+    };
+    format!("At {point}, `{contender}` {says} `{baseline}`: {change} throughput{interval}{tail}.")
+}
+
+/// `53,210`: whole, with commas.
+fn thousands(value: f64) -> String {
+    let digits = format!("{:.0}", value.max(0.0));
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Three digits: `12.3`, `0.0451`, `123`.
+fn significant(value: f64) -> String {
+    if value <= 0.0 {
+        return "0".to_owned();
+    }
+    let places = (2 - value.log10().floor() as i32).clamp(0, 6) as usize;
+    format!("{value:.places$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resolve::resolve;
+    use crate::settings::Overrides;
+    use expect_test::{Expect, expect};
+
+    fn study(blocks: usize) -> Study {
+        let text = format!(
+            "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{use: standard1}}\n\
+             procedure: {{sweep: {{threads: [4, 8]}}}}\nvariants: {{a: {{}}, b: {{}}}}\n\
+             repeat: {{blocks: {blocks}}}\n"
+        );
+        resolve("s", &text, &Overrides::default()).unwrap()
+    }
+
+    fn trial(variant: &str, threads: f64, block: usize, ops: f64, verdict: &str) -> TrialFinding {
+        let mut finding = TrialFinding {
+            variant: variant.into(),
+            point: BTreeMap::from([("threads".into(), threads)]),
+            block,
+            verdict: verdict.into(),
+            ..TrialFinding::default()
+        };
+        finding.all.ops_per_s = ops;
+        finding.all.latency_ms.p50 = threads / ops * 500.0;
+        finding.all.latency_ms.p99 = threads / ops * 1000.0;
+        finding
+    }
+
+    fn answers(study: &Study, trials: Vec<TrialFinding>, expect: Expect) {
+        let found = findings(study, trials, None);
+        expect.assert_eq(&format!("{}\n{}\n", found.verdict, found.answer.join("\n")));
+    }
+
+    #[test]
+    fn the_answer_names_the_peak_and_the_differences() {
+        let trials = (0..3).flat_map(|block| {
+            let wobble = 1.0 + block as f64 / 1000.0;
+            [
+                trial("a", 4.0, block, 1000.0 * wobble, "valid"),
+                trial("b", 4.0, block, 1201.0, "valid"),
+                trial("a", 8.0, block, 1010.0 * wobble, "valid"),
+                trial("b", 8.0, block, 1010.5, "suspect"),
+            ]
+        });
+        answers(&study(3), trials.collect(), expect![[""]]);
+    }
+
+    #[test]
+    fn one_block_is_never_conclusive_and_an_invalid_trial_never_compared() {
+        let trials = vec![
+            trial("a", 4.0, 0, 1000.0, "valid"),
+            trial("b", 4.0, 0, 5000.0, "valid"),
+            trial("a", 8.0, 0, 9000.0, "invalid"),
+            trial("b", 8.0, 0, 6000.0, "valid"),
+        ];
+        answers(&study(1), trials, expect![[""]]);
+    }
+
+    #[test]
+    fn a_run_that_stopped_is_invalid_and_says_why() {
+        let found = findings(&study(1), Vec::new(), Some("node1 has died"));
+        assert_eq!(found.verdict, "invalid");
+        assert_eq!(
+            found.reasons,
+            [
+                "the run stopped before its plan did: node1 has died",
+                "no trial was finished"
+            ]
+        );
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(thousands(1_234_567.4), "1,234,567");
+        assert_eq!(thousands(12.0), "12");
+        for (value, expected) in [(12.345, "12.3"), (0.04512, "0.0451"), (123.4, "123")] {
+            assert_eq!(significant(value), expected);
+        }
+    }
+}

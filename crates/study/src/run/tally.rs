@@ -1,0 +1,199 @@
+//! What a trial has seen: the measured window summed up, and both sides' counts of operations.
+
+use analysis::blocks::Blocks;
+use analysis::rules::Window;
+use analysis::series;
+use measure::interval::CheckCounts;
+use measure::{Histogram, Interval, KindInterval, Outcome};
+use store::convert;
+use store::record::{QuantilesRecord, SeriesRecord};
+
+/// Errors after which nobody knows whether the server has done the operation.
+const UNCERTAIN: [Outcome; 4] = [
+    Outcome::ClientTimeout,
+    Outcome::ConnectionLost,
+    Outcome::WriteTimeout,
+    Outcome::ReadTimeout,
+];
+
+/// Sums over the measured window. The drain after it gives its errors and what was never sent, but
+/// no latencies: as many operations that began in the warm-up ended inside the window.
+#[derive(Debug)]
+pub struct Tally {
+    /// For the rules.
+    pub window: Window,
+    /// By kind, in the program's order.
+    pub kinds: Vec<Series>,
+    /// All kinds together.
+    pub all: Series,
+    /// Verified reads.
+    pub checks: CheckCounts,
+    /// Release lag.
+    pub lag: Histogram,
+    /// CPU of the workers in the window, ns.
+    pub cpu_ns: u64,
+    /// Operations that ended in the window, whatever their outcome.
+    pub ended: u64,
+    /// Length of the window, seconds.
+    pub seconds: f64,
+}
+
+/// One kind of operation, or all, in the window.
+#[derive(Debug, Default)]
+pub struct Series {
+    latency: Blocks,
+    service: Histogram,
+    errors: Histogram,
+    ok: u64,
+    ops_per_s: Vec<f64>,
+}
+
+impl Tally {
+    /// Nothing seen yet, of a program with so many kinds.
+    pub fn new(kinds_count: usize) -> Tally {
+        Tally {
+            window: Window::default(),
+            kinds: (0..kinds_count).map(|_| Series::default()).collect(),
+            all: Series::default(),
+            checks: CheckCounts::default(),
+            lag: Histogram::default(),
+            cpu_ns: 0,
+            ended: 0,
+            seconds: 0.0,
+        }
+    }
+
+    /// Adds the next interval of the window, or of the drain after it.
+    pub fn push(&mut self, interval: &Interval) {
+        self.window.push(interval);
+        let mut together = KindInterval::default();
+        for (series, kind) in self.kinds.iter_mut().zip(&interval.kinds) {
+            series.push(kind, interval);
+            together.add(kind);
+            self.checks.add(&kind.checks);
+        }
+        self.all.push(&together, interval);
+        if interval.draining {
+            return;
+        }
+        self.lag.add(&interval.client.lag);
+        self.cpu_ns += interval.client.cpu_ns;
+        self.ended += interval.ended();
+        self.seconds += interval.seconds();
+    }
+}
+
+impl Series {
+    fn push(&mut self, kind: &KindInterval, interval: &Interval) {
+        self.errors.add(&kind.errors);
+        if interval.draining {
+            return;
+        }
+        let ok = kind.outcomes.get(Outcome::Ok);
+        self.ok += ok;
+        self.latency.push(&kind.latency);
+        self.service.add(&kind.service);
+        if interval.seconds() > 0.0 {
+            self.ops_per_s.push(ok as f64 / interval.seconds());
+        }
+    }
+
+    /// As `findings.json` has it; `seconds` is the length of the window.
+    pub fn record(&self, seconds: f64) -> SeriesRecord {
+        let latency = convert::quantiles_ms(self.latency.histogram());
+        SeriesRecord {
+            ops: self.ok,
+            ops_per_s: if seconds > 0.0 {
+                self.ok as f64 / seconds
+            } else {
+                0.0
+            },
+            ops_per_s_ci95: series::mean_estimate(&self.ops_per_s).ci95,
+            latency_ms: QuantilesRecord {
+                ci95: self.latency.ci95_ms(),
+                ..latency
+            },
+            service_ms: convert::quantiles_ms(&self.service),
+            error_ms: convert::quantiles_ms(&self.errors),
+        }
+    }
+}
+
+/// What the client had answered over a whole trial, in all its phases.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Answered {
+    /// Reads that succeeded.
+    pub reads: u64,
+    /// Writes that succeeded.
+    pub writes: u64,
+    /// Operations of which nobody knows whether the server has done them.
+    pub uncertain: u64,
+}
+
+impl Answered {
+    /// Adds an interval; `is_write` by kind, in the program's order.
+    pub fn push(&mut self, interval: &Interval, is_write: &[bool]) {
+        for (kind, is_write) in interval.kinds.iter().zip(is_write) {
+            let ok = kind.outcomes.get(Outcome::Ok);
+            *(if *is_write {
+                &mut self.writes
+            } else {
+                &mut self.reads
+            }) += ok;
+            let uncertain = UNCERTAIN.iter().map(|outcome| kind.outcomes.get(*outcome));
+            self.uncertain += uncertain.sum::<u64>();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interval(index: u64, draining: bool, ok: u64, failed: u64) -> Interval {
+        let mut kind = KindInterval::default();
+        for _ in 0..ok {
+            kind.latency.record(1_000_000);
+            kind.service.record(900_000);
+            kind.outcomes.add_one(Outcome::Ok);
+        }
+        for _ in 0..failed {
+            kind.errors.record(5_000_000);
+            kind.outcomes.add_one(Outcome::ClientTimeout);
+        }
+        Interval {
+            index,
+            start_ns: index * 1_000_000_000,
+            end_ns: (index + 1) * 1_000_000_000,
+            draining,
+            kinds: vec![kind],
+            client: Default::default(),
+        }
+    }
+
+    #[test]
+    fn the_drain_gives_its_errors_and_neither_time_nor_throughput() {
+        let mut tally = Tally::new(1);
+        tally.push(&interval(0, false, 100, 0));
+        tally.push(&interval(1, false, 100, 1));
+        tally.push(&interval(2, true, 7, 2));
+        let record = tally.all.record(tally.seconds);
+        assert_eq!((tally.seconds, tally.ended), (2.0, 201));
+        assert_eq!((record.ops, record.ops_per_s), (200, 100.0));
+        assert_eq!(record.error_ms.count, 3);
+        assert_eq!(tally.window.errors_of(Outcome::ClientTimeout), 3);
+    }
+
+    #[test]
+    fn what_nobody_knows_is_counted_apart() {
+        let mut answered = Answered::default();
+        answered.push(&interval(0, false, 10, 3), &[true]);
+        answered.push(&interval(1, true, 5, 0), &[false]);
+        let expected = Answered {
+            reads: 5,
+            writes: 10,
+            uncertain: 3,
+        };
+        assert_eq!(answered, expected);
+    }
+}

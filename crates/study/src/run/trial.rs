@@ -1,0 +1,588 @@
+//! One trial on a running target: prepare the data, offer load, verify, judge.
+
+use super::event::Event;
+use super::finding::{self, Facts};
+use super::offer::{self, Cut, Decision, Offer, Offered, Watch};
+use super::running::{Counted, Running};
+use super::tally::{Answered, Tally};
+use crate::plan::{PhaseKind, Preparation, Trial};
+use crate::settings::{Settings, Settle, Warmup};
+use analysis::rules::{self, ServerCounts};
+use analysis::steady::{Steady, SteadyLimits, SteadyState};
+use anyhow::{Context, Result, bail};
+use load::{Flow, Limit, Schedule, VerifyReads};
+use measure::clock::SECOND_NS;
+use measure::interval::CheckCounts;
+use measure::{Histogram, Interval, Outcome};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use store::record::{LoadRecord, TrialFinding, TrialRecord, WarmupRecord};
+use store::{RunWriter, TrialWriter};
+use target::{Ability, SettleOutcome};
+use workload::{Program, Stage};
+
+/// In flight while rows are loaded: enough for a small cluster, few enough not to time out.
+const LOAD_IN_FLIGHT: u32 = 64;
+/// In flight while rows are read back.
+const VERIFY_IN_FLIGHT: u32 = 32;
+/// Seconds before an auto warm-up may end, and over which it must be steady, on a JVM: the
+/// just-in-time compiler needs about that long for a hot path.
+const STEADY_S: usize = 10;
+/// The same on the null target, where nothing compiles and no cache fills.
+const STEADY_NULL_S: usize = 2;
+
+/// What one trial needs.
+pub struct Stagehand<'a> {
+    /// The plan's trial.
+    pub trial: &'a Trial,
+    /// Its record, as it stands in `trial.json`.
+    pub record: TrialRecord,
+    /// Its settings.
+    pub settings: &'a Settings,
+    /// Its program.
+    pub program: &'a Arc<Program>,
+    /// What the instrument can do, op/s.
+    pub ceiling_ops_per_s: Option<f64>,
+    /// The run's files.
+    pub writer: &'a mut RunWriter,
+    /// Whoever watches.
+    pub events: &'a mut dyn FnMut(Event),
+    /// Set by Ctrl-C.
+    pub interrupt: &'a AtomicBool,
+}
+
+/// What came of a trial.
+pub enum Came {
+    /// It ended as planned.
+    Finished(Box<TrialFinding>),
+    /// Ctrl-C: it counts as not done.
+    Interrupted,
+    /// A node died: the finding is invalid, and the run cannot go on with this target.
+    TargetLost(Box<TrialFinding>),
+}
+
+/// What a trial has gathered so far.
+struct State {
+    writer: TrialWriter,
+    answered: Answered,
+    load: Option<LoadRecord>,
+    settle: Option<rules::Settle>,
+    tally: Tally,
+    warmup: WarmupRecord,
+    steady: Option<SteadyState>,
+    checks: CheckCounts,
+    workers: usize,
+    connections: usize,
+    aborted: Option<String>,
+}
+
+impl Stagehand<'_> {
+    /// Runs the trial.
+    ///
+    /// 1. Create or empty the tables, load, settle: what the target's standing asks for.
+    /// 2. Read the server's counts. 3. Warm up and measure, in one run of the engine, without a
+    ///    gap in between. 4. Read rows back and compare.
+    /// 5. Read the server's counts again, judge.
+    pub fn run(mut self, running: &mut Running) -> Result<Came> {
+        let kinds: Vec<String> = self
+            .program
+            .kinds()
+            .iter()
+            .map(|kind| kind.name.to_owned())
+            .collect();
+        let mut state = State {
+            writer: self.writer.begin_trial(&self.record, &kinds)?,
+            answered: Answered::default(),
+            load: None,
+            settle: None,
+            tally: Tally::new(kinds.len()),
+            warmup: WarmupRecord::default(),
+            steady: None,
+            checks: CheckCounts::default(),
+            workers: 0,
+            connections: 0,
+            aborted: None,
+        };
+        let preparation = running.standing.preparation(self.settings, self.program);
+        self.schema(running, preparation)?;
+        let before = running.counts(self.program.keyspace())?;
+        if let Some(came) = self.fill(running, preparation, &mut state)? {
+            return Ok(came);
+        }
+        if let Some(came) = self.measure(running, &mut state)? {
+            return Ok(came);
+        }
+        if let Some(came) = self.verify(running, &mut state)? {
+            return Ok(came);
+        }
+        let after = running.counts(self.program.keyspace())?;
+        let server = between(before, after, &state.answered);
+        let finding = self.judge(Some(running), &mut state, server);
+        Ok(Came::Finished(Box::new(finding)))
+    }
+
+    fn schema(&mut self, running: &mut Running, preparation: Preparation) -> Result<()> {
+        if preparation == Preparation::Nothing {
+            return Ok(());
+        }
+        self.begin_phase(PhaseKind::Schema)?;
+        let schema = self.program.schema();
+        let mut session = running.cluster.session()?;
+        if preparation == Preparation::Truncate {
+            for truncate in &schema.truncate {
+                session.query(truncate).context("empty a table")?;
+            }
+            return Ok(());
+        }
+        if preparation == Preparation::Replace {
+            session
+                .execute_schema(&schema.drop_keyspace)
+                .context("drop the keyspace")?;
+        }
+        session
+            .execute_schema(&schema.create_keyspace)
+            .context("create the keyspace")?;
+        for table in &schema.create_tables {
+            session.execute_schema(table).context("create a table")?;
+        }
+        Ok(())
+    }
+
+    /// Loads and settles, if the standing asks for it.
+    fn fill(
+        &mut self,
+        running: &mut Running,
+        preparation: Preparation,
+        state: &mut State,
+    ) -> Result<Option<Came>> {
+        if preparation == Preparation::Nothing {
+            return Ok(None);
+        }
+        let rows = self.settings.data.load_rows;
+        if rows > 0 {
+            self.begin_phase(PhaseKind::Load)?;
+            let offer = Offer {
+                stage: Stage::Load,
+                schedule: closed(LOAD_IN_FLIGHT, rows),
+                limit: Limit::Operations(rows),
+                first_operation: 0,
+                verify: VerifyReads::Off,
+            };
+            let offered = self.offer(running, state, &offer, &mut |_| Decision {
+                phase: "load",
+                flow: Flow::Continue,
+                next: None,
+            })?;
+            if let Some(came) = self.cut(&offered, state) {
+                return Ok(Some(came));
+            }
+            if let Some(errors) = offered.errors_words() {
+                bail!(
+                    "of {rows} rows not all could be loaded: {errors}; a lower load or a longer \
+                     `client.timeout` may help"
+                );
+            }
+            state.load = Some(LoadRecord {
+                operations: offered.summary.operations_ended,
+                seconds: offered.seconds,
+                settle: "skipped".to_owned(),
+                ..LoadRecord::default()
+            });
+            self.settle(running, state)?;
+        }
+        running.standing.prepared(self.settings, self.program);
+        Ok(None)
+    }
+
+    fn settle(&mut self, running: &mut Running, state: &mut State) -> Result<()> {
+        let can = running.cluster.can(Ability::Settle);
+        match self.settings.data.settle {
+            Settle::None => {
+                state.settle = Some(rules::Settle::NotAsked);
+                return Ok(());
+            }
+            Settle::Compactions if !can => bail!(
+                "`data.settle: compactions` was asked for, but the target cannot tell when they \
+                 are done; use `auto` or `none`"
+            ),
+            _ => {}
+        }
+        self.begin_phase(PhaseKind::Settle)?;
+        let events = &mut *self.events;
+        let settled = running.cluster.settle(
+            self.program.keyspace(),
+            &self.program.tables(),
+            Duration::from_nanos(self.settings.data.settle_limit_ns),
+            &mut |text| events(Event::Said(text.to_owned())),
+        )?;
+        let (word, outcome) = match settled.outcome {
+            SettleOutcome::Settled => ("settled", rules::Settle::Settled),
+            SettleOutcome::Stalled => ("stalled", rules::Settle::Stalled),
+            SettleOutcome::Timeout => ("timeout", rules::Settle::Timeout),
+            SettleOutcome::Unknown => ("unknown", rules::Settle::Unknown),
+        };
+        state.settle = Some(outcome);
+        if let Some(load) = &mut state.load {
+            load.settle = word.to_owned();
+            load.settle_seconds = settled.seconds;
+        }
+        Ok(())
+    }
+
+    /// Warm-up and measured window, in one run of the engine: nothing is reconnected in between.
+    fn measure(&mut self, running: &mut Running, state: &mut State) -> Result<Option<Came>> {
+        let mut course = Course::new(self.settings, running.is_null(), self.program.kinds().len());
+        let offer = Offer {
+            stage: Stage::Main,
+            schedule: offer::schedule(self.trial.point, self.settings.procedure.poisson),
+            limit: match course.warmup_count {
+                Some(count) => Limit::Duration(Duration::from_secs(count + course.measure_count)),
+                None => Limit::Unlimited,
+            },
+            first_operation: self.trial.first_operation,
+            verify: match self.settings.verify.every_nth {
+                Some(nth) => VerifyReads::EveryNth(nth),
+                None => VerifyReads::Off,
+            },
+        };
+        self.begin_phase(if course.measuring {
+            PhaseKind::Measure
+        } else {
+            PhaseKind::Warmup
+        })?;
+        let offered = self.offer(running, state, &offer, &mut |interval| course.see(interval))?;
+        state.steady = course.ended.filter(|_| course.warmup_count.is_none());
+        state.workers = offered.summary.workers;
+        state.connections = offered.summary.connections;
+        state.checks.add(&course.tally.checks);
+        state.warmup = course.warmup_record();
+        state.tally = course.tally;
+        if let Some(errors) = offered.errors_words() {
+            (self.events)(Event::Said(errors));
+        }
+        Ok(self.cut(&offered, state))
+    }
+
+    /// Reads rows back and compares them with what the seed says.
+    fn verify(&mut self, running: &mut Running, state: &mut State) -> Result<Option<Came>> {
+        let rows = self.settings.verify.sample;
+        if rows == 0 || state.aborted.is_some() {
+            return Ok(None);
+        }
+        self.begin_phase(PhaseKind::Verify)?;
+        let offer = Offer {
+            stage: Stage::Verify,
+            schedule: closed(VERIFY_IN_FLIGHT, rows),
+            limit: Limit::Operations(rows),
+            first_operation: 0,
+            verify: VerifyReads::EveryNth(1),
+        };
+        let mut checks = CheckCounts::default();
+        let offered = self.offer(running, state, &offer, &mut |interval| {
+            for kind in &interval.kinds {
+                checks.add(&kind.checks);
+            }
+            Decision {
+                phase: "verify",
+                flow: Flow::Continue,
+                next: None,
+            }
+        })?;
+        state.checks.add(&checks);
+        if let Some(errors) = offered.errors_words() {
+            (self.events)(Event::Said(format!(
+                "not every row could be read back: {errors}"
+            )));
+        }
+        Ok(self.cut(&offered, state))
+    }
+
+    fn begin_phase(&mut self, kind: PhaseKind) -> Result<()> {
+        offer::begin_phase(kind, self.trial, self.writer, self.events)
+    }
+
+    fn offer(
+        &mut self,
+        running: &mut Running,
+        state: &mut State,
+        offer: &Offer,
+        decide: &mut dyn FnMut(&Interval) -> Decision,
+    ) -> Result<Offered> {
+        let access = running.access(self.settings.client.lz4);
+        let config = offer::config(self.settings, self.program, running.nodes(), access, offer);
+        let mut watch = Watch {
+            trial: self.trial,
+            run: self.writer,
+            files: &mut state.writer,
+            answered: &mut state.answered,
+            events: self.events,
+            interrupt: self.interrupt,
+        };
+        offer::offer(&config, running, &mut watch, decide)
+    }
+
+    /// What a cut phase makes of the trial; none if the phase ended as planned.
+    fn cut(&mut self, offered: &Offered, state: &mut State) -> Option<Came> {
+        match &offered.cut {
+            None => None,
+            Some(Cut::Interrupted) => Some(Came::Interrupted),
+            Some(Cut::NodeDied(how)) => {
+                state.aborted = Some(how.clone());
+                let finding = self.judge(None, state, None);
+                Some(Came::TargetLost(Box::new(finding)))
+            }
+        }
+    }
+
+    fn judge(
+        &self,
+        running: Option<&Running>,
+        state: &mut State,
+        server: Option<ServerCounts>,
+    ) -> TrialFinding {
+        let facts = Facts {
+            trial: self.trial,
+            record: &self.record,
+            settings: self.settings,
+            program: self.program,
+            ceiling_ops_per_s: self.ceiling_ops_per_s,
+            tally: &state.tally,
+            checks: state.checks,
+            warmup: state.warmup.clone(),
+            steady: state.steady,
+            settle: state.settle,
+            load: state.load.clone(),
+            aborted: state.aborted.clone(),
+            workers: state.workers,
+            connections: state.connections,
+            server,
+            is_null: running.is_some_and(Running::is_null),
+            shares_cores: running.is_some_and(Running::shares_cores),
+            settings_changed: running.and_then(|r| r.settings_changed().ok()),
+            settings_recorded: running.is_some_and(|r| r.is_null() || !r.node_settings.is_empty()),
+        };
+        finding::trial(&facts)
+    }
+}
+
+/// Warm-up and measured window as a course of intervals.
+struct Course {
+    /// Intervals of a fixed warm-up; none if it ends by itself.
+    warmup_count: Option<u64>,
+    measure_count: u64,
+    steady: Steady,
+    measuring: bool,
+    /// How the warm-up ended.
+    ended: Option<SteadyState>,
+    warmup_s: f64,
+    tally: Tally,
+}
+
+impl Course {
+    fn new(settings: &Settings, is_null: bool, kinds_count: usize) -> Course {
+        let window = settings.window;
+        let warmup_count = match window.warmup {
+            Warmup::Fixed(ns) => Some(ns.div_ceil(SECOND_NS)),
+            Warmup::Auto(_) => None,
+        };
+        Course {
+            warmup_count,
+            measure_count: window.measure_ns.div_ceil(SECOND_NS),
+            steady: Steady::new(steady_limits(window.warmup, is_null)),
+            measuring: warmup_count == Some(0),
+            ended: None,
+            warmup_s: 0.0,
+            tally: Tally::new(kinds_count),
+        }
+    }
+
+    fn see(&mut self, interval: &Interval) -> Decision {
+        if self.measuring {
+            self.tally.push(interval);
+            return Decision::go_on("measure", interval);
+        }
+        if interval.draining {
+            return Decision::go_on("warmup", interval);
+        }
+        self.warmup_s += interval.seconds();
+        let steady = match self.warmup_count {
+            Some(count) if interval.index + 1 < count => SteadyState::Warming,
+            Some(_) => SteadyState::Detected,
+            None => self.push_steady(interval),
+        };
+        let mut decision = Decision::go_on("warmup", interval);
+        if steady == SteadyState::Warming {
+            return decision;
+        }
+        self.measuring = true;
+        self.ended = Some(steady);
+        decision.next = Some(PhaseKind::Measure);
+        if self.warmup_count.is_none() {
+            decision.flow = Flow::StopAfter(self.measure_count);
+        }
+        decision
+    }
+
+    fn push_steady(&mut self, interval: &Interval) -> SteadyState {
+        let mut latency = Histogram::default();
+        let mut ok = 0;
+        for kind in &interval.kinds {
+            latency.add(&kind.latency);
+            ok += kind.outcomes.get(Outcome::Ok);
+        }
+        let p99_ms = latency.quantile_ns(0.99) as f64 / 1e6;
+        self.steady
+            .push(ok as f64 / interval.seconds().max(1e-9), p99_ms)
+    }
+
+    fn warmup_record(&self) -> WarmupRecord {
+        let steady = match (self.warmup_count, self.ended) {
+            (Some(_), _) => "fixed",
+            (None, Some(how)) => how.name(),
+            (None, None) => SteadyState::Warming.name(),
+        };
+        WarmupRecord {
+            seconds: self.warmup_s,
+            steady: steady.to_owned(),
+        }
+    }
+}
+
+fn steady_limits(warmup: Warmup, is_null: bool) -> SteadyLimits {
+    let least = if is_null { STEADY_NULL_S } else { STEADY_S };
+    let max_s = match warmup {
+        Warmup::Auto(ns) => (ns / SECOND_NS) as usize,
+        Warmup::Fixed(_) => 0,
+    };
+    SteadyLimits {
+        min_s: least.min(max_s),
+        window_s: least.min(max_s),
+        max_s,
+        ..SteadyLimits::default()
+    }
+}
+
+/// A closed loop of at most `in_flight`, and never more than there is to do.
+fn closed(in_flight: u32, operations: u64) -> Schedule {
+    let operations = u32::try_from(operations).unwrap_or(u32::MAX);
+    Schedule::Closed {
+        in_flight: in_flight.min(operations).max(1),
+    }
+}
+
+/// What the server counted between two readings, beside the client's.
+fn between(
+    before: Option<Counted>,
+    after: Option<Counted>,
+    answered: &Answered,
+) -> Option<ServerCounts> {
+    let (before, after) = (before?, after?);
+    Some(ServerCounts {
+        source: after.source,
+        server: [
+            after.reads.saturating_sub(before.reads),
+            after.writes.saturating_sub(before.writes),
+        ],
+        client: [answered.reads, answered.writes],
+        uncertain: answered.uncertain,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resolve::resolve;
+    use crate::settings::Overrides;
+    use measure::KindInterval;
+
+    fn settings(window: &str) -> Settings {
+        let text = format!(
+            "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{use: standard1}}\n\
+             procedure: {{fixed: {{threads: 4}}}}\nwindow: {window}\n"
+        );
+        let study = resolve("s", &text, &Overrides::default()).unwrap();
+        study.variants.into_iter().next().unwrap().settings
+    }
+
+    fn interval(index: u64, ok: u64) -> Interval {
+        let mut kind = KindInterval::default();
+        for _ in 0..ok {
+            kind.latency.record(1_000_000);
+            kind.outcomes.add_one(Outcome::Ok);
+        }
+        Interval {
+            index,
+            start_ns: index * SECOND_NS,
+            end_ns: (index + 1) * SECOND_NS,
+            draining: false,
+            kinds: vec![kind],
+            client: Default::default(),
+        }
+    }
+
+    /// The phases of intervals with so many operations each, and when the engine is told to stop.
+    fn phases(window: &str, operations: &[u64]) -> (Vec<&'static str>, Option<(usize, u64)>) {
+        let mut course = Course::new(&settings(window), true, 1);
+        let mut stop = None;
+        let mut phases = Vec::new();
+        for (index, ok) in operations.iter().enumerate() {
+            let decision = course.see(&interval(index as u64, *ok));
+            phases.push(decision.phase);
+            if let Flow::StopAfter(count) = decision.flow {
+                stop = Some((index, count));
+            }
+        }
+        (phases, stop)
+    }
+
+    #[test]
+    fn a_fixed_warm_up_ends_after_its_intervals() {
+        let (phases, stop) = phases("{warmup: 2s, measure: 3s}", &[10; 5]);
+        assert_eq!(
+            phases,
+            ["warmup", "warmup", "measure", "measure", "measure"]
+        );
+        assert_eq!(stop, None, "the engine's own limit ends it");
+    }
+
+    #[test]
+    fn without_warm_up_the_first_interval_counts() {
+        assert_eq!(phases("{warmup: 0s, measure: 1s}", &[10]).0, ["measure"]);
+    }
+
+    #[test]
+    fn an_auto_warm_up_ends_when_steady_and_asks_for_the_whole_window() {
+        let (phases, stop) = phases("{measure: 4s}", &[10; 4]);
+        assert_eq!(phases, ["warmup", "warmup", "measure", "measure"]);
+        assert_eq!(stop, Some((1, 4)));
+    }
+
+    #[test]
+    fn an_auto_warm_up_that_never_calms_is_forced_at_its_limit() {
+        let mut course = Course::new(&settings("{warmup_max: 3s}"), true, 1);
+        for (index, ok) in [0, 0, 0].into_iter().enumerate() {
+            course.see(&interval(index as u64, ok));
+        }
+        assert_eq!(course.warmup_record().steady, "forced");
+    }
+
+    #[test]
+    fn counts_between_two_readings_are_differences() {
+        let counted = |reads, writes| {
+            Some(Counted {
+                source: "x".into(),
+                reads,
+                writes,
+            })
+        };
+        let answered = Answered {
+            reads: 5,
+            writes: 7,
+            uncertain: 0,
+        };
+        let counts = between(counted(10, 20), counted(15, 27), &answered).unwrap();
+        assert_eq!((counts.server, counts.client), ([5, 7], [5, 7]));
+        assert!(between(None, counted(1, 1), &answered).is_none());
+    }
+}
