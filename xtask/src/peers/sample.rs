@@ -185,11 +185,10 @@ impl Drop for Server {
     }
 }
 
-/// The first word of `text` that is an address, quotes and punctuation taken off.
+/// The first address in `text`, which may be prose or JSON.
 fn first_address(text: &str) -> Option<SocketAddr> {
-    text.split_whitespace()
-        .map(|word| word.trim_matches(|c: char| !c.is_ascii_alphanumeric() && c != '['))
-        .find_map(|word| word.parse().ok())
+    text.split(|c: char| c.is_whitespace() || "\"',;(){}".contains(c))
+        .find_map(|word| word.trim_end_matches('.').parse().ok())
 }
 
 /// A client that is running; killed when dropped.
@@ -312,17 +311,24 @@ pub struct Steady {
 }
 
 impl Seen {
-    /// The steady part as the server counted it: the time in which it saw at least half of the
-    /// highest rate, without the first third (in which a JVM compiles) and the last count. None:
-    /// the server did not count.
+    /// The steady part as the server counted it: where it saw at least half of the median rate,
+    /// without the first third, in which a JVM compiles and some warm up at another rate than they
+    /// are told to offer. None: the server did not count.
     pub fn steady_by_server(&self) -> Option<Steady> {
         let rate = |pair: &[Count]| {
             let seconds = pair[1].at.duration_since(pair[0].at).as_secs_f64();
             (pair[1].executes - pair[0].executes) as f64 / seconds.max(1e-3)
         };
-        let highest = self.counts.windows(2).map(rate).fold(0.0, f64::max);
+        let mut rates: Vec<f64> = self
+            .counts
+            .windows(2)
+            .map(rate)
+            .filter(|&rate| rate > 0.0)
+            .collect();
+        rates.sort_by(f64::total_cmp);
+        let median = *rates.get(rates.len() / 2)?;
         let busy: Vec<usize> = (0..self.counts.len().saturating_sub(1))
-            .filter(|&index| rate(&self.counts[index..index + 2]) >= highest / 2.0)
+            .filter(|&index| rate(&self.counts[index..index + 2]) >= median / 2.0)
             .collect();
         let begin = *busy.get(busy.len() / 3)?;
         let end = *busy.last()?;
@@ -398,13 +404,13 @@ mod tests {
     fn the_steady_part_leaves_out_start_and_end() {
         let start = now();
         let at = |second: u64| start + Duration::from_secs(second);
-        // Idle for 3 s, 100/s for 3 s, 1000/s for 12 s, idle again; the client uses half a CPU
-        // throughout.
+        // Idle for 3 s, warm-up at 9000/s for 3 s, 1000/s for 12 s, idle again; the client uses
+        // half a CPU throughout.
         let executes = |second: u64| match second {
             0..3 => 0,
-            3..6 => (second - 3) * 100,
-            6..18 => 300 + (second - 6) * 1000,
-            _ => 12_300,
+            3..6 => (second - 3) * 9000,
+            6..18 => 27_000 + (second - 6) * 1000,
+            _ => 39_000,
         };
         let seen = Seen {
             stdout: String::new(),

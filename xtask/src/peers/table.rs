@@ -112,7 +112,10 @@ fn row(case: Case, tool: Tool, runs: &[Run]) -> String {
         let median = (values[(values.len() - 1) / 2] + values[values.len() / 2]) / 2.0;
         let show = |value: f64| with_spaces(&format!("{value:.decimals$}"));
         let (low, high) = (values[0], values[values.len() - 1]);
-        format!("{} ({} to {})", show(median), show(low), show(high))
+        match runs.len() {
+            1 => show(median),
+            _ => format!("{} ({} to {})", show(median), show(low), show(high)),
+        }
     };
     format!(
         "| {} | {} | {} | {} | {} | {} | {} |\n",
