@@ -161,7 +161,7 @@ fn measure(place: Place, options: &Options, places: &Places, cells: &mut Vec<Cel
         (Place::Cassandra, None) => Server::cassandra()?,
     };
     for tool in &options.tools {
-        tool.populate(place, server.address(), places)
+        tool.populate(place, &server, places)
             .with_context(|| format!("write the rows that {} reads", tool.name()))?;
     }
     for round in 0..options.rounds as usize {

@@ -56,26 +56,30 @@ impl Tool {
 
     /// Creates the tool's schema and, on a real Cassandra, the rows that it reads. cassay reads
     /// those of cassandra-stress, whose keys it generates bit for bit, or loads its own.
-    pub fn populate(self, place: Place, address: SocketAddr, places: &Places) -> Result<()> {
-        let rows = if place == Place::Null { 1 } else { ROWS };
+    pub fn populate(self, place: Place, server: &Server, places: &Places) -> Result<()> {
+        let rows = if place == Place::Null { 1000 } else { ROWS };
+        let address = server.address();
+        // In the scratch folder, since both leave logs where they stand.
+        let run = |program: &str, arguments: &[String]| {
+            sample::watch(server, program, arguments, &places.scratch).map(drop)
+        };
         match self {
             Tool::Cassay => Ok(()),
             Tool::Latte => {
                 let latte = path(places.peers.join("bin/latte"));
-                let (script, address) = (latte_script(), address.to_string());
-                process::output(&latte, &["schema", &script, &address])?;
-                let rows = rows.to_string();
-                let run = ["run", &script, "-q", "-f", "write", "-d", &rows, &address];
-                let out = path(places.scratch.join("populate.json"));
-                process::output(&latte, &[&run[..], &["-o", &out]].concat()).map(drop)
+                let schema = ["schema".to_owned(), latte_script(), address.to_string()];
+                run(&latte, &schema)?;
+                run(
+                    &latte,
+                    &latte_arguments("write", &rows.to_string(), None, address, places),
+                )
             }
             Tool::CassandraStress => {
-                let mut arguments = java_arguments(places);
-                arguments.extend(["write", &format!("n={}", rows.max(100))].map(str::to_owned));
-                arguments.extend(stress_options(address, rows.max(100), false));
-                arguments.extend(["-rate", &format!("threads={IN_FLIGHT}")].map(str::to_owned));
-                let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-                process::output("java", &arguments).map(drop)
+                let limit = format!("n={rows}");
+                run(
+                    "java",
+                    &stress_arguments(false, &limit, None, address, places),
+                )
             }
         }
     }
@@ -90,10 +94,26 @@ pub fn run(
     places: &Places,
 ) -> Result<Run> {
     let (address, seconds) = (server.address(), window.as_secs());
+    let rate = match case.load {
+        Load::Closed(_) => None,
+        Load::Rate(rate) => Some(rate),
+    };
     let (program, mut arguments) = match tool {
         Tool::Cassay => cassay(case, address, seconds, places)?,
-        Tool::Latte => latte(case, address, seconds, places),
-        Tool::CassandraStress => cassandra_stress(case, address, seconds, places),
+        Tool::Latte => {
+            let function = if case.is_read { "read" } else { "write" };
+            let limit = format!("{seconds}s");
+            let arguments = latte_arguments(function, &limit, rate, address, places);
+            (path(places.peers.join("bin/latte")), arguments)
+        }
+        Tool::CassandraStress => {
+            // As long as the others with their warm-up.
+            let limit = format!("duration={}s", seconds + 3);
+            (
+                "java".to_owned(),
+                stress_arguments(case.is_read, &limit, rate, address, places),
+            )
+        }
     };
     let seen = match case.place {
         Place::Null => {
@@ -217,25 +237,27 @@ fn latte_script() -> String {
     path(tree::root().join("xtask/peers/standard1.rn"))
 }
 
-fn latte(case: Case, address: SocketAddr, seconds: u64, places: &Places) -> (String, Vec<String>) {
-    let function = if case.is_read { "read" } else { "write" };
-    let mut arguments = ["run", &latte_script(), "-q", "-f", function, "-t", "1"]
-        .map(str::to_owned)
-        .to_vec();
-    arguments.extend([
-        "-w".to_owned(),
-        "3s".to_owned(),
-        "-d".to_owned(),
-        format!("{seconds}s"),
-    ]);
-    arguments.extend(["-p".to_owned(), IN_FLIGHT.to_string()]);
-    arguments.extend(["-P".to_owned(), format!("rows={ROWS}")]);
-    if let Load::Rate(rate) = case.load {
+/// latte's run of a function of the script, for a count of cycles or a time.
+fn latte_arguments(
+    function: &str,
+    limit: &str,
+    rate: Option<u32>,
+    address: SocketAddr,
+    places: &Places,
+) -> Vec<String> {
+    let (script, report) = (latte_script(), path(places.scratch.join("latte.json")));
+    let (in_flight, rows) = (IN_FLIGHT.to_string(), format!("rows={ROWS}"));
+    let mut arguments = [
+        "run", &script, "-q", "-f", function, "-t", "1", "-p", &in_flight, "-P", &rows, "-w", "3s",
+        "-d", limit, "-o", &report,
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    if let Some(rate) = rate {
         arguments.extend(["-r".to_owned(), rate.to_string()]);
     }
-    let report = places.scratch.join("latte.json");
-    arguments.extend(["-o".to_owned(), path(report), address.to_string()]);
-    (path(places.peers.join("bin/latte")), arguments)
+    arguments.push(address.to_string());
+    arguments
 }
 
 /// The figures of latte's JSON report, whose `percentiles` name the entries of each list. The
@@ -282,14 +304,27 @@ fn java_arguments(places: &Places) -> Vec<String> {
     arguments
 }
 
-fn stress_options(address: SocketAddr, rows: u64, is_read: bool) -> Vec<String> {
-    let population = match is_read {
-        true => format!("dist=uniform(1..{rows})"),
-        false => format!("seq=1..{rows}"),
+/// cassandra-stress's run, for a count of operations or a time.
+fn stress_arguments(
+    is_read: bool,
+    limit: &str,
+    rate: Option<u32>,
+    address: SocketAddr,
+    places: &Places,
+) -> Vec<String> {
+    let (command, population) = match is_read {
+        true => ("read", format!("dist=uniform(1..{ROWS})")),
+        false => ("write", format!("seq=1..{ROWS}")),
     };
-    let port = format!("native={}", address.port());
-    let ip = address.ip().to_string();
-    [
+    let (port, ip) = (
+        format!("native={}", address.port()),
+        address.ip().to_string(),
+    );
+    let threads = format!("threads={IN_FLIGHT}");
+    let mut arguments = java_arguments(places);
+    let options: [&str; 17] = [
+        command,
+        limit,
         "cl=LOCAL_ONE",
         "no-warmup",
         "-pop",
@@ -305,27 +340,12 @@ fn stress_options(address: SocketAddr, rows: u64, is_read: bool) -> Vec<String> 
         // The null target returns no rows, and no other tool checks them.
         "-errors",
         "skip-read-validation",
-    ]
-    .map(str::to_owned)
-    .to_vec()
-}
-
-fn cassandra_stress(
-    case: Case,
-    address: SocketAddr,
-    seconds: u64,
-    places: &Places,
-) -> (String, Vec<String>) {
-    let mut arguments = java_arguments(places);
-    arguments.push(if case.is_read { "read" } else { "write" }.to_owned());
-    // As long as the others with their warm-up.
-    arguments.push(format!("duration={}s", seconds + 3));
-    arguments.extend(stress_options(address, ROWS, case.is_read));
-    arguments.extend(["-rate".to_owned(), format!("threads={IN_FLIGHT}")]);
-    if let Load::Rate(rate) = case.load {
-        arguments.push(format!("fixed={rate}/s"));
-    }
-    ("java".to_owned(), arguments)
+        "-rate",
+    ];
+    arguments.extend(options.map(str::to_owned));
+    arguments.push(threads);
+    arguments.extend(rate.map(|rate| format!("fixed={rate}/s")));
+    arguments
 }
 
 /// The figures of the summary that cassandra-stress ends with.
