@@ -3,7 +3,7 @@
 use super::install::{self, path};
 use super::sample::{self, Server};
 use super::{Case, IN_FLIGHT, Load, Place, Places, ROWS};
-use crate::{process, tree};
+use crate::tree;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use serde_json::Value;
