@@ -31,8 +31,6 @@ const LOAD_NULL_ROWS_PER_S: f64 = 1_000_000.0;
 const SETTLE_S: f64 = 15.0;
 /// An auto warm-up on a JVM; often less, sometimes its limit.
 const WARMUP_AUTO_S: f64 = 20.0;
-/// An auto warm-up where nothing compiles: see `run::warmup`.
-const WARMUP_AUTO_NULL_S: f64 = 2.0;
 /// Rows read back per second, with connecting.
 const VERIFY_ROWS_PER_S: f64 = 10_000.0;
 /// Connecting, draining and writing files, each trial.
@@ -63,7 +61,6 @@ pub fn of_phase(kind: PhaseKind, settings: &Settings) -> f64 {
         PhaseKind::Settle => SETTLE_S,
         PhaseKind::Warmup => match settings.window.warmup {
             Warmup::Fixed(ns) => ns as f64 / 1e9,
-            Warmup::Auto(max) if null => WARMUP_AUTO_NULL_S.min(max as f64 / 1e9),
             Warmup::Auto(max) => WARMUP_AUTO_S.min(max as f64 / 1e9),
         },
         PhaseKind::Measure => settings.window.measure_ns as f64 / 1e9,
