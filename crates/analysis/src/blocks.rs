@@ -173,12 +173,12 @@ mod tests {
     use super::*;
     use crate::synthetic::Chance;
 
-    /// Thirty seconds of 1000 exponential latencies whose scale drifts from second to second.
+    /// Sixty seconds of 500 exponential latencies whose scale drifts from second to second.
     fn window(chance: &mut Chance, phi: f64, swing: f64) -> Blocks {
         let mut blocks = Blocks::new();
-        for level in chance.autocorrelated(30, phi) {
+        for level in chance.autocorrelated(60, phi) {
             let mut second = Histogram::new();
-            for _ in 0..1000 {
+            for _ in 0..500 {
                 let value_ms = -chance.uniform().ln() * (swing * level).exp();
                 second.record((value_ms * 1e6) as u64);
             }

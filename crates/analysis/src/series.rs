@@ -14,9 +14,13 @@ pub const VALUES_MIN: usize = 5;
 const BATCHES_MIN: usize = 10;
 /// One-sided 5 % point of the normal distribution: correlation below it may be chance.
 const CORRELATION_Z: f64 = 1.645;
-/// A lag-1 correlation above this is taken as this: the window is then too short for any interval
-/// to be trusted, and the interval is already 6 times as long.
-const CORRELATION_MAX: f64 = 0.95;
+/// A lag-1 correlation above this is taken as this (the interval is then 3 times as long), and the
+/// degrees of freedom are never taken as fewer than [`FREEDOM_MIN`]. Simulated on AR(1) series of
+/// 10 to 240 values: with 0.95 and 1 instead, coverage is the same to 0.3 points, and one interval
+/// in twenty is 3 to 8 times as long for nothing.
+const CORRELATION_MAX: f64 = 0.8;
+/// See [`CORRELATION_MAX`].
+const FREEDOM_MIN: f64 = 3.0;
 
 /// A mean and how sure it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,7 +53,7 @@ pub fn mean_estimate(values: &[f64]) -> Estimate {
     let count = batches.len() as f64;
     let widening = (1.0 + correlation) / (1.0 - correlation);
     let standard_error = (variance(&batches) / count * widening).sqrt();
-    let freedom = (count / widening - 1.0).max(1.0);
+    let freedom = (count / widening - 1.0).max(FREEDOM_MIN);
     let half = t_quantile(0.975, freedom) * standard_error;
     Estimate {
         mean,
@@ -171,6 +175,9 @@ mod tests {
         let mut chance = Chance(7);
         for (count, phi, least) in [
             (10, 0.0, 0.93),
+            // Ten seconds cannot show how correlated they are.
+            (10, 0.6, 0.84),
+            (30, 0.3, 0.91),
             (60, 0.0, 0.93),
             (60, 0.3, 0.92),
             (60, 0.6, 0.90),

@@ -180,64 +180,8 @@ pub fn error(out: &mut Vec<u8>, stream: i16, code: ErrorCode, message: &str, det
 }
 
 fn append_detail(out: &mut Vec<u8>, detail: &ErrorDetail) {
-    let replicas = |out: &mut Vec<u8>, consistency: u16, numbers: &[i32]| {
-        append_u16(out, consistency);
-        numbers.iter().for_each(|number| append_i32(out, *number));
-    };
     match detail {
         ErrorDetail::None => {}
-        ErrorDetail::Unavailable {
-            consistency,
-            required,
-            alive,
-        } => {
-            replicas(out, *consistency, &[*required, *alive]);
-        }
-        ErrorDetail::WriteTimeout {
-            consistency,
-            received,
-            block_for,
-            write_type,
-        } => {
-            replicas(out, *consistency, &[*received, *block_for]);
-            append_string(out, write_type);
-        }
-        ErrorDetail::ReadTimeout {
-            consistency,
-            received,
-            block_for,
-            data_present,
-        } => {
-            replicas(out, *consistency, &[*received, *block_for]);
-            out.push(u8::from(*data_present));
-        }
-        ErrorDetail::ReadFailure {
-            consistency,
-            received,
-            block_for,
-            failures,
-            data_present,
-        } => {
-            replicas(out, *consistency, &[*received, *block_for, *failures]);
-            out.push(u8::from(*data_present));
-        }
-        ErrorDetail::WriteFailure {
-            consistency,
-            received,
-            block_for,
-            failures,
-            write_type,
-        } => {
-            replicas(out, *consistency, &[*received, *block_for, *failures]);
-            append_string(out, write_type);
-        }
-        ErrorDetail::CasWriteUnknown {
-            consistency,
-            received,
-            block_for,
-        } => {
-            replicas(out, *consistency, &[*received, *block_for]);
-        }
         ErrorDetail::FunctionFailure {
             keyspace,
             function,
@@ -255,5 +199,65 @@ fn append_detail(out: &mut Vec<u8>, detail: &ErrorDetail) {
             append_string(out, table);
         }
         ErrorDetail::Unprepared { id } => append_short_bytes(out, id),
+        about_replicas => append_replicas(out, about_replicas),
+    }
+}
+
+/// Appends the details that begin with a consistency and two numbers of replicas.
+fn append_replicas(out: &mut Vec<u8>, detail: &ErrorDetail) {
+    use ErrorDetail as Detail;
+    let (consistency, first, second, failures) = match detail {
+        Detail::Unavailable {
+            consistency,
+            required,
+            alive,
+        } => (consistency, required, alive, None),
+        Detail::CasWriteUnknown {
+            consistency,
+            received,
+            block_for,
+        }
+        | Detail::WriteTimeout {
+            consistency,
+            received,
+            block_for,
+            ..
+        }
+        | Detail::ReadTimeout {
+            consistency,
+            received,
+            block_for,
+            ..
+        } => (consistency, received, block_for, None),
+        Detail::ReadFailure {
+            consistency,
+            received,
+            block_for,
+            failures,
+            ..
+        }
+        | Detail::WriteFailure {
+            consistency,
+            received,
+            block_for,
+            failures,
+            ..
+        } => (consistency, received, block_for, Some(failures)),
+        _ => return,
+    };
+    append_u16(out, *consistency);
+    append_i32(out, *first);
+    append_i32(out, *second);
+    if let Some(failures) = failures {
+        append_i32(out, *failures);
+    }
+    match detail {
+        Detail::WriteTimeout { write_type, .. } | Detail::WriteFailure { write_type, .. } => {
+            append_string(out, write_type);
+        }
+        Detail::ReadTimeout { data_present, .. } | Detail::ReadFailure { data_present, .. } => {
+            out.push(u8::from(*data_present));
+        }
+        _ => {}
     }
 }

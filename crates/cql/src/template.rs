@@ -9,6 +9,10 @@ use crate::request::{self, QueryParams};
 
 /// An EXECUTE frame encoded once: head (header, id, consistency, flags, number of values), then
 /// values, then tail (page size, paging state, serial consistency, timestamp).
+///
+/// Budget: 25 ns per standard1 write frame (6 values, 236 bytes with the header). Measured: 11 ns,
+/// by `tests/it/cost.rs`, on one of 2 shared vCPUs, the best of 1000 rounds in a warm buffer of 64
+/// frames; a [`token`](crate::token::murmur3) of its key takes as long again.
 #[derive(Clone, Debug)]
 pub struct Template {
     head: Vec<u8>,

@@ -246,7 +246,9 @@ mod tests {
     proptest! {
         /// Against a model: a map of what waits, in the order of sending.
         #[test]
-        fn the_table_agrees_with_a_model(steps in prop::collection::vec((0u8..4, 0u16..8), 1..300)) {
+        fn the_table_agrees_with_a_model(
+            steps in prop::collection::vec((0u8..4, 0u16..8), 1..300),
+        ) {
             let mut table = InFlight::new(8);
             let mut waiting: BTreeMap<u64, (u16, u16)> = BTreeMap::new();
             let mut orphans: Vec<(u16, u16)> = Vec::new();

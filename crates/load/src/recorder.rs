@@ -155,7 +155,7 @@ impl Recorder {
     /// Ends the running interval early, at `end_ns`; what comes after is the drain.
     pub fn cut_for_drain(&mut self, end_ns: u64) {
         self.part.end_ns = end_ns;
-        // Here it is worth waiting for an empty part: what was measured must not mix with the drain.
+        // Here an empty part is worth waiting for: what was measured must not mix with the drain.
         if let Ok(empty) = self.empty.recv() {
             self.cut_with(empty, end_ns, true);
         }

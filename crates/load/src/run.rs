@@ -268,17 +268,7 @@ fn build(
     // LZ4 may make a frame longer by its headers and a 255th.
     let plain_bytes = template_bytes + generator.values_bytes_max();
     let frame_bytes_max = plain_bytes + plain_bytes / 255 + 64;
-    let source = match Arrivals::new(config.schedule, index, workers, config.first_operation) {
-        Some(arrivals) => Source::Open {
-            arrivals,
-            start_ns: 0,
-        },
-        None => {
-            let mut freed_ns = VecDeque::with_capacity(in_flight as usize + 1);
-            freed_ns.resize(in_flight as usize, 0);
-            Source::Closed { freed_ns }
-        }
-    };
+    let source = source(config, seat.index, in_flight);
     let number_end = match config.limit {
         Limit::Operations(count) => config.first_operation.saturating_add(count),
         Limit::Duration(_) | Limit::Unlimited => u64::MAX,
@@ -328,6 +318,22 @@ fn build(
         worker.adopt(index as u16, link)?;
     }
     Ok(worker)
+}
+
+/// Where the operations of worker number `index` come from.
+fn source(config: &Config, index: usize, in_flight: u32) -> Source {
+    let (index, workers) = (index as u64, config.workers as u64);
+    match Arrivals::new(config.schedule, index, workers, config.first_operation) {
+        Some(arrivals) => Source::Open {
+            arrivals,
+            start_ns: 0,
+        },
+        None => {
+            let mut freed_ns = VecDeque::with_capacity(in_flight as usize + 1);
+            freed_ns.resize(in_flight as usize, 0);
+            Source::Closed { freed_ns }
+        }
+    }
 }
 
 fn facts(config: &Config) -> Vec<StatementFacts> {

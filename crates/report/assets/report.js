@@ -102,14 +102,18 @@
   // Paper is always light, and has all charts, seen or not.
   addEventListener("beforeprint", () => {
     document.documentElement.classList.add("paper");
-    library().then(() => {});
-    if (window.Plotly) plots.forEach(draw);
+    library();
+    plots.forEach(draw);
   });
   addEventListener("afterprint", () => {
     document.documentElement.classList.remove("paper");
     redraw();
   });
 
-  // Two frames later the words are on the screen; then the charts may take their time.
-  requestAnimationFrame(() => requestAnimationFrame(() => plots.forEach((p) => seen.observe(p))));
+  // Two frames later the words are on the screen; then the charts may take their time. The
+  // library is compiled while the reader reads.
+  requestAnimationFrame(() => requestAnimationFrame(() => {
+    plots.forEach((plot) => seen.observe(plot));
+    (window.requestIdleCallback ?? setTimeout)(library);
+  }));
 })();

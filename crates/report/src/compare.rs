@@ -121,10 +121,9 @@ fn headline(
         for (metric, name) in metrics {
             let tally = tally(comparisons, metric);
             if !tally.is_empty() {
-                answer.push(format!(
-                    "{name}: {tally}, of {} points in common.",
-                    matched.len()
-                ));
+                let of = |c: &&ComparisonRecord| c.metric == metric;
+                let count = comparisons.iter().filter(of).count();
+                answer.push(format!("{name}: {tally}, of {count} points compared."));
             }
         }
     }
@@ -262,6 +261,7 @@ fn chart(baseline: &RunView, contender: &RunView, matched: &Matched<'_, '_>) -> 
         };
         let line = Series {
             name: format!("{}, p99", run.name),
+            group: String::new(),
             shape: Shape::Points,
             on_right: true,
             y: of
@@ -281,16 +281,19 @@ fn chart(baseline: &RunView, contender: &RunView, matched: &Matched<'_, '_>) -> 
         x: Axis {
             title: String::new(),
             scale: Scale::Names,
+            names,
         },
         panels: vec![Panel {
             share: 1.0,
             left: Axis {
                 title: "op/s".into(),
                 scale: Scale::Linear,
+                ..Axis::default()
             },
             right: Some(Axis {
                 title: "p99 latency, ms".into(),
                 scale: Scale::Log,
+                ..Axis::default()
             }),
             series,
         }],

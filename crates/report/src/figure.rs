@@ -8,12 +8,12 @@ use crate::html::escape;
 use crate::number;
 use crate::page::{Axis, Band, Chart, Color, Dash, Panel, Scale, Series, Shape, Xs};
 use plotly::common::{
-    Anchor, AxisSide, DashType, ErrorData, ErrorType, Font, Line, Marker, MarkerSymbol, Mode,
-    Pattern, PatternShape, Position, Title,
+    Anchor, AxisSide, DashType, ErrorData, ErrorType, Font, Line, Marker, Mode, Pattern,
+    PatternShape, Position, Title,
 };
 use plotly::layout::{
-    Annotation, AxisRange, AxisType, BarMode, HoverMode, RangeMode, Shape as Box2, ShapeLayer,
-    ShapeType,
+    Annotation, AxisRange, AxisType, BarMode, CategoryOrder, HoverMode, RangeMode, Shape as Box2,
+    ShapeLayer, ShapeType,
 };
 use plotly::{Bar, Layout, Plot, Scatter, Trace};
 
@@ -21,8 +21,10 @@ use plotly::{Bar, Layout, Plot, Scatter, Trace};
 const RAMP_STEPS: usize = 8;
 /// Colours of unordered series in the style sheet: `--c0` to `--c7`.
 const CATEGORIES: usize = 8;
-/// Digits of the numbers in a figure: more than a screen can show, few enough for a small page.
-const DIGITS: i32 = 5;
+/// Digits of the values in a figure: more than a screen can show, few enough for a small page.
+const DIGITS: i32 = 4;
+/// Digits of the places on the horizontal axis: seconds of a day, to the second.
+const PLACE_DIGITS: i32 = 6;
 /// Gap between panels, as a share of the height.
 const GAP: f64 = 0.06;
 
@@ -41,8 +43,9 @@ pub fn figure(chart: &Chart) -> String {
     let mut axis_number = 0;
     let mut lowest = axis_name(1);
     let gaps = GAP * chart.panels.len().saturating_sub(1) as f64;
+    let shares: f64 = chart.panels.iter().map(|p| p.share).sum();
     for panel in &chart.panels {
-        let bottom = (top - panel.share * (1.0 - gaps)).max(0.0);
+        let bottom = (top - panel.share / shares * (1.0 - gaps)).max(0.0);
         axis_number += 1;
         let left = axis_name(axis_number);
         let axis = y_axis(&panel.left, panel, false).domain(&[bottom, top]);
@@ -98,7 +101,10 @@ fn x_axis(chart: &Chart) -> plotly::layout::Axis {
     let axis = plotly::layout::Axis::new().title(title(&chart.x.title));
     match chart.x.scale {
         Scale::Linear => axis.range_mode(RangeMode::ToZero),
-        Scale::Names => axis.type_(AxisType::Category),
+        Scale::Names => axis
+            .type_(AxisType::Category)
+            .category_order(CategoryOrder::Array)
+            .category_array(escaped(&chart.x.names)),
         Scale::Log => axis.type_(AxisType::Log),
         Scale::Percentile => {
             // 90 %, 99 %, … up to one in ten billion, far beyond any run.
@@ -118,6 +124,7 @@ fn x_axis(chart: &Chart) -> plotly::layout::Axis {
             axis.type_(AxisType::Log)
                 .tick_values(values)
                 .tick_text(texts)
+                .tick_angle(0.0)
         }
     }
 }
@@ -126,14 +133,16 @@ fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> plotly::layout::Axis {
     let made = plotly::layout::Axis::new()
         .title(title(&axis.title))
         .auto_margin(true);
+    let of_axis = || panel.series.iter().filter(move |s| s.on_right == right);
+    let values = of_axis().flat_map(|s| s.y.iter().flatten().copied());
     if axis.scale != Scale::Log {
-        return made.range_mode(RangeMode::ToZero).tick_format("~s");
+        let made = made.range_mode(RangeMode::ToZero);
+        // `48k`; but small numbers would become `500m`.
+        return match values.fold(0.0, f64::max) >= 1000.0 {
+            true => made.tick_format("~s"),
+            false => made,
+        };
     }
-    let values = panel
-        .series
-        .iter()
-        .filter(|s| s.on_right == right)
-        .flat_map(|s| s.y.iter().flatten().copied());
     let (low, high) = values
         .filter(|v| *v > 0.0)
         .fold((f64::INFINITY, 0.0f64), |(low, high), v| {
@@ -145,8 +154,9 @@ fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> plotly::layout::Axis {
     }
     let ticks = log_ticks(low, high);
     let texts: Vec<String> = ticks.iter().map(|v| plain(*v)).collect();
-    // A little room, so that marks at the ends are whole.
-    let room = ((high / low).log10() * 0.06).max(0.03);
+    // A little room, so that marks at the ends are whole; more for words beside them.
+    let labelled = of_axis().any(|s| !s.labels.is_empty());
+    let room = ((high / low).log10() * if labelled { 0.12 } else { 0.06 }).max(0.03);
     made.tick_values(ticks)
         .tick_text(texts)
         .range(AxisRange::new(low.log10() - room, high.log10() + room))
@@ -184,7 +194,6 @@ fn color(color: Color) -> String {
             format!("@r{}", index * (RAMP_STEPS - 1) / last)
         }
         Color::Error => "@error".into(),
-        Color::Muted => "@muted".into(),
     }
 }
 
@@ -196,15 +205,22 @@ fn dash(dash: Dash) -> DashType {
     }
 }
 
+fn escaped(names: &[String]) -> Vec<String> {
+    names.iter().map(|name| escape(name)).collect()
+}
+
 fn rounded(values: &[f64]) -> Vec<f64> {
-    values.iter().map(|v| number::round(*v, DIGITS)).collect()
+    values
+        .iter()
+        .map(|v| number::round(*v, PLACE_DIGITS))
+        .collect()
 }
 
 fn trace(series: &Series, axis: &str, scale: Scale) -> Box<dyn Trace> {
     match (&series.x, series.shape) {
-        (Xs::Names(names), Shape::Bars | Shape::HatchedBars) => bar(series, axis, names.clone()),
+        (Xs::Names(names), Shape::Bars | Shape::HatchedBars) => bar(series, axis, escaped(names)),
         (Xs::Numbers(x), Shape::Bars | Shape::HatchedBars) => bar(series, axis, rounded(x)),
-        (Xs::Names(names), _) => line(series, axis, names.clone(), hover(series)),
+        (Xs::Names(names), _) => line(series, axis, escaped(names), hover(series)),
         // The script writes the percentile for each x: as text here it would double the page.
         (Xs::Numbers(x), _) if scale == Scale::Percentile => line(
             series,
@@ -269,14 +285,17 @@ where
     } else {
         Marker::new().color(shade)
     };
-    let made = Bar::new(x, values(series))
+    let mut made = Bar::new(x, values(series))
         .name(escape(&series.name))
-        .legend_group(escape(&series.group))
         .show_legend(series.in_legend)
-        .opacity(0.75)
+        .opacity(0.5)
         .marker(marker)
         .hover_template(hover(series))
         .y_axis(axis);
+    if !series.group.is_empty() {
+        // Bars of one group stand in the same place: where one is, the other is not.
+        made = made.offset_group(escape(&series.group));
+    }
     match errors(series, "@text".into()) {
         Some(errors) => made.error_y(errors),
         None => made,
@@ -288,16 +307,14 @@ where
     X: serde::Serialize + Clone + 'static,
 {
     let shade = color(series.color);
-    let marked = matches!(series.shape, Shape::Points | Shape::Crosses);
+    let marked = series.shape == Shape::Points;
     let mode = match (series.shape, series.labels.is_empty()) {
-        (Shape::Crosses, _) => Mode::Markers,
         (Shape::Points, true) => Mode::LinesMarkers,
         (Shape::Points, false) => Mode::LinesMarkersText,
         _ => Mode::Lines,
     };
     let mut made = Scatter::new(x, values(series))
         .name(escape(&series.name))
-        .legend_group(escape(&series.group))
         .show_legend(series.in_legend)
         .mode(mode)
         .line(
@@ -308,12 +325,11 @@ where
         )
         .hover_template(template)
         .y_axis(axis);
+    if !series.group.is_empty() {
+        made = made.legend_group(escape(&series.group));
+    }
     if marked {
-        let symbol = match series.shape {
-            Shape::Crosses => MarkerSymbol::X,
-            _ => MarkerSymbol::Circle,
-        };
-        made = made.marker(Marker::new().color(shade.clone()).size(7).symbol(symbol));
+        made = made.marker(Marker::new().color(shade.clone()).size(7));
     }
     if !series.labels.is_empty() {
         let labels: Vec<String> = series.labels.iter().map(|l| escape(l)).collect();

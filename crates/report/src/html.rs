@@ -213,9 +213,8 @@ fn block(out: &mut String, what: &Block) {
         Block::Code(text) => {
             let _ = writeln!(out, "<pre><code>{}</code></pre>", escape(text));
         }
-        Block::Details(summary, open, blocks) => {
-            let open = if *open { " open" } else { "" };
-            let _ = writeln!(out, "<details{open}><summary>{}</summary>", escape(summary));
+        Block::Details(summary, blocks) => {
+            let _ = writeln!(out, "<details><summary>{}</summary>", escape(summary));
             blocks.iter().for_each(|b| block(out, b));
             out.push_str("</details>\n");
         }

@@ -147,8 +147,8 @@ pub enum Block {
     Marks(Vec<Mark>),
     /// Text to be kept as it is: a command, a file.
     Code(String),
-    /// Something for who wants to know more; whether it is open from the start.
-    Details(String, bool, Vec<Block>),
+    /// Something for who wants to know more, behind its summary.
+    Details(String, Vec<Block>),
 }
 
 /// A short mark: `V3 pass`.
@@ -304,6 +304,8 @@ pub struct Axis {
     pub title: String,
     /// How it is divided.
     pub scale: Scale,
+    /// The names on an axis of names, in their order: series may lack some.
+    pub names: Vec<String>,
 }
 
 /// How an axis is divided.
@@ -314,7 +316,7 @@ pub enum Scale {
     Linear,
     /// By powers of ten.
     Log,
-    /// Names, in the order given.
+    /// Names, in the order of [`Axis::names`].
     Names,
     /// 1 ÷ (1 − quantile), by powers of ten, labelled with percentiles.
     Percentile,
@@ -338,7 +340,8 @@ pub struct Panel {
 pub struct Series {
     /// Name in the legend.
     pub name: String,
-    /// Series of one group are switched together.
+    /// Lines of one group are switched together, bars of one group stand in one place; may be
+    /// empty.
     pub group: String,
     /// Whether the legend names it.
     pub in_legend: bool,
@@ -389,8 +392,6 @@ pub enum Shape {
     Bars,
     /// Upright bars, hatched: the trial is not valid.
     HatchedBars,
-    /// Crosses without a line: the trial is not valid.
-    Crosses,
 }
 
 /// The colour of a series. A renderer has a palette for each.
@@ -402,8 +403,6 @@ pub enum Color {
     Ramp(usize, usize),
     /// Errors.
     Error,
-    /// What is not to stand out.
-    Muted,
 }
 
 impl Default for Color {

@@ -1,6 +1,6 @@
 //! The page for a terminal: plain lines, no colour, readable from 80 columns on.
 //!
-//! Charts and closed details are left out: the tables hold the same numbers, the HTML report has
+//! Charts and details are left out: the tables hold the same numbers, the HTML report has
 //! the rest. What is grey on paper carries an asterisk here.
 
 use crate::page::{Align, Block, Cell, Column, Headline, Mark, Page, Section, Table, Tone};
@@ -108,7 +108,7 @@ fn block(out: &mut String, what: &Block) {
     match what {
         Block::Text(text) | Block::Note(_, text) => paragraph(out, text, ""),
         Block::Table(what) => table(out, what),
-        Block::Chart(_) | Block::Choice(..) => {}
+        Block::Chart(_) | Block::Choice(..) | Block::Details(..) => {}
         Block::Facts(facts) => {
             let longest = facts.iter().map(|(name, _)| width(name)).max().unwrap_or(0);
             for (name, value) in facts {
@@ -120,8 +120,6 @@ fn block(out: &mut String, what: &Block) {
         Block::Code(text) => text
             .lines()
             .for_each(|l| line(out, &format!("  {}", clean(l)))),
-        Block::Details(_, true, blocks) => blocks.iter().for_each(|b| block(out, b)),
-        Block::Details(..) => {}
     }
 }
 
@@ -135,8 +133,8 @@ fn marks(out: &mut String, marks: &[Mark]) {
     };
     for result in ["fail", "warn"] {
         for mark in with(result) {
-            let text = format!("{result}  {}  {}", mark.label, mark.detail);
-            hanging(out, &text, "  ", "             ");
+            let text = format!("{result} {} {}", mark.label, mark.detail);
+            hanging(out, &text, "  ", "          ");
         }
     }
     for result in ["unknown", "pass"] {
@@ -144,7 +142,7 @@ fn marks(out: &mut String, marks: &[Mark]) {
         if !names.is_empty() {
             hanging(
                 out,
-                &format!("{result}  {}", names.join(" ")),
+                &format!("{result} {}", names.join(" ")),
                 "  ",
                 "        ",
             );

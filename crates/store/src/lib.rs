@@ -32,6 +32,7 @@ mod file {
     pub const REPORT: &str = "report.html";
     pub const TRIALS: &str = "trials";
     pub const TRIAL: &str = "trial.json";
+    pub const FINDING: &str = "finding.json";
     pub const INTERVALS: &str = "intervals.ndjson";
     pub const PROBES: &str = "probes";
     pub const LOGS: &str = "logs";

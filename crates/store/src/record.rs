@@ -229,6 +229,17 @@ pub struct FindingsRecord {
     pub faults: Vec<FaultRecord>,
 }
 
+/// `trials/NN-slug/finding.json`: the trial's entry of `findings.json`, written when it ends, so
+/// that an interrupted run has it too.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TrialFindingRecord {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The entry.
+    #[serde(flatten)]
+    pub finding: TrialFinding,
+}
+
 /// What one trial found.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TrialFinding {

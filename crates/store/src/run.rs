@@ -7,7 +7,8 @@ use crate::file;
 use crate::hlog::{self, HlogReader};
 use crate::lines::Lines;
 use crate::record::{
-    FORMAT, FindingsRecord, IntervalRecord, JournalRecord, PlanRecord, SampleRecord, TrialRecord,
+    FORMAT, FindingsRecord, IntervalRecord, JournalRecord, PlanRecord, SampleRecord, TrialFinding,
+    TrialFindingRecord, TrialRecord,
 };
 use crate::write::tag_of;
 use anyhow::{Context, Result, bail};
@@ -131,6 +132,19 @@ impl Run {
             .find(|trial| trial.record.index == index))
     }
 
+    /// What the trials found: from `findings.json`, or, while there is none, from the trials that
+    /// have ended.
+    pub fn trial_findings(&self) -> Result<Vec<TrialFinding>> {
+        if let Some(findings) = &self.findings {
+            return Ok(findings.trials.clone());
+        }
+        let mut found = Vec::new();
+        for trial in self.trials()? {
+            found.extend(trial.finding()?);
+        }
+        Ok(found)
+    }
+
     /// Numbers of the trials that the journal says were finished: what a resume leaves out.
     pub fn finished_trials(&self) -> Vec<usize> {
         let finished = self
@@ -183,6 +197,16 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// What it found; none when it has not ended.
+    pub fn finding(&self) -> Result<Option<TrialFinding>> {
+        let path = self.path.join(file::FINDING);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let record: TrialFindingRecord = read_json(&path)?;
+        Ok(Some(record.finding))
+    }
+
     /// The interval lines, in order of time, one at a time.
     pub fn intervals(&self) -> Result<Lines<IntervalRecord>> {
         Lines::open(&self.path.join(file::INTERVALS))

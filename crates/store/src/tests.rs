@@ -1,7 +1,7 @@
 //! A run through its life: made, written, interrupted, resumed, finished, found and read.
 
 use crate::record::{
-    EstimateRecord, FORMAT, FindingsRecord, PlanRecord, SampleRecord, TrialRecord,
+    EstimateRecord, FORMAT, FindingsRecord, PlanRecord, SampleRecord, TrialFinding, TrialRecord,
 };
 use crate::{HistogramKind, Run, RunState, RunWriter, find, list};
 use measure::{Interval, KindInterval, Outcome};
@@ -255,6 +255,32 @@ fn a_run_is_running_while_it_has_a_writer_then_interrupted_and_can_be_resumed() 
     assert_eq!(
         run.trial(1).unwrap().unwrap().intervals().unwrap().count(),
         6
+    );
+}
+
+#[test]
+fn an_interrupted_run_has_what_its_finished_trials_found() {
+    let results = tempfile::tempdir().unwrap();
+    let writer = start(results.path(), "first");
+    let ended = writer.begin_trial(&trial(0), &[]).unwrap();
+    let finding = TrialFinding {
+        index: 0,
+        verdict: "valid".to_owned(),
+        ops_total: 42,
+        ..TrialFinding::default()
+    };
+    ended.write_finding(&finding).unwrap();
+    write_trial(&writer, 1);
+    let found = Run::open(writer.path()).unwrap().trial_findings().unwrap();
+    assert_eq!(found.iter().map(|f| f.ops_total).collect::<Vec<_>>(), [42]);
+    // Findings, once written, are what counts.
+    writer.write_findings(&findings("valid")).unwrap();
+    assert!(
+        Run::open(writer.path())
+            .unwrap()
+            .trial_findings()
+            .unwrap()
+            .is_empty()
     );
 }
 

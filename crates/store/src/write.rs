@@ -8,7 +8,8 @@
 use crate::convert::{interval_records, seconds_since};
 use crate::hlog::HlogWriter;
 use crate::lines::{LineWriter, Lines};
-use crate::record::{FindingsRecord, JournalRecord, PlanRecord, SampleRecord, TrialRecord};
+use crate::record::{FORMAT, FindingsRecord, JournalRecord, PlanRecord, SampleRecord};
+use crate::record::{TrialFinding, TrialFindingRecord, TrialRecord};
 use crate::run::HistogramKind;
 use crate::{file, stamp};
 use anyhow::{Context, Result, bail};
@@ -202,6 +203,16 @@ impl TrialWriter {
         samples.iter().try_for_each(|sample| lines.append(sample))
     }
 
+    /// Writes `finding.json`, whole, before the journal says that the trial is finished: a resumed
+    /// or interrupted run then has what its finished trials found.
+    pub fn write_finding(&self, finding: &TrialFinding) -> Result<()> {
+        let record = TrialFindingRecord {
+            format: FORMAT,
+            finding: finding.clone(),
+        };
+        write_json(&self.path.join(file::FINDING), &record)
+    }
+
     /// The folder for the log files of `node`, made if it is not there.
     pub fn logs_dir(&self, node: &str) -> Result<PathBuf> {
         stamp::check_folder_name("node name", node)?;
@@ -275,6 +286,10 @@ fn lock(journal: LineWriter, run: &Path) -> Result<LineWriter> {
             "{} is being written by another process; wait until it ends, or stop it",
             run.display()
         ),
+        // Some network file systems have no locks: a run there looks interrupted while it runs.
+        Err(fs::TryLockError::Error(e)) if e.kind() == std::io::ErrorKind::Unsupported => {
+            Ok(journal)
+        }
         Err(fs::TryLockError::Error(e)) => {
             Err(e).with_context(|| format!("lock the journal of {}", run.display()))
         }

@@ -40,7 +40,9 @@ impl Jolokia {
     /// # Errors
     /// The agent does not answer.
     pub fn read(&self, attributes: &[(&str, &str)]) -> Result<Vec<Option<Value>>> {
-        let read = |(mbean, attribute): &(&str, &str)| json!({"type": "read", "mbean": mbean, "attribute": attribute});
+        let read = |(mbean, attribute): &(&str, &str)| -> Value {
+            json!({ "type": "read", "mbean": mbean, "attribute": attribute })
+        };
         let request = Value::Array(attributes.iter().map(read).collect());
         let Value::Array(answers) = self.post(&request)? else {
             bail!("{} answered a bulk request with something else", self.url);

@@ -57,9 +57,8 @@ pub fn up(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<Ke
     let Some(nodes) = cluster.into_local() else {
         bail!("a local cluster has no nodes");
     };
-    let found = look(nodes.folder().to_path_buf(), nodes.state());
-    nodes.release();
-    Ok(found)
+    let (folder, state) = nodes.keep()?;
+    Ok(look(folder, &state))
 }
 
 /// All clusters of ours on this machine, oldest first; those of running commands too.

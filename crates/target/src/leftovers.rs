@@ -56,7 +56,8 @@ mod tests {
     fn leave(dirs: &Dirs, id: &str, keep: bool, owner: Identity) -> std::path::PathBuf {
         let folder = state::clusters_folder(dirs).join(id);
         std::fs::create_dir_all(folder.join("node1/data")).unwrap();
-        let mut cluster = State::new(id.into(), keep, "5.0.8".into(), "dc1".into());
+        let mut cluster = State::new(id.into(), "5.0.8".into(), "dc1".into());
+        cluster.keep = keep;
         cluster.owner = owner;
         cluster.write(&folder).unwrap();
         folder

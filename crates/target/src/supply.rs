@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::Duration;
 
 const POM: &str = include_str!("../maven/pom.xml");
 const LOCK: &str = include_str!("../maven/supply.lock");
@@ -29,6 +30,12 @@ const HINTS: &str = "hotspot_compiler";
 
 /// The file that says which lock a folder was checked against, and the size of every jar.
 const STAMP: &str = "checked";
+
+/// Begin of the name of a folder that is being filled.
+const FILLING: &str = "filling-";
+
+/// A folder that is older and still being filled has been abandoned: Maven takes minutes.
+const FILL_LIMIT: Duration = Duration::from_secs(3600);
 
 /// What a node is started from.
 #[derive(Clone, Debug)]
@@ -204,8 +211,9 @@ fn fill(folder: &Path, lock: &Lock, say: &mut dyn FnMut(&str)) -> Result<()> {
     let cache = folder.parent().context("the cache folder has no parent")?;
     std::fs::create_dir_all(cache)
         .with_context(|| format!("make the cache folder {}", cache.display()))?;
+    remove_abandoned(cache);
     let fresh = tempfile::Builder::new()
-        .prefix("filling-")
+        .prefix(FILLING)
         .tempdir_in(cache)
         .with_context(|| format!("make a folder in {}", cache.display()))?;
     let jars = fresh.path().join("jars");
@@ -232,6 +240,21 @@ fn fill(folder: &Path, lock: &Lock, say: &mut dyn FnMut(&str)) -> Result<()> {
         // Another cassay may have been quicker; what it put there was checked as well.
         Err(_) if is_checked(folder, lock) => Ok(()),
         Err(error) => Err(error).with_context(|| format!("put {} in place", folder.display())),
+    }
+}
+
+/// Removes what a fill that was killed has left: 70 MB each time.
+fn remove_abandoned(cache: &Path) {
+    let is_abandoned = |path: &Path| -> Option<bool> {
+        let age = path.metadata().ok()?.modified().ok()?.elapsed().ok()?;
+        Some(name_of(path)?.starts_with(FILLING) && age > FILL_LIMIT)
+    };
+    let entries = std::fs::read_dir(cache).into_iter().flatten();
+    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+        if is_abandoned(&path) == Some(true) {
+            // What cannot be removed now will be tried again; it is in nobody's way.
+            let _ = std::fs::remove_dir_all(&path);
+        }
     }
 }
 

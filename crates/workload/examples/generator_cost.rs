@@ -1,5 +1,5 @@
 //! Measures what an operation costs the generator: `cargo run --release -p workload --example
-//! generator_cost`. Best of several runs, on one thread; figures of one machine, no test.
+//! generator_cost`. Best of many short runs, on one thread; figures of one machine, no test.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use workload::{ParamValue, Replication, Spec, Stage, compile};
 
-const OPERATIONS: u64 = 2_000_000;
-const RUNS: usize = 5;
+const OPERATIONS: u64 = 20_000;
+const RUNS: usize = 400;
 
 #[expect(
     clippy::print_stdout,

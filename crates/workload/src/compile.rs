@@ -170,7 +170,14 @@ fn keyspace_statements(params: &mut Params, keyspace: &str) -> (String, String) 
                 let message = "no data centre has a copy; at least one needs a factor".to_owned();
                 params.problem(&["replication"], message, None);
             }
-            for (datacenter, factor) in factors {
+            for (index, (datacenter, factor)) in factors.iter().enumerate() {
+                if factors[..index]
+                    .iter()
+                    .any(|(earlier, _)| earlier == datacenter)
+                {
+                    let message = format!("data centre {datacenter} has two factors");
+                    params.problem(&["replication", datacenter], message, None);
+                }
                 parts.push(format!("'{}': '{factor}'", datacenter.replace('\'', "''")));
             }
         }

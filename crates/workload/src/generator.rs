@@ -1,7 +1,10 @@
 //! The hot path: operation numbers in, value bytes out. Nothing is allocated after construction.
 //!
-//! Cost of begin + append_values for a standard1 write with 5 columns of 34 bytes: see
-//! `examples/generator_cost.rs`.
+//! Budget: 100 ns for begin and append_values of a standard1 write (5 columns of 34 bytes). Last
+//! measured with `examples/generator_cost.rs` on one core of a shared AMD EPYC: begin 19 ns, token
+//! 8 ns, append_values 58 ns for such a write and 2 ns for a read. cql-iot: 23, 13 and 42 ns; kv
+//! with 100 bytes: 14, 7 and 24 ns. Choosing a row by zipf, gaussian or exponential adds 30 to
+//! 60 ns to begin.
 
 use std::sync::Arc;
 

@@ -27,7 +27,8 @@ pub fn names() -> &'static [Named] {
 
 const ROWS_MEANING: &str = "how the main stage chooses rows: uniform, sequence, gaussian, \
     exponential, zipf(theta), latest(theta) or fixed(row), each with an optional range of rows \
-    first, as in uniform(0..999)";
+    first, as in uniform(0..999). latest follows the inserts of a mix, window by window; the \
+    others choose from the loaded rows";
 
 static NAMES: [Named; 3] = [
     Named {
@@ -98,7 +99,8 @@ static NAMES: [Named; 3] = [
     Named {
         name: kv::NAME,
         what: "one blob value per key. A value says which operation of which epoch wrote it, so \
-               that a read can be told to be right, stale or wrong whoever wrote last.",
+               that a read can be told to be right, stale or wrong whoever wrote last. write \
+               overwrites rows, insert adds rows beyond the loaded ones.",
         keyspace: "cassay",
         kinds: &["write", "read", "insert"],
         mix: &[("write", 1.0), ("read", 1.0)],

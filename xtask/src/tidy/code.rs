@@ -10,8 +10,10 @@ use syn::visit::{self, Visit};
 const FUNCTION_LINES_MAX: usize = 70;
 /// How far above an `unsafe` its reason may stand: a long comment before a wrapped statement.
 const SAFETY_LINES_MAX: usize = 8;
-/// The data plane: one file, so that the line between it and the rest is visible.
+/// The data plane: one file and the folder of its modules, so that the line between it and the
+/// rest is visible.
 const HOT_LOOP: &str = "crates/load/src/worker.rs";
+const HOT_LOOP_MODULES: &str = "crates/load/src/worker/";
 /// What costs, blocks or surprises per operation.
 const HOT_LOOP_BANS: [&str; 7] = [
     "dyn", "Mutex", "RwLock", "HashMap", "BTreeMap", "async", "await",
@@ -127,20 +129,22 @@ pub fn safety(tree: &Tree) -> Vec<Violation> {
 
 /// The hot loop contains none of [`HOT_LOOP_BANS`].
 pub fn hot_loop(tree: &Tree) -> Vec<Violation> {
-    let Some(file) = tree.file(HOT_LOOP) else {
+    if tree.file(HOT_LOOP).is_none() {
         // The rule must not fall asleep because the file was renamed.
         let what = "the hot loop is gone; name its new file in xtask/src/tidy/code.rs";
         return vec![Violation::of_file(HOT_LOOP, what)];
-    };
-    let banned = |word: &&Word| HOT_LOOP_BANS.contains(&word.text.as_str());
-    let say = |word: &Word| {
-        Violation::at(
-            &file.path,
-            word.line,
-            format!("`{}` in the hot loop", word.text),
-        )
-    };
-    shipped_words(file).iter().filter(banned).map(say).collect()
+    }
+    let is_hot = |file: &&File| file.path == HOT_LOOP || file.path.starts_with(HOT_LOOP_MODULES);
+    let mut found = Vec::new();
+    for file in tree.with_extension("rs").filter(is_hot) {
+        for word in shipped_words(file) {
+            if HOT_LOOP_BANS.contains(&word.text.as_str()) {
+                let what = format!("`{}` in the hot loop", word.text);
+                found.push(Violation::at(&file.path, word.line, what));
+            }
+        }
+    }
+    found
 }
 
 /// Crates that are pure open none of the doors in [`PURE_BANS`].
@@ -307,9 +311,13 @@ mod tests {
     fn the_hot_loop_may_use_in_its_tests_what_it_may_not_ship() {
         let source = "//! No dyn here.\nuse std::collections::HashMap;\nfn a(b: &dyn C) {}\n\
             #[cfg(test)]\nmod tests {\n    use std::sync::Mutex;\n}\nasync fn d() {}\n";
-        let found = hot_loop(&Tree::of(&[(HOT_LOOP, source)]));
+        let module = "crates/load/src/worker/release.rs";
+        let found = hot_loop(&Tree::of(&[
+            (HOT_LOOP, source),
+            (module, "//! H\nstruct A(Mutex);"),
+        ]));
         let named: Vec<usize> = found.iter().map(|v| v.line).collect();
-        assert_eq!(named, [2, 3, 8]);
+        assert_eq!(named, [2, 3, 8, 2]);
         assert_eq!(
             hot_loop(&Tree::of(&[])).len(),
             1,

@@ -93,8 +93,12 @@ pub fn file_lengths(tree: &Tree) -> Vec<Violation> {
 /// No marker of unfinished work, no registry host, no path of somebody's machine.
 pub fn leftovers(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
-    // The lock file is cargo's, and names its registry.
-    for file in tree.files.iter().filter(|file| file.path != "Cargo.lock") {
+    // Lock files are cargo's, and name its registry.
+    for file in tree
+        .files
+        .iter()
+        .filter(|file| !file.path.ends_with("Cargo.lock"))
+    {
         for (index, line) in file.text().lines().enumerate() {
             for what in leftovers_in(line) {
                 found.push(Violation::at(

@@ -143,9 +143,8 @@ pub(super) fn present(evidence: &Evidence, limits: &Limits) -> Judged {
         Outcome::Pass
     };
     let detail = format!(
-        "{} intervals, the longest time without one {silence:.2} s (limit {:.0} s)",
-        window.ops_per_s.len(),
-        limits.silence_s
+        "intervals for {:.0} s, the longest time without one {silence:.2} s (limit {:.0} s)",
+        window.seconds, limits.silence_s
     );
     (outcome, detail)
 }
@@ -226,36 +225,45 @@ pub(super) fn window(evidence: &Evidence, limits: &Limits) -> Judged {
         );
         return (Outcome::Fail, detail);
     }
-    let mut notes = vec![format!("{:.1} s", window.seconds)];
-    let mut outcome = Outcome::Pass;
-    let mut warn = |bad: bool| outcome = if bad { Outcome::Warn } else { outcome };
+    // What is wrong comes first: the detail is also the reason of the verdict.
+    let (mut wrong, mut right) = (Vec::new(), Vec::new());
+    let mut note = |is_wrong: bool, text: String| match is_wrong {
+        true => wrong.push(text),
+        false => right.push(text),
+    };
     // The last interval may end a little early.
     let least = limits.window_s.max(evidence.planned_s);
     let short = window.seconds < least * 0.99;
-    warn(short);
-    if short {
-        notes.push(format!("shorter than {least:.0} s"));
-    }
-    let needed = VALUES_ABOVE_MIN / (1.0 - 0.99);
+    note(
+        short,
+        format!("{:.1} s measured (at least {least:.0} s)", window.seconds),
+    );
+    let needed = VALUES_ABOVE_MIN * 100.0;
     let few = (window.ok as f64) < needed;
-    warn(few);
-    notes.push(format!("{} values (p99 needs {needed:.0})", window.ok));
+    note(few, format!("{} values (p99 needs {needed:.0})", window.ok));
     match evidence.warmup {
-        Some(SteadyState::Detected) => notes.push("a steady state was detected before it".into()),
-        Some(_) => {
-            warn(true);
-            notes.push("no steady state was detected before it".into());
-        }
-        None => notes.push("warm-up of a fixed length".into()),
+        Some(SteadyState::Detected) => note(false, "steady before it began".to_owned()),
+        Some(_) => note(true, "no steady state was seen before it began".to_owned()),
+        None => note(false, "after a warm-up of a fixed length".to_owned()),
     }
     let trend = steady::trend(&thinned(&window.ops_per_s));
-    warn(trend.matters(limits.drift_share));
-    notes.push(format!(
-        "throughput drifted by {} over it (limit {})",
-        percent(trend.drift),
-        percent(limits.drift_share)
-    ));
-    (outcome, notes.join(", "))
+    let (drift, limit) = (percent(trend.drift), percent(limits.drift_share));
+    let drifts = trend.matters(limits.drift_share);
+    let chance = match trend.is_significant() {
+        true => "",
+        false => ", no more than chance",
+    };
+    note(
+        drifts,
+        format!("throughput drifted by {drift}{chance} (limit {limit})"),
+    );
+    let outcome = if wrong.is_empty() {
+        Outcome::Pass
+    } else {
+        Outcome::Warn
+    };
+    wrong.append(&mut right);
+    (outcome, wrong.join(", "))
 }
 
 /// At most a few hundred means of neighbours: the trend test takes time with the square.

@@ -42,8 +42,8 @@ pub struct Evidence {
     pub checks: CheckCounts,
     /// Faults that were planned.
     pub faults: Vec<Fault>,
-    /// What should be on record and is not: `seed`, `settings of node1`, ….
-    pub not_recorded: Vec<String>,
+    /// What should be on record and is not: `seed`, `settings of node1`, …; empty when all is.
+    pub not_recorded: Option<Vec<String>>,
     /// Size of the data and of the memory that can cache it, in bytes, per node.
     pub data_and_memory_bytes: Option<(u64, u64)>,
     /// CPU that the probes used, as a share of one core; 0 when none ran.
@@ -94,10 +94,12 @@ pub struct Window {
     pub rows_missing: u64,
     /// CPU time of the workers, in ns.
     pub cpu_ns: u64,
-    /// Successful operations per second, one value per interval.
+    /// Successful operations per second, one value per interval; a fragment joins the one before.
     pub ops_per_s: Vec<f64>,
     latency: Option<Histogram>,
     end_ns: u64,
+    /// Seconds behind the last value of `ops_per_s`.
+    last_s: f64,
 }
 
 impl Window {
@@ -114,11 +116,7 @@ impl Window {
             self.push_kind(kind);
         }
         if !interval.draining && interval.end_ns > interval.start_ns {
-            let seconds = interval.seconds();
-            self.ok_in_time += self.ok - ok_before;
-            self.seconds += seconds;
-            self.interval_longest_s = self.interval_longest_s.max(seconds);
-            self.ops_per_s.push((self.ok - ok_before) as f64 / seconds);
+            self.push_time(interval.seconds(), self.ok - ok_before);
         }
         let client = &interval.client;
         self.late += client.late;
@@ -127,6 +125,26 @@ impl Window {
         self.due_never_sent += client.due_never_sent;
         self.cpu_ns += client.cpu_ns;
         self.buckets_used = self.latency.as_ref().map_or(0, Histogram::buckets_used);
+    }
+
+    /// The last interval before load stops can be of any length. A fragment is not a value of its
+    /// own in the series: it would weigh as much as a whole second. It joins the one before.
+    fn push_time(&mut self, seconds: f64, ok: u64) {
+        let is_fragment = seconds < self.interval_longest_s / 2.0;
+        self.seconds += seconds;
+        self.ok_in_time += ok;
+        self.interval_longest_s = self.interval_longest_s.max(seconds);
+        match self.ops_per_s.last_mut() {
+            Some(last) if is_fragment => {
+                let together = self.last_s + seconds;
+                *last = (*last * self.last_s + ok as f64) / together;
+                self.last_s = together;
+            }
+            _ => {
+                self.ops_per_s.push(ok as f64 / seconds);
+                self.last_s = seconds;
+            }
+        }
     }
 
     fn push_kind(&mut self, kind: &measure::KindInterval) {

@@ -194,14 +194,22 @@ pub(super) fn data(evidence: &Evidence) -> Judged {
 
 /// V15: all that is needed to do it again is on record.
 pub(super) fn recorded(evidence: &Evidence) -> Judged {
-    if evidence.not_recorded.is_empty() {
-        let detail = "seed, plan, version, settings and machine are on record";
-        return (Outcome::Pass, detail.to_owned());
-    }
-    (
-        Outcome::Warn,
-        format!("not on record: {}", evidence.not_recorded.join(", ")),
-    )
+    let detail = match evidence.not_recorded.as_deref() {
+        None => {
+            return (
+                Outcome::Unknown,
+                "nobody looked what is on record".to_owned(),
+            );
+        }
+        Some([]) => "seed, plan, version, settings and machine are on record".to_owned(),
+        Some(missing) => {
+            return (
+                Outcome::Warn,
+                format!("not on record: {}", missing.join(", ")),
+            );
+        }
+    };
+    (Outcome::Pass, detail)
 }
 
 /// V16: how the data compares with the memory that can cache it.

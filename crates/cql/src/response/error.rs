@@ -239,66 +239,6 @@ impl<'a> ErrorBody<'a> {
 impl<'a> ErrorDetail<'a> {
     fn read(code: ErrorCode, reader: &mut Reader<'a>) -> Result<ErrorDetail<'a>> {
         Ok(match code {
-            ErrorCode::Unavailable => {
-                let (consistency, required, alive) = replicas(reader)?;
-                ErrorDetail::Unavailable {
-                    consistency,
-                    required,
-                    alive,
-                }
-            }
-            ErrorCode::WriteTimeout => {
-                let (consistency, received, block_for) = replicas(reader)?;
-                let write_type = reader.string("write type")?;
-                ErrorDetail::WriteTimeout {
-                    consistency,
-                    received,
-                    block_for,
-                    write_type,
-                }
-            }
-            ErrorCode::ReadTimeout => {
-                let (consistency, received, block_for) = replicas(reader)?;
-                let data_present = reader.u8("data present")? != 0;
-                ErrorDetail::ReadTimeout {
-                    consistency,
-                    received,
-                    block_for,
-                    data_present,
-                }
-            }
-            ErrorCode::ReadFailure => {
-                let (consistency, received, block_for) = replicas(reader)?;
-                let failures = reader.i32("number of failures")?;
-                let data_present = reader.u8("data present")? != 0;
-                ErrorDetail::ReadFailure {
-                    consistency,
-                    received,
-                    block_for,
-                    failures,
-                    data_present,
-                }
-            }
-            ErrorCode::WriteFailure => {
-                let (consistency, received, block_for) = replicas(reader)?;
-                let failures = reader.i32("number of failures")?;
-                let write_type = reader.string("write type")?;
-                ErrorDetail::WriteFailure {
-                    consistency,
-                    received,
-                    block_for,
-                    failures,
-                    write_type,
-                }
-            }
-            ErrorCode::CasWriteUnknown => {
-                let (consistency, received, block_for) = replicas(reader)?;
-                ErrorDetail::CasWriteUnknown {
-                    consistency,
-                    received,
-                    block_for,
-                }
-            }
             ErrorCode::FunctionFailure => ErrorDetail::FunctionFailure {
                 keyspace: reader.string("keyspace")?,
                 function: reader.string("function")?,
@@ -311,16 +251,73 @@ impl<'a> ErrorDetail<'a> {
             ErrorCode::Unprepared => ErrorDetail::Unprepared {
                 id: reader.short_bytes("statement id")?,
             },
+            ErrorCode::Unavailable
+            | ErrorCode::WriteTimeout
+            | ErrorCode::ReadTimeout
+            | ErrorCode::ReadFailure
+            | ErrorCode::WriteFailure
+            | ErrorCode::CasWriteUnknown => Self::read_replicas(code, reader)?,
             _ => ErrorDetail::None,
         })
     }
-}
 
-/// Consistency and two numbers of replicas: how the details of six codes begin.
-fn replicas(reader: &mut Reader<'_>) -> Result<(u16, i32, i32)> {
-    Ok((
-        reader.u16("consistency")?,
-        reader.i32("number of replicas")?,
-        reader.i32("number of replicas")?,
-    ))
+    /// The details of the six codes that begin with a consistency and two numbers of replicas.
+    fn read_replicas(code: ErrorCode, reader: &mut Reader<'a>) -> Result<ErrorDetail<'a>> {
+        let consistency = reader.u16("consistency")?;
+        let received = reader.i32("number of replicas")?;
+        let block_for = reader.i32("number of replicas")?;
+        Ok(match code {
+            ErrorCode::WriteTimeout => {
+                let write_type = reader.string("write type")?;
+                ErrorDetail::WriteTimeout {
+                    consistency,
+                    received,
+                    block_for,
+                    write_type,
+                }
+            }
+            ErrorCode::ReadTimeout => {
+                let data_present = reader.u8("data present")? != 0;
+                ErrorDetail::ReadTimeout {
+                    consistency,
+                    received,
+                    block_for,
+                    data_present,
+                }
+            }
+            ErrorCode::ReadFailure => {
+                let failures = reader.i32("number of failures")?;
+                let data_present = reader.u8("data present")? != 0;
+                ErrorDetail::ReadFailure {
+                    consistency,
+                    received,
+                    block_for,
+                    failures,
+                    data_present,
+                }
+            }
+            ErrorCode::WriteFailure => {
+                let failures = reader.i32("number of failures")?;
+                let write_type = reader.string("write type")?;
+                ErrorDetail::WriteFailure {
+                    consistency,
+                    received,
+                    block_for,
+                    failures,
+                    write_type,
+                }
+            }
+            ErrorCode::CasWriteUnknown => ErrorDetail::CasWriteUnknown {
+                consistency,
+                received,
+                block_for,
+            },
+            // Unavailable, the only one left, counts in the other order: needed, then there.
+            _ => ErrorDetail::Unavailable {
+                consistency,
+                required: received,
+                alive: block_for,
+            },
+        })
+    }
 }

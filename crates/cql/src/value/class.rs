@@ -1,5 +1,5 @@
-//! Java class names of types, such as `…VectorType(…FloatType , 3)`: how version 4 of the protocol
-//! describes the types that are younger than it (vectors, durations).
+//! Java class names of types, such as `VectorType(FloatType , 3)` (with packages): how version 4 of
+//! the protocol describes the types that are younger than it (vectors, durations).
 //!
 //! A name that cannot be read is no error: the type is then known by its name only.
 

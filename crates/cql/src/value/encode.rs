@@ -7,7 +7,7 @@ use crate::template::append_null;
 use crate::wire::append_i32;
 
 impl Value {
-    /// Appends the value as [bytes]: an int length (-1 for null), then what
+    /// Appends the value as a cell: an int length (-1 for null), then what
     /// [`append`](Self::append) writes. This is the form of cells and of bound values.
     pub fn append_cell(&self, out: &mut Vec<u8>) {
         if self.is_null() {

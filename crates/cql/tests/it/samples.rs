@@ -93,99 +93,29 @@ pub fn row() -> Vec<Value> {
     ]
 }
 
-/// Every detail with its code.
+/// Every code with its detail.
 pub fn errors() -> Vec<(ErrorCode, ErrorDetail<'static>)> {
-    let (consistency, received, block_for, failures) = (4, 1, 2, 1);
-    let (write_type, data_present) = ("SIMPLE", true);
-    vec![
-        (ErrorCode::ServerError, ErrorDetail::None),
-        (ErrorCode::ProtocolError, ErrorDetail::None),
-        (ErrorCode::BadCredentials, ErrorDetail::None),
-        (
-            ErrorCode::Unavailable,
-            ErrorDetail::Unavailable {
-                consistency,
-                required: 2,
-                alive: 1,
-            },
-        ),
-        (ErrorCode::Overloaded, ErrorDetail::None),
-        (ErrorCode::IsBootstrapping, ErrorDetail::None),
-        (ErrorCode::TruncateError, ErrorDetail::None),
-        (
-            ErrorCode::WriteTimeout,
-            ErrorDetail::WriteTimeout {
-                consistency,
-                received,
-                block_for,
-                write_type,
-            },
-        ),
-        (
-            ErrorCode::ReadTimeout,
-            ErrorDetail::ReadTimeout {
-                consistency,
-                received,
-                block_for,
-                data_present,
-            },
-        ),
-        (
-            ErrorCode::ReadFailure,
-            ErrorDetail::ReadFailure {
-                consistency,
-                received,
-                block_for,
-                failures,
-                data_present,
-            },
-        ),
-        (
-            ErrorCode::FunctionFailure,
-            ErrorDetail::FunctionFailure {
-                keyspace: "ks",
-                function: "f",
-                argument_types: vec!["int".into(), "text".into()],
-            },
-        ),
-        (
-            ErrorCode::WriteFailure,
-            ErrorDetail::WriteFailure {
-                consistency,
-                received,
-                block_for,
-                failures,
-                write_type,
-            },
-        ),
-        (ErrorCode::CdcWriteFailure, ErrorDetail::None),
-        (
-            ErrorCode::CasWriteUnknown,
-            ErrorDetail::CasWriteUnknown {
-                consistency: 8,
-                received,
-                block_for,
-            },
-        ),
-        (ErrorCode::SyntaxError, ErrorDetail::None),
-        (ErrorCode::Unauthorized, ErrorDetail::None),
-        (ErrorCode::Invalid, ErrorDetail::None),
-        (ErrorCode::ConfigError, ErrorDetail::None),
-        (
-            ErrorCode::AlreadyExists,
-            ErrorDetail::AlreadyExists {
-                keyspace: "ks",
-                table: "t",
-            },
-        ),
-        (
-            ErrorCode::Unprepared,
-            ErrorDetail::Unprepared {
-                id: b"0123456789abcdef",
-            },
-        ),
-        (ErrorCode::Other(0x7777), ErrorDetail::None),
-    ]
+    let plain = [
+        ErrorCode::ServerError,
+        ErrorCode::ProtocolError,
+        ErrorCode::BadCredentials,
+        ErrorCode::Overloaded,
+        ErrorCode::IsBootstrapping,
+        ErrorCode::TruncateError,
+        ErrorCode::CdcWriteFailure,
+        ErrorCode::SyntaxError,
+        ErrorCode::Unauthorized,
+        ErrorCode::Invalid,
+        ErrorCode::ConfigError,
+        ErrorCode::Other(0x7777),
+    ];
+    let detailed = crate::golden_responses::error_details();
+    let detailed = detailed.map(|(code, _, detail)| (ErrorCode::from_code(code), detail));
+    plain
+        .into_iter()
+        .map(|code| (code, ErrorDetail::None))
+        .chain(detailed)
+        .collect()
 }
 
 pub fn prepared() -> Prepared {

@@ -2,6 +2,7 @@
 
 use crate::number;
 use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
+use crate::sections::rules::rule_tone;
 use crate::summary::{place, variant_name};
 use crate::view::RunView;
 use store::record::{FaultRecord, TrialFinding};
@@ -117,13 +118,7 @@ fn server_table(view: &RunView) -> Table {
         ] {
             cells.push(Cell::new(number::count(count)));
         }
-        // V7 allows one percent.
-        let tone = if difference.abs() > 1.0 {
-            Tone::Bad
-        } else {
-            Tone::Plain
-        };
-        cells.push(Cell::new(number::significant(difference, 2)).tone(tone));
+        cells.push(Cell::new(number::significant(difference, 2)).tone(rule_tone(trial, "V7")));
         cells.push(Cell::new(server.source.as_str()));
         Some(Row {
             cells,

@@ -86,14 +86,18 @@ fn derived_answer(view: &RunView, points: &[Point<'_>]) -> Vec<String> {
     answer
 }
 
-/// The comparison of throughput that is furthest from 1.
+/// The comparison of throughput that is furthest from 1, of those that say something if any does.
 fn strongest(view: &RunView) -> Option<&ComparisonRecord> {
-    let distance = |c: &&ComparisonRecord| c.ratio.ln().abs();
+    let weight = |c: &ComparisonRecord| (c.verdict != "inconclusive", c.ratio.ln().abs());
+    let order = |a: &&ComparisonRecord, b: &&ComparisonRecord| {
+        let (a, b) = (weight(a), weight(b));
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+    };
     view.findings
         .comparisons
         .iter()
         .filter(|c| c.metric == "ops_per_s" && c.ratio > 0.0)
-        .max_by(|a, b| distance(a).total_cmp(&distance(b)))
+        .max_by(order)
 }
 
 fn comparison_sentence(c: &ComparisonRecord, view: &RunView) -> String {

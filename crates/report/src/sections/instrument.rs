@@ -2,15 +2,10 @@
 
 use crate::number;
 use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
+use crate::sections::rules::rule_tone;
 use crate::summary::{Point, best, place, variant_name, variants};
 use crate::view::RunView;
 use store::record::TrialFinding;
-
-/// Share of the ceiling above which the client may have been the limit (rule V3: the ceiling
-/// must be at least twice what was used).
-const CEILING_SHARE_MAX: f64 = 0.5;
-/// Share of a core above which workers may have been the limit (rule V3).
-const CPU_SHARE_MAX: f64 = 0.7;
 
 /// What the client cost and how far it was from its ceiling.
 pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
@@ -79,13 +74,8 @@ fn table(view: &RunView) -> Table {
 
 fn row(view: &RunView, trial: &TrialFinding) -> Row {
     let client = &trial.client;
-    let limit = |value: f64, limit: f64| {
-        if value > limit {
-            Tone::Warn
-        } else {
-            Tone::Plain
-        }
-    };
+    // V3 asks whether the client was the limit; the page does not judge once more.
+    let tone = rule_tone(trial, "V3");
     let absent = || Cell::new(number::ABSENT).tone(Tone::Muted);
     // Zero lag is what a closed loop reports: there is nothing to be late for.
     let lag = |us: f64| {
@@ -113,14 +103,11 @@ fn row(view: &RunView, trial: &TrialFinding) -> Row {
                 None => absent().hint("the ceiling was not measured"),
             },
             match share {
-                Some(share) => {
-                    Cell::new(number::percent(share)).tone(limit(share, CEILING_SHARE_MAX))
-                }
+                Some(share) => Cell::new(number::percent(share)).tone(tone),
                 None => absent(),
             },
             Cell::new(number::small(client.cpu_us_per_op)),
-            Cell::new(number::percent(client.cpu_share))
-                .tone(limit(client.cpu_share, CPU_SHARE_MAX)),
+            Cell::new(number::percent(client.cpu_share)).tone(tone),
             lag(client.lag_us.p50),
             lag(client.lag_us.p99),
             Cell::new(number::count(trial.late)),

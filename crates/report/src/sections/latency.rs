@@ -94,12 +94,14 @@ fn chart(view: &RunView, points: &[&Point<'_>], kind: &str, clock: Clock) -> Opt
         x: Axis {
             title: "percentile".into(),
             scale: Scale::Percentile,
+            ..Axis::default()
         },
         panels: vec![Panel {
             share: 1.0,
             left: Axis {
                 title: format!("{}, ms", clock.name()),
                 scale: Scale::Log,
+                ..Axis::default()
             },
             right: None,
             series,

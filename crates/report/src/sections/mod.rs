@@ -3,6 +3,7 @@
 pub mod headline;
 pub mod results;
 pub mod rules;
+pub mod sweep;
 
 pub mod latency;
 pub mod time;

@@ -1,11 +1,9 @@
 //! The numbers: one row per point, the same as charts, and what the comparisons say.
 
 use crate::number;
-use crate::page::{
-    Axis, Block, Cell, Chart, Color, Column, Dash, Panel, Row, Scale, Section, Series, Shape,
-    Table, Tone, Verdict, Xs,
-};
-use crate::summary::{ALL, Point, axis_value, only_axis, variant_name, variants};
+use crate::page::{Block, Cell, Column, Row, Section, Table, Tone, Verdict};
+use crate::sections::sweep::{throughput_chart, tradeoff_chart};
+use crate::summary::{ALL, Point, axis_value, variant_name};
 use crate::view::RunView;
 use store::record::{ComparisonRecord, QuantilesRecord, TrialFinding};
 
@@ -18,20 +16,14 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     blocks.extend(throughput_chart(view, points).map(Block::Chart));
     blocks.extend(tradeoff_chart(view, points).map(Block::Chart));
     blocks.extend(comparisons(view).map(Block::Table));
-    blocks.extend(kinds_table(view, points).map(|table| {
-        Block::Details(
-            "By kind of operation".into(),
-            false,
-            vec![Block::Table(table)],
-        )
-    }));
-    blocks.extend(blocks_table(view).map(|table| {
-        Block::Details(
-            "Every trial by itself".into(),
-            false,
-            vec![Block::Table(table)],
-        )
-    }));
+    blocks.extend(
+        kinds_table(view, points)
+            .map(|table| Block::Details("By kind of operation".into(), vec![Block::Table(table)])),
+    );
+    blocks
+        .extend(blocks_table(view).map(|table| {
+            Block::Details("Every trial by itself".into(), vec![Block::Table(table)])
+        }));
     Some(Section {
         id: "results",
         title: "Results".into(),
@@ -154,8 +146,8 @@ fn points_table(view: &RunView, points: &[Point<'_>]) -> Table {
         columns,
         rows: points.iter().map(|p| point_row(view, p, &axes)).collect(),
         foot: format!(
-            "± is half a 95 % confidence interval. A grey percentile has fewer than {} values \
-             above it: it may be far off.",
+            "± is half a 95 % confidence interval. A percentile in grey (or with *) has fewer \
+             than {} values above it: it may be far off.",
             number::COUNT_ABOVE_MIN
         ),
     }
@@ -334,7 +326,7 @@ pub fn comparison_table(
             Column::text("Point"),
             Column::text("Baseline"),
             Column::text("Contender"),
-            Column::number("Ratio", "contender ÷ baseline"),
+            Column::number("Ratio", "to baseline"),
             Column::number("95 % interval", ""),
             Column::text("Verdict"),
         ],
@@ -358,152 +350,4 @@ fn metric_name(metric: &str) -> String {
         "service_ms" => format!("service time {quantile}, ms"),
         _ => metric.into(),
     }
-}
-
-/// Bars of throughput with a line of p99.9, over the only axis.
-fn throughput_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
-    let axis = only_axis(points);
-    // Without an axis each variant is one bar; with several, the table says it better.
-    let several = points.iter().any(|p| p.at.len() > 1);
-    if several || points.len() < 2 {
-        return None;
-    }
-    let mut series = Vec::new();
-    for (index, variant) in variants(view).into_iter().enumerate() {
-        let of: Vec<&Point<'_>> = points.iter().filter(|p| p.variant_index == index).collect();
-        let valid = |p: &&&Point<'_>| p.verdict != Verdict::Invalid;
-        let name = variant_name(variant, view);
-        let good: Vec<&Point<'_>> = of.iter().filter(valid).copied().collect();
-        let bad: Vec<&Point<'_>> = of.iter().filter(|p| !valid(p)).copied().collect();
-        let place = |p: &&Point<'_>| {
-            axis.and_then(|a| p.at.get(a))
-                .map_or(name.into(), |v| axis_value(*v))
-        };
-        let bars = |points: &[&Point<'_>], shape: Shape, name: String| Series {
-            name,
-            group: variant.into(),
-            in_legend: true,
-            shape,
-            color: Color::Category(index),
-            x: Xs::Names(points.iter().map(place).collect()),
-            y: points.iter().map(|p| Some(p.ops_per_s())).collect(),
-            y_ci: points.iter().map(|p| p.ops_per_s_ci95()).collect(),
-            unit: "op/s".into(),
-            ..Series::default()
-        };
-        series.push(bars(&good, Shape::Bars, name.into()));
-        if !bad.is_empty() {
-            series.push(bars(&bad, Shape::HatchedBars, format!("{name}, invalid")));
-        }
-        series.push(Series {
-            name: format!("{name}, p99.9"),
-            group: variant.into(),
-            in_legend: true,
-            shape: Shape::Points,
-            color: Color::Category(index),
-            on_right: true,
-            x: Xs::Names(of.iter().map(place).collect()),
-            y: of
-                .iter()
-                .map(|p| p.latency(view, ALL).map(|q| q.p999))
-                .collect(),
-            unit: "ms".into(),
-            ..Series::default()
-        });
-    }
-    Some(Chart {
-        title: "Throughput, with p99.9 latency".into(),
-        what: "Bars: successful operations per second, with their 95 % interval (left). Line: \
-               p99.9 latency (right, logarithmic). Hatched: not valid."
-            .into(),
-        height_px: 380,
-        x: Axis {
-            title: axis.unwrap_or("").into(),
-            scale: Scale::Names,
-        },
-        panels: vec![Panel {
-            share: 1.0,
-            left: Axis {
-                title: "op/s".into(),
-                scale: Scale::Linear,
-            },
-            right: Some(Axis {
-                title: "p99.9 latency, ms".into(),
-                scale: Scale::Log,
-            }),
-            series,
-        }],
-        ..Chart::default()
-    })
-}
-
-/// Latency against throughput: where more load stops paying.
-fn tradeoff_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
-    let mut series = Vec::new();
-    for (index, variant) in variants(view).into_iter().enumerate() {
-        let of: Vec<&Point<'_>> = points
-            .iter()
-            .filter(|p| p.variant_index == index && p.verdict != Verdict::Invalid)
-            .collect();
-        if of.len() < 2 {
-            continue;
-        }
-        let name = variant_name(variant, view);
-        for (quantile, dash) in [("p50", Dash::Dot), ("p99", Dash::Solid)] {
-            let value = |p: &&Point<'_>| {
-                let record = p.latency(view, ALL)?;
-                Some(if quantile == "p50" {
-                    record.p50
-                } else {
-                    record.p99
-                })
-            };
-            let ci = |p: &&Point<'_>| p.latency(view, ALL)?.ci95.get(quantile).copied();
-            let label = |p: &&Point<'_>| {
-                let parts: Vec<String> = p.at.values().map(|v| axis_value(*v)).collect();
-                parts.join(", ")
-            };
-            series.push(Series {
-                name: format!("{name}, {quantile}"),
-                group: format!("{variant}.{quantile}"),
-                in_legend: true,
-                shape: Shape::Points,
-                color: Color::Category(index),
-                dash,
-                x: Xs::Numbers(of.iter().map(|p| p.ops_per_s()).collect()),
-                y: of.iter().map(value).collect(),
-                y_ci: of.iter().map(ci).collect(),
-                labels: if quantile == "p99" {
-                    of.iter().map(label).collect()
-                } else {
-                    vec![]
-                },
-                unit: "ms".into(),
-                ..Series::default()
-            });
-        }
-    }
-    let axis = only_axis(points).unwrap_or("point");
-    (!series.is_empty()).then(|| Chart {
-        title: "Latency against throughput".into(),
-        what: format!(
-            "Beside each point: {axis}. Where the line turns upwards, more load only adds \
-             waiting. Invalid points are left out."
-        ),
-        height_px: 380,
-        x: Axis {
-            title: "throughput, op/s".into(),
-            scale: Scale::Linear,
-        },
-        panels: vec![Panel {
-            share: 1.0,
-            left: Axis {
-                title: "latency, ms".into(),
-                scale: Scale::Log,
-            },
-            right: None,
-            series,
-        }],
-        ..Chart::default()
-    })
 }

@@ -3,7 +3,7 @@
 use crate::page::{Block, Cell, Column, Mark, Row, Section, Table, Tone, Verdict};
 use crate::summary::{place, variant_name};
 use crate::view::RunView;
-use store::record::RuleRecord;
+use store::record::{RuleRecord, TrialFinding};
 
 /// What each rule asks, in a few words.
 const RULES: [(&str, &str); 17] = [
@@ -36,6 +36,15 @@ fn tone(result: &str) -> (Tone, u8) {
     }
 }
 
+/// How numbers behind a rule are to be marked in one trial: only when it did not pass.
+pub fn rule_tone(trial: &TrialFinding, name: &str) -> Tone {
+    let rule = trial.rules.iter().find(|r| r.rule == name);
+    match rule.map(|r| tone(&r.result).0) {
+        Some(tone @ (Tone::Warn | Tone::Bad)) => tone,
+        _ => Tone::Plain,
+    }
+}
+
 /// The rules over the whole run; none if no trial was judged.
 pub fn section(view: &RunView) -> Option<Section> {
     let judged: Vec<&str> = rule_names(view);
@@ -48,7 +57,6 @@ pub fn section(view: &RunView) -> Option<Section> {
     blocks.extend(trials_that_are_not_valid(view).map(Block::Table));
     blocks.push(Block::Details(
         "Every rule with its numbers".into(),
-        false,
         vec![Block::Table(table)],
     ));
     Some(Section {

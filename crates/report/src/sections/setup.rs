@@ -19,13 +19,12 @@ pub fn configuration(view: &RunView) -> Option<Section> {
     if !resolved.is_empty() {
         blocks.push(Block::Details(
             "The study with every default filled in".into(),
-            false,
             vec![Block::Facts(resolved)],
         ));
     }
     blocks.extend(settings_table(view).map(|table| {
         let title = format!("Cassandra's own settings ({})", table.rows.len());
-        Block::Details(title, false, vec![Block::Table(table)])
+        Block::Details(title, vec![Block::Table(table)])
     }));
     (!blocks.is_empty()).then(|| Section {
         id: "configuration",
@@ -211,7 +210,6 @@ pub fn rerun(view: &RunView) -> Option<Section> {
         };
         blocks.push(Block::Details(
             "Files".into(),
-            false,
             vec![Block::Table(Table {
                 columns: vec![Column::text("File"), Column::text("What stands in it")],
                 rows: view.files.iter().map(row).collect(),

@@ -15,45 +15,47 @@ use store::record::{IntervalRecord, SampleRecord};
 const PLACES_PER_TRIAL_MAX: usize = 900;
 /// Places on all time axes of a page: with ten series and twelve bytes a value they stay under
 /// 800 kB, so that the page stays under 6 MB beside the 4.7 MB of the chart library.
-const PLACES_PER_PAGE_MAX: usize = 6_500;
+const PLACES_PER_PAGE_MAX: usize = 6_000;
+/// Trials with a chart, at most; with [`PLACES_PER_TRIAL_MIN`] each they still fit.
+const TRIALS_MAX: usize = 150;
+/// Values of all probes on a page, at most: 200 kB.
+const PROBE_VALUES_MAX: usize = 12_000;
+/// Series of probes on a page, at most: each brings a chart's frame of about 1 kB.
+const PROBE_SERIES_MAX: usize = 200;
+/// Colour of the instrument, far from those of the first kinds.
+const CLIENT_COLOR: usize = 7;
 /// Fewer places than this would no longer show a course.
 const PLACES_PER_TRIAL_MIN: usize = 30;
 
 /// One chart per trial, to be chosen; none without intervals.
 pub fn section(view: &RunView) -> Option<Section> {
-    let with_records = view
-        .trials
-        .iter()
-        .filter(|t| !t.intervals.is_empty())
-        .count();
-    let places = PLACES_PER_PAGE_MAX / with_records.max(1);
+    let with_records = || view.trials.iter().filter(|t| !t.intervals.is_empty());
+    let places = PLACES_PER_PAGE_MAX / with_records().count().clamp(1, TRIALS_MAX);
     let places = places.clamp(PLACES_PER_TRIAL_MIN, PLACES_PER_TRIAL_MAX);
-    let mut courses = Vec::new();
-    let mut probes = Vec::new();
-    for trial in &view.trials {
-        let label = label(view, trial.index);
-        if !trial.intervals.is_empty() {
-            courses.push((label.clone(), course(trial, places)));
-        }
-        probes.extend(probe_charts(trial, &label, places));
+    let course_of = |trial: &TrialView| (label(view, trial.index), course(trial, places));
+    let courses: Vec<(String, Chart)> = with_records().take(TRIALS_MAX).map(course_of).collect();
+    let mut lead = "One trial from its start line. Shaded: not measured (load, warm-up, drain, \
+                    verification)."
+        .to_string();
+    let left_out = with_records().count() - courses.len();
+    if left_out > 0 {
+        lead = format!("{lead} {left_out} more trials have their intervals on disk only.");
     }
     if courses.is_empty() {
         return None;
     }
     let mut blocks = vec![Block::Choice("Trial".into(), courses)];
+    let probes = probes(view);
     if !probes.is_empty() {
         blocks.push(Block::Details(
             "What the target and the host reported meanwhile".into(),
-            false,
             vec![Block::Choice("Probe".into(), probes)],
         ));
     }
     Some(Section {
         id: "time",
         title: "Over time".into(),
-        lead: "One trial from its start line. Shaded: not measured (load, warm-up, drain, \
-               verification)."
-            .into(),
+        lead,
         blocks,
     })
 }
@@ -168,15 +170,17 @@ fn course(trial: &TrialView, places: usize) -> Chart {
     } else {
         "Percentiles of each interval by itself.".into()
     };
+    let client = client_line(trial, places);
     Chart {
         title: String::new(),
         what,
-        height_px: 620,
+        height_px: 680,
         x: Axis {
             title: "seconds since the start line".into(),
             scale: Scale::Linear,
+            ..Axis::default()
         },
-        panels: panels(rates, latencies, errors),
+        panels: panels(rates, latencies, errors, client),
         bands: bands(trial),
         unified_hover: true,
     }
@@ -186,12 +190,14 @@ fn panels(
     rates: Vec<Series>,
     latencies: Vec<Series>,
     errors: BTreeMap<String, Vec<(f64, f64)>>,
+    client: Option<Series>,
 ) -> Vec<Panel> {
     let panel = |share, title: &str, scale, series| Panel {
         share,
         left: Axis {
             title: title.into(),
             scale,
+            ..Axis::default()
         },
         right: None,
         series,
@@ -222,7 +228,28 @@ fn panels(
     if !errors.is_empty() {
         panels.push(panel(0.2, "errors/s", Scale::Linear, errors));
     }
+    if let Some(client) = client {
+        panels.push(panel(0.2, "client CPU, %", Scale::Linear, vec![client]));
+    }
     panels
+}
+
+/// CPU of the instrument, as a share of one core; of joined intervals the highest.
+fn client_line(trial: &TrialView, places: usize) -> Option<Series> {
+    let of = |i: &IntervalRecord| Some((i.t_s, i.client.as_ref()?.cpu_share * 100.0));
+    let values: Vec<(f64, f64)> = trial.intervals.iter().filter_map(of).collect();
+    let step = values.len().div_ceil(places).max(1);
+    let highest = |chunk: &[(f64, f64)]| Some(chunk.iter().map(|v| v.1).fold(0.0, f64::max));
+    (!values.is_empty()).then(|| Series {
+        name: "client".into(),
+        group: "client".into(),
+        in_legend: true,
+        color: Color::Category(CLIENT_COLOR),
+        x: Xs::Numbers(values.chunks(step).map(|c| c[0].0).collect()),
+        y: values.chunks(step).map(highest).collect(),
+        unit: "% of a core".into(),
+        ..Series::default()
+    })
 }
 
 fn latency_lines(kind: &str, color: Color, joined: &[Joined]) -> Vec<Series> {
@@ -234,15 +261,9 @@ fn latency_lines(kind: &str, color: Color, joined: &[Joined]) -> Vec<Series> {
         line(&name("p99"), kind, color, Dash::Solid, "ms", joined, |j| {
             j.p99
         }),
-        line(
-            &name("max"),
-            kind,
-            Color::Muted,
-            Dash::Dot,
-            "ms",
-            joined,
-            |j| j.max,
-        ),
+        line(&name("max"), kind, color, Dash::Dash, "ms", joined, |j| {
+            j.max
+        }),
     ]
 }
 
@@ -292,6 +313,28 @@ fn bands(trial: &TrialView) -> Vec<Band> {
     bands
 }
 
+/// The charts of all probes; thinned, and of the first trials only if there are too many.
+fn probes(view: &RunView) -> Vec<(String, Chart)> {
+    let series = |trial: &TrialView| {
+        let of = |s: &SampleRecord| (s.name.clone(), s.place.clone());
+        trial.probes.iter().map(of).collect::<BTreeSet<_>>().len()
+    };
+    let mut taken = 0;
+    let mut trials = Vec::new();
+    for trial in &view.trials {
+        let more = series(trial);
+        // The first trial is always shown: a page without any probe would look like a run without.
+        if taken > 0 && taken + more > PROBE_SERIES_MAX {
+            break;
+        }
+        taken += more;
+        trials.push(trial);
+    }
+    let places = (PROBE_VALUES_MAX / taken.max(1)).clamp(PLACES_PER_TRIAL_MIN, 300);
+    let charts = |trial: &&TrialView| probe_charts(trial, &label(view, trial.index), places);
+    trials.iter().flat_map(charts).collect()
+}
+
 /// One chart per name of a probe's series, one line per place.
 fn probe_charts(trial: &TrialView, label: &str, places: usize) -> Vec<(String, Chart)> {
     let names: BTreeSet<&str> = trial.probes.iter().map(|s| s.name.as_str()).collect();
@@ -322,12 +365,14 @@ fn probe_charts(trial: &TrialView, label: &str, places: usize) -> Vec<(String, C
             x: Axis {
                 title: "seconds since the start line".into(),
                 scale: Scale::Linear,
+                ..Axis::default()
             },
             panels: vec![Panel {
                 share: 1.0,
                 left: Axis {
                     title: format!("{name}, {unit}"),
                     scale: Scale::Linear,
+                    ..Axis::default()
                 },
                 right: None,
                 series: series.collect(),

@@ -131,3 +131,29 @@ fn a_run_without_findings_has_a_page() {
     assert!(text(&page).contains("verdict: not judged"));
     assert!(html(&page).contains("unfinished"));
 }
+
+#[test]
+fn an_invalid_point_in_the_middle_keeps_its_place_and_leaves_the_line() {
+    let mut view = fixture::run(1);
+    for trial in &mut view.findings.trials {
+        if trial.point["threads"] == 16.0 {
+            trial.verdict = "invalid".into();
+        }
+    }
+    let html = html(&page(&view));
+    let figure = html
+        .split("<script type=\"application/json\">")
+        .nth(1)
+        .expect("a figure");
+    let json = figure.split("</script>").next().expect("an end");
+    let figure: serde_json::Value = serde_json::from_str(json).expect("JSON");
+    let order = &figure["layout"]["xaxis"]["categoryarray"];
+    assert_eq!(order.to_string(), r#"["4","8","16","32","64","128"]"#);
+    let series = |name: &str| {
+        let all = figure["data"].as_array().expect("traces").iter();
+        let found = all.clone().find(|trace| trace["name"] == name);
+        found.unwrap_or_else(|| panic!("no {name}"))["x"].to_string()
+    };
+    assert_eq!(series("on, invalid"), r#"["16"]"#);
+    assert_eq!(series("on, p99.9"), r#"["4","8","32","64","128"]"#);
+}

@@ -61,9 +61,9 @@ fn hostile_run() -> RunView {
 
 /// The page without the chart library, which is not ours to judge.
 fn own(html: &str) -> String {
-    let start = html
-        .find("id=\"chart-library\">")
-        .expect("the page has charts");
+    let Some(start) = html.find("id=\"chart-library\">") else {
+        return html.into();
+    };
     let end = start + html[start..].find("</script>").expect("the element ends");
     format!("{}{}", &html[..start], &html[end..])
 }
@@ -129,7 +129,7 @@ fn the_page_loads_nothing_and_forbids_loading() {
 }
 
 #[test]
-fn a_day_of_seconds_and_hundred_trials_stay_under_six_megabytes() {
+fn an_hour_of_seconds_in_each_of_36_trials_stays_under_six_megabytes() {
     let mut run = fixture::run(3);
     // 36 trials, each stretched to an hour.
     for trial in &mut run.trials {
@@ -139,7 +139,20 @@ fn a_day_of_seconds_and_hundred_trials_stay_under_six_megabytes() {
                 .intervals
                 .extend(second.iter().cloned().map(|mut interval| {
                     interval.t_s += 35.0 * f64::from(repeat);
+                    interval.phase = "measure".into();
                     interval
+                }));
+        }
+    }
+    // And thirty probes in each.
+    for trial in &mut run.trials {
+        let samples = trial.probes.clone();
+        for number in 1..30 {
+            trial
+                .probes
+                .extend(samples.iter().cloned().map(|mut sample| {
+                    sample.name = format!("cassandra.series_{number}");
+                    sample
                 }));
         }
     }

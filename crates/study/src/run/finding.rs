@@ -172,9 +172,9 @@ fn evidence(facts: &Facts<'_>) -> Evidence {
         checks: facts.checks,
         faults: Vec::new(),
         not_recorded: if facts.settings_recorded {
-            Vec::new()
+            Some(Vec::new())
         } else {
-            vec!["settings of the nodes".to_owned()]
+            Some(vec!["settings of the nodes".to_owned()])
         },
         data_and_memory_bytes: None,
         probes_cpu_share: Some(0.0),

@@ -1,7 +1,8 @@
 //! The command line of a node's JVM.
 //!
 //! The options are what Apache's scripts give a 5.0 server on Java 17, for the same performance;
-//! ours come first and a study's own last, so that the study's win.
+//! ours come first and a study's own last, so that the study's win. Not taken over: preloading
+//! jemalloc where a machine happens to have it, and JMX over RMI, which nobody here speaks.
 
 use super::settings::NodeLayout;
 use crate::supply::Supply;
@@ -66,6 +67,18 @@ const TUNING: [&str; 19] = [
     "-Dio.netty.allocator.maxOrder=11",
 ];
 
+/// How the server behaves.
+const PROPERTIES: [&str; 6] = [
+    "-Djdk.attach.allowAttachSelf=true",
+    "-Dio.netty.tryReflectionSetAccessible=true",
+    "-Djava.net.preferIPv4Stack=true",
+    "-Dcassandra-foreground=yes",
+    // A fresh ring has nothing to learn: waiting for gossip to be quiet takes 8 s for nothing.
+    "-Dcassandra.skip_wait_for_gossip_to_settle=0",
+    // How long a joining node waits for the schema. Nobody else changes it; 30 s by default.
+    "-Dcassandra.ring_delay_ms=1000",
+];
+
 /// The argument that tells the JVMs of one cluster from all other processes.
 pub(crate) fn mark(cluster: &str) -> String {
     format!("-Dcassay.cluster={cluster}")
@@ -81,64 +94,21 @@ pub(crate) fn command(
     options: &[String],
 ) -> Command {
     let mut command = crate::process::command(java);
-    let conf = node.conf();
-    let folder = node.folder.display();
     command.arg(mark(cluster));
     command.arg(format!("-Dcassay.node={}", node.name));
-    command
-        .arg(format!("-Xms{heap_bytes}"))
-        .arg(format!("-Xmx{heap_bytes}"));
+    command.args([format!("-Xms{heap_bytes}"), format!("-Xmx{heap_bytes}")]);
     command.args(TUNING);
-    for package in EXPORTS {
-        command
-            .arg("--add-exports")
-            .arg(format!("{package}=ALL-UNNAMED"));
+    let modules = [("--add-exports", &EXPORTS[..]), ("--add-opens", &OPENS[..])];
+    for (option, packages) in modules {
+        for package in packages {
+            command.arg(option).arg(format!("{package}=ALL-UNNAMED"));
+        }
     }
-    for package in OPENS {
-        command
-            .arg("--add-opens")
-            .arg(format!("{package}=ALL-UNNAMED"));
-    }
-    if let Some(hints) = &supply.compiler_hints {
-        command.arg(format!("-XX:CompileCommandFile={}", hints.display()));
-    }
-    command.args([
-        "-Djdk.attach.allowAttachSelf=true",
-        "-Dio.netty.tryReflectionSetAccessible=true",
-        "-Djava.net.preferIPv4Stack=true",
-        "-Dcassandra-foreground=yes",
-        // A fresh ring has nothing to learn: waiting for gossip to be quiet takes 8 s for nothing.
-        "-Dcassandra.skip_wait_for_gossip_to_settle=0",
-        // How long a joining node waits for the schema. Nobody else changes it; 30 s by default.
-        "-Dcassandra.ring_delay_ms=1000",
-    ]);
-    command.arg(format!(
-        "-Dcassandra.config=file://{}/cassandra.yaml",
-        conf.display()
-    ));
-    command.arg(format!("-Dcassandra.storagedir={folder}"));
-    command.arg(format!("-Dcassandra.logdir={folder}/logs"));
-    command.arg(format!(
-        "-Dlogback.configurationFile={}/logback.xml",
-        conf.display()
-    ));
-    // Native libraries are unpacked here, and go away with the node.
-    command.arg(format!("-Djava.io.tmpdir={folder}/tmp"));
-    command.arg(format!("-XX:ErrorFile={folder}/logs/hs_err_pid%p.log"));
-    command.arg(format!("-javaagent:{}", supply.jamm.display()));
-    if let Some(jolokia) = &supply.jolokia {
-        // The password is in the file, not here, where `ps` would show it.
-        let config = conf.join("jolokia.properties");
-        command.arg(format!(
-            "-javaagent:{}=config={}",
-            jolokia.display(),
-            config.display()
-        ));
-    }
+    command.args(PROPERTIES);
+    add_files(&mut command, supply, node);
     command.args(options);
-    command
-        .arg("-cp")
-        .arg(format!("{}:{}", conf.display(), supply.classpath));
+    let classpath = format!("{}:{}", node.conf().display(), supply.classpath);
+    command.args(["-cp", &classpath]);
     command.arg("org.apache.cassandra.service.CassandraDaemon");
     command.current_dir(&node.folder);
     // As Apache's scripts do: more arenas than this only fragment native memory.
@@ -148,4 +118,30 @@ pub(crate) fn command(
         command.env_remove(name);
     }
     command
+}
+
+/// The options that name files: of the node, and of the agents in its JVM.
+fn add_files(command: &mut Command, supply: &Supply, node: &NodeLayout) {
+    let (folder, conf) = (node.folder.display(), node.conf());
+    let conf = conf.display();
+    if let Some(hints) = &supply.compiler_hints {
+        // Without this the JVM lists every hint in its output, where errors are looked for.
+        command.arg("-XX:CompileCommand=quiet");
+        command.arg(format!("-XX:CompileCommandFile={}", hints.display()));
+    }
+    command.args([
+        format!("-Dcassandra.config=file://{conf}/cassandra.yaml"),
+        format!("-Dcassandra.storagedir={folder}"),
+        format!("-Dcassandra.logdir={folder}/logs"),
+        format!("-Dlogback.configurationFile={conf}/logback.xml"),
+        // Native libraries are unpacked here, and go away with the node.
+        format!("-Djava.io.tmpdir={folder}/tmp"),
+        format!("-XX:ErrorFile={folder}/logs/hs_err_pid%p.log"),
+        format!("-javaagent:{}", supply.jamm.display()),
+    ]);
+    if let Some(jolokia) = &supply.jolokia {
+        // The password is in the file, not here, where `ps` would show it.
+        let config = format!("config={conf}/jolokia.properties");
+        command.arg(format!("-javaagent:{}={config}", jolokia.display()));
+    }
 }

@@ -31,6 +31,9 @@ use std::process::{Child, Stdio};
 /// How many log lines an error carries: enough for an exception with its cause.
 const LOG_LINES_COUNT: usize = 25;
 
+/// How much of a log line an error carries.
+const LOG_CHARS_SHOWN: usize = 300;
+
 /// The nodes of a local cluster. Dropping it kills them and removes their folder, unless it is
 /// meant to be kept.
 #[derive(Debug)]
@@ -80,18 +83,15 @@ pub(crate) fn start(
 ) -> Result<Cluster> {
     check(spec)?;
     let java = java::find()?;
+    let cache = made_absolute(&dirs.cache)?;
+    let clusters = made_absolute(&state::clusters_folder(dirs))?;
     let home = std::env::var_os("CASSANDRA_HOME").filter(|home| !home.is_empty());
-    let supply = supply::resolve(
-        &dirs.cache,
-        &spec.version,
-        home.as_deref().map(Path::new),
-        say,
-    )?;
-    let clusters = state::clusters_folder(dirs);
-    std::fs::create_dir_all(&clusters)
-        .with_context(|| format!("make the data folder {}", clusters.display()))?;
-    // Cassandra's own settings need absolute paths.
-    let clusters = clusters.canonicalize().context("resolve the data folder")?;
+    let home = home.map(|home| {
+        Path::new(&home)
+            .canonicalize()
+            .context("look at CASSANDRA_HOME")
+    });
+    let supply = supply::resolve(&cache, &spec.version, home.transpose()?.as_deref(), say)?;
     room::check(spec.nodes, spec.heap_bytes, &clusters)?;
     let (addresses, ports) = ports::choose(spec.nodes, spec.address)?;
     let began_ns = clock::now_ns();
@@ -102,7 +102,7 @@ pub(crate) fn start(
         java.version,
         spec.heap_bytes >> 20
     ));
-    let mut nodes = Nodes::prepare(spec, keep, &clusters, &supply, &addresses, ports)?;
+    let mut nodes = Nodes::prepare(spec, &clusters, &supply, &addresses, ports)?;
     let launch = Launch {
         java: &java.program,
         supply: &supply,
@@ -112,12 +112,25 @@ pub(crate) fn start(
     };
     nodes.bring_up(&launch, Deadline::after(spec.start_timeout), spec, say)?;
     let seconds = (clock::now_ns() - began_ns) as f64 / clock::SECOND_NS as f64;
-    say(&format!(
-        "{} answer after {seconds:.1} s",
-        plural(spec.nodes, "node")
-    ));
+    say(&format!("ready after {seconds:.1} s"));
     let info = nodes.describe(&supply.version);
     Ok(Cluster::of_local(nodes, info))
+}
+
+/// Makes a folder, and its path absolute: Cassandra runs in another one.
+///
+/// # Errors
+/// It cannot be made, or its path has a character that the JVM's options give another meaning.
+fn made_absolute(folder: &Path) -> Result<PathBuf> {
+    std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
+    let path = folder
+        .canonicalize()
+        .with_context(|| format!("resolve {}", folder.display()))?;
+    let text = path.to_string_lossy();
+    if let Some(bad) = text.chars().find(|c| ":=,%#?".contains(*c)) {
+        bail!("{text} cannot be used for Cassandra: the JVM does not take {bad:?} in a path");
+    }
+    Ok(path)
 }
 
 /// What every node is started with.
@@ -149,7 +162,6 @@ impl Nodes {
     /// Folders, files and state of a cluster whose processes are not started yet.
     fn prepare(
         spec: &LocalSpec,
-        keep: bool,
         clusters: &Path,
         supply: &Supply,
         addresses: &[Ipv4Addr],
@@ -159,11 +171,12 @@ impl Nodes {
         let folder = clusters.join(&id);
         std::fs::create_dir(&folder).with_context(|| format!("make {}", folder.display()))?;
         let mut nodes = Nodes {
-            state: State::new(id, keep, supply.version.clone(), spec.datacenter.clone()),
+            state: State::new(id, supply.version.clone(), spec.datacenter.clone()),
             folder,
             nodes: Vec::new(),
             armed: true,
         };
+        nodes.state.write(&nodes.folder)?;
         let secret = random_secret()?;
         let ring = settings::ring(spec.nodes, settings::tokens_count(&spec.yaml));
         for (index, (address, tokens)) in addresses.iter().zip(ring).enumerate() {
@@ -299,17 +312,16 @@ impl Nodes {
             .map(|node| (node.layout.name.as_str(), node.jolokia.as_ref()))
     }
 
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
-    pub fn state(&self) -> &State {
-        &self.state
-    }
-
-    /// Leaves the processes running: the cluster is kept, and `down` will end it.
-    pub fn release(mut self) {
+    /// Leaves the processes running from now on: `down` will end them. Until here, a cluster that
+    /// is meant to be kept counts as ours, so that one that was killed half-made is cleared.
+    ///
+    /// # Errors
+    /// The state cannot be written; the cluster is removed then.
+    pub fn keep(mut self) -> Result<(PathBuf, State)> {
+        self.state.keep = true;
+        self.state.write(&self.folder)?;
         self.armed = false;
+        Ok((self.folder.clone(), self.state.clone()))
     }
 
     /// Kills the processes and removes the folder; see [`state::remove`] for why outright.
@@ -354,7 +366,11 @@ fn log_tail(logs: &Path) -> String {
         let bytes = std::fs::read(logs.join(name)).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let kept = text.lines().filter(|line| !line.trim().is_empty());
-        lines.extend(kept.map(|line| format!("  {line}")));
+        lines.extend(kept.map(|line| {
+            // The server logs its whole configuration as one line of 15 kB.
+            let shown: String = line.chars().take(LOG_CHARS_SHOWN).collect();
+            format!("  {shown}")
+        }));
     }
     let first = lines.len().saturating_sub(LOG_LINES_COUNT);
     lines[first..].join("\n")
@@ -424,4 +440,68 @@ pub(crate) fn capabilities(nodes: &Nodes) -> Vec<Capability> {
         }
     };
     Ability::ALL.into_iter().map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_a_jvm_cannot_name_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        assert!(made_absolute(&root.path().join("a b")).unwrap().is_dir());
+        let error = made_absolute(&root.path().join("a:b"))
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("does not take ':' in a path"), "{error}");
+    }
+
+    #[test]
+    fn what_cannot_be_started_is_refused_before_anything_is_made() {
+        let refused = |change: &dyn Fn(&mut LocalSpec)| {
+            let mut spec = LocalSpec::default();
+            change(&mut spec);
+            check(&spec).unwrap_err().to_string()
+        };
+        check(&LocalSpec::default()).unwrap();
+        assert!(refused(&|spec| spec.nodes = 0).contains("1 to 3 nodes, not 0"));
+        assert!(refused(&|spec| spec.nodes = 4).contains("1 to 3 nodes, not 4"));
+        let racks = vec!["rack=1\n".to_string()];
+        assert!(refused(&|spec| spec.racks = racks.clone()).contains("\"rack=1\\n\""));
+    }
+
+    #[test]
+    fn the_end_of_the_log_is_shown_with_short_lines() {
+        let logs = tempfile::tempdir().unwrap();
+        let lines: Vec<String> = (0..100)
+            .map(|n| format!("line {n}{}\n", "x".repeat(1000)))
+            .collect();
+        std::fs::write(logs.path().join(OUTPUT), "from the JVM\n").unwrap();
+        std::fs::write(logs.path().join("system.log"), lines.concat()).unwrap();
+        let tail = log_tail(logs.path());
+        assert_eq!(tail.lines().count(), LOG_LINES_COUNT);
+        assert!(tail.lines().last().unwrap().starts_with("  line 99xxx"));
+        assert!(
+            tail.lines()
+                .all(|line| line.chars().count() <= LOG_CHARS_SHOWN + 2)
+        );
+        std::fs::remove_file(logs.path().join("system.log")).unwrap();
+        assert_eq!(log_tail(logs.path()), "  from the JVM");
+    }
+
+    #[test]
+    fn an_exit_status_is_explained_where_the_log_tells_why() {
+        use std::os::unix::process::ExitStatusExt;
+        let status = std::process::ExitStatus::from_raw;
+        assert!(explain(status(9), "").contains("for want of memory"));
+        let text = explain(
+            status(3 << 8),
+            "java.lang.OutOfMemoryError: Java heap space",
+        );
+        assert!(
+            text.contains("exit status: 3") && text.contains("larger heap"),
+            "{text}"
+        );
+        assert_eq!(explain(status(1 << 8), "nothing known"), "exit status: 1");
+    }
 }

@@ -38,7 +38,7 @@ const CHOICES: [Ports; 3] = [
 
 /// How many blocks of addresses are tried with each choice of ports: more clusters than a machine
 /// can carry.
-const BLOCKS_COUNT: u32 = 32;
+const BLOCKS_COUNT: u8 = 32;
 
 /// Where blocks begin: 127.9.42.0 is nobody's by convention, and recalls the CQL port.
 const FIRST_BLOCK: [u8; 3] = [127, 9, 42];
@@ -48,50 +48,40 @@ const FIRST_BLOCK: [u8; 3] = [127, 9, 42];
 /// # Errors
 /// No block is free with any choice; the message names a taken port and its holder.
 pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<(Vec<Ipv4Addr>, Ports)> {
-    let blocks: Vec<Vec<Ipv4Addr>> = match fixed {
-        Some(first) => {
-            if !first.is_loopback() {
-                bail!("a local target's address must be a loopback one (127.x.y.z), not {first}");
-            }
-            vec![block(first, nodes)]
-        }
-        None => (0..BLOCKS_COUNT)
-            .map(|index| {
-                let [a, b, c] = FIRST_BLOCK;
-                block(Ipv4Addr::new(a, b, c + index as u8, 1), nodes)
-            })
-            .collect(),
+    let Some(first) = fixed else {
+        let [a, b, c] = FIRST_BLOCK;
+        let block_at = |index| block(Ipv4Addr::new(a, b, c + index, 1), nodes);
+        let blocks: Vec<Vec<Ipv4Addr>> = (0..BLOCKS_COUNT).map(block_at).collect();
+        return search(&blocks, &CHOICES);
     };
-    let outgoing = outgoing_range();
-    let mut taken = String::new();
+    if !first.is_loopback() {
+        bail!("a local target's address must be a loopback one (127.x.y.z), not {first}");
+    }
     // A fixed address is asked for so that other tools find it: then the ports are fixed as well.
-    let choices = if fixed.is_some() {
-        &CHOICES[..1]
-    } else {
-        &CHOICES[..]
+    search(&[block(first, nodes)], &CHOICES[..1])
+}
+
+/// The first block that is free with one of the choices, in the order of choices.
+fn search(blocks: &[Vec<Ipv4Addr>], choices: &[Ports]) -> Result<(Vec<Ipv4Addr>, Ports)> {
+    let outgoing = outgoing_range();
+    let is_safe = |ports: &Ports| {
+        let all = [ports.cql, ports.storage, ports.jolokia];
+        !all.iter().any(|port| outgoing.contains(port))
     };
-    for ports in choices {
-        if [ports.cql, ports.storage, ports.jolokia]
-            .iter()
-            .any(|port| outgoing.contains(port))
-        {
-            continue;
-        }
-        for addresses in &blocks {
+    let mut taken = format!(
+        "net.ipv4.ip_local_port_range is {}-{}, which covers all ports that we would use",
+        outgoing.start(),
+        outgoing.end()
+    );
+    for ports in choices.iter().filter(|ports| is_safe(ports)) {
+        for addresses in blocks {
             match first_taken(addresses, *ports) {
                 None => return Ok((addresses.clone(), *ports)),
                 Some(address) => taken = describe(address),
             }
         }
     }
-    if taken.is_empty() {
-        taken = format!(
-            "net.ipv4.ip_local_port_range is {}-{}, which covers all ports that we would use",
-            outgoing.start(),
-            outgoing.end()
-        );
-    }
-    bail!("no free loopback address for {nodes} nodes: {taken}\nhint: stop what is listening there")
+    bail!("no free loopback address: {taken}\nhint: stop what is listening there")
 }
 
 /// `nodes` addresses in a row.
@@ -172,25 +162,32 @@ fn listening_inode(line: &str, address: SocketAddrV4) -> Option<u64> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_block_is_free_on_every_port_of_every_node() {
-        let (addresses, ports) = choose(3, None).unwrap();
-        assert_eq!(addresses.len(), 3);
-        assert!(addresses.iter().all(Ipv4Addr::is_loopback));
-        assert_eq!(first_taken(&addresses, ports), None);
-    }
+    // Every test has addresses of its own: they run at the same time, and looking is binding.
 
     #[test]
     fn a_taken_block_is_passed_over() {
-        let (addresses, ports) = choose(2, None).unwrap();
-        let _listener = TcpListener::bind((addresses[1], ports.cql)).unwrap();
-        let (others, _) = choose(2, None).unwrap();
-        assert_ne!(others, addresses);
+        let blocks = [1, 2].map(|index| block(Ipv4Addr::new(127, 200, index, 1), 3));
+        let (addresses, ports) = search(&blocks, &CHOICES).unwrap();
+        assert_eq!(addresses, blocks[0]);
+        let _listener = TcpListener::bind((addresses[2], ports.cql)).unwrap();
+        let (addresses, _) = search(&blocks, &CHOICES).unwrap();
+        assert_eq!(addresses, blocks[1]);
+    }
+
+    #[test]
+    fn ports_move_when_something_listens_at_all_addresses() {
+        let blocks = [block(Ipv4Addr::new(127, 200, 3, 1), 1)];
+        let _listener = TcpListener::bind((blocks[0][0], CHOICES[0].cql)).unwrap();
+        assert_eq!(search(&blocks, &CHOICES).unwrap().1, CHOICES[1]);
+    }
+
+    #[test]
+    fn blocks_stay_within_the_last_but_one_byte() {
+        assert!(u32::from(FIRST_BLOCK[2]) + u32::from(BLOCKS_COUNT) <= 256);
     }
 
     #[test]
     fn a_taken_port_is_named_with_its_holder() {
-        // Another test may take the block between the two lines; no other uses this address.
         let address = Ipv4Addr::new(127, 200, 200, 1);
         let _listener = TcpListener::bind((address, CHOICES[0].storage)).unwrap();
         let error = choose(1, Some(address)).unwrap_err().to_string();

@@ -24,7 +24,7 @@ const FILE: &str = "state.json";
 pub(crate) struct State {
     pub format: u32,
     pub id: String,
-    /// Whether the cluster is meant to outlive the command that started it.
+    /// Whether the cluster outlives the command that started it. Set once it is ready.
     pub keep: bool,
     /// Who started it.
     pub owner: Identity,
@@ -56,11 +56,11 @@ impl NodeState {
 }
 
 impl State {
-    pub fn new(id: String, keep: bool, version: String, datacenter: String) -> State {
+    pub fn new(id: String, version: String, datacenter: String) -> State {
         State {
             format: FORMAT,
             id,
-            keep,
+            keep: false,
             owner: Identity::own(),
             boot: boot_id(),
             started_unix_ns: measure::clock::unix_ns(),
@@ -206,31 +206,29 @@ mod tests {
         }
         let folder = clusters_folder(&dirs).join("c");
         std::fs::create_dir_all(&folder).unwrap();
-        let state = State::new("c".into(), true, "5.0.8".into(), "dc1".into());
+        let state = State::new("c".into(), "5.0.8".into(), "dc1".into());
         state.write(&folder).unwrap();
         let (states, errors) = all(&dirs);
         assert_eq!(errors.len(), 2);
         assert_eq!(states.len(), 1);
-        assert!(states[0].1.is_owned() && states[0].1.keep);
+        assert!(states[0].1.is_owned() && !states[0].1.keep);
     }
 
-    /// A sleeping process that calls itself java and carries `argument`.
-    fn pretender(argument: &str) -> std::process::Child {
-        let mut java = command(Path::new("/bin/sh"));
-        // The shell stays the process: a command after sleep keeps it from exec-ing.
-        java.arg0("/usr/bin/java")
-            .args(["-c", "sleep 600; true", argument]);
-        spawn(java, Life::Ours).unwrap()
+    /// A process that calls itself `name`, carries `argument` and waits on its input. It has no
+    /// children, which would outlive it.
+    fn pretender(name: &str, argument: &str) -> std::process::Child {
+        let mut shell = command(Path::new("/bin/sh"));
+        shell.arg0(name).args(["-c", "read line", argument]);
+        shell.stdin(std::process::Stdio::piped());
+        spawn(shell, Life::Ours).unwrap()
     }
 
     #[test]
     fn only_a_java_with_the_whole_mark_is_a_process_of_the_cluster() {
         let id = new_id();
-        let mut ours = pretender(&jvm::mark(&id));
-        let mut longer = pretender(&jvm::mark(&format!("{id}0")));
-        let mut grep = command(Path::new("/bin/sh"));
-        grep.args(["-c", "sleep 600; true", &jvm::mark(&id)]);
-        let mut grep = spawn(grep, Life::Ours).unwrap();
+        let mut ours = pretender("/usr/bin/java", &jvm::mark(&id));
+        let mut longer = pretender("/usr/bin/java", &jvm::mark(&format!("{id}0")));
+        let mut grep = pretender("grep", &jvm::mark(&id));
         let found: Vec<u32> = processes(&id).iter().map(|process| process.pid).collect();
         assert_eq!(found, vec![ours.id()]);
 

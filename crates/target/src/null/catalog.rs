@@ -3,7 +3,8 @@
 //! Shared by all event loops behind a lock that no request takes on the way of an EXECUTE whose
 //! statement the loop has seen since the last change of the schema.
 
-use super::statement::{ColumnDefinition, CreateKeyspace, CreateTable, Statement, TableName};
+use super::definition::{ColumnDefinition, CreateKeyspace, CreateTable};
+use super::statement::{Statement, TableName};
 use cql::CqlType;
 use cql::response::{SchemaChange, SchemaChangeKind, SchemaTarget};
 use cql::token::hash3_x64_128;

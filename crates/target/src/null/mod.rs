@@ -16,19 +16,25 @@
 
 mod catalog;
 mod compile;
+mod connection;
 mod control;
+mod definition;
+mod errors;
 mod event_loop;
 mod markers;
 mod prepared;
+mod queue;
 mod refusals;
 mod release;
+mod server;
 mod statement;
 mod system;
 #[cfg(test)]
 mod tests;
 mod tokens;
+mod types;
 
-pub use event_loop::NullServer;
+pub use server::NullServer;
 
 use cql::frame::opcode;
 use cql::response::ErrorCode;

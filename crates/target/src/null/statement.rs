@@ -2,13 +2,11 @@
 //! is, which table it names, what its bind markers stand for, and the definition in a CREATE TABLE.
 //!
 //! It accepts more than Cassandra does, and what it does not know is [`Statement::Other`]. It
-//! never panics and never recurses deeper than [`NESTING_MAX`], whatever the text.
+//! never panics and never recurses deeper than [`NESTING_MAX`](super::types::NESTING_MAX), whatever the text.
 
+use super::definition::{CreateKeyspace, CreateTable, create_keyspace, create_table};
 use super::tokens::{Cursor, Token, tokenize};
 use cql::CqlType;
-
-/// Types may be nested this deep; Cassandra's own tables stay below 5.
-pub const NESTING_MAX: usize = 32;
 
 /// Of an expression in a select list, this much becomes the name of its result.
 const NAME_SHOWN_CHARS: usize = 64;
@@ -147,49 +145,6 @@ pub enum StandsFor {
     Unknown,
 }
 
-/// A CREATE KEYSPACE.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CreateKeyspace {
-    /// Its name.
-    pub keyspace: String,
-    /// Whether it may be there already.
-    pub if_not_exists: bool,
-    /// The replication map as written.
-    pub replication: Vec<(String, String)>,
-    /// Whether writes go to the commit log.
-    pub durable_writes: bool,
-}
-
-/// A CREATE TABLE.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CreateTable {
-    /// Its name.
-    pub table: TableName,
-    /// Whether it may be there already.
-    pub if_not_exists: bool,
-    /// Its columns as written.
-    pub columns: Vec<ColumnDefinition>,
-    /// Names of the partition key's columns.
-    pub partition_key: Vec<String>,
-    /// Names of the clustering columns.
-    pub clustering: Vec<String>,
-    /// Which of these are in descending order.
-    pub descending: Vec<String>,
-}
-
-/// A column in a CREATE TABLE.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ColumnDefinition {
-    /// Its name.
-    pub name: String,
-    /// Its type as written.
-    pub type_text: String,
-    /// Its type; a user-defined type counts as a blob.
-    pub typ: CqlType,
-    /// Whether a partition has only one of it.
-    pub is_static: bool,
-}
-
 /// Reads `text`. None: it is too long, or quotes are left open.
 pub fn parse(text: &str) -> Option<Statement> {
     let tokens = tokenize(text)?;
@@ -210,7 +165,8 @@ pub fn parse(text: &str) -> Option<Statement> {
     }))
 }
 
-fn table_name(cursor: &mut Cursor) -> Option<TableName> {
+/// Reads a table's name, with its keyspace if there is one.
+pub fn table_name(cursor: &mut Cursor) -> Option<TableName> {
     let first = cursor.next_name()?;
     if cursor.skip_symbol('.') {
         let table = cursor.next_name()?;
@@ -407,175 +363,7 @@ fn drop(cursor: &mut Cursor) -> Statement {
     parsed.unwrap_or(Statement::OtherSchema)
 }
 
-fn skip_if_not_exists(cursor: &mut Cursor) -> bool {
+/// Passes over `IF NOT EXISTS`; whether it was there.
+pub fn skip_if_not_exists(cursor: &mut Cursor) -> bool {
     cursor.skip_keyword("if") && cursor.skip_keyword("not") && cursor.skip_keyword("exists")
-}
-
-fn create_keyspace(cursor: &mut Cursor) -> Option<CreateKeyspace> {
-    let if_not_exists = skip_if_not_exists(cursor);
-    let keyspace = cursor.next_name()?;
-    let mut replication = Vec::new();
-    let mut durable_writes = true;
-    let rest = cursor.rest();
-    for (index, token) in rest.iter().enumerate() {
-        match &rest[index + 1..] {
-            [Token::Symbol('='), Token::Symbol('{'), map @ ..]
-                if token.is_keyword("replication") =>
-            {
-                replication = map_literal(map);
-            }
-            [Token::Symbol('='), value, ..] if token.is_keyword("durable_writes") => {
-                durable_writes = !value.is_keyword("false");
-            }
-            _ => {}
-        }
-    }
-    Some(CreateKeyspace {
-        keyspace,
-        if_not_exists,
-        replication,
-        durable_writes,
-    })
-}
-
-/// The pairs `'key': value` up to the closing brace.
-fn map_literal(tokens: &[Token]) -> Vec<(String, String)> {
-    let inside = tokens.split(|token| *token == Token::Symbol('}')).next();
-    super::tokens::split_at_commas(inside.unwrap_or(&[]))
-        .filter_map(|pair| match pair {
-            [key, Token::Symbol(':'), value] => Some((key.text(), value.text())),
-            _ => None,
-        })
-        .collect()
-}
-
-fn create_table(cursor: &mut Cursor) -> Option<CreateTable> {
-    let if_not_exists = skip_if_not_exists(cursor);
-    let table = table_name(cursor)?;
-    let mut create = CreateTable {
-        table,
-        if_not_exists,
-        columns: Vec::new(),
-        partition_key: Vec::new(),
-        clustering: Vec::new(),
-        descending: Vec::new(),
-    };
-    for item in super::tokens::split_at_commas(cursor.parenthesised()?) {
-        let mut item = Cursor::new(item);
-        if item.skip_keywords(&["primary", "key"]) {
-            primary_key(&mut item, &mut create)?;
-        } else {
-            column_definition(&mut item, &mut create)?;
-        }
-    }
-    create.descending = descending(cursor.rest());
-    Some(create)
-}
-
-fn primary_key(item: &mut Cursor, create: &mut CreateTable) -> Option<()> {
-    for (index, part) in super::tokens::split_at_commas(item.parenthesised()?).enumerate() {
-        let names = part.iter().filter_map(Token::as_name).map(str::to_owned);
-        if index == 0 {
-            create.partition_key.extend(names);
-        } else {
-            create.clustering.extend(names);
-        }
-    }
-    Some(())
-}
-
-fn column_definition(item: &mut Cursor, create: &mut CreateTable) -> Option<()> {
-    let name = item.next_name()?;
-    let before = item.rest();
-    let typ = column_type(item, 0)?;
-    let type_tokens = &before[..before.len() - item.rest().len()];
-    let type_text = type_tokens
-        .iter()
-        .map(|token| match token {
-            Token::Symbol(',') => ", ".to_owned(),
-            token => token.text(),
-        })
-        .collect();
-    let is_static = item.skip_keyword("static");
-    if item.skip_keywords(&["primary", "key"]) {
-        create.partition_key.push(name.clone());
-    }
-    create.columns.push(ColumnDefinition {
-        name,
-        type_text,
-        typ,
-        is_static,
-    });
-    Some(())
-}
-
-/// The names marked DESC in `CLUSTERING ORDER BY (…)`.
-fn descending(options: &[Token]) -> Vec<String> {
-    options
-        .windows(2)
-        .filter(|pair| pair[1].is_keyword("desc"))
-        .filter_map(|pair| pair[0].as_name().map(str::to_owned))
-        .collect()
-}
-
-/// Reads a type as it stands in a schema: `map<text, frozen<list<int>>>`. None: it is none.
-pub fn parse_type(text: &str) -> Option<CqlType> {
-    column_type(&mut Cursor::new(&tokenize(text)?), 0)
-}
-
-fn column_type(cursor: &mut Cursor, depth: usize) -> Option<CqlType> {
-    if depth > NESTING_MAX {
-        return None;
-    }
-    let name = cursor.next_name_or_text()?;
-    let mut inner = Vec::new();
-    let mut dimensions = 0;
-    if cursor.skip_symbol('<') {
-        while !cursor.skip_symbol('>') {
-            if name == "vector" && !inner.is_empty() {
-                dimensions = cursor.next_number()?.parse().ok()?;
-            } else {
-                inner.push(column_type(cursor, depth + 1)?);
-            }
-            cursor.skip_symbol(',');
-        }
-    }
-    composed_type(&name, inner, dimensions)
-}
-
-/// The type `name<inner, …>`; a name that is none of Cassandra's own is a user-defined type.
-fn composed_type(name: &str, mut inner: Vec<CqlType>, dimensions: u32) -> Option<CqlType> {
-    let last = inner.pop().map(Box::new);
-    Some(match (name, last) {
-        ("frozen", Some(of)) => *of,
-        ("list", Some(of)) => CqlType::List(of),
-        ("set", Some(of)) => CqlType::Set(of),
-        ("map", Some(of)) => CqlType::Map(Box::new(inner.pop()?), of),
-        ("vector", Some(of)) => CqlType::Vector(of, dimensions),
-        ("tuple", Some(of)) => {
-            inner.push(*of);
-            CqlType::Tuple(inner)
-        }
-        (_, Some(_)) => return None,
-        ("ascii", None) => CqlType::Ascii,
-        ("bigint", None) => CqlType::Bigint,
-        ("boolean", None) => CqlType::Boolean,
-        ("counter", None) => CqlType::Counter,
-        ("decimal", None) => CqlType::Decimal,
-        ("double", None) => CqlType::Double,
-        ("float", None) => CqlType::Float,
-        ("int", None) => CqlType::Int,
-        ("timestamp", None) => CqlType::Timestamp,
-        ("uuid", None) => CqlType::Uuid,
-        ("text" | "varchar", None) => CqlType::Text,
-        ("varint", None) => CqlType::Varint,
-        ("timeuuid", None) => CqlType::Timeuuid,
-        ("inet", None) => CqlType::Inet,
-        ("date", None) => CqlType::Date,
-        ("time", None) => CqlType::Time,
-        ("smallint", None) => CqlType::Smallint,
-        ("tinyint", None) => CqlType::Tinyint,
-        ("duration", None) => CqlType::Duration,
-        (_, None) => CqlType::Blob,
-    })
 }

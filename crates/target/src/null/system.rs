@@ -6,7 +6,8 @@
 //! that drivers use.
 
 use super::catalog::{Catalog, Column, ColumnKind, Keyspace, Shared, Table};
-use super::statement::{Condition, Operand, Select, SelectorOf, parse_type};
+use super::statement::{Condition, Operand, Select, SelectorOf};
+use super::types::parse_type;
 use cql::{CqlType, Value};
 use std::net::SocketAddr;
 

@@ -6,21 +6,26 @@ use workload::{ParamValue, Problem, Replication, Spec, compile, names};
 
 use crate::{spec, spec_with, wrapped};
 
-fn check(spec: &Spec, expected: Expect) {
+/// Every mistake of a spec on a line of its own.
+fn mistakes(spec: &Spec) -> String {
     let problems = compile(spec)
         .map(|_| ())
         .expect_err("the spec has mistakes");
-    let mut text = String::new();
-    for Problem {
-        path,
-        message,
-        hint,
-    } in problems
-    {
-        let hint = hint.map_or(String::new(), |hint| format!(" ({hint})"));
-        text += &wrapped(&format!("{}: {message}{hint}", path.join(".")));
-    }
-    expected.assert_eq(&text);
+    let line = |problem: Problem| {
+        let hint = problem
+            .hint
+            .map_or(String::new(), |hint| format!(" ({hint})"));
+        wrapped(&format!(
+            "{}: {}{hint}",
+            problem.path.join("."),
+            problem.message
+        ))
+    };
+    problems.into_iter().map(line).collect()
+}
+
+fn check(spec: &Spec, expected: Expect) {
+    expected.assert_eq(&mistakes(spec));
 }
 
 #[test]
@@ -117,128 +122,71 @@ fn cql_iot_states_its_limits() {
 
 #[test]
 fn kv_states_its_limits() {
-    for (param, value, expected) in [
-        (
-            "value_size",
-            "uniform",
-            expect![[r#"
-                params.value_size: value_size needs a range of sizes (write a number, or a
-                    distribution with a range: uniform(100..2000))
-            "#]],
-        ),
-        (
-            "value_size",
-            "10",
-            expect![[r#"
-                params.value_size: value_size is 10 to 10 bytes; sizes must be 32 to 16000000
-                    (write a number, or a distribution with a range: uniform(100..2000))
-            "#]],
-        ),
-        (
-            "value_size",
-            "uniform(100..20M)",
-            expect![[r#"
-                params.value_size: value_size is 100 to 20000000 bytes; sizes must be 32 to
-                    16000000 (write a number, or a distribution with a range: uniform(100..2000))
-            "#]],
-        ),
-        (
-            "value_size",
-            "latest(100..200)",
-            expect![[r#"
-                params.value_size: value_size cannot follow the latest row (write a number, or a
-                    distribution with a range: uniform(100..2000))
-            "#]],
-        ),
-        (
-            "key_type",
-            "uuid",
-            expect![[r#"
-            params.key_type: key_type is "uuid"; it must be text or bigint
-        "#]],
-        ),
-        (
-            "distribution",
-            "uniform(0..1000)",
-            expect![[r#"
-            params.distribution: distribution reaches row 1000; the rows are 0 to 999
-        "#]],
-        ),
-        (
-            "distribution",
-            "zipf(-1)",
-            expect![[r#"
-            params.distribution: "zipf(-1)": theta is -1, it must be at least 0
-        "#]],
-        ),
-        (
-            "distribution",
-            "zipf(nan)",
-            expect![[r#"
-                params.distribution: "nan" is no number; write fixed(n), sequence, uniform,
-                    gaussian, exponential, zipf(theta) or latest(theta), with an optional range
-                    first: uniform(100..2000)
-            "#]],
-        ),
-        (
-            "distribution",
-            "uniform(5..1)",
-            expect![[r#"
-            params.distribution: "5..1" ends before it begins
-        "#]],
-        ),
-        (
-            "distribution",
-            "uniform(1..2, 3)",
-            expect![[r#"
-                params.distribution: "uniform(1..2, 3)": uniform takes no number besides its
-                    range
-            "#]],
-        ),
-        (
-            "distribution",
-            "gaussian(1..2, 0)",
-            expect![[r#"
-            params.distribution: "gaussian(1..2, 0)": 0 must be above 0
-        "#]],
-        ),
-        (
-            "distribution",
-            "zipf(1..2, 1, 2)",
-            expect![[r#"
-                params.distribution: "zipf(1..2, 1, 2)" has more arguments than zipf takes; write
-                    fixed(n), sequence, uniform, gaussian, exponential, zipf(theta) or
-                    latest(theta), with an optional range first: uniform(100..2000)
-            "#]],
-        ),
-        (
-            "distribution",
-            "fixed",
-            expect![[r#"
-            params.distribution: "fixed" needs one value, as in fixed(100)
-        "#]],
-        ),
-        (
-            "distribution",
-            "uniform(1..2",
-            expect![[r#"
-                params.distribution: "uniform(1..2" lacks its closing parenthesis; write
-                    fixed(n), sequence, uniform, gaussian, exponential, zipf(theta) or
-                    latest(theta), with an optional range first: uniform(100..2000)
-            "#]],
-        ),
-        (
-            "distribution",
-            "uniform(1-2)",
-            expect![[r#"
-                params.distribution: "1-2" is no number; write fixed(n), sequence, uniform,
-                    gaussian, exponential, zipf(theta) or latest(theta), with an optional range
-                    first: uniform(100..2000)
-            "#]],
-        ),
-    ] {
-        check(&spec_with("kv", &[(param, value)], &[]), expected);
-    }
+    let text: String = [
+        ("value_size", "uniform"),
+        ("value_size", "10"),
+        ("value_size", "uniform(100..20M)"),
+        ("value_size", "latest(100..200)"),
+        ("key_type", "uuid"),
+        ("distribution", "uniform(0..1000)"),
+        ("distribution", "zipf(-1)"),
+        ("distribution", "zipf(nan)"),
+        ("distribution", "uniform(5..1)"),
+        ("distribution", "uniform(1..2, 3)"),
+        ("distribution", "gaussian(1..2, 0)"),
+        ("distribution", "zipf(1..2, 1, 2)"),
+        ("distribution", "fixed"),
+        ("distribution", "uniform(1..2"),
+        ("distribution", "uniform(1-2)"),
+    ]
+    .into_iter()
+    .map(|(param, value)| mistakes(&spec_with("kv", &[(param, value)], &[])))
+    .collect();
+    expect![[r#"
+        params.value_size: value_size needs a range of sizes (write a number, or a
+            distribution with a range: uniform(100..2000))
+        params.value_size: value_size is 10 to 10 bytes; sizes must be 32 to 16000000
+            (write a number, or a distribution with a range: uniform(100..2000))
+        params.value_size: value_size is 100 to 20000000 bytes; sizes must be 32 to
+            16000000 (write a number, or a distribution with a range: uniform(100..2000))
+        params.value_size: value_size cannot follow the latest row (write a number, or a
+            distribution with a range: uniform(100..2000))
+        params.key_type: key_type is "uuid"; it must be text or bigint
+        params.distribution: distribution reaches row 1000; the rows are 0 to 999
+        params.distribution: "zipf(-1)": theta is -1, it must be at least 0
+        params.distribution: "nan" is no number; write fixed(n), sequence, uniform,
+            gaussian, exponential, zipf(theta) or latest(theta), with an optional range
+            first: uniform(100..2000)
+        params.distribution: "5..1" ends before it begins
+        params.distribution: "uniform(1..2, 3)": uniform takes no number besides its
+            range
+        params.distribution: "gaussian(1..2, 0)": 0 must be above 0
+        params.distribution: "zipf(1..2, 1, 2)" has more arguments than zipf takes; write
+            fixed(n), sequence, uniform, gaussian, exponential, zipf(theta) or
+            latest(theta), with an optional range first: uniform(100..2000)
+        params.distribution: "fixed" needs one value, as in fixed(100)
+        params.distribution: "uniform(1..2" lacks its closing parenthesis; write
+            fixed(n), sequence, uniform, gaussian, exponential, zipf(theta) or
+            latest(theta), with an optional range first: uniform(100..2000)
+        params.distribution: "1-2" is no number; write fixed(n), sequence, uniform,
+            gaussian, exponential, zipf(theta) or latest(theta), with an optional range
+            first: uniform(100..2000)
+    "#]]
+    .assert_eq(&text);
+}
+
+#[test]
+fn a_data_centre_has_one_factor_and_some_data_centre_a_copy() {
+    let mut spec = spec("kv");
+    let factors = [("dc1".to_owned(), 0), ("dc1".to_owned(), 0)];
+    spec.replication = Replication::NetworkTopology(factors.to_vec());
+    check(
+        &spec,
+        expect![[r#"
+        replication: no data centre has a copy; at least one needs a factor
+        replication.dc1: data centre dc1 has two factors
+    "#]],
+    );
 }
 
 #[test]

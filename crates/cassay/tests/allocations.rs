@@ -1,0 +1,118 @@
+//! After the start line the data plane allocates nothing: neither a worker of the engine nor, since
+//! it runs in the same process here, the event loop of the null target.
+//!
+//! A binary of its own, since the counting allocator sees every thread of the process.
+
+use load::{Access, Config, Flow, Limit, Node, Schedule, VerifyReads};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use target::null::{NullServer, NullSpec};
+
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    /// The control plane may allocate: the test's own thread merges intervals.
+    static IS_CONTROL: Cell<bool> = const { Cell::new(false) };
+}
+
+fn count() {
+    if !IS_CONTROL.try_with(Cell::get).unwrap_or(true) {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+// SAFETY: every call is handed on to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract of `dealloc`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps the contract of `realloc`.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn nothing_is_allocated_after_the_start_line() {
+    IS_CONTROL.set(true);
+    let server = NullServer::start(&NullSpec::default()).expect("a free port");
+    let workloads = [(
+        "standard1",
+        vec![("write".to_owned(), 9.0), ("read".to_owned(), 1.0)],
+    )];
+    for (use_, mix) in workloads {
+        for schedule in [
+            Schedule::Closed { in_flight: 64 },
+            Schedule::Poisson {
+                ops_per_s: 20_000.0,
+            },
+        ] {
+            let spec = workload::Spec {
+                use_: use_.to_owned(),
+                keyspace: None,
+                replication: workload::Replication::Simple { factor: 1 },
+                mix: mix.clone(),
+                consistency: Vec::new(),
+                params: BTreeMap::new(),
+                seed: 1,
+                rows: 100_000,
+                epoch: 0,
+            };
+            let config = Config {
+                program: Arc::new(workload::compile(&spec).expect("a good spec")),
+                stage: workload::Stage::Main,
+                nodes: vec![Node::at(server.address())],
+                access: Access::default(),
+                schedule,
+                first_operation: 0,
+                limit: Limit::Duration(Duration::from_millis(700)),
+                in_flight_max: 64,
+                release_quantum: load::RELEASE_QUANTUM,
+                timeout: Duration::from_secs(5),
+                workers: 1,
+                cpus: Vec::new(),
+                connections_per_node: 1,
+                interval: Duration::from_millis(100),
+                verify_reads: VerifyReads::EveryNth(1),
+                consistency: None,
+            };
+            let (mut after_first, mut after_last, mut operations) = (0, 0, 0);
+            load::run(&config, &mut |interval| {
+                match interval.index {
+                    0 => after_first = ALLOCATIONS.load(Ordering::Relaxed),
+                    1..=5 => {
+                        after_last = ALLOCATIONS.load(Ordering::Relaxed);
+                        operations += interval.ended();
+                    }
+                    _ => {}
+                }
+                Flow::Continue
+            })
+            .expect("the null target takes everything");
+            assert!(operations > 1_000, "{operations} operations prove nothing");
+            assert_eq!(
+                after_last - after_first,
+                0,
+                "in {operations} operations of {use_}"
+            );
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! The engine against the null target: no operation is lost, and every clock tells the truth.
+
+use cql::Compression;
+use cql::response::ErrorCode;
+use load::{Access, Config, Flow, Limit, Node, Schedule, Summary, VerifyReads};
+use measure::{Interval, KindInterval, Outcome, clock};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use target::null::{Latency, NullServer, NullSpec, Reads, Stall};
+use workload::{Program, Replication, Spec, Stage};
+
+fn program(mix: &[(&str, f64)]) -> Arc<Program> {
+    let spec = Spec {
+        use_: "standard1".to_owned(),
+        keyspace: None,
+        replication: Replication::Simple { factor: 1 },
+        mix: mix
+            .iter()
+            .map(|&(kind, weight)| (kind.to_owned(), weight))
+            .collect(),
+        consistency: Vec::new(),
+        params: BTreeMap::new(),
+        seed: 1,
+        rows: 10_000,
+        epoch: 0,
+    };
+    Arc::new(workload::compile(&spec).expect("a good spec"))
+}
+
+fn config(server: &NullServer, schedule: Schedule, limit: Limit) -> Config {
+    Config {
+        program: program(&[("write", 1.0)]),
+        stage: Stage::Main,
+        nodes: vec![Node::at(server.address())],
+        access: Access::default(),
+        schedule,
+        first_operation: 0,
+        limit,
+        in_flight_max: 64,
+        release_quantum: load::RELEASE_QUANTUM,
+        timeout: Duration::from_secs(5),
+        workers: 1,
+        cpus: Vec::new(),
+        connections_per_node: 1,
+        interval: Duration::from_millis(100),
+        verify_reads: VerifyReads::Off,
+        consistency: None,
+    }
+}
+
+/// All intervals of a run in one, and its summary.
+fn run(config: &Config) -> (KindInterval, Vec<Interval>, Summary) {
+    let (mut all, mut intervals) = (KindInterval::default(), Vec::new());
+    let summary = load::run(config, &mut |interval| {
+        interval.kinds.iter().for_each(|kind| all.add(kind));
+        intervals.push(interval.clone());
+        Flow::Continue
+    })
+    .expect("the null target takes everything");
+    (all, intervals, summary)
+}
+
+fn null(spec: NullSpec) -> NullServer {
+    NullServer::start(&spec).expect("a free port")
+}
+
+#[test]
+fn every_operation_is_counted_once_on_both_sides() {
+    let server = null(NullSpec::default());
+    for workers in [1, 2] {
+        let before = server.counts().executes();
+        let mut config = config(
+            &server,
+            Schedule::Closed { in_flight: 32 },
+            Limit::Operations(20_001),
+        );
+        config.workers = workers;
+        config.connections_per_node = 2;
+        let (all, _, summary) = run(&config);
+        assert_eq!(all.outcomes.get(Outcome::Ok), 20_001);
+        assert_eq!(all.latency.count(), 20_001);
+        assert_eq!(all.service.count(), 20_001);
+        assert_eq!(summary.operations_sent, 20_001);
+        assert_eq!(summary.next_operation, 20_001);
+        assert_eq!(server.counts().executes() - before, 20_001);
+    }
+}
+
+#[test]
+fn a_fixed_rate_offers_exactly_what_is_due() {
+    let server = null(NullSpec::default());
+    for schedule in [
+        Schedule::Fixed { ops_per_s: 3000.0 },
+        Schedule::Poisson { ops_per_s: 3000.0 },
+    ] {
+        let config = config(&server, schedule, Limit::Duration(Duration::from_secs(1)));
+        let (all, intervals, _) = run(&config);
+        let never_sent: u64 = intervals.iter().map(|i| i.client.due_never_sent).sum();
+        let due = all.outcomes.total() + never_sent;
+        match schedule {
+            Schedule::Fixed { .. } => assert_eq!(due, 3000),
+            // Four standard deviations of a Poisson count.
+            _ => assert!((2780..=3220).contains(&due), "{due}"),
+        }
+        let lags: u64 = intervals
+            .iter()
+            .map(|i| i.client.lag.count() + i.client.limited)
+            .sum();
+        assert_eq!(
+            lags,
+            all.outcomes.total(),
+            "the lag of every release is recorded"
+        );
+    }
+}
+
+/// A stall of 200 ms in each second holds back a fifth of the operations that are due, but only
+/// those few that were in flight when it began spend it on the wire.
+#[test]
+fn a_stall_shows_in_latency_and_not_in_service_time() {
+    let stall = Stall {
+        every: Duration::from_secs(1),
+        length: Duration::from_millis(200),
+    };
+    let server = null(NullSpec {
+        stall: Some(stall),
+        ..NullSpec::default()
+    });
+    let schedule = Schedule::Fixed { ops_per_s: 4000.0 };
+    let mut config = config(&server, schedule, Limit::Duration(Duration::from_secs(3)));
+    config.in_flight_max = 8;
+    let (all, intervals, _) = run(&config);
+    let p = |histogram: &measure::Histogram, q| histogram.quantile_ns(q) / clock::MILLISECOND_NS;
+    assert!(
+        p(&all.latency, 0.99) >= 150,
+        "latency p99 {} ms",
+        p(&all.latency, 0.99)
+    );
+    assert!(
+        p(&all.service, 0.99) < 100,
+        "service p99 {} ms",
+        p(&all.service, 0.99)
+    );
+    assert!(p(&all.service, 1.0) >= 150, "the few in flight saw it");
+    assert!(intervals.iter().map(|i| i.client.limited).sum::<u64>() > 500);
+    assert!(intervals.iter().map(|i| i.client.late).sum::<u64>() > 500);
+}
+
+#[test]
+fn a_known_latency_is_measured_and_never_shortened() {
+    let ns = 5 * clock::MILLISECOND_NS;
+    let server = null(NullSpec {
+        latency: Latency::Fixed { ns },
+        ..NullSpec::default()
+    });
+    let schedule = Schedule::Closed { in_flight: 16 };
+    let (all, _, _) = run(&config(&server, schedule, Limit::Operations(1000)));
+    // A histogram with three digits may show a value one thousandth too low.
+    assert!(all.service.quantile_ns(0.0) >= ns - ns / 1000);
+    assert!(
+        all.latency.quantile_ns(0.5) < 4 * ns,
+        "{}",
+        all.latency.quantile_ns(0.5)
+    );
+}
+
+#[test]
+fn refusals_have_their_own_outcome_and_their_own_series() {
+    let errors = vec![
+        (ErrorCode::Overloaded, 0.1),
+        (ErrorCode::WriteTimeout, 0.05),
+    ];
+    let server = null(NullSpec {
+        errors,
+        ..NullSpec::default()
+    });
+    let schedule = Schedule::Closed { in_flight: 8 };
+    let (all, _, summary) = run(&config(&server, schedule, Limit::Operations(10_000)));
+    assert_eq!(all.outcomes.total(), 10_000);
+    assert_eq!(all.outcomes.errors(), server.counts().refused);
+    assert_eq!(all.outcomes.get(Outcome::Overloaded), 1000);
+    assert_eq!(all.outcomes.get(Outcome::WriteTimeout), 500);
+    assert_eq!(all.errors.count(), 1500);
+    assert_eq!(all.latency.count(), 8500);
+    let mut seen: Vec<_> = summary
+        .first_errors
+        .iter()
+        .map(|first| first.outcome)
+        .collect();
+    seen.sort_unstable();
+    assert_eq!(seen, [Outcome::WriteTimeout, Outcome::Overloaded]);
+}
+
+#[test]
+fn a_forgotten_statement_is_prepared_again_and_the_operation_succeeds() {
+    let errors = vec![(ErrorCode::Unprepared, 0.01)];
+    let server = null(NullSpec {
+        errors,
+        ..NullSpec::default()
+    });
+    let schedule = Schedule::Closed { in_flight: 8 };
+    let (all, _, _) = run(&config(&server, schedule, Limit::Operations(5_000)));
+    assert_eq!(all.outcomes.get(Outcome::Ok), 5_000);
+    assert!((50..=55).contains(&all.reprepared), "{}", all.reprepared);
+}
+
+#[test]
+fn an_operation_without_an_answer_fails_in_time_and_its_late_answer_is_not_mixed_up() {
+    let ns = 150 * clock::MILLISECOND_NS;
+    let server = null(NullSpec {
+        latency: Latency::Fixed { ns },
+        ..NullSpec::default()
+    });
+    let schedule = Schedule::Closed { in_flight: 4 };
+    let mut config = config(&server, schedule, Limit::Operations(40));
+    config.timeout = Duration::from_millis(40);
+    let (all, _, summary) = run(&config);
+    assert_eq!(all.outcomes.get(Outcome::ClientTimeout), 40);
+    assert_eq!(summary.operations_ended, 40);
+    assert!(all.errors.quantile_ns(0.0) >= 39 * clock::MILLISECOND_NS);
+}
+
+#[test]
+fn compression_and_authentication_change_nothing_that_is_counted() {
+    let credentials = Some(("ada".to_owned(), "s3cret".to_owned()));
+    let reads = Reads::Row { cell_bytes: 34 };
+    let server = null(NullSpec {
+        credentials: credentials.clone(),
+        reads,
+        ..NullSpec::default()
+    });
+    let schedule = Schedule::Closed { in_flight: 16 };
+    let mut config = config(&server, schedule, Limit::Operations(6_000));
+    config.program = program(&[("write", 1.0), ("read", 1.0)]);
+    config.access = Access {
+        credentials,
+        tls: None,
+        compression: Some(Compression::Lz4),
+    };
+    let (all, intervals, _) = run(&config);
+    assert_eq!(all.outcomes.get(Outcome::Ok), 6_000);
+    let counts = server.counts();
+    assert_eq!((counts.writes, counts.reads), (3_000, 3_000));
+    let read: u64 = intervals.iter().map(|i| i.kinds[1].outcomes.total()).sum();
+    assert_eq!(read, 3_000);
+
+    config.access.credentials = Some(("ada".to_owned(), "wrong".to_owned()));
+    let refusal = load::run(&config, &mut |_| Flow::Continue).expect_err("a wrong password");
+    assert!(refusal.to_string().contains("BadCredentials"), "{refusal}");
+    assert!(
+        !refusal.to_string().contains("wrong"),
+        "a password in an error: {refusal}"
+    );
+}
+
+#[test]
+fn reads_are_compared_with_what_the_seed_says() {
+    for (reads, missing, wrong) in [
+        (Reads::Empty, 500, 0),
+        (Reads::Row { cell_bytes: 34 }, 0, 500),
+    ] {
+        let server = null(NullSpec {
+            reads,
+            ..NullSpec::default()
+        });
+        let schedule = Schedule::Closed { in_flight: 8 };
+        let mut config = config(&server, schedule, Limit::Operations(1_000));
+        config.stage = Stage::Verify;
+        config.verify_reads = VerifyReads::EveryNth(2);
+        let (all, _, _) = run(&config);
+        assert_eq!(all.checks.checked, 500);
+        assert_eq!(
+            (all.checks.missing, all.checks.wrong, all.checks.stale),
+            (missing, wrong, 0)
+        );
+    }
+}
+
+/// The server goes away in the middle and comes back on the same port: what was in flight has
+/// failed, what became due meanwhile was dropped or sent late, and nothing is counted twice.
+#[test]
+fn a_node_that_goes_away_and_comes_back_costs_operations_but_no_count() {
+    let mut server = Some(null(NullSpec::default()));
+    let address = server.as_ref().expect("just started").address();
+    let schedule = Schedule::Fixed { ops_per_s: 2000.0 };
+    let limit = Limit::Duration(Duration::from_millis(2500));
+    let mut config = config(server.as_ref().expect("just started"), schedule, limit);
+    config.timeout = Duration::from_millis(200);
+    let (mut all, mut intervals) = (KindInterval::default(), Vec::new());
+    let summary = load::run(&config, &mut |interval| {
+        match interval.index {
+            5 => drop(server.take()),
+            12 => {
+                server = Some(null(NullSpec {
+                    port: address.port(),
+                    ..NullSpec::default()
+                }))
+            }
+            _ => {}
+        }
+        interval.kinds.iter().for_each(|kind| all.add(kind));
+        intervals.push(interval.clone());
+        Flow::Continue
+    })
+    .expect("a lost node does not end a run");
+    let client = |count: fn(&Interval) -> u64| intervals.iter().map(count).sum::<u64>();
+    let dropped = client(|i| i.client.dropped);
+    assert_eq!(summary.operations_ended, summary.operations_sent + dropped);
+    assert_eq!(all.outcomes.total(), summary.operations_ended);
+    assert_eq!(all.outcomes.get(Outcome::NoConnection), dropped);
+    assert_eq!(
+        all.outcomes.total() + client(|i| i.client.due_never_sent),
+        5_000
+    );
+    assert!(
+        dropped > 0,
+        "more was due while the node was away than can wait"
+    );
+    assert_eq!(client(|i| i.client.connections_lost), 1);
+    assert!(
+        intervals.last().is_some_and(|i| i.client.connections == 1),
+        "it is open again"
+    );
+}
+
+#[test]
+fn a_caller_can_end_a_run_after_any_interval() {
+    let server = null(NullSpec::default());
+    let schedule = Schedule::Closed { in_flight: 4 };
+    let config = config(&server, schedule, Limit::Unlimited);
+    let mut whole = 0;
+    load::run(&config, &mut |interval| {
+        whole += u64::from(!interval.draining);
+        if interval.index == 1 {
+            Flow::StopAfter(2)
+        } else {
+            Flow::Continue
+        }
+    })
+    .expect("the null target takes everything");
+    assert_eq!(whole, 4);
+}
+
+#[test]
+fn settings_that_make_no_sense_are_refused_before_anything_is_sent() {
+    let server = null(NullSpec::default());
+    let second = Limit::Duration(Duration::from_secs(1));
+    let closed = |in_flight| config(&server, Schedule::Closed { in_flight }, second);
+    let mut two_workers = closed(1);
+    two_workers.workers = 2;
+    let mut nowhere = closed(1);
+    nowhere.nodes.clear();
+    let rate = config(
+        &server,
+        Schedule::Fixed {
+            ops_per_s: f64::NAN,
+        },
+        second,
+    );
+    for (config, part) in [
+        (closed(0), "1 to 32768"),
+        (closed(40_000), "use more workers"),
+        (two_workers, "use fewer workers"),
+        (nowhere, "no node"),
+        (rate, "NaN operations per second"),
+    ] {
+        let refusal = load::run(&config, &mut |_| Flow::Continue)
+            .expect_err(part)
+            .to_string();
+        assert!(refusal.contains(part), "{refusal}");
+    }
+}

@@ -1,0 +1,175 @@
+//! The points of a sweep as charts: how much, and at what price.
+//!
+//! An invalid point is drawn hatched where throughput is shown and left out everywhere else.
+
+use crate::page::{Axis, Chart, Color, Dash, Panel, Scale, Series, Shape, Verdict, Xs};
+use crate::summary::{ALL, Point, axis_value, compare_places, only_axis, variant_name, variants};
+use crate::view::RunView;
+use store::record::QuantilesRecord;
+
+/// Bars of throughput with a line of p99.9, over the only axis.
+pub fn throughput_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
+    let axis = only_axis(points);
+    // Without an axis each variant is one bar; with several, the table says it better.
+    let several = points.iter().any(|p| p.at.len() > 1);
+    if several || points.len() < 2 {
+        return None;
+    }
+    let of = |index: usize| variant_series(view, points, index, axis);
+    let series = (0..variants(view).len()).flat_map(of).collect();
+    Some(Chart {
+        title: "Throughput, with p99.9 latency".into(),
+        what: "Bars: successful operations per second, with their 95 % interval (left). Line: \
+               p99.9 latency (right, logarithmic). Hatched: not valid."
+            .into(),
+        height_px: 380,
+        x: Axis {
+            title: axis.unwrap_or("").into(),
+            scale: Scale::Names,
+            names: places(points, axis, view),
+        },
+        panels: vec![Panel {
+            share: 1.0,
+            left: Axis {
+                title: "op/s".into(),
+                scale: Scale::Linear,
+                ..Axis::default()
+            },
+            right: Some(Axis {
+                title: "p99.9 latency, ms".into(),
+                scale: Scale::Log,
+                ..Axis::default()
+            }),
+            series,
+        }],
+        ..Chart::default()
+    })
+}
+
+/// Names of the places, in the order of their numbers.
+fn places(points: &[Point<'_>], axis: Option<&str>, view: &RunView) -> Vec<String> {
+    let mut sorted: Vec<&Point<'_>> = points.iter().collect();
+    sorted.sort_by(|a, b| compare_places(a.at, b.at));
+    let mut names: Vec<String> = sorted.iter().map(|p| place_name(p, axis, view)).collect();
+    names.dedup();
+    names
+}
+
+/// What stands below a point's bar: its value on the axis; without an axis, its variant.
+fn place_name(point: &Point<'_>, axis: Option<&str>, view: &RunView) -> String {
+    match axis.and_then(|axis| point.at.get(axis)) {
+        Some(value) => axis_value(*value),
+        None => variant_name(point.variant, view).into(),
+    }
+}
+
+/// Bars and line of one variant; its invalid points as hatched bars, and not in the line.
+fn variant_series(
+    view: &RunView,
+    points: &[Point<'_>],
+    index: usize,
+    axis: Option<&str>,
+) -> Vec<Series> {
+    let of = || points.iter().filter(|p| p.variant_index == index);
+    let (good, bad): (Vec<_>, Vec<_>) = of().partition(|p| p.verdict != Verdict::Invalid);
+    let Some(variant) = of().next().map(|p| p.variant) else {
+        return Vec::new();
+    };
+    let name = variant_name(variant, view);
+    let place = |p: &&Point<'_>| place_name(p, axis, view);
+    let bars = |points: &[&Point<'_>], shape: Shape, name: String| Series {
+        name,
+        group: variant.into(),
+        in_legend: true,
+        shape,
+        color: Color::Category(index),
+        x: Xs::Names(points.iter().map(place).collect()),
+        y: points.iter().map(|p| Some(p.ops_per_s())).collect(),
+        y_ci: points.iter().map(|p| p.ops_per_s_ci95()).collect(),
+        unit: "op/s".into(),
+        ..Series::default()
+    };
+    let p999 = |p: &&Point<'_>| p.latency(view, ALL).map(|q| q.p999);
+    let line = Series {
+        name: format!("{name}, p99.9"),
+        in_legend: true,
+        shape: Shape::Points,
+        color: Color::Category(index),
+        on_right: true,
+        x: Xs::Names(good.iter().map(place).collect()),
+        y: good.iter().map(p999).collect(),
+        unit: "ms".into(),
+        ..Series::default()
+    };
+    let mut series = vec![bars(&good, Shape::Bars, name.into())];
+    if !bad.is_empty() {
+        series.push(bars(&bad, Shape::HatchedBars, format!("{name}, invalid")));
+    }
+    series.push(line);
+    series
+}
+
+/// p50 and p99 of one variant against its throughput; nothing with fewer than two points.
+fn tradeoff_series(view: &RunView, points: &[Point<'_>], index: usize) -> Vec<Series> {
+    let of = || {
+        let wanted = |p: &&Point<'_>| p.variant_index == index && p.verdict != Verdict::Invalid;
+        points.iter().filter(wanted)
+    };
+    let Some(variant) = of().nth(1).map(|p| p.variant) else {
+        return Vec::new();
+    };
+    let line = |quantile: &str, dash: Dash, pick: fn(&QuantilesRecord) -> f64| Series {
+        name: format!("{}, {quantile}", variant_name(variant, view)),
+        group: format!("{variant}.{quantile}"),
+        in_legend: true,
+        shape: Shape::Points,
+        color: Color::Category(index),
+        dash,
+        x: Xs::Numbers(of().map(Point::ops_per_s).collect()),
+        y: of().map(|p| p.latency(view, ALL).map(pick)).collect(),
+        y_ci: of()
+            .map(|p| p.latency(view, ALL)?.ci95.get(quantile).copied())
+            .collect(),
+        unit: "ms".into(),
+        ..Series::default()
+    };
+    let label = |p: &Point<'_>| {
+        let parts: Vec<String> = p.at.values().map(|v| axis_value(*v)).collect();
+        parts.join(", ")
+    };
+    let p50 = line("p50", Dash::Dot, |q| q.p50);
+    let mut p99 = line("p99", Dash::Solid, |q| q.p99);
+    p99.labels = of().map(label).collect();
+    vec![p50, p99]
+}
+
+/// Latency against throughput: where more load stops paying.
+pub fn tradeoff_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
+    let of = |index: usize| tradeoff_series(view, points, index);
+    let series: Vec<Series> = (0..variants(view).len()).flat_map(of).collect();
+    let axis = only_axis(points).unwrap_or("point");
+    (!series.is_empty()).then(|| Chart {
+        title: "Latency against throughput".into(),
+        what: format!(
+            "Beside each point: {axis}. Where the line turns upwards, more load only adds \
+             waiting. Invalid points are left out."
+        ),
+        height_px: 380,
+        x: Axis {
+            title: "throughput, op/s".into(),
+            scale: Scale::Linear,
+            ..Axis::default()
+        },
+        panels: vec![Panel {
+            share: 1.0,
+            left: Axis {
+                title: "latency, ms".into(),
+                scale: Scale::Log,
+                ..Axis::default()
+            },
+            right: None,
+            series,
+        }],
+        ..Chart::default()
+    })
+}

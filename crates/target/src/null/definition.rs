@@ -1,0 +1,158 @@
+//! CREATE KEYSPACE and CREATE TABLE: what a null server remembers of a schema.
+
+use super::statement::{TableName, skip_if_not_exists, table_name};
+use super::tokens::{Cursor, Token, split_at_commas};
+use super::types::column_type;
+use cql::CqlType;
+
+/// A CREATE KEYSPACE.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateKeyspace {
+    /// Its name.
+    pub keyspace: String,
+    /// Whether it may be there already.
+    pub if_not_exists: bool,
+    /// The replication map as written.
+    pub replication: Vec<(String, String)>,
+    /// Whether writes go to the commit log.
+    pub durable_writes: bool,
+}
+
+/// A CREATE TABLE.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateTable {
+    /// Its name.
+    pub table: TableName,
+    /// Whether it may be there already.
+    pub if_not_exists: bool,
+    /// Its columns as written.
+    pub columns: Vec<ColumnDefinition>,
+    /// Names of the partition key's columns.
+    pub partition_key: Vec<String>,
+    /// Names of the clustering columns.
+    pub clustering: Vec<String>,
+    /// Which of these are in descending order.
+    pub descending: Vec<String>,
+}
+
+/// A column in a CREATE TABLE.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnDefinition {
+    /// Its name.
+    pub name: String,
+    /// Its type as written.
+    pub type_text: String,
+    /// Its type; a user-defined type counts as a blob.
+    pub typ: CqlType,
+    /// Whether a partition has only one of it.
+    pub is_static: bool,
+}
+
+/// Reads what follows `CREATE KEYSPACE`.
+pub fn create_keyspace(cursor: &mut Cursor) -> Option<CreateKeyspace> {
+    let if_not_exists = skip_if_not_exists(cursor);
+    let keyspace = cursor.next_name()?;
+    let mut replication = Vec::new();
+    let mut durable_writes = true;
+    let rest = cursor.rest();
+    for (index, token) in rest.iter().enumerate() {
+        match &rest[index + 1..] {
+            [Token::Symbol('='), Token::Symbol('{'), map @ ..]
+                if token.is_keyword("replication") =>
+            {
+                replication = map_literal(map);
+            }
+            [Token::Symbol('='), value, ..] if token.is_keyword("durable_writes") => {
+                durable_writes = !value.is_keyword("false");
+            }
+            _ => {}
+        }
+    }
+    Some(CreateKeyspace {
+        keyspace,
+        if_not_exists,
+        replication,
+        durable_writes,
+    })
+}
+
+/// The pairs `'key': value` up to the closing brace.
+fn map_literal(tokens: &[Token]) -> Vec<(String, String)> {
+    let inside = tokens.split(|token| *token == Token::Symbol('}')).next();
+    split_at_commas(inside.unwrap_or(&[]))
+        .filter_map(|pair| match pair {
+            [key, Token::Symbol(':'), value] => Some((key.text(), value.text())),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Reads what follows `CREATE TABLE`.
+pub fn create_table(cursor: &mut Cursor) -> Option<CreateTable> {
+    let if_not_exists = skip_if_not_exists(cursor);
+    let table = table_name(cursor)?;
+    let mut create = CreateTable {
+        table,
+        if_not_exists,
+        columns: Vec::new(),
+        partition_key: Vec::new(),
+        clustering: Vec::new(),
+        descending: Vec::new(),
+    };
+    for item in split_at_commas(cursor.parenthesised()?) {
+        let mut item = Cursor::new(item);
+        if item.skip_keywords(&["primary", "key"]) {
+            primary_key(&mut item, &mut create)?;
+        } else {
+            column_definition(&mut item, &mut create)?;
+        }
+    }
+    create.descending = descending(cursor.rest());
+    Some(create)
+}
+
+fn primary_key(item: &mut Cursor, create: &mut CreateTable) -> Option<()> {
+    for (index, part) in split_at_commas(item.parenthesised()?).enumerate() {
+        let names = part.iter().filter_map(Token::as_name).map(str::to_owned);
+        if index == 0 {
+            create.partition_key.extend(names);
+        } else {
+            create.clustering.extend(names);
+        }
+    }
+    Some(())
+}
+
+fn column_definition(item: &mut Cursor, create: &mut CreateTable) -> Option<()> {
+    let name = item.next_name()?;
+    let before = item.rest();
+    let typ = column_type(item, 0)?;
+    let type_tokens = &before[..before.len() - item.rest().len()];
+    let type_text = type_tokens
+        .iter()
+        .map(|token| match token {
+            Token::Symbol(',') => ", ".to_owned(),
+            token => token.text(),
+        })
+        .collect();
+    let is_static = item.skip_keyword("static");
+    if item.skip_keywords(&["primary", "key"]) {
+        create.partition_key.push(name.clone());
+    }
+    create.columns.push(ColumnDefinition {
+        name,
+        type_text,
+        typ,
+        is_static,
+    });
+    Some(())
+}
+
+/// The names marked DESC in `CLUSTERING ORDER BY (…)`.
+fn descending(options: &[Token]) -> Vec<String> {
+    options
+        .windows(2)
+        .filter(|pair| pair[1].is_keyword("desc"))
+        .filter_map(|pair| pair[0].as_name().map(str::to_owned))
+        .collect()
+}

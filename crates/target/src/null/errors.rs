@@ -1,0 +1,106 @@
+//! The errors that a null server answers with: refusals of what is no CQL, of what cannot be done,
+//! and those that it was told to answer with.
+
+use super::control::Verdict;
+use cql::frame::FrameError;
+use cql::response::{ErrorCode, ErrorDetail};
+use cql::{reply, request};
+
+/// Refuses bytes that are no request of version 4. A client of another version is told so in
+/// Cassandra's words, which drivers look for, in a frame of version 4, to which they step down.
+pub fn refuse_frame(error: &FrameError, out: &mut Vec<u8>) -> Verdict {
+    match error {
+        FrameError::Version { version, stream } => {
+            let why = format!(
+                "Invalid or unsupported protocol version ({version}); supported versions are (4/v4)"
+            );
+            refuse(out, *stream, &why)
+        }
+        other => refuse(out, 0, &other.to_string()),
+    }
+}
+
+/// Answers with a PROTOCOL_ERROR that ends the connection.
+pub fn refuse(out: &mut Vec<u8>, stream: i16, why: &str) -> Verdict {
+    reply::error(
+        out,
+        stream,
+        ErrorCode::ProtocolError,
+        why,
+        &ErrorDetail::None,
+    );
+    Verdict::Refused
+}
+
+/// The answer to a text that cannot even be cut into tokens.
+pub fn syntax_error(out: &mut Vec<u8>, stream: i16) {
+    let why = "the statement has an open quote, a name above 1 KiB, or is longer than 1 MiB";
+    reply::error(out, stream, ErrorCode::SyntaxError, why, &ErrorDetail::None);
+}
+
+/// The answer to a statement that cannot be carried out.
+pub fn invalid(out: &mut Vec<u8>, stream: i16, why: &str) {
+    reply::error(out, stream, ErrorCode::Invalid, why, &ErrorDetail::None);
+}
+
+/// Appends the error that the null target was told to answer with. `body` is that of the request,
+/// for the one error that must repeat its statement's id.
+#[cold]
+pub fn append_refusal(out: &mut Vec<u8>, stream: i16, code: ErrorCode, body: &[u8]) {
+    // LOCAL_ONE; one replica of one was needed and none answered.
+    let (consistency, write_type) = (0x000A, "SIMPLE");
+    let (received, block_for, failures, data_present) = (0, 1, 1, false);
+    let detail = match code {
+        ErrorCode::Unavailable => ErrorDetail::Unavailable {
+            consistency,
+            required: 1,
+            alive: 0,
+        },
+        ErrorCode::WriteTimeout => ErrorDetail::WriteTimeout {
+            consistency,
+            received,
+            block_for,
+            write_type,
+        },
+        ErrorCode::ReadTimeout => ErrorDetail::ReadTimeout {
+            consistency,
+            received,
+            block_for,
+            data_present,
+        },
+        ErrorCode::ReadFailure => ErrorDetail::ReadFailure {
+            consistency,
+            received,
+            block_for,
+            failures,
+            data_present,
+        },
+        ErrorCode::WriteFailure => ErrorDetail::WriteFailure {
+            consistency,
+            received,
+            block_for,
+            failures,
+            write_type,
+        },
+        ErrorCode::CasWriteUnknown => ErrorDetail::CasWriteUnknown {
+            consistency,
+            received,
+            block_for,
+        },
+        ErrorCode::FunctionFailure => ErrorDetail::FunctionFailure {
+            keyspace: "null",
+            function: "null",
+            argument_types: Vec::new(),
+        },
+        ErrorCode::AlreadyExists => ErrorDetail::AlreadyExists {
+            keyspace: "null",
+            table: "null",
+        },
+        ErrorCode::Unprepared => ErrorDetail::Unprepared {
+            id: request::execute_id(body).unwrap_or(&[]),
+        },
+        _ => ErrorDetail::None,
+    };
+    let why = "the null target was told to answer a share of the operations with this error";
+    reply::error(out, stream, code, why, &detail);
+}

@@ -1,0 +1,208 @@
+//! Answers that wait for their time: the latencies and stalls that a null server adds.
+//!
+//! With one latency for all, answers leave in the order of their requests and wait in the output
+//! buffer of their connection; with a latency for each, they overtake each other and wait in a
+//! binary heap.
+
+use super::connection::Connection;
+use super::release::{Sampler, Stalls};
+use super::{Latency, NullSpec};
+use std::collections::{BinaryHeap, VecDeque};
+
+/// Answers that wait for their time.
+pub enum Queue {
+    /// None waits.
+    AtOnce,
+    /// All have the same latency: they leave in the order in which they came.
+    InOrder {
+        latency_ns: u64,
+        stalls: Option<Stalls>,
+        batches: VecDeque<Batch>,
+    },
+    /// Each has its own.
+    Overtaking {
+        sampler: Sampler,
+        stalls: Option<Stalls>,
+        heap: BinaryHeap<Held>,
+        sequence: u64,
+    },
+}
+
+/// The next `bytes` held on a connection may leave at `due_ns`.
+pub struct Batch {
+    due_ns: u64,
+    connection: ConnectionId,
+    bytes: usize,
+}
+
+/// One answer in the heap; the greatest is the one that is due first.
+#[derive(PartialEq, Eq)]
+pub struct Held {
+    due_ns: u64,
+    sequence: u64,
+    connection: ConnectionId,
+    answer: Answer,
+}
+
+impl Ord for Held {
+    fn cmp(&self, other: &Held) -> std::cmp::Ordering {
+        (other.due_ns, other.sequence).cmp(&(self.due_ns, self.sequence))
+    }
+}
+
+impl PartialOrd for Held {
+    fn partial_cmp(&self, other: &Held) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// A held answer. The short ones (VOID has 13 bytes, 20 compressed) are held without allocation.
+#[derive(PartialEq, Eq)]
+enum Answer {
+    Short { bytes: [u8; SHORT_BYTES], count: u8 },
+    Long(Box<[u8]>),
+}
+
+const SHORT_BYTES: usize = 22;
+
+impl Answer {
+    fn new(answer: &[u8]) -> Answer {
+        let mut bytes = [0; SHORT_BYTES];
+        match bytes.get_mut(..answer.len()) {
+            Some(short) => {
+                short.copy_from_slice(answer);
+                let count = answer.len() as u8;
+                Answer::Short { bytes, count }
+            }
+            None => Answer::Long(answer.into()),
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Answer::Short { bytes, count } => &bytes[..usize::from(*count)],
+            Answer::Long(bytes) => bytes,
+        }
+    }
+}
+
+/// What may leave now.
+pub enum Released<'a> {
+    /// So many more bytes of those that wait in the connection's output.
+    Held {
+        /// How many.
+        bytes: usize,
+    },
+    /// This answer, which the connection has not got yet.
+    Answer(&'a [u8]),
+}
+
+/// A connection's slot, and which of the connections that had that slot it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct ConnectionId {
+    /// Index among the connections of the loop.
+    pub slot: u32,
+    /// Counts the connections of the loop.
+    pub generation: u32,
+}
+
+impl Queue {
+    pub fn new(spec: &NullSpec, origin_ns: u64, seed: u64) -> Queue {
+        let stalls = spec
+            .stall
+            .as_ref()
+            .map(|stall| Stalls::new(stall, origin_ns));
+        match spec.latency {
+            Latency::None if stalls.is_none() => Queue::AtOnce,
+            Latency::None => Queue::InOrder {
+                latency_ns: 0,
+                stalls,
+                batches: VecDeque::new(),
+            },
+            Latency::Fixed { ns } => Queue::InOrder {
+                latency_ns: ns,
+                stalls,
+                batches: VecDeque::new(),
+            },
+            latency => Queue::Overtaking {
+                sampler: Sampler::new(latency, seed),
+                stalls,
+                heap: BinaryHeap::new(),
+                sequence: 0,
+            },
+        }
+    }
+
+    /// When the next answer is due; None: none waits.
+    pub fn next_due_ns(&self) -> Option<u64> {
+        match self {
+            Queue::AtOnce => None,
+            Queue::InOrder { batches, .. } => batches.front().map(|batch| batch.due_ns),
+            Queue::Overtaking { heap, .. } => heap.peek().map(|held| held.due_ns),
+        }
+    }
+
+    /// Hands over every answer whose time has come, in the order of their times.
+    pub fn release(&mut self, now_ns: u64, mut deliver: impl FnMut(ConnectionId, Released)) {
+        match self {
+            Queue::AtOnce => {}
+            Queue::InOrder { batches, .. } => {
+                while let Some(batch) = batches.pop_front_if(|batch| batch.due_ns <= now_ns) {
+                    deliver(batch.connection, Released::Held { bytes: batch.bytes });
+                }
+            }
+            Queue::Overtaking { heap, .. } => {
+                while heap.peek().is_some_and(|held| held.due_ns <= now_ns) {
+                    let Some(held) = heap.pop() else { break };
+                    deliver(held.connection, Released::Answer(held.answer.bytes()));
+                }
+            }
+        }
+    }
+
+    /// Takes the answer that ends `output` into the heap, if this is the queue for it.
+    #[inline]
+    pub fn take_answer(&mut self, connection: &mut Connection, start: usize, arrival_ns: u64) {
+        if let Queue::Overtaking {
+            sampler,
+            stalls,
+            heap,
+            sequence,
+        } = self
+        {
+            let due_ns = arrival_ns.saturating_add(sampler.next_ns());
+            *sequence += 1;
+            heap.push(Held {
+                due_ns: stalls.map_or(due_ns, |stalls| stalls.release_ns(due_ns)),
+                sequence: *sequence,
+                connection: connection.id,
+                answer: Answer::new(&connection.output[start..]),
+            });
+            connection.output.truncate(start);
+            connection.held_answers += 1;
+        }
+    }
+
+    /// Decides when the answers appended to `connection` since `start` leave.
+    pub fn take_batch(&mut self, connection: &mut Connection, start: usize, arrival_ns: u64) {
+        match self {
+            Queue::AtOnce => connection.releasable = connection.output.len(),
+            Queue::InOrder {
+                latency_ns,
+                stalls,
+                batches,
+            } => {
+                let bytes = connection.output.len() - start;
+                if bytes > 0 {
+                    let due_ns = arrival_ns.saturating_add(*latency_ns);
+                    batches.push_back(Batch {
+                        due_ns: stalls.map_or(due_ns, |stalls| stalls.release_ns(due_ns)),
+                        connection: connection.id,
+                        bytes,
+                    });
+                }
+            }
+            Queue::Overtaking { .. } => {}
+        }
+    }
+}

@@ -1,1 +1,0 @@
-//! The null target as its clients see it.

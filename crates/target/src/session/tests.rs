@@ -1,0 +1,136 @@
+//! Sessions against servers that answer what a test says, on free ports of loopback.
+
+use super::*;
+use crate::access::{Credentials, Secret};
+use std::net::TcpListener;
+
+/// A server on a free port that answers the requests of one connection with `answers`: opcode
+/// and body each.
+fn serve(answers: Vec<(u8, Vec<u8>)>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        for (opcode, body) in answers {
+            let mut header = [0u8; HEADER_BYTES];
+            stream.read_exact(&mut header).unwrap();
+            let header = Header::parse_request(&header).unwrap().unwrap();
+            let mut request = vec![0; header.length as usize];
+            stream.read_exact(&mut request).unwrap();
+            let mut answer = Vec::new();
+            let header = Header {
+                version: 0x84,
+                flags: 0,
+                stream: 0,
+                opcode,
+                length: body.len() as u32,
+            };
+            header.append(&mut answer);
+            answer.extend(body);
+            stream.write_all(&answer).unwrap();
+        }
+    });
+    address
+}
+
+fn string(text: &str) -> Vec<u8> {
+    [&(text.len() as u16).to_be_bytes()[..], text.as_bytes()].concat()
+}
+
+fn error(code: i32, message: &str) -> Vec<u8> {
+    [&code.to_be_bytes()[..], &string(message)].concat()
+}
+
+const LIMIT: Duration = Duration::from_secs(10);
+
+#[test]
+fn a_refused_statement_is_a_typed_error_with_node_and_statement() {
+    let address = serve(vec![
+        (opcode::READY, Vec::new()),
+        (opcode::ERROR, error(0x2200, "no such table")),
+    ]);
+    let mut session = Session::open(address, &Access::default(), LIMIT).unwrap();
+    let error = session.query("SELECT  *\n FROM a.b").unwrap_err();
+    let server = error.downcast_ref::<ServerError>().unwrap();
+    assert_eq!((server.node, server.code), (address, ErrorCode::Invalid));
+    assert_eq!(server.statement, "SELECT * FROM a.b");
+    assert_eq!(server.message, "no such table");
+}
+
+#[test]
+fn a_wrong_password_is_never_repeated() {
+    let credentials = Credentials {
+        user: "anna".to_string(),
+        password: Secret::new("hunter2".to_string()),
+    };
+    let access = Access {
+        credentials: Some(credentials),
+        tls: None,
+    };
+    let address = serve(vec![
+        (opcode::AUTHENTICATE, string("a.PasswordAuthenticator")),
+        (
+            opcode::ERROR,
+            error(
+                0x0100,
+                "Provided username anna and/or password are incorrect",
+            ),
+        ),
+    ]);
+    let error = Session::open(address, &access, LIMIT).unwrap_err();
+    let text = format!("{error:#}{error:?}{access:?}");
+    assert!(!text.contains("hunter2"), "{text}");
+    assert!(
+        text.contains("password are incorrect") && text.contains("***"),
+        "{text}"
+    );
+    let address = serve(vec![(
+        opcode::AUTHENTICATE,
+        string("a.PasswordAuthenticator"),
+    )]);
+    let error = Session::open(address, &Access::default(), LIMIT).unwrap_err();
+    assert!(
+        error.to_string().contains("wants a user and password"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_session_that_failed_once_fails_at_once() {
+    let address = serve(vec![(opcode::READY, Vec::new())]);
+    let mut session = Session::open(address, &Access::default(), LIMIT).unwrap();
+    assert!(session.query("SELECT 1").is_err(), "the server has gone");
+    let error = session.query("SELECT 1").unwrap_err();
+    assert!(error.to_string().contains("has failed before"), "{error}");
+}
+
+#[test]
+fn a_node_that_is_silent_is_given_up_at_the_time_out() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let limit = Duration::from_millis(20);
+    let error = Session::open(address, &Access::default(), limit).unwrap_err();
+    let text = format!("{error:#}");
+    assert!(text.contains("no answer in time"), "{text}");
+    assert!(text.contains(&address.to_string()), "{text}");
+}
+
+#[test]
+fn a_node_that_is_not_there_is_named() {
+    let address = {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.local_addr().unwrap()
+    };
+    let error = Session::open(address, &Access::default(), LIMIT).unwrap_err();
+    assert!(
+        format!("{error:#}").contains(&format!("connect to {address}")),
+        "{error:#}"
+    );
+}
+
+#[test]
+fn long_statements_are_shortened_between_characters() {
+    assert_eq!(shorten("a\n  b"), "a b");
+    let long = "é".repeat(STATEMENT_CHARS_SHOWN + 1);
+    assert_eq!(shorten(&long).chars().count(), STATEMENT_CHARS_SHOWN + 1);
+}
