@@ -27,8 +27,8 @@ const START_FURTHER_S: f64 = 40.0;
 const LOAD_ROWS_PER_S: f64 = 20_000.0;
 /// Rows per second into the null target.
 const LOAD_NULL_ROWS_PER_S: f64 = 1_000_000.0;
-/// Flush, and compactions of small data.
-const SETTLE_S: f64 = 15.0;
+/// Flush, compactions of small data, and the quiet after them.
+const SETTLE_S: f64 = 5.0;
 /// An auto warm-up on a JVM; often less, sometimes its limit.
 const WARMUP_AUTO_S: f64 = 20.0;
 /// Rows read back per second, with connecting.

@@ -78,10 +78,12 @@ struct State {
 impl Stagehand<'_> {
     /// Runs the trial.
     ///
-    /// 1. Create or empty the tables, load, settle: what the target's standing asks for.
-    /// 2. Read the server's counts. 3. Warm up and measure, in one run of the engine, without a
-    ///    gap in between. 4. Read rows back and compare.
-    /// 5. Read the server's counts again, judge.
+    /// 1. Create or empty the tables: what the target's standing asks for.
+    /// 2. Read the server's counts.
+    /// 3. Load, if the standing asks for it; settle.
+    /// 4. Warm up and measure, in one run of the engine, without a gap in between.
+    /// 5. Read rows back and compare.
+    /// 6. Read the server's counts again, judge.
     pub fn run(mut self, running: &mut Running) -> Result<Came> {
         let kinds: Vec<String> = self
             .program
@@ -108,6 +110,7 @@ impl Stagehand<'_> {
         if let Some(came) = self.fill(running, preparation, &mut state)? {
             return Ok(came);
         }
+        self.settle(running, &mut state)?;
         if let Some(came) = self.measure(running, &mut state)? {
             return Ok(came);
         }
@@ -147,7 +150,7 @@ impl Stagehand<'_> {
         Ok(())
     }
 
-    /// Loads and settles, if the standing asks for it.
+    /// Loads, if the standing asks for it.
     fn fill(
         &mut self,
         running: &mut Running,
@@ -187,17 +190,21 @@ impl Stagehand<'_> {
                 settle: "skipped".to_owned(),
                 ..LoadRecord::default()
             });
-            self.settle(running, state)?;
         }
         running.standing.prepared(self.settings, self.program);
         Ok(None)
     }
 
+    /// Waits until neither the load phase nor the trial before has work pending on the server.
     fn settle(&mut self, running: &mut Running, state: &mut State) -> Result<()> {
         let can = running.cluster.can(Ability::Settle);
         match self.settings.data.settle {
             Settle::None => {
                 state.settle = Some(rules::Settle::NotAsked);
+                return Ok(());
+            }
+            Settle::Auto if !can => {
+                state.settle = Some(rules::Settle::Unknown);
                 return Ok(());
             }
             Settle::Compactions if !can => bail!(
@@ -358,6 +365,7 @@ impl Stagehand<'_> {
             is_null: running.is_some_and(Running::is_null),
             shares_cores: running.is_some_and(Running::shares_cores),
             settings_changed: running.and_then(|r| r.settings_changed().ok()),
+            memory_bytes: running.and_then(Running::memory_bytes),
             settings_recorded: running.is_some_and(|r| r.is_null() || !r.node_settings.is_empty()),
         };
         finding::trial(&facts)
