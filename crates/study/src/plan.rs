@@ -351,12 +351,13 @@ fn phases(
     if preparation != Preparation::Nothing && settings.data.load_rows > 0 {
         let rows = human::format_count(settings.data.load_rows);
         add(PhaseKind::Load, format!("write {rows} rows"));
-        if settings.data.settle != Settle::None {
-            add(
-                PhaseKind::Settle,
-                "flush, and wait for compactions".to_owned(),
-            );
-        }
+    }
+    // Before every trial: the writes of the one before leave compactions too.
+    if settings.data.settle != Settle::None {
+        add(
+            PhaseKind::Settle,
+            "flush, and wait for compactions".to_owned(),
+        );
     }
     let offered = offered_words(point, &settings.procedure);
     let warmup = match settings.window.warmup {
@@ -444,13 +445,13 @@ mod tests {
              variants: {a: {}, b: {workload: {mix: {write: 1}}}}\nrepeat: {blocks: 2}\n",
             expect![[r#"
                 00-a-threads-4-block-1 target schema load settle warmup measure verify
-                01-b-threads-4-block-1 warmup measure verify
-                02-a-threads-8-block-1 warmup measure verify
-                03-b-threads-8-block-1 warmup measure verify
-                04-b-threads-4-block-2 warmup measure verify
-                05-a-threads-4-block-2 warmup measure verify
-                06-b-threads-8-block-2 warmup measure verify
-                07-a-threads-8-block-2 warmup measure verify
+                01-b-threads-4-block-1 settle warmup measure verify
+                02-a-threads-8-block-1 settle warmup measure verify
+                03-b-threads-8-block-1 settle warmup measure verify
+                04-b-threads-4-block-2 settle warmup measure verify
+                05-a-threads-4-block-2 settle warmup measure verify
+                06-b-threads-8-block-2 settle warmup measure verify
+                07-a-threads-8-block-2 settle warmup measure verify
             "#]],
         );
     }
@@ -462,13 +463,13 @@ mod tests {
              variants: {a: {}, b: {target: {local: {heap: 512MiB}}}}\nrepeat: {blocks: 2}\n",
             expect![[r#"
                 00-a-threads-4-block-1 target schema load settle warmup measure verify
-                01-a-threads-8-block-1 warmup measure verify
+                01-a-threads-8-block-1 settle warmup measure verify
                 02-b-threads-4-block-1 target schema load settle warmup measure verify
-                03-b-threads-8-block-1 warmup measure verify
+                03-b-threads-8-block-1 settle warmup measure verify
                 04-a-threads-4-block-2 target schema load settle warmup measure verify
-                05-a-threads-8-block-2 warmup measure verify
+                05-a-threads-8-block-2 settle warmup measure verify
                 06-b-threads-4-block-2 target schema load settle warmup measure verify
-                07-b-threads-8-block-2 warmup measure verify
+                07-b-threads-8-block-2 settle warmup measure verify
             "#]],
         );
     }

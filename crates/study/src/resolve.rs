@@ -10,10 +10,11 @@ use crate::check;
 use crate::diagnostic::{Diagnostics, Place, Source, did_you_mean};
 use crate::merge::{merge, nested};
 use crate::rules::{self, Subject};
-use crate::settings::{Overrides, Repeat, Settings, Settle, Study, Target, Variant};
+use crate::settings::{Overrides, Repeat, Settings, Settle, Study, Target, Variant, Warmup};
 use crate::tree::Tree;
 use crate::work;
 use crate::yaml::{self, Node, Raw};
+use measure::clock::SECOND_NS;
 use std::path::Path;
 
 /// Why there is no study.
@@ -266,12 +267,19 @@ fn replace_target(node: &mut Node, target: &Node) {
     merge(node, target, "");
 }
 
+/// An auto warm-up on the null target: connections and the client's own caches are warm after the
+/// first second, and nothing there compiles or fills, so there is nothing to detect.
+const WARMUP_NULL_NS: u64 = 2 * SECOND_NS;
+
 /// Switches off what the target cannot do and nobody asked for in so many words.
 fn adapt(mut settings: Settings) -> Settings {
     let null = matches!(settings.target, Target::Null(_));
     if null {
         settings.verify.every_nth = None;
         settings.data.settle = Settle::None;
+        if let Warmup::Auto(max) = settings.window.warmup {
+            settings.window.warmup = Warmup::Fixed(max.min(WARMUP_NULL_NS));
+        }
     }
     if null || !settings.data.has_rows {
         settings.verify.sample = 0;

@@ -17,7 +17,7 @@ pub use event::{Event, Progress};
 pub use running::null_spec;
 pub use summary::{may_be_believed, point_words};
 
-use crate::plan::{Plan, Trial};
+use crate::plan::{PhaseKind, Plan, Trial};
 use crate::record;
 use crate::resolve::resolve;
 use crate::settings::{Study, Until};
@@ -226,6 +226,14 @@ impl<'a> Engine<'a> {
         })
     }
 
+    /// Expected length of those trials that are not finished yet, seconds.
+    fn seconds_of(&self, trials: &[Trial]) -> f64 {
+        let left = trials
+            .iter()
+            .filter(|trial| !self.findings.contains_key(&trial.index));
+        left.map(trial_seconds).sum()
+    }
+
     fn begin(&mut self) -> Result<()> {
         let detail = json!({
             "cassay": env!("CARGO_PKG_VERSION"),
@@ -233,17 +241,10 @@ impl<'a> Engine<'a> {
             "finished_before": self.findings.keys().collect::<Vec<_>>(),
         });
         self.writer.journal("run_started", None, detail)?;
-        let left = self
-            .plan
-            .trials
-            .iter()
-            .filter(|t| !self.findings.contains_key(&t.index));
         let seconds = if self.findings.is_empty() {
             self.plan.estimate.seconds
         } else {
-            left.flat_map(|trial| &trial.phases)
-                .map(|phase| phase.seconds)
-                .sum()
+            self.seconds_of(&self.plan.trials)
         };
         (self.events)(Event::RunStarted {
             path: self.writer.path().to_owned(),
@@ -304,10 +305,13 @@ impl<'a> Engine<'a> {
     }
 
     fn trial(&mut self, trial: &Trial, record: &TrialRecord, name: &str) -> Result<Came> {
+        let later = &self.plan.trials[trial.index + 1..];
+        let seconds_after = self.seconds_of(later);
         (self.events)(Event::TrialStarted {
             index: trial.index,
             trials: self.plan.trials.len(),
             name: name.to_owned(),
+            seconds_after,
         });
         self.writer.journal(
             "trial_started",
@@ -351,17 +355,12 @@ impl<'a> Engine<'a> {
         let detail = json!({"kind": target.kind(), "what": crate::plan::target_words(target)});
         self.writer
             .journal("target_starting", Some(trial.index), detail)?;
-        let planned = trial
-            .phases
-            .iter()
-            .find(|p| p.kind == crate::plan::PhaseKind::Target);
-        let seconds = planned.map_or(0.0, |phase| phase.seconds);
-        let all: f64 = trial.phases.iter().map(|phase| phase.seconds).sum();
+        let seconds = target_seconds(trial);
         (self.events)(Event::PhaseStarted {
             phase: "target",
             what: crate::plan::target_words(target),
             seconds,
-            seconds_after: (all - seconds).max(0.0),
+            seconds_after: (trial_seconds(trial) - seconds).max(0.0),
         });
         let events = &mut *self.events;
         let running = Running::start(target, &self.options.dirs, &mut |text| {
@@ -402,7 +401,7 @@ impl<'a> Engine<'a> {
                     phase: "ceiling",
                     what: "measure the client itself on the null target".to_owned(),
                     seconds: 1.0,
-                    seconds_after: trial.phases.iter().map(|phase| phase.seconds).sum(),
+                    seconds_after: trial_seconds(trial) - target_seconds(trial),
                 });
                 let program = &self.plan.programs[trial.variant];
                 ceiling::measure(settings, program, &self.options.dirs)?
@@ -463,6 +462,16 @@ impl<'a> Engine<'a> {
             trial.point.axis()
         ))
     }
+}
+
+fn trial_seconds(trial: &Trial) -> f64 {
+    trial.phases.iter().map(|phase| phase.seconds).sum()
+}
+
+fn target_seconds(trial: &Trial) -> f64 {
+    let mut phases = trial.phases.iter();
+    let start = phases.find(|phase| phase.kind == PhaseKind::Target);
+    start.map_or(0.0, |phase| phase.seconds)
 }
 
 fn ends_ladder(until: Until, finding: &TrialFinding) -> bool {

@@ -26,11 +26,9 @@ use workload::{Program, Stage};
 const LOAD_IN_FLIGHT: u32 = 64;
 /// In flight while rows are read back.
 const VERIFY_IN_FLIGHT: u32 = 32;
-/// Seconds before an auto warm-up may end, and over which it must be steady, on a JVM: the
-/// just-in-time compiler needs about that long for a hot path.
+/// Seconds before an auto warm-up may end, and over which it must be steady: a JVM's just-in-time
+/// compiler needs about that long for a hot path.
 const STEADY_S: usize = 10;
-/// The same on the null target, where nothing compiles and no cache fills.
-const STEADY_NULL_S: usize = 2;
 
 /// What one trial needs.
 pub struct Stagehand<'a> {
@@ -80,10 +78,12 @@ struct State {
 impl Stagehand<'_> {
     /// Runs the trial.
     ///
-    /// 1. Create or empty the tables, load, settle: what the target's standing asks for.
-    /// 2. Read the server's counts. 3. Warm up and measure, in one run of the engine, without a
-    ///    gap in between. 4. Read rows back and compare.
-    /// 5. Read the server's counts again, judge.
+    /// 1. Create or empty the tables: what the target's standing asks for.
+    /// 2. Read the server's counts.
+    /// 3. Load, if the standing asks for it; settle.
+    /// 4. Warm up and measure, in one run of the engine, without a gap in between.
+    /// 5. Read rows back and compare.
+    /// 6. Read the server's counts again, judge.
     pub fn run(mut self, running: &mut Running) -> Result<Came> {
         let kinds: Vec<String> = self
             .program
@@ -110,6 +110,7 @@ impl Stagehand<'_> {
         if let Some(came) = self.fill(running, preparation, &mut state)? {
             return Ok(came);
         }
+        self.settle(running, &mut state)?;
         if let Some(came) = self.measure(running, &mut state)? {
             return Ok(came);
         }
@@ -149,7 +150,7 @@ impl Stagehand<'_> {
         Ok(())
     }
 
-    /// Loads and settles, if the standing asks for it.
+    /// Loads, if the standing asks for it.
     fn fill(
         &mut self,
         running: &mut Running,
@@ -189,17 +190,21 @@ impl Stagehand<'_> {
                 settle: "skipped".to_owned(),
                 ..LoadRecord::default()
             });
-            self.settle(running, state)?;
         }
         running.standing.prepared(self.settings, self.program);
         Ok(None)
     }
 
+    /// Waits until neither the load phase nor the trial before has work pending on the server.
     fn settle(&mut self, running: &mut Running, state: &mut State) -> Result<()> {
         let can = running.cluster.can(Ability::Settle);
         match self.settings.data.settle {
             Settle::None => {
                 state.settle = Some(rules::Settle::NotAsked);
+                return Ok(());
+            }
+            Settle::Auto if !can => {
+                state.settle = Some(rules::Settle::Unknown);
                 return Ok(());
             }
             Settle::Compactions if !can => bail!(
@@ -232,7 +237,7 @@ impl Stagehand<'_> {
 
     /// Warm-up and measured window, in one run of the engine: nothing is reconnected in between.
     fn measure(&mut self, running: &mut Running, state: &mut State) -> Result<Option<Came>> {
-        let mut course = Course::new(self.settings, running.is_null(), self.program.kinds().len());
+        let mut course = Course::new(self.settings, self.program.kinds().len());
         let offer = Offer {
             stage: Stage::Main,
             schedule: offer::schedule(self.trial.point, self.settings.procedure.poisson),
@@ -360,6 +365,7 @@ impl Stagehand<'_> {
             is_null: running.is_some_and(Running::is_null),
             shares_cores: running.is_some_and(Running::shares_cores),
             settings_changed: running.and_then(|r| r.settings_changed().ok()),
+            memory_bytes: running.and_then(Running::memory_bytes),
             settings_recorded: running.is_some_and(|r| r.is_null() || !r.node_settings.is_empty()),
         };
         finding::trial(&facts)
@@ -380,7 +386,7 @@ struct Course {
 }
 
 impl Course {
-    fn new(settings: &Settings, is_null: bool, kinds_count: usize) -> Course {
+    fn new(settings: &Settings, kinds_count: usize) -> Course {
         let window = settings.window;
         let warmup_count = match window.warmup {
             Warmup::Fixed(ns) => Some(ns.div_ceil(SECOND_NS)),
@@ -389,7 +395,7 @@ impl Course {
         Course {
             warmup_count,
             measure_count: window.measure_ns.div_ceil(SECOND_NS),
-            steady: Steady::new(steady_limits(window.warmup, is_null)),
+            steady: Steady::new(steady_limits(window.warmup)),
             measuring: warmup_count == Some(0),
             ended: None,
             warmup_s: 0.0,
@@ -449,15 +455,14 @@ impl Course {
     }
 }
 
-fn steady_limits(warmup: Warmup, is_null: bool) -> SteadyLimits {
-    let least = if is_null { STEADY_NULL_S } else { STEADY_S };
+fn steady_limits(warmup: Warmup) -> SteadyLimits {
     let max_s = match warmup {
         Warmup::Auto(ns) => (ns / SECOND_NS) as usize,
         Warmup::Fixed(_) => 0,
     };
     SteadyLimits {
-        min_s: least.min(max_s),
-        window_s: least.min(max_s),
+        min_s: STEADY_S.min(max_s),
+        window_s: STEADY_S.min(max_s),
         max_s,
         ..SteadyLimits::default()
     }
@@ -498,7 +503,8 @@ mod tests {
 
     fn settings(window: &str) -> Settings {
         let text = format!(
-            "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{use: standard1}}\n\
+            "study: s\nquestion: q\ntarget: {{local: {{}}}}\n\
+             workload: {{use: standard1, mix: {{write: 1}}}}\n\
              procedure: {{fixed: {{threads: 4}}}}\nwindow: {window}\n"
         );
         let study = resolve("s", &text, &Overrides::default()).unwrap();
@@ -523,7 +529,7 @@ mod tests {
 
     /// The phases of intervals with so many operations each, and when the engine is told to stop.
     fn phases(window: &str, operations: &[u64]) -> (Vec<&'static str>, Option<(usize, u64)>) {
-        let mut course = Course::new(&settings(window), true, 1);
+        let mut course = Course::new(&settings(window), 1);
         let mut stop = None;
         let mut phases = Vec::new();
         for (index, ok) in operations.iter().enumerate() {
@@ -553,14 +559,15 @@ mod tests {
 
     #[test]
     fn an_auto_warm_up_ends_when_steady_and_asks_for_the_whole_window() {
-        let (phases, stop) = phases("{measure: 4s}", &[10; 4]);
-        assert_eq!(phases, ["warmup", "warmup", "measure", "measure"]);
-        assert_eq!(stop, Some((1, 4)));
+        let (phases, stop) = phases("{measure: 4s}", &[10; 12]);
+        assert_eq!(phases[..10], ["warmup"; 10]);
+        assert_eq!(phases[10..], ["measure"; 2]);
+        assert_eq!(stop, Some((9, 4)));
     }
 
     #[test]
     fn an_auto_warm_up_that_never_calms_is_forced_at_its_limit() {
-        let mut course = Course::new(&settings("{warmup_max: 3s}"), true, 1);
+        let mut course = Course::new(&settings("{warmup_max: 3s}"), 1);
         for (index, ok) in [0, 0, 0].into_iter().enumerate() {
             course.see(&interval(index as u64, ok));
         }
