@@ -122,7 +122,48 @@ data: {load: {operations: 10 M rows}}
 procedure: {sweep: {threads: [4, 0]}}
 window: {warmup: auto, measure: 60}
 ";
-    let said = check_mistakes(study, expect![[""]]);
+    let said = check_mistakes(study, expect![[r#"
+        error: `target.local.heep` is not a key of a study
+         --> study.yaml:3:28
+          |
+        3 | target: {local: {nodes: 1, heep: 1GiB}}
+          |                            ^^^^
+          |
+        help: did you mean `heap`?
+
+        error: no workload is named "standard2"; there are standard1, cql-iot, kv
+         --> study.yaml:4:17
+          |
+        4 | workload: {use: standard2, mix: {write: 9}}
+          |                 ^^^^^^^^^
+          |
+        help: did you mean standard1?
+
+        error: `data.load.operations` is `10 M rows`: unknown suffix `M rows`; k, M and G are known
+         --> study.yaml:5:27
+          |
+        5 | data: {load: {operations: 10 M rows}}
+          |                           ^^^^^^^^^
+          |
+        help: write a whole number such as 250, 10k or 2M
+
+        error: `procedure.sweep.threads` is `0`: the least is 1
+         --> study.yaml:6:34
+          |
+        6 | procedure: {sweep: {threads: [4, 0]}}
+          |                                  ^
+
+        error: `window.measure` is `60`: it has no unit
+         --> study.yaml:7:33
+          |
+        7 | window: {warmup: auto, measure: 60}
+          |                                 ^^
+          |
+        help: write a length of time with its unit, such as 10s or 250ms
+
+        5 mistakes; nothing was started
+
+    "#]]);
     assert_eq!(said.stderr.matches("error: ").count(), 5);
 }
 
@@ -130,10 +171,69 @@ window: {warmup: auto, measure: 60}
 fn text_that_is_not_yaml_is_shown_where_it_breaks() {
     check_mistakes(
         "study: s\nquestion: [q\ntarget: {null: {}}\n",
-        expect![[""]],
+        expect![[r#"
+            error: not valid YAML: illegal placement of ':' indicator
+             --> study.yaml:3:7
+              |
+            3 | target: {null: {}}
+              |       ^
+
+            1 mistake; nothing was started
+
+        "#]],
     );
-    check_mistakes("", expect![[""]]);
-    check_mistakes("study: a\nstudy: b\n", expect![[""]]);
+    check_mistakes("", expect![[r#"
+        error: the study is empty
+         --> study.yaml:1:1
+          |
+        1 |
+          | ^
+
+        1 mistake; nothing was started
+
+    "#]]);
+    check_mistakes("study: a\nstudy: b\n", expect![[r#"
+        error: `question` is missing
+         --> study.yaml:1:1
+          |
+        1 | study: a
+          | ^
+          |
+        help: it means: The question, in words. The report answers it first.
+
+        error: `target` is missing
+         --> study.yaml:1:1
+          |
+        1 | study: a
+          | ^
+          |
+        help: it means: The system under test: exactly one of these.
+
+        error: `workload` is missing
+         --> study.yaml:1:1
+          |
+        1 | study: a
+          | ^
+          |
+        help: it means: What is asked of the target.
+
+        error: `procedure` is missing
+         --> study.yaml:1:1
+          |
+        1 | study: a
+          | ^
+          |
+        help: it means: Which points are measured: either `sweep` or `fixed`.
+
+        error: `study` stands here a second time; the first is in line 1
+         --> study.yaml:2:1
+          |
+        2 | study: b
+          | ^^^^^
+
+        5 mistakes; nothing was started
+
+    "#]]);
 }
 
 #[test]
