@@ -19,8 +19,8 @@ window: {warmup: 0s, measure: 1s}
 ";
 
 fn folder(study: &str) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("study.yaml"), study).unwrap();
+    let folder = tempfile::tempdir().expect("make a folder");
+    std::fs::write(folder.path().join("study.yaml"), study).expect("write the study");
     folder
 }
 
@@ -40,7 +40,7 @@ fn command(folder: &Path, args: &[&str]) -> Command {
 }
 
 fn cassay(folder: &Path, args: &[&str]) -> Output {
-    command(folder, args).output().unwrap()
+    command(folder, args).output().expect("run cassay")
 }
 
 fn code(output: &Output) -> Option<i32> {
@@ -180,17 +180,17 @@ fn an_interrupted_run_ends_with_130_and_is_taken_up_again_where_it_was() {
 /// Waits until the program has said `word` (its first finished trial), then sends Ctrl-C.
 fn interrupt_after(mut child: Child, word: &str) -> (Option<i32>, String) {
     use std::io::{BufRead, BufReader, Read};
-    let mut reader = BufReader::new(child.stderr.take().unwrap());
+    let mut reader = BufReader::new(child.stderr.take().expect("stderr is a pipe"));
     let mut said = String::new();
     while !said.contains(word) {
-        if reader.read_line(&mut said).unwrap() == 0 {
+        if reader.read_line(&mut said).expect("read stderr") == 0 {
             break;
         }
     }
     let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    reader.read_to_string(&mut said).unwrap();
-    (child.wait().unwrap().code(), said)
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("send Ctrl-C");
+    reader.read_to_string(&mut said).expect("read stderr");
+    (child.wait().expect("wait for cassay").code(), said)
 }
 
 #[test]
