@@ -12,6 +12,7 @@
 
 mod ci;
 mod docs;
+mod peers;
 mod process;
 mod tidy;
 mod tree;
@@ -37,6 +38,8 @@ enum Command {
     Tidy,
     /// Writes the generated documents; with --check only compares them
     Docs(docs::Options),
+    /// cassay and its peers on the same work, written to docs/performance.md
+    Peers(peers::Options),
 }
 
 fn main() -> ExitCode {
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
         Command::Cassandra => ci::cassandra(),
         Command::Tidy => tidy::run(),
         Command::Docs(options) => docs::run(&options),
+        Command::Peers(options) => peers::run(&options),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,0 +1,83 @@
+//! Gets the peers and builds what is ours. Nothing goes into the tree; what is there already is
+//! kept.
+
+use super::Places;
+use super::tools::Tool;
+use crate::{process, tree};
+use anyhow::{Context, Result, ensure};
+
+/// latte's version, as its crate is called.
+pub const LATTE: &str = "0.29.0";
+/// The Cassandra whose stress tool is run: the last of the 3.x line; later ones are no faster.
+pub const CASSANDRA_STRESS: &str = "3.11.4";
+
+/// Installs or builds each of `tools`, and the server that they run against.
+pub fn all(tools: &[Tool], places: &Places) -> Result<()> {
+    std::fs::create_dir_all(&places.peers)
+        .with_context(|| format!("create {}", places.peers.display()))?;
+    for tool in tools {
+        match tool {
+            // The launcher builds it when its sources have changed.
+            Tool::Cassay => {
+                process::output(&path(tree::root().join("cassay")), &["--version"])?;
+            }
+            Tool::Latte => latte(places)?,
+            Tool::CassandraStress => cassandra_stress(places)?,
+        }
+    }
+    let build = [
+        "build",
+        "--release",
+        "--package",
+        "target",
+        "--example",
+        "null",
+    ];
+    process::run(&process::cargo(), &build)
+}
+
+fn latte(places: &Places) -> Result<()> {
+    if places.peers.join("bin/latte").is_file() {
+        return Ok(());
+    }
+    let root = path(places.peers.clone());
+    let install = [
+        "install",
+        "latte-cli",
+        "--version",
+        LATTE,
+        "--locked",
+        "--root",
+        &root,
+    ];
+    process::run(&process::cargo(), &install)
+}
+
+fn cassandra_stress(places: &Places) -> Result<()> {
+    let name = format!("apache-cassandra-{CASSANDRA_STRESS}");
+    if places
+        .peers
+        .join(&name)
+        .join("tools/lib/stress.jar")
+        .is_file()
+    {
+        return Ok(());
+    }
+    let root = path(places.peers.clone());
+    let artefact =
+        format!("-Dartifact=org.apache.cassandra:apache-cassandra:{CASSANDRA_STRESS}:tar.gz:bin");
+    let folder = format!("-DoutputDirectory={root}");
+    let goal = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy";
+    process::run("mvn", &["-B", "-q", goal, &artefact, &folder])?;
+    let archive = format!("{root}/{name}-bin.tar.gz");
+    process::run("tar", &["-xzf", &archive, "-C", &root])?;
+    std::fs::remove_file(&archive).with_context(|| format!("remove {archive}"))?;
+    let jar = places.peers.join(&name).join("tools/lib/stress.jar");
+    ensure!(jar.is_file(), "{archive} holds no {}", jar.display());
+    Ok(())
+}
+
+/// A path as an argument. Ours are made of HOME and ASCII names.
+pub fn path(path: std::path::PathBuf) -> String {
+    path.to_string_lossy().into_owned()
+}

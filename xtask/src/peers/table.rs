@@ -1,0 +1,186 @@
+//! The table: medians and ranges per case and tool, between the markers of the document.
+
+use super::tools::{Run, Tool};
+use super::{CASES, Case, Place, install};
+use crate::process;
+use anyhow::{Context, Result};
+
+const BEGIN: &str = "<!-- peers:begin -->";
+const END: &str = "<!-- peers:end -->";
+
+/// One run in its place.
+pub struct Cell {
+    /// Which tool ran.
+    pub tool: Tool,
+    /// On what.
+    pub case: Case,
+    /// What it came to.
+    pub run: Run,
+}
+
+/// A run as a line for whoever waits.
+pub fn line(tool: Tool, case: Case, run: &Run) -> String {
+    format!(
+        "{:?}, {}: {} {:.0} op/s, {:.2} µs CPU/op, {:.0} MB, p50 {:.3} ms, p99 {:.3} ms",
+        case.place,
+        case.name(),
+        tool.name(),
+        run.ops_per_s,
+        run.cpu_us_per_op,
+        run.peak_mb,
+        run.p50_ms,
+        run.p99_ms
+    )
+}
+
+/// What stands between the markers: a table per server, and how it was made.
+pub fn section(cells: &[Cell], seconds: u32, rounds: u32) -> String {
+    let mut text = String::new();
+    for (place, title) in [
+        (
+            Place::Null,
+            "Null target, client on one core, server on the other",
+        ),
+        (
+            Place::Cassandra,
+            "Apache Cassandra, one node, on the same cores as the client",
+        ),
+    ] {
+        let of_place: Vec<&Cell> = cells
+            .iter()
+            .filter(|cell| cell.case.place == place)
+            .collect();
+        if !of_place.is_empty() {
+            text.push_str(&format!("### {title}\n\n{}\n", rows(&of_place)));
+        }
+    }
+    let version = |program: &str, arguments: &[&str]| {
+        process::output(program, arguments)
+            .map(|text| text.lines().next().unwrap_or_default().to_owned())
+            .unwrap_or_else(|_| format!("no {program}"))
+    };
+    text.push_str(&format!(
+        "Median of {rounds} interleaved rounds of {seconds} s, and the range from lowest to \
+         highest. Made on {} by\n`cargo xtask peers --seconds {seconds} --rounds {rounds}` with \
+         latte {} and cassandra-stress {} ({}).\nMachine: {}, {} CPUs, {:.0} GB, {}.\n",
+        version("date", &["-u", "+%Y-%m-%d"]),
+        install::LATTE,
+        install::CASSANDRA_STRESS,
+        version("java", &["--version"]),
+        proc_field("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown CPU".to_owned()),
+        version("nproc", &[]),
+        proc_field("/proc/meminfo", "MemTotal")
+            .and_then(|text| text.split(' ').next()?.parse::<f64>().ok())
+            .unwrap_or(0.0)
+            * 1024.0
+            / 1e9,
+        version("uname", &["-sr"]),
+    ));
+    text
+}
+
+/// The value of `name: value` in a file of /proc.
+fn proc_field(file: &str, name: &str) -> Option<String> {
+    let text = std::fs::read_to_string(file).ok()?;
+    let line = text.lines().find(|line| line.starts_with(name))?;
+    Some(line.split_once(':')?.1.trim().to_owned())
+}
+
+fn rows(cells: &[&Cell]) -> String {
+    let mut text = "| work | tool | op/s | CPU µs/op | peak MB | p50 ms | p99 ms |\n\
+                    | --- | --- | --- | --- | --- | --- | --- |\n"
+        .to_owned();
+    for case in CASES {
+        for tool in [Tool::Cassay, Tool::Latte, Tool::CassandraStress] {
+            let runs: Vec<Run> = cells
+                .iter()
+                .filter(|cell| cell.case == case && cell.tool == tool)
+                .map(|cell| cell.run)
+                .collect();
+            if !runs.is_empty() {
+                text.push_str(&row(case, tool, &runs));
+            }
+        }
+    }
+    text
+}
+
+fn row(case: Case, tool: Tool, runs: &[Run]) -> String {
+    let column = |of: fn(&Run) -> f64, decimals: usize| {
+        let mut values: Vec<f64> = runs.iter().map(of).collect();
+        values.sort_by(f64::total_cmp);
+        let median = (values[(values.len() - 1) / 2] + values[values.len() / 2]) / 2.0;
+        let show = |value: f64| with_spaces(&format!("{value:.decimals$}"));
+        let (low, high) = (values[0], values[values.len() - 1]);
+        match runs.len() {
+            1 => show(median),
+            _ => format!("{} ({} to {})", show(median), show(low), show(high)),
+        }
+    };
+    format!(
+        "| {} | {} | {} | {} | {} | {} | {} |\n",
+        case.name(),
+        tool.name(),
+        column(|run| run.ops_per_s, 0),
+        column(|run| run.cpu_us_per_op, 2),
+        column(|run| run.peak_mb, 0),
+        column(|run| run.p50_ms, 3),
+        column(|run| run.p99_ms, 3),
+    )
+}
+
+/// The digits before the point in groups of three: `1 234 567.8`.
+fn with_spaces(number: &str) -> String {
+    let (whole, rest) = number.split_at(number.find('.').unwrap_or(number.len()));
+    let mut grouped = String::new();
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
+            grouped.push(' ');
+        }
+        grouped.push(digit);
+    }
+    grouped + rest
+}
+
+/// `document` with `section` between its markers.
+pub fn replace(document: &str, section: &str) -> Result<String> {
+    let missing = || format!("docs/performance.md must hold {BEGIN} and then {END}");
+    let (before, rest) = document.split_once(BEGIN).with_context(missing)?;
+    let (_, after) = rest.split_once(END).with_context(missing)?;
+    Ok(format!(
+        "{before}{BEGIN}\n\n{}\n\n{END}{after}",
+        section.trim()
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_between_the_markers_is_replaced() {
+        let document = format!("# T\n\n{BEGIN}\nold\n{END}\n\nend\n");
+        let replaced = replace(&document, "new\n").unwrap();
+        assert_eq!(replaced, format!("# T\n\n{BEGIN}\n\nnew\n\n{END}\n\nend\n"));
+        assert_eq!(replace(&replaced, "new").unwrap(), replaced);
+        assert!(replace("# T\n", "new").is_err());
+    }
+
+    #[test]
+    fn a_row_has_the_median_and_the_range_of_its_runs() {
+        let run = |ops_per_s| Run {
+            ops_per_s,
+            cpu_us_per_op: 2.5,
+            peak_mb: 12.0,
+            p50_ms: 0.25,
+            p99_ms: 1.0,
+        };
+        let text = row(
+            CASES[0],
+            Tool::Latte,
+            &[run(1_300_000.0), run(999.0), run(45_000.0)],
+        );
+        assert!(text.starts_with("| writes, 128 in flight | latte | 45 000 (999 to 1 300 000) |"));
+        assert!(text.contains("| 2.50 (2.50 to 2.50) | 12 (12 to 12) |"));
+    }
+}

@@ -1,0 +1,429 @@
+//! The tools: the command line of each for a case, and what it reports.
+
+use super::install::{self, path};
+use super::sample::{self, Server};
+use super::{Case, IN_FLIGHT, Load, Place, Places, ROWS};
+use crate::tree;
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+use serde_json::Value;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// A load generator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Tool {
+    /// Ours.
+    Cassay,
+    /// pkolaczk's latte, by its crate.
+    Latte,
+    /// The one that comes with Cassandra.
+    CassandraStress,
+}
+
+/// What a run came to.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    /// Operations per second.
+    pub ops_per_s: f64,
+    /// Processor time of the client's process per operation, in µs.
+    pub cpu_us_per_op: f64,
+    /// Peak resident memory, in MB.
+    pub peak_mb: f64,
+    /// Median latency as the tool reports it, in ms.
+    pub p50_ms: f64,
+    /// 99th percentile as the tool reports it, in ms.
+    pub p99_ms: f64,
+}
+
+/// What a tool says of its own run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Reported {
+    ops_per_s: f64,
+    p50_ms: f64,
+    p99_ms: f64,
+}
+
+impl Tool {
+    /// As it is called in the table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Tool::Cassay => "cassay",
+            Tool::Latte => "latte",
+            Tool::CassandraStress => "cassandra-stress",
+        }
+    }
+
+    /// Creates the tool's schema and, on a real Cassandra, the rows that it reads. cassay reads
+    /// those of cassandra-stress, whose keys it generates bit for bit, or loads its own.
+    pub fn populate(self, place: Place, server: &Server, places: &Places) -> Result<()> {
+        let rows = if place == Place::Null { 1000 } else { ROWS };
+        let address = server.address();
+        // In the scratch folder, since both leave logs where they stand.
+        let run = |program: &str, arguments: &[String]| {
+            sample::watch(server, program, arguments, &places.scratch).map(drop)
+        };
+        match self {
+            Tool::Cassay => Ok(()),
+            Tool::Latte => {
+                let latte = path(places.peers.join("bin/latte"));
+                let schema = ["schema".to_owned(), latte_script(), address.to_string()];
+                run(&latte, &schema)?;
+                run(
+                    &latte,
+                    &latte_arguments("write", &rows.to_string(), None, address, places),
+                )
+            }
+            Tool::CassandraStress => {
+                let limit = format!("n={rows}");
+                run(
+                    "java",
+                    &stress_arguments(false, &limit, None, address, places),
+                )
+            }
+        }
+    }
+}
+
+/// Runs `tool` on `case` for about `window` and measures it.
+pub fn run(
+    tool: Tool,
+    case: Case,
+    server: &Server,
+    window: Duration,
+    places: &Places,
+) -> Result<Run> {
+    let (address, seconds) = (server.address(), window.as_secs());
+    let rate = match case.load {
+        Load::Closed(_) => None,
+        Load::Rate(rate) => Some(rate),
+    };
+    let (program, mut arguments) = match tool {
+        Tool::Cassay => cassay(case, address, seconds, places)?,
+        Tool::Latte => {
+            let function = if case.is_read { "read" } else { "write" };
+            let limit = format!("{seconds}s");
+            let arguments = latte_arguments(function, &limit, rate, address, places);
+            (path(places.peers.join("bin/latte")), arguments)
+        }
+        Tool::CassandraStress => {
+            // As long as the others with their warm-up.
+            let limit = format!("duration={}s", seconds + 3);
+            (
+                "java".to_owned(),
+                stress_arguments(case.is_read, &limit, rate, address, places),
+            )
+        }
+    };
+    let seen = match case.place {
+        Place::Null => {
+            arguments.splice(0..0, ["-c".to_owned(), "0".to_owned(), program]);
+            sample::watch(server, "taskset", &arguments, &places.scratch)?
+        }
+        Place::Cassandra => sample::watch(server, &program, &arguments, &places.scratch)?,
+    };
+    let reported = match tool {
+        Tool::Cassay => cassay_findings(&read_findings(places)?),
+        Tool::Latte => latte_report(&read(&path(places.scratch.join("latte.json")))?),
+        Tool::CassandraStress => stress_summary(&seen.stdout),
+    }
+    .with_context(|| format!("find the figures in the report of {}", tool.name()))?;
+    let steady = match seen.steady_by_server() {
+        Some(steady) => Some(steady),
+        None => seen.steady_by_clock(reported.ops_per_s),
+    }
+    .context("find a steady part in a run that was too short")?;
+    Ok(Run {
+        ops_per_s: steady.ops_per_s,
+        cpu_us_per_op: steady.cpu_us_per_op,
+        peak_mb: seen.peak_mb,
+        p50_ms: reported.p50_ms,
+        p99_ms: reported.p99_ms,
+    })
+}
+
+fn read(path: &str) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("read {path}"))
+}
+
+/// The study of a case: one point, no load on the null target, and nothing read back, since no
+/// peer reads back either.
+fn cassay_study(case: Case, seconds: u64) -> String {
+    let kind = if case.is_read { "read" } else { "write" };
+    let point = match case.load {
+        Load::Closed(in_flight) => format!("threads: {in_flight}"),
+        Load::Rate(rate) => format!("rate: {rate}"),
+    };
+    let data = match (case.place, case.is_read) {
+        (Place::Cassandra, true) => format!("{{load: {{operations: {ROWS}}}}}"),
+        _ => format!("{{present: {ROWS}, settle: none}}"),
+    };
+    let client = match case.place {
+        Place::Null => "{workers: 1, cpus: [0]}",
+        Place::Cassandra => "{workers: 1}",
+    };
+    format!(
+        "study: peers\n\
+         question: What does an operation cost?\n\
+         target: {{null: {{}}}}\n\
+         workload: {{use: standard1, mix: {{{kind}: 1}}, consistency: LOCAL_ONE}}\n\
+         data: {data}\n\
+         procedure: {{fixed: {{{point}}}}}\n\
+         window: {{warmup: 3s, measure: {seconds}s}}\n\
+         client: {client}\n\
+         verify: {{reads: none, sample: 0}}\n"
+    )
+}
+
+fn cassay(
+    case: Case,
+    address: SocketAddr,
+    seconds: u64,
+    places: &Places,
+) -> Result<(String, Vec<String>)> {
+    let study = places.scratch.join("peers.yaml");
+    std::fs::write(&study, cassay_study(case, seconds))
+        .with_context(|| format!("write {}", study.display()))?;
+    let results = places.scratch.join("results");
+    if results.exists() {
+        std::fs::remove_dir_all(&results).context("remove the results of the last run")?;
+    }
+    let target = format!("attach:{address}");
+    let arguments = [
+        "run",
+        &path(study),
+        "--target",
+        &target,
+        "--out",
+        &path(results),
+        "--json",
+    ];
+    Ok((
+        path(tree::root().join("cassay")),
+        arguments.map(str::to_owned).to_vec(),
+    ))
+}
+
+/// The one findings.json below the results folder.
+fn read_findings(places: &Places) -> Result<String> {
+    let mut folders = vec![places.scratch.join("results")];
+    while let Some(folder) = folders.pop() {
+        let file = folder.join("findings.json");
+        if file.is_file() {
+            return read(&path(file));
+        }
+        let entries =
+            std::fs::read_dir(&folder).with_context(|| format!("list {}", folder.display()))?;
+        let inner = entries.flatten().map(|entry| entry.path());
+        folders.extend(inner.filter(|entry| entry.is_dir() && !entry.is_symlink()));
+    }
+    bail!("cassay wrote no findings.json");
+}
+
+/// The figures of the measured phase in a findings.json (format 1).
+fn cassay_findings(text: &str) -> Option<Reported> {
+    let findings: Value = serde_json::from_str(text).ok()?;
+    let trials = findings.get("trials")?.as_array()?;
+    let trial = trials.iter().find(|trial| trial["phase"] == "measure")?;
+    let latency = &trial["all"]["latency_ms"];
+    Some(Reported {
+        ops_per_s: trial["all"]["ops_per_s"].as_f64()?,
+        p50_ms: latency["p50"].as_f64()?,
+        p99_ms: latency["p99"].as_f64()?,
+    })
+}
+
+fn latte_script() -> String {
+    path(tree::root().join("xtask/peers/standard1.rn"))
+}
+
+/// latte's run of a function of the script, for a count of cycles or a time.
+fn latte_arguments(
+    function: &str,
+    limit: &str,
+    rate: Option<u32>,
+    address: SocketAddr,
+    places: &Places,
+) -> Vec<String> {
+    let (script, report) = (latte_script(), path(places.scratch.join("latte.json")));
+    let (in_flight, rows) = (IN_FLIGHT.to_string(), format!("rows={ROWS}"));
+    let mut arguments = [
+        "run", &script, "-q", "-f", function, "-t", "1", "-p", &in_flight, "-P", &rows, "-w", "3s",
+        "-d", limit, "-o", &report,
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    if let Some(rate) = rate {
+        arguments.extend(["-r".to_owned(), rate.to_string()]);
+    }
+    arguments.push(address.to_string());
+    arguments
+}
+
+/// The figures of latte's JSON report, whose `percentiles` name the entries of each list. The
+/// latency is that of the cycle, which begins when it was due.
+fn latte_report(text: &str) -> Option<Reported> {
+    let report: Value = serde_json::from_str(text).ok()?;
+    let result = report.get("result")?;
+    let names = report.get("percentiles")?.as_array()?;
+    let values = result["cycle_latency"]["percentiles"].as_array()?;
+    let percentile = |wanted: f64| {
+        let index = names
+            .iter()
+            .position(|name| name.as_f64() == Some(wanted))?;
+        values.get(index)?.get("value")?.as_f64()
+    };
+    Some(Reported {
+        ops_per_s: result["cycle_throughput"]["value"].as_f64()?,
+        p50_ms: percentile(50.0)?,
+        p99_ms: percentile(99.0)?,
+    })
+}
+
+/// Java's options and cassandra-stress's class: its own script insists on Java 8, so that java is
+/// called as the script would. Its heap is capped, since its default grows with the machine.
+fn java_arguments(places: &Places) -> Vec<String> {
+    let home = places
+        .peers
+        .join(format!("apache-cassandra-{}", install::CASSANDRA_STRESS));
+    let home = path(home);
+    let mut arguments: Vec<String> = ["java.lang", "java.nio", "java.util", "sun.nio.ch"]
+        .iter()
+        .flat_map(|package| {
+            [
+                "--add-opens".to_owned(),
+                format!("java.base/{package}=ALL-UNNAMED"),
+            ]
+        })
+        .collect();
+    arguments.extend(["-server".to_owned(), "-Xmx1G".to_owned()]);
+    arguments.push("-Dlogback.configurationFile=logback-tools.xml".to_owned());
+    arguments.push("-cp".to_owned());
+    arguments.push(format!("{home}/conf:{home}/lib/*:{home}/tools/lib/*"));
+    arguments.push("org.apache.cassandra.stress.Stress".to_owned());
+    arguments
+}
+
+/// cassandra-stress's run, for a count of operations or a time.
+fn stress_arguments(
+    is_read: bool,
+    limit: &str,
+    rate: Option<u32>,
+    address: SocketAddr,
+    places: &Places,
+) -> Vec<String> {
+    let (command, population) = match is_read {
+        true => ("read", format!("dist=uniform(1..{ROWS})")),
+        false => ("write", format!("seq=1..{ROWS}")),
+    };
+    let (port, ip) = (
+        format!("native={}", address.port()),
+        address.ip().to_string(),
+    );
+    let threads = format!("threads={IN_FLIGHT}");
+    let mut arguments = java_arguments(places);
+    let options: [&str; 17] = [
+        command,
+        limit,
+        "cl=LOCAL_ONE",
+        "no-warmup",
+        "-pop",
+        &population,
+        "-mode",
+        "native",
+        "cql3",
+        "protocolVersion=4",
+        "-node",
+        &ip,
+        "-port",
+        &port,
+        // The null target returns no rows, and no other tool checks them.
+        "-errors",
+        "skip-read-validation",
+        "-rate",
+    ];
+    arguments.extend(options.map(str::to_owned));
+    arguments.push(threads);
+    arguments.extend(rate.map(|rate| format!("fixed={rate}/s")));
+    arguments
+}
+
+/// The figures of the summary that cassandra-stress ends with.
+fn stress_summary(stdout: &str) -> Option<Reported> {
+    let figure = |name: &str| {
+        let line = stdout.lines().rev().find(|line| line.starts_with(name))?;
+        let value = line.split_once(':')?.1.trim().split(' ').next()?;
+        value.replace(',', "").parse::<f64>().ok()
+    };
+    Some(Reported {
+        ops_per_s: figure("Op rate")?,
+        p50_ms: figure("Latency median")?,
+        p99_ms: figure("Latency 99th percentile")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_measured_trial_is_found_in_findings() {
+        let text = r#"{"format":1,"trials":[
+            {"index":0,"phase":"warmup","all":{"ops_per_s":1,"latency_ms":{"p50":1,"p99":1}}},
+            {"index":0,"phase":"measure",
+             "all":{"ops_per_s":2000.5,"latency_ms":{"p50":0.25,"p99":1.5}}}]}"#;
+        let expected = Reported {
+            ops_per_s: 2000.5,
+            p50_ms: 0.25,
+            p99_ms: 1.5,
+        };
+        assert_eq!(cassay_findings(text), Some(expected));
+        assert_eq!(cassay_findings("{}"), None);
+    }
+
+    #[test]
+    fn latte_s_percentiles_are_found_by_their_names() {
+        let text = r#"{"percentiles":[25.0,50.0,99.0],"result":{
+            "cycle_throughput":{"value":45234.5},
+            "cycle_latency":{"percentiles":[{"value":0.5},{"value":1.3},{"value":12.2}]}}}"#;
+        let expected = Reported {
+            ops_per_s: 45234.5,
+            p50_ms: 1.3,
+            p99_ms: 12.2,
+        };
+        assert_eq!(latte_report(text), Some(expected));
+    }
+
+    #[test]
+    fn the_summary_of_cassandra_stress_is_read_with_its_commas() {
+        let text = "Results:\n\
+            Op rate                   :   22,197 op/s  [WRITE: 22,197 op/s]\n\
+            Latency median            :    3.6 ms [WRITE: 3.6 ms]\n\
+            Latency 99th percentile   :   29.7 ms [WRITE: 29.7 ms]\n\nEND\n";
+        let expected = Reported {
+            ops_per_s: 22197.0,
+            p50_ms: 3.6,
+            p99_ms: 29.7,
+        };
+        assert_eq!(stress_summary(text), Some(expected));
+        assert_eq!(stress_summary("java.lang.NullPointerException"), None);
+    }
+
+    #[test]
+    fn a_study_says_what_the_case_is() {
+        let case = Case {
+            place: Place::Null,
+            is_read: true,
+            load: Load::Rate(50_000),
+        };
+        let study = cassay_study(case, 20);
+        for part in [
+            "mix: {read: 1}",
+            "fixed: {rate: 50000}",
+            "measure: 20s",
+            "cpus: [0]",
+        ] {
+            assert!(study.contains(part), "{part} is not in\n{study}");
+        }
+    }
+}
