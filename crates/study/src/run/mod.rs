@@ -5,30 +5,32 @@
 //! run can be taken up again where it was.
 
 mod ceiling;
+mod course;
 mod event;
 mod finding;
 mod offer;
+mod resume;
 mod running;
 mod summary;
 mod tally;
 mod trial;
 
 pub use event::{Event, Progress};
+pub use resume::Interrupted;
 pub use running::null_spec;
 pub use summary::{may_be_believed, point_words};
 
 use crate::plan::{PhaseKind, Plan, Trial};
 use crate::record;
-use crate::resolve::resolve;
 use crate::settings::{Study, Until};
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result};
 use running::Running;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use store::RunWriter;
 use store::record::{FindingsRecord, TrialFinding, TrialRecord};
-use store::{Run, RunWriter};
 use target::Dirs;
 use trial::{Came, Stagehand};
 
@@ -67,79 +69,6 @@ pub fn run(
     let record = record::plan_record(study, plan);
     let writer = RunWriter::create(&options.results, &study.text, &record)?;
     Engine::new(study, plan, options, events, writer, BTreeMap::new()).run()
-}
-
-/// A run that can be taken up again, with its study resolved as it was.
-#[derive(Clone, Debug)]
-pub struct Interrupted {
-    /// Its study.
-    pub study: Study,
-    /// Its plan, made again and found equal.
-    pub plan: Plan,
-    path: PathBuf,
-    finished: BTreeMap<usize, TrialFinding>,
-}
-
-impl Interrupted {
-    /// Reads a run. The plan is made again from the copy of the study: were it another one (made
-    /// by another version), the rest of the run would not fit its begin, and it is refused.
-    pub fn read(run: &Run) -> Result<Interrupted> {
-        let text = run.study_yaml()?;
-        let overrides = record::overrides_of(&run.plan);
-        let source = record::source_of(&run.plan);
-        let study = resolve(&source, &text, &overrides)
-            .map_err(|mistakes| anyhow!("{mistakes}"))
-            .context("resolve the run's study again")?;
-        let plan = crate::plan::plan(&study).map_err(|why| anyhow!(why))?;
-        let again = record::plan_record(&study, &plan);
-        let trials = |plan: &store::record::PlanRecord| serde_json::to_value(&plan.trials);
-        if trials(&again)? != trials(&run.plan)? {
-            bail!(
-                "{} was planned by cassay {} in another way than cassay {} plans; run the study \
-                 anew: {}",
-                run.path.display(),
-                run.plan.cassay,
-                again.cassay,
-                run.plan.rerun
-            );
-        }
-        Ok(Interrupted {
-            study,
-            plan,
-            path: run.path.clone(),
-            finished: finished(run)?,
-        })
-    }
-
-    /// Trials that are still to be done.
-    pub fn trials_left(&self) -> usize {
-        self.plan.trials.len() - self.finished.len()
-    }
-
-    /// Does the trials that are left.
-    ///
-    /// # Errors
-    /// As [`run`]; or another process still writes the run.
-    pub fn resume(&self, options: &Options<'_>, events: &mut dyn FnMut(Event)) -> Result<Outcome> {
-        let writer = RunWriter::resume(&self.path)?;
-        let finished = self.finished.clone();
-        Engine::new(&self.study, &self.plan, options, events, writer, finished).run()
-    }
-}
-
-/// The findings of the trials that the journal says were finished. One whose finding cannot be
-/// read is done again.
-fn finished(run: &Run) -> Result<BTreeMap<usize, TrialFinding>> {
-    let mut findings = BTreeMap::new();
-    for index in run.finished_trials() {
-        if let Some(trial) = run.trial(index)? {
-            let bytes = std::fs::read(trial.path.join(FINDING_FILE)).unwrap_or_default();
-            if let Ok(finding) = serde_json::from_slice(&bytes) {
-                findings.insert(index, finding);
-            }
-        }
-    }
-    Ok(findings)
 }
 
 /// Why the loop over the trials ended.

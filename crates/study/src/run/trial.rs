@@ -1,19 +1,19 @@
 //! One trial on a running target: prepare the data, offer load, verify, judge.
 
+use super::course::Course;
 use super::event::Event;
 use super::finding::{self, Facts};
 use super::offer::{self, Cut, Decision, Offer, Offered, Watch};
 use super::running::{Counted, Running};
 use super::tally::{Answered, Tally};
 use crate::plan::{PhaseKind, Preparation, Trial};
-use crate::settings::{Settings, Settle, Warmup};
+use crate::settings::{Settings, Settle};
 use analysis::rules::{self, ServerCounts};
-use analysis::steady::{Steady, SteadyLimits, SteadyState};
+use analysis::steady::SteadyState;
 use anyhow::{Context, Result, bail};
 use load::{Flow, Limit, Schedule, VerifyReads};
-use measure::clock::SECOND_NS;
+use measure::Interval;
 use measure::interval::CheckCounts;
-use measure::{Histogram, Interval, Outcome};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -26,10 +26,6 @@ use workload::{Program, Stage};
 const LOAD_IN_FLIGHT: u32 = 64;
 /// In flight while rows are read back.
 const VERIFY_IN_FLIGHT: u32 = 32;
-/// Seconds before an auto warm-up may end, and over which it must be steady: a JVM's just-in-time
-/// compiler needs about that long for a hot path.
-const STEADY_S: usize = 10;
-
 /// What one trial needs.
 pub struct Stagehand<'a> {
     /// The plan's trial.
@@ -372,102 +368,6 @@ impl Stagehand<'_> {
     }
 }
 
-/// Warm-up and measured window as a course of intervals.
-struct Course {
-    /// Intervals of a fixed warm-up; none if it ends by itself.
-    warmup_count: Option<u64>,
-    measure_count: u64,
-    steady: Steady,
-    measuring: bool,
-    /// How the warm-up ended.
-    ended: Option<SteadyState>,
-    warmup_s: f64,
-    tally: Tally,
-}
-
-impl Course {
-    fn new(settings: &Settings, kinds_count: usize) -> Course {
-        let window = settings.window;
-        let warmup_count = match window.warmup {
-            Warmup::Fixed(ns) => Some(ns.div_ceil(SECOND_NS)),
-            Warmup::Auto(_) => None,
-        };
-        Course {
-            warmup_count,
-            measure_count: window.measure_ns.div_ceil(SECOND_NS),
-            steady: Steady::new(steady_limits(window.warmup)),
-            measuring: warmup_count == Some(0),
-            ended: None,
-            warmup_s: 0.0,
-            tally: Tally::new(kinds_count),
-        }
-    }
-
-    fn see(&mut self, interval: &Interval) -> Decision {
-        if self.measuring {
-            self.tally.push(interval);
-            return Decision::go_on("measure", interval);
-        }
-        if interval.draining {
-            return Decision::go_on("warmup", interval);
-        }
-        self.warmup_s += interval.seconds();
-        let steady = match self.warmup_count {
-            Some(count) if interval.index + 1 < count => SteadyState::Warming,
-            Some(_) => SteadyState::Detected,
-            None => self.push_steady(interval),
-        };
-        let mut decision = Decision::go_on("warmup", interval);
-        if steady == SteadyState::Warming {
-            return decision;
-        }
-        self.measuring = true;
-        self.ended = Some(steady);
-        decision.next = Some(PhaseKind::Measure);
-        if self.warmup_count.is_none() {
-            decision.flow = Flow::StopAfter(self.measure_count);
-        }
-        decision
-    }
-
-    fn push_steady(&mut self, interval: &Interval) -> SteadyState {
-        let mut latency = Histogram::default();
-        let mut ok = 0;
-        for kind in &interval.kinds {
-            latency.add(&kind.latency);
-            ok += kind.outcomes.get(Outcome::Ok);
-        }
-        let p99_ms = latency.quantile_ns(0.99) as f64 / 1e6;
-        self.steady
-            .push(ok as f64 / interval.seconds().max(1e-9), p99_ms)
-    }
-
-    fn warmup_record(&self) -> WarmupRecord {
-        let steady = match (self.warmup_count, self.ended) {
-            (Some(_), _) => "fixed",
-            (None, Some(how)) => how.name(),
-            (None, None) => SteadyState::Warming.name(),
-        };
-        WarmupRecord {
-            seconds: self.warmup_s,
-            steady: steady.to_owned(),
-        }
-    }
-}
-
-fn steady_limits(warmup: Warmup) -> SteadyLimits {
-    let max_s = match warmup {
-        Warmup::Auto(ns) => (ns / SECOND_NS) as usize,
-        Warmup::Fixed(_) => 0,
-    };
-    SteadyLimits {
-        min_s: STEADY_S.min(max_s),
-        window_s: STEADY_S.min(max_s),
-        max_s,
-        ..SteadyLimits::default()
-    }
-}
-
 /// A closed loop of at most `in_flight`, and never more than there is to do.
 fn closed(in_flight: u32, operations: u64) -> Schedule {
     let operations = u32::try_from(operations).unwrap_or(u32::MAX);
@@ -497,82 +397,6 @@ fn between(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resolve::resolve;
-    use crate::settings::Overrides;
-    use measure::KindInterval;
-
-    fn settings(window: &str) -> Settings {
-        let text = format!(
-            "study: s\nquestion: q\ntarget: {{local: {{}}}}\n\
-             workload: {{use: standard1, mix: {{write: 1}}}}\n\
-             procedure: {{fixed: {{threads: 4}}}}\nwindow: {window}\n"
-        );
-        let study = resolve("s", &text, &Overrides::default()).unwrap();
-        study.variants.into_iter().next().unwrap().settings
-    }
-
-    fn interval(index: u64, ok: u64) -> Interval {
-        let mut kind = KindInterval::default();
-        for _ in 0..ok {
-            kind.latency.record(1_000_000);
-            kind.outcomes.add_one(Outcome::Ok);
-        }
-        Interval {
-            index,
-            start_ns: index * SECOND_NS,
-            end_ns: (index + 1) * SECOND_NS,
-            draining: false,
-            kinds: vec![kind],
-            client: Default::default(),
-        }
-    }
-
-    /// The phases of intervals with so many operations each, and when the engine is told to stop.
-    fn phases(window: &str, operations: &[u64]) -> (Vec<&'static str>, Option<(usize, u64)>) {
-        let mut course = Course::new(&settings(window), 1);
-        let mut stop = None;
-        let mut phases = Vec::new();
-        for (index, ok) in operations.iter().enumerate() {
-            let decision = course.see(&interval(index as u64, *ok));
-            phases.push(decision.phase);
-            if let Flow::StopAfter(count) = decision.flow {
-                stop = Some((index, count));
-            }
-        }
-        (phases, stop)
-    }
-
-    #[test]
-    fn a_fixed_warm_up_ends_after_its_intervals() {
-        let (phases, stop) = phases("{warmup: 2s, measure: 3s}", &[10; 5]);
-        assert_eq!(
-            phases,
-            ["warmup", "warmup", "measure", "measure", "measure"]
-        );
-        assert_eq!(stop, None, "the engine's own limit ends it");
-    }
-
-    #[test]
-    fn without_warm_up_the_first_interval_counts() {
-        assert_eq!(phases("{warmup: 0s, measure: 1s}", &[10]).0, ["measure"]);
-    }
-
-    #[test]
-    fn an_auto_warm_up_ends_when_steady_and_asks_for_the_whole_window() {
-        let (phases, stop) = phases("{measure: 4s}", &[10; 12]);
-        assert_eq!(phases[..10], ["warmup"; 10]);
-        assert_eq!(phases[10..], ["measure"; 2]);
-        assert_eq!(stop, Some((9, 4)));
-    }
-
-    #[test]
-    fn an_auto_warm_up_that_never_calms_is_forced_at_its_limit() {
-        let mut course = Course::new(&settings("{warmup_max: 3s}"), 1);
-        for (index, ok) in [0, 0, 0].into_iter().enumerate() {
-            course.see(&interval(index as u64, ok));
-        }
-        assert_eq!(course.warmup_record().steady, "forced");
-    }
 
     #[test]
     fn counts_between_two_readings_are_differences() {
