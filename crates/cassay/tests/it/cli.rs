@@ -122,7 +122,9 @@ data: {load: {operations: 10 M rows}}
 procedure: {sweep: {threads: [4, 0]}}
 window: {warmup: auto, measure: 60}
 ";
-    let said = check_mistakes(study, expect![[r#"
+    let said = check_mistakes(
+        study,
+        expect![[r#"
         error: `target.local.heep` is not a key of a study
          --> study.yaml:3:28
           |
@@ -163,7 +165,8 @@ window: {warmup: auto, measure: 60}
 
         5 mistakes; nothing was started
 
-    "#]]);
+    "#]],
+    );
     assert_eq!(said.stderr.matches("error: ").count(), 5);
 }
 
@@ -182,7 +185,9 @@ fn text_that_is_not_yaml_is_shown_where_it_breaks() {
 
         "#]],
     );
-    check_mistakes("", expect![[r#"
+    check_mistakes(
+        "",
+        expect![[r#"
         error: the study is empty
          --> study.yaml:1:1
           |
@@ -191,8 +196,11 @@ fn text_that_is_not_yaml_is_shown_where_it_breaks() {
 
         1 mistake; nothing was started
 
-    "#]]);
-    check_mistakes("study: a\nstudy: b\n", expect![[r#"
+    "#]],
+    );
+    check_mistakes(
+        "study: a\nstudy: b\n",
+        expect![[r#"
         error: `question` is missing
          --> study.yaml:1:1
           |
@@ -233,7 +241,8 @@ fn text_that_is_not_yaml_is_shown_where_it_breaks() {
 
         5 mistakes; nothing was started
 
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub use summary::{may_be_believed, point_words};
 use crate::plan::{PhaseKind, Plan, Trial};
 use crate::record;
 use crate::settings::{Study, Until};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use running::Running;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -33,9 +33,6 @@ use store::RunWriter;
 use store::record::{FindingsRecord, TrialFinding, TrialRecord};
 use target::Dirs;
 use trial::{Came, Stagehand};
-
-/// The finding of one trial, in its folder, so that a resumed run still has it.
-const FINDING_FILE: &str = "finding.json";
 
 /// What a run needs beside its plan.
 pub struct Options<'a> {
@@ -341,9 +338,6 @@ impl<'a> Engine<'a> {
     }
 
     fn finish(&mut self, trial: &Trial, name: String, finding: TrialFinding) -> Result<()> {
-        let folder = self.writer.path().join("trials").join(&trial.slug);
-        let bytes = serde_json::to_vec_pretty(&finding).context("encode a finding")?;
-        store::write_whole(&folder.join(FINDING_FILE), &bytes)?;
         let detail = json!({"verdict": finding.verdict, "ops_per_s": finding.all.ops_per_s});
         self.writer
             .journal("trial_finished", Some(trial.index), detail)?;

@@ -95,8 +95,9 @@ fn a_run_whose_plan_was_changed_is_not_resumed() {
     started_measuring(&lab, 1).kill();
     let plan = lab.run().path.join("plan.json");
     let text = std::fs::read_to_string(&plan).unwrap();
-    assert!(text.contains("\"seed\": 1"));
-    std::fs::write(&plan, text.replace("\"seed\": 1", "\"seed\": 2")).unwrap();
+    let changed = text.replace("\"threads\": 4.0", "\"threads\": 8.0");
+    assert_ne!(text, changed);
+    std::fs::write(&plan, changed).unwrap();
     let said = lab.cassay(&["resume"]).ended_with(1);
     said.says(&["run the study anew", "cassay run"]);
 }
