@@ -321,7 +321,11 @@ mod tests {
         expect.assert_eq(&format!(
             "{}\n{}\n",
             found.verdict,
-            found.answer.join("\n").replace("; ", ";\n    ")
+            found
+                .answer
+                .join("\n")
+                .replace("; ", ";\n  ")
+                .replace(" (", "\n  (")
         ));
     }
 
@@ -342,10 +346,12 @@ mod tests {
             expect![[r#"
                 suspect
                 `a` did 1,011 op/s at 8 threads, with a p99 of 7.91 ms;
-                    beyond 4 threads more load brought only more latency.
+                  beyond 4 threads more load brought only more latency.
                 `b` did 1,201 op/s at 4 threads, with a p99 of 3.33 ms.
-                At 4 threads, `b` beside `a`: +20.0 % throughput (95 %: +19.7 to +20.3 %).
-                At 8 threads, `b` equivalent to `a`: -0.1 % throughput (95 %: -0.3 to +0.2 %).
+                At 4 threads, `b` beside `a`: +20.0 % throughput
+                  (95 %: +19.7 to +20.3 %).
+                At 8 threads, `b` equivalent to `a`: -0.1 % throughput
+                  (95 %: -0.3 to +0.2 %).
             "#]],
         );
     }
@@ -364,10 +370,11 @@ mod tests {
             expect![[r#"
                 invalid
                 `a` did 1,000 op/s at 4 threads, with a p99 of 4.00 ms;
-                    the peak may lie beyond this, the highest load offered.
+                  the peak may lie beyond this, the highest load offered.
                 `b` did 6,000 op/s at 8 threads, with a p99 of 1.33 ms;
-                    the peak may lie beyond this, the highest load offered.
-                At 4 threads, `b` against `a`: +400.0 % throughput (one block: without an interval): inconclusive.
+                  the peak may lie beyond this, the highest load offered.
+                At 4 threads, `b` against `a`: +400.0 % throughput
+                  (one block: without an interval): inconclusive.
             "#]],
         );
     }
