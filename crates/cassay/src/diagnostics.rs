@@ -87,22 +87,53 @@ mod tests {
     fn a_mistake_shows_its_line_and_the_way_out() {
         check(
             &format!("study: s\n{REST}target: {{local: {{heep: 1GiB}}}}\n"),
-            expect![[""]],
+            expect![[r#"
+                error: `target.local.heep` is not a key of a study
+                 --> s.yaml:5:18
+                  |
+                5 | target: {local: {heep: 1GiB}}
+                  |                  ^^^^
+                  |
+                help: did you mean `heap`?
+            "#]],
         );
     }
 
     #[test]
     fn a_line_with_a_secret_is_not_shown() {
         let target = "target: {attach: {contact_points: [h], user: u, password: hunter2}}\n";
-        check(&format!("study: s\n{REST}{target}"), expect![[""]]);
+        check(
+            &format!("study: s\n{REST}{target}"),
+            expect![[r#"
+                error: `target.attach.password` does not say where the secret is
+                 |
+                 = note: in s.yaml:5:49, not shown here
+                help: write `target.attach.password` as `{file: PATH}` or `{env: NAME}`
+            "#]],
+        );
     }
 
     #[test]
     fn a_mistake_at_the_very_end_or_in_an_empty_text_is_shown_too() {
-        check("", expect![[""]]);
+        check(
+            "",
+            expect![[r#"
+            error: the study is empty
+             --> s.yaml:1:1
+              |
+            1 |
+              | ^
+        "#]],
+        );
         check(
             &format!("{REST}target: {{null: {{}}}}\nstudy: s\nrepeat: ["),
-            expect![[""]],
+            expect![[r#"
+                error: not valid YAML: while parsing a node, did not find expected node content
+                 --> s.yaml:6:10
+                  |
+                6 | repeat: [
+                  |          ^
+            "#]],
         );
     }
 }

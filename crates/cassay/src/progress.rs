@@ -22,8 +22,6 @@ pub struct Show {
     phase_begin_ns: u64,
     /// Expected length of the trials after this one, seconds.
     rest_s: f64,
-    /// Expected length of each trial on average, seconds.
-    trial_s: f64,
     plain_last_s: f64,
 }
 
@@ -44,7 +42,6 @@ impl Show {
             phase_after_s: 0.0,
             phase_begin_ns: clock::now_ns(),
             rest_s: 0.0,
-            trial_s: 0.0,
             plain_last_s: 0.0,
         }
     }
@@ -59,8 +56,6 @@ impl Show {
                 seconds,
             } => {
                 let left = trials - finished;
-                self.rest_s = seconds;
-                self.trial_s = seconds / left.max(1) as f64;
                 let done = match finished {
                     0 => String::new(),
                     finished => format!(" ({finished} done before)"),
@@ -76,9 +71,10 @@ impl Show {
                 index,
                 trials,
                 name,
+                seconds_after,
             } => {
                 self.trial = format!("{}/{trials} {name}", index + 1);
-                self.rest_s = (self.rest_s - self.trial_s).max(0.0);
+                self.rest_s = seconds_after;
             }
             Event::PhaseStarted {
                 phase,

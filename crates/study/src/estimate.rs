@@ -27,12 +27,10 @@ const START_FURTHER_S: f64 = 40.0;
 const LOAD_ROWS_PER_S: f64 = 20_000.0;
 /// Rows per second into the null target.
 const LOAD_NULL_ROWS_PER_S: f64 = 1_000_000.0;
-/// Flush, and compactions of small data.
-const SETTLE_S: f64 = 15.0;
+/// Flush, compactions of small data, and the quiet after them.
+const SETTLE_S: f64 = 5.0;
 /// An auto warm-up on a JVM; often less, sometimes its limit.
 const WARMUP_AUTO_S: f64 = 20.0;
-/// An auto warm-up where nothing compiles: see `run::warmup`.
-const WARMUP_AUTO_NULL_S: f64 = 2.0;
 /// Rows read back per second, with connecting.
 const VERIFY_ROWS_PER_S: f64 = 10_000.0;
 /// Connecting, draining and writing files, each trial.
@@ -63,7 +61,6 @@ pub fn of_phase(kind: PhaseKind, settings: &Settings) -> f64 {
         PhaseKind::Settle => SETTLE_S,
         PhaseKind::Warmup => match settings.window.warmup {
             Warmup::Fixed(ns) => ns as f64 / 1e9,
-            Warmup::Auto(max) if null => WARMUP_AUTO_NULL_S.min(max as f64 / 1e9),
             Warmup::Auto(max) => WARMUP_AUTO_S.min(max as f64 / 1e9),
         },
         PhaseKind::Measure => settings.window.measure_ns as f64 / 1e9,

@@ -3,6 +3,8 @@
 //! The table drives what is accepted, what is suggested, which defaults are filled in and the
 //! reference `docs/study-file.md`. A key that is not here does not exist; a key that is here is
 //! read by [`crate::settings`]. Paths are dotted; a section's keys are the paths below its own.
+//!
+//! Long because it is one table.
 
 /// What a value may be.
 #[derive(Clone, Copy, Debug)]
@@ -501,7 +503,8 @@ pub const FIELDS: &[Field] = &[
         "window.warmup",
         Type::WordOr(&["auto"], &Type::Duration(0, DAY)),
         "auto",
-        "Time before the measured window; `auto` ends when throughput and latency are steady.",
+        "Time before the measured window; `auto` ends when throughput and latency are steady \
+         (on the null target after 2 s: nothing warms up there).",
     ),
     with(
         "window.warmup_max",

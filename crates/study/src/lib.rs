@@ -1,9 +1,9 @@
 //! The only crate that knows what a study is: syntax, resolving, planning, running trials in order,
 //! resuming.
 //!
-//! Text → [`yaml::Node`] → [`merge`]d and [`check`]ed against the table in [`format`] → [`settings`]
-//! → [`plan`] → run → findings. Parsing touches nothing but the text; all checks are done, all
-//! mistakes reported together, before the first process starts.
+//! Text → [`yaml::Node`] → [`merge`]d, and [`check`]ed against the table in [`format`] →
+//! [`settings`] → [`plan`] → [`run`] → findings. Parsing touches nothing but the text; all checks
+//! are done, all mistakes reported together, before the first process starts.
 
 pub mod check;
 pub mod diagnostic;

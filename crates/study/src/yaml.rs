@@ -218,7 +218,12 @@ impl<'a, 'd> Builder<'a, 'd> {
             Event::SequenceStart(..) => self.begin(Raw::List(Vec::new()), place)?,
             Event::MappingStart(..) => self.begin(Raw::Map(Vec::new()), place)?,
             Event::SequenceEnd | Event::MappingEnd => {
-                if let Some(open) = self.open.pop() {
+                if let Some(mut open) = self.open.pop() {
+                    // A collection on one line is shown whole, a longer one by its begin.
+                    let span = open.node.place.span.start..place.span.end;
+                    if !self.text.get(span.clone()).unwrap_or("\n").contains('\n') {
+                        open.node.place.span = span;
+                    }
                     self.finish(open.node);
                 }
             }
@@ -353,7 +358,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_of_yaml_characters_makes_it_panic(text in "[-a:{}\\[\\],?&*!|>'\"#%\n \t~]{0,60}") {
+        fn no_yaml_characters_make_it_panic(text in "[-a:{}\\[\\],?&*!|>'\"#%\n\t~]{0,60}") {
             let _ = parse_text(&text);
         }
     }

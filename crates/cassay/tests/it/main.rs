@@ -3,4 +3,5 @@
 //! `engine` drives the load engine against the null target, in this process; the others run the
 //! `cassay` program as its user would.
 
+mod cli;
 mod engine;

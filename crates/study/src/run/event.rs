@@ -30,6 +30,8 @@ pub enum Event {
         trials: usize,
         /// Its name: `writes, 28 threads, block 2`.
         name: String,
+        /// Expected length of the trials after it, seconds.
+        seconds_after: f64,
     },
     /// A phase begins.
     PhaseStarted {
@@ -39,7 +41,7 @@ pub enum Event {
         what: String,
         /// Expected length in seconds.
         seconds: f64,
-        /// Expected length of all that comes after it, seconds.
+        /// Expected length of the trial's phases after it, seconds.
         seconds_after: f64,
     },
     /// An interval has ended.

@@ -2,7 +2,7 @@
 
 use super::tally::Tally;
 use crate::plan::Trial;
-use crate::settings::{Point, Settings};
+use crate::settings::{Point, Settings, Target};
 use analysis::rules::{self, Environment, Evidence, Limits, Offered, ServerCounts};
 use analysis::steady::SteadyState;
 use measure::interval::CheckCounts;
@@ -53,6 +53,8 @@ pub struct Facts<'a> {
     pub shares_cores: bool,
     /// Settings of the nodes that changed; none if nobody looked.
     pub settings_changed: Option<Vec<String>>,
+    /// Memory of the machine for each node, bytes; none if it is not known.
+    pub memory_bytes: Option<u64>,
     /// Whether the nodes' settings are on record.
     pub settings_recorded: bool,
 }
@@ -176,9 +178,23 @@ fn evidence(facts: &Facts<'_>) -> Evidence {
         } else {
             Some(vec!["settings of the nodes".to_owned()])
         },
-        data_and_memory_bytes: None,
+        data_and_memory_bytes: facts.memory_bytes.map(|memory| (data_bytes(facts), memory)),
         probes_cpu_share: Some(0.0),
     }
+}
+
+/// Data of one node, without what the database adds to it, bytes.
+fn data_bytes(facts: &Facts<'_>) -> u64 {
+    let copies = facts.settings.keyspace.replication.copies();
+    let nodes = match &facts.settings.target {
+        Target::Local(local) => local.nodes as u64,
+        Target::Attach(_) | Target::Null(_) => 1,
+    };
+    let rows = facts
+        .program
+        .rows()
+        .saturating_mul(facts.program.row_bytes_estimate());
+    rows.saturating_mul(copies) / nodes.max(1)
 }
 
 /// Whether a read may miss an acknowledged write: R + W <= RF.

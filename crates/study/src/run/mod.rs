@@ -5,30 +5,32 @@
 //! run can be taken up again where it was.
 
 mod ceiling;
+mod course;
 mod event;
 mod finding;
 mod offer;
+mod resume;
 mod running;
 mod summary;
 mod tally;
 mod trial;
 
 pub use event::{Event, Progress};
+pub use resume::Interrupted;
 pub use running::null_spec;
 pub use summary::{may_be_believed, point_words};
 
-use crate::plan::{Plan, Trial};
+use crate::plan::{PhaseKind, Plan, Trial};
 use crate::record;
-use crate::resolve::resolve;
 use crate::settings::{Study, Until};
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result};
 use running::Running;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use store::RunWriter;
 use store::record::{FindingsRecord, TrialFinding, TrialRecord};
-use store::{Run, RunWriter};
 use target::Dirs;
 use trial::{Came, Stagehand};
 
@@ -67,79 +69,6 @@ pub fn run(
     let record = record::plan_record(study, plan);
     let writer = RunWriter::create(&options.results, &study.text, &record)?;
     Engine::new(study, plan, options, events, writer, BTreeMap::new()).run()
-}
-
-/// A run that can be taken up again, with its study resolved as it was.
-#[derive(Clone, Debug)]
-pub struct Interrupted {
-    /// Its study.
-    pub study: Study,
-    /// Its plan, made again and found equal.
-    pub plan: Plan,
-    path: PathBuf,
-    finished: BTreeMap<usize, TrialFinding>,
-}
-
-impl Interrupted {
-    /// Reads a run. The plan is made again from the copy of the study: were it another one (made
-    /// by another version), the rest of the run would not fit its begin, and it is refused.
-    pub fn read(run: &Run) -> Result<Interrupted> {
-        let text = run.study_yaml()?;
-        let overrides = record::overrides_of(&run.plan);
-        let source = record::source_of(&run.plan);
-        let study = resolve(&source, &text, &overrides)
-            .map_err(|mistakes| anyhow!("{mistakes}"))
-            .context("resolve the run's study again")?;
-        let plan = crate::plan::plan(&study).map_err(|why| anyhow!(why))?;
-        let again = record::plan_record(&study, &plan);
-        let trials = |plan: &store::record::PlanRecord| serde_json::to_value(&plan.trials);
-        if trials(&again)? != trials(&run.plan)? {
-            bail!(
-                "{} was planned by cassay {} in another way than cassay {} plans; run the study \
-                 anew: {}",
-                run.path.display(),
-                run.plan.cassay,
-                again.cassay,
-                run.plan.rerun
-            );
-        }
-        Ok(Interrupted {
-            study,
-            plan,
-            path: run.path.clone(),
-            finished: finished(run)?,
-        })
-    }
-
-    /// Trials that are still to be done.
-    pub fn trials_left(&self) -> usize {
-        self.plan.trials.len() - self.finished.len()
-    }
-
-    /// Does the trials that are left.
-    ///
-    /// # Errors
-    /// As [`run`]; or another process still writes the run.
-    pub fn resume(&self, options: &Options<'_>, events: &mut dyn FnMut(Event)) -> Result<Outcome> {
-        let writer = RunWriter::resume(&self.path)?;
-        let finished = self.finished.clone();
-        Engine::new(&self.study, &self.plan, options, events, writer, finished).run()
-    }
-}
-
-/// The findings of the trials that the journal says were finished. One whose finding cannot be
-/// read is done again.
-fn finished(run: &Run) -> Result<BTreeMap<usize, TrialFinding>> {
-    let mut findings = BTreeMap::new();
-    for index in run.finished_trials() {
-        if let Some(trial) = run.trial(index)? {
-            let bytes = std::fs::read(trial.path.join(FINDING_FILE)).unwrap_or_default();
-            if let Ok(finding) = serde_json::from_slice(&bytes) {
-                findings.insert(index, finding);
-            }
-        }
-    }
-    Ok(findings)
 }
 
 /// Why the loop over the trials ended.
@@ -226,6 +155,14 @@ impl<'a> Engine<'a> {
         })
     }
 
+    /// Expected length of those trials that are not finished yet, seconds.
+    fn seconds_of(&self, trials: &[Trial]) -> f64 {
+        let left = trials
+            .iter()
+            .filter(|trial| !self.findings.contains_key(&trial.index));
+        left.map(trial_seconds).sum()
+    }
+
     fn begin(&mut self) -> Result<()> {
         let detail = json!({
             "cassay": env!("CARGO_PKG_VERSION"),
@@ -233,17 +170,10 @@ impl<'a> Engine<'a> {
             "finished_before": self.findings.keys().collect::<Vec<_>>(),
         });
         self.writer.journal("run_started", None, detail)?;
-        let left = self
-            .plan
-            .trials
-            .iter()
-            .filter(|t| !self.findings.contains_key(&t.index));
         let seconds = if self.findings.is_empty() {
             self.plan.estimate.seconds
         } else {
-            left.flat_map(|trial| &trial.phases)
-                .map(|phase| phase.seconds)
-                .sum()
+            self.seconds_of(&self.plan.trials)
         };
         (self.events)(Event::RunStarted {
             path: self.writer.path().to_owned(),
@@ -304,10 +234,13 @@ impl<'a> Engine<'a> {
     }
 
     fn trial(&mut self, trial: &Trial, record: &TrialRecord, name: &str) -> Result<Came> {
+        let later = &self.plan.trials[trial.index + 1..];
+        let seconds_after = self.seconds_of(later);
         (self.events)(Event::TrialStarted {
             index: trial.index,
             trials: self.plan.trials.len(),
             name: name.to_owned(),
+            seconds_after,
         });
         self.writer.journal(
             "trial_started",
@@ -351,17 +284,12 @@ impl<'a> Engine<'a> {
         let detail = json!({"kind": target.kind(), "what": crate::plan::target_words(target)});
         self.writer
             .journal("target_starting", Some(trial.index), detail)?;
-        let planned = trial
-            .phases
-            .iter()
-            .find(|p| p.kind == crate::plan::PhaseKind::Target);
-        let seconds = planned.map_or(0.0, |phase| phase.seconds);
-        let all: f64 = trial.phases.iter().map(|phase| phase.seconds).sum();
+        let seconds = target_seconds(trial);
         (self.events)(Event::PhaseStarted {
             phase: "target",
             what: crate::plan::target_words(target),
             seconds,
-            seconds_after: (all - seconds).max(0.0),
+            seconds_after: (trial_seconds(trial) - seconds).max(0.0),
         });
         let events = &mut *self.events;
         let running = Running::start(target, &self.options.dirs, &mut |text| {
@@ -402,7 +330,7 @@ impl<'a> Engine<'a> {
                     phase: "ceiling",
                     what: "measure the client itself on the null target".to_owned(),
                     seconds: 1.0,
-                    seconds_after: trial.phases.iter().map(|phase| phase.seconds).sum(),
+                    seconds_after: trial_seconds(trial) - target_seconds(trial),
                 });
                 let program = &self.plan.programs[trial.variant];
                 ceiling::measure(settings, program, &self.options.dirs)?
@@ -463,6 +391,16 @@ impl<'a> Engine<'a> {
             trial.point.axis()
         ))
     }
+}
+
+fn trial_seconds(trial: &Trial) -> f64 {
+    trial.phases.iter().map(|phase| phase.seconds).sum()
+}
+
+fn target_seconds(trial: &Trial) -> f64 {
+    let mut phases = trial.phases.iter();
+    let start = phases.find(|phase| phase.kind == PhaseKind::Target);
+    start.map_or(0.0, |phase| phase.seconds)
 }
 
 fn ends_ladder(until: Until, finding: &TrialFinding) -> bool {

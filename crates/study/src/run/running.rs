@@ -82,6 +82,19 @@ impl Running {
             .any(|node| node.address.ip().is_loopback())
     }
 
+    /// Memory of the machine for each local node, bytes; none for nodes elsewhere.
+    pub fn memory_bytes(&self) -> Option<u64> {
+        let Target::Local(local) = &self.settings else {
+            return None;
+        };
+        let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix("MemTotal:"))?;
+        let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        Some(kib * 1024 / local.nodes.max(1) as u64)
+    }
+
     /// The server's own counts until now; none where it keeps none.
     pub fn counts(&self, keyspace: &str) -> Result<Option<Counted>> {
         if let Some(null) = &self.null {

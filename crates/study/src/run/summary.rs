@@ -210,7 +210,7 @@ fn peak_sentence(variant: &str, trials: &[TrialFinding], bound_ms: Option<f64>) 
         let knee = point_words(&points[knee]);
         sentence += &format!("; beyond {knee} more load brought only more latency");
     } else if sweep.best_is_last && points.len() > 1 {
-        sentence += "; this was the highest load offered, so the peak may lie beyond it";
+        sentence += "; the peak may lie beyond this, the highest load offered";
     }
     sentence + "."
 }
@@ -318,7 +318,15 @@ mod tests {
 
     fn answers(study: &Study, trials: Vec<TrialFinding>, expect: Expect) {
         let found = findings(study, trials, None);
-        expect.assert_eq(&format!("{}\n{}\n", found.verdict, found.answer.join("\n")));
+        expect.assert_eq(&format!(
+            "{}\n{}\n",
+            found.verdict,
+            found
+                .answer
+                .join("\n")
+                .replace("; ", ";\n  ")
+                .replace(" (", "\n  (")
+        ));
     }
 
     #[test]
@@ -332,7 +340,20 @@ mod tests {
                 trial("b", 8.0, block, 1010.5, "suspect"),
             ]
         });
-        answers(&study(3), trials.collect(), expect![[""]]);
+        answers(
+            &study(3),
+            trials.collect(),
+            expect![[r#"
+                suspect
+                `a` did 1,011 op/s at 8 threads, with a p99 of 7.91 ms;
+                  beyond 4 threads more load brought only more latency.
+                `b` did 1,201 op/s at 4 threads, with a p99 of 3.33 ms.
+                At 4 threads, `b` beside `a`: +20.0 % throughput
+                  (95 %: +19.7 to +20.3 %).
+                At 8 threads, `b` equivalent to `a`: -0.1 % throughput
+                  (95 %: -0.3 to +0.2 %).
+            "#]],
+        );
     }
 
     #[test]
@@ -343,7 +364,19 @@ mod tests {
             trial("a", 8.0, 0, 9000.0, "invalid"),
             trial("b", 8.0, 0, 6000.0, "valid"),
         ];
-        answers(&study(1), trials, expect![[""]]);
+        answers(
+            &study(1),
+            trials,
+            expect![[r#"
+                invalid
+                `a` did 1,000 op/s at 4 threads, with a p99 of 4.00 ms;
+                  the peak may lie beyond this, the highest load offered.
+                `b` did 6,000 op/s at 8 threads, with a p99 of 1.33 ms;
+                  the peak may lie beyond this, the highest load offered.
+                At 4 threads, `b` against `a`: +400.0 % throughput
+                  (one block: without an interval): inconclusive.
+            "#]],
+        );
     }
 
     #[test]

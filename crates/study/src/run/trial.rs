@@ -1,19 +1,19 @@
 //! One trial on a running target: prepare the data, offer load, verify, judge.
 
+use super::course::Course;
 use super::event::Event;
 use super::finding::{self, Facts};
 use super::offer::{self, Cut, Decision, Offer, Offered, Watch};
 use super::running::{Counted, Running};
 use super::tally::{Answered, Tally};
 use crate::plan::{PhaseKind, Preparation, Trial};
-use crate::settings::{Settings, Settle, Warmup};
+use crate::settings::{Settings, Settle};
 use analysis::rules::{self, ServerCounts};
-use analysis::steady::{Steady, SteadyLimits, SteadyState};
+use analysis::steady::SteadyState;
 use anyhow::{Context, Result, bail};
 use load::{Flow, Limit, Schedule, VerifyReads};
-use measure::clock::SECOND_NS;
+use measure::Interval;
 use measure::interval::CheckCounts;
-use measure::{Histogram, Interval, Outcome};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -26,12 +26,6 @@ use workload::{Program, Stage};
 const LOAD_IN_FLIGHT: u32 = 64;
 /// In flight while rows are read back.
 const VERIFY_IN_FLIGHT: u32 = 32;
-/// Seconds before an auto warm-up may end, and over which it must be steady, on a JVM: the
-/// just-in-time compiler needs about that long for a hot path.
-const STEADY_S: usize = 10;
-/// The same on the null target, where nothing compiles and no cache fills.
-const STEADY_NULL_S: usize = 2;
-
 /// What one trial needs.
 pub struct Stagehand<'a> {
     /// The plan's trial.
@@ -80,10 +74,12 @@ struct State {
 impl Stagehand<'_> {
     /// Runs the trial.
     ///
-    /// 1. Create or empty the tables, load, settle: what the target's standing asks for.
-    /// 2. Read the server's counts. 3. Warm up and measure, in one run of the engine, without a
-    ///    gap in between. 4. Read rows back and compare.
-    /// 5. Read the server's counts again, judge.
+    /// 1. Create or empty the tables: what the target's standing asks for.
+    /// 2. Read the server's counts.
+    /// 3. Load, if the standing asks for it; settle.
+    /// 4. Warm up and measure, in one run of the engine, without a gap in between.
+    /// 5. Read rows back and compare.
+    /// 6. Read the server's counts again, judge.
     pub fn run(mut self, running: &mut Running) -> Result<Came> {
         let kinds: Vec<String> = self
             .program
@@ -110,6 +106,7 @@ impl Stagehand<'_> {
         if let Some(came) = self.fill(running, preparation, &mut state)? {
             return Ok(came);
         }
+        self.settle(running, &mut state)?;
         if let Some(came) = self.measure(running, &mut state)? {
             return Ok(came);
         }
@@ -149,7 +146,7 @@ impl Stagehand<'_> {
         Ok(())
     }
 
-    /// Loads and settles, if the standing asks for it.
+    /// Loads, if the standing asks for it.
     fn fill(
         &mut self,
         running: &mut Running,
@@ -189,17 +186,21 @@ impl Stagehand<'_> {
                 settle: "skipped".to_owned(),
                 ..LoadRecord::default()
             });
-            self.settle(running, state)?;
         }
         running.standing.prepared(self.settings, self.program);
         Ok(None)
     }
 
+    /// Waits until neither the load phase nor the trial before has work pending on the server.
     fn settle(&mut self, running: &mut Running, state: &mut State) -> Result<()> {
         let can = running.cluster.can(Ability::Settle);
         match self.settings.data.settle {
             Settle::None => {
                 state.settle = Some(rules::Settle::NotAsked);
+                return Ok(());
+            }
+            Settle::Auto if !can => {
+                state.settle = Some(rules::Settle::Unknown);
                 return Ok(());
             }
             Settle::Compactions if !can => bail!(
@@ -232,7 +233,7 @@ impl Stagehand<'_> {
 
     /// Warm-up and measured window, in one run of the engine: nothing is reconnected in between.
     fn measure(&mut self, running: &mut Running, state: &mut State) -> Result<Option<Came>> {
-        let mut course = Course::new(self.settings, running.is_null(), self.program.kinds().len());
+        let mut course = Course::new(self.settings, self.program.kinds().len());
         let offer = Offer {
             stage: Stage::Main,
             schedule: offer::schedule(self.trial.point, self.settings.procedure.poisson),
@@ -360,106 +361,10 @@ impl Stagehand<'_> {
             is_null: running.is_some_and(Running::is_null),
             shares_cores: running.is_some_and(Running::shares_cores),
             settings_changed: running.and_then(|r| r.settings_changed().ok()),
+            memory_bytes: running.and_then(Running::memory_bytes),
             settings_recorded: running.is_some_and(|r| r.is_null() || !r.node_settings.is_empty()),
         };
         finding::trial(&facts)
-    }
-}
-
-/// Warm-up and measured window as a course of intervals.
-struct Course {
-    /// Intervals of a fixed warm-up; none if it ends by itself.
-    warmup_count: Option<u64>,
-    measure_count: u64,
-    steady: Steady,
-    measuring: bool,
-    /// How the warm-up ended.
-    ended: Option<SteadyState>,
-    warmup_s: f64,
-    tally: Tally,
-}
-
-impl Course {
-    fn new(settings: &Settings, is_null: bool, kinds_count: usize) -> Course {
-        let window = settings.window;
-        let warmup_count = match window.warmup {
-            Warmup::Fixed(ns) => Some(ns.div_ceil(SECOND_NS)),
-            Warmup::Auto(_) => None,
-        };
-        Course {
-            warmup_count,
-            measure_count: window.measure_ns.div_ceil(SECOND_NS),
-            steady: Steady::new(steady_limits(window.warmup, is_null)),
-            measuring: warmup_count == Some(0),
-            ended: None,
-            warmup_s: 0.0,
-            tally: Tally::new(kinds_count),
-        }
-    }
-
-    fn see(&mut self, interval: &Interval) -> Decision {
-        if self.measuring {
-            self.tally.push(interval);
-            return Decision::go_on("measure", interval);
-        }
-        if interval.draining {
-            return Decision::go_on("warmup", interval);
-        }
-        self.warmup_s += interval.seconds();
-        let steady = match self.warmup_count {
-            Some(count) if interval.index + 1 < count => SteadyState::Warming,
-            Some(_) => SteadyState::Detected,
-            None => self.push_steady(interval),
-        };
-        let mut decision = Decision::go_on("warmup", interval);
-        if steady == SteadyState::Warming {
-            return decision;
-        }
-        self.measuring = true;
-        self.ended = Some(steady);
-        decision.next = Some(PhaseKind::Measure);
-        if self.warmup_count.is_none() {
-            decision.flow = Flow::StopAfter(self.measure_count);
-        }
-        decision
-    }
-
-    fn push_steady(&mut self, interval: &Interval) -> SteadyState {
-        let mut latency = Histogram::default();
-        let mut ok = 0;
-        for kind in &interval.kinds {
-            latency.add(&kind.latency);
-            ok += kind.outcomes.get(Outcome::Ok);
-        }
-        let p99_ms = latency.quantile_ns(0.99) as f64 / 1e6;
-        self.steady
-            .push(ok as f64 / interval.seconds().max(1e-9), p99_ms)
-    }
-
-    fn warmup_record(&self) -> WarmupRecord {
-        let steady = match (self.warmup_count, self.ended) {
-            (Some(_), _) => "fixed",
-            (None, Some(how)) => how.name(),
-            (None, None) => SteadyState::Warming.name(),
-        };
-        WarmupRecord {
-            seconds: self.warmup_s,
-            steady: steady.to_owned(),
-        }
-    }
-}
-
-fn steady_limits(warmup: Warmup, is_null: bool) -> SteadyLimits {
-    let least = if is_null { STEADY_NULL_S } else { STEADY_S };
-    let max_s = match warmup {
-        Warmup::Auto(ns) => (ns / SECOND_NS) as usize,
-        Warmup::Fixed(_) => 0,
-    };
-    SteadyLimits {
-        min_s: least.min(max_s),
-        window_s: least.min(max_s),
-        max_s,
-        ..SteadyLimits::default()
     }
 }
 
@@ -492,80 +397,6 @@ fn between(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resolve::resolve;
-    use crate::settings::Overrides;
-    use measure::KindInterval;
-
-    fn settings(window: &str) -> Settings {
-        let text = format!(
-            "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{use: standard1}}\n\
-             procedure: {{fixed: {{threads: 4}}}}\nwindow: {window}\n"
-        );
-        let study = resolve("s", &text, &Overrides::default()).unwrap();
-        study.variants.into_iter().next().unwrap().settings
-    }
-
-    fn interval(index: u64, ok: u64) -> Interval {
-        let mut kind = KindInterval::default();
-        for _ in 0..ok {
-            kind.latency.record(1_000_000);
-            kind.outcomes.add_one(Outcome::Ok);
-        }
-        Interval {
-            index,
-            start_ns: index * SECOND_NS,
-            end_ns: (index + 1) * SECOND_NS,
-            draining: false,
-            kinds: vec![kind],
-            client: Default::default(),
-        }
-    }
-
-    /// The phases of intervals with so many operations each, and when the engine is told to stop.
-    fn phases(window: &str, operations: &[u64]) -> (Vec<&'static str>, Option<(usize, u64)>) {
-        let mut course = Course::new(&settings(window), true, 1);
-        let mut stop = None;
-        let mut phases = Vec::new();
-        for (index, ok) in operations.iter().enumerate() {
-            let decision = course.see(&interval(index as u64, *ok));
-            phases.push(decision.phase);
-            if let Flow::StopAfter(count) = decision.flow {
-                stop = Some((index, count));
-            }
-        }
-        (phases, stop)
-    }
-
-    #[test]
-    fn a_fixed_warm_up_ends_after_its_intervals() {
-        let (phases, stop) = phases("{warmup: 2s, measure: 3s}", &[10; 5]);
-        assert_eq!(
-            phases,
-            ["warmup", "warmup", "measure", "measure", "measure"]
-        );
-        assert_eq!(stop, None, "the engine's own limit ends it");
-    }
-
-    #[test]
-    fn without_warm_up_the_first_interval_counts() {
-        assert_eq!(phases("{warmup: 0s, measure: 1s}", &[10]).0, ["measure"]);
-    }
-
-    #[test]
-    fn an_auto_warm_up_ends_when_steady_and_asks_for_the_whole_window() {
-        let (phases, stop) = phases("{measure: 4s}", &[10; 4]);
-        assert_eq!(phases, ["warmup", "warmup", "measure", "measure"]);
-        assert_eq!(stop, Some((1, 4)));
-    }
-
-    #[test]
-    fn an_auto_warm_up_that_never_calms_is_forced_at_its_limit() {
-        let mut course = Course::new(&settings("{warmup_max: 3s}"), true, 1);
-        for (index, ok) in [0, 0, 0].into_iter().enumerate() {
-            course.see(&interval(index as u64, ok));
-        }
-        assert_eq!(course.warmup_record().steady, "forced");
-    }
 
     #[test]
     fn counts_between_two_readings_are_differences() {

@@ -1,0 +1,137 @@
+//! Which trials a study becomes, and in which order.
+
+use super::*;
+use crate::resolve::resolve;
+use crate::settings::Overrides;
+use expect_test::{Expect, expect};
+use std::collections::BTreeSet;
+
+fn study(rest: &str) -> Study {
+    let text = format!(
+        "study: s\nquestion: q\nworkload: {{use: standard1}}\n\
+         data: {{load: {{operations: 10k}}}}\nwindow: {{measure: 10s}}\n{rest}"
+    );
+    resolve("s", &text, &Overrides::default()).unwrap()
+}
+
+fn check(rest: &str, expect: Expect) {
+    let plan = plan(&study(rest)).unwrap();
+    let line = |trial: &Trial| {
+        let names: Vec<_> = trial.phases.iter().map(|phase| phase.kind.name()).collect();
+        format!("{} {}\n", trial.slug, names.join(" "))
+    };
+    expect.assert_eq(&plan.trials.iter().map(line).collect::<String>());
+}
+
+#[test]
+fn variants_on_one_target_take_turns_at_every_point_and_load_once() {
+    check(
+        "target: {local: {}}\nprocedure: {sweep: {threads: [4, 8]}}\n\
+         variants: {a: {}, b: {workload: {mix: {write: 1}}}}\nrepeat: {blocks: 2}\n",
+        expect![[r#"
+            00-a-threads-4-block-1 target schema load settle warmup measure verify
+            01-b-threads-4-block-1 settle warmup measure verify
+            02-a-threads-8-block-1 settle warmup measure verify
+            03-b-threads-8-block-1 settle warmup measure verify
+            04-b-threads-4-block-2 settle warmup measure verify
+            05-a-threads-4-block-2 settle warmup measure verify
+            06-b-threads-8-block-2 settle warmup measure verify
+            07-a-threads-8-block-2 settle warmup measure verify
+        "#]],
+    );
+}
+
+#[test]
+fn variants_on_different_targets_keep_theirs_for_all_points_of_a_block() {
+    check(
+        "target: {local: {}}\nprocedure: {sweep: {threads: [4, 8]}}\n\
+         variants: {a: {}, b: {target: {local: {heap: 512MiB}}}}\nrepeat: {blocks: 2}\n",
+        expect![[r#"
+            00-a-threads-4-block-1 target schema load settle warmup measure verify
+            01-a-threads-8-block-1 settle warmup measure verify
+            02-b-threads-4-block-1 target schema load settle warmup measure verify
+            03-b-threads-8-block-1 settle warmup measure verify
+            04-a-threads-4-block-2 target schema load settle warmup measure verify
+            05-a-threads-8-block-2 settle warmup measure verify
+            06-b-threads-4-block-2 target schema load settle warmup measure verify
+            07-b-threads-8-block-2 settle warmup measure verify
+        "#]],
+    );
+}
+
+#[test]
+fn truncate_loads_again_and_other_tables_replace() {
+    check(
+        "target: {null: {}}\nprocedure: {fixed: {rate: 5k}}\n\
+         variants: {a: {data: {reset: truncate}}, b: {workload: {params: {columns: 2}}}}\n\
+         repeat: {blocks: 2, order: sequential}\n",
+        expect![[r#"
+            00-a-rate-5000-block-1 target schema load warmup measure
+            01-a-rate-5000-block-2 schema load warmup measure
+            02-b-rate-5000-block-1 schema load warmup measure
+            03-b-rate-5000-block-2 warmup measure
+        "#]],
+    );
+}
+
+#[test]
+fn the_same_cell_of_two_variants_gets_the_same_operations_and_no_other_does() {
+    let study = study(
+        "target: {null: {}}\nprocedure: {sweep: {threads: [4, 8]}}\nrepeat: {blocks: 3}\n\
+         variants: {a: {}, b: {}}\n",
+    );
+    let plan = plan(&study).unwrap();
+    let firsts = |variant| -> BTreeSet<_> {
+        let trials = plan.trials.iter().filter(|trial| trial.variant == variant);
+        trials
+            .map(|t| (t.block, t.point.value() as u64, t.first_operation))
+            .collect()
+    };
+    assert_eq!(firsts(0), firsts(1));
+    let numbers: BTreeSet<_> = plan.trials.iter().map(|t| t.first_operation).collect();
+    assert_eq!(numbers.len(), 6);
+}
+
+#[test]
+fn every_seed_measures_every_cell_and_seeds_differ_in_order() {
+    let mut study = study(
+        "target: {null: {}}\nprocedure: {sweep: {threads: [1, 2]}}\nrepeat: {blocks: 4}\n\
+         variants: {a: {}, b: {}, c: {}}\n",
+    );
+    let mut orders = BTreeSet::new();
+    for seed in 0..20 {
+        study.seed = seed;
+        let order = order(&study);
+        let cell = |c: &Cell| (c.variant, c.rung, c.block);
+        assert_eq!(order.iter().map(cell).collect::<BTreeSet<_>>().len(), 24);
+        assert_eq!(order, self::order(&study), "a plan is a pure function");
+        orders.insert(order.iter().map(cell).collect::<Vec<_>>());
+    }
+    assert!(orders.len() > 10);
+}
+
+#[test]
+fn the_shipped_first_look_fits_its_promises() {
+    let text = include_str!("../../../../studies/first-look.yaml");
+    let seconds = |target: Option<&str>, scale: Option<&str>| {
+        let overrides = Overrides {
+            target: target.map(str::to_owned),
+            scale: scale.map(str::to_owned),
+            ..Overrides::default()
+        };
+        plan(&resolve("first-look", text, &overrides).unwrap())
+            .unwrap()
+            .estimate
+            .seconds
+    };
+    assert!(
+        seconds(None, None) < 360.0,
+        "under six minutes on Cassandra"
+    );
+    assert!(
+        seconds(Some("null"), None) < 60.0,
+        "under a minute on the null target"
+    );
+    assert!(seconds(None, Some("laptop")) < seconds(None, None));
+    assert!(seconds(None, Some("ci")) < seconds(None, Some("laptop")));
+}

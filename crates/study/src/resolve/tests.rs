@@ -1,0 +1,275 @@
+//! Mistakes and where they are shown; what scales, variants and the command line change.
+
+use super::*;
+use expect_test::{Expect, expect};
+use proptest::prelude::*;
+
+const GOOD: &str = "\
+study: s
+question: Does it?
+target: {local: {nodes: 2}}
+workload: {use: standard1, mix: {write: 9, read: 1}}
+data: {load: {operations: 10k}}
+variants:
+  a: {}
+  b: {workload: {mix: {write: 1}}, target: {local: {yaml: {concurrent_writes: 64}}}}
+procedure: {sweep: {threads: [4, 8]}}
+scales:
+  small: {data.load.operations: 1k, procedure.sweep.threads: [2], target.local.nodes: 1}
+";
+
+fn mistakes(text: &str, overrides: &Overrides, expect: Expect) {
+    let shown = match resolve("s.yaml", text, overrides) {
+        Ok(_) => "no mistakes".to_owned(),
+        Err(diagnostics) => diagnostics.to_string(),
+    };
+    expect.assert_eq(&shown);
+}
+
+fn good(overrides: &Overrides) -> Study {
+    resolve("s.yaml", GOOD, overrides).unwrap()
+}
+
+#[test]
+fn five_mistakes_get_five_messages_with_line_and_column() {
+    let text = "\
+study: s
+question: Does it?
+target: {local: {nodes: 7, heep: 1GiB}}
+workload: {use: standard1}
+window: {measure: 10}
+procedure: {sweep: {threads: [4, 8, 8]}}
+verifi: {sample: 5}
+";
+    mistakes(
+        text,
+        &Overrides::default(),
+        expect![[r#"
+            s.yaml:3:25: `target.local.nodes` is `7`: the most is 3
+            s.yaml:3:28: `target.local.heep` is not a key of a study
+              hint: did you mean `heap`?
+            s.yaml:4:11: the mix has `read`, but no rows are loaded to be read
+              hint: add `data: {load: {operations: 100k}}`, or `present: …` if they are there
+            s.yaml:5:19: `window.measure` is `10`: it has no unit
+              hint: write a length of time with its unit, such as 10s or 250ms
+            s.yaml:6:30: `procedure.sweep.threads` has a point twice
+            s.yaml:7:1: `verifi` is not a key of a study
+              hint: did you mean `verify`?
+        "#]],
+    );
+}
+
+#[test]
+fn contradictions_are_mistakes() {
+    let text = "\
+study: s
+question: Does it?
+target:
+  null: {stall: {every: 1s, length: 2s}, errors: {overloadd: 0.5}}
+  local: {}
+workload: {use: standard1}
+data: {load: {operations: 5}, present: 7, reset: snapshot}
+window: {warmup: 3s, warmup_max: 4s}
+procedure: {sweep: {threads: {from: 8}}, arrival: poisson}
+verify: {reads: all}
+";
+    mistakes(
+        text,
+        &Overrides::default(),
+        expect![[r#"
+            s.yaml:4:3: `target` has both `local` and `null`
+              hint: keep one of `local`, `attach`, `null`
+            s.yaml:4:37: `target.null.stall.length` is longer than `target.null.stall.every`
+            s.yaml:4:62: `overloadd` is not an error that a server answers
+              hint: did you mean `overloaded`?
+            s.yaml:7:31: `data` has both `load` and `present`
+              hint: keep one of `load`, `present`
+            s.yaml:7:50: `data.reset: snapshot` comes with a later version of cassay
+              hint: use truncate: it loads again
+            s.yaml:9:30: `procedure.sweep.threads` needs one of `step`, `factor`
+            s.yaml:9:30: `procedure.sweep.threads` has no end
+              hint: add `to`, or `until: timeout` to the sweep
+            s.yaml:9:51: `procedure.arrival: poisson` needs a rate; threads send when one is free
+              hint: sweep over `rate` instead
+            s.yaml:10:17: `verify.reads` asks for data, but the null target stores nothing
+              hint: remove it, or use another target
+        "#]],
+    );
+}
+
+#[test]
+fn what_is_missing_and_what_comes_later_is_said() {
+    let text = "study: s\ntarget: {}\nfaults: []\nvariants: {a: {topology: auto}}\n";
+    mistakes(
+        text,
+        &Overrides::default(),
+        expect![[r#"
+        s.yaml:1:1: `question` is missing
+          hint: it means: The question, in words. The report answers it first.
+        s.yaml:1:1: `workload` is missing
+          hint: it means: What is asked of the target.
+        s.yaml:1:1: `procedure` is missing
+          hint: it means: Which points are measured: either `sweep` or `fixed`.
+        s.yaml:2:9: `target` needs one of `local`, `attach`, `null`
+        s.yaml:3:1: `faults` comes with a later version of cassay
+        s.yaml:4:16: `topology` comes with a later version of cassay
+    "#]],
+    );
+}
+
+#[test]
+fn yaml_errors_have_a_place() {
+    mistakes(
+        "study: s\nworkload: {use: [\n",
+        &Overrides::default(),
+        expect![[r#"
+            s.yaml:3:1: not valid YAML: while parsing a node, did not find expected node content
+        "#]],
+    );
+    mistakes(
+        "",
+        &Overrides::default(),
+        expect![[r#"
+        s.yaml:1:1: the study is empty
+    "#]],
+    );
+    mistakes(
+        "just words",
+        &Overrides::default(),
+        expect![[r#"
+        s.yaml:1:1: a study is a mapping of keys, not `just words`
+          hint: begin with `study: a-name`
+    "#]],
+    );
+}
+
+#[test]
+fn a_literal_password_is_refused_and_not_repeated() {
+    let text = GOOD.replace(
+        "{local: {nodes: 2}}",
+        "{attach: {contact_points: [h], user: u, password: hunter2}}",
+    );
+    let diagnostics = resolve("s.yaml", &text, &Overrides::default()).unwrap_err();
+    assert!(!diagnostics.to_string().contains("hunter2"));
+    let about = diagnostics.list.iter().filter(|d| d.secret);
+    let lines: Vec<_> = about.map(|d| (d.line, d.message.as_str())).collect();
+    let message = "`target.attach.password` does not say where the secret is";
+    assert_eq!(lines, [(3, message)]);
+}
+
+#[test]
+fn mistakes_on_the_command_line_are_shown_like_those_in_the_file() {
+    let overrides = Overrides {
+        target: Some("nul".into()),
+        scale: Some("smal".into()),
+        set: vec![
+            "window.measure=fast".into(),
+            "windo.measure=1s".into(),
+            "x".into(),
+        ],
+        seed: None,
+    };
+    mistakes(
+        GOOD,
+        &overrides,
+        expect![[r#"
+        --target:1:1: `nul` is not a target
+          hint: write null, local, or attach:HOST[:PORT]
+        --set:1:16: `window.measure` is `fast`: it does not begin with a digit
+          hint: write a length of time with its unit, such as 10s or 250ms
+        --set:1:1: `windo` is not a key of a study
+          hint: did you mean `window`?
+        --set:1:1: `x` is not dotted.path=value
+          hint: for example --set window.measure=5s
+        --scale:1:1: the study has no scale `smal`
+          hint: did you mean `small`?
+    "#]],
+    );
+}
+
+#[test]
+fn a_mistake_in_a_scale_that_was_not_asked_for_is_found() {
+    let text = GOOD.replace("[2]", "[0]");
+    mistakes(
+        &text,
+        &Overrides::default(),
+        expect![[r#"
+        s.yaml:11:63: `procedure.sweep.threads` is `0`: the least is 1
+    "#]],
+    );
+}
+
+#[test]
+fn variants_change_what_they_name_and_nothing_else() {
+    let study = good(&Overrides::default());
+    let [a, b] = study.variants.as_slice() else {
+        panic!("two variants")
+    };
+    assert_eq!(
+        a.settings.workload.mix,
+        [("write".into(), 9.0), ("read".into(), 1.0)]
+    );
+    assert_eq!(b.settings.workload.mix, [("write".into(), 1.0)]);
+    let (Target::Local(a), Target::Local(b)) = (&a.settings.target, &b.settings.target) else {
+        panic!("local targets")
+    };
+    assert_eq!((a.nodes, b.nodes), (2, 2));
+    assert_eq!((a.yaml.len(), b.yaml.len()), (0, 1));
+}
+
+#[test]
+fn scale_set_and_seed_are_laid_over_the_study() {
+    let study = good(&Overrides {
+        scale: Some("small".into()),
+        set: vec![
+            "window.measure=2s".into(),
+            "procedure.sweep.rate=[5k]".into(),
+        ],
+        seed: Some(42),
+        target: None,
+    });
+    let settings = &study.variants[0].settings;
+    assert_eq!(study.seed, 42);
+    assert_eq!(settings.data.load_rows, 1000);
+    assert_eq!(settings.window.measure_ns, 2_000_000_000);
+    assert_eq!(
+        settings.procedure.points,
+        [crate::settings::Point::Rate(5000)]
+    );
+}
+
+#[test]
+fn the_target_flag_replaces_every_variants_target_and_says_what_is_left_out() {
+    let overrides = Overrides {
+        target: Some("null".into()),
+        ..Overrides::default()
+    };
+    let study = good(&overrides);
+    for variant in &study.variants {
+        assert_eq!(variant.settings.target.kind(), "null");
+        assert_eq!(variant.settings.verify.sample, 0);
+    }
+    assert_eq!(study.notes.len(), 1);
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_it_panic(text in "\\PC{0,60}") {
+        let _ = resolve("s", &text, &Overrides::default());
+    }
+
+    #[test]
+    fn no_damaged_study_makes_it_panic(
+        cut in 0..GOOD.len(), insert in "[-a:{}\\[\\],0-9kM \n]{0,8}", to in 0..GOOD.len()
+    ) {
+        let (a, b) = (cut.min(to), cut.max(to));
+        let text = format!("{}{insert}{}", &GOOD[..a], &GOOD[b..]);
+        let _ = resolve("s", &text, &Overrides::default());
+    }
+
+    #[test]
+    fn no_set_makes_it_panic(set in "[a-z.=\\[{:,µ 0-9]{0,30}") {
+        let overrides = Overrides { set: vec![set], ..Overrides::default() };
+        let _ = resolve("s", GOOD, &overrides);
+    }
+}

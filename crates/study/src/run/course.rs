@@ -1,0 +1,198 @@
+//! Warm-up and measured window: which interval belongs to which, and when the window is full.
+
+use super::offer::Decision;
+use super::tally::Tally;
+use crate::plan::PhaseKind;
+use crate::settings::{Settings, Warmup};
+use analysis::steady::{Steady, SteadyLimits, SteadyState};
+use load::Flow;
+use measure::clock::SECOND_NS;
+use measure::{Histogram, Interval, Outcome};
+use store::record::WarmupRecord;
+
+/// Seconds before an auto warm-up may end, and over which it must be steady: a JVM's just-in-time
+/// compiler needs about that long for a hot path.
+const STEADY_S: usize = 10;
+
+/// Warm-up and measured window as a course of intervals.
+pub struct Course {
+    /// Intervals of a fixed warm-up; none if it ends by itself.
+    pub warmup_count: Option<u64>,
+    /// Intervals of the measured window.
+    pub measure_count: u64,
+    steady: Steady,
+    /// Whether the measured window has begun.
+    pub measuring: bool,
+    /// How the warm-up ended.
+    pub ended: Option<SteadyState>,
+    warmup_s: f64,
+    /// The measured window.
+    pub tally: Tally,
+}
+
+impl Course {
+    /// At the start line.
+    pub fn new(settings: &Settings, kinds_count: usize) -> Course {
+        let window = settings.window;
+        let warmup_count = match window.warmup {
+            Warmup::Fixed(ns) => Some(ns.div_ceil(SECOND_NS)),
+            Warmup::Auto(_) => None,
+        };
+        Course {
+            warmup_count,
+            measure_count: window.measure_ns.div_ceil(SECOND_NS),
+            steady: Steady::new(steady_limits(window.warmup)),
+            measuring: warmup_count == Some(0),
+            ended: None,
+            warmup_s: 0.0,
+            tally: Tally::new(kinds_count),
+        }
+    }
+
+    /// Takes the next interval, and says what it belongs to and whether to go on.
+    pub fn see(&mut self, interval: &Interval) -> Decision {
+        if self.measuring {
+            self.tally.push(interval);
+            return Decision::go_on("measure", interval);
+        }
+        if interval.draining {
+            return Decision::go_on("warmup", interval);
+        }
+        self.warmup_s += interval.seconds();
+        let steady = match self.warmup_count {
+            Some(count) if interval.index + 1 < count => SteadyState::Warming,
+            Some(_) => SteadyState::Detected,
+            None => self.push_steady(interval),
+        };
+        let mut decision = Decision::go_on("warmup", interval);
+        if steady == SteadyState::Warming {
+            return decision;
+        }
+        self.measuring = true;
+        self.ended = Some(steady);
+        decision.next = Some(PhaseKind::Measure);
+        if self.warmup_count.is_none() {
+            decision.flow = Flow::StopAfter(self.measure_count);
+        }
+        decision
+    }
+
+    fn push_steady(&mut self, interval: &Interval) -> SteadyState {
+        let mut latency = Histogram::default();
+        let mut ok = 0;
+        for kind in &interval.kinds {
+            latency.add(&kind.latency);
+            ok += kind.outcomes.get(Outcome::Ok);
+        }
+        let p99_ms = latency.quantile_ns(0.99) as f64 / 1e6;
+        self.steady
+            .push(ok as f64 / interval.seconds().max(1e-9), p99_ms)
+    }
+
+    /// How the warm-up went.
+    pub fn warmup_record(&self) -> WarmupRecord {
+        let steady = match (self.warmup_count, self.ended) {
+            (Some(_), _) => "fixed",
+            (None, Some(how)) => how.name(),
+            (None, None) => SteadyState::Warming.name(),
+        };
+        WarmupRecord {
+            seconds: self.warmup_s,
+            steady: steady.to_owned(),
+        }
+    }
+}
+
+fn steady_limits(warmup: Warmup) -> SteadyLimits {
+    let max_s = match warmup {
+        Warmup::Auto(ns) => (ns / SECOND_NS) as usize,
+        Warmup::Fixed(_) => 0,
+    };
+    SteadyLimits {
+        min_s: STEADY_S.min(max_s),
+        window_s: STEADY_S.min(max_s),
+        max_s,
+        ..SteadyLimits::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resolve::resolve;
+    use crate::settings::Overrides;
+    use measure::KindInterval;
+
+    fn settings(window: &str) -> Settings {
+        let text = format!(
+            "study: s\nquestion: q\ntarget: {{local: {{}}}}\n\
+             workload: {{use: standard1, mix: {{write: 1}}}}\n\
+             procedure: {{fixed: {{threads: 4}}}}\nwindow: {window}\n"
+        );
+        let study = resolve("s", &text, &Overrides::default()).unwrap();
+        study.variants.into_iter().next().unwrap().settings
+    }
+
+    fn interval(index: u64, ok: u64) -> Interval {
+        let mut kind = KindInterval::default();
+        for _ in 0..ok {
+            kind.latency.record(1_000_000);
+            kind.outcomes.add_one(Outcome::Ok);
+        }
+        Interval {
+            index,
+            start_ns: index * SECOND_NS,
+            end_ns: (index + 1) * SECOND_NS,
+            draining: false,
+            kinds: vec![kind],
+            client: Default::default(),
+        }
+    }
+
+    /// The phases of intervals with so many operations each, and when the engine is told to stop.
+    fn phases(window: &str, operations: &[u64]) -> (Vec<&'static str>, Option<(usize, u64)>) {
+        let mut course = Course::new(&settings(window), 1);
+        let mut stop = None;
+        let mut phases = Vec::new();
+        for (index, ok) in operations.iter().enumerate() {
+            let decision = course.see(&interval(index as u64, *ok));
+            phases.push(decision.phase);
+            if let Flow::StopAfter(count) = decision.flow {
+                stop = Some((index, count));
+            }
+        }
+        (phases, stop)
+    }
+
+    #[test]
+    fn a_fixed_warm_up_ends_after_its_intervals() {
+        let (phases, stop) = phases("{warmup: 2s, measure: 3s}", &[10; 5]);
+        assert_eq!(
+            phases,
+            ["warmup", "warmup", "measure", "measure", "measure"]
+        );
+        assert_eq!(stop, None, "the engine's own limit ends it");
+    }
+
+    #[test]
+    fn without_warm_up_the_first_interval_counts() {
+        assert_eq!(phases("{warmup: 0s, measure: 1s}", &[10]).0, ["measure"]);
+    }
+
+    #[test]
+    fn an_auto_warm_up_ends_when_steady_and_asks_for_the_whole_window() {
+        let (phases, stop) = phases("{measure: 4s}", &[10; 12]);
+        assert_eq!(phases[..10], ["warmup"; 10]);
+        assert_eq!(phases[10..], ["measure"; 2]);
+        assert_eq!(stop, Some((9, 4)));
+    }
+
+    #[test]
+    fn an_auto_warm_up_that_never_calms_is_forced_at_its_limit() {
+        let mut course = Course::new(&settings("{warmup_max: 3s}"), 1);
+        for (index, ok) in [0, 0, 0].into_iter().enumerate() {
+            course.see(&interval(index as u64, ok));
+        }
+        assert_eq!(course.warmup_record().steady, "forced");
+    }
+}
