@@ -34,9 +34,6 @@ use store::record::{FindingsRecord, TrialFinding, TrialRecord};
 use target::Dirs;
 use trial::{Came, Stagehand};
 
-/// The finding of one trial, in its folder, so that a resumed run still has it.
-const FINDING_FILE: &str = "finding.json";
-
 /// What a run needs beside its plan.
 pub struct Options<'a> {
     /// Folder of all results.
@@ -341,9 +338,7 @@ impl<'a> Engine<'a> {
     }
 
     fn finish(&mut self, trial: &Trial, name: String, finding: TrialFinding) -> Result<()> {
-        let folder = self.writer.path().join("trials").join(&trial.slug);
-        let bytes = serde_json::to_vec_pretty(&finding).context("encode a finding")?;
-        store::write_whole(&folder.join(FINDING_FILE), &bytes)?;
+        self.writer.write_finding(&trial.slug, &finding)?;
         let detail = json!({"verdict": finding.verdict, "ops_per_s": finding.all.ops_per_s});
         self.writer
             .journal("trial_finished", Some(trial.index), detail)?;

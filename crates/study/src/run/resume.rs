@@ -1,6 +1,6 @@
 //! Taking an interrupted run up again where it was.
 
-use super::{Engine, Event, FINDING_FILE, Options, Outcome};
+use super::{Engine, Event, Options, Outcome};
 use crate::plan::Plan;
 use crate::record;
 use crate::resolve::resolve;
@@ -75,8 +75,7 @@ fn finished(run: &Run) -> Result<BTreeMap<usize, TrialFinding>> {
     let mut findings = BTreeMap::new();
     for index in run.finished_trials() {
         if let Some(trial) = run.trial(index)? {
-            let bytes = std::fs::read(trial.path.join(FINDING_FILE)).unwrap_or_default();
-            if let Ok(finding) = serde_json::from_slice(&bytes) {
+            if let Ok(Some(finding)) = trial.finding() {
                 findings.insert(index, finding);
             }
         }

@@ -9,11 +9,14 @@ use store::convert;
 use store::record::{QuantilesRecord, SeriesRecord};
 
 /// Errors after which nobody knows whether the server has done the operation.
-const UNCERTAIN: [Outcome; 4] = [
+const UNCERTAIN: [Outcome; 7] = [
     Outcome::ClientTimeout,
     Outcome::ConnectionLost,
     Outcome::WriteTimeout,
     Outcome::ReadTimeout,
+    Outcome::WriteFailure,
+    Outcome::ReadFailure,
+    Outcome::Unavailable,
 ];
 
 /// Sums over the measured window. The drain after it gives its errors and what was never sent, but
