@@ -105,11 +105,11 @@ mod tests {
         check(
             &format!("study: s\n{REST}{target}"),
             expect![[r#"
-            error: `target.attach.password` does not say where the secret is
-             |
-             = note: in s.yaml:5:49, not shown here
-            help: write `target.attach.password: {file: PATH}` or `target.attach.password: {env: NAME}`
-        "#]],
+                error: `target.attach.password` does not say where the secret is
+                 |
+                 = note: in s.yaml:5:49, not shown here
+                help: write `target.attach.password` as `{file: PATH}` or `{env: NAME}`
+            "#]],
         );
     }
 

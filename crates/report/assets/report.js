@@ -1,4 +1,4 @@
-// Draws the charts: when they come into view, in the colours of the theme.
+// Draws the charts, once the words are there, in the colours of the theme.
 // The page is complete without this script except for the charts themselves.
 "use strict";
 (() => {
@@ -86,13 +86,6 @@
   }
 
   const redraw = () => plots.filter((plot) => plot.drawn).forEach(draw);
-  const seen = new IntersectionObserver((entries) => {
-    for (const entry of entries.filter((e) => e.isIntersecting)) {
-      seen.unobserve(entry.target);
-      library().then(() => draw(entry.target));
-    }
-  }, { rootMargin: "300px" });
-
   for (const plot of plots) {
     const select = plot.parentElement.querySelector("select");
     select?.addEventListener("change", () => library().then(() => draw(plot)));
@@ -110,10 +103,21 @@
     redraw();
   });
 
-  // Two frames later the words are on the screen; then the charts may take their time. The
-  // library is compiled while the reader reads.
-  requestAnimationFrame(() => requestAnimationFrame(() => {
-    plots.forEach((plot) => seen.observe(plot));
-    (window.requestIdleCallback ?? setTimeout)(library);
-  }));
+  // First the words are on the screen, then the charts are drawn one by one, from the top, with
+  // room for the reader's clicks in between. All are drawn, seen or not, so that a screenshot of
+  // the whole page is whole. Not every place that shows a page paints frames: the timer is for
+  // those that do not.
+  let begun = false;
+  async function begin() {
+    if (begun) return;
+    begun = true;
+    await library();
+    for (const plot of plots) {
+      if (!plot.drawn) await draw(plot);
+      await new Promise((resume) => setTimeout(resume));
+    }
+    document.documentElement.classList.add("drawn");
+  }
+  requestAnimationFrame(() => requestAnimationFrame(begin));
+  setTimeout(begin, 150);
 })();

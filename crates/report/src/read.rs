@@ -24,10 +24,10 @@ impl RunView {
         let mut view = RunView {
             name: format!("{}/{}", run.plan.study, run.stamp),
             folder: run.path.display().to_string(),
-            findings: run
-                .findings
-                .clone()
-                .unwrap_or_else(|| no_findings(&run.plan)),
+            findings: match &run.findings {
+                Some(findings) => findings.clone(),
+                None => no_findings(&run.plan, run.trial_findings()?),
+            },
             plan: run.plan.clone(),
             journal: run.journal.clone(),
             trials: trials.iter().map(trial_view).collect::<Result<_>>()?,
@@ -41,15 +41,15 @@ impl RunView {
     }
 }
 
-/// Findings of a run that has none: nothing found, nothing judged.
-fn no_findings(plan: &PlanRecord) -> FindingsRecord {
+/// Findings of a run that has none: what its finished trials found, nothing judged.
+fn no_findings(plan: &PlanRecord, trials: Vec<TrialFinding>) -> FindingsRecord {
     FindingsRecord {
         format: FORMAT,
         study: plan.study.clone(),
         verdict: "not judged".into(),
         reasons: Vec::new(),
         answer: vec!["The run has no findings: it is still going on or was interrupted.".into()],
-        trials: Vec::new(),
+        trials,
         comparisons: Vec::new(),
         faults: Vec::new(),
     }

@@ -262,14 +262,14 @@ fn a_run_is_running_while_it_has_a_writer_then_interrupted_and_can_be_resumed() 
 fn an_interrupted_run_has_what_its_finished_trials_found() {
     let results = tempfile::tempdir().unwrap();
     let writer = start(results.path(), "first");
-    let ended = writer.begin_trial(&trial(0), &[]).unwrap();
+    writer.begin_trial(&trial(0), &[]).unwrap();
     let finding = TrialFinding {
         index: 0,
         verdict: "valid".to_owned(),
         ops_total: 42,
         ..TrialFinding::default()
     };
-    ended.write_finding(&finding).unwrap();
+    writer.write_finding(&trial(0).slug, &finding).unwrap();
     write_trial(&writer, 1);
     let found = Run::open(writer.path()).unwrap().trial_findings().unwrap();
     assert_eq!(found.iter().map(|f| f.ops_total).collect::<Vec<_>>(), [42]);

@@ -118,6 +118,19 @@ impl RunWriter {
         TrialWriter::open(path, &trial.slug, kinds)
     }
 
+    /// Writes `finding.json` of the trial in folder `slug`, whole, before the journal says that the
+    /// trial is finished: a resumed or interrupted run then has what its finished trials found.
+    pub fn write_finding(&self, slug: &str, finding: &TrialFinding) -> Result<()> {
+        stamp::check_folder_name("trial", slug)?;
+        let record = TrialFindingRecord {
+            format: FORMAT,
+            finding: finding.clone(),
+        };
+        let folder = self.path.join(file::TRIALS).join(slug);
+        fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
+        write_json(&folder.join(file::FINDING), &record)
+    }
+
     /// Writes `findings.json`, whole.
     pub fn write_findings(&self, findings: &FindingsRecord) -> Result<()> {
         write_json(&self.path.join(file::FINDINGS), findings)
@@ -201,16 +214,6 @@ impl TrialWriter {
         }
         let lines = self.probes.get_mut(probe).expect("inserted above");
         samples.iter().try_for_each(|sample| lines.append(sample))
-    }
-
-    /// Writes `finding.json`, whole, before the journal says that the trial is finished: a resumed
-    /// or interrupted run then has what its finished trials found.
-    pub fn write_finding(&self, finding: &TrialFinding) -> Result<()> {
-        let record = TrialFindingRecord {
-            format: FORMAT,
-            finding: finding.clone(),
-        };
-        write_json(&self.path.join(file::FINDING), &record)
     }
 
     /// The folder for the log files of `node`, made if it is not there.

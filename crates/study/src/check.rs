@@ -218,7 +218,7 @@ fn any(node: &Node) -> Tree {
 fn secret(node: &Node, path: &str, key_place: &Place, diagnostics: &mut Diagnostics) -> Tree {
     let hint = || {
         Some(format!(
-            "write `{path}: {{file: PATH}}` or `{path}: {{env: NAME}}`"
+            "write `{path}` as `{{file: PATH}}` or `{{env: NAME}}`"
         ))
     };
     let [entry] = node.entries().unwrap_or_default() else {

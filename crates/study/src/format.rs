@@ -554,7 +554,7 @@ pub const FIELDS: &[Field] = &[
     with(
         "client.connections_per_node",
         Type::Count(1, 64),
-        "1",
+        "2",
         "Connections from each worker to each node.",
     ),
     with(
@@ -566,8 +566,16 @@ pub const FIELDS: &[Field] = &[
     with(
         "client.in_flight_max",
         Type::Count(1, THREADS_MAX),
-        "4096",
-        "Limit of operations in flight when a rate is offered.",
+        "128",
+        "Limit of operations in flight when a rate is offered; what is due beyond it waits on the \
+         clock, and its waiting counts as latency.",
+    ),
+    with(
+        "client.release_quantum",
+        Type::Duration(0, 10_000_000),
+        "50us",
+        "At a rate, what becomes due within this is sent together: larger is cheaper for the \
+         client and adds as much release lag.",
     ),
     with(
         "client.compression",

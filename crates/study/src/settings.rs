@@ -351,6 +351,8 @@ pub struct Client {
     pub timeout_ns: u64,
     /// Limit of operations in flight at a rate.
     pub in_flight_max: u32,
+    /// Shortest time between two releases at a rate, ns.
+    pub release_quantum_ns: u64,
     /// Whether frames are compressed with LZ4.
     pub lz4: bool,
 }

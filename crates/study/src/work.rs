@@ -96,7 +96,7 @@ fn reads_without_rows(
     {
         let message = format!("the mix has `{kind}`, but no rows are loaded to be read");
         let hint =
-            "add `data: {load: {operations: 100k}}`, or `present: …` if they are there".to_owned();
+            "add `data: {load: {operations: 100k}}`, or `present` if they are there".to_owned();
         let place = &node.nearest(&format!("workload.mix.{kind}")).place;
         out.add(place, message, Some(hint));
     }
@@ -188,7 +188,9 @@ mod tests {
             Ok(_) => "no mistakes".to_owned(),
             Err(diagnostics) => diagnostics.to_string(),
         };
-        expect.assert_eq(&shown);
+        // Without the lists of what there is: those grow with every workload.
+        let lines = shown.lines().map(|line| line.split("; ").next().unwrap());
+        expect.assert_eq(&lines.collect::<Vec<_>>().join("\n"));
     }
 
     #[test]
@@ -196,25 +198,22 @@ mod tests {
         mistakes(
             "{use: standard2}",
             expect![[r#"
-                s:5:17: no workload is named "standard2"; there are standard1, cql-iot, kv
-                  hint: did you mean standard1?
-            "#]],
+                s:5:17: no workload is named "standard2"
+                  hint: did you mean standard1?"#]],
         );
         mistakes(
             "{use: standard1, mix: {write: 1}, params: {colums: 3}}",
             expect![[r#"
-                s:5:62: standard1 has no parameter "colums"; it has columns, column_size, key_size, distribution
-                  hint: did you mean columns?
-            "#]],
+                s:5:62: standard1 has no parameter "colums"
+                  hint: did you mean columns?"#]],
         );
         mistakes(
             "{use: standard1, mix: {wirte: 1}, consistency: {raed: ONE}}",
             expect![[r#"
-                s:5:41: standard1 has no kind of operation "wirte"; it has write, read
+                s:5:41: standard1 has no kind of operation "wirte"
                   hint: did you mean write?
-                s:5:65: standard1 has no kind of operation "raed"; it has write, read
-                  hint: did you mean read?
-            "#]],
+                s:5:65: standard1 has no kind of operation "raed"
+                  hint: did you mean read?"#]],
         );
     }
 
@@ -224,8 +223,7 @@ mod tests {
             "{use: standard1, mix: {write: 9, read: 1}}",
             expect![[r#"
                 s:5:50: the mix has `read`, but no rows are loaded to be read
-                  hint: add `data: {load: {operations: 100k}}`, or `present: …` if they are there
-            "#]],
+                  hint: add `data: {load: {operations: 100k}}`, or `present` if they are there"#]],
         );
         mistakes(
             "{use: standard1, mix: {write: 1}}",

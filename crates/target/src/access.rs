@@ -1,3 +1,6 @@
+//! What a client needs to get in besides an address: user, password and TLS, each read from where
+//! it is kept and never shown.
+
 use crate::spec::SecretSource;
 use anyhow::{Context, Result, bail};
 use std::fmt;

@@ -298,6 +298,8 @@ fn java_arguments(places: &Places) -> Vec<String> {
         .collect();
     arguments.extend(["-server".to_owned(), "-Xmx1G".to_owned()]);
     arguments.push("-Dlogback.configurationFile=logback-tools.xml".to_owned());
+    // Otherwise it makes a folder of an undefined name in the current one.
+    arguments.push(format!("-Dcassandra.logdir={home}/logs"));
     arguments.push("-cp".to_owned());
     arguments.push(format!("{home}/conf:{home}/lib/*:{home}/tools/lib/*"));
     arguments.push("org.apache.cassandra.stress.Stress".to_owned());

@@ -23,7 +23,7 @@ pub use summary::{may_be_believed, point_words};
 use crate::plan::{PhaseKind, Plan, Trial};
 use crate::record;
 use crate::settings::{Study, Until};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use running::Running;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -338,6 +338,7 @@ impl<'a> Engine<'a> {
     }
 
     fn finish(&mut self, trial: &Trial, name: String, finding: TrialFinding) -> Result<()> {
+        self.writer.write_finding(&trial.slug, &finding)?;
         let detail = json!({"verdict": finding.verdict, "ops_per_s": finding.all.ops_per_s});
         self.writer
             .journal("trial_finished", Some(trial.index), detail)?;

@@ -171,7 +171,7 @@ pub fn config(
         first_operation: offer.first_operation,
         limit: offer.limit,
         in_flight_max: client.in_flight_max,
-        release_quantum: load::RELEASE_QUANTUM,
+        release_quantum: Duration::from_nanos(client.release_quantum_ns),
         timeout: Duration::from_nanos(client.timeout_ns),
         // A worker without a slot in flight would have nothing to do.
         workers: client

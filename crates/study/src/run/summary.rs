@@ -190,7 +190,7 @@ fn bound_of(study: &Study, variant: &str) -> Option<f64> {
 fn peak_sentence(variant: &str, trials: &[TrialFinding], bound_ms: Option<f64>) -> String {
     let who = match variant {
         "-" => "The target".to_owned(),
-        name => format!("`{name}`"),
+        name => format!("“{name}”"),
     };
     let points = points_of(trials, variant);
     let ladder: Vec<SweepPoint> = points.iter().map(|p| rung(trials, variant, p)).collect();
@@ -261,7 +261,7 @@ fn comparison_sentence(comparison: &ComparisonRecord) -> String {
     } else {
         ""
     };
-    format!("At {point}, `{contender}` {says} `{baseline}`: {change} throughput{interval}{tail}.")
+    format!("At {point}, “{contender}” {says} “{baseline}”: {change} throughput{interval}{tail}.")
 }
 
 /// `53,210`: whole, with commas.
@@ -321,7 +321,11 @@ mod tests {
         expect.assert_eq(&format!(
             "{}\n{}\n",
             found.verdict,
-            found.answer.join("\n").replace("; ", ";\n    ")
+            found
+                .answer
+                .join("\n")
+                .replace("; ", ";\n  ")
+                .replace(" (", "\n  (")
         ));
     }
 
@@ -341,11 +345,13 @@ mod tests {
             trials.collect(),
             expect![[r#"
                 suspect
-                `a` did 1,011 op/s at 8 threads, with a p99 of 7.91 ms;
-                    beyond 4 threads more load brought only more latency.
-                `b` did 1,201 op/s at 4 threads, with a p99 of 3.33 ms.
-                At 4 threads, `b` beside `a`: +20.0 % throughput (95 %: +19.7 to +20.3 %).
-                At 8 threads, `b` equivalent to `a`: -0.1 % throughput (95 %: -0.3 to +0.2 %).
+                “a” did 1,011 op/s at 8 threads, with a p99 of 7.91 ms;
+                  beyond 4 threads more load brought only more latency.
+                “b” did 1,201 op/s at 4 threads, with a p99 of 3.33 ms.
+                At 4 threads, “b” beside “a”: +20.0 % throughput
+                  (95 %: +19.7 to +20.3 %).
+                At 8 threads, “b” equivalent to “a”: -0.1 % throughput
+                  (95 %: -0.3 to +0.2 %).
             "#]],
         );
     }
@@ -363,11 +369,12 @@ mod tests {
             trials,
             expect![[r#"
                 invalid
-                `a` did 1,000 op/s at 4 threads, with a p99 of 4.00 ms;
-                    the peak may lie beyond this, the highest load offered.
-                `b` did 6,000 op/s at 8 threads, with a p99 of 1.33 ms;
-                    the peak may lie beyond this, the highest load offered.
-                At 4 threads, `b` against `a`: +400.0 % throughput (one block: without an interval): inconclusive.
+                “a” did 1,000 op/s at 4 threads, with a p99 of 4.00 ms;
+                  the peak may lie beyond this, the highest load offered.
+                “b” did 6,000 op/s at 8 threads, with a p99 of 1.33 ms;
+                  the peak may lie beyond this, the highest load offered.
+                At 4 threads, “b” against “a”: +400.0 % throughput
+                  (one block: without an interval): inconclusive.
             "#]],
         );
     }

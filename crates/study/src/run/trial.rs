@@ -116,7 +116,6 @@ impl Stagehand<'_> {
         let after = running.counts(self.program.keyspace())?;
         let server = between(before, after, &state.answered);
         let finding = self.judge(Some(running), &mut state, server);
-        state.writer.write_finding(&finding)?;
         Ok(Came::Finished(Box::new(finding)))
     }
 

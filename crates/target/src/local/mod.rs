@@ -1,5 +1,7 @@
 //! A cluster of our own: Cassandra nodes on loopback addresses of this machine.
 //!
+//! Long because starting is one story with many endings, each with its own message.
+//!
 //! Nodes live in one folder with a written state, see [`state`]; they end with us, however we end,
 //! unless the cluster was made to be kept. The first node comes up alone and makes the ring; the
 //! others follow together, which is safe because their tokens are given and nothing is streamed.

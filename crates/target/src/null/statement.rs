@@ -2,7 +2,8 @@
 //! is, which table it names, what its bind markers stand for, and the definition in a CREATE TABLE.
 //!
 //! It accepts more than Cassandra does, and what it does not know is [`Statement::Other`]. It
-//! never panics and never recurses deeper than [`NESTING_MAX`](super::types::NESTING_MAX), whatever the text.
+//! never panics and never recurses deeper than [`NESTING_MAX`](super::types::NESTING_MAX),
+//! whatever the text.
 
 use super::definition::{CreateKeyspace, CreateTable, create_keyspace, create_table};
 use super::tokens::{Cursor, Token, tokenize};
