@@ -96,7 +96,7 @@ fn reads_without_rows(
     {
         let message = format!("the mix has `{kind}`, but no rows are loaded to be read");
         let hint =
-            "add `data: {load: {operations: 100k}}`, or `present: …` if they are there".to_owned();
+            "add `data: {load: {operations: 100k}}`, or `present` if they are there".to_owned();
         let place = &node.nearest(&format!("workload.mix.{kind}")).place;
         out.add(place, message, Some(hint));
     }
@@ -223,7 +223,7 @@ mod tests {
             "{use: standard1, mix: {write: 9, read: 1}}",
             expect![[r#"
                 s:5:50: the mix has `read`, but no rows are loaded to be read
-                  hint: add `data: {load: {operations: 100k}}`, or `present: …` if they are there"#]],
+                  hint: add `data: {load: {operations: 100k}}`, or `present` if they are there"#]],
         );
         mistakes(
             "{use: standard1, mix: {write: 1}}",
