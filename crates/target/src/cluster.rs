@@ -5,7 +5,7 @@
 use crate::access::Access;
 use crate::capability::{Ability, Capability};
 use crate::counts::OperationCounts;
-use crate::session::Session;
+use crate::session::{ServerError, Session};
 use crate::settle::Settle;
 use crate::{attach, counts, local, settle};
 use anyhow::{Context, Result};
@@ -135,21 +135,26 @@ impl Cluster {
         settle::run(self, keyspace, tables, &rule, say)
     }
 
-    /// The effective settings of every node (`system_views.settings`), by node name.
+    /// The effective settings of every node (`system_views.settings`), by node name; empty when a
+    /// server has no such table or does not show it to this user.
     ///
     /// # Errors
-    /// A node does not answer, or is older than Cassandra 4.0.
+    /// A node does not answer.
     pub fn settings(&self) -> Result<Vec<(String, BTreeMap<String, String>)>> {
-        self.nodes
-            .iter()
-            .map(|node| {
-                let mut session = self.session_to(node)?;
-                let settings = session
-                    .pairs("SELECT name, value FROM system_views.settings")
-                    .with_context(|| format!("read the settings of {}", node.name))?;
-                Ok((node.name.clone(), settings))
-            })
-            .collect()
+        let mut all = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            let mut session = self.session_to(node)?;
+            match session.pairs("SELECT name, value FROM system_views.settings") {
+                Ok(settings) => all.push((node.name.clone(), settings)),
+                Err(error) if error.downcast_ref::<ServerError>().is_some() => {
+                    return Ok(Vec::new());
+                }
+                Err(error) => {
+                    return Err(error.context(format!("read the settings of {}", node.name)));
+                }
+            }
+        }
+        Ok(all)
     }
 
     /// Whether all nodes of ours still run. Always true for an attached cluster, whose processes

@@ -92,7 +92,7 @@ fn kill_9_leaves_a_run_that_resume_takes_up() {
 #[test]
 fn a_run_whose_plan_was_changed_is_not_resumed() {
     let lab = Lab::with(LADDER);
-    started_measuring(&lab, 1).kill();
+    started_measuring(&lab, 0).kill();
     let plan = lab.run().path.join("plan.json");
     let text = std::fs::read_to_string(&plan).unwrap();
     let changed = text.replace("\"threads\": 4.0", "\"threads\": 8.0");

@@ -223,7 +223,9 @@ fn figures_are_those_of_a_run_that_took_place() {
         for clock in ["latency_ms", "service_ms"] {
             let order = ["p50", "p95", "p99", "p999", "max"].map(|q| all[clock][q].as_f64());
             assert!(order.is_sorted() && order[0] > Some(0.0), "{order:?}");
-            assert_eq!(all[clock]["count"], all["ops"]);
+            // The latencies of what was in flight at the end are among them: at most 4.
+            let beyond = all[clock]["count"].as_u64().unwrap() - all["ops"].as_u64().unwrap();
+            assert!(beyond <= 4, "{trial:#}");
         }
         // A closed loop: an operation is due when it is sent.
         assert_eq!(trial["due_never_sent"], 0);
@@ -282,7 +284,8 @@ fn the_files_of_a_run_are_there_and_can_be_read() {
                 let log = trial.histogram(which, "measure", kind).unwrap();
                 assert_eq!(log.count(), series.ops);
                 let p99_ms = log.quantile_ns(0.99) as f64 / 1e6;
-                assert!((p99_ms / quantiles.p99 - 1.0).abs() < 0.002, "{p99_ms}");
+                // The drain's few values may move it by a bucket or two.
+                assert!((p99_ms / quantiles.p99 - 1.0).abs() < 0.02, "{p99_ms}");
             }
         }
     }
