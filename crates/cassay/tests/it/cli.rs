@@ -198,6 +198,10 @@ fn text_that_is_not_yaml_is_shown_where_it_breaks() {
 
     "#]],
     );
+}
+
+#[test]
+fn a_key_that_stands_twice_is_refused_beside_all_that_are_missing() {
     check_mistakes(
         "study: a\nstudy: b\n",
         expect![[r#"
