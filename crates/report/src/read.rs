@@ -106,12 +106,14 @@ fn merge(
 ) -> Result<()> {
     for entry in trial.log(which)? {
         let entry = entry?;
-        // In the measured window the tag is the kind; other phases stand before it.
-        if !finding.kinds.contains_key(&entry.tag) {
+        // In the measured window the tag is the kind; other phases stand before it. The drain
+        // belongs to the window: a stall at the window's end would hide in it.
+        let kind = entry.tag.strip_prefix("drain.").unwrap_or(&entry.tag);
+        if !finding.kinds.contains_key(kind) {
             continue;
         }
         let histogram = entry.histogram()?;
-        for kind in [ALL, entry.tag.as_str()] {
+        for kind in [ALL, kind] {
             into.entry(kind.into()).or_default().add(&histogram);
         }
     }

@@ -95,7 +95,8 @@ fn reads_without_rows(
         .find(|(kind, weight)| *weight > 0.0 && is_read(kind))
     {
         let message = format!("the mix has `{kind}`, but no rows are loaded to be read");
-        let hint = "add `data: {load: {operations: 100k}}`, or `present: N`".to_owned();
+        let hint =
+            "add `data: {load: {operations: 100k}}`, or `present` if they are there".to_owned();
         let place = &node.nearest(&format!("workload.mix.{kind}")).place;
         out.add(place, message, Some(hint));
     }
@@ -222,7 +223,7 @@ mod tests {
             "{use: standard1, mix: {write: 9, read: 1}}",
             expect![[r#"
                 s:5:50: the mix has `read`, but no rows are loaded to be read
-                  hint: add `data: {load: {operations: 100k}}`, or `present: N`"#]],
+                  hint: add `data: {load: {operations: 100k}}`, or `present` if they are there"#]],
         );
         mistakes(
             "{use: standard1, mix: {write: 1}}",

@@ -49,7 +49,7 @@ verifi: {sample: 5}
             s.yaml:3:28: `target.local.heep` is not a key of a study
               hint: did you mean `heap`?
             s.yaml:4:11: the mix has `read`, but no rows are loaded to be read
-              hint: add `data: {load: {operations: 100k}}`, or `present: N`
+              hint: add `data: {load: {operations: 100k}}`, or `present` if they are there
             s.yaml:5:19: `window.measure` is `10`: it has no unit
               hint: write a length of time with its unit, such as 10s or 250ms
             s.yaml:6:30: `procedure.sweep.threads` has a point twice

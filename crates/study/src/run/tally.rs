@@ -19,8 +19,8 @@ const UNCERTAIN: [Outcome; 7] = [
     Outcome::Unavailable,
 ];
 
-/// Sums over the measured window. The drain after it gives its errors and what was never sent, but
-/// no latencies: as many operations that began in the warm-up ended inside the window.
+/// Sums over the measured window. The drain after it gives its latencies and errors, since a stall
+/// at the end of the window would hide in it otherwise; it gives neither time nor throughput.
 #[derive(Debug)]
 pub struct Tally {
     /// For the rules.
@@ -89,13 +89,13 @@ impl Tally {
 impl Series {
     fn push(&mut self, kind: &KindInterval, interval: &Interval) {
         self.errors.add(&kind.errors);
+        self.latency.push(&kind.latency);
+        self.service.add(&kind.service);
         if interval.draining {
             return;
         }
         let ok = kind.outcomes.get(Outcome::Ok);
         self.ok += ok;
-        self.latency.push(&kind.latency);
-        self.service.add(&kind.service);
         if interval.seconds() > 0.0 {
             self.ops_per_s.push(ok as f64 / interval.seconds());
         }
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_drain_gives_its_errors_and_neither_time_nor_throughput() {
+    fn the_drain_gives_latencies_and_errors_and_neither_time_nor_throughput() {
         let mut tally = Tally::new(1);
         tally.push(&interval(0, false, 100, 0));
         tally.push(&interval(1, false, 100, 1));
@@ -183,7 +183,7 @@ mod tests {
         let record = tally.all.record(tally.seconds);
         assert_eq!((tally.seconds, tally.ended), (2.0, 201));
         assert_eq!((record.ops, record.ops_per_s), (200, 100.0));
-        assert_eq!(record.error_ms.count, 3);
+        assert_eq!((record.latency_ms.count, record.error_ms.count), (207, 3));
         assert_eq!(tally.window.errors_of(Outcome::ClientTimeout), 3);
     }
 
