@@ -67,7 +67,11 @@ pub fn find(results: &Path, name: &str) -> Result<Run> {
     }
     let all = run_paths(results)?;
     if all.is_empty() {
-        bail!("{name:?}: there is no run under {}", results.display());
+        bail!(
+            "{name:?}: there is no run under {}\nhint: `cassay run STUDY` makes one; `--out` says \
+             where runs are",
+            results.display()
+        );
     }
     if name == file::LATEST {
         return latest(results, &all);

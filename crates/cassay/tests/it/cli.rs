@@ -1,11 +1,10 @@
-//! The program as its user runs it, on the null target: no Java, no network beyond loopback.
+//! The command line without a target: what it says, where it says it, and how it ends.
 
-use serde_json::Value;
-use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use crate::program::{Lab, Said};
+use expect_test::{Expect, expect};
 
-/// A study that takes about four seconds on the null target.
-const SMALL: &str = "\
+/// A study without mistakes, of two variants and two points.
+pub const SMALL: &str = "\
 study: small
 question: Does the whole way from file to report work?
 target: {null: {}}
@@ -18,195 +17,375 @@ procedure: {sweep: {threads: [2, 4]}}
 window: {warmup: 0s, measure: 1s}
 ";
 
-fn folder(study: &str) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().expect("make a folder");
-    std::fs::write(folder.path().join("study.yaml"), study).expect("write the study");
-    folder
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the program under test is started by its test, which waits for it"
-)]
-fn command(folder: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_cassay"));
-    command
-        .args(args)
-        .current_dir(folder)
-        // Its own folders: a test neither sees nor clears what the user has running.
-        .env("XDG_STATE_HOME", folder.join("state"))
-        .env("XDG_CACHE_HOME", folder.join("cache"));
-    command
-}
-
-fn cassay(folder: &Path, args: &[&str]) -> Output {
-    command(folder, args).output().expect("run cassay")
-}
-
-fn code(output: &Output) -> Option<i32> {
-    output.status.code()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn json(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|e| panic!("{e}: {}\n{}", text(&output.stdout), text(&output.stderr)))
+fn check_mistakes(study: &str, expect: Expect) -> Said {
+    let lab = Lab::with(study);
+    let said = lab.cassay(&["run", "study.yaml"]).ended_with(2);
+    expect.assert_eq(&said.stderr);
+    assert_eq!(said.stdout, "", "mistakes are conversation");
+    assert!(!lab.path().join("results").exists(), "nothing was started");
+    said
 }
 
 #[test]
-fn a_study_becomes_findings_a_report_and_a_place_in_the_list() {
-    let folder = folder(SMALL);
-    let run = cassay(folder.path(), &["run", "study.yaml", "--json"]);
-    let findings = json(&run);
-    // A window of a second is too short to be valid, and long enough to be believed.
-    assert_eq!(code(&run), Some(0), "{}", text(&run.stderr));
-    assert_eq!(findings["verdict"], "suspect", "{findings:#}");
-    let trials = findings["trials"].as_array().unwrap();
-    assert_eq!(trials.len(), 4);
-    for trial in trials {
-        assert!(trial["all"]["ops_per_s"].as_f64().unwrap() > 0.0);
-        assert!(trial["client"]["ceiling_ops_per_s"].as_f64().unwrap() > 0.0);
-        let server = &trial["server"];
-        assert_eq!(server["writes"], server["client_writes"], "{trial:#}");
-        assert_eq!(server["reads"], server["client_reads"], "{trial:#}");
-    }
-    let loads = trials.iter().filter(|trial| !trial["load"].is_null());
-    assert_eq!(loads.count(), 1, "equal data is loaded once");
-    let html = std::fs::read_to_string(
-        findings["report"]
-            .as_str()
-            .map(|p| folder.path().join(p))
-            .unwrap(),
-    );
-    assert!(
-        html.unwrap()
-            .contains("Does the whole way from file to report work?")
-    );
-
-    let list = json(&cassay(folder.path(), &["list", "--json"]));
-    assert_eq!(list[0]["state"], "finished");
-    assert_eq!(list[0]["trials_finished"], 4);
-    let shown = cassay(folder.path(), &["show"]);
-    assert!(
-        text(&shown.stdout).contains("many"),
-        "{}",
-        text(&shown.stdout)
-    );
-    let compared = cassay(
-        folder.path(),
-        &["compare", "latest", "latest", "--require-not-slower"],
-    );
-    assert_eq!(code(&compared), Some(0), "{}", text(&compared.stderr));
-    let again = cassay(folder.path(), &["resume"]);
-    assert_eq!(code(&again), Some(0));
-    assert!(text(&again.stderr).contains("nothing is left to do"));
-}
-
-#[test]
-fn a_plan_starts_nothing_and_is_the_same_twice() {
-    let folder = folder(SMALL);
-    let plan = || {
-        cassay(
-            folder.path(),
-            &["plan", "study.yaml", "--json", "--seed", "7"],
-        )
-    };
-    let (first, second) = (plan(), plan());
-    assert_eq!(first.stdout, second.stdout);
-    assert_eq!(json(&first)["trials"].as_array().unwrap().len(), 4);
-    assert!(!folder.path().join("results").exists());
-}
-
-#[test]
-fn mistakes_are_shown_together_and_end_with_2() {
-    let study = SMALL
-        .replace("threads: [2, 4]", "threds: [2, 4]")
-        .replace("1s}", "1}");
-    let folder = folder(&study);
-    let run = cassay(folder.path(), &["run", "study.yaml", "--json"]);
-    assert_eq!(code(&run), Some(2));
-    let stderr = text(&run.stderr);
+fn help_and_version_are_data_and_end_with_0() {
+    let lab = Lab::new();
+    let help = lab.cassay(&["--help"]).ended_with(0);
     for part in [
+        "plan",
+        "run",
+        "resume",
+        "list",
+        "show",
+        "compare",
+        "report",
+        "target",
+        "null",
+        "workload",
+        "--json",
+        "--out",
+        "Exit codes: 0 done",
+    ] {
+        assert!(help.stdout.contains(part), "{part}: {help}");
+    }
+    let version = lab.cassay(&["--version"]).ended_with(0);
+    assert_eq!(
+        version.stdout,
+        format!("cassay {}\n", env!("CARGO_PKG_VERSION"))
+    );
+    assert_eq!((help.stderr, version.stderr), Default::default());
+}
+
+#[test]
+fn a_wrong_command_line_ends_with_2_and_says_what_is_wrong() {
+    let lab = Lab::with(SMALL);
+    for (arguments, part) in [
+        (&["run", "--wrong"][..], "--wrong"),
+        (&["rum", "study.yaml"], "rum"),
+        (&["compare", "one"], "<CONTENDER>"),
+        (&["null", "--stall", "1s"], "--stall-every"),
+        (&["null", "--error", "overloaded=2"], "between 0 and 1"),
+        (&["run", "study.yaml", "--seed", "x"], "--seed"),
+    ] {
+        let said = lab.cassay(arguments).ended_with(2);
+        said.says(&[part]);
+        assert_eq!(said.stdout, "", "{arguments:?}");
+    }
+    let said = lab.cassay(&[]).ended_with(2);
+    said.says(&["Usage: cassay"]);
+}
+
+#[test]
+fn a_mistake_on_the_command_line_of_a_study_is_shown_where_it_stands() {
+    let lab = Lab::with(SMALL);
+    for (arguments, part) in [
+        (["--set", "window.measure=5"], "it has no unit"),
+        (["--set", "windwo.measure=5s"], "`window`"),
+        (["--set", "measure"], "is not dotted.path=value"),
+        (
+            ["--target", "nul"],
+            "write null, local, or attach:HOST[:PORT]",
+        ),
+        (["--scale", "huge"], "huge"),
+    ] {
+        let said = lab
+            .cassay(&[&["plan", "study.yaml"], &arguments[..]].concat())
+            .ended_with(2);
+        said.says(&[part, "nothing was started"]);
+    }
+}
+
+#[test]
+fn what_cannot_be_done_ends_with_1_and_names_the_thing() {
+    let lab = Lab::with(SMALL);
+    for (arguments, part) in [
+        (&["run", "other.yaml"][..], "other.yaml"),
+        (&["show", "nothing"], "no run under results"),
+        (&["resume"], "no run under results"),
+        (&["workload", "show", "standard9"], "standard1"),
+        (&["target", "down", "x"], "no kept cluster x"),
+        (&["null", "--error", "overlaoded=0.1"], "overlaoded"),
+    ] {
+        let said = lab.cassay(arguments).ended_with(1);
+        said.says(&["error: ", part]);
+        assert_eq!(said.stdout, "", "{arguments:?}");
+    }
+}
+
+#[test]
+fn five_mistakes_get_five_messages_with_line_and_column() {
+    let study = "\
+study: five
+question: How many mistakes are found at once?
+target: {local: {nodes: 1, heep: 1GiB}}
+workload: {use: standard2, mix: {write: 9}}
+data: {load: {operations: 10 M rows}}
+procedure: {sweep: {threads: [4, 0]}}
+window: {warmup: auto, measure: 60}
+";
+    let said = check_mistakes(
+        study,
+        expect![[r#"
+        error: `target.local.heep` is not a key of a study
+         --> study.yaml:3:28
+          |
+        3 | target: {local: {nodes: 1, heep: 1GiB}}
+          |                            ^^^^
+          |
+        help: did you mean `heap`?
+
+        error: no workload is named "standard2"; there are standard1, cql-iot, kv
+         --> study.yaml:4:17
+          |
+        4 | workload: {use: standard2, mix: {write: 9}}
+          |                 ^^^^^^^^^
+          |
+        help: did you mean standard1?
+
+        error: `data.load.operations` is `10 M rows`: unknown suffix `M rows`; k, M and G are known
+         --> study.yaml:5:27
+          |
+        5 | data: {load: {operations: 10 M rows}}
+          |                           ^^^^^^^^^
+          |
+        help: write a whole number such as 250, 10k or 2M
+
+        error: `procedure.sweep.threads` is `0`: the least is 1
+         --> study.yaml:6:34
+          |
+        6 | procedure: {sweep: {threads: [4, 0]}}
+          |                                  ^
+
+        error: `window.measure` is `60`: it has no unit
+         --> study.yaml:7:33
+          |
+        7 | window: {warmup: auto, measure: 60}
+          |                                 ^^
+          |
+        help: write a length of time with its unit, such as 10s or 250ms
+
+        5 mistakes; nothing was started
+
+    "#]],
+    );
+    assert_eq!(said.stderr.matches("error: ").count(), 5);
+}
+
+#[test]
+fn text_that_is_not_yaml_is_shown_where_it_breaks() {
+    check_mistakes(
+        "study: s\nquestion: [q\ntarget: {null: {}}\n",
+        expect![[r#"
+            error: not valid YAML: illegal placement of ':' indicator
+             --> study.yaml:3:7
+              |
+            3 | target: {null: {}}
+              |       ^
+
+            1 mistake; nothing was started
+
+        "#]],
+    );
+    check_mistakes(
+        "",
+        expect![[r#"
+        error: the study is empty
+         --> study.yaml:1:1
+          |
+        1 |
+          | ^
+
+        1 mistake; nothing was started
+
+    "#]],
+    );
+    check_mistakes(
+        "study: a\nstudy: b\n",
+        expect![[r#"
+        error: `question` is missing
+         --> study.yaml:1:1
+          |
+        1 | study: a
+          | ^
+          |
+        help: it means: The question, in words. The report answers it first.
+
+        error: `target` is missing
+         --> study.yaml:1:1
+          |
+        1 | study: a
+          | ^
+          |
+        help: it means: The system under test: exactly one of these.
+
+        error: `workload` is missing
+         --> study.yaml:1:1
+          |
+        1 | study: a
+          | ^
+          |
+        help: it means: What is asked of the target.
+
+        error: `procedure` is missing
+         --> study.yaml:1:1
+          |
+        1 | study: a
+          | ^
+          |
+        help: it means: Which points are measured: either `sweep` or `fixed`.
+
+        error: `study` stands here a second time; the first is in line 1
+         --> study.yaml:2:1
+          |
+        2 | study: b
+          | ^^^^^
+
+        5 mistakes; nothing was started
+
+    "#]],
+    );
+}
+
+#[test]
+fn a_secret_in_a_study_is_refused_and_never_shown() {
+    let study = SMALL.replace(
+        "{null: {}}",
+        "{attach: {contact_points: [127.0.0.1], user: cassandra, password: hunter2}}",
+    );
+    let lab = Lab::with(&study);
+    for arguments in [
+        &["run", "study.yaml"][..],
+        &["plan", "study.yaml", "--json"],
+        // A second mistake in the same line must not show it either.
+        &["plan", "study.yaml", "--set", "target.attach.user=[]"],
+    ] {
+        let said = lab.cassay(arguments).ended_with(2);
+        said.says(&["study.yaml:3:"]);
+        assert!(!said.to_string().contains("hunter2"), "{said}");
+    }
+    let by_flag = [
+        "plan",
+        "study.yaml",
+        "--set",
+        "target.attach.password=hunter2",
+    ];
+    let said = lab.cassay(&by_flag).ended_with(2);
+    assert!(!said.to_string().contains("hunter2"), "{said}");
+}
+
+#[test]
+fn mistakes_are_data_too_when_asked() {
+    let study = SMALL.replace("threads: [2, 4]", "threds: [2, 4]");
+    let study = study.replace("1s}", "1}");
+    let lab = Lab::with(&study);
+    let said = lab.cassay(&["run", "study.yaml", "--json"]).ended_with(2);
+    said.says(&[
         "study.yaml:9:21",
         "did you mean `threads`?",
         "study.yaml:10:31",
         "it has no unit",
+    ]);
+    let mistakes = said.json();
+    let places: Vec<_> = mistakes["mistakes"].as_array().unwrap().iter().collect();
+    let at = |line: u64, column: u64| {
+        let is_there = |m: &&&serde_json::Value| m["line"] == line && m["column"] == column;
+        places.iter().find(is_there).is_some()
+    };
+    assert!(at(9, 21) && at(10, 31), "{mistakes:#}");
+}
+
+#[test]
+fn a_plan_starts_nothing_and_is_the_same_twice() {
+    let lab = Lab::with(SMALL);
+    let plan = |more: &[&str]| {
+        let arguments = [&["plan", "study.yaml", "--seed", "7"], more].concat();
+        lab.cassay(&arguments).ended_with(0)
+    };
+    assert_eq!(plan(&["--json"]).stdout, plan(&["--json"]).stdout);
+    let data = plan(&["--json"]).json();
+    assert_eq!(data["format"], 1);
+    assert_eq!(data["seed"], 7);
+    let trials = data["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 4);
+    for trial in trials {
+        assert!(trial["phases"].as_array().is_some_and(|p| !p.is_empty()));
+        assert!(["few", "many"].contains(&trial["variant"].as_str().unwrap()));
+        assert!([2.0, 4.0].contains(&trial["point"]["threads"].as_f64().unwrap()));
+    }
+    let text = plan(&[]).stdout;
+    for part in [
+        "small: Does the whole way",
+        "4 trials, seed 7, about",
+        "measure",
     ] {
-        assert!(stderr.contains(part), "{part} is not in\n{stderr}");
+        assert!(text.contains(part), "{part}: {text}");
     }
-    assert_eq!(json(&run)["mistakes"][0]["line"], 9);
-    assert!(!folder.path().join("results").exists());
+    assert!(!lab.path().join("results").exists());
 }
 
 #[test]
-fn a_missing_file_ends_with_1_and_a_wrong_option_with_2() {
-    let folder = folder(SMALL);
-    assert_eq!(
-        code(&cassay(folder.path(), &["run", "other.yaml"])),
-        Some(1)
+fn a_plan_for_real_nodes_needs_no_java_and_says_what_they_take() {
+    let lab = Lab::with(&SMALL.replace("{null: {}}", "{local: {nodes: 3, heap: 512MiB}}"));
+    let mut command = lab.command(&["plan", "study.yaml", "--json"]);
+    let output = command.env("JAVA_HOME", "/nowhere").output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let plan: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let memory = plan["estimate"]["memory_bytes"].as_u64().unwrap();
+    assert!(
+        memory > 3 * (512 << 20),
+        "heaps and what comes on top: {memory}"
     );
-    assert_eq!(code(&cassay(folder.path(), &["run", "--wrong"])), Some(2));
-    assert_eq!(code(&cassay(folder.path(), &["show", "nothing"])), Some(1));
+    assert!(plan["estimate"]["disk_bytes"].as_u64().unwrap() > 0);
 }
 
 #[test]
-fn an_interrupted_run_ends_with_130_and_is_taken_up_again_where_it_was() {
-    let folder = folder(&SMALL.replace("measure: 1s", "measure: 2s"));
-    let child = command(folder.path(), &["run", "study.yaml"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let (status, stderr) = interrupt_after(child, "op/s");
-    assert_eq!(status, Some(130), "{stderr}");
-    assert!(stderr.contains("cassay resume"), "{stderr}");
-    let before = json(&cassay(folder.path(), &["list", "--json"]));
-    assert_eq!(before[0]["state"], "interrupted");
-    let finished = before[0]["trials_finished"].as_u64().unwrap();
-    assert!((1..4).contains(&finished), "{before:#}");
-
-    let resumed = json(&cassay(folder.path(), &["resume", "--json"]));
-    assert_eq!(resumed["trials"].as_array().unwrap().len(), 4);
-    let journal = folder.path().join("results/latest/journal.ndjson");
-    let journal = std::fs::read_to_string(journal).unwrap();
-    let count = |event: &str| journal.matches(&format!("\"event\":\"{event}\"")).count();
-    assert_eq!(count("run_started"), 2);
-    assert_eq!(count("trial_finished"), 4, "no trial is done twice");
+fn a_folder_without_runs_says_so_and_what_to_do() {
+    let lab = Lab::new();
+    let list = lab.cassay(&["list"]).ended_with(0);
+    list.says(&["no runs in results"]);
+    assert_eq!(list.stdout, "");
+    let list = lab.cassay(&["list", "--json"]).ended_with(0);
+    assert_eq!(list.json(), serde_json::json!([]));
+    let show = lab.cassay(&["show"]).ended_with(1);
+    show.says(&["there is no run under results", "cassay run"]);
+    lab.write("elsewhere/odd/stamp/readme", "not a run");
+    let list = lab.cassay(&["list", "--json", "--out", "elsewhere"]);
+    assert_eq!(list.ended_with(0).json(), serde_json::json!([]));
 }
 
-/// Waits until the program has said `word` (its first finished trial), then sends Ctrl-C.
-fn interrupt_after(mut child: Child, word: &str) -> (Option<i32>, String) {
-    use std::io::{BufRead, BufReader, Read};
-    let mut reader = BufReader::new(child.stderr.take().expect("stderr is a pipe"));
-    let mut said = String::new();
-    while !said.contains(word) {
-        if reader.read_line(&mut said).expect("read stderr") == 0 {
-            break;
-        }
+#[test]
+fn named_workloads_are_listed_with_their_parameters() {
+    let lab = Lab::new();
+    let list = lab
+        .cassay(&["workload", "list", "--json"])
+        .ended_with(0)
+        .json();
+    let names: Vec<_> = list
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|w| &w["name"])
+        .collect();
+    for name in ["standard1", "cql-iot", "kv"] {
+        assert!(names.iter().any(|n| *n == name), "{name}: {list:#}");
+        let one = lab
+            .cassay(&["workload", "show", name, "--json"])
+            .ended_with(0);
+        let one = one.json();
+        assert!(
+            one["kinds"].as_array().is_some_and(|k| !k.is_empty()),
+            "{one:#}"
+        );
+        let shown = lab.cassay(&["workload", "show", name]).ended_with(0);
+        assert!(shown.stdout.contains(name) && shown.stderr.is_empty());
     }
-    let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("send Ctrl-C");
-    reader.read_to_string(&mut said).expect("read stderr");
-    (child.wait().expect("wait for cassay").code(), said)
 }
 
 #[test]
-fn a_ladder_ends_after_the_point_that_times_out() {
-    let study = "\
-study: ladder
-question: Where does it end?
-target: {null: {latency: 50ms}}
-workload: {use: standard1, mix: {write: 1}}
-procedure: {sweep: {threads: [1, 2, 4], until: timeout}}
-window: {warmup: 0s, measure: 1s}
-client: {timeout: 20ms}
-";
-    let folder = folder(study);
-    let run = cassay(folder.path(), &["run", "study.yaml", "--json"]);
-    assert_eq!(code(&run), Some(3), "a trial with time-outs is invalid");
-    assert_eq!(json(&run)["trials"].as_array().unwrap().len(), 1);
-    assert!(text(&run.stderr).contains("the ladder ended at 1 threads"));
+fn a_machine_without_clusters_has_nothing_to_stop() {
+    let lab = Lab::new();
+    let status = lab.cassay(&["target", "status", "--json"]).ended_with(0);
+    assert_eq!(status.json(), serde_json::json!([]));
+    status.says(&["no local cluster runs"]);
+    let down = lab.cassay(&["target", "down", "--json"]).ended_with(0);
+    assert_eq!(down.json(), serde_json::json!({"stopped": []}));
 }

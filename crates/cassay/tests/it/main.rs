@@ -1,7 +1,11 @@
 //! The one integration-test binary: each module is one rung of the ladder of proof.
 //!
 //! `engine` drives the load engine against the null target, in this process; the others run the
-//! `cassay` program as its user would.
+//! `cassay` program as its user would: `cli` without a target, `null_target` without Java,
+//! `cassandra` (ignored; `cargo xtask cassandra` runs it) on real nodes.
 
+mod cassandra;
 mod cli;
 mod engine;
+mod null_target;
+mod program;

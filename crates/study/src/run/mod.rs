@@ -23,7 +23,7 @@ pub use summary::{may_be_believed, point_words};
 use crate::plan::{PhaseKind, Plan, Trial};
 use crate::record;
 use crate::settings::{Study, Until};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use running::Running;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

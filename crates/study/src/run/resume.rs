@@ -74,10 +74,10 @@ impl Interrupted {
 fn finished(run: &Run) -> Result<BTreeMap<usize, TrialFinding>> {
     let mut findings = BTreeMap::new();
     for index in run.finished_trials() {
-        if let Some(trial) = run.trial(index)? {
-            if let Ok(Some(finding)) = trial.finding() {
-                findings.insert(index, finding);
-            }
+        if let Some(trial) = run.trial(index)?
+            && let Ok(Some(finding)) = trial.finding()
+        {
+            findings.insert(index, finding);
         }
     }
     Ok(findings)

@@ -1,0 +1,174 @@
+//! The program on real Cassandra nodes. Slow, and each node wants the machine for itself:
+//! `cargo xtask cassandra` runs these, one at a time.
+//!
+//! What must hold: the server agrees with what the client says it did; every row is what the seed
+//! says; whatever way a run ends, no JVM and no folder is left.
+
+mod endings;
+mod refusals;
+mod stress;
+
+use crate::program::{Lab, Said, command};
+use serde_json::Value;
+use std::path::Path;
+
+/// A node that starts in seconds and fits beside a build.
+const HEAP: &str = "512MiB";
+
+/// One short point on one real node, small enough to load again for every test.
+const POINT: &str = "\
+study: point
+question: What does one point on a real node say?
+target: {local: {nodes: 1, heap: 512MiB}}
+workload: {use: standard1, mix: {write: 1, read: 1}, consistency: LOCAL_ONE}
+data: {load: {operations: 5k}, settle: none}
+procedure: {fixed: {threads: 16}}
+window: {warmup: 2s, measure: 6s}
+verify: {reads: all, sample: 2000}
+";
+
+/// Process ids of the JVMs whose files are below a folder: those that the lab's program started.
+fn jvms(lab: &Lab) -> Vec<i32> {
+    let folder = format!("-Dcassandra.storagedir={}", lab.clusters().display());
+    let is_ours = |pid: &i32| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line.split(|byte| *byte == 0)
+            .any(|argument| argument.starts_with(folder.as_bytes()))
+    };
+    let entries = std::fs::read_dir("/proc").expect("read /proc");
+    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    pids.filter(is_ours).collect()
+}
+
+/// Names in the folder of clusters.
+fn folders(lab: &Lab) -> Vec<String> {
+    let entries = std::fs::read_dir(lab.clusters()).into_iter().flatten();
+    let name = |entry: std::io::Result<std::fs::DirEntry>| {
+        Some(entry.ok()?.file_name().to_string_lossy().into_owned())
+    };
+    entries.filter_map(name).collect()
+}
+
+#[track_caller]
+fn assert_nothing_is_left(lab: &Lab) {
+    assert_eq!(jvms(lab), Vec::<i32>::new(), "JVMs are left");
+    assert_eq!(folders(lab), Vec::<String>::new(), "folders are left");
+}
+
+/// The one trial of a run's JSON.
+#[track_caller]
+fn only_trial(said: &Said) -> Value {
+    let findings = said.json();
+    assert_eq!(
+        findings["trials"].as_array().map(Vec::len),
+        Some(1),
+        "{said}"
+    );
+    findings["trials"][0].clone()
+}
+
+/// The server's counts are the client's, within 0.1 %.
+#[track_caller]
+fn assert_counts_agree(trial: &Value) {
+    let server = &trial["server"];
+    for kind in ["writes", "reads"] {
+        let count = |name: &str| server[name].as_f64().expect("a count");
+        let (theirs, ours) = (count(kind), count(&format!("client_{kind}")));
+        assert!(ours > 0.0, "{trial:#}");
+        assert!((theirs - ours).abs() <= ours * 0.001, "{kind}: {server}");
+    }
+}
+
+/// Every compared row was right.
+#[track_caller]
+fn assert_rows_are_right(trial: &Value, checked_min: u64) {
+    let verify = &trial["verify"];
+    assert!(verify["checked"].as_u64() >= Some(checked_min), "{verify}");
+    for wrong in ["missing", "stale", "wrong"] {
+        assert_eq!(verify[wrong], 0, "{verify}");
+    }
+}
+
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn a_run_on_a_local_node_is_believed_and_leaves_nothing() {
+    let lab = Lab::with(POINT);
+    let said = lab.cassay(&["run", "study.yaml", "--json"]).ended_with(0);
+    assert_nothing_is_left(&lab);
+    let trial = only_trial(&said);
+    assert_ne!(trial["verdict"], "invalid", "{trial:#}");
+    assert_counts_agree(&trial);
+    let reads = trial["kinds"]["read"]["ops"].as_u64().expect("reads");
+    assert_rows_are_right(&trial, 2000 + reads / 2);
+    assert_eq!(trial["errors"], serde_json::json!({}));
+    assert!(
+        trial["all"]["ops_per_s"].as_f64() > Some(500.0),
+        "{trial:#}"
+    );
+
+    let run = lab.run();
+    let order = [
+        "run_started",
+        "trial_started",
+        "target_starting",
+        "target_ready",
+        "trial_finished",
+        "target_stopped",
+        "run_finished",
+    ];
+    let at = |event: &str| run.journal.iter().position(|line| line.event == event);
+    let places = order.map(at);
+    assert!(
+        places.iter().all(Option::is_some) && places.is_sorted(),
+        "{places:?}"
+    );
+    let ready = &run.journal[places[3].unwrap()].detail;
+    assert_eq!(
+        ready["nodes"].as_array().map(Vec::len),
+        Some(1),
+        "{ready:#}"
+    );
+    assert!(
+        ready["nodes"][0]["version"]
+            .as_str()
+            .is_some_and(|v| v.starts_with("5.0"))
+    );
+    let settings = ready["nodes"][0]["settings"].as_object();
+    assert!(settings.is_some_and(|all| all.len() > 50), "{ready:#}");
+
+    let logs = run.trial(0).unwrap().expect("the trial").logs_dir();
+    let log = std::fs::read_to_string(logs.join("node1/system.log")).unwrap();
+    assert!(
+        log.contains("Starting listening for CQL clients"),
+        "{}",
+        log.len()
+    );
+    let report = std::fs::read_to_string(run.report().unwrap()).unwrap();
+    assert!(report.contains("node1") && report.contains("5.0.8"));
+}
+
+/// A file that can be run, in the place of a program.
+fn script(lab: &Lab, name: &str, text: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    let path = lab.write(name, text);
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(path, mode).expect("make it executable");
+}
+
+/// Runs a tool that is not ours, to its end, in a folder; the test fails with what it said.
+#[track_caller]
+fn tool(program: &str, arguments: &[String], folder: &Path) -> String {
+    let output = command(program)
+        .args(arguments)
+        .current_dir(folder)
+        .output();
+    let output = output.unwrap_or_else(|error| panic!("{program}: {error}"));
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    let end = output.status;
+    assert!(
+        end.success(),
+        "{program} ended with {end}\n{stdout}\n{stderr}"
+    );
+    stdout
+}

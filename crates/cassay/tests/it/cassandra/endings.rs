@@ -1,0 +1,88 @@
+//! Runs that do not end by themselves: no way out leaves a JVM or a folder behind.
+
+use super::{POINT, assert_nothing_is_left, folders, jvms};
+use crate::program::{Lab, Started, wait_until};
+use rustix::process::{Pid, Signal, kill_process};
+use std::time::Duration;
+
+/// Longer than a node takes to start on a machine that does other things as well.
+const START_LIMIT: Duration = Duration::from_secs(120);
+
+/// The study, running, and in its measured window.
+fn measuring(lab: &Lab) -> Started {
+    let mut run = lab.start(&["run", "study.yaml"]);
+    run.wait_for("· measure:");
+    assert_eq!(jvms(lab).len(), 1, "one node runs");
+    assert_eq!(folders(lab).len(), 1);
+    run
+}
+
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn after_kill_9_the_next_command_leaves_no_jvm_and_no_folder() {
+    let lab = Lab::with(POINT);
+    measuring(&lab).kill();
+    let list = lab.cassay(&["list", "--json"]).ended_with(0).json();
+    assert_eq!(list[0]["state"], "interrupted");
+    let said = lab.cassay(&["target", "status", "--json"]).ended_with(0);
+    said.says(&["cleared what a killed run has left"]);
+    assert_eq!(said.json(), serde_json::json!([]));
+    assert_nothing_is_left(&lab);
+}
+
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn kill_9_while_a_node_starts_leaves_nothing_either() {
+    let lab = Lab::with(POINT);
+    let run = lab.start(&["run", "study.yaml"]);
+    wait_until("a JVM", START_LIMIT, || !jvms(&lab).is_empty());
+    run.kill();
+    lab.cassay(&["target", "status"]).ended_with(0);
+    assert_nothing_is_left(&lab);
+}
+
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn after_ctrl_c_nothing_is_left_at_once() {
+    let lab = Lab::with(POINT);
+    let run = measuring(&lab);
+    run.interrupt();
+    let said = run.end().ended_with(130);
+    assert_nothing_is_left(&lab);
+    said.says(&["interrupted; everything that was started is stopped"]);
+    let run = lab.run();
+    assert_eq!(run.state, store::RunState::Interrupted);
+    let logs = run.trial(0).unwrap().expect("the trial").logs_dir();
+    assert!(
+        logs.join("node1/system.log").is_file(),
+        "logs before teardown"
+    );
+}
+
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn a_node_that_dies_makes_the_trial_invalid_and_the_run_ends() {
+    let lab = Lab::with(&POINT.replace("measure: 6s", "measure: 60s"));
+    let run = measuring(&lab);
+    for pid in jvms(&lab) {
+        kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+    }
+    let said = run.end().ended_with(3);
+    assert_nothing_is_left(&lab);
+    let run = lab.run();
+    let findings = run.findings.as_ref().expect("an invalid run is kept");
+    assert_eq!(findings.verdict, "invalid");
+    let reasons = findings.trials[0].reasons.join("\n");
+    assert!(
+        reasons.contains("node1") && reasons.contains("signal"),
+        "{reasons}"
+    );
+    said.says(&["node1"]);
+    assert!(
+        findings.trials[0].seconds < 30.0,
+        "it did not go on to the end"
+    );
+    let logs = run.trial(0).unwrap().expect("the trial").logs_dir();
+    assert!(logs.join("node1/system.log").is_file());
+    assert!(run.report().is_some());
+}

@@ -1,0 +1,81 @@
+//! What cannot run is refused before anything starts, with what was found and what to do.
+
+use super::{POINT, assert_nothing_is_left, script};
+use crate::program::Lab;
+use std::net::TcpListener;
+
+#[test]
+#[ignore = "needs the jars of a real Cassandra: cargo xtask cassandra"]
+fn a_wrong_java_is_refused_with_what_was_found() {
+    let lab = Lab::with(POINT);
+    let text = "#!/bin/sh\necho 'openjdk version \"11.0.21\" 2023-10-17' >&2\n";
+    script(&lab, "jdk-11/bin/java", text);
+    let home = lab.path().join("jdk-11");
+    for arguments in [&["target", "up"][..], &["run", "study.yaml"]] {
+        let output = lab.command(arguments).env("JAVA_HOME", &home).output();
+        let output = output.unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success());
+        for part in ["needs Java 17", "Java 11.0.21", "JAVA_HOME", "hint: "] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+        assert_nothing_is_left(&lab);
+    }
+    let nowhere = lab
+        .command(&["target", "up"])
+        .env("JAVA_HOME", "/nowhere")
+        .output();
+    let nowhere = nowhere.unwrap();
+    assert_eq!(nowhere.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&nowhere.stderr);
+    assert!(said.contains("JAVA_HOME is /nowhere"), "{said}");
+}
+
+#[test]
+#[ignore = "needs the jars of a real Cassandra: cargo xtask cassandra"]
+fn too_little_memory_is_refused_with_both_numbers() {
+    let lab = Lab::new();
+    let said = lab
+        .cassay(&["target", "up", "--heap", "2TiB"])
+        .ended_with(1);
+    said.says(&[
+        "too little memory",
+        "MiB are available",
+        "hint: a smaller heap",
+    ]);
+    let said = lab
+        .cassay(&["target", "up", "--heap", "64MiB"])
+        .ended_with(1);
+    said.says(&["64 MiB is too small"]);
+    assert_nothing_is_left(&lab);
+}
+
+/// A listener at all addresses takes a port of every block of addresses; one for each choice of
+/// ports leaves no place.
+#[test]
+#[ignore = "needs the jars of a real Cassandra: cargo xtask cassandra"]
+fn a_taken_port_is_refused_with_its_holder() {
+    let lab = Lab::new();
+    let choices = [
+        [9042, 7000, 8778],
+        [19042, 17000, 18778],
+        [29042, 27000, 28778],
+    ];
+    let all = choices.map(|ports| {
+        let listener = ports
+            .iter()
+            .find_map(|port| TcpListener::bind(("0.0.0.0", *port)).ok());
+        listener.unwrap_or_else(|| panic!("one of {ports:?} can be had; stop what listens there"))
+    });
+    let said = lab
+        .cassay(&["target", "up", "--heap", super::HEAP])
+        .ended_with(1);
+    drop(all);
+    let holder = format!("is taken by process {}", std::process::id());
+    said.says(&[
+        "no free loopback address",
+        &holder,
+        "hint: stop what is listening",
+    ]);
+    assert_nothing_is_left(&lab);
+}

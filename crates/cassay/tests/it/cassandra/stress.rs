@@ -1,0 +1,150 @@
+//! cassandra-stress and cassay write the same bytes: what one writes, the other reads and finds
+//! right. On one cluster that is kept, which proves `target up`, `status` and `down` on the way.
+//!
+//! The tool is that of Cassandra 3.11.4, where `cargo xtask peers` puts it; Maven fetches it when
+//! it is not there.
+
+use super::{HEAP, assert_counts_agree, assert_nothing_is_left, assert_rows_are_right};
+use super::{jvms, only_trial, tool};
+use crate::program::Lab;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+const VERSION: &str = "3.11.4";
+
+/// The check of the issue: this many rows, both ways.
+const ROWS: u32 = 100_000;
+
+/// Reads only, and every answer compared.
+const READ: &str = "\
+study: interoperability
+question: Are the rows of the other tool what the seed says?
+target: {null: {}}
+workload: {use: standard1, mix: {read: 1}, consistency: LOCAL_ONE}
+data: {present: 100000, settle: none}
+procedure: {fixed: {threads: 32}}
+window: {warmup: 0s, measure: 5s}
+verify: {reads: all, sample: 100000}
+";
+
+/// Kills the kept cluster if the test fails before it does.
+struct Kept<'a>(&'a Lab);
+
+impl Drop for Kept<'_> {
+    fn drop(&mut self) {
+        self.0.cassay(&["target", "down"]);
+    }
+}
+
+/// The folder of the unpacked distribution.
+fn distribution() -> PathBuf {
+    let home = std::env::home_dir().expect("HOME");
+    let peers = home.join(".cache/cassay/peers");
+    let folder = peers.join(format!("apache-cassandra-{VERSION}"));
+    if folder.join("tools/lib/stress.jar").is_file() {
+        return folder;
+    }
+    std::fs::create_dir_all(&peers).expect("a folder for peers");
+    let artefact = format!("org.apache.cassandra:apache-cassandra:{VERSION}:tar.gz:bin");
+    let copy = [
+        "-B".to_owned(),
+        "-q".to_owned(),
+        "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy".to_owned(),
+        format!("-Dartifact={artefact}"),
+        format!("-DoutputDirectory={}", peers.display()),
+    ];
+    tool("mvn", &copy, &peers);
+    let archive = format!("apache-cassandra-{VERSION}-bin.tar.gz");
+    tool("tar", &["-xzf".to_owned(), archive.clone()], &peers);
+    std::fs::remove_file(peers.join(archive)).expect("remove the archive");
+    folder
+}
+
+/// Runs cassandra-stress; its own script insists on Java 8, so that java is called as the script
+/// would.
+fn cassandra_stress(lab: &Lab, node: SocketAddr, operation: &str) -> String {
+    let home = distribution();
+    let home = home.display();
+    let mut arguments = Vec::new();
+    for package in ["java.lang", "java.nio", "java.util", "sun.nio.ch"] {
+        arguments.push("--add-opens".to_owned());
+        arguments.push(format!("java.base/{package}=ALL-UNNAMED"));
+    }
+    arguments.push("-Xmx512M".to_owned());
+    arguments.push("-Dlogback.configurationFile=logback-tools.xml".to_owned());
+    arguments.push("-cp".to_owned());
+    arguments.push(format!("{home}/conf:{home}/lib/*:{home}/tools/lib/*"));
+    let options = format!(
+        "org.apache.cassandra.stress.Stress {operation} n={ROWS} cl=LOCAL_ONE no-warmup \
+         -pop seq=1..{ROWS} -mode native cql3 protocolVersion=4 -node {} -port native={} \
+         -rate threads=64",
+        node.ip(),
+        node.port()
+    );
+    arguments.extend(options.split(' ').map(str::to_owned));
+    tool("java", &arguments, lab.path())
+}
+
+/// The value of a line of cassandra-stress's summary: `Total errors            :          0 [..]`.
+fn summary(text: &str, name: &str) -> u64 {
+    let line = text
+        .lines()
+        .find(|line| line.trim_start().starts_with(name));
+    let value = line.and_then(|line| line.split(':').nth(1)?.split_whitespace().next());
+    let number = value.and_then(|value| value.replace(',', "").parse().ok());
+    number.unwrap_or_else(|| panic!("no {name:?} in\n{text}"))
+}
+
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn cassandra_stress_and_cassay_read_what_the_other_has_written() {
+    let lab = Lab::with(READ);
+    let up = lab
+        .cassay(&["target", "up", "--heap", HEAP, "--json"])
+        .ended_with(0);
+    let _kept = Kept(&lab);
+    let id = up.json()[0]["id"].as_str().unwrap().to_owned();
+    let status = lab
+        .cassay(&["target", "status", "--json"])
+        .ended_with(0)
+        .json();
+    assert_eq!(status[0]["id"].as_str(), Some(id.as_str()));
+    assert_eq!(
+        (&status[0]["keep"], &status[0]["nodes"][0]["answers"]),
+        (&true.into(), &true.into())
+    );
+    let node = status[0]["nodes"][0]["address"].as_str().unwrap();
+    let node: SocketAddr = node.parse().unwrap();
+    let pids = jvms(&lab);
+    assert_eq!(pids.len(), 1);
+    assert_eq!(status[0]["nodes"][0]["pid"], pids[0]);
+    let attach = format!("attach:{node}");
+
+    let wrote = cassandra_stress(&lab, node, "write");
+    assert_eq!(summary(&wrote, "Total errors"), 0);
+    let run = ["run", "study.yaml", "--json", "--target", &attach];
+    let read = only_trial(&lab.cassay(&run).ended_with(0));
+    let reads = read["all"]["ops"].as_u64().unwrap();
+    assert_rows_are_right(&read, u64::from(ROWS) + reads);
+
+    // The other way round, in emptied tables: the rows that are read are then ours.
+    let load = READ
+        .replace(
+            "{present: 100000, settle: none}",
+            "{load: {operations: 100000}, reset: truncate}",
+        )
+        .replace("mix: {read: 1}", "mix: {write: 1, read: 1}");
+    lab.write("load.yaml", &load);
+    let run = ["run", "load.yaml", "--json", "--target", &attach];
+    let loaded = only_trial(&lab.cassay(&run).ended_with(0));
+    assert_eq!(loaded["load"]["operations"], ROWS);
+    assert_counts_agree(&loaded);
+    assert_rows_are_right(&loaded, u64::from(ROWS));
+    let read = cassandra_stress(&lab, node, "read");
+    assert_eq!(summary(&read, "Total errors"), 0);
+    assert_eq!(summary(&read, "Total partitions"), u64::from(ROWS));
+
+    let down = lab.cassay(&["target", "down", &id, "--json"]).ended_with(0);
+    assert_eq!(down.json()["stopped"][0].as_str(), Some(id.as_str()));
+    assert_nothing_is_left(&lab);
+}

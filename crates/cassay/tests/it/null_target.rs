@@ -1,0 +1,264 @@
+//! The program end to end on the null target: no Java, no network beyond loopback.
+//!
+//! What is known of the null target (its stalls, its errors, its counts) must be what the findings
+//! say. Windows are as short as the question allows: a window under five seconds is *suspect*, and
+//! what ends with 0 here is valid or suspect.
+
+mod interruption;
+mod record;
+
+use crate::cli::SMALL;
+use crate::program::{Lab, Started};
+use serde_json::Value;
+
+/// One point on the null target.
+const POINT: &str = "\
+study: point
+question: What does one point say?
+target: {null: {}}
+workload: {use: standard1, mix: {write: 1, read: 1}}
+data: {load: {operations: 1k}}
+procedure: {fixed: {threads: 16}}
+window: {warmup: 0s, measure: 1s}
+";
+
+/// Runs the study `POINT` with settings, and gives its one trial.
+#[track_caller]
+fn trial(settings: &[&str], code: i32) -> Value {
+    let lab = Lab::with(POINT);
+    let mut arguments = vec!["run", "study.yaml", "--json"];
+    for setting in settings {
+        arguments.extend(["--set", setting]);
+    }
+    let findings = lab.cassay(&arguments).ended_with(code).json();
+    assert_eq!(findings["trials"].as_array().map(Vec::len), Some(1));
+    findings["trials"][0].clone()
+}
+
+fn rule<'a>(trial: &'a Value, id: &str) -> &'a Value {
+    let rules = trial["rules"].as_array().expect("rules");
+    let found = rules.iter().find(|rule| rule["rule"] == id);
+    found.unwrap_or_else(|| panic!("{id} was not judged: {trial:#}"))
+}
+
+/// The server's own counts, to the operation: nothing is lost on loopback.
+#[track_caller]
+fn assert_counts_agree(trial: &Value) {
+    let server = &trial["server"];
+    assert!(server["client_writes"].as_u64() > Some(0), "{trial:#}");
+    assert_eq!(server["writes"], server["client_writes"], "{trial:#}");
+    assert_eq!(server["reads"], server["client_reads"], "{trial:#}");
+    assert_eq!(rule(trial, "V7")["result"], "pass", "{trial:#}");
+}
+
+/// A stall holds back a quarter of the operations that are due; only what was in flight spends it
+/// on the wire. The defaults must hold the rest: a client that lets thousands of operations go
+/// shows it in both clocks, and the two say nothing apart.
+#[test]
+fn a_stall_shows_in_latency_and_not_in_service_time() {
+    let lab = Lab::with(POINT);
+    let sets = [
+        "target.null.stall={every: 4s, length: 1s}",
+        "procedure.fixed={rate: 5000}",
+        "window.warmup=2s",
+        "window.measure=8s",
+    ];
+    let mut arguments = vec!["run", "study.yaml", "--json"];
+    arguments.extend(sets.iter().flat_map(|set| ["--set", set]));
+    let run = lab.cassay(&arguments);
+    let trial = &run.json()["trials"][0];
+    let p99_ms = |clock: &str| trial["all"][clock]["p99"].as_f64();
+    assert!(p99_ms("latency_ms") >= Some(500.0), "{trial:#}");
+    assert!(p99_ms("service_ms") <= Some(100.0), "{trial:#}");
+    assert!(trial["all"]["service_ms"]["max"].as_f64() >= Some(500.0));
+    assert_eq!(rule(trial, "V2")["result"], "pass");
+    assert_counts_agree(trial);
+    // A quarter of the operations began late: that is another schedule than was asked for.
+    assert!(trial["late"].as_u64() > Some(4000), "{trial:#}");
+    assert_eq!(rule(trial, "V1")["result"], "fail");
+    run.ended_with(3);
+}
+
+#[test]
+fn errors_are_counted_by_name_and_make_the_verdict() {
+    for (errors, code, verdict, result) in [
+        ("{overloaded: 0.002}", 0, "suspect", "warn"),
+        (
+            "{overloaded: 0.1, write_timeout: 0.1}",
+            3,
+            "invalid",
+            "fail",
+        ),
+    ] {
+        let trial = trial(&[&format!("target.null.errors={errors}")], code);
+        assert_eq!(trial["verdict"], verdict, "{trial:#}");
+        assert_eq!(rule(&trial, "V8")["result"], result, "{trial:#}");
+        let counts = trial["errors"].as_object().unwrap();
+        let failed: u64 = counts.values().filter_map(Value::as_u64).sum();
+        let total = trial["ops_total"].as_u64().unwrap();
+        // Failures of the 16 that were in flight at the window's end are counted, successes not.
+        let ops = trial["all"]["ops"].as_u64().unwrap();
+        assert!((total..=total + 16).contains(&(ops + failed)), "{trial:#}");
+        assert_eq!(trial["all"]["error_ms"]["count"].as_u64(), Some(failed));
+        let overloaded = counts["overloaded"].as_u64().unwrap() as f64 / total as f64;
+        let wanted = if code == 0 { 0.002 } else { 0.1 };
+        assert!((overloaded / wanted - 1.0).abs() < 0.2, "{overloaded}");
+        assert_eq!(counts.contains_key("write_timeout"), code == 3);
+        let reasons = trial["reasons"].to_string();
+        assert!(reasons.contains("overloaded"), "{reasons}");
+        assert_counts_agree(&trial);
+    }
+}
+
+#[test]
+fn a_time_out_makes_a_trial_invalid_and_ends_its_ladder() {
+    let study = "\
+study: ladder
+question: Where does it end?
+target: {null: {latency: 50ms}}
+workload: {use: standard1, mix: {write: 1}}
+procedure: {sweep: {threads: [1, 2, 4], until: timeout}}
+window: {warmup: 0s, measure: 1s}
+client: {timeout: 20ms}
+";
+    let lab = Lab::with(study);
+    let run = lab.cassay(&["run", "study.yaml", "--json"]).ended_with(3);
+    run.says(&["the ladder ended at 1 threads"]);
+    let findings = run.json();
+    assert_eq!(findings["verdict"], "invalid");
+    assert_eq!(findings["trials"].as_array().map(Vec::len), Some(1));
+    assert!(findings["trials"][0]["errors"]["client_timeout"].as_u64() > Some(0));
+    assert!(lab.run().report().is_some(), "an invalid run is kept");
+}
+
+#[test]
+fn known_latency_is_measured_as_it_is() {
+    let trial = trial(&["target.null.latency=20ms"], 0);
+    let latency = &trial["all"]["latency_ms"];
+    for quantile in ["p50", "p95", "mean"] {
+        let ms = latency[quantile].as_f64().unwrap();
+        assert!((20.0..=30.0).contains(&ms), "{quantile} {ms}");
+    }
+    assert_counts_agree(&trial);
+}
+
+#[test]
+fn frames_may_be_compressed() {
+    let trial = trial(&["client.compression=lz4"], 0);
+    assert_counts_agree(&trial);
+    assert_eq!(trial["errors"], serde_json::json!({}));
+}
+
+#[test]
+fn two_workers_share_the_work_and_lose_nothing() {
+    let trial = trial(&["client.workers=2", "client.connections_per_node=3"], 0);
+    assert_eq!(trial["client"]["workers"], 2);
+    assert_eq!(trial["client"]["connections"], 6);
+    assert_counts_agree(&trial);
+}
+
+#[test]
+fn a_server_of_another_process_is_attached_to_and_asked_for_its_counts() {
+    let lab = Lab::with(POINT);
+    let mut server = lab.start(&["null", "--port", "0"]);
+    let target = format!("attach:{}", server.first_line());
+    let arguments = ["run", "study.yaml", "--json", "--target", &target];
+    let verify = ["--set", "verify={reads: none, sample: 0}"];
+    let run = lab.cassay(&[&arguments[..], &verify].concat());
+    let findings = run.ended_with(0).json();
+    let trial = &findings["trials"][0];
+    assert_counts_agree(trial);
+    let writes = trial["server"]["writes"].as_u64().unwrap();
+    server.interrupt();
+    let said = server.end().ended_with(0);
+    // Nobody else was served; the client's ceiling is measured on a server of its own.
+    said.says(&[&format!(" {writes} writes, 0 refused")]);
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named() {
+    let lab = Lab::with(POINT);
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    drop(listener);
+    let target = format!("attach:{address}");
+    let run = lab.cassay(&["run", "study.yaml", "--target", &target]);
+    assert!([Some(1), Some(3)].contains(&run.code), "{run}");
+    assert!(run.to_string().contains(&address), "{run}");
+}
+
+#[test]
+fn two_runs_of_one_seed_plan_the_same_trials_and_can_be_compared() {
+    let lab = Lab::with(SMALL);
+    let run = |seed: &str| {
+        lab.cassay(&["run", "study.yaml", "--seed", seed])
+            .ended_with(0);
+        lab.run()
+    };
+    let (first, second) = (run("7"), run("7"));
+    assert_ne!(first.path, second.path);
+    let trials = |run: &store::Run| serde_json::to_value(&run.plan.trials).unwrap();
+    assert_eq!(trials(&first), trials(&second));
+    let (first, second) = (first.stamp.as_str(), second.stamp.as_str());
+
+    let compared = lab
+        .cassay(&["compare", first, second, "--json"])
+        .ended_with(0);
+    assert!(compared.json().is_object());
+    let text = lab.cassay(&["compare", first, second]).ended_with(0).stdout;
+    for part in ["few", "many", "threads"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let itself = ["compare", first, first, "--require-not-slower"];
+    lab.cassay(&itself).ended_with(0);
+
+    let listed = lab.cassay(&["list", "--json"]).ended_with(0).json();
+    let stamps: Vec<_> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|r| &r["stamp"])
+        .collect();
+    assert_eq!(stamps, [first, second], "oldest first");
+}
+
+/// A slower server, and the same study twice: the requirement is missed, and only then.
+#[test]
+fn a_slower_contender_misses_the_requirement() {
+    let lab = Lab::with(POINT);
+    let run = |latency: &str| {
+        let set = format!("target.null.latency={latency}");
+        // One block shows no variation between runs, and nothing is concluded from it.
+        let blocks = ["--set", "repeat.blocks=2"];
+        let arguments = [&["run", "study.yaml", "--set", &set], &blocks[..]].concat();
+        lab.cassay(&arguments).ended_with(0);
+        lab.run().stamp
+    };
+    let (fast, slow) = (run("2ms"), run("20ms"));
+    let require = |baseline: &str, contender: &str| {
+        lab.cassay(&["compare", baseline, contender, "--require-not-slower"])
+    };
+    require(&fast, &slow)
+        .ended_with(4)
+        .says(&["a requirement was missed"]);
+    require(&slow, &fast).ended_with(0);
+}
+
+/// A program that is started in the background, and has begun to offer load in trial `index`.
+fn started_measuring(lab: &Lab, index: usize) -> Started {
+    let run = lab.start(&["run", "study.yaml"]);
+    let limit = std::time::Duration::from_secs(30);
+    crate::program::wait_until("measuring", limit, || {
+        let results = lab.path().join("results");
+        let Ok(run) = store::find(&results, "latest") else {
+            return false;
+        };
+        let measures = |line: &&store::record::JournalRecord| {
+            line.trial == Some(index)
+                && line.event == "phase_started"
+                && line.detail.to_string().contains("measure")
+        };
+        run.journal.iter().any(|line| measures(&line))
+    });
+    run
+}

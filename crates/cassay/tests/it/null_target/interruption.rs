@@ -1,0 +1,103 @@
+//! Runs that end before their end: what is done stays done, and the rest can be done later.
+
+use super::started_measuring;
+use crate::program::Lab;
+use serde_json::Value;
+
+/// Three trials of a second each.
+const LADDER: &str = "\
+study: ladder
+question: Can it be taken up again?
+target: {null: {}}
+workload: {use: standard1, mix: {write: 1}}
+data: {load: {operations: 1k}}
+procedure: {sweep: {threads: [1, 2, 4]}}
+window: {warmup: 0s, measure: 1s}
+";
+
+/// The state of an interrupted run whose first trial was finished; its finding is returned.
+fn interrupted(lab: &Lab) -> Value {
+    let list = lab.cassay(&["list", "--json"]).ended_with(0).json();
+    assert_eq!(list.as_array().map(Vec::len), Some(1));
+    assert_eq!(list[0]["state"], "interrupted", "{list:#}");
+    assert_eq!(list[0]["trials_finished"], 1, "{list:#}");
+    let run = lab.run();
+    assert!(run.findings.is_none() && run.report().is_none());
+    let shown = lab.cassay(&["show"]).ended_with(0).stdout;
+    assert!(shown.contains("interrupted"), "{shown}");
+    serde_json::to_value(&run.trial_findings().unwrap()[0]).unwrap()
+}
+
+/// Resumes, and sees that only the trials that were left were done.
+fn resumed(lab: &Lab, first: &Value) {
+    let findings = lab.cassay(&["resume", "--json"]).ended_with(0).json();
+    let trials = findings["trials"].as_array().unwrap();
+    let points: Vec<_> = trials
+        .iter()
+        .map(|t| t["point"]["threads"].as_f64())
+        .collect();
+    assert_eq!(points, [Some(1.0), Some(2.0), Some(4.0)]);
+    assert_eq!(&trials[0], first, "what was found before stays as it was");
+    assert_eq!(lab.journaled("run_started", None), 2);
+    for (trial, starts) in [(0, 1), (1, 2), (2, 1)] {
+        assert_eq!(lab.journaled("trial_started", Some(trial)), starts);
+        assert_eq!(lab.journaled("trial_finished", Some(trial)), 1);
+    }
+    let run = lab.run();
+    assert_eq!(run.state, store::RunState::Finished);
+    assert!(run.report().is_some());
+    // The half trial was done anew: its intervals are those of one window.
+    let trial = run.trial(1).unwrap().unwrap();
+    let intervals = trial.intervals().unwrap();
+    let starts = intervals
+        .map(Result::unwrap)
+        .filter(|interval| interval.phase == "measure" && interval.kind == "write");
+    assert_eq!(starts.filter(|interval| interval.seconds > 0.5).count(), 1);
+    lab.cassay(&["resume"])
+        .ended_with(0)
+        .says(&["nothing is left to do"]);
+}
+
+#[test]
+fn ctrl_c_ends_with_130_and_resume_does_the_rest() {
+    let lab = Lab::with(LADDER);
+    let run = started_measuring(&lab, 1);
+    run.interrupt();
+    let said = run.end().ended_with(130);
+    said.says(&[
+        "interrupted; everything that was started is stopped",
+        "cassay resume",
+    ]);
+    assert_eq!(said.stdout, "", "there is no answer yet");
+    assert_eq!(lab.journaled("run_interrupted", None), 1);
+    let first = interrupted(&lab);
+    resumed(&lab, &first);
+}
+
+#[test]
+fn kill_9_leaves_a_run_that_resume_takes_up() {
+    let lab = Lab::with(LADDER);
+    let run = started_measuring(&lab, 1);
+    let again = lab.cassay(&["resume"]).ended_with(1);
+    again.says(&["error: "]);
+    let listed = lab.cassay(&["list", "--json"]).ended_with(0).json();
+    assert_eq!(listed[0]["state"], "running");
+    run.kill();
+    assert_eq!(lab.journaled("run_interrupted", None), 0);
+    let first = interrupted(&lab);
+    resumed(&lab, &first);
+}
+
+/// The plan on disk is the promise; a study that would be planned in another way cannot go on.
+#[test]
+fn a_run_whose_plan_was_changed_is_not_resumed() {
+    let lab = Lab::with(LADDER);
+    started_measuring(&lab, 1).kill();
+    let plan = lab.run().path.join("plan.json");
+    let text = std::fs::read_to_string(&plan).unwrap();
+    let changed = text.replace("\"threads\": 4.0", "\"threads\": 8.0");
+    assert_ne!(text, changed);
+    std::fs::write(&plan, changed).unwrap();
+    let said = lab.cassay(&["resume"]).ended_with(1);
+    said.says(&["run the study anew", "cassay run"]);
+}

@@ -1,0 +1,359 @@
+//! What a finished run leaves on disk: every field, every file, and a report that stands alone.
+
+use super::{assert_counts_agree, rule};
+use crate::cli::SMALL;
+use crate::program::{Lab, Said};
+use serde_json::Value;
+use std::sync::OnceLock;
+use store::{HistogramKind, Run, RunState};
+
+/// One run for all tests of this module: they only read it, or write beside it.
+fn finished() -> &'static (Lab, Said) {
+    static FINISHED: OnceLock<(Lab, Said)> = OnceLock::new();
+    FINISHED.get_or_init(|| {
+        // Below cargo's own folder, since nothing is dropped that is static.
+        let lab = Lab::kept("finished", SMALL);
+        let said = lab.cassay(&["run", "study.yaml", "--json"]).ended_with(0);
+        (lab, said)
+    })
+}
+
+fn run() -> Run {
+    finished().0.run()
+}
+
+/// Fields of `findings.json`, with their types. `[]` and `{}`: of each entry; `?`: or null.
+const FINDINGS: &[(&str, &str)] = &[
+    ("format", "count"),
+    ("study", "text"),
+    ("verdict", "verdict"),
+    ("reasons", "texts"),
+    ("answer", "texts"),
+    ("trials[].index", "count"),
+    ("trials[].variant", "text"),
+    ("trials[].point{}", "number"),
+    ("trials[].block", "count"),
+    ("trials[].phase", "text"),
+    ("trials[].verdict", "verdict"),
+    ("trials[].reasons", "texts"),
+    ("trials[].rules[].rule", "text"),
+    ("trials[].rules[].result", "result"),
+    ("trials[].rules[].detail", "text"),
+    ("trials[].seconds", "number"),
+    ("trials[].ops_total", "count"),
+    ("trials[].errors", "object"),
+    ("trials[].errors{}", "count"),
+    ("trials[].due_never_sent", "count"),
+    ("trials[].late", "count"),
+    ("trials[].dropped", "count"),
+    ("trials[].warmup.seconds", "number"),
+    ("trials[].warmup.steady", "text"),
+    ("trials[].all", "series"),
+    ("trials[].kinds{}", "series"),
+    ("trials[].client.cpu_us_per_op", "number"),
+    ("trials[].client.cpu_share", "number"),
+    ("trials[].client.lag_us.p50", "number"),
+    ("trials[].client.lag_us.p99", "number"),
+    ("trials[].client.ceiling_ops_per_s", "number"),
+    ("trials[].client.workers", "count"),
+    ("trials[].client.connections", "count"),
+    ("trials[].client.memory_bytes", "count"),
+    ("trials[].verify.checked", "count"),
+    ("trials[].verify.missing", "count"),
+    ("trials[].verify.stale", "count"),
+    ("trials[].verify.wrong", "count"),
+    ("trials[].server.source", "text"),
+    ("trials[].server.writes", "count"),
+    ("trials[].server.reads", "count"),
+    ("trials[].server.client_writes", "count"),
+    ("trials[].server.client_reads", "count"),
+    ("comparisons[].metric", "text"),
+    ("comparisons[].point{}", "number"),
+    ("comparisons[].baseline", "text"),
+    ("comparisons[].contender", "text"),
+    ("comparisons[].ratio", "number"),
+    ("comparisons[].ci95", "interval?"),
+    ("comparisons[].verdict", "comparison"),
+    ("faults", "list"),
+];
+
+/// Fields of a `series`.
+const SERIES: &[(&str, &str)] = &[
+    ("ops", "count"),
+    ("ops_per_s", "number"),
+    ("ops_per_s_ci95", "interval?"),
+    ("latency_ms", "quantiles"),
+    ("service_ms", "quantiles"),
+    ("error_ms", "quantiles"),
+];
+
+/// Fields of `quantiles`.
+const QUANTILES: &[(&str, &str)] = &[
+    ("count", "count"),
+    ("mean", "number"),
+    ("p50", "number"),
+    ("p95", "number"),
+    ("p99", "number"),
+    ("p999", "number"),
+    ("max", "number"),
+];
+
+/// The values at a path, each with its own path. A missing field is a null.
+fn values<'a>(value: &'a Value, path: &str, at: String) -> Vec<(String, &'a Value)> {
+    if path.is_empty() {
+        return vec![(at, value)];
+    }
+    if let Some(rest) = path.strip_prefix("[]") {
+        let entries = value.as_array().unwrap_or_else(|| panic!("{at} is a list"));
+        let each = entries.iter().enumerate();
+        return each
+            .flat_map(|(i, v)| values(v, rest, format!("{at}[{i}]")))
+            .collect();
+    }
+    if let Some(rest) = path.strip_prefix("{}") {
+        let entries = value
+            .as_object()
+            .unwrap_or_else(|| panic!("{at} is a mapping"));
+        return entries
+            .iter()
+            .flat_map(|(k, v)| values(v, rest, format!("{at}.{k}")))
+            .collect();
+    }
+    let path = path.trim_start_matches('.');
+    let end = path.find(['.', '[', '{']).unwrap_or(path.len());
+    let (name, rest) = path.split_at(end);
+    values(&value[name], rest, format!("{at}.{name}"))
+}
+
+fn check_fields(value: &Value, fields: &[(&str, &str)], at: &str) {
+    for (path, typ) in fields {
+        for (at, value) in values(value, path, at.to_owned()) {
+            check_type(value, typ, &at);
+        }
+    }
+}
+
+fn check_type(value: &Value, typ: &str, at: &str) {
+    if let Some(typ) = typ.strip_suffix('?') {
+        return if value.is_null() {
+            ()
+        } else {
+            check_type(value, typ, at)
+        };
+    }
+    let is_number = |v: &Value| v.as_f64().is_some_and(f64::is_finite);
+    let one_of = |words: &[&str]| value.as_str().is_some_and(|text| words.contains(&text));
+    let each = |is: fn(&Value) -> bool| value.as_array().is_some_and(|l| l.iter().all(is));
+    let fits = match typ {
+        "count" => value.is_u64(),
+        "number" => is_number(value),
+        "text" => value.as_str().is_some_and(|text| !text.is_empty()),
+        "texts" => each(Value::is_string),
+        "list" => value.is_array(),
+        "object" => value.is_object(),
+        "interval" => value
+            .as_array()
+            .is_some_and(|l| l.len() == 2 && l.iter().all(is_number)),
+        "verdict" => one_of(&["valid", "suspect", "invalid"]),
+        "result" => one_of(&["pass", "warn", "fail", "unknown"]),
+        "comparison" => one_of(&["faster", "slower", "equivalent", "inconclusive"]),
+        "series" => return check_fields(value, SERIES, at),
+        "quantiles" => return check_fields(value, QUANTILES, at),
+        other => panic!("no type {other}"),
+    };
+    assert!(fits, "{at} is {value}, not a {typ}");
+}
+
+#[test]
+fn findings_have_every_field_of_the_design() {
+    let findings = finished().1.json();
+    check_fields(&findings, FINDINGS, "findings");
+    assert_eq!(findings["trials"].as_array().map(Vec::len), Some(4));
+    assert!(
+        findings["comparisons"]
+            .as_array()
+            .is_some_and(|c| !c.is_empty())
+    );
+    let rules = findings["trials"][0]["rules"].as_array().unwrap();
+    let ids: Vec<_> = rules
+        .iter()
+        .map(|r| r["rule"].as_str().unwrap().to_owned())
+        .collect();
+    let all: Vec<_> = (1..=17).map(|number| format!("V{number}")).collect();
+    assert_eq!(ids, all);
+}
+
+#[test]
+fn what_is_printed_is_what_stands_in_the_file() {
+    let mut printed = finished().1.json();
+    let text = std::fs::read_to_string(run().path.join("findings.json")).unwrap();
+    let file: Value = serde_json::from_str(&text).unwrap();
+    let printed = printed.as_object_mut().unwrap();
+    for key in ["run", "report"] {
+        let path = printed.remove(key).unwrap();
+        let path = finished().0.path().join(path.as_str().unwrap());
+        assert!(path.exists(), "{key}: {}", path.display());
+    }
+    assert_eq!(file.as_object(), Some(&*printed));
+}
+
+#[test]
+fn figures_are_those_of_a_run_that_took_place() {
+    for trial in finished().1.json()["trials"].as_array().unwrap() {
+        let all = &trial["all"];
+        let (ops, seconds) = (
+            all["ops"].as_f64().unwrap(),
+            trial["seconds"].as_f64().unwrap(),
+        );
+        assert!(ops > 1000.0 && (0.9..1.5).contains(&seconds), "{trial:#}");
+        let rate = all["ops_per_s"].as_f64().unwrap();
+        assert!((rate * seconds / ops - 1.0).abs() < 0.01, "{trial:#}");
+        let kinds = trial["kinds"].as_object().unwrap();
+        let of_kinds: u64 = kinds.values().filter_map(|kind| kind["ops"].as_u64()).sum();
+        assert_eq!(all["ops"].as_u64(), Some(of_kinds));
+        let client = &trial["client"];
+        for figure in [
+            "ceiling_ops_per_s",
+            "cpu_us_per_op",
+            "memory_bytes",
+            "connections",
+        ] {
+            assert!(client[figure].as_f64() > Some(0.0), "{figure}: {client}");
+        }
+        for clock in ["latency_ms", "service_ms"] {
+            let order = ["p50", "p95", "p99", "p999", "max"].map(|q| all[clock][q].as_f64());
+            assert!(order.is_sorted() && order[0] > Some(0.0), "{order:?}");
+            assert_eq!(all[clock]["count"], all["ops"]);
+        }
+        // A closed loop: an operation is due when it is sent.
+        assert_eq!(trial["due_never_sent"], 0);
+        assert_eq!(
+            trial["verify"]["checked"], 0,
+            "the null target stores nothing"
+        );
+    }
+}
+
+#[test]
+fn the_server_counts_what_the_client_counts() {
+    let findings = finished().1.json();
+    let trials = findings["trials"].as_array().unwrap();
+    trials.iter().for_each(assert_counts_agree);
+    let loads = trials.iter().filter(|trial| !trial["load"].is_null());
+    assert_eq!(loads.count(), 1, "equal data is loaded once");
+    assert!(
+        rule(&trials[0], "V7")["detail"]
+            .as_str()
+            .unwrap()
+            .contains("the server counted")
+    );
+}
+
+#[test]
+fn the_files_of_a_run_are_there_and_can_be_read() {
+    let run = run();
+    assert_eq!(run.state, RunState::Finished);
+    assert_eq!(run.study_yaml().unwrap(), SMALL);
+    assert!(run.notes.is_empty(), "{:?}", run.notes);
+    let latest = finished().0.path().join("results/latest");
+    assert_eq!(std::fs::canonicalize(latest).unwrap(), run.path);
+    assert_eq!(run.journal.first().unwrap().event, "run_started");
+    assert_eq!(run.journal.last().unwrap().event, "run_finished");
+    assert!(run.journal.is_sorted_by_key(|line| line.unix_ns));
+
+    let findings = run.findings.as_ref().unwrap();
+    let trials = run.trials().unwrap();
+    assert_eq!(trials.len(), 4);
+    for (trial, found) in trials.iter().zip(&findings.trials) {
+        assert!(trial.path.ends_with(&trial.record.slug));
+        assert_eq!(trial.finding().unwrap().unwrap().ops_total, found.ops_total);
+        let measured = trial.intervals().unwrap().map(Result::unwrap);
+        let measured: Vec<_> = measured
+            .filter(|interval| interval.phase == "measure")
+            .collect();
+        assert!(measured.iter().any(|interval| interval.client.is_some()));
+        for (kind, series) in &found.kinds {
+            let lines = measured.iter().filter(|interval| &interval.kind == kind);
+            assert_eq!(lines.map(|line| line.ok).sum::<u64>(), series.ops);
+            for (which, quantiles) in [
+                (HistogramKind::Latency, &series.latency_ms),
+                (HistogramKind::Service, &series.service_ms),
+            ] {
+                let log = trial.histogram(which, "measure", kind).unwrap();
+                assert_eq!(log.count(), series.ops);
+                let p99_ms = log.quantile_ns(0.99) as f64 / 1e6;
+                assert!((p99_ms / quantiles.p99 - 1.0).abs() < 0.002, "{p99_ms}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_report_stands_alone_in_one_small_file() {
+    let path = run().report().unwrap();
+    let html = std::fs::read_to_string(&path).unwrap();
+    assert!(html.len() < 6_000_000, "{} bytes", html.len());
+    for part in [
+        "Does the whole way from file to report work?",
+        "few",
+        "many",
+    ] {
+        assert!(html.contains(part), "{part}");
+    }
+    // Nothing is loaded. Inside the chart library's own text are addresses that it would load
+    // maps from; what the page itself says is outside of that script.
+    let page = without_scripts(&html);
+    assert!(page.len() > 10_000 && page.len() < html.len() / 2);
+    for opening in ["src=\"", "src='", "href=\"", "href='", "url(", "@import"] {
+        for (at, _) in page.match_indices(opening) {
+            let rest = page[at + opening.len()..].trim_start_matches(['"', '\'', ' ']);
+            let is_inside = rest.starts_with('#') || rest.starts_with("data:");
+            assert!(is_inside, "{}", &page[at..(at + 100).min(page.len())]);
+        }
+    }
+    assert!(!html.contains("<script src") && !html.contains("<link "));
+}
+
+/// The text outside of `<script>…</script>`.
+fn without_scripts(html: &str) -> String {
+    let mut text = String::new();
+    let mut rest = html;
+    while let Some((before, script)) = rest.split_once("<script") {
+        text += before;
+        rest = script
+            .split_once("</script>")
+            .map_or("", |(_, after)| after);
+    }
+    text + rest
+}
+
+#[test]
+fn a_report_is_written_again_from_the_files() {
+    let (lab, _) = finished();
+    let written = std::fs::read_to_string(run().report().unwrap()).unwrap();
+    let to = lab.path().join("again.html");
+    let arguments = ["report", "latest", "--to", to.to_str().unwrap(), "--json"];
+    let said = lab.cassay(&arguments).ended_with(0);
+    assert_eq!(said.json()["report"], to.to_str().unwrap());
+    assert_eq!(std::fs::read_to_string(&to).unwrap(), written);
+}
+
+#[test]
+fn a_run_is_found_by_every_name_it_has() {
+    let (lab, _) = finished();
+    let run = run();
+    let id = format!("small/{}", run.stamp);
+    let path = run.path.to_str().unwrap();
+    let mut seen = Vec::new();
+    for name in ["latest", "small", &run.stamp, &id, &id[..12], path] {
+        seen.push(lab.cassay(&["show", name, "--json"]).ended_with(0).json());
+    }
+    assert!(seen.windows(2).all(|pair| pair[0] == pair[1]));
+    let text = lab.cassay(&["show"]).ended_with(0);
+    assert_eq!(text.stderr, "");
+    for part in ["Does the whole way", "few", "many", "suspect"] {
+        assert!(text.stdout.contains(part), "{part}: {text}");
+    }
+    let list = lab.cassay(&["list"]).ended_with(0).stdout;
+    assert!(list.contains(&format!("{id}  finished")), "{list}");
+}

@@ -1,0 +1,262 @@
+//! The program under test, with folders of its own: what a test starts ends with the test.
+//!
+//! A [`Lab`] is a folder with the studies, results and clusters of one test. Only the jars come
+//! from the user's cache, where they are read and never changed.
+
+use measure::clock::{self, Deadline};
+use serde_json::Value;
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+use store::Run;
+
+/// How often a file that the program writes is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// A command that its test waits for, or that a [`Started`] ends.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the program under test is started by its test, which waits for it or ends it"
+)]
+pub fn command(program: impl AsRef<OsStr>) -> Command {
+    Command::new(program)
+}
+
+/// The folders of one test.
+pub struct Lab {
+    path: PathBuf,
+    /// Removes the folder with the lab; none if it is kept.
+    _folder: Option<tempfile::TempDir>,
+}
+
+impl Lab {
+    /// Empty folders.
+    pub fn new() -> Lab {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        Lab {
+            path: folder.path().to_owned(),
+            _folder: Some(folder),
+        }
+    }
+
+    /// Folders with a study called `study.yaml`.
+    pub fn with(study: &str) -> Lab {
+        let lab = Lab::new();
+        lab.write("study.yaml", study);
+        lab
+    }
+
+    /// The same, emptied now and left behind, in cargo's folder for tests.
+    pub fn kept(name: &str, study: &str) -> Lab {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        if path.exists() {
+            std::fs::remove_dir_all(&path).expect("what the last test left can be removed");
+        }
+        let lab = Lab {
+            path,
+            _folder: None,
+        };
+        lab.write("study.yaml", study);
+        lab
+    }
+
+    /// Writes a file that the program is to read.
+    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Where the program stands, with `results/` in it.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where the program keeps its running clusters.
+    pub fn clusters(&self) -> PathBuf {
+        self.path().join("state/cassay/clusters")
+    }
+
+    /// The program with arguments.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = command(env!("CARGO_BIN_EXE_cassay"));
+        command
+            .args(arguments)
+            .current_dir(self.path())
+            // Its own clusters: a test neither sees nor clears what the user has running.
+            .env("XDG_STATE_HOME", self.path().join("state"))
+            .env_remove("CASSAY_DATA")
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the program to its end.
+    pub fn cassay(&self, arguments: &[&str]) -> Said {
+        Said::of(self.command(arguments).output().expect("the program runs"))
+    }
+
+    /// Starts the program, and reads what it says on stderr.
+    pub fn start(&self, arguments: &[&str]) -> Started {
+        Started::new(self.command(arguments))
+    }
+
+    /// The newest run.
+    pub fn run(&self) -> Run {
+        store::find(&self.path().join("results"), "latest").expect("a run")
+    }
+
+    /// How often the newest run's journal has `event`, of any trial or of one.
+    pub fn journaled(&self, event: &str, trial: Option<usize>) -> usize {
+        let journal = self.run().journal;
+        let fits = journal
+            .iter()
+            .filter(|line| line.event == event && (trial.is_none() || line.trial == trial));
+        fits.count()
+    }
+}
+
+/// What the program said, and how it ended.
+#[derive(Debug)]
+pub struct Said {
+    /// Exit code; none if a signal ended it.
+    pub code: Option<i32>,
+    /// Data.
+    pub stdout: String,
+    /// Conversation.
+    pub stderr: String,
+}
+
+impl Said {
+    fn of(output: Output) -> Said {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Said {
+            code: output.status.code(),
+            stdout: text(&output.stdout),
+            stderr: text(&output.stderr),
+        }
+    }
+
+    /// Fails the test unless the program ended with `code`.
+    #[track_caller]
+    pub fn ended_with(self, code: i32) -> Said {
+        assert_eq!(self.code, Some(code), "{self}");
+        self
+    }
+
+    /// stdout as JSON: all of it, or the test fails.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self}"))
+    }
+
+    /// Fails the test unless stderr holds each of `parts`.
+    #[track_caller]
+    pub fn says(&self, parts: &[&str]) -> &Said {
+        for part in parts {
+            assert!(
+                self.stderr.contains(part),
+                "{part:?} is not said in\n{self}"
+            );
+        }
+        self
+    }
+}
+
+impl std::fmt::Display for Said {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Said {
+            code,
+            stdout,
+            stderr,
+        } = self;
+        write!(f, "code {code:?}\nstdout: {stdout}\nstderr: {stderr}")
+    }
+}
+
+/// A program that runs. Killed when dropped, so that a failing test leaves nothing.
+pub struct Started {
+    child: Child,
+    stderr: BufReader<std::process::ChildStderr>,
+    said: String,
+}
+
+impl Started {
+    /// Starts it. Its stdout is read at its end, so it may say no more than a pipe holds (64 KiB).
+    pub fn new(mut command: Command) -> Started {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program starts");
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        Started {
+            child,
+            stderr,
+            said: String::new(),
+        }
+    }
+
+    /// Reads the first line of its stdout.
+    pub fn first_line(&mut self) -> String {
+        let mut line = String::new();
+        let mut stdout = BufReader::new(self.child.stdout.take().expect("read once"));
+        stdout.read_line(&mut line).unwrap();
+        line.trim().to_owned()
+    }
+
+    /// Waits until it has said `word` on stderr.
+    pub fn wait_for(&mut self, word: &str) {
+        while !self.said.contains(word) {
+            let read = self.stderr.read_line(&mut self.said).unwrap();
+            assert!(
+                read > 0,
+                "it ended and never said {word:?}, but\n{}",
+                self.said
+            );
+        }
+    }
+
+    /// Ctrl-C.
+    pub fn interrupt(&self) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    }
+
+    /// kill -9; returns when it is gone.
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Waits for its end.
+    pub fn end(mut self) -> Said {
+        let mut stdout = String::new();
+        self.stderr.read_to_string(&mut self.said).unwrap();
+        if let Some(mut pipe) = self.child.stdout.take() {
+            pipe.read_to_string(&mut stdout).unwrap();
+        }
+        Said {
+            code: self.child.wait().unwrap().code(),
+            stdout,
+            stderr: std::mem::take(&mut self.said),
+        }
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        // Both fail when it has ended, which is as good.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Waits until `is_so`, and fails the test if it never is.
+#[track_caller]
+pub fn wait_until(what: &str, limit: Duration, mut is_so: impl FnMut() -> bool) {
+    let deadline = Deadline::after(limit);
+    while !is_so() {
+        assert!(!deadline.passed(), "after {limit:?}: not yet {what}");
+        clock::sleep(LOOK_EVERY);
+    }
+}
