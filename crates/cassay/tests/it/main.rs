@@ -4,6 +4,11 @@
 //! `cassay` program as its user would: `cli` without a target, `null_target` without Java,
 //! `cassandra` (ignored; `cargo xtask cassandra` runs it) on real nodes.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a panic is how a test fails, in its helpers too"
+)]
+
 mod cassandra;
 mod cli;
 mod engine;

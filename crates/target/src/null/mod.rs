@@ -67,8 +67,8 @@ pub struct NullSpec {
 ///
 /// An answer is never early. It is late by the wake-up of the loop's thread: one request at a time
 /// saw, beyond a fixed latency of 0.1, 1 and 10 ms, a median of 68, 104 and 141 µs on a busy
-/// virtual machine with two CPUs, the bare round trip included (`cargo run --release -p target --example
-/// null -- late 1000`; it measures a bare round trip with 0).
+/// virtual machine with two CPUs, the bare round trip included (`cargo run --release -p target
+/// --example null -- late 1000`; it measures a bare round trip with 0).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Latency {
     /// None: answers leave with the batch that their requests came in.

@@ -136,7 +136,6 @@ fn check_fields(value: &Value, fields: &[(&str, &str)], at: &str) {
 fn check_type(value: &Value, typ: &str, at: &str) {
     if let Some(typ) = typ.strip_suffix('?') {
         return if value.is_null() {
-            ()
         } else {
             check_type(value, typ, at)
         };
