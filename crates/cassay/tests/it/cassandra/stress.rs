@@ -127,6 +127,27 @@ fn cassandra_stress_and_cassay_read_what_the_other_has_written() {
     let reads = read["all"]["ops"].as_u64().unwrap();
     assert_rows_are_right(&read, u64::from(ROWS) + reads);
 
+    // Could it be seen? Rows that nobody has written are missing, each once.
+    let beyond = [
+        "data.present=100100",
+        "verify={reads: none, sample: 100100}",
+    ];
+    let set = [
+        "--set",
+        beyond[0],
+        "--set",
+        beyond[1],
+        "--set",
+        "window.measure=1s",
+    ];
+    let seen = only_trial(&lab.cassay(&[&run[..], &set].concat()).ended_with(3));
+    let verify = &seen["verify"];
+    assert_eq!(
+        (&verify["checked"], &verify["missing"]),
+        (&100_100.into(), &100.into())
+    );
+    assert_eq!((&verify["stale"], &verify["wrong"]), (&0.into(), &0.into()));
+
     // The other way round, in emptied tables: the rows that are read are then ours.
     let load = READ
         .replace(
