@@ -8,6 +8,9 @@ use std::time::Duration;
 /// Longer than a node takes to start on a machine that does other things as well.
 const START_LIMIT: Duration = Duration::from_secs(120);
 
+/// The kernel's signal needs no time; leaving a large heap may.
+const END_LIMIT: Duration = Duration::from_secs(20);
+
 /// The study, running, and in its measured window.
 fn measuring(lab: &Lab) -> Started {
     let mut run = lab.start(&["run", "study.yaml"]);
@@ -22,6 +25,9 @@ fn measuring(lab: &Lab) -> Started {
 fn after_kill_9_the_next_command_leaves_no_jvm_and_no_folder() {
     let lab = Lab::with(POINT);
     measuring(&lab).kill();
+    // Nodes go with their command; what is left is a folder.
+    wait_until("no JVM", END_LIMIT, || jvms(&lab).is_empty());
+    assert_eq!(folders(&lab).len(), 1);
     let list = lab.cassay(&["list", "--json"]).ended_with(0).json();
     assert_eq!(list[0]["state"], "interrupted");
     let said = lab.cassay(&["target", "status", "--json"]).ended_with(0);

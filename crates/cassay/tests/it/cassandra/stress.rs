@@ -95,47 +95,61 @@ fn summary(text: &str, name: &str) -> u64 {
     number.unwrap_or_else(|| panic!("no {name:?} in\n{text}"))
 }
 
+/// Starts a cluster that is kept: its name, and where its node answers.
+fn up(lab: &Lab) -> (String, SocketAddr) {
+    let up = ["target", "up", "--heap", HEAP, "--json"];
+    let up = lab.cassay(&up).ended_with(0).json();
+    let status = lab.cassay(&["target", "status", "--json"]);
+    let status = status.ended_with(0).json();
+    assert_eq!(status, up, "what was started is what is there");
+    let (cluster, node) = (&status[0], &status[0]["nodes"][0]);
+    assert_eq!(cluster["keep"], true);
+    assert_eq!(node["answers"], true);
+    let pids = jvms(lab);
+    assert_eq!(pids.len(), 1);
+    assert_eq!(node["pid"], pids[0]);
+    let text = |value: &serde_json::Value| value.as_str().expect("a text").to_owned();
+    let address = text(&node["address"]).parse().expect("an address");
+    (text(&cluster["id"]), address)
+}
+
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn cassandra_stress_and_cassay_read_what_the_other_has_written() {
     let lab = Lab::with(READ);
-    let up = lab
-        .cassay(&["target", "up", "--heap", HEAP, "--json"])
-        .ended_with(0);
     let _kept = Kept(&lab);
-    let id = up.json()[0]["id"].as_str().unwrap().to_owned();
-    let status = lab
-        .cassay(&["target", "status", "--json"])
-        .ended_with(0)
-        .json();
-    assert_eq!(status[0]["id"].as_str(), Some(id.as_str()));
-    assert_eq!(
-        (&status[0]["keep"], &status[0]["nodes"][0]["answers"]),
-        (&true.into(), &true.into())
-    );
-    let node = status[0]["nodes"][0]["address"].as_str().unwrap();
-    let node: SocketAddr = node.parse().unwrap();
-    let pids = jvms(&lab);
-    assert_eq!(pids.len(), 1);
-    assert_eq!(status[0]["nodes"][0]["pid"], pids[0]);
-    let attach = format!("attach:{node}");
+    let (id, node) = up(&lab);
+    let target = format!("attach:{node}");
+    let run = ["run", "study.yaml", "--json", "--target", &target];
 
     let wrote = cassandra_stress(&lab, node, "write");
     assert_eq!(summary(&wrote, "Total errors"), 0);
-    let run = ["run", "study.yaml", "--json", "--target", &attach];
     let read = only_trial(&lab.cassay(&run).ended_with(0));
     let reads = read["all"]["ops"].as_u64().unwrap();
     assert_rows_are_right(&read, u64::from(ROWS) + reads);
 
+    // Could it be seen? Rows that nobody has written are missing, each once.
+    let beyond = [
+        "data.present=100100",
+        "verify={reads: none, sample: 100100}",
+        "window.measure=1s",
+    ];
+    let sets: Vec<_> = beyond.iter().flat_map(|set| ["--set", set]).collect();
+    let seen = only_trial(&lab.cassay(&[&run[..], &sets].concat()).ended_with(3));
+    let counts = ["checked", "missing", "stale", "wrong"].map(|name| &seen["verify"][name]);
+    assert_eq!(
+        counts.map(serde_json::Value::as_u64),
+        [100_100, 100, 0, 0].map(Some)
+    );
+
     // The other way round, in emptied tables: the rows that are read are then ours.
-    let load = READ
-        .replace(
-            "{present: 100000, settle: none}",
-            "{load: {operations: 100000}, reset: truncate}",
-        )
-        .replace("mix: {read: 1}", "mix: {write: 1, read: 1}");
-    lab.write("load.yaml", &load);
-    let run = ["run", "load.yaml", "--json", "--target", &attach];
+    let load = "{load: {operations: 100000}, reset: truncate}";
+    let load = READ.replace("{present: 100000, settle: none}", load);
+    lab.write(
+        "load.yaml",
+        &load.replace("{read: 1}", "{write: 1, read: 1}"),
+    );
+    let run = ["run", "load.yaml", "--json", "--target", &target];
     let loaded = only_trial(&lab.cassay(&run).ended_with(0));
     assert_eq!(loaded["load"]["operations"], ROWS);
     assert_counts_agree(&loaded);
@@ -144,7 +158,8 @@ fn cassandra_stress_and_cassay_read_what_the_other_has_written() {
     assert_eq!(summary(&read, "Total errors"), 0);
     assert_eq!(summary(&read, "Total partitions"), u64::from(ROWS));
 
-    let down = lab.cassay(&["target", "down", &id, "--json"]).ended_with(0);
-    assert_eq!(down.json()["stopped"][0].as_str(), Some(id.as_str()));
+    let down = ["target", "down", &id, "--json"];
+    let down = lab.cassay(&down).ended_with(0).json();
+    assert_eq!(down["stopped"][0].as_str(), Some(id.as_str()));
     assert_nothing_is_left(&lab);
 }

@@ -78,21 +78,22 @@ fn ctrl_c_ends_with_130_and_resume_does_the_rest() {
 fn kill_9_leaves_a_run_that_resume_takes_up() {
     let lab = Lab::with(LADDER);
     let run = started_measuring(&lab, 1);
-    let again = lab.cassay(&["resume"]).ended_with(1);
-    again.says(&["error: "]);
-    let listed = lab.cassay(&["list", "--json"]).ended_with(0).json();
-    assert_eq!(listed[0]["state"], "running");
     run.kill();
     assert_eq!(lab.journaled("run_interrupted", None), 0);
     let first = interrupted(&lab);
     resumed(&lab, &first);
 }
 
-/// The plan on disk is the promise; a study that would be planned in another way cannot go on.
+/// The plan on disk is the promise; a study that would be planned in another way cannot go on. Nor
+/// can a run that somebody writes.
 #[test]
-fn a_run_whose_plan_was_changed_is_not_resumed() {
+fn a_running_run_and_one_whose_plan_was_changed_are_not_resumed() {
     let lab = Lab::with(LADDER);
-    started_measuring(&lab, 0).kill();
+    let run = started_measuring(&lab, 0);
+    let listed = lab.cassay(&["list", "--json"]).ended_with(0).json();
+    assert_eq!(listed[0]["state"], "running");
+    lab.cassay(&["resume"]).ended_with(1).says(&["error: "]);
+    run.kill();
     let plan = lab.run().path.join("plan.json");
     let text = std::fs::read_to_string(&plan).unwrap();
     let changed = text.replace("\"threads\": 4.0", "\"threads\": 8.0");
