@@ -37,7 +37,7 @@ pub struct Options {
     #[arg(long)]
     only: Option<Place>,
     /// Only these tools
-    #[arg(long, value_delimiter = ',', default_values = ["cassay", "latte", "cassandra-stress"])]
+    #[arg(long, value_delimiter = ',', default_values = ["cassay", "cassay-batched", "latte", "cassandra-stress"])]
     tools: Vec<Tool>,
     /// A Cassandra that is running already; otherwise `./cassay target up` starts one
     #[arg(long, value_name = "ADDRESS")]
@@ -169,6 +169,9 @@ fn measure(place: Place, options: &Options, places: &Places, cells: &mut Vec<Cel
             for turn in 0..options.tools.len() {
                 // Every tool is first as often as any other.
                 let tool = options.tools[(turn + round) % options.tools.len()];
+                if !tool.takes(*case) {
+                    continue;
+                }
                 let window = Duration::from_secs(options.seconds.into());
                 let run = tools::run(tool, *case, &server, window, places);
                 match run {

@@ -18,7 +18,7 @@ pub fn all(tools: &[Tool], places: &Places) -> Result<()> {
     for tool in tools {
         match tool {
             // The launcher builds it when its sources have changed.
-            Tool::Cassay => {
+            Tool::Cassay | Tool::CassayBatched => {
                 process::output(&path(tree::root().join("cassay")), &["--version"])?;
             }
             Tool::Latte => latte(places)?,

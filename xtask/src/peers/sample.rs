@@ -261,7 +261,9 @@ pub fn watch(
     let text =
         |file| String::from_utf8_lossy(&std::fs::read(file).unwrap_or_default()).into_owned();
     let stdout = text(&out);
-    if !status.success() {
+    // cassay ends with 3 when it judges its own run invalid: on a busy machine, say. It has figures
+    // all the same, and the table shows their range.
+    if !status.success() && status.code() != Some(3) {
         let stderr = text(&err);
         let last: Vec<&str> = stderr.lines().chain(stdout.lines()).rev().take(5).collect();
         bail!("`{line}` ended with {status}: {}", last.join(" | "));

@@ -4,6 +4,7 @@ use super::tools::{Run, Tool};
 use super::{CASES, Case, Place, install};
 use crate::process;
 use anyhow::{Context, Result};
+use clap::ValueEnum;
 
 const BEGIN: &str = "<!-- peers:begin -->";
 const END: &str = "<!-- peers:end -->";
@@ -87,11 +88,11 @@ fn proc_field(file: &str, name: &str) -> Option<String> {
 }
 
 fn rows(cells: &[&Cell]) -> String {
-    let mut text = "| work | tool | op/s | CPU µs/op | peak MB | p50 ms | p99 ms |\n\
-                    | --- | --- | --- | --- | --- | --- | --- |\n"
+    let mut text = "| work | tool | op/s | CPU µs/op | peak MB | p50 ms | p99 ms | lag p99 µs |\n\
+                    | --- | --- | --- | --- | --- | --- | --- | --- |\n"
         .to_owned();
     for case in CASES {
-        for tool in [Tool::Cassay, Tool::Latte, Tool::CassandraStress] {
+        for tool in Tool::value_variants().iter().copied() {
             let runs: Vec<Run> = cells
                 .iter()
                 .filter(|cell| cell.case == case && cell.tool == tool)
@@ -118,7 +119,7 @@ fn row(case: Case, tool: Tool, runs: &[Run]) -> String {
         }
     };
     format!(
-        "| {} | {} | {} | {} | {} | {} | {} |\n",
+        "| {} | {} | {} | {} | {} | {} | {} | {} |\n",
         case.name(),
         tool.name(),
         column(|run| run.ops_per_s, 0),
@@ -126,6 +127,10 @@ fn row(case: Case, tool: Tool, runs: &[Run]) -> String {
         column(|run| run.peak_mb, 0),
         column(|run| run.p50_ms, 3),
         column(|run| run.p99_ms, 3),
+        match runs.iter().all(|run| run.lag_p99_us.is_some()) {
+            true => column(|run| run.lag_p99_us.unwrap_or(0.0), 0),
+            false => "–".to_owned(),
+        },
     )
 }
 
@@ -174,6 +179,7 @@ mod tests {
             peak_mb: 12.0,
             p50_ms: 0.25,
             p99_ms: 1.0,
+            lag_p99_us: None,
         };
         let text = row(
             CASES[0],

@@ -15,6 +15,8 @@ use std::time::Duration;
 pub enum Tool {
     /// Ours.
     Cassay,
+    /// Ours, told to release once a millisecond at a rate, as a client on tokio's timer does.
+    CassayBatched,
     /// pkolaczk's latte, by its crate.
     Latte,
     /// The one that comes with Cassandra.
@@ -34,6 +36,8 @@ pub struct Run {
     pub p50_ms: f64,
     /// 99th percentile as the tool reports it, in ms.
     pub p99_ms: f64,
+    /// 99th percentile of release lag in µs, of a tool that reports it, at a rate.
+    pub lag_p99_us: Option<f64>,
 }
 
 /// What a tool says of its own run.
@@ -42,6 +46,7 @@ struct Reported {
     ops_per_s: f64,
     p50_ms: f64,
     p99_ms: f64,
+    lag_p99_us: Option<f64>,
 }
 
 impl Tool {
@@ -49,9 +54,16 @@ impl Tool {
     pub fn name(self) -> &'static str {
         match self {
             Tool::Cassay => "cassay",
+            Tool::CassayBatched => "cassay, released every 1 ms",
             Tool::Latte => "latte",
             Tool::CassandraStress => "cassandra-stress",
         }
+    }
+
+    /// Whether the tool differs from the others on `case`: releasing less often means nothing in a
+    /// closed loop.
+    pub fn takes(self, case: Case) -> bool {
+        self != Tool::CassayBatched || matches!(case.load, Load::Rate(_))
     }
 
     /// Creates the tool's schema and, on a real Cassandra, the rows that it reads. cassay reads
@@ -64,7 +76,7 @@ impl Tool {
             sample::watch(server, program, arguments, &places.scratch).map(drop)
         };
         match self {
-            Tool::Cassay => Ok(()),
+            Tool::Cassay | Tool::CassayBatched => Ok(()),
             Tool::Latte => {
                 let latte = path(places.peers.join("bin/latte"));
                 let schema = ["schema".to_owned(), latte_script(), address.to_string()];
@@ -99,7 +111,8 @@ pub fn run(
         Load::Rate(rate) => Some(rate),
     };
     let (program, mut arguments) = match tool {
-        Tool::Cassay => cassay(case, address, seconds, places)?,
+        Tool::Cassay => cassay(case, "50us", address, seconds, places)?,
+        Tool::CassayBatched => cassay(case, "1ms", address, seconds, places)?,
         Tool::Latte => {
             let function = if case.is_read { "read" } else { "write" };
             let limit = format!("{seconds}s");
@@ -123,7 +136,7 @@ pub fn run(
         Place::Cassandra => sample::watch(server, &program, &arguments, &places.scratch)?,
     };
     let reported = match tool {
-        Tool::Cassay => cassay_findings(&read_findings(places)?),
+        Tool::Cassay | Tool::CassayBatched => cassay_findings(&read_findings(places)?),
         Tool::Latte => latte_report(&read(&path(places.scratch.join("latte.json")))?),
         Tool::CassandraStress => stress_summary(&seen.stdout),
     }
@@ -139,6 +152,7 @@ pub fn run(
         peak_mb: seen.peak_mb,
         p50_ms: reported.p50_ms,
         p99_ms: reported.p99_ms,
+        lag_p99_us: reported.lag_p99_us,
     })
 }
 
@@ -148,7 +162,7 @@ fn read(path: &str) -> Result<String> {
 
 /// The study of a case: one point, no load on the null target, and nothing read back, since no
 /// peer reads back either.
-fn cassay_study(case: Case, seconds: u64) -> String {
+fn cassay_study(case: Case, quantum: &str, seconds: u64) -> String {
     let kind = if case.is_read { "read" } else { "write" };
     let point = match case.load {
         Load::Closed(in_flight) => format!("threads: {in_flight}"),
@@ -159,8 +173,8 @@ fn cassay_study(case: Case, seconds: u64) -> String {
         _ => format!("{{present: {ROWS}, settle: none}}"),
     };
     let client = match case.place {
-        Place::Null => "{workers: 1, cpus: [0]}",
-        Place::Cassandra => "{workers: 1}",
+        Place::Null => "workers: 1, cpus: [0]",
+        Place::Cassandra => "workers: 1",
     };
     format!(
         "study: peers\n\
@@ -170,19 +184,20 @@ fn cassay_study(case: Case, seconds: u64) -> String {
          data: {data}\n\
          procedure: {{fixed: {{{point}}}}}\n\
          window: {{warmup: 3s, measure: {seconds}s}}\n\
-         client: {client}\n\
+         client: {{{client}, release_quantum: {quantum}}}\n\
          verify: {{reads: none, sample: 0}}\n"
     )
 }
 
 fn cassay(
     case: Case,
+    quantum: &str,
     address: SocketAddr,
     seconds: u64,
     places: &Places,
 ) -> Result<(String, Vec<String>)> {
     let study = places.scratch.join("peers.yaml");
-    std::fs::write(&study, cassay_study(case, seconds))
+    std::fs::write(&study, cassay_study(case, quantum, seconds))
         .with_context(|| format!("write {}", study.display()))?;
     let results = places.scratch.join("results");
     if results.exists() {
@@ -230,6 +245,9 @@ fn cassay_findings(text: &str) -> Option<Reported> {
         ops_per_s: trial["all"]["ops_per_s"].as_f64()?,
         p50_ms: latency["p50"].as_f64()?,
         p99_ms: latency["p99"].as_f64()?,
+        lag_p99_us: trial["client"]["lag_us"]["p99"]
+            .as_f64()
+            .filter(|lag| *lag > 0.0),
     })
 }
 
@@ -277,6 +295,7 @@ fn latte_report(text: &str) -> Option<Reported> {
         ops_per_s: result["cycle_throughput"]["value"].as_f64()?,
         p50_ms: percentile(50.0)?,
         p99_ms: percentile(99.0)?,
+        lag_p99_us: None,
     })
 }
 
@@ -361,6 +380,7 @@ fn stress_summary(stdout: &str) -> Option<Reported> {
         ops_per_s: figure("Op rate")?,
         p50_ms: figure("Latency median")?,
         p99_ms: figure("Latency 99th percentile")?,
+        lag_p99_us: None,
     })
 }
 
@@ -378,6 +398,7 @@ mod tests {
             ops_per_s: 2000.5,
             p50_ms: 0.25,
             p99_ms: 1.5,
+            lag_p99_us: None,
         };
         assert_eq!(cassay_findings(text), Some(expected));
         assert_eq!(cassay_findings("{}"), None);
@@ -392,6 +413,7 @@ mod tests {
             ops_per_s: 45234.5,
             p50_ms: 1.3,
             p99_ms: 12.2,
+            lag_p99_us: None,
         };
         assert_eq!(latte_report(text), Some(expected));
     }
@@ -406,6 +428,7 @@ mod tests {
             ops_per_s: 22197.0,
             p50_ms: 3.6,
             p99_ms: 29.7,
+            lag_p99_us: None,
         };
         assert_eq!(stress_summary(text), Some(expected));
         assert_eq!(stress_summary("java.lang.NullPointerException"), None);
@@ -418,7 +441,7 @@ mod tests {
             is_read: true,
             load: Load::Rate(50_000),
         };
-        let study = cassay_study(case, 20);
+        let study = cassay_study(case, "50us", 20);
         for part in [
             "mix: {read: 1}",
             "fixed: {rate: 50000}",
