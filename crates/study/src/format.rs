@@ -504,7 +504,7 @@ pub const FIELDS: &[Field] = &[
         Type::WordOr(&["auto"], &Type::Duration(0, DAY)),
         "auto",
         "Time before the measured window; `auto` ends when throughput and latency are steady \
-         (on the null target after 2 s: nothing warms up there).",
+         (on the null target after 1 s: nothing warms up there).",
     ),
     with(
         "window.warmup_max",

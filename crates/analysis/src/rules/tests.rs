@@ -143,6 +143,14 @@ fn schedule_and_client_cases() -> Vec<Case> {
             &[("V1", Fail)],
         ),
         (
+            "most late, since the target left no slot free",
+            Box::new(move |e| {
+                e.offered = open(20_000.0);
+                (e.window.late, e.window.limited) = (15_000, 15_000);
+            }),
+            &[("V1", Warn)],
+        ),
+        (
             "one clock",
             Box::new(|e| e.window.sums_ns[0] = 0.0),
             &[("V2", Fail)],
