@@ -5,7 +5,10 @@ use std::path::PathBuf;
 
 const AFTER: &str = "\
 Exit codes: 0 done, 1 error, 2 usage or mistakes in the study, 3 the run is invalid, \
-4 a stated requirement was missed, 130 interrupted.";
+4 a stated requirement was missed, 130 interrupted.
+
+Folders: CASSAY_CACHE for jars (default ~/.cache/cassay), CASSAY_DATA for clusters that run \
+(default ~/.local/state/cassay).";
 
 /// A performance laboratory for Apache Cassandra.
 #[derive(Debug, Parser)]

@@ -43,21 +43,30 @@ fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
     }
 }
 
-/// Where the target keeps its jars and its running clusters: the user's cache and state folders.
+/// Where the target keeps its jars and its running clusters: `CASSAY_CACHE` and `CASSAY_DATA`, or
+/// else the user's cache and state folders, the same for every command, wherever it is called.
 fn dirs() -> Result<Dirs> {
-    let folder = |variable: &str, default: &str| -> Result<PathBuf> {
-        let own = std::env::var_os(variable).filter(|value| !value.is_empty());
-        let base = match own {
-            Some(base) => PathBuf::from(base),
+    let set = |name: &str| {
+        let value = std::env::var_os(name).filter(|value| !value.is_empty());
+        value.map(PathBuf::from)
+    };
+    let folder = |own: &str, base: &str, default: &str| -> Result<PathBuf> {
+        if let Some(own) = set(own) {
+            // A JVM of another folder must find it too.
+            return std::path::absolute(&own)
+                .with_context(|| format!("make {} a whole path", own.display()));
+        }
+        let base = match set(base) {
+            Some(base) => base,
             None => std::env::home_dir()
-                .with_context(|| format!("neither HOME nor {variable} is set"))?
+                .with_context(|| format!("none of {own}, {base} and HOME is set"))?
                 .join(default),
         };
         Ok(base.join("cassay"))
     };
     Ok(Dirs {
-        cache: folder("XDG_CACHE_HOME", ".cache")?,
-        data: folder("XDG_STATE_HOME", ".local/state")?,
+        cache: folder("CASSAY_CACHE", "XDG_CACHE_HOME", ".cache")?,
+        data: folder("CASSAY_DATA", "XDG_STATE_HOME", ".local/state")?,
     })
 }
 

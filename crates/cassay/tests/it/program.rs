@@ -77,7 +77,7 @@ impl Lab {
 
     /// Where the program keeps its running clusters.
     pub fn clusters(&self) -> PathBuf {
-        self.path().join("state/cassay/clusters")
+        self.path().join("data/clusters")
     }
 
     /// The program with arguments.
@@ -87,8 +87,7 @@ impl Lab {
             .args(arguments)
             .current_dir(self.path())
             // Its own clusters: a test neither sees nor clears what the user has running.
-            .env("XDG_STATE_HOME", self.path().join("state"))
-            .env_remove("CASSAY_DATA")
+            .env("CASSAY_DATA", "data")
             .stdin(Stdio::null());
         command
     }

@@ -22,7 +22,7 @@ pub use summary::{may_be_believed, point_words};
 
 use crate::plan::{PhaseKind, Plan, Trial};
 use crate::record;
-use crate::settings::{Study, Until};
+use crate::settings::{Study, Target, Until};
 use anyhow::Result;
 use running::Running;
 use serde_json::{Value, json};
@@ -91,6 +91,8 @@ struct Engine<'a> {
     ceilings: Vec<Option<f64>>,
     /// Ladders that have ended: variant, block, and the value after which nothing is done.
     ladders: Vec<(usize, usize, f64)>,
+    /// Targets that could not be started: not tried again for every trial.
+    refused: Vec<Target>,
 }
 
 impl<'a> Engine<'a> {
@@ -114,6 +116,7 @@ impl<'a> Engine<'a> {
             logs: None,
             ceilings: vec![None; plan.programs.len()],
             ladders: Vec::new(),
+            refused: Vec::new(),
         }
     }
 
@@ -192,7 +195,7 @@ impl<'a> Engine<'a> {
             if self.interrupted() {
                 return Ok(End::Interrupted);
             }
-            if let Some(reason) = self.ladder_ended(trial) {
+            if let Some(reason) = self.ladder_ended(trial).or_else(|| self.refused(trial)) {
                 self.writer
                     .journal("trial_skipped", Some(trial.index), json!(reason))?;
                 (self.events)(Event::TrialSkipped { name, reason });
@@ -289,9 +292,13 @@ impl<'a> Engine<'a> {
             seconds_after: (trial_seconds(trial) - seconds).max(0.0),
         });
         let events = &mut *self.events;
-        let running = Running::start(target, &self.options.dirs, &mut |text| {
+        let started = Running::start(target, &self.options.dirs, &mut |text| {
             events(Event::Said(text.to_owned()));
-        })?;
+        });
+        if started.is_err() {
+            self.refused.push(target.clone());
+        }
+        let running = started?;
         self.writer
             .journal("target_ready", Some(trial.index), running.describe())?;
         self.running = Some(running);
@@ -369,6 +376,12 @@ impl<'a> Engine<'a> {
             self.ladders
                 .push((trial.variant, trial.block, trial.point.value()));
         }
+    }
+
+    fn refused(&self, trial: &Trial) -> Option<String> {
+        let target = &self.study.variants[trial.variant].settings.target;
+        let reason = "its target could not be started for an earlier trial";
+        self.refused.contains(target).then(|| reason.to_owned())
     }
 
     fn ladder_ended(&self, trial: &Trial) -> Option<String> {

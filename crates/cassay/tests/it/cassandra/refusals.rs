@@ -7,7 +7,9 @@ use std::net::TcpListener;
 #[test]
 #[ignore = "needs the jars of a real Cassandra: cargo xtask cassandra"]
 fn a_wrong_java_is_refused_with_what_was_found() {
-    let lab = Lab::with(POINT);
+    // Several points: what cannot be started is tried once.
+    let sweep = POINT.replace("fixed: {threads: 16}", "sweep: {threads: [4, 8, 16]}");
+    let lab = Lab::with(&sweep);
     let text = "#!/bin/sh\necho 'openjdk version \"11.0.21\" 2023-10-17' >&2\n";
     script(&lab, "jdk-11/bin/java", text);
     let home = lab.path().join("jdk-11");
@@ -21,6 +23,9 @@ fn a_wrong_java_is_refused_with_what_was_found() {
         }
         assert_nothing_is_left(&lab);
     }
+    assert_eq!(lab.journaled("target_starting", None), 1);
+    assert_eq!(lab.journaled("trial_failed", None), 1);
+    assert_eq!(lab.journaled("trial_skipped", None), 2);
     let nowhere = lab
         .command(&["target", "up"])
         .env("JAVA_HOME", "/nowhere")
