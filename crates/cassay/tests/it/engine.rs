@@ -28,7 +28,7 @@ fn program(mix: &[(&str, f64)]) -> Arc<Program> {
     Arc::new(workload::compile(&spec).expect("a good spec"))
 }
 
-fn config(server: &NullServer, schedule: Schedule, limit: Limit) -> Config {
+pub fn config(server: &NullServer, schedule: Schedule, limit: Limit) -> Config {
     Config {
         program: program(&[("write", 1.0)]),
         stage: Stage::Main,
@@ -50,7 +50,7 @@ fn config(server: &NullServer, schedule: Schedule, limit: Limit) -> Config {
 }
 
 /// All intervals of a run in one, and its summary.
-fn run(config: &Config) -> (KindInterval, Vec<Interval>, Summary) {
+pub fn run(config: &Config) -> (KindInterval, Vec<Interval>, Summary) {
     let (mut all, mut intervals) = (KindInterval::default(), Vec::new());
     let summary = load::run(config, &mut |interval| {
         interval.kinds.iter().for_each(|kind| all.add(kind));
@@ -61,7 +61,7 @@ fn run(config: &Config) -> (KindInterval, Vec<Interval>, Summary) {
     (all, intervals, summary)
 }
 
-fn null(spec: NullSpec) -> NullServer {
+pub fn null(spec: NullSpec) -> NullServer {
     NullServer::start(&spec).expect("a free port")
 }
 

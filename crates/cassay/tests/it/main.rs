@@ -14,3 +14,4 @@ mod cli;
 mod engine;
 mod null_target;
 mod program;
+mod tls;
