@@ -27,6 +27,15 @@ window: {warmup: 2s, measure: 6s}
 verify: {reads: all, sample: 2000}
 ";
 
+/// Kills the kept cluster if the test fails before it does.
+struct Kept<'a>(&'a Lab);
+
+impl Drop for Kept<'_> {
+    fn drop(&mut self) {
+        self.0.cassay(&["target", "down"]);
+    }
+}
+
 /// Process ids of the JVMs whose files are below a folder: those that the lab's program started.
 fn jvms(lab: &Lab) -> Vec<i32> {
     let folder = format!("-Dcassandra.storagedir={}", lab.clusters().display());

@@ -326,6 +326,29 @@ fn a_plan_starts_nothing_and_is_the_same_twice() {
     assert!(!lab.path().join("results").exists());
 }
 
+/// Also at its other scales: a mistake in one that was not asked for is a mistake.
+#[test]
+fn every_study_that_is_shipped_can_be_planned() {
+    let lab = Lab::new();
+    let studies = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
+    let files = std::fs::read_dir(studies)
+        .unwrap()
+        .map(|file| file.unwrap().path());
+    let yaml: Vec<_> = files
+        .filter(|path| path.extension().is_some_and(|e| e == "yaml"))
+        .collect();
+    assert!(!yaml.is_empty());
+    for path in yaml {
+        let plan = lab.cassay(&["plan", path.to_str().unwrap(), "--json"]);
+        let plan = plan.ended_with(0).json();
+        assert_eq!(
+            plan["study"].as_str(),
+            path.file_stem().and_then(|name| name.to_str())
+        );
+        assert!(plan["estimate"]["seconds"].as_f64() > Some(1.0), "{plan:#}");
+    }
+}
+
 #[test]
 fn a_plan_for_real_nodes_needs_no_java_and_says_what_they_take() {
     let lab = Lab::with(&SMALL.replace("{null: {}}", "{local: {nodes: 3, heap: 512MiB}}"));

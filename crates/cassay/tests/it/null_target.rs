@@ -73,10 +73,10 @@ fn a_stall_shows_in_latency_and_not_in_service_time() {
     assert!(trial["all"]["service_ms"]["max"].as_f64() >= Some(500.0));
     assert_eq!(rule(trial, "V2")["result"], "pass");
     assert_counts_agree(trial);
-    // A quarter of the operations began late: that is another schedule than was asked for.
+    // A quarter of the operations began late, which is said: the target held them back.
     assert!(trial["late"].as_u64() > Some(4000), "{trial:#}");
-    assert_eq!(rule(trial, "V1")["result"], "fail");
-    run.ended_with(3);
+    assert_eq!(rule(trial, "V1")["result"], "warn");
+    run.ended_with(0);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! The tool is that of Cassandra 3.11.4, where `cargo xtask peers` puts it; Maven fetches it when
 //! it is not there.
 
-use super::{HEAP, assert_counts_agree, assert_nothing_is_left, assert_rows_are_right};
+use super::{HEAP, Kept, assert_counts_agree, assert_nothing_is_left, assert_rows_are_right};
 use super::{jvms, only_trial, tool};
 use crate::program::Lab;
 use std::net::SocketAddr;
@@ -26,15 +26,6 @@ procedure: {fixed: {threads: 32}}
 window: {warmup: 0s, measure: 5s}
 verify: {reads: all, sample: 100000}
 ";
-
-/// Kills the kept cluster if the test fails before it does.
-struct Kept<'a>(&'a Lab);
-
-impl Drop for Kept<'_> {
-    fn drop(&mut self) {
-        self.0.cassay(&["target", "down"]);
-    }
-}
 
 /// The folder of the unpacked distribution.
 fn distribution() -> PathBuf {
