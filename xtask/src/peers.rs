@@ -37,7 +37,11 @@ pub struct Options {
     #[arg(long)]
     only: Option<Place>,
     /// Only these tools
-    #[arg(long, value_delimiter = ',', default_values = ["cassay", "cassay-batched", "latte", "cassandra-stress"])]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "cassay,cassay-batched,latte,cassandra-stress"
+    )]
     tools: Vec<Tool>,
     /// A Cassandra that is running already; otherwise `./cassay target up` starts one
     #[arg(long, value_name = "ADDRESS")]

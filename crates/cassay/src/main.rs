@@ -20,6 +20,7 @@ fn main() -> std::process::ExitCode {
         Ok(args) => args,
         Err(usage) => return terminal::usage(&usage).into(),
     };
+    command::clear_leftovers();
     let result = match &args.command {
         Command::Plan(plan) => command::plan::run(plan, &args.common),
         Command::Run(run) => command::run::run(run, &args.common),

@@ -71,8 +71,10 @@ fn dirs() -> Result<Dirs> {
 }
 
 /// Ends what a killed run has left. Said only when there was something.
-fn clear_leftovers(dirs: &Dirs) {
-    let cleared = ::target::leftovers::clear(dirs, &mut |text| terminal::say(text));
+pub fn clear_leftovers() {
+    // Without a place for clusters there are none; a command that needs the place says so itself.
+    let Ok(dirs) = dirs() else { return };
+    let cleared = ::target::leftovers::clear(&dirs, &mut |text| terminal::say(text));
     for problem in &cleared.problems {
         terminal::say(&format!("note: not cleared: {problem}"));
     }

@@ -1,6 +1,6 @@
 //! `cassay run` and `cassay resume`: from a study, or the rest of a run, to a report.
 
-use super::{clear_leftovers, dirs, read_study};
+use super::{dirs, read_study};
 use crate::args::{Common, RunName, StudyArgs};
 use crate::exit::Exit;
 use crate::progress::Show;
@@ -48,7 +48,6 @@ fn with_options(
     work: impl FnOnce(&Options<'_>, &mut Show) -> Result<Outcome>,
 ) -> Result<Exit> {
     let dirs = dirs()?;
-    clear_leftovers(&dirs);
     let interrupt = interrupt::flag()?;
     let options = Options {
         results: common.out.clone(),

@@ -1,6 +1,6 @@
 //! `cassay target up|status|down`: local clusters that outlive a command.
 
-use super::{clear_leftovers, dirs};
+use super::dirs;
 use crate::args::{Common, TargetCommand, UpArgs};
 use crate::exit::Exit;
 use crate::terminal;
@@ -12,7 +12,6 @@ use serde_json::json;
 /// Does the command.
 pub fn run(command: &TargetCommand, common: &Common) -> Result<Exit> {
     let dirs = dirs()?;
-    clear_leftovers(&dirs);
     match command {
         TargetCommand::Up(args) => up(args, &dirs, common),
         TargetCommand::Status => {
