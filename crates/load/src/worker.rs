@@ -9,7 +9,9 @@
 //! Must hold: an operation that was begun ends exactly once in the recorder; nothing is allocated
 //! after the start line while connections live; no lock, no log, no map.
 //!
-//! Budget on the null target, standard1 writes, 128 in flight: see docs/performance.md.
+//! Budget: 350 ns of CPU per operation, kernel included, for generated standard1 writes on the null
+//! target with 128 in flight. Last measured: 320 ns at 3.0 M op/s on one core, of which 120 ns are
+//! ours and the rest is the loopback socket's (docs/performance.md has the machine).
 
 mod receive;
 mod release;
