@@ -164,7 +164,12 @@ fn measure(place: Place, options: &Options, places: &Places, cells: &mut Vec<Cel
         (Place::Cassandra, Some(address)) => Server::attached(address),
         (Place::Cassandra, None) => Server::cassandra()?,
     };
+    let stress_too = options.tools.contains(&Tool::CassandraStress);
     for tool in &options.tools {
+        // The rows of cassandra-stress are cassay's too: once is enough.
+        if stress_too && matches!(tool, Tool::Cassay | Tool::CassayBatched) {
+            continue;
+        }
         tool.populate(place, &server, places)
             .with_context(|| format!("write the rows that {} reads", tool.name()))?;
     }

@@ -20,6 +20,8 @@ pub fn all(tools: &[Tool], places: &Places) -> Result<()> {
             // The launcher builds it when its sources have changed.
             Tool::Cassay | Tool::CassayBatched => {
                 process::output(&path(tree::root().join("cassay")), &["--version"])?;
+                // Its rows on a real Cassandra are written by cassandra-stress.
+                cassandra_stress(places)?;
             }
             Tool::Latte => latte(places)?,
             Tool::CassandraStress => cassandra_stress(places)?,

@@ -66,8 +66,7 @@ impl Tool {
         self != Tool::CassayBatched || matches!(case.load, Load::Rate(_))
     }
 
-    /// Creates the tool's schema and, on a real Cassandra, the rows that it reads. cassay reads
-    /// those of cassandra-stress, whose keys it generates bit for bit, or loads its own.
+    /// Creates the tool's schema and, on a real Cassandra, the rows that it reads.
     pub fn populate(self, place: Place, server: &Server, places: &Places) -> Result<()> {
         let rows = if place == Place::Null { 1000 } else { ROWS };
         let address = server.address();
@@ -76,6 +75,10 @@ impl Tool {
             sample::watch(server, program, arguments, &places.scratch).map(drop)
         };
         match self {
+            // Those of cassandra-stress, whose keys and values are the same bit for bit.
+            Tool::Cassay | Tool::CassayBatched if place == Place::Cassandra => {
+                Tool::CassandraStress.populate(place, server, places)
+            }
             Tool::Cassay | Tool::CassayBatched => Ok(()),
             Tool::Latte => {
                 let latte = path(places.peers.join("bin/latte"));
@@ -168,10 +171,9 @@ fn cassay_study(case: Case, quantum: &str, seconds: u64) -> String {
         Load::Closed(in_flight) => format!("threads: {in_flight}"),
         Load::Rate(rate) => format!("rate: {rate}"),
     };
-    let data = match (case.place, case.is_read) {
-        (Place::Cassandra, true) => format!("{{load: {{operations: {ROWS}}}}}"),
-        _ => format!("{{present: {ROWS}, settle: none}}"),
-    };
+    // On a real Cassandra they are those of `populate`: loading them right before would measure the
+    // compactions that follow.
+    let data = format!("{{present: {ROWS}, settle: none}}");
     let client = match case.place {
         Place::Null => "workers: 1, cpus: [0]",
         Place::Cassandra => "workers: 1",
