@@ -50,6 +50,16 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
+/// Stopped by the caller, so that the end of the run is never among what was counted, however late
+/// the caller's thread gets to run.
+fn go_on(index: u64) -> Flow {
+    if index < 5 {
+        Flow::Continue
+    } else {
+        Flow::StopNow
+    }
+}
+
 #[test]
 fn nothing_is_allocated_after_the_start_line() {
     IS_CONTROL.set(true);
@@ -104,13 +114,7 @@ fn nothing_is_allocated_after_the_start_line() {
                     }
                     _ => {}
                 }
-                // Stopped from here, so that the end of the run is never among what was counted,
-                // however late this thread is called.
-                if interval.index < 5 {
-                    Flow::Continue
-                } else {
-                    Flow::StopNow
-                }
+                go_on(interval.index)
             })
             .expect("the null target takes everything");
             assert!(operations > 1_000, "{operations} operations prove nothing");
