@@ -1,7 +1,7 @@
 //! What a run of the engine is told, and what it tells at its end.
 
 use crate::schedule::Schedule;
-use cql::{Compression, Consistency};
+use cql::Compression;
 use measure::Outcome;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -48,8 +48,6 @@ pub struct Config {
     pub interval: Duration,
     /// Which reads are compared with what the seed says must be there.
     pub verify_reads: VerifyReads,
-    /// Consistency for all statements instead of the program's own.
-    pub consistency: Option<Consistency>,
 }
 
 /// A node to send to.

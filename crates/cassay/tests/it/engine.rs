@@ -45,7 +45,6 @@ pub fn config(server: &NullServer, schedule: Schedule, limit: Limit) -> Config {
         connections_per_node: 1,
         interval: Duration::from_millis(100),
         verify_reads: VerifyReads::Off,
-        consistency: None,
     }
 }
 

@@ -182,7 +182,6 @@ pub fn config(
         connections_per_node: client.connections_per_node,
         interval: INTERVAL,
         verify_reads: offer.verify,
-        consistency: None,
     }
 }
 
