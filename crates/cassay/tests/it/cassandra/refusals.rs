@@ -2,7 +2,9 @@
 
 use super::{Kept, POINT, assert_nothing_is_left, script};
 use crate::program::Lab;
+use measure::clock;
 use std::net::{Ipv4Addr, TcpListener};
+use std::time::Duration;
 
 #[test]
 #[ignore = "needs the jars of a real Cassandra: cargo xtask cassandra"]
@@ -59,7 +61,22 @@ fn too_little_memory_is_refused_with_both_numbers() {
 const PORTS: [u16; 3] = [9042, 19042, 29042];
 const BLOCKS: std::ops::Range<u8> = 42..74;
 
-/// A taken port in each place that is looked at leaves none. What is taken already stays so: not
+/// Listens at a place, unless somebody else does and goes on doing so. A process that has just been
+/// killed loses its command line before its sockets: for a moment it listens though nobody finds
+/// it. So a taken place is only believed after a while.
+fn take(place: (u8, u16)) -> Option<TcpListener> {
+    let address = (Ipv4Addr::new(127, 9, place.0, 1), place.1);
+    let deadline = clock::now_ns() + 10 * clock::SECOND_NS;
+    loop {
+        let listener = TcpListener::bind(address).ok();
+        if listener.is_some() || clock::now_ns() > deadline {
+            return listener;
+        }
+        clock::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A taken port in each place that is looked at leaves none. What others hold stays theirs: not
 /// listening at all addresses lets other nodes of this machine run meanwhile.
 #[test]
 #[ignore = "needs the jars of a real Cassandra: cargo xtask cassandra"]
@@ -69,9 +86,7 @@ fn a_taken_port_is_refused_with_its_holder() {
     let places = PORTS
         .iter()
         .flat_map(|port| BLOCKS.map(move |block| (block, *port)));
-    let listeners: Vec<_> = places
-        .filter_map(|(block, port)| TcpListener::bind((Ipv4Addr::new(127, 9, block, 1), port)).ok())
-        .collect();
+    let listeners: Vec<_> = places.filter_map(take).collect();
     let up = ["target", "up", "--heap", super::HEAP];
     let said = lab.cassay(&up).ended_with(1);
     drop(listeners);
