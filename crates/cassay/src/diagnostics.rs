@@ -2,7 +2,7 @@
 
 use crate::terminal;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use study::diagnostic::{Diagnostic, Diagnostics};
+use yaml::{Diagnostic, Diagnostics};
 
 /// All mistakes, ready for stderr.
 pub fn render(diagnostics: &Diagnostics) -> String {

@@ -3,11 +3,11 @@
 //! The result is a [`Tree`] with defaults filled in. It is complete only if nothing was said:
 //! whoever reads it asks [`Diagnostics::is_empty`] first.
 
-use crate::diagnostic::{Diagnostics, Place, did_you_mean};
 use crate::format::{self, Exclusive, Type};
 use crate::human;
 use crate::tree::Tree;
-use crate::yaml::{Node, Raw};
+use yaml::{Diagnostics, Place, did_you_mean};
+use yaml::{Node, Raw};
 
 /// Checks a whole study.
 pub fn study(root: &Node, diagnostics: &mut Diagnostics) -> Tree {
@@ -81,7 +81,7 @@ fn absent(
 fn default_tree(default: &str, path: &str, typ: &Type) -> Tree {
     // A default that is wrong is found by the test below, not by the user.
     let mut none = Diagnostics::new(Vec::new());
-    let node = crate::yaml::parse(0, default, &mut none);
+    let node = yaml::parse(0, default, yaml::Limits::STUDY, &mut none);
     node.map_or(Tree::Null, |node| {
         value(&node, path, typ, &node.place.clone(), &mut none)
     })
@@ -283,11 +283,7 @@ fn scales(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> Tree {
 }
 
 /// The entries of a mapping whose keys are names.
-fn named<'n>(
-    node: &'n Node,
-    path: &str,
-    diagnostics: &mut Diagnostics,
-) -> &'n [crate::yaml::Entry] {
+fn named<'n>(node: &'n Node, path: &str, diagnostics: &mut Diagnostics) -> &'n [yaml::Entry] {
     let Some(entries) = node.entries() else {
         let message = format!("`{path}` is {}; it must be a mapping", node.describe());
         let hint = format!("write it as {path}: {{a-name: {{…}}}}");
@@ -456,7 +452,7 @@ mod tests {
                 continue;
             };
             let mut diagnostics = Diagnostics::new(Vec::new());
-            let node = crate::yaml::parse(0, default, &mut diagnostics).unwrap();
+            let node = yaml::parse(0, default, yaml::Limits::STUDY, &mut diagnostics).unwrap();
             value(
                 &node,
                 field.path,

@@ -6,7 +6,6 @@
 //! are done, all mistakes reported together, before the first process starts.
 
 pub mod check;
-pub mod diagnostic;
 pub mod estimate;
 pub mod format;
 pub mod human;
@@ -20,4 +19,3 @@ pub mod run;
 pub mod settings;
 pub mod tree;
 pub mod work;
-pub mod yaml;

@@ -3,9 +3,9 @@
 //! Mappings merge key by key, all else is replaced. Setting one of several keys that exclude each
 //! other removes the others, so that a variant may turn a sweep over threads into one over rates.
 
-use crate::diagnostic::Place;
 use crate::format;
-use crate::yaml::{Entry, Node, Raw};
+use yaml::Place;
+use yaml::{Entry, Node, Raw};
 
 /// Lays `over` on `base`; `path` is where both stand, empty for the whole study.
 pub fn merge(base: &mut Node, over: &Node, path: &str) {
@@ -76,10 +76,16 @@ pub fn nested(dotted: &str, place: &Place, value: Node) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnostic::Diagnostics;
+    use yaml::Diagnostics;
 
     fn node(text: &str) -> Node {
-        crate::yaml::parse(0, text, &mut Diagnostics::new(Vec::new())).unwrap()
+        yaml::parse(
+            0,
+            text,
+            yaml::Limits::STUDY,
+            &mut Diagnostics::new(Vec::new()),
+        )
+        .unwrap()
     }
 
     /// The tree in one line, for comparing.

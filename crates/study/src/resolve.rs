@@ -7,15 +7,15 @@
 //! 4. The same with every scale that was not asked for, so that a mistake in one is found today.
 
 use crate::check;
-use crate::diagnostic::{Diagnostics, Place, Source, did_you_mean};
 use crate::merge::{merge, nested};
 use crate::rules::{self, Subject};
 use crate::settings::{Overrides, Repeat, Settings, Settle, Study, Target, Variant, Warmup};
 use crate::tree::Tree;
 use crate::work;
-use crate::yaml::{self, Node, Raw};
 use measure::clock::SECOND_NS;
 use std::path::Path;
+use yaml::{Diagnostics, Place, Source, did_you_mean};
+use yaml::{Node, Raw};
 
 /// Why there is no study.
 #[derive(Debug, thiserror::Error)]
@@ -48,7 +48,7 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
         name: name.to_owned(),
         text: text.to_owned(),
     }]);
-    let Some(root) = yaml::parse(0, text, &mut out) else {
+    let Some(root) = yaml::parse(0, text, yaml::Limits::STUDY, &mut out) else {
         if out.is_empty() {
             out.add(&Place::default(), "the study is empty", None);
         }
@@ -94,7 +94,7 @@ fn flags(overrides: &Overrides, out: &mut Diagnostics) -> Flags {
             }
         };
         let source = new_source("--target", &text, out).source;
-        yaml::parse(source, &text, out)
+        yaml::parse(source, &text, yaml::Limits::STUDY, out)
     });
     let mut rest: Vec<Node> = overrides
         .set
@@ -104,7 +104,7 @@ fn flags(overrides: &Overrides, out: &mut Diagnostics) -> Flags {
     if let Some(seed) = overrides.seed {
         let text = format!("seed: {seed}");
         let source = new_source("--seed", &text, out).source;
-        rest.extend(yaml::parse(source, &text, out));
+        rest.extend(yaml::parse(source, &text, yaml::Limits::STUDY, out));
     }
     Flags { target, rest }
 }
@@ -123,8 +123,8 @@ fn set_flag(set: &str, out: &mut Diagnostics) -> Option<Node> {
     };
     // As many spaces as the path is long: the value keeps its column.
     let padded = format!("{}{value}", " ".repeat(path.len() + 1));
-    let value =
-        yaml::parse(place.source, &padded, out).unwrap_or_else(|| Node::plain("", place.clone()));
+    let value = yaml::parse(place.source, &padded, yaml::Limits::STUDY, out)
+        .unwrap_or_else(|| Node::plain("", place.clone()));
     let key = Place {
         source: place.source,
         span: 0..path.len(),

@@ -3,10 +3,10 @@
 //! Each rule looks at a checked tree that may have holes (a value with a mistake is absent), says
 //! what it finds, and leaves the rest to the others, so that all mistakes are found in one go.
 
-use crate::diagnostic::{Diagnostics, did_you_mean};
 use crate::tree::Tree;
-use crate::yaml::Node;
 use measure::outcome::OUTCOMES;
+use yaml::Node;
+use yaml::{Diagnostics, did_you_mean};
 
 /// The largest local cluster: three nodes with their minimum heap fill a machine of 4 GB.
 const LOCAL_NODES_MAX: u64 = 3;

@@ -1,11 +1,11 @@
 //! From a study's settings to a program of `workload`, and its problems back to their places.
 
-use crate::diagnostic::Diagnostics;
 use crate::settings::{self, Consistency, Data, Keyspace, Replication, Settings};
 use crate::tree::Tree;
-use crate::yaml::Node;
 use std::collections::BTreeMap;
 use workload::{ParamValue, Problem, Program, Spec};
+use yaml::Diagnostics;
+use yaml::Node;
 
 // The names of workloads are part of what a study may say: faces list them from here.
 pub use workload::{Named, names};

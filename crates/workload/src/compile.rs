@@ -261,24 +261,28 @@ fn consistency(spec: &Spec, kind: &str, default: Consistency) -> Consistency {
     stated.map_or(default, |(_, level)| *level)
 }
 
+/// Kinds from their names and whether they change data.
+pub(crate) fn kinds(kinds: &[(&str, bool)]) -> Vec<Kind> {
+    let made = kinds.iter();
+    made.map(|(name, is_write)| Kind::new(*name, *is_write))
+        .collect()
+}
+
 /// An idempotent statement of a kind; reads return rows that can be verified.
 pub(crate) fn statement(
     spec: &Spec,
-    kinds: &[Kind],
+    kinds: &[(&str, bool)],
     kind: u8,
     cql: String,
     default: Consistency,
 ) -> Statement {
-    let Kind { name, is_write } = kinds[usize::from(kind)];
+    let (name, is_write) = kinds[usize::from(kind)];
+    let values_count = cql.matches('?').count() as u16;
+    let level = consistency(spec, name, default);
     Statement {
-        kind,
-        values_count: cql.matches('?').count() as u16,
-        consistency: consistency(spec, name, default),
         idempotent: true,
         returns_rows: !is_write,
         verifies: !is_write,
-        page_size: None,
-        serial_consistency: None,
-        cql,
+        ..Statement::new(cql, kind, values_count, level)
     }
 }

@@ -8,17 +8,17 @@
 
 use std::sync::Arc;
 
-use crate::distribution::Sampler;
-use crate::program::{Program, Source, Stage};
-use crate::{iot, kv, standard1};
+use crate::program::{Program, Stage};
+use crate::source::Cursor;
 use cql::response::RawRows;
 
 /// One operation: what it is and which row it touches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Operation {
     /// Its number within the stage.
     pub number: u64,
-    /// The row's index; the load stage writes 0 to below [`Program::rows`].
+    /// The row's index; the load stage writes 0 to below [`Program::rows`]. Imports have their own
+    /// meaning: a seed, a cycle.
     pub key: u64,
     /// Index in [`Program::statements`].
     pub statement: u16,
@@ -45,105 +45,68 @@ pub enum Check {
 /// Turns operation numbers into bytes; one per worker.
 #[derive(Debug)]
 pub struct Generator {
-    program: Arc<Program>,
-    stage: Stage,
-    rows: Sampler,
-    operation: Operation,
-    cursor: Cursor,
+    cursor: Box<dyn Cursor>,
     values_bytes_max: usize,
 }
 
-/// The scratch of one workload.
-#[derive(Debug)]
-enum Cursor {
-    Standard1(standard1::Cursor),
-    Iot(iot::Cursor),
-    Kv(kv::Cursor),
-}
-
-/// The variants of table and cursor are chosen together, in [`Generator::new`].
-const SAME_WORKLOAD: &str = "a generator's cursor belongs to its program's table";
-
 impl Generator {
-    pub(crate) fn new(program: Arc<Program>, stage: Stage) -> Generator {
-        let (cursor, values_bytes_max) = match &program.source {
-            Source::Standard1(table) => {
-                (Cursor::Standard1(table.cursor()), table.values_bytes_max())
-            }
-            Source::Iot(table) => (Cursor::Iot(table.cursor()), table.values_bytes_max()),
-            Source::Kv(table) => (Cursor::Kv(table.cursor()), table.values_bytes_max()),
-        };
-        let mut generator = Generator {
-            stage,
-            rows: program.choices.rows,
-            operation: Operation {
-                number: 0,
-                key: 0,
-                statement: 0,
-                kind: 0,
-            },
+    pub(crate) fn new(program: &Program, stage: Stage) -> Generator {
+        let mut cursor = Arc::clone(&program.source).cursor(stage);
+        cursor.begin(0);
+        Generator {
+            values_bytes_max: cursor.values_bytes_max(),
             cursor,
-            values_bytes_max,
-            program,
-        };
-        generator.begin(0);
-        generator
+        }
     }
 
     /// Starts operation `n`: a pure function of the program's seed and `n`. Its partition key is
     /// ready afterwards.
     #[inline]
     pub fn begin(&mut self, n: u64) -> Operation {
-        let operation = self
-            .program
-            .choices
-            .operation(self.stage, n, &mut self.rows);
-        self.seek(operation);
-        operation
+        self.cursor.begin(n)
     }
 
+    /// Goes back to `operation`, which this or an equal generator has begun before; its statement
+    /// may be the one that follows on that ([`crate::Statement::then`]).
     #[inline]
-    fn seek(&mut self, operation: Operation) {
-        self.operation = operation;
-        match (&self.program.source, &mut self.cursor) {
-            (Source::Standard1(table), Cursor::Standard1(cursor)) => {
-                table.seek(cursor, operation.key);
-            }
-            (Source::Iot(table), Cursor::Iot(cursor)) => table.seek(cursor, operation.key),
-            (Source::Kv(table), Cursor::Kv(cursor)) => table.seek(cursor, operation.key),
-            _ => unreachable!("{SAME_WORKLOAD}"),
-        }
+    pub fn seek(&mut self, operation: Operation) {
+        self.cursor.seek(operation);
     }
 
-    /// The Murmur3 token of the partition key of the operation last begun.
+    /// The Murmur3 token of the partition key of the operation last begun; `None`: it has no
+    /// single partition, any node will do.
     #[inline]
-    pub fn token(&self) -> i64 {
-        match &self.cursor {
-            Cursor::Standard1(cursor) => cursor.token(),
-            Cursor::Iot(cursor) => cursor.token(),
-            Cursor::Kv(cursor) => cursor.token(),
-        }
+    pub fn token(&self) -> Option<i64> {
+        self.cursor.token()
     }
 
-    /// Appends the values of the operation last begun in bind order, each as `[int length][bytes]`:
-    /// at most [`Generator::values_bytes_max`] bytes. Allocates only if `out` lacks the room.
+    /// Statements of the operation last begun: more than one make a batch.
+    #[inline]
+    pub fn entries(&self) -> usize {
+        self.cursor.entries()
+    }
+
+    /// The statement of an entry, by its index in [`Program::statements`].
+    #[inline]
+    pub fn entry_statement(&self, entry: usize) -> u16 {
+        self.cursor.entry_statement(entry)
+    }
+
+    /// Appends the values of the only or first entry; see [`Generator::append_entry_values`].
     #[inline]
     pub fn append_values(&mut self, out: &mut Vec<u8>) {
-        match (&self.program.source, &mut self.cursor) {
-            (Source::Standard1(table), Cursor::Standard1(cursor)) => {
-                table.append_values(cursor, self.operation.statement, out);
-            }
-            (Source::Iot(table), Cursor::Iot(cursor)) => {
-                table.append_values(cursor, self.operation.statement, out);
-            }
-            (Source::Kv(table), Cursor::Kv(cursor)) => {
-                table.append_values(cursor, &self.operation, self.stage, out);
-            }
-            _ => unreachable!("{SAME_WORKLOAD}"),
-        }
+        self.cursor.append_values(0, out);
     }
 
-    /// The most bytes that one [`Generator::append_values`] appends.
+    /// Appends the values of an entry of the operation last begun in bind order, each as `[int
+    /// length][bytes]`. Allocates only if `out` lacks the room.
+    #[inline]
+    pub fn append_entry_values(&mut self, entry: usize, out: &mut Vec<u8>) {
+        self.cursor.append_values(entry, out);
+    }
+
+    /// Bytes that the values of an entry take at most; of imports with values of any size, what
+    /// they usually take.
     pub fn values_bytes_max(&self) -> usize {
         self.values_bytes_max
     }
@@ -151,17 +114,7 @@ impl Generator {
     /// Judges the result of `operation`, which this or an equal generator has begun before.
     /// Afterwards `operation` is the one last begun.
     pub fn check(&mut self, operation: Operation, rows: &RawRows) -> Check {
-        self.seek(operation);
-        match (&self.program.source, &mut self.cursor) {
-            (Source::Standard1(table), Cursor::Standard1(cursor)) => table.check(cursor, rows),
-            (Source::Iot(table), Cursor::Iot(cursor)) => {
-                let loaded = operation.key < self.program.rows;
-                table.check(cursor, operation.statement, loaded, rows)
-            }
-            (Source::Kv(table), Cursor::Kv(cursor)) => {
-                table.check(cursor, operation.key < self.program.rows, rows)
-            }
-            _ => unreachable!("{SAME_WORKLOAD}"),
-        }
+        self.cursor.seek(operation);
+        self.cursor.check(rows)
     }
 }

@@ -9,11 +9,14 @@
 //! Write timestamps begin in 1970: whatever a run with present timestamps deleted or wrote hides
 //! them, so the table must be truncated before loading.
 
+use std::sync::Arc;
+
 use crate::compile::{self, Draft, is_identifier};
 use crate::distribution::{Sampler, Shape, Written};
-use crate::generator::Check;
+use crate::generator::{Check, Operation};
 use crate::params::Params;
-use crate::program::{Choices, Kind, Program, Source};
+use crate::program::{Choices, Program, Stage};
+use crate::source::{self, Chosen};
 use crate::virtdata::{hash, hashed_uuid, integer};
 use crate::{iot_data, normal};
 use cql::Consistency;
@@ -24,16 +27,7 @@ use cql::token::murmur3;
 /// What a study writes after `use:`.
 pub(crate) const NAME: &str = "cql-iot";
 
-const KINDS: [Kind; 2] = [
-    Kind {
-        name: "write",
-        is_write: true,
-    },
-    Kind {
-        name: "read",
-        is_write: false,
-    },
-];
+const KINDS: [(&str, bool); 2] = [("write", true), ("read", false)];
 
 /// Statement indices.
 const WRITE: u16 = 0;
@@ -127,27 +121,30 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     };
     let level = Consistency::LocalQuorum;
     Program {
-        name: draft.named.name,
+        name: draft.named.name.to_owned(),
         schema: draft.schema(&name, create_table(&qualified, &compression, window)),
         tables: vec![name],
-        kinds: KINDS.to_vec(),
+        kinds: compile::kinds(&KINDS),
         statements: vec![
             compile::statement(spec, &KINDS, 0, write, level),
             compile::statement(spec, &KINDS, 1, read, level),
             compile::statement(spec, &KINDS, 1, verify, level),
         ],
         rows,
-        choices: Choices {
-            mix: draft.mix(params),
-            rows: Sampler::new(every_cycle, (0, u64::MAX - 1), None),
-            insert_kind: None,
-            main_statements: vec![WRITE, READ],
-            load: (0, WRITE),
-            verify: (1, VERIFY),
-            sample,
-            rows_seed,
-        },
-        source: Source::Iot(table),
+        source: Arc::new(Chosen {
+            choices: Choices {
+                mix: draft.mix(params),
+                rows: Sampler::new(every_cycle, (0, u64::MAX - 1), None),
+                insert_kind: None,
+                main_statements: vec![WRITE, READ],
+                load: (0, WRITE),
+                verify: (1, VERIFY),
+                sample,
+                rows_seed,
+            },
+            rows,
+            table,
+        }),
         keyspace: draft.keyspace,
     }
 }
@@ -223,8 +220,10 @@ fn statements(table: &str, limit: usize) -> [String; 3] {
     ]
 }
 
-impl Table {
-    pub(crate) fn cursor(&self) -> Cursor {
+impl source::Table for Table {
+    type Cursor = Cursor;
+
+    fn cursor(&self) -> Cursor {
         let key = Vec::with_capacity(16 + 3 + self.word_bytes_max + 3);
         Cursor {
             cycle: 0,
@@ -234,20 +233,25 @@ impl Table {
         }
     }
 
-    pub(crate) fn row_bytes_estimate(&self) -> u64 {
+    #[inline]
+    fn token(cursor: &Cursor) -> i64 {
+        murmur3(&cursor.key)
+    }
+
+    fn row_bytes_estimate(&self) -> u64 {
         let words: usize = self.words.iter().map(|word| word.len()).sum();
         let word = (words / self.words.len()) as u64;
         16 + word + 8 + 8 + 16 + (DATA_BYTES_MIN + DATA_BYTES_MAX) / 2
     }
 
-    pub(crate) fn values_bytes_max(&self) -> usize {
+    fn values_bytes_max(&self) -> usize {
         let fixed = 16 + 8 + 8 + 16 + 8;
         7 * 4 + fixed + self.word_bytes_max + DATA_BYTES_MAX as usize
     }
 
     /// Makes the partition key of `cycle`.
     #[inline]
-    pub(crate) fn seek(&self, cursor: &mut Cursor, cycle: u64) {
+    fn seek(&self, cursor: &mut Cursor, cycle: u64) {
         cursor.cycle = cycle;
         cursor.machine = hashed_uuid(cycle % self.sources);
         cursor.word = self.word(cycle);
@@ -262,29 +266,15 @@ impl Table {
     }
 
     #[inline]
-    fn word(&self, cycle: u64) -> usize {
-        (integer(hash(cycle)) % self.words.len() as u64) as usize
-    }
+    fn append_values(
+        &self,
+        cursor: &mut Cursor,
+        operation: &Operation,
+        _stage: Stage,
+        out: &mut Vec<u8>,
+    ) {
+        let statement = operation.statement;
 
-    #[inline]
-    fn time_ms(&self, cycle: u64) -> u64 {
-        cycle.wrapping_mul(self.timespeed) / self.sources
-    }
-
-    #[inline]
-    fn reading(&self, cycle: u64) -> Reading<'_> {
-        let hash = hash(cycle);
-        let (start, length) = extract(integer(hash), self.text.len() as u64);
-        Reading {
-            time_ms: self.time_ms(cycle),
-            value: normal::from_bits(hash) * VALUE_DEVIATION + VALUE_MEAN,
-            station: hashed_uuid(cycle / self.sources % self.stations),
-            data: &self.text.as_bytes()[start..start + length],
-        }
-    }
-
-    #[inline]
-    pub(crate) fn append_values(&self, cursor: &Cursor, statement: u16, out: &mut Vec<u8>) {
         append_value(out, &cursor.machine);
         append_value(out, self.words[cursor.word].as_bytes());
         if statement == WRITE {
@@ -301,13 +291,15 @@ impl Table {
 
     /// Every row must be the reading of some cycle of this machine and sensor, newest first; when
     /// the whole partition has come back and `loaded` says so, that of this cycle is among them.
-    pub(crate) fn check(
+    fn check(
         &self,
-        cursor: &Cursor,
-        statement: u16,
+        cursor: &mut Cursor,
+        operation: &Operation,
         loaded: bool,
         rows: &RawRows,
     ) -> Check {
+        let statement = operation.statement;
+
         let (mut count, mut found, mut previous) = (0, false, u64::MAX);
         for row in rows.rows() {
             let Some(time_ms) = row.ok().and_then(|row| self.checked_time(cursor, &row)) else {
@@ -331,6 +323,30 @@ impl Table {
             (0, false) => Check::Unknown,
             (_, false) if statement == VERIFY => Check::Wrong,
             (_, false) => Check::Right,
+        }
+    }
+}
+
+impl Table {
+    #[inline]
+    fn word(&self, cycle: u64) -> usize {
+        (integer(hash(cycle)) % self.words.len() as u64) as usize
+    }
+
+    #[inline]
+    fn time_ms(&self, cycle: u64) -> u64 {
+        cycle.wrapping_mul(self.timespeed) / self.sources
+    }
+
+    #[inline]
+    fn reading(&self, cycle: u64) -> Reading<'_> {
+        let hash = hash(cycle);
+        let (start, length) = extract(integer(hash), self.text.len() as u64);
+        Reading {
+            time_ms: self.time_ms(cycle),
+            value: normal::from_bits(hash) * VALUE_DEVIATION + VALUE_MEAN,
+            station: hashed_uuid(cycle / self.sources % self.stations),
+            data: &self.text.as_bytes()[start..start + length],
         }
     }
 
@@ -363,13 +379,6 @@ impl Table {
     }
 }
 
-impl Cursor {
-    #[inline]
-    pub(crate) fn token(&self) -> i64 {
-        murmur3(&self.key)
-    }
-}
-
 /// `HashedFileExtractToString`: where an extract begins and how long it is. The text is longer
 /// than any extract.
 #[inline]
@@ -381,6 +390,7 @@ fn extract(hash: u64, text_bytes: u64) -> (usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::Table as _;
 
     fn original() -> Table {
         let words = iot_data::words();

@@ -14,12 +14,15 @@
 //! the checksum ties the header to the row, and the contents follow from the checksum. Sizes and
 //! mixes may change between epochs; a different seed makes every value wrong.
 
+use std::sync::Arc;
+
 use crate::compile::{self, Draft};
 use crate::distribution::{Sampler, Shape, Written};
 use crate::generator::{Check, Operation};
 use crate::params::Params;
-use crate::program::{Choices, Kind, Program, Source, Stage, lanes};
+use crate::program::{Choices, Program, Stage, lanes};
 use crate::random::{Draws, GOLDEN, lane, mix};
+use crate::source::{self, Chosen};
 use cql::Consistency;
 use cql::response::RawRows;
 use cql::template::append_value;
@@ -31,20 +34,7 @@ pub(crate) const NAME: &str = "kv";
 const TABLE: &str = "kv";
 
 /// In this order, kind and statement share their index.
-const KINDS: [Kind; 3] = [
-    Kind {
-        name: "write",
-        is_write: true,
-    },
-    Kind {
-        name: "read",
-        is_write: false,
-    },
-    Kind {
-        name: "insert",
-        is_write: true,
-    },
-];
+const KINDS: [(&str, bool); 3] = [("write", true), ("read", false), ("insert", true)];
 const READ: u16 = 1;
 
 const HEADER_BYTES: usize = 32;
@@ -108,31 +98,34 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
         ));
     }
     Program {
-        name: draft.named.name,
+        name: draft.named.name.to_owned(),
         schema: draft.schema(
             TABLE,
             format!("CREATE TABLE IF NOT EXISTS {table} (key {key_type} PRIMARY KEY, value blob)"),
         ),
         tables: vec![TABLE.to_owned()],
-        kinds: KINDS.to_vec(),
+        kinds: compile::kinds(&KINDS),
         statements,
         rows,
-        choices: Choices {
-            mix: draft.mix(params),
-            rows: Sampler::new(distribution, (0, rows - 1), Some(popular)),
-            insert_kind: Some(2),
-            main_statements: vec![0, READ, 2],
-            load: (0, 0),
-            verify: (1, READ),
-            sample,
-            rows_seed,
-        },
-        source: Source::Kv(Table {
-            is_bigint: key_type == "bigint",
-            epoch: spec.epoch,
-            sizes,
-            sizes_seed: lane(lane(spec.seed, lanes::SIZES), spec.epoch),
-            contents_seed: lane(spec.seed, lanes::CONTENTS),
+        source: Arc::new(Chosen {
+            choices: Choices {
+                mix: draft.mix(params),
+                rows: Sampler::new(distribution, (0, rows - 1), Some(popular)),
+                insert_kind: Some(2),
+                main_statements: vec![0, READ, 2],
+                load: (0, 0),
+                verify: (1, READ),
+                sample,
+                rows_seed,
+            },
+            rows,
+            table: Table {
+                is_bigint: key_type == "bigint",
+                epoch: spec.epoch,
+                sizes,
+                sizes_seed: lane(lane(spec.seed, lanes::SIZES), spec.epoch),
+                contents_seed: lane(spec.seed, lanes::CONTENTS),
+            },
         }),
         keyspace: draft.keyspace,
     }
@@ -173,8 +166,10 @@ fn sizes(params: &mut Params) -> Sampler {
     Sampler::new(written, usual, None)
 }
 
-impl Table {
-    pub(crate) fn cursor(&self) -> Cursor {
+impl source::Table for Table {
+    type Cursor = Cursor;
+
+    fn cursor(&self) -> Cursor {
         Cursor {
             row: 0,
             key: [0; 16],
@@ -183,11 +178,12 @@ impl Table {
         }
     }
 
-    fn key_bytes(&self) -> usize {
-        if self.is_bigint { 8 } else { 16 }
+    #[inline]
+    fn token(cursor: &Cursor) -> i64 {
+        murmur3(&cursor.key[..cursor.key_bytes])
     }
 
-    pub(crate) fn row_bytes_estimate(&self) -> u64 {
+    fn row_bytes_estimate(&self) -> u64 {
         // The mean of enough draws to be right within a percent or two.
         const DRAWS: u64 = 1000;
         let mut sizes = self.sizes;
@@ -197,13 +193,13 @@ impl Table {
         self.key_bytes() as u64 + total / DRAWS
     }
 
-    pub(crate) fn values_bytes_max(&self) -> usize {
+    fn values_bytes_max(&self) -> usize {
         4 + self.key_bytes() + 4 + self.sizes.range().1 as usize
     }
 
     /// Makes the key of `row`.
     #[inline]
-    pub(crate) fn seek(&self, cursor: &mut Cursor, row: u64) {
+    fn seek(&self, cursor: &mut Cursor, row: u64) {
         cursor.row = row;
         if self.is_bigint {
             cursor.key[..8].copy_from_slice(&row.to_be_bytes());
@@ -213,7 +209,7 @@ impl Table {
     }
 
     #[inline]
-    pub(crate) fn append_values(
+    fn append_values(
         &self,
         cursor: &mut Cursor,
         operation: &Operation,
@@ -238,6 +234,39 @@ impl Table {
         let (size, value) = out[start..].split_at_mut(4);
         size.copy_from_slice(&(length as u32).to_be_bytes());
         self.write_value(cursor.row, header, value);
+    }
+
+    /// Judges the one cell of the one row.
+    fn check(
+        &self,
+        cursor: &mut Cursor,
+        _operation: &Operation,
+        loaded: bool,
+        rows: &RawRows,
+    ) -> Check {
+        let mut rows = rows.rows();
+        let row = match rows.next() {
+            None if loaded => return Check::Missing,
+            None => return Check::Unknown,
+            Some(Err(_)) => return Check::Wrong,
+            Some(Ok(row)) => row,
+        };
+        let mut cells = row.cells();
+        let cell = cells.next().flatten();
+        if rows.next().is_some() || cells.next().is_some() {
+            return Check::Wrong;
+        }
+        match cell.and_then(|value| self.epoch_of(cursor.row, value)) {
+            Some(epoch) if epoch == self.epoch => Check::Right,
+            Some(epoch) if epoch < self.epoch => Check::Stale,
+            _ => Check::Wrong,
+        }
+    }
+}
+
+impl Table {
+    fn key_bytes(&self) -> usize {
+        if self.is_bigint { 8 } else { 16 }
     }
 
     fn write_value(&self, row: u64, header: Header, value: &mut [u8]) {
@@ -266,27 +295,6 @@ impl Table {
             })
     }
 
-    /// Judges the one cell of the one row.
-    pub(crate) fn check(&self, cursor: &Cursor, loaded: bool, rows: &RawRows) -> Check {
-        let mut rows = rows.rows();
-        let row = match rows.next() {
-            None if loaded => return Check::Missing,
-            None => return Check::Unknown,
-            Some(Err(_)) => return Check::Wrong,
-            Some(Ok(row)) => row,
-        };
-        let mut cells = row.cells();
-        let cell = cells.next().flatten();
-        if rows.next().is_some() || cells.next().is_some() {
-            return Check::Wrong;
-        }
-        match cell.and_then(|value| self.epoch_of(cursor.row, value)) {
-            Some(epoch) if epoch == self.epoch => Check::Right,
-            Some(epoch) if epoch < self.epoch => Check::Stale,
-            _ => Check::Wrong,
-        }
-    }
-
     /// The epoch of a value, if some operation under this seed writes exactly it to `row`.
     fn epoch_of(&self, row: u64, value: &[u8]) -> Option<u64> {
         let (head, contents) = value.split_at_checked(HEADER_BYTES)?;
@@ -310,13 +318,6 @@ impl Table {
             bytes == &mix(counter).to_le_bytes()[..bytes.len()]
         });
         same.then_some(header.epoch)
-    }
-}
-
-impl Cursor {
-    #[inline]
-    pub(crate) fn token(&self) -> i64 {
-        murmur3(&self.key[..self.key_bytes])
     }
 }
 

@@ -1,5 +1,5 @@
 //! The only crate that knows where keys and values come from and what a read must return; named
-//! workloads.
+//! workloads and imports.
 //!
 //! What must hold: operation n is a pure function of (seed, n). No clock, no I/O, no thread, no
 //! state that outlives an operation: any process can regenerate and verify any row. Floating-point
@@ -12,6 +12,7 @@ mod bijection;
 mod compile;
 mod distribution;
 mod generator;
+mod import;
 mod iot;
 mod iot_data;
 mod java;
@@ -22,6 +23,7 @@ mod normal;
 mod params;
 mod program;
 mod random;
+mod source;
 mod spec;
 mod standard1;
 mod virtdata;
@@ -29,6 +31,7 @@ mod zipf;
 
 pub use compile::compile;
 pub use generator::{Check, Generator, Operation};
+pub use import::{Connection, Import, Offer, ReadFile, Secret, Step, StepLimit};
 pub use names::{Named, names};
-pub use program::{Kind, Program, Schema, Stage, Statement};
+pub use program::{BatchKind, Kind, Policy, Program, Schema, Stage, Statement};
 pub use spec::{ParamValue, Problem, Replication, Spec};

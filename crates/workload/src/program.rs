@@ -1,5 +1,6 @@
 //! A compiled workload: its schema, its statements, and how operation numbers become rows.
 
+use core::time::Duration;
 use std::sync::Arc;
 
 use crate::bijection::Bijection;
@@ -7,7 +8,7 @@ use crate::distribution::Sampler;
 use crate::generator::{Generator, Operation};
 use crate::mix::Mix;
 use crate::random::{Draws, lane};
-use crate::{iot, kv, standard1};
+use crate::source::Source;
 use cql::Consistency;
 
 /// The lanes of the seed: one per purpose, so that no two purposes share draws.
@@ -52,12 +53,52 @@ pub struct Schema {
 }
 
 /// A kind of operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kind {
     /// Its name in mixes and reports.
-    pub name: &'static str,
+    pub name: String,
     /// Whether it changes data.
     pub is_write: bool,
+    /// What is done about slow and failed operations of this kind.
+    pub policy: Policy,
+    /// Whether it only ever counts parts of other kinds' operations, such as the read within a
+    /// read-modify-write.
+    pub part: bool,
+}
+
+impl Kind {
+    /// A kind without a policy of its own.
+    pub fn new(name: impl Into<String>, is_write: bool) -> Kind {
+        Kind {
+            name: name.into(),
+            is_write,
+            policy: Policy::default(),
+            part: false,
+        }
+    }
+}
+
+/// What is done about slow and failed operations of a kind. By default nothing: an error is an
+/// error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// Time from the send after which a try has failed; the run's when absent.
+    pub timeout: Option<Duration>,
+    /// Tries after the first one.
+    pub retries: u8,
+    /// Time from the send after which the operation is sent to another node too.
+    pub speculate_after: Option<Duration>,
+}
+
+/// How the statements of one operation are sent together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BatchKind {
+    /// Through the batch log: all or nothing.
+    Logged,
+    /// Without the batch log.
+    Unlogged,
+    /// Counter updates only.
+    Counter,
 }
 
 /// A statement to prepare. Operations name theirs by its index in [`Program::statements`].
@@ -79,8 +120,51 @@ pub struct Statement {
     pub verifies: bool,
     /// Rows per page; `None` leaves paging off.
     pub page_size: Option<i32>,
+    /// Pages that an operation reads at most; `None` with a page size: all there are.
+    pub pages_max: Option<u32>,
     /// The serial consistency of conditional statements.
     pub serial_consistency: Option<Consistency>,
+    /// Prepared once; otherwise the text is sent with its values every time.
+    pub prepared: bool,
+    /// What an operation of several statements that begins with this one is sent as.
+    pub batch: Option<BatchKind>,
+    /// The statement that follows on success, as part of the same operation.
+    pub then: Option<u16>,
+    /// The kind under which the latency of this part is recorded besides the whole operation.
+    pub part: Option<u8>,
+    /// Whether the client states the time of the write (µs since 1970).
+    pub client_timestamp: bool,
+    /// Whether the result says if a condition held, in a first column `[applied]`.
+    pub conditional: bool,
+}
+
+impl Statement {
+    /// A prepared statement with nothing special about it: not idempotent, no rows, no paging.
+    pub fn new(
+        cql: impl Into<String>,
+        kind: u8,
+        values_count: u16,
+        consistency: Consistency,
+    ) -> Self {
+        Statement {
+            cql: cql.into(),
+            kind,
+            values_count,
+            consistency,
+            idempotent: false,
+            returns_rows: false,
+            verifies: false,
+            page_size: None,
+            pages_max: None,
+            serial_consistency: None,
+            prepared: true,
+            batch: None,
+            then: None,
+            part: None,
+            client_timestamp: false,
+            conditional: false,
+        }
+    }
 }
 
 /// How operation numbers become kinds and rows.
@@ -100,32 +184,23 @@ pub(crate) struct Choices {
     pub(crate) rows_seed: u64,
 }
 
-/// The part of a program that knows its rows.
-#[derive(Debug)]
-pub(crate) enum Source {
-    Standard1(standard1::Table),
-    Iot(iot::Table),
-    Kv(kv::Table),
-}
-
-/// A compiled workload; shared by the generators of all workers.
+/// A compiled workload; shared by the generators of all workers. Importers fill in the fields.
 #[derive(Debug)]
 pub struct Program {
-    pub(crate) name: &'static str,
+    pub(crate) name: String,
     pub(crate) keyspace: String,
     pub(crate) tables: Vec<String>,
     pub(crate) schema: Schema,
     pub(crate) kinds: Vec<Kind>,
     pub(crate) statements: Vec<Statement>,
     pub(crate) rows: u64,
-    pub(crate) choices: Choices,
-    pub(crate) source: Source,
+    pub(crate) source: Arc<dyn Source>,
 }
 
 impl Program {
-    /// The named workload.
+    /// The named workload, or that of an import.
     pub fn name(&self) -> &str {
-        self.name
+        &self.name
     }
 
     /// The keyspace of its tables.
@@ -143,7 +218,7 @@ impl Program {
         self.tables.iter().map(String::as_str).collect()
     }
 
-    /// Its kinds of operation, weighed or not; at most 8.
+    /// Its kinds of operation, weighed or not; at most 64.
     pub fn kinds(&self) -> &[Kind] {
         &self.kinds
     }
@@ -161,16 +236,12 @@ impl Program {
     /// Bytes of keys and values in a row, on average, before any compression or overhead of the
     /// database.
     pub fn row_bytes_estimate(&self) -> u64 {
-        match &self.source {
-            Source::Standard1(table) => table.row_bytes_estimate(),
-            Source::Iot(table) => table.row_bytes_estimate(),
-            Source::Kv(table) => table.row_bytes_estimate(),
-        }
+        self.source.row_bytes_estimate()
     }
 
     /// A generator for one worker.
     pub fn generator(self: &Arc<Self>, stage: Stage) -> Generator {
-        Generator::new(Arc::clone(self), stage)
+        Generator::new(self, stage)
     }
 
     /// A hash over numbers, kinds, tokens and value bytes of the first operations of all stages:
@@ -195,8 +266,10 @@ impl Program {
             values.extend_from_slice(&operation.key.to_le_bytes());
             values.extend_from_slice(&operation.statement.to_le_bytes());
             values.push(operation.kind);
-            values.extend_from_slice(&generator.token().to_le_bytes());
-            generator.append_values(&mut values);
+            values.extend_from_slice(&generator.token().unwrap_or(0).to_le_bytes());
+            for entry in 0..generator.entries() {
+                generator.append_entry_values(entry, &mut values);
+            }
             for byte in &values {
                 hash = (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01B3); // FNV's prime
             }

@@ -102,14 +102,13 @@ impl Worker {
     fn pick(&mut self) -> Option<u16> {
         let count = self.connections.len();
         let per_node = self.connections_per_node;
-        let first = match &self.router {
-            None => 0,
-            Some(router) => usize::from(router.node(self.generator.token())) * per_node,
-        };
-        let preferred = if self.router.is_some() {
-            per_node
-        } else {
-            count
+        let owner = self
+            .router
+            .as_ref()
+            .and_then(|router| Some(router.node(self.generator.token()?)));
+        let (first, preferred) = match owner {
+            None => (0, count),
+            Some(node) => (usize::from(node) * per_node, per_node),
         };
         self.rotor = self.rotor.wrapping_add(1);
         for attempt in 0..preferred {

@@ -285,9 +285,9 @@ mod tests {
     use super::*;
 
     fn range(text: &str) -> Vec<u64> {
-        let mut diagnostics = crate::diagnostic::Diagnostics::new(Vec::new());
+        let mut diagnostics = yaml::Diagnostics::new(Vec::new());
         let text = format!("study: s\nprocedure: {{sweep: {{threads: {text}}}}}");
-        let node = crate::yaml::parse(0, &text, &mut diagnostics).unwrap();
+        let node = yaml::parse(0, &text, yaml::Limits::STUDY, &mut diagnostics).unwrap();
         let tree = crate::check::study(&node, &mut diagnostics);
         axis(tree.at("procedure.sweep.threads").unwrap())
     }

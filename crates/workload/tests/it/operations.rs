@@ -35,7 +35,7 @@ fn bytes(generator: &mut workload::Generator, n: u64) -> (workload::Operation, i
     let operation = generator.begin(n);
     let mut out = Vec::new();
     generator.append_values(&mut out);
-    (operation, generator.token(), out)
+    (operation, generator.token().expect("one partition"), out)
 }
 
 proptest! {
@@ -113,7 +113,7 @@ fn the_main_stage_stays_in_its_rows_and_its_mix() {
             let index = program
                 .kinds()
                 .iter()
-                .position(|known| known.name == kind)
+                .position(|known| known.name == *kind)
                 .unwrap();
             let share = kinds[index] as f64 / 100_000.0;
             assert!((share - weight / sum).abs() < 1e-3, "{kind}: {share}");

@@ -220,7 +220,11 @@ fn every_named_workload_compiles_as_its_reference_describes_it() {
         let program = compile(&spec(named.name)).unwrap();
         assert_eq!(program.name(), named.name);
         assert_eq!(program.keyspace(), named.keyspace);
-        let kinds: Vec<&str> = program.kinds().iter().map(|kind| kind.name).collect();
+        let kinds: Vec<&str> = program
+            .kinds()
+            .iter()
+            .map(|kind| kind.name.as_str())
+            .collect();
         assert_eq!(kinds, named.kinds);
         assert!(named.mix.iter().all(|(kind, _)| named.kinds.contains(kind)));
         for (param, default, _) in named.params {

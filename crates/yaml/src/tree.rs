@@ -1,17 +1,44 @@
 //! YAML text → a tree of nodes that know where they stand.
 //!
 //! Built from the parser's events rather than its ready-made tree, since the tree keeps only one of
-//! two equal keys, and a study with a key twice is a mistake to be shown. Scalars stay text: what a
-//! scalar means is decided by the table in [`crate::format`], not by its looks.
+//! two equal keys, and a file with a key twice is a mistake to be shown. Scalars stay text: what a
+//! scalar means is decided by who reads it, not by its looks.
+
+use std::collections::BTreeMap;
 
 use crate::diagnostic::{Diagnostics, Place};
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
-/// Deeper nesting than this is refused: no study needs more than eight, and drops recurse.
+/// Deeper nesting than this is refused: no file needs more than eight, and drops recurse.
 const DEPTH_MAX: usize = 32;
+/// Nodes that aliases may add: a few lines of aliases of aliases could fill any memory.
+const ALIASED_NODES_MAX: usize = 100_000;
 
-/// A longer text is refused: the largest study with all its variants is a few kilobytes.
-const TEXT_BYTES_MAX: usize = 1 << 20;
+/// What is accepted of a text.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// What the text is, with its article, for messages: `a study`.
+    pub what: &'static str,
+    /// A longer text is refused.
+    pub text_bytes_max: usize,
+    /// Whether anchors, aliases and `<<` are understood; otherwise they are refused.
+    pub aliases: bool,
+}
+
+impl Limits {
+    /// A study: the largest with all its variants is a few kilobytes.
+    pub const STUDY: Limits = Limits {
+        what: "a study",
+        text_bytes_max: 1 << 20,
+        aliases: false,
+    };
+    /// A workload file, our own or of another tool.
+    pub const WORKLOAD: Limits = Limits {
+        what: "a workload file",
+        text_bytes_max: 1 << 22,
+        aliases: true,
+    };
+}
 
 /// A node and its place.
 #[derive(Clone, Debug)]
@@ -118,17 +145,24 @@ impl Node {
 
 /// Parses the text of source `source`; mistakes go to `diagnostics`. None if nothing can be said
 /// about its contents.
-pub fn parse(source: usize, text: &str, diagnostics: &mut Diagnostics) -> Option<Node> {
+pub fn parse(
+    source: usize,
+    text: &str,
+    limits: Limits,
+    diagnostics: &mut Diagnostics,
+) -> Option<Node> {
     let place = |span: std::ops::Range<usize>| Place { source, span };
-    if text.len() > TEXT_BYTES_MAX {
+    if text.len() > limits.text_bytes_max {
         let message = format!(
-            "the text has {} bytes; a study has at most {TEXT_BYTES_MAX}",
-            text.len()
+            "the text has {} bytes; {} has at most {}",
+            text.len(),
+            limits.what,
+            limits.text_bytes_max
         );
         diagnostics.add(&place(0..0), message, None);
         return None;
     }
-    let mut builder = Builder::new(source, text, diagnostics);
+    let mut builder = Builder::new(source, text, limits, diagnostics);
     for event in Parser::new_from_str(text) {
         match event {
             Ok((event, span)) => {
@@ -156,11 +190,19 @@ struct Open {
     node: Node,
     /// Key that waits for its value, in a mapping.
     key: Option<(String, Place)>,
+    /// Number of its anchor; 0: none.
+    anchor: usize,
+    /// What `<<` brings: it fills what the mapping itself does not say.
+    merged: Vec<Entry>,
 }
 
 struct Builder<'a, 'd> {
     source: usize,
     text: &'a str,
+    limits: Limits,
+    /// Nodes that have an anchor, by its number.
+    anchors: BTreeMap<usize, Node>,
+    aliased_nodes: usize,
     /// Byte offset of every character, and of the end: the parser counts characters.
     offsets: Vec<usize>,
     diagnostics: &'d mut Diagnostics,
@@ -169,11 +211,14 @@ struct Builder<'a, 'd> {
 }
 
 impl<'a, 'd> Builder<'a, 'd> {
-    fn new(source: usize, text: &'a str, diagnostics: &'d mut Diagnostics) -> Self {
+    fn new(source: usize, text: &'a str, limits: Limits, diagnostics: &'d mut Diagnostics) -> Self {
         let offsets = text.char_indices().map(|(at, _)| at).chain([text.len()]);
         Builder {
             source,
             text,
+            limits,
+            anchors: BTreeMap::new(),
+            aliased_nodes: 0,
             offsets: offsets.collect(),
             diagnostics,
             open: Vec::new(),
@@ -203,7 +248,7 @@ impl<'a, 'd> Builder<'a, 'd> {
     fn take(&mut self, event: Event<'_>, span: Span) -> Option<()> {
         let place = self.place(span);
         match event {
-            Event::Scalar(text, style, _, _) => {
+            Event::Scalar(text, style, anchor, _) => {
                 let node = if style == ScalarStyle::Plain {
                     Node::plain(&text, place)
                 } else {
@@ -213,19 +258,32 @@ impl<'a, 'd> Builder<'a, 'd> {
                     };
                     Node { raw, place }
                 };
+                self.name(anchor, &node);
                 self.finish(node);
             }
-            Event::SequenceStart(..) => self.begin(Raw::List(Vec::new()), place)?,
-            Event::MappingStart(..) => self.begin(Raw::Map(Vec::new()), place)?,
+            Event::SequenceStart(anchor, _) => {
+                self.begin(Raw::List(Vec::new()), place, anchor)?;
+            }
+            Event::MappingStart(anchor, _) => {
+                self.begin(Raw::Map(Vec::new()), place, anchor)?;
+            }
             Event::SequenceEnd | Event::MappingEnd => {
                 if let Some(mut open) = self.open.pop() {
+                    if let Raw::Map(entries) = &mut open.node.raw {
+                        merge(entries, open.merged);
+                    }
                     // A collection on one line is shown whole, a longer one by its begin.
                     let span = open.node.place.span.start..place.span.end;
                     if !self.text.get(span.clone()).unwrap_or("\n").contains('\n') {
                         open.node.place.span = span;
                     }
+                    self.name(open.anchor, &open.node);
                     self.finish(open.node);
                 }
+            }
+            Event::Alias(anchor) if self.limits.aliases => {
+                let node = self.aliased(anchor, &place)?;
+                self.finish(node);
             }
             Event::Alias(_) => {
                 let hint = "write the settings out; `variants` says what differs".to_owned();
@@ -234,7 +292,10 @@ impl<'a, 'd> Builder<'a, 'd> {
                 self.finish(Node::plain("", place));
             }
             Event::DocumentStart(_) if self.root.is_some() => {
-                let message = "a second YAML document begins here; a study is one document";
+                let message = format!(
+                    "a second YAML document begins here; {} is one document",
+                    self.limits.what
+                );
                 self.diagnostics.add(&place, message, None);
                 return None;
             }
@@ -243,14 +304,45 @@ impl<'a, 'd> Builder<'a, 'd> {
         Some(())
     }
 
-    fn begin(&mut self, raw: Raw, place: Place) -> Option<()> {
+    /// Remembers a node that has an anchor.
+    fn name(&mut self, anchor: usize, node: &Node) {
+        if anchor != 0 && self.limits.aliases {
+            self.anchors.insert(anchor, node.clone());
+        }
+    }
+
+    /// The node of an anchor, at the place of the alias.
+    fn aliased(&mut self, anchor: usize, place: &Place) -> Option<Node> {
+        let Some(node) = self.anchors.get(&anchor) else {
+            let message = "this alias stands within the node of its own anchor";
+            self.diagnostics.add(place, message, None);
+            return None;
+        };
+        self.aliased_nodes += count(node);
+        if self.aliased_nodes > ALIASED_NODES_MAX {
+            let message = format!("aliases add more than {ALIASED_NODES_MAX} nodes");
+            self.diagnostics.add(place, message, None);
+            return None;
+        }
+        Some(Node {
+            raw: node.raw.clone(),
+            place: place.clone(),
+        })
+    }
+
+    fn begin(&mut self, raw: Raw, place: Place, anchor: usize) -> Option<()> {
         if self.open.len() >= DEPTH_MAX {
             let message = format!("nested deeper than {DEPTH_MAX} levels");
             self.diagnostics.add(&place, message, None);
             return None;
         }
         let node = Node { raw, place };
-        self.open.push(Open { node, key: None });
+        self.open.push(Open {
+            node,
+            key: None,
+            anchor,
+            merged: Vec::new(),
+        });
         Some(())
     }
 
@@ -289,77 +381,35 @@ impl<'a, 'd> Builder<'a, 'd> {
             self.diagnostics.add(&place, message, None);
             return;
         }
-        entries.push(Entry {
-            key,
-            place,
-            value: node,
-        });
+        match node.raw {
+            Raw::Map(merged) if key == "<<" && self.limits.aliases => open.merged.extend(merged),
+            raw => {
+                let value = Node {
+                    raw,
+                    place: node.place,
+                };
+                entries.push(Entry { key, place, value });
+            }
+        }
+    }
+}
+
+/// YAML's merge key: adds the entries that the mapping does not have.
+fn merge(entries: &mut Vec<Entry>, merged: Vec<Entry>) {
+    for entry in merged {
+        if entries.iter().all(|known| known.key != entry.key) {
+            entries.push(entry);
+        }
+    }
+}
+
+fn count(node: &Node) -> usize {
+    1 + match &node.raw {
+        Raw::Null | Raw::Scalar { .. } => 0,
+        Raw::List(items) => items.iter().map(count).sum(),
+        Raw::Map(entries) => entries.iter().map(|entry| count(&entry.value)).sum(),
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::diagnostic::Source;
-    use proptest::prelude::*;
-
-    fn parse_text(text: &str) -> (Option<Node>, Diagnostics) {
-        let source = Source {
-            name: "s.yaml".into(),
-            text: text.into(),
-        };
-        let mut diagnostics = Diagnostics::new(vec![source]);
-        let node = parse(0, text, &mut diagnostics);
-        (node, diagnostics)
-    }
-
-    #[test]
-    fn places_are_byte_ranges_even_after_wide_characters() {
-        let text = "µ: {a: ö, b: xyz}\n";
-        let (node, diagnostics) = parse_text(text);
-        assert!(diagnostics.is_empty());
-        let node = node.unwrap();
-        let place = &node.at("µ.b").unwrap().place;
-        assert_eq!(&text[place.span.clone()], "xyz");
-    }
-
-    #[test]
-    fn null_is_a_key_like_any_other() {
-        let (node, _) = parse_text("target: {null: {}}");
-        assert!(node.unwrap().at("target.null").is_some());
-    }
-
-    #[test]
-    fn a_key_that_stands_twice_is_said_with_the_line_of_the_first() {
-        let (_, diagnostics) = parse_text("a: 1\nb: 2\na: 3\n");
-        assert_eq!(
-            diagnostics.to_string(),
-            "s.yaml:3:1: `a` stands here a second time; the first is in line 1\n"
-        );
-    }
-
-    #[test]
-    fn deep_nesting_and_second_documents_are_refused() {
-        let deep = "[".repeat(DEPTH_MAX + 1);
-        for text in [
-            deep.as_str(),
-            "a: 1\n---\nb: 2\n",
-            "a: &x 1\nb: *x\n",
-            "? [a]\n: 1\n",
-        ] {
-            assert!(!parse_text(text).1.is_empty(), "{text}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn no_text_makes_it_panic(text in "\\PC{0,80}") {
-            let _ = parse_text(&text);
-        }
-
-        #[test]
-        fn no_yaml_characters_make_it_panic(text in "[-a:{}\\[\\],?&*!|>'\"#%\n\t~]{0,60}") {
-            let _ = parse_text(&text);
-        }
-    }
-}
+mod tests;

@@ -1,7 +1,7 @@
-//! Mistakes in a study: what is wrong, where, and what to do about it.
+//! Mistakes in a text: what is wrong, where, and what to do about it.
 //!
-//! Every mistake is collected before any is shown. A mistake may stand in the study file or on the
-//! command line (`--set`, `--scale`); both are texts with a name, so both are shown the same way.
+//! Every mistake is collected before any is shown. A mistake may stand in a file or on the command
+//! line (`--set`, `cassay stress`); both are texts with a name, so both are shown the same way.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use std::ops::Range;
 /// A text that mistakes point into.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Path of the study file, or `command line`.
+    /// Path of the file, or `command line`.
     pub name: String,
     /// The whole text.
     pub text: String,
@@ -18,7 +18,7 @@ pub struct Source {
 /// Where something stands: a source and a range of bytes in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// Number of the source; 0 is the study file.
+    /// Number of the source; 0 is the main file.
     pub source: usize,
     /// Range of bytes in the source's text, on character boundaries.
     pub span: Range<usize>,
@@ -41,7 +41,7 @@ pub struct Diagnostic {
     pub secret: bool,
 }
 
-/// All mistakes of a study, in the order of their places. Never empty when returned as an error.
+/// All mistakes of a text, in the order of their places. Never empty when returned as an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostics {
     /// What the places point into.
@@ -131,7 +131,7 @@ impl fmt::Display for Diagnostics {
 impl std::error::Error for Diagnostics {}
 
 /// Line and column (in characters), both from 1, of a byte offset. Past the end counts as the end.
-fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
+pub fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let mut offset = offset.min(text.len());
     while !text.is_char_boundary(offset) {
         offset -= 1;

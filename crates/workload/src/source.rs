@@ -1,0 +1,164 @@
+//! What a workload must be able to do to be run: the two traits behind [`crate::Program`] and
+//! [`crate::Generator`]; and the adapter for tables whose rows are functions of their index.
+//!
+//! A dynamic call per step of an operation costs about 1 ns; in return every workload and every
+//! import is a module of its own, which nothing but its constructor's caller knows.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use crate::distribution::Sampler;
+use crate::generator::{Check, Operation};
+use crate::program::{Choices, Stage};
+use cql::response::RawRows;
+
+/// The part of a program that knows its operations; shared by all workers.
+pub(crate) trait Source: Debug + Send + Sync {
+    /// A cursor for one worker.
+    fn cursor(self: Arc<Self>, stage: Stage) -> Box<dyn Cursor>;
+
+    /// Bytes of keys and values in a row, on average.
+    fn row_bytes_estimate(&self) -> u64;
+}
+
+/// Turns operation numbers into bytes; one per worker.
+pub(crate) trait Cursor: Debug + Send {
+    /// Starts operation `n`: a pure function of the seed and `n`. Numbers usually ascend; any
+    /// order must work.
+    fn begin(&mut self, n: u64) -> Operation;
+
+    /// Goes back to an operation that this or an equal cursor has begun before. Its statement may
+    /// have become the one that follows on it ([`crate::Statement::then`]).
+    fn seek(&mut self, operation: Operation);
+
+    /// The Murmur3 token of the partition key; `None`: there is no single partition.
+    fn token(&self) -> Option<i64>;
+
+    /// Statements in the operation: more than one make a batch.
+    fn entries(&self) -> usize {
+        1
+    }
+
+    /// Index in [`crate::Program::statements`] of an entry.
+    fn entry_statement(&self, entry: usize) -> u16;
+
+    /// Appends the values of an entry in bind order, each as `[int length][bytes]`.
+    fn append_values(&mut self, entry: usize, out: &mut Vec<u8>);
+
+    /// Judges the rows that the operation last begun or sought has read.
+    fn check(&mut self, rows: &RawRows) -> Check;
+
+    /// Bytes that the values of an entry usually take at most; room is made for them ahead.
+    fn values_bytes_max(&self) -> usize;
+}
+
+/// A table whose rows are functions of their index.
+pub(crate) trait Table: Debug + Send + Sync + 'static {
+    /// The scratch of one worker: the current key.
+    type Cursor: Debug + Send;
+
+    fn cursor(&self) -> Self::Cursor;
+
+    /// Makes the key of `row`.
+    fn seek(&self, cursor: &mut Self::Cursor, row: u64);
+
+    fn token(cursor: &Self::Cursor) -> i64;
+
+    /// Appends the values of the operation whose row was sought.
+    fn append_values(
+        &self,
+        cursor: &mut Self::Cursor,
+        operation: &Operation,
+        stage: Stage,
+        out: &mut Vec<u8>,
+    );
+
+    /// Judges what was read; `loaded`: the load stage writes the row.
+    fn check(
+        &self,
+        cursor: &mut Self::Cursor,
+        operation: &Operation,
+        loaded: bool,
+        rows: &RawRows,
+    ) -> Check;
+
+    fn row_bytes_estimate(&self) -> u64;
+
+    fn values_bytes_max(&self) -> usize;
+}
+
+/// A table with the choice of its operations: the source of the named workloads.
+#[derive(Debug)]
+pub(crate) struct Chosen<T> {
+    pub(crate) choices: Choices,
+    /// Rows that the load stage writes.
+    pub(crate) rows: u64,
+    pub(crate) table: T,
+}
+
+#[derive(Debug)]
+struct ChosenCursor<T: Table> {
+    source: Arc<Chosen<T>>,
+    stage: Stage,
+    rows: Sampler,
+    operation: Operation,
+    cursor: T::Cursor,
+}
+
+impl<T: Table> Source for Chosen<T> {
+    fn cursor(self: Arc<Self>, stage: Stage) -> Box<dyn Cursor> {
+        Box::new(ChosenCursor {
+            stage,
+            rows: self.choices.rows,
+            operation: Operation::default(),
+            cursor: self.table.cursor(),
+            source: self,
+        })
+    }
+
+    fn row_bytes_estimate(&self) -> u64 {
+        self.table.row_bytes_estimate()
+    }
+}
+
+impl<T: Table> Cursor for ChosenCursor<T> {
+    #[inline]
+    fn begin(&mut self, n: u64) -> Operation {
+        let choices = &self.source.choices;
+        let operation = choices.operation(self.stage, n, &mut self.rows);
+        self.seek(operation);
+        operation
+    }
+
+    #[inline]
+    fn seek(&mut self, operation: Operation) {
+        self.operation = operation;
+        self.source.table.seek(&mut self.cursor, operation.key);
+    }
+
+    #[inline]
+    fn token(&self) -> Option<i64> {
+        Some(T::token(&self.cursor))
+    }
+
+    #[inline]
+    fn entry_statement(&self, _entry: usize) -> u16 {
+        self.operation.statement
+    }
+
+    #[inline]
+    fn append_values(&mut self, _entry: usize, out: &mut Vec<u8>) {
+        let table = &self.source.table;
+        table.append_values(&mut self.cursor, &self.operation, self.stage, out);
+    }
+
+    fn check(&mut self, rows: &RawRows) -> Check {
+        let loaded = self.operation.key < self.source.rows;
+        let table = &self.source.table;
+        table.check(&mut self.cursor, &self.operation, loaded, rows)
+    }
+
+    fn values_bytes_max(&self) -> usize {
+        self.source.table.values_bytes_max()
+    }
+}

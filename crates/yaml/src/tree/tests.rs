@@ -1,0 +1,88 @@
+//! What a text is read as, and what is refused.
+
+use super::*;
+use crate::diagnostic::Source;
+use proptest::prelude::*;
+
+fn parse_text(text: &str) -> (Option<Node>, Diagnostics) {
+    let source = Source {
+        name: "s.yaml".into(),
+        text: text.into(),
+    };
+    let mut diagnostics = Diagnostics::new(vec![source]);
+    let node = parse(0, text, Limits::STUDY, &mut diagnostics);
+    (node, diagnostics)
+}
+
+#[test]
+fn places_are_byte_ranges_even_after_wide_characters() {
+    let text = "µ: {a: ö, b: xyz}\n";
+    let (node, diagnostics) = parse_text(text);
+    assert!(diagnostics.is_empty());
+    let node = node.unwrap();
+    let place = &node.at("µ.b").unwrap().place;
+    assert_eq!(&text[place.span.clone()], "xyz");
+}
+
+#[test]
+fn null_is_a_key_like_any_other() {
+    let (node, _) = parse_text("target: {null: {}}");
+    assert!(node.unwrap().at("target.null").is_some());
+}
+
+#[test]
+fn a_key_that_stands_twice_is_said_with_the_line_of_the_first() {
+    let (_, diagnostics) = parse_text("a: 1\nb: 2\na: 3\n");
+    assert_eq!(
+        diagnostics.to_string(),
+        "s.yaml:3:1: `a` stands here a second time; the first is in line 1\n"
+    );
+}
+
+#[test]
+fn deep_nesting_and_second_documents_are_refused() {
+    let deep = "[".repeat(DEPTH_MAX + 1);
+    for text in [
+        deep.as_str(),
+        "a: 1\n---\nb: 2\n",
+        "a: &x 1\nb: *x\n",
+        "? [a]\n: 1\n",
+    ] {
+        assert!(!parse_text(text).1.is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn aliases_and_merge_keys_are_understood_where_they_are_allowed() {
+    let text = "a: &x {k: 1, l: 2}\nb: {<<: *x, l: 3}\nc: *x\n";
+    let mut diagnostics = Diagnostics::new(Vec::new());
+    let node = parse(0, text, Limits::WORKLOAD, &mut diagnostics).unwrap();
+    assert!(diagnostics.is_empty());
+    for (path, value) in [("b.k", "1"), ("b.l", "3"), ("c.l", "2")] {
+        assert_eq!(node.at(path).unwrap().text(), Some(value), "{path}");
+    }
+}
+
+#[test]
+fn aliases_of_aliases_do_not_fill_the_memory() {
+    let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for n in 1..9 {
+        let items = vec![format!("*a{}", n - 1); 10].join(", ");
+        text += &format!("a{n}: &a{n} [{items}]\n");
+    }
+    let mut diagnostics = Diagnostics::new(Vec::new());
+    assert!(parse(0, &text, Limits::WORKLOAD, &mut diagnostics).is_none());
+    assert!(diagnostics.list[0].message.contains("100000 nodes"));
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_it_panic(text in "\\PC{0,80}") {
+        let _ = parse_text(&text);
+    }
+
+    #[test]
+    fn no_yaml_characters_make_it_panic(text in "[-a:{}\\[\\],?&*!|>'\"#%\n\t~]{0,60}") {
+        let _ = parse_text(&text);
+    }
+}
