@@ -80,7 +80,6 @@ fn nothing_is_allocated_after_the_start_line() {
                 keyspace: None,
                 replication: workload::Replication::Simple { factor: 1 },
                 mix: mix.clone(),
-                consistency: Vec::new(),
                 params: BTreeMap::new(),
                 seed: 1,
                 rows: 100_000,

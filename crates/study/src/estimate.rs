@@ -4,9 +4,8 @@
 //! is early rather than late.
 
 use crate::plan::{PhaseKind, Trial};
-use crate::settings::{Settings, Study, Target, Warmup};
-use std::sync::Arc;
-use workload::Program;
+use crate::settings::{Point, Settings, Study, Target, Warmup};
+use crate::work::Work;
 
 /// What a run is expected to take.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -68,22 +67,35 @@ pub fn of_phase(kind: PhaseKind, settings: &Settings) -> f64 {
     }
 }
 
+/// Expected length of so many operations at a point, seconds.
+pub fn of_operations(operations: u64, settings: &Settings, point: Point) -> f64 {
+    let able = match settings.target {
+        Target::Null(_) => LOAD_NULL_ROWS_PER_S,
+        Target::Local(_) | Target::Attach(_) => LOAD_ROWS_PER_S,
+    };
+    let rate = match point {
+        Point::Threads(_) => able,
+        Point::Rate(rate) => able.min(rate as f64),
+    };
+    operations as f64 / rate
+}
+
 /// Expected cost of a whole run.
-pub fn of_run(study: &Study, programs: &[Arc<Program>], trials: &[Trial]) -> Estimate {
+pub fn of_run(study: &Study, works: &[Work], trials: &[Trial]) -> Estimate {
     let phases = trials.iter().flat_map(|trial| &trial.phases);
     let seconds = phases.map(|phase| phase.seconds).sum::<f64>()
         + trials.len() as f64 * TRIAL_OVERHEAD_S
-        + CEILING_S * programs.len() as f64;
+        + CEILING_S * works.len() as f64;
     let mut estimate = Estimate {
         seconds,
         ..Estimate::default()
     };
-    for (variant, program) in study.variants.iter().zip(programs) {
+    for (variant, work) in study.variants.iter().zip(works) {
         let Target::Local(local) = &variant.settings.target else {
             continue;
         };
         let nodes = local.nodes as u64;
-        let row = program.row_bytes_estimate() + ROW_OVERHEAD_BYTES;
+        let row = work.program.row_bytes_estimate() + ROW_OVERHEAD_BYTES;
         let measure_s = variant.settings.window.measure_ns / 1_000_000_000;
         let points = variant.settings.procedure.points.len() as u64 * study.repeat.blocks as u64;
         let written = measure_s

@@ -96,6 +96,11 @@ const DAY: u64 = 86_400 * S;
 /// More threads than this need more stream ids than the connections of one client have.
 const THREADS_MAX: u64 = 1_000_000;
 const THREADS: Type = Type::Count(1, THREADS_MAX);
+const SERIAL: Type = Type::Choice(&["SERIAL", "LOCAL_SERIAL"]);
+const TIMEOUT: Type = Type::Duration(1_000, DAY);
+const RETRIES: Type = Type::Count(0, 100);
+const PAGE: Type = Type::Count(0, 1_000_000);
+const TIMESTAMPS: Type = Type::Choice(&["server", "client"]);
 /// Above any machine: a typing error rather than a rate.
 const RATE: Type = Type::Count(1, 1_000_000_000);
 /// Rows that fit the 63 bits of a partition key's number.
@@ -346,10 +351,33 @@ pub const FIELDS: &[Field] = &[
         "Replicas; a number, or a number for each datacenter.",
     ),
     required("workload", Type::Section, "What is asked of the target."),
-    required(
+    optional(
         "workload.use",
         Type::Name,
         "Name of the workload; `cassay workload list` lists them.",
+    ),
+    optional(
+        "workload.file",
+        Type::Text,
+        "A workload file of your own, beside or below the study; docs/workload-file.md says what \
+         is in it.",
+    ),
+    optional(
+        "workload.stress",
+        Type::Text,
+        "A command line of cassandra-stress, without its first word: `write n=1M -rate threads=50`. \
+         It says what is asked, how much and for how long; `procedure` and `window` do not apply.",
+    ),
+    optional(
+        "workload.nb",
+        Type::Text,
+        "A command line of NoSQLBench: `cql-iot.yaml default rampup-cycles=1M`. Each line of the \
+         scenario is a variant.",
+    ),
+    optional(
+        "workload.ycsb",
+        Type::Text,
+        "A command line of YCSB: `run -P workloads/workloada -threads 32`.",
     ),
     optional(
         "workload.mix",
@@ -363,6 +391,46 @@ pub const FIELDS: &[Field] = &[
             &Type::Map(&Type::Choice(CONSISTENCIES)),
         ),
         "Consistency level, one or one for each kind. Default: the workload's own.",
+    ),
+    optional(
+        "workload.serial_consistency",
+        Type::Either(&SERIAL, &Type::Map(&SERIAL)),
+        "Serial consistency of conditional statements, one or one for each kind.",
+    ),
+    optional(
+        "workload.timeout",
+        Type::Either(&TIMEOUT, &Type::Map(&TIMEOUT)),
+        "Time from the send after which a try has failed, one or one for each kind. Default: \
+         `client.timeout`.",
+    ),
+    optional(
+        "workload.retries",
+        Type::Either(&RETRIES, &Type::Map(&RETRIES)),
+        "Tries after the first one, one or one for each kind; they are counted, and their time is \
+         in the latency. Default: 0, an error is an error.",
+    ),
+    optional(
+        "workload.speculate_after",
+        Type::Either(&TIMEOUT, &Type::Map(&TIMEOUT)),
+        "Send an idempotent operation to another node too when there is no answer after this time, \
+         one or one for each kind. Default: never.",
+    ),
+    optional(
+        "workload.idempotent",
+        Type::Either(&Type::Bool, &Type::Map(&Type::Bool)),
+        "Whether operations may be executed twice, one or one for each kind: only such are retried \
+         when they may have been done, or speculated. Default: as the workload's statements are.",
+    ),
+    optional(
+        "workload.page_size",
+        Type::Either(&PAGE, &Type::Map(&PAGE)),
+        "Rows per page, one or one for each kind; 0: no paging. Pages and rows are counted. \
+         Default: the workload's own.",
+    ),
+    optional(
+        "workload.timestamps",
+        Type::Either(&TIMESTAMPS, &Type::Map(&TIMESTAMPS)),
+        "Who states the time of a write, one or one for each kind. Default: the server.",
     ),
     optional(
         "workload.params",
@@ -414,10 +482,11 @@ pub const FIELDS: &[Field] = &[
          baseline.",
     ),
     // Procedure.
-    required(
+    optional(
         "procedure",
         Type::Section,
-        "Which points are measured: either `sweep` or `fixed`.",
+        "Which points are measured: either `sweep` or `fixed`. Needed, but for an imported command \
+         line, which says so itself.",
     ),
     optional(
         "procedure.sweep",
@@ -634,6 +703,7 @@ const fn one_of(path: &'static str, keys: &'static [&'static str]) -> Exclusive 
 pub const EXCLUSIVE: &[Exclusive] = &[
     one_of("target", &["local", "attach", "null"]),
     one_of("target.null.latency", &["fixed", "exponential", "uniform"]),
+    one_of("workload", &["use", "file", "stress", "nb", "ycsb"]),
     one_of("procedure", &["sweep", "fixed"]),
     one_of("procedure.sweep", &["threads", "rate"]),
     one_of("procedure.sweep.threads", &["step", "factor"]),
@@ -651,6 +721,13 @@ pub const EXCLUSIVE: &[Exclusive] = &[
 pub const REPLACED_WHOLE: &[&str] = &[
     "workload.mix",
     "workload.consistency",
+    "workload.serial_consistency",
+    "workload.timeout",
+    "workload.retries",
+    "workload.speculate_after",
+    "workload.idempotent",
+    "workload.page_size",
+    "workload.timestamps",
     "keyspace.replication",
     "target.null.errors",
     "target.attach.password",

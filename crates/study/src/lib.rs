@@ -9,6 +9,7 @@ pub mod check;
 pub mod estimate;
 pub mod format;
 pub mod human;
+pub mod inputs;
 pub mod merge;
 pub mod plan;
 pub mod record;

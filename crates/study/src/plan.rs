@@ -7,10 +7,10 @@
 
 use crate::estimate::{self, Estimate};
 use crate::human;
+use crate::inputs::Inputs;
 use crate::settings::{Point, Procedure, Settings, Settle, Study, Target, Until, Variant, Warmup};
-use crate::work;
-use std::sync::Arc;
-use workload::Program;
+use crate::work::{self, Work};
+use workload::{Program, Step, StepLimit};
 
 /// Numbers of operations between two cells: at 10 M operations a second, 30 hours.
 const OPERATIONS_PER_CELL: u64 = 1 << 40;
@@ -20,8 +20,8 @@ const OPERATIONS_PER_CELL: u64 = 1 << 40;
 pub struct Plan {
     /// Every trial, in order.
     pub trials: Vec<Trial>,
-    /// The program of each variant, in the study's order.
-    pub programs: Vec<Arc<Program>>,
+    /// What each variant's workload comes to, in the study's order.
+    pub works: Vec<Work>,
     /// What the run is expected to take.
     pub estimate: Estimate,
 }
@@ -160,15 +160,12 @@ impl DataKey {
 /// Spells a study out. The error is a sentence: a workload that resolving accepted and that does
 /// not compile with the study's seed.
 pub fn plan(study: &Study) -> Result<Plan, String> {
+    let inputs = Inputs::recorded(&study.inputs);
     let compile = |variant: &Variant| {
-        work::compile(&variant.settings, study.seed)
-            .map(Arc::new)
-            .map_err(|problems| {
-                let messages: Vec<_> = problems.into_iter().map(|p| p.message).collect();
-                format!("variant {}: {}", variant.name, messages.join("; "))
-            })
+        work::compile(&variant.settings, study.seed, &inputs)
+            .map_err(|why| format!("variant {}: {why}", variant.name))
     };
-    let programs = study
+    let works = study
         .variants
         .iter()
         .map(compile)
@@ -185,7 +182,8 @@ pub fn plan(study: &Study) -> Result<Plan, String> {
     let mut trials = Vec::new();
     for (index, cell) in order.into_iter().enumerate() {
         let variant = &study.variants[cell.variant];
-        let (settings, program) = (&variant.settings, &programs[cell.variant]);
+        let (settings, work) = (&variant.settings, &works[cell.variant]);
+        let program = &work.program;
         let starts = target != Some(&settings.target);
         if starts {
             standing = Standing::default();
@@ -207,14 +205,20 @@ pub fn plan(study: &Study) -> Result<Plan, String> {
             variant: cell.variant,
             point,
             block: cell.block,
-            first_operation: cell_number as u64 * OPERATIONS_PER_CELL,
-            phases: phases(settings, program, point, starts, preparation),
+            first_operation: match &work.step {
+                Some(step) => step.first_operation,
+                None => cell_number as u64 * OPERATIONS_PER_CELL,
+            },
+            phases: match &work.step {
+                Some(step) => step_phases(settings, step, point, starts),
+                None => phases(settings, program, point, starts, preparation),
+            },
         });
     }
-    let estimate = estimate::of_run(study, &programs, &trials);
+    let estimate = estimate::of_run(study, &works, &trials);
     Ok(Plan {
         trials,
-        programs,
+        works,
         estimate,
     })
 }
@@ -381,6 +385,54 @@ fn phases(
     phases
 }
 
+/// The phases of an import's step.
+fn step_phases(settings: &Settings, step: &Step, point: Point, starts: bool) -> Vec<Phase> {
+    let mut phases = Vec::new();
+    let mut add = |kind, what: String, seconds: f64| {
+        phases.push(Phase {
+            kind,
+            what,
+            seconds,
+        });
+    };
+    let usual = |kind| estimate::of_phase(kind, settings);
+    if starts {
+        let what = target_words(&settings.target);
+        add(PhaseKind::Target, what, usual(PhaseKind::Target));
+    }
+    if !step.before.is_empty() {
+        let what = format!("execute {} statement(s) of the schema", step.before.len());
+        add(PhaseKind::Schema, what, usual(PhaseKind::Schema));
+    }
+    if settings.data.settle != Settle::None {
+        let what = "flush, and wait for compactions".to_owned();
+        add(PhaseKind::Settle, what, usual(PhaseKind::Settle));
+    }
+    let offered = offered_words(point, &settings.procedure);
+    if step.warmup_operations > 0 {
+        let count = human::format_count(step.warmup_operations);
+        let seconds = estimate::of_operations(step.warmup_operations, settings, point);
+        let what = format!("{offered}, {count} operations, not counted");
+        add(PhaseKind::Warmup, what, seconds);
+    }
+    let (what, seconds) = match step.limit {
+        StepLimit::Operations(count) => (
+            format!("{} operations", human::format_count(count)),
+            estimate::of_operations(count, settings, point),
+        ),
+        StepLimit::Duration(length) => (
+            human::format_duration_ns(settings.window.measure_ns),
+            length.as_secs_f64(),
+        ),
+        StepLimit::Uncertainty { target, min, max } => (
+            format!("until the rate's standard error is below {target}, {min} to {max} intervals"),
+            f64::from(min),
+        ),
+    };
+    add(PhaseKind::Measure, format!("{offered}, {what}"), seconds);
+    phases
+}
+
 /// A target in words.
 pub fn target_words(target: &Target) -> String {
     match target {
@@ -408,6 +460,7 @@ fn offered_words(point: Point, procedure: &Procedure) -> String {
 /// What ends a ladder, in words.
 pub fn until_words(until: Until) -> String {
     match until {
+        Until::Flat => "the rate no longer grows".to_owned(),
         Until::Timeout => "a request times out".to_owned(),
         Until::P99Ms(ms) => format!("p99 is above {ms} ms or a request times out"),
     }

@@ -4,7 +4,9 @@ use crate::plan::{Plan, Trial};
 use crate::settings::{Overrides, Study};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::time::Duration;
 use store::record::{EstimateRecord, FORMAT, PhaseRecord, PlanRecord, TrialRecord};
+use workload::{Program, Statement};
 
 /// `plan.json` of a plan.
 pub fn plan_record(study: &Study, plan: &Plan) -> PlanRecord {
@@ -34,15 +36,48 @@ pub fn plan_record(study: &Study, plan: &Plan) -> PlanRecord {
         resolved: json!({
             "source": study.source,
             "published": study.published,
-            "overrides": overrides_json(&study.overrides),
+            "overrides": overrides_json(&study.overrides, &study.inputs),
             "repeat": {
                 "blocks": study.repeat.blocks,
                 "order": if study.repeat.interleaved { "interleaved" } else { "sequential" },
             },
             "notes": study.notes,
             "variants": variants,
+            "requests": requests(study, plan),
         }),
     }
+}
+
+/// Every statement of each variant with all that decides how it is sent and judged.
+fn requests(study: &Study, plan: &Plan) -> Value {
+    let all = study.variants.iter().zip(&plan.works);
+    let all = all.map(|(variant, work)| {
+        let program = &work.program;
+        let one = |statement: &Statement| request(program, statement);
+        let statements: Vec<Value> = program.statements().iter().map(one).collect();
+        (variant.name.clone(), Value::from(statements))
+    });
+    Value::Object(all.collect())
+}
+
+fn request(program: &Program, statement: &Statement) -> Value {
+    let kind = &program.kinds()[usize::from(statement.kind)];
+    let ms = |time: Option<Duration>| time.map(|time| time.as_secs_f64() * 1e3);
+    json!({
+        "kind": kind.name,
+        "cql": statement.cql,
+        "consistency": statement.consistency.to_string(),
+        "serial_consistency": statement.serial_consistency.map(|level| level.to_string()),
+        "idempotent": statement.idempotent,
+        "prepared": statement.prepared,
+        "batch": statement.batch.map(|batch| format!("{batch:?}").to_lowercase()),
+        "page_size": statement.page_size,
+        "pages_max": statement.pages_max,
+        "timestamps": if statement.client_timestamp { "client" } else { "server" },
+        "timeout_ms": ms(kind.policy.timeout),
+        "retries": kind.policy.retries,
+        "speculate_after_ms": ms(kind.policy.speculate_after),
+    })
 }
 
 /// `trial.json` of a trial.
@@ -99,12 +134,13 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-fn overrides_json(overrides: &Overrides) -> Value {
+fn overrides_json(overrides: &Overrides, inputs: &BTreeMap<String, String>) -> Value {
     json!({
         "target": overrides.target,
         "scale": overrides.scale,
         "set": overrides.set,
         "seed": overrides.seed,
+        "inputs": inputs,
     })
 }
 
@@ -124,6 +160,13 @@ pub fn overrides_of(plan: &PlanRecord) -> Overrides {
             .filter_map(|v| v.as_str().map(str::to_owned))
             .collect(),
         seed: recorded["seed"].as_u64(),
+        inputs: recorded["inputs"]
+            .as_object()
+            .into_iter()
+            .flatten()
+            .filter_map(|(name, text)| Some((name.clone(), text.as_str()?.to_owned())))
+            .collect(),
+        files: None,
     }
 }
 

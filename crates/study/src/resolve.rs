@@ -7,12 +7,16 @@
 //! 4. The same with every scale that was not asked for, so that a mistake in one is found today.
 
 use crate::check;
+use crate::inputs::Inputs;
 use crate::merge::{merge, nested};
 use crate::rules::{self, Subject};
-use crate::settings::{Overrides, Repeat, Settings, Settle, Study, Target, Variant, Warmup};
+use crate::settings::{
+    Folder, Overrides, Repeat, Settings, Settle, Study, Target, Variant, Warmup,
+};
 use crate::tree::Tree;
 use crate::work;
 use measure::clock::SECOND_NS;
+use std::collections::BTreeMap;
 use std::path::Path;
 use yaml::{Diagnostics, Place, Source, did_you_mean};
 use yaml::{Node, Raw};
@@ -37,7 +41,14 @@ pub enum StudyError {
 pub fn read(path: &Path, overrides: &Overrides) -> Result<Study, StudyError> {
     let name = path.display().to_string();
     match std::fs::read_to_string(path) {
-        Ok(text) => resolve(&name, &text, overrides).map_err(StudyError::Mistakes),
+        Ok(text) => {
+            let mut overrides = overrides.clone();
+            overrides.files.get_or_insert_with(|| Folder {
+                path: path.parent().unwrap_or(Path::new("")).to_owned(),
+                open: false,
+            });
+            resolve(&name, &text, &overrides).map_err(StudyError::Mistakes)
+        }
         Err(source) => Err(StudyError::Unreadable { path: name, source }),
     }
 }
@@ -57,12 +68,23 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
         return Err(Diagnostics::new(Vec::new()));
     };
     let from_flags = flags(overrides, &mut out);
-    let (variants, tree) = resolve_scale(&root, overrides, &from_flags, &mut out);
-    check_other_scales(&root, overrides, &from_flags, &mut out);
+    let inputs = Inputs::new(overrides);
+    let resolver = Resolver {
+        root: &root,
+        overrides,
+        flags: &from_flags,
+        inputs: &inputs,
+    };
+    let (variants, tree) = resolver.wanted_scale(&mut out);
+    resolver.other_scales(&mut out);
     out.clone().into_result()?;
-    let notes = notes(&variants, overrides);
     let source = &out.sources[0];
-    study(source, overrides, variants, &tree, notes).ok_or_else(|| {
+    let resolved = study(source, overrides, variants, &tree);
+    let finished = resolved.map(|study| Study {
+        inputs: inputs.into_read(),
+        ..study
+    });
+    finished.ok_or_else(|| {
         // Nothing was said and yet a setting is missing: the table and the reader disagree.
         let message = "the study could not be read; this is a bug in cassay";
         out.add(&Place::default(), message, None);
@@ -143,95 +165,100 @@ fn new_source(name: &str, text: &str, out: &mut Diagnostics) -> Place {
     }
 }
 
-/// The study in the scale that was asked for: its variants, and the tree of the first.
-fn resolve_scale(
-    root: &Node,
-    overrides: &Overrides,
-    flags: &Flags,
-    out: &mut Diagnostics,
-) -> (Vec<Variant>, Tree) {
-    let scale = overrides.scale.as_deref().and_then(|wanted| {
-        let found = root.at("scales").and_then(|scales| scales.entry(wanted));
-        if found.is_none() {
-            let known = root
-                .at("scales")
-                .and_then(Node::entries)
-                .unwrap_or_default();
-            let hint = did_you_mean(wanted, known.iter().map(|entry| entry.key.as_str()))
-                .unwrap_or_else(|| "the study has no scales".to_owned());
-            let place = new_source("--scale", wanted, out);
-            out.add(
-                &place,
-                format!("the study has no scale `{wanted}`"),
-                Some(hint),
-            );
-        }
-        found.map(|entry| &entry.value)
-    });
-    resolve_all(root, scale, flags, out)
+/// What a study's variants are resolved from.
+struct Resolver<'a> {
+    root: &'a Node,
+    overrides: &'a Overrides,
+    flags: &'a Flags,
+    inputs: &'a Inputs<'a>,
 }
 
-fn check_other_scales(root: &Node, overrides: &Overrides, flags: &Flags, out: &mut Diagnostics) {
-    let scales = root
-        .at("scales")
-        .and_then(Node::entries)
-        .unwrap_or_default();
-    for entry in scales {
-        if overrides.scale.as_deref() != Some(entry.key.as_str()) {
-            resolve_all(root, Some(&entry.value), flags, out);
-        }
+impl Resolver<'_> {
+    /// The study in the scale that was asked for: its variants, and the tree of the first.
+    fn wanted_scale(&self, out: &mut Diagnostics) -> (Vec<Variant>, Tree) {
+        let scale = self.overrides.scale.as_deref().and_then(|wanted| {
+            let scales = self.root.at("scales");
+            let found = scales.and_then(|scales| scales.entry(wanted));
+            if found.is_none() {
+                let known = scales.and_then(Node::entries).unwrap_or_default();
+                let hint = did_you_mean(wanted, known.iter().map(|entry| entry.key.as_str()))
+                    .unwrap_or_else(|| "the study has no scales".to_owned());
+                let place = new_source("--scale", wanted, out);
+                let message = format!("the study has no scale `{wanted}`");
+                out.add(&place, message, Some(hint));
+            }
+            found.map(|entry| &entry.value)
+        });
+        self.variants(scale, out)
     }
-}
 
-fn resolve_all(
-    root: &Node,
-    scale: Option<&Node>,
-    flags: &Flags,
-    out: &mut Diagnostics,
-) -> (Vec<Variant>, Tree) {
-    let mut base = root.clone();
-    for entry in scale.and_then(Node::entries).unwrap_or_default() {
-        merge(
-            &mut base,
-            &nested(&entry.key, &entry.place, entry.value.clone()),
-            "",
-        );
-    }
-    if let Some(target) = &flags.target {
-        replace_target(&mut base, target);
-    }
-    for over in &flags.rest {
-        merge(&mut base, over, "");
-    }
-    let mut variants = Vec::new();
-    let mut first = None;
-    for (name, over) in sides(&base) {
-        let mut node = base.clone();
-        if let Some(over) = over {
-            merge(&mut node, over, "");
-            if let Some(target) = &flags.target {
-                replace_target(&mut node, target);
+    fn other_scales(&self, out: &mut Diagnostics) {
+        let scales = self.root.at("scales").and_then(Node::entries);
+        for entry in scales.unwrap_or_default() {
+            if self.overrides.scale.as_deref() != Some(entry.key.as_str()) {
+                self.variants(Some(&entry.value), out);
             }
         }
-        let tree = check::study(&node, out);
-        let subject = Subject {
-            node: &node,
-            tree: &tree,
-            target_replaced: flags.target.is_some(),
-        };
-        rules::check(&subject, out);
-        work::check(&node, &tree, out);
-        if let Some(settings) = Settings::read(&tree) {
-            let settings = adapt(settings);
-            variants.push(Variant {
-                name,
-                settings,
-                tree: sections(&tree),
-            });
-        }
-        first.get_or_insert(tree);
     }
-    (variants, first.unwrap_or(Tree::Null))
+
+    fn variants(&self, scale: Option<&Node>, out: &mut Diagnostics) -> (Vec<Variant>, Tree) {
+        let mut base = self.root.clone();
+        for entry in scale.and_then(Node::entries).unwrap_or_default() {
+            merge(
+                &mut base,
+                &nested(&entry.key, &entry.place, entry.value.clone()),
+                "",
+            );
+        }
+        if let Some(target) = &self.flags.target {
+            replace_target(&mut base, target);
+        }
+        for over in &self.flags.rest {
+            merge(&mut base, over, "");
+        }
+        let mut variants = Vec::new();
+        let mut first = None;
+        for (name, over) in sides(&base) {
+            let mut node = base.clone();
+            if let Some(over) = over {
+                merge(&mut node, over, "");
+                if let Some(target) = &self.flags.target {
+                    replace_target(&mut node, target);
+                }
+            }
+            let tree = check::study(&node, out);
+            let subject = Subject {
+                node: &node,
+                tree: &tree,
+                target_replaced: self.flags.target.is_some(),
+            };
+            rules::check(&subject, out);
+            work::check(&node, &tree, self.inputs, out);
+            if let Some(settings) = Settings::read(&tree) {
+                variants.extend(self.steps(&name, settings, &tree));
+            }
+            first.get_or_insert(tree);
+        }
+        (variants, first.unwrap_or(Tree::Null))
+    }
+
+    /// The variant itself, or one for each step of its import. Mistakes of the import have been
+    /// said by [`work::check`].
+    fn steps(&self, name: &str, settings: Settings, tree: &Tree) -> Vec<Variant> {
+        let seed = tree.at("seed").and_then(Tree::count).unwrap_or_default();
+        let steps = work::steps(adapt(settings), seed, self.inputs).unwrap_or_default();
+        let variant = |(step, settings): (Option<String>, Settings)| Variant {
+            name: match &step {
+                None => name.to_owned(),
+                Some(step) if name == "-" => step.clone(),
+                Some(step) => format!("{name}-{step}"),
+            },
+            step,
+            settings,
+            tree: sections(tree),
+        };
+        steps.into_iter().map(variant).collect()
+    }
 }
 
 /// The names and settings of the variants; one named `-` if there are none.
@@ -313,7 +340,6 @@ fn study(
     overrides: &Overrides,
     variants: Vec<Variant>,
     tree: &Tree,
-    notes: Vec<String>,
 ) -> Option<Study> {
     let word = |key: &str| tree.at(key).and_then(Tree::text).map(str::to_owned);
     Some(Study {
@@ -321,12 +347,13 @@ fn study(
         question: word("question")?,
         published: word("published"),
         seed: tree.at("seed")?.count()?,
+        notes: notes(&variants, overrides),
         variants,
         repeat: Repeat::read(tree.at("repeat")?)?,
         source: source.name.clone(),
         text: source.text.clone(),
         overrides: overrides.clone(),
-        notes,
+        inputs: BTreeMap::new(),
     })
 }
 

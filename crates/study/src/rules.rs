@@ -53,6 +53,38 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         ladder(subject, axis, out);
     }
     arrival(subject, out);
+    procedure(subject, out);
+}
+
+/// An imported command line says itself how much is asked, of what, and for how long.
+fn procedure(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let tools = workload::Tool::ALL.into_iter().map(workload::Tool::name);
+    let import = tools
+        .map(|tool| format!("workload.{tool}"))
+        .find(|path| subject.wrote(path));
+    let Some(import) = import else {
+        if subject.node.entries().is_some() && !subject.wrote("procedure") {
+            let message = "`procedure` is missing".to_owned();
+            let hint = "for example: procedure: {fixed: {threads: 16}}";
+            subject.say("procedure", message, Some(hint), out);
+        }
+        return;
+    };
+    for path in [
+        "procedure",
+        "window",
+        "keyspace",
+        "data.load",
+        "data.present",
+        "workload.mix",
+        "workload.params",
+    ] {
+        if subject.wrote(path) {
+            let message = format!("`{path}` does not apply to `{import}`, which says it itself");
+            let hint = "change the command line, or write the workload in a file of your own";
+            subject.say(path, message, Some(hint), out);
+        }
+    }
 }
 
 /// Number of local nodes, whichever way it was written.

@@ -9,7 +9,9 @@ mod read;
 pub(crate) use read::{data, keyspace, workload};
 
 use crate::tree::Tree;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use workload::{Tool, Tuning};
 
 /// A study, resolved.
 #[derive(Clone, Debug)]
@@ -34,6 +36,8 @@ pub struct Study {
     pub overrides: Overrides,
     /// What was adapted and the user should know, one sentence each.
     pub notes: Vec<String>,
+    /// The files that its workloads name, with their contents as they were read.
+    pub inputs: BTreeMap<String, String>,
 }
 
 /// What the command line changes in a study.
@@ -47,6 +51,20 @@ pub struct Overrides {
     pub set: Vec<String>,
     /// Seed, instead of the study's.
     pub seed: Option<u64>,
+    /// Files that the study's workloads name, by the names they give.
+    pub inputs: BTreeMap<String, String>,
+    /// Where other files are read from; none: nowhere.
+    pub files: Option<Folder>,
+}
+
+/// Where the files that a workload names are read from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Folder {
+    /// The folder that relative names begin in.
+    pub path: PathBuf,
+    /// Whether names may lead out of it. Those of a study may not: it can come from a stranger,
+    /// and what it reads is shown in the report.
+    pub open: bool,
 }
 
 /// One side of a comparison.
@@ -54,6 +72,8 @@ pub struct Overrides {
 pub struct Variant {
     /// Its name.
     pub name: String,
+    /// The step of an import that it is, by the step's name.
+    pub step: Option<String>,
     /// All its settings.
     pub settings: Settings,
     /// The same as a tree, for `plan.json`.
@@ -221,19 +241,25 @@ pub struct Workload {
     pub name: String,
     /// Weights by kind; empty: the workload's own.
     pub mix: Vec<(String, f64)>,
-    /// Consistency levels; none: the workload's own.
-    pub consistency: Option<Consistency>,
     /// Parameters.
     pub params: Vec<(String, Tree)>,
+    /// What is changed about kinds, under `*` about all of them; later ones win.
+    pub tunings: Vec<(String, Tuning)>,
+    /// Path of an own workload file.
+    pub file: Option<String>,
+    /// A command line of another tool.
+    pub import: Option<Imported>,
 }
 
-/// Consistency levels.
+/// A command line of another tool, and which of its steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Consistency {
-    /// The same for every kind.
-    All(String),
-    /// By kind.
-    ByKind(Vec<(String, String)>),
+pub struct Imported {
+    /// The tool.
+    pub tool: Tool,
+    /// Its command line, without its own name.
+    pub command: String,
+    /// Number of the step, from 0.
+    pub step: usize,
 }
 
 /// The state of the data.
@@ -264,8 +290,8 @@ pub enum Settle {
     None,
 }
 
-/// The points of one variant.
-#[derive(Clone, Debug, PartialEq)]
+/// The points of one variant. Those of an imported step come from its command line.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Procedure {
     /// In the order of measuring.
     pub points: Vec<Point>,
@@ -305,6 +331,8 @@ impl Point {
 /// What ends a ladder of points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Until {
+    /// The rate no longer grows, as cassandra-stress judges it.
+    Flat,
     /// A request timed out.
     Timeout,
     /// The p99 of latency is above this many ms, or a request timed out.

@@ -65,6 +65,14 @@ impl Tree {
         }
     }
 
+    /// Whether it is true.
+    pub fn bool(&self) -> Option<bool> {
+        match self {
+            Tree::Bool(value) => Some(*value),
+            _ => None,
+        }
+    }
+
     /// The whole number.
     pub fn count(&self) -> Option<u64> {
         match self {

@@ -1,32 +1,186 @@
 //! From a study's settings to a program of `workload`, and its problems back to their places.
 
-use crate::settings::{self, Consistency, Data, Keyspace, Replication, Settings};
+use crate::inputs::Inputs;
+use crate::settings::{
+    self, Data, Imported, Keyspace, Point, Procedure, Replication, Settings, Until, Warmup, Window,
+};
 use crate::tree::Tree;
 use std::collections::BTreeMap;
-use workload::{ParamValue, Problem, Program, Spec};
-use yaml::Diagnostics;
-use yaml::Node;
+use std::sync::Arc;
+use workload::{Import, Offer, ParamValue, Problem, Program, Spec, Step, StepLimit};
+use yaml::{Diagnostics, Node, Place};
 
 // The names of workloads are part of what a study may say: faces list them from here.
 pub use workload::{Named, names};
 
-/// Compiles the workload of settings that were resolved. Resolving compiles it too, so problems
-/// here mean that the settings did not come from there.
-pub fn compile(settings: &Settings, seed: u64) -> Result<Program, Vec<Problem>> {
+/// What a variant's workload comes to.
+#[derive(Clone, Debug)]
+pub struct Work {
+    /// What is asked.
+    pub program: Arc<Program>,
+    /// The step of an import; none for other workloads.
+    pub step: Option<Step>,
+    /// What an import does differently here, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Compiles the workload of settings that were resolved. Resolving compiles it too, so an error
+/// here means that the settings did not come from there, or that a file has changed.
+pub fn compile(settings: &Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Work, String> {
+    let words = |problems: Vec<Problem>| {
+        let messages: Vec<_> = problems.into_iter().map(|p| p.message).collect();
+        messages.join("; ")
+    };
+    if let Some(imported) = &settings.workload.import {
+        let import = import(imported, seed, inputs).map_err(|mistakes| mistakes.to_string())?;
+        let mut steps = import.steps;
+        if imported.step >= steps.len() {
+            return Err(format!("it has {} steps", steps.len()));
+        }
+        let mut step = steps.swap_remove(imported.step);
+        let tuned = tune(&step.program, &settings.workload).map_err(words)?;
+        step.program = Arc::new(tuned);
+        return Ok(Work {
+            program: Arc::clone(&step.program),
+            step: Some(step),
+            notes: import.notes,
+        });
+    }
     let parts = Parts {
         workload: &settings.workload,
         keyspace: &settings.keyspace,
         data: &settings.data,
     };
-    workload::compile(&spec(&parts, seed))
+    let program = program(&parts, seed, inputs).map_err(|failed| match failed {
+        Failed::Problems(problems) => words(problems),
+        Failed::Mistakes(mistakes) => mistakes.to_string(),
+    })?;
+    let tuned = tune(&program, &settings.workload).map_err(words)?;
+    Ok(Work {
+        program: Arc::new(tuned),
+        step: None,
+        notes: Vec::new(),
+    })
+}
+
+/// The settings of every step of an import, with its name; other settings as they are.
+pub fn steps(
+    settings: Settings,
+    seed: u64,
+    inputs: &Inputs<'_>,
+) -> Result<Vec<(Option<String>, Settings)>, Diagnostics> {
+    let Some(imported) = &settings.workload.import else {
+        return Ok(vec![(None, settings)]);
+    };
+    let import = import(imported, seed, inputs)?;
+    let one = |(number, step): (usize, &Step)| {
+        let mut settings = settings.clone();
+        if let Some(imported) = &mut settings.workload.import {
+            imported.step = number;
+        }
+        settings.procedure = procedure(step.offer);
+        settings.window = window(step);
+        if let Offer::Rate { threads, .. } = step.offer {
+            settings.client.in_flight_max = threads.max(1);
+        }
+        settings.client.lz4 |= import.connection.compression.is_some();
+        (Some(step.name.clone()), settings)
+    };
+    Ok(import.steps.iter().enumerate().map(one).collect())
+}
+
+fn procedure(offer: Offer) -> Procedure {
+    let (points, until) = match offer {
+        Offer::Threads(threads) => (vec![Point::Threads(threads)], None),
+        Offer::Ladder { from, to } => {
+            let points = workload::ladder(from, to).into_iter().map(Point::Threads);
+            (points.collect(), Some(Until::Flat))
+        }
+        Offer::Rate { per_second, .. } => {
+            (vec![Point::Rate((per_second.round() as u64).max(1))], None)
+        }
+    };
+    Procedure {
+        points,
+        until,
+        poisson: false,
+    }
+}
+
+/// What is known of a step's length before it runs: its duration, or nothing.
+fn window(step: &Step) -> Window {
+    Window {
+        warmup: Warmup::Fixed(0),
+        measure_ns: match step.limit {
+            StepLimit::Duration(length) => u64::try_from(length.as_nanos()).unwrap_or(u64::MAX),
+            StepLimit::Operations(_) | StepLimit::Uncertainty { .. } => 0,
+        },
+    }
+}
+
+/// The import of a command line.
+pub fn import(imported: &Imported, seed: u64, inputs: &Inputs<'_>) -> Result<Import, Diagnostics> {
+    let Some(words) = shlex::split(&imported.command) else {
+        let mut out = Diagnostics::new(vec![yaml::Source {
+            name: imported.tool.name().to_owned(),
+            text: imported.command.clone(),
+        }]);
+        out.add(&Place::default(), "a quote is not closed", None);
+        return Err(out);
+    };
+    workload::import(imported.tool, &words, seed, &|name| inputs.read(name))
+}
+
+enum Failed {
+    Problems(Vec<Problem>),
+    Mistakes(Diagnostics),
+}
+
+/// The program of a workload that is no import, not yet tuned.
+fn program(parts: &Parts<'_>, seed: u64, inputs: &Inputs<'_>) -> Result<Program, Failed> {
+    let spec = spec(parts, seed);
+    let Some(file) = &parts.workload.file else {
+        return workload::compile(&spec).map_err(Failed::Problems);
+    };
+    let text = inputs.read(file).map_err(|message| {
+        Failed::Problems(vec![Problem {
+            path: vec!["file".to_owned()],
+            message,
+            hint: None,
+        }])
+    })?;
+    workload::compile_file(file, &text, &spec).map_err(Failed::Mistakes)
+}
+
+fn tune(program: &Program, workload: &settings::Workload) -> Result<Program, Vec<Problem>> {
+    workload::tune(program.clone(), &workload.tunings)
 }
 
 /// Compiles what a checked tree says about its workload, even if other sections have mistakes, and
 /// says every problem at its place.
-pub fn check(node: &Node, tree: &Tree, out: &mut Diagnostics) {
+pub fn check(node: &Node, tree: &Tree, inputs: &Inputs<'_>, out: &mut Diagnostics) {
     let Some(work) = tree.at("workload").and_then(settings::workload) else {
         return;
     };
+    let say = |problems: Vec<Problem>, out: &mut Diagnostics| {
+        for problem in problems {
+            let place = &node.nearest(&path_of(&problem)).place;
+            out.add(place, problem.message, problem.hint);
+        }
+    };
+    if let Some(imported) = &work.import {
+        match import(imported, 0, inputs) {
+            Err(mistakes) => out.absorb(mistakes),
+            Ok(import) => {
+                for step in &import.steps {
+                    if let Err(problems) = tune(&step.program, &work) {
+                        say(problems, out);
+                    }
+                }
+            }
+        }
+        return;
+    }
     let parts = Parts {
         workload: &work,
         keyspace: &tree
@@ -45,14 +199,25 @@ pub fn check(node: &Node, tree: &Tree, out: &mut Diagnostics) {
             truncate: false,
         }),
     };
-    match workload::compile(&spec(&parts, 0)) {
-        Err(problems) => {
-            for problem in problems {
-                let place = &node.nearest(&path_of(&problem)).place;
-                out.add(place, problem.message, problem.hint);
+    match program(&parts, 0, inputs) {
+        Err(Failed::Problems(problems)) => {
+            say(problems, out);
+            // What is said of kinds can be judged whatever is wrong with the mix or a parameter.
+            let mut usual = spec(&parts, 0);
+            (usual.mix, usual.params) = (Vec::new(), BTreeMap::new());
+            if let Ok(program) = workload::compile(&usual)
+                && let Err(problems) = tune(&program, &work)
+            {
+                say(problems, out);
             }
         }
-        Ok(program) => reads_without_rows(node, tree, &parts, &program, out),
+        Err(Failed::Mistakes(mistakes)) => out.absorb(mistakes),
+        Ok(program) => {
+            if let Err(problems) = tune(&program, &work) {
+                say(problems, out);
+            }
+            reads_without_rows(node, tree, &parts, &program, out);
+        }
     }
 }
 
@@ -125,18 +290,6 @@ fn spec(parts: &Parts<'_>, seed: u64) -> Spec {
         keyspace,
         data,
     } = parts;
-    let named = workload::names()
-        .iter()
-        .find(|named| named.name == workload.name);
-    let kinds = named.map_or(&[][..], |named| named.kinds);
-    let consistency = match &workload.consistency {
-        None => Vec::new(),
-        Some(Consistency::All(level)) => {
-            let levels = kinds.iter().map(|kind| ((*kind).to_owned(), level.clone()));
-            levels.collect()
-        }
-        Some(Consistency::ByKind(levels)) => levels.clone(),
-    };
     Spec {
         use_: workload.name.clone(),
         keyspace: keyspace.name.clone(),
@@ -145,11 +298,6 @@ fn spec(parts: &Parts<'_>, seed: u64) -> Spec {
             Replication::ByDatacenter(by) => workload::Replication::NetworkTopology(by.clone()),
         },
         mix: workload.mix.clone(),
-        // The table knows the same levels as the protocol, so each of them parses.
-        consistency: consistency
-            .into_iter()
-            .filter_map(|(kind, level)| Some((kind, level.parse().ok()?)))
-            .collect(),
         params: params(&workload.params),
         seed,
         rows: data.rows,
@@ -234,19 +382,7 @@ mod tests {
     #[test]
     fn every_level_of_the_table_is_one_of_the_protocol() {
         for level in crate::format::CONSISTENCIES {
-            let mut spec = workload::Spec {
-                use_: "standard1".into(),
-                keyspace: None,
-                replication: workload::Replication::Simple { factor: 1 },
-                mix: Vec::new(),
-                consistency: Vec::new(),
-                params: Default::default(),
-                seed: 0,
-                rows: 1,
-                epoch: 0,
-            };
-            spec.consistency
-                .push(("write".into(), level.parse().unwrap()));
+            assert!(level.parse::<cql::Consistency>().is_ok(), "{level}");
         }
     }
 }

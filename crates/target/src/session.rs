@@ -200,6 +200,21 @@ impl Session {
             .with_context(|| format!("wait for the schema after {}", shorten(cql)))
     }
 
+    /// As [`Session::execute_schema`]; that what is to be created exists already is fine.
+    ///
+    /// # Errors
+    /// As [`Session::execute_schema`].
+    pub fn execute_schema_if_absent(&mut self, cql: &str) -> Result<()> {
+        let exists = |error: &anyhow::Error| {
+            let refused = error.downcast_ref::<ServerError>();
+            refused.is_some_and(|refused| refused.code == ErrorCode::AlreadyExists)
+        };
+        match self.execute_schema(cql) {
+            Err(error) if exists(&error) => Ok(()),
+            result => result,
+        }
+    }
+
     /// Waits until this node and all that it knows have the same schema version. With a `limit` of
     /// zero it looks once.
     ///

@@ -57,7 +57,6 @@ fn cost_ns(use_: &str, kind: &str, distribution: &str, depth: u32) -> f64 {
         keyspace: None,
         replication: Replication::Simple { factor: 1 },
         mix: vec![(kind.to_owned(), 1.0)],
-        consistency: Vec::new(),
         params,
         seed: 1,
         rows: 1_000_000,

@@ -29,7 +29,6 @@ pub fn compile(spec: &Spec) -> Result<Program, Vec<Problem>> {
     let keyspace = keyspace(&mut params, named);
     let keyspaces = keyspace_statements(&mut params, &keyspace);
     let weights = weights(&mut params, named);
-    check_consistency(&mut params, named);
     if spec.rows == 0 || spec.rows > ROWS_MAX {
         let message = format!("{} rows; there must be 1 to {ROWS_MAX}", spec.rows);
         let hint = Some("state how many rows to load".to_owned());
@@ -241,26 +240,6 @@ fn check_kind(params: &mut Params, named: &Named, section: &str, kind: &str) -> 
     found
 }
 
-fn check_consistency(params: &mut Params, named: &Named) {
-    let spec = params.spec;
-    for (index, (kind, _)) in spec.consistency.iter().enumerate() {
-        check_kind(params, named, "consistency", kind);
-        if spec.consistency[..index]
-            .iter()
-            .any(|(earlier, _)| earlier == kind)
-        {
-            let message = format!("{kind} has two consistency levels");
-            params.problem(&["consistency", kind], message, None);
-        }
-    }
-}
-
-/// The consistency level of a kind: the study's, or `default`.
-fn consistency(spec: &Spec, kind: &str, default: Consistency) -> Consistency {
-    let stated = spec.consistency.iter().find(|(name, _)| name == kind);
-    stated.map_or(default, |(_, level)| *level)
-}
-
 /// Kinds from their names and whether they change data.
 pub(crate) fn kinds(kinds: &[(&str, bool)]) -> Vec<Kind> {
     let made = kinds.iter();
@@ -270,19 +249,17 @@ pub(crate) fn kinds(kinds: &[(&str, bool)]) -> Vec<Kind> {
 
 /// An idempotent statement of a kind; reads return rows that can be verified.
 pub(crate) fn statement(
-    spec: &Spec,
     kinds: &[(&str, bool)],
     kind: u8,
     cql: String,
     default: Consistency,
 ) -> Statement {
-    let (name, is_write) = kinds[usize::from(kind)];
+    let (_, is_write) = kinds[usize::from(kind)];
     let values_count = cql.matches('?').count() as u16;
-    let level = consistency(spec, name, default);
     Statement {
         idempotent: true,
         returns_rows: !is_write,
         verifies: !is_write,
-        ..Statement::new(cql, kind, values_count, level)
+        ..Statement::new(cql, kind, values_count, default)
     }
 }

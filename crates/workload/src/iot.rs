@@ -126,9 +126,9 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
         tables: vec![name],
         kinds: compile::kinds(&KINDS),
         statements: vec![
-            compile::statement(spec, &KINDS, 0, write, level),
-            compile::statement(spec, &KINDS, 1, read, level),
-            compile::statement(spec, &KINDS, 1, verify, level),
+            compile::statement(&KINDS, 0, write, level),
+            compile::statement(&KINDS, 1, read, level),
+            compile::statement(&KINDS, 1, verify, level),
         ],
         rows,
         source: Arc::new(Chosen {

@@ -89,13 +89,7 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let mut statements = Vec::new();
     for (kind, cql) in [&insert, &select, &insert].into_iter().enumerate() {
         let level = Consistency::LocalOne;
-        statements.push(compile::statement(
-            spec,
-            &KINDS,
-            kind as u8,
-            cql.clone(),
-            level,
-        ));
+        statements.push(compile::statement(&KINDS, kind as u8, cql.clone(), level));
     }
     Program {
         name: draft.named.name.to_owned(),

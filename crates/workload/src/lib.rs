@@ -26,12 +26,17 @@ mod random;
 mod source;
 mod spec;
 mod standard1;
+mod tune;
 mod virtdata;
 mod zipf;
 
 pub use compile::compile;
 pub use generator::{Check, Generator, Operation};
-pub use import::{Connection, Import, Offer, ReadFile, Secret, Step, StepLimit};
+pub use import::{
+    Connection, Import, Offer, ReadFile, Secret, Step, StepLimit, Tool, compile_file, import,
+    ladder, ladder_is_flat,
+};
 pub use names::{Named, names};
 pub use program::{BatchKind, Kind, Policy, Program, Schema, Stage, Statement};
 pub use spec::{ParamValue, Problem, Replication, Spec};
+pub use tune::{ALL_KINDS, Tuning, tune};

@@ -185,7 +185,7 @@ pub(crate) struct Choices {
 }
 
 /// A compiled workload; shared by the generators of all workers. Importers fill in the fields.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Program {
     pub(crate) name: String,
     pub(crate) keyspace: String,

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use cql::Consistency;
-
 /// A workload as a study states it: syntax-checked by the study, not yet by [`crate::compile`].
 #[derive(Clone, Debug)]
 pub struct Spec {
@@ -15,8 +13,6 @@ pub struct Spec {
     pub replication: Replication,
     /// Weight per kind of operation in the main stage; empty means the workload's default mix.
     pub mix: Vec<(String, f64)>,
-    /// Consistency level per kind; kinds that are left out use the workload's default.
-    pub consistency: Vec<(String, Consistency)>,
     /// The workload's own parameters.
     pub params: BTreeMap<String, ParamValue>,
     /// Everything that is drawn is a function of this and the operation's number.

@@ -132,8 +132,8 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
         tables: vec![TABLE.to_owned()],
         kinds: compile::kinds(&KINDS),
         statements: vec![
-            compile::statement(spec, &KINDS, 0, write, Consistency::LocalOne),
-            compile::statement(spec, &KINDS, 1, read, Consistency::LocalOne),
+            compile::statement(&KINDS, 0, write, Consistency::LocalOne),
+            compile::statement(&KINDS, 1, read, Consistency::LocalOne),
         ],
         rows,
         source: Arc::new(Chosen {

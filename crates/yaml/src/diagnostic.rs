@@ -95,6 +95,16 @@ impl Diagnostics {
         });
     }
 
+    /// Takes over the mistakes of another text, with their sources.
+    pub fn absorb(&mut self, other: Diagnostics) {
+        let offset = self.sources.len();
+        self.sources.extend(other.sources);
+        self.list.extend(other.list.into_iter().map(|mut mistake| {
+            mistake.place.source += offset;
+            mistake
+        }));
+    }
+
     /// The mistakes as an error, in the order of the text; `Ok` when there are none.
     pub fn into_result(mut self) -> Result<(), Diagnostics> {
         if self.list.is_empty() {

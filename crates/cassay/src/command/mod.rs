@@ -24,6 +24,7 @@ fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
         scale: args.scale.clone(),
         set: args.set.clone(),
         seed: args.seed,
+        ..Overrides::default()
     };
     match resolve::read(&args.study, &overrides) {
         Ok(study) => {

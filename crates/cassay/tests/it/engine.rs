@@ -19,7 +19,6 @@ fn program(mix: &[(&str, f64)]) -> Arc<Program> {
             .iter()
             .map(|&(kind, weight)| (kind.to_owned(), weight))
             .collect(),
-        consistency: Vec::new(),
         params: BTreeMap::new(),
         seed: 1,
         rows: 10_000,

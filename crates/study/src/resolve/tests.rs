@@ -104,16 +104,16 @@ fn what_is_missing_and_what_comes_later_is_said() {
         text,
         &Overrides::default(),
         expect![[r#"
-        s.yaml:1:1: `question` is missing
-          hint: it means: The question, in words. The report answers it first.
-        s.yaml:1:1: `workload` is missing
-          hint: it means: What is asked of the target.
-        s.yaml:1:1: `procedure` is missing
-          hint: it means: Which points are measured: either `sweep` or `fixed`.
-        s.yaml:2:9: `target` needs one of `local`, `attach`, `null`
-        s.yaml:3:1: `faults` comes with a later version of cassay
-        s.yaml:4:16: `topology` comes with a later version of cassay
-    "#]],
+            s.yaml:1:1: `question` is missing
+              hint: it means: The question, in words. The report answers it first.
+            s.yaml:1:1: `workload` is missing
+              hint: it means: What is asked of the target.
+            s.yaml:1:1: `procedure` is missing
+              hint: for example: procedure: {fixed: {threads: 16}}
+            s.yaml:2:9: `target` needs one of `local`, `attach`, `null`
+            s.yaml:3:1: `faults` comes with a later version of cassay
+            s.yaml:4:16: `topology` comes with a later version of cassay
+        "#]],
     );
 }
 
@@ -137,9 +137,9 @@ fn yaml_errors_have_a_place() {
         "just words",
         &Overrides::default(),
         expect![[r#"
-        s.yaml:1:1: a study is a mapping of keys, not `just words`
-          hint: begin with `study: a-name`
-    "#]],
+            s.yaml:1:1: a study is a mapping of keys, not `just words`
+              hint: begin with `study: a-name`
+        "#]],
     );
 }
 
@@ -167,7 +167,7 @@ fn mistakes_on_the_command_line_are_shown_like_those_in_the_file() {
             "windo.measure=1s".into(),
             "x".into(),
         ],
-        seed: None,
+        ..Overrides::default()
     };
     mistakes(
         GOOD,
@@ -226,7 +226,7 @@ fn scale_set_and_seed_are_laid_over_the_study() {
             "procedure.sweep.rate=[5k]".into(),
         ],
         seed: Some(42),
-        target: None,
+        ..Overrides::default()
     });
     let settings = &study.variants[0].settings;
     assert_eq!(study.seed, 42);

@@ -5,10 +5,11 @@ use super::tally::Tally;
 use crate::plan::PhaseKind;
 use crate::settings::{Settings, Warmup};
 use analysis::steady::{Steady, SteadyLimits, SteadyState};
-use load::Flow;
+use load::{Flow, Limit};
 use measure::clock::SECOND_NS;
 use measure::{Histogram, Interval, Outcome};
 use store::record::WarmupRecord;
+use workload::StepLimit;
 
 /// Seconds before an auto warm-up may end, and over which it must be steady: a JVM's just-in-time
 /// compiler needs about that long for a hot path.
@@ -103,6 +104,74 @@ impl Course {
     }
 }
 
+/// An import's step as a course of intervals: it ends by its operations, its time, or when its
+/// rate is known well enough.
+pub struct StepCourse {
+    limit: StepLimit,
+    /// Operations per second of each whole interval.
+    rates: Vec<f64>,
+    /// Length of the warm-up.
+    pub warmup_s: f64,
+    /// What counts.
+    pub tally: Tally,
+}
+
+impl StepCourse {
+    /// At the start line.
+    pub fn new(limit: StepLimit, kinds_count: usize) -> StepCourse {
+        StepCourse {
+            limit,
+            rates: Vec::new(),
+            warmup_s: 0.0,
+            tally: Tally::new(kinds_count),
+        }
+    }
+
+    /// When the engine must stop by itself.
+    pub fn limit(&self) -> Limit {
+        match self.limit {
+            StepLimit::Operations(count) => Limit::Operations(count),
+            StepLimit::Duration(length) => Limit::Duration(length),
+            StepLimit::Uncertainty { .. } => Limit::Unlimited,
+        }
+    }
+
+    /// Takes an interval of the warm-up.
+    pub fn warm(&mut self, interval: &Interval) -> Decision {
+        self.warmup_s += interval.seconds();
+        Decision::go_on("warmup", interval)
+    }
+
+    /// Takes an interval that counts, and says whether to go on.
+    pub fn see(&mut self, interval: &Interval) -> Decision {
+        self.tally.push(interval);
+        let mut decision = Decision::go_on("measure", interval);
+        if let StepLimit::Uncertainty { target, min, max } = self.limit
+            && !interval.draining
+        {
+            let ok: u64 = interval
+                .kinds
+                .iter()
+                .map(|kind| kind.outcomes.get(Outcome::Ok))
+                .sum();
+            self.rates.push(ok as f64 / interval.seconds().max(1e-9));
+            let count = self.rates.len() as u32;
+            if count >= max || (count >= min && standard_error(&self.rates) < target) {
+                decision.flow = Flow::StopNow;
+            }
+        }
+        decision
+    }
+}
+
+/// Standard error of the mean, as a share of the mean.
+fn standard_error(values: &[f64]) -> f64 {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    (variance / count).sqrt() / mean
+}
+
 fn steady_limits(warmup: Warmup) -> SteadyLimits {
     let max_s = match warmup {
         Warmup::Auto(ns) => (ns / SECOND_NS) as usize,
@@ -185,6 +254,31 @@ mod tests {
         assert_eq!(phases[..10], ["warmup"; 10]);
         assert_eq!(phases[10..], ["measure"; 2]);
         assert_eq!(stop, Some((9, 4)));
+    }
+
+    #[test]
+    fn a_step_ends_when_its_rate_is_known_well_enough_or_at_its_longest() {
+        let limit = StepLimit::Uncertainty {
+            target: 0.02,
+            min: 3,
+            max: 6,
+        };
+        let stops_at = |rates: &[u64]| {
+            let mut course = StepCourse::new(limit, 1);
+            let flows = rates.iter().enumerate();
+            let mut flows = flows.map(|(index, ok)| course.see(&interval(index as u64, *ok)).flow);
+            flows.position(|flow| matches!(flow, Flow::StopNow))
+        };
+        assert_eq!(
+            stops_at(&[100; 8]),
+            Some(2),
+            "no spread: the fewest intervals"
+        );
+        assert_eq!(
+            stops_at(&[1, 100, 1, 100, 1, 100, 1]),
+            Some(5),
+            "never sure"
+        );
     }
 
     #[test]

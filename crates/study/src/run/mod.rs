@@ -114,7 +114,7 @@ impl<'a> Engine<'a> {
             failed: BTreeMap::new(),
             running: None,
             logs: None,
-            ceilings: vec![None; plan.programs.len()],
+            ceilings: vec![None; plan.works.len()],
             ladders: Vec::new(),
             refused: Vec::new(),
         }
@@ -261,7 +261,8 @@ impl<'a> Engine<'a> {
             trial,
             record: record.clone(),
             settings: &self.study.variants[trial.variant].settings,
-            program: &self.plan.programs[trial.variant],
+            program: &self.plan.works[trial.variant].program,
+            step: self.plan.works[trial.variant].step.as_ref(),
             ceiling_ops_per_s: Some(ceiling_ops_per_s),
             writer: &mut self.writer,
             events: self.events,
@@ -336,7 +337,7 @@ impl<'a> Engine<'a> {
                     seconds: 1.0,
                     seconds_after: trial_seconds(trial) - target_seconds(trial),
                 });
-                let program = &self.plan.programs[trial.variant];
+                let program = &self.plan.works[trial.variant].program;
                 ceiling::measure(settings, program, &self.options.dirs)?
             }
         };
@@ -372,10 +373,28 @@ impl<'a> Engine<'a> {
     /// Ends the ladder of the trial's variant in its block, if `until` says so.
     fn note_ladder(&mut self, trial: &Trial, finding: &TrialFinding) {
         let until = self.study.variants[trial.variant].settings.procedure.until;
-        if until.is_some_and(|until| ends_ladder(until, finding)) {
+        let ends = match until {
+            Some(Until::Flat) => self.is_flat(trial, finding),
+            Some(until) => ends_ladder(until, finding),
+            None => false,
+        };
+        if ends {
             self.ladders
                 .push((trial.variant, trial.block, trial.point.value()));
         }
+    }
+
+    /// Whether the rates of the trial's ladder so far have stopped growing.
+    fn is_flat(&self, trial: &Trial, finding: &TrialFinding) -> bool {
+        let same = |other: &&Trial| {
+            (other.variant, other.block) == (trial.variant, trial.block)
+                && other.index < trial.index
+        };
+        let before = self.plan.trials.iter().filter(same);
+        let before = before.filter_map(|other| self.findings.get(&other.index));
+        let rates = before.map(|found| found.all.ops_per_s);
+        let rates: Vec<f64> = rates.chain([finding.all.ops_per_s]).collect();
+        workload::ladder_is_flat(&rates)
     }
 
     fn refused(&self, trial: &Trial) -> Option<String> {
@@ -417,6 +436,7 @@ fn ends_ladder(until: Until, finding: &TrialFinding) -> bool {
         .get("client_timeout")
         .is_some_and(|count| *count > 0);
     match until {
+        Until::Flat => false,
         Until::Timeout => timed_out,
         Until::P99Ms(bound) => timed_out || finding.all.latency_ms.p99 > bound,
     }

@@ -1,6 +1,6 @@
 //! From the findings of trials to those of the run: verdict, comparisons, the answer in sentences.
 
-use crate::settings::{Study, Until};
+use crate::settings::{Study, Until, Variant};
 use analysis::compare::{Finding, Metric, compare_paired};
 use analysis::rules::Verdict;
 use analysis::series;
@@ -110,14 +110,16 @@ fn usable(trial: &TrialFinding) -> bool {
     verdict_of(&trial.verdict) != Verdict::Invalid
 }
 
-/// Every contender with the first variant, at every point that both have. An invalid trial is
+/// Every contender with the first variant of its step, at every point that both have. An invalid trial is
 /// never compared; blocks are pairs.
 fn comparisons(study: &Study, trials: &[TrialFinding]) -> Vec<ComparisonRecord> {
-    let Some((baseline, contenders)) = study.variants.split_first() else {
-        return Vec::new();
-    };
     let mut records = Vec::new();
-    for contender in contenders {
+    for (index, contender) in study.variants.iter().enumerate() {
+        // Of imports, a step is compared with the same step of the first variant.
+        let same = |variant: &&Variant| variant.step == contender.step;
+        let Some(baseline) = study.variants[..index].iter().find(same) else {
+            continue;
+        };
         for point in points_of(trials, &baseline.name) {
             let at = |variant: &str, block: usize| {
                 let fits = |t: &&TrialFinding| {

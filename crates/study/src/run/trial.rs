@@ -1,6 +1,6 @@
 //! One trial on a running target: prepare the data, offer load, verify, judge.
 
-use super::course::Course;
+use super::course::{Course, StepCourse};
 use super::event::Event;
 use super::finding::{self, Facts};
 use super::offer::{self, Cut, Decision, Offer, Offered, Watch};
@@ -20,7 +20,7 @@ use std::time::Duration;
 use store::record::{LoadRecord, TrialFinding, TrialRecord, WarmupRecord};
 use store::{RunWriter, TrialWriter};
 use target::{Ability, SettleOutcome};
-use workload::{Program, Stage};
+use workload::{Program, Stage, Step};
 
 /// In flight while rows are loaded: enough for a small cluster, few enough not to time out.
 const LOAD_IN_FLIGHT: u32 = 64;
@@ -36,6 +36,8 @@ pub struct Stagehand<'a> {
     pub settings: &'a Settings,
     /// Its program.
     pub program: &'a Arc<Program>,
+    /// The step of an import that it runs; none for other workloads.
+    pub step: Option<&'a Step>,
     /// What the instrument can do, op/s.
     pub ceiling_ops_per_s: Option<f64>,
     /// The run's files.
@@ -100,21 +102,35 @@ impl Stagehand<'_> {
             connections: 0,
             aborted: None,
         };
-        let preparation = running.standing.preparation(self.settings, self.program);
-        self.schema(running, preparation)?;
-        let before = running.counts(self.program.keyspace())?;
-        if let Some(came) = self.fill(running, preparation, &mut state)? {
-            return Ok(came);
+        let before;
+        if let Some(step) = self.step {
+            self.execute(running, &step.before)?;
+            before = running.counts(self.program.keyspace())?;
+        } else {
+            let preparation = running.standing.preparation(self.settings, self.program);
+            self.schema(running, preparation)?;
+            before = running.counts(self.program.keyspace())?;
+            if let Some(came) = self.fill(running, preparation, &mut state)? {
+                return Ok(came);
+            }
         }
         self.settle(running, &mut state)?;
-        if let Some(came) = self.measure(running, &mut state)? {
+        let came = match self.step {
+            Some(step) => self.measure_step(step, running, &mut state)?,
+            None => self.measure(running, &mut state)?,
+        };
+        if let Some(came) = came {
             return Ok(came);
         }
         if let Some(came) = self.verify(running, &mut state)? {
             return Ok(came);
         }
         let after = running.counts(self.program.keyspace())?;
-        let server = between(before, after, &state.answered);
+        // A batch, a page or a condition counts otherwise on the server than at the client.
+        let plain =
+            |s: &workload::Statement| s.batch.is_none() && s.page_size.is_none() && !s.conditional;
+        let server = between(before, after, &state.answered)
+            .filter(|_| self.step.is_none() || self.program.statements().iter().all(plain));
         let finding = self.judge(Some(running), &mut state, server);
         Ok(Came::Finished(Box::new(finding)))
     }
@@ -142,6 +158,22 @@ impl Stagehand<'_> {
             .context("create the keyspace")?;
         for table in &schema.create_tables {
             session.execute_schema(table).context("create a table")?;
+        }
+        Ok(())
+    }
+
+    /// Executes what an import wants executed before it measures. What exists already is fine, as
+    /// it is for the tools that the statements come from.
+    fn execute(&mut self, running: &mut Running, statements: &[String]) -> Result<()> {
+        if statements.is_empty() {
+            return Ok(());
+        }
+        self.begin_phase(PhaseKind::Schema)?;
+        let mut session = running.cluster.session()?;
+        for statement in statements {
+            session
+                .execute_schema_if_absent(statement)
+                .with_context(|| format!("execute {statement}"))?;
         }
         Ok(())
     }
@@ -265,10 +297,54 @@ impl Stagehand<'_> {
         Ok(self.cut(&offered, state))
     }
 
+    /// The operations of an import's step: those of its warm-up, then those that count.
+    fn measure_step(
+        &mut self,
+        step: &Step,
+        running: &mut Running,
+        state: &mut State,
+    ) -> Result<Option<Came>> {
+        let mut offer = Offer {
+            stage: step.stage,
+            schedule: offer::schedule(self.trial.point, false),
+            limit: Limit::Operations(step.warmup_operations),
+            first_operation: step.first_operation,
+            verify: match self.settings.verify.every_nth {
+                Some(nth) => VerifyReads::EveryNth(nth),
+                None => VerifyReads::Off,
+            },
+        };
+        let mut course = StepCourse::new(step.limit, self.program.kinds().len());
+        if step.warmup_operations > 0 {
+            self.begin_phase(PhaseKind::Warmup)?;
+            let offered = self.offer(running, state, &offer, &mut |interval| {
+                course.warm(interval)
+            })?;
+            if let Some(came) = self.cut(&offered, state) {
+                return Ok(Some(came));
+            }
+        }
+        self.begin_phase(PhaseKind::Measure)?;
+        offer.limit = course.limit();
+        let offered = self.offer(running, state, &offer, &mut |interval| course.see(interval))?;
+        state.workers = offered.summary.workers;
+        state.connections = offered.summary.connections;
+        state.checks.add(&course.tally.checks);
+        state.warmup = WarmupRecord {
+            seconds: course.warmup_s,
+            steady: "fixed".to_owned(),
+        };
+        state.tally = course.tally;
+        if let Some(errors) = offered.errors_words() {
+            (self.events)(Event::Said(errors));
+        }
+        Ok(self.cut(&offered, state))
+    }
+
     /// Reads rows back and compares them with what the seed says.
     fn verify(&mut self, running: &mut Running, state: &mut State) -> Result<Option<Came>> {
         let rows = self.settings.verify.sample;
-        if rows == 0 || state.aborted.is_some() {
+        if rows == 0 || self.step.is_some() || state.aborted.is_some() {
             return Ok(None);
         }
         self.begin_phase(PhaseKind::Verify)?;

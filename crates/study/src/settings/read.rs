@@ -2,12 +2,14 @@
 //! answered only for a tree that was not checked, or had mistakes.
 
 use super::{
-    Attach, Client, Consistency, Data, Keyspace, LADDER_POINTS_MAX, Latency, Local, Null, Point,
+    Attach, Client, Data, Imported, Keyspace, LADDER_POINTS_MAX, Latency, Local, Null, Point,
     Procedure, ROWS_UNLOADED, Repeat, Replication, SAMPLED_NTH, Secret, Settings, Settle, Target,
     Tls, Until, Verify, Warmup, Window, Workload,
 };
 use crate::tree::Tree;
 use std::path::PathBuf;
+use std::time::Duration;
+use workload::{Tool, Tuning};
 
 impl Settings {
     /// Reads a checked tree. None only if the tree was not checked, or had mistakes.
@@ -17,7 +19,10 @@ impl Settings {
             keyspace: keyspace(tree.at("keyspace")?)?,
             workload: workload(tree.at("workload")?)?,
             data: data(tree.at("data")?)?,
-            procedure: procedure(tree.at("procedure")?)?,
+            procedure: match tree.at("procedure") {
+                Some(tree) => procedure(tree)?,
+                None => Procedure::default(),
+            },
             window: window(tree.at("window")?)?,
             client: client(tree.at("client")?)?,
             verify: verify(tree.at("verify")?)?,
@@ -150,24 +155,84 @@ pub(crate) fn keyspace(tree: &Tree) -> Option<Keyspace> {
 
 /// Reads a checked tree's section `workload`.
 pub(crate) fn workload(tree: &Tree) -> Option<Workload> {
-    let consistency = match tree.at("consistency") {
-        None => None,
-        Some(Tree::Text(level)) => Some(Consistency::All(level.clone())),
-        Some(map) => {
-            let entries = map.entries().iter();
-            let by = entries.map(|(kind, level)| Some((kind.clone(), level.text()?.to_owned())));
-            Some(Consistency::ByKind(by.collect::<Option<_>>()?))
-        }
-    };
+    let import = Tool::ALL.into_iter().find_map(|tool| {
+        Some(Imported {
+            tool,
+            command: text(tree, tool.name())?,
+            step: 0,
+        })
+    });
+    let file = text(tree, "file");
+    let tool = import.as_ref().map(|import| import.tool.name().to_owned());
     Some(Workload {
-        name: text(tree, "use")?,
+        name: text(tree, "use").or(tool).or_else(|| file.clone())?,
         mix: weights(tree.at("mix")),
-        consistency,
         params: tree
             .at("params")
             .map(|p| p.entries().to_vec())
             .unwrap_or_default(),
+        tunings: tunings(tree),
+        file,
+        import,
     })
+}
+
+/// What `workload` says about kinds: for all of them first, so that a kind's own word wins.
+fn tunings(tree: &Tree) -> Vec<(String, Tuning)> {
+    type Set = fn(&mut Tuning, &Tree) -> Option<()>;
+    let keys: [(&str, Set); 8] = [
+        ("consistency", |t, v| {
+            t.consistency = Some(v.text()?.parse().ok()?);
+            Some(())
+        }),
+        ("serial_consistency", |t, v| {
+            t.serial_consistency = Some(v.text()?.parse().ok()?);
+            Some(())
+        }),
+        ("timeout", |t, v| {
+            t.timeout = Some(Duration::from_nanos(v.duration_ns()?));
+            Some(())
+        }),
+        ("retries", |t, v| {
+            t.retries = Some(u8::try_from(v.count()?).ok()?);
+            Some(())
+        }),
+        ("speculate_after", |t, v| {
+            t.speculate_after = Some(Duration::from_nanos(v.duration_ns()?));
+            Some(())
+        }),
+        ("idempotent", |t, v| {
+            t.idempotent = Some(v.bool()?);
+            Some(())
+        }),
+        ("page_size", |t, v| {
+            t.page_size = Some(u32::try_from(v.count()?).ok()?);
+            Some(())
+        }),
+        ("timestamps", |t, v| {
+            t.client_timestamp = Some(v.text()? == "client");
+            Some(())
+        }),
+    ];
+    let (mut all, mut by_kind) = (Vec::new(), Vec::new());
+    for (key, set) in keys {
+        let Some(value) = tree.at(key) else { continue };
+        let note = |kind: &str, value: &Tree, into: &mut Vec<(String, Tuning)>| {
+            let mut tuning = Tuning::default();
+            if set(&mut tuning, value).is_some() {
+                into.push((kind.to_owned(), tuning));
+            }
+        };
+        if let Tree::Map(kinds) = value {
+            for (kind, value) in kinds {
+                note(kind, value, &mut by_kind);
+            }
+        } else {
+            note(workload::ALL_KINDS, value, &mut all);
+        }
+    }
+    all.extend(by_kind);
+    all
 }
 
 /// Reads a checked tree's section `data`.

@@ -19,7 +19,6 @@ pub(crate) fn spec(use_: &str) -> Spec {
         keyspace: None,
         replication: Replication::Simple { factor: 1 },
         mix: Vec::new(),
-        consistency: Vec::new(),
         params: BTreeMap::new(),
         seed: 42,
         rows: 1000,

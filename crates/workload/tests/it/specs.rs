@@ -1,6 +1,5 @@
 //! Mistakes in a spec: all of them at once, each with its path, its limit and a way out.
 
-use cql::Consistency;
 use expect_test::{Expect, expect};
 use workload::{ParamValue, Problem, Replication, Spec, compile, names};
 
@@ -47,11 +46,6 @@ fn all_mistakes_are_reported_together() {
     spec.rows = 0;
     spec.keyspace = Some("no spaces".to_owned());
     spec.replication = Replication::Simple { factor: 0 };
-    spec.consistency = vec![
-        ("reads".to_owned(), Consistency::One),
-        ("read".to_owned(), Consistency::One),
-        ("read".to_owned(), Consistency::Two),
-    ];
     spec.params
         .insert("key_size".to_owned(), ParamValue::Float(10.5));
     spec.params
@@ -68,9 +62,6 @@ fn all_mistakes_are_reported_together() {
                 mean write?)
             mix.read: the weight of read is -1; it must be 0 or more
             mix.write: write is weighed twice
-            consistency.reads: standard1 has no kind of operation "reads"; it has write, read
-                (did you mean read?)
-            consistency.read: read has two consistency levels
             rows: 0 rows; there must be 1 to 4611686018427387904 (state how many rows to
                 load)
             params.columns: columns is -1; it must be a whole number from 1 to 1000

@@ -1,6 +1,5 @@
 //! Schemas and statements, as the server sees them.
 
-use cql::Consistency;
 use expect_test::{Expect, expect};
 use workload::{Replication, Spec};
 
@@ -97,12 +96,11 @@ fn kv_has_one_value_per_key() {
 }
 
 #[test]
-fn the_study_s_keyspace_replication_and_consistency_are_used() {
+fn the_study_s_keyspace_and_replication_are_used() {
     let mut spec = spec_with("kv", &[("key_type", "bigint")], &[]);
     spec.keyspace = Some("Mine".to_owned());
     let factors = [("dc1".to_owned(), 2), ("it's".to_owned(), 1)];
     spec.replication = Replication::NetworkTopology(factors.to_vec());
-    spec.consistency = vec![("read".to_owned(), Consistency::LocalQuorum)];
     check(
         &spec,
         expect![[r#"
@@ -114,7 +112,7 @@ fn the_study_s_keyspace_replication_and_consistency_are_used() {
             DROP KEYSPACE IF EXISTS "Mine"
             write at LOCAL_ONE with 2 values: INSERT INTO "Mine"."kv" (key, value) VALUES (?,
                 ?)
-            read at LOCAL_QUORUM with 1 values: SELECT value FROM "Mine"."kv" WHERE key = ?
+            read at LOCAL_ONE with 1 values: SELECT value FROM "Mine"."kv" WHERE key = ?
             insert at LOCAL_ONE with 2 values: INSERT INTO "Mine"."kv" (key, value) VALUES
                 (?, ?)
             108 bytes per row

@@ -1,0 +1,134 @@
+//! The files that a study's workloads name. Each is read once and kept with the run, so that a run
+//! can be taken up again, and shown to others, without them.
+
+use crate::settings::{Folder, Overrides};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::{Component, Path};
+
+/// A larger file is no workload.
+const FILE_BYTES_MAX: u64 = 32 << 20;
+
+/// Reads files, and remembers what was read.
+pub struct Inputs<'a> {
+    folder: Option<&'a Folder>,
+    read: RefCell<BTreeMap<String, String>>,
+}
+
+impl<'a> Inputs<'a> {
+    /// The files of a study: those that are on record, then those of its folder.
+    pub fn new(overrides: &'a Overrides) -> Inputs<'a> {
+        Inputs {
+            folder: overrides.files.as_ref(),
+            read: RefCell::new(overrides.inputs.clone()),
+        }
+    }
+
+    /// Those on record only.
+    pub fn recorded(inputs: &BTreeMap<String, String>) -> Inputs<'static> {
+        Inputs {
+            folder: None,
+            read: RefCell::new(inputs.clone()),
+        }
+    }
+
+    /// The text of a file; the error is a sentence with the way out.
+    pub fn read(&self, name: &str) -> Result<String, String> {
+        if let Some(text) = self.read.borrow().get(name) {
+            return Ok(text.clone());
+        }
+        let Some(folder) = self.folder else {
+            return Err(format!("{name} is not among the files of this run"));
+        };
+        let text = read_below(folder, name)?;
+        self.read.borrow_mut().insert(name.to_owned(), text.clone());
+        Ok(text)
+    }
+
+    /// Everything that was read, by the names that were given.
+    pub fn into_read(self) -> BTreeMap<String, String> {
+        self.read.into_inner()
+    }
+}
+
+fn read_below(folder: &Folder, name: &str) -> Result<String, String> {
+    let path = Path::new(name);
+    let inside = |path: &Path| {
+        path.components()
+            .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+    };
+    if !folder.open && !inside(path) {
+        return Err(format!(
+            "{name} leads out of the study's folder {}; put the file beside the study",
+            folder.path.display()
+        ));
+    }
+    let path = folder.path.join(path);
+    let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
+    if !folder.open {
+        // A link could lead out of the folder as well.
+        let (real, base) = (path.canonicalize(), folder.path.canonicalize());
+        if !real.map_err(failed)?.starts_with(base.map_err(failed)?) {
+            return Err(format!(
+                "{name} is a link that leads out of the study's folder"
+            ));
+        }
+    }
+    let bytes = std::fs::metadata(&path).map_err(failed)?.len();
+    if bytes > FILE_BYTES_MAX {
+        return Err(format!(
+            "{} has {bytes} bytes; a workload file has at most {FILE_BYTES_MAX}",
+            path.display()
+        ));
+    }
+    std::fs::read_to_string(&path).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_study_reads_no_file_outside_its_folder() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let inner = folder.path().join("inner");
+        std::fs::create_dir(&inner).expect("a folder");
+        std::fs::write(folder.path().join("secret"), "s").expect("a file");
+        std::fs::write(inner.join("fine"), "f").expect("a file");
+        std::os::unix::fs::symlink("../secret", inner.join("link")).expect("a link");
+        let mut overrides = Overrides {
+            files: Some(Folder {
+                path: inner,
+                open: false,
+            }),
+            ..Overrides::default()
+        };
+        let absolute = folder.path().join("secret").display().to_string();
+        {
+            let inputs = Inputs::new(&overrides);
+            assert_eq!(inputs.read("fine").as_deref(), Ok("f"));
+            for name in ["../secret", "link", absolute.as_str(), "absent"] {
+                assert!(inputs.read(name).is_err(), "{name}");
+            }
+            assert_eq!(inputs.into_read().len(), 1);
+        }
+        if let Some(folder) = &mut overrides.files {
+            folder.open = true;
+        }
+        assert_eq!(
+            Inputs::new(&overrides).read("../secret").as_deref(),
+            Ok("s")
+        );
+    }
+
+    #[test]
+    fn what_is_on_record_needs_no_folder() {
+        let overrides = Overrides {
+            inputs: BTreeMap::from([("a".to_owned(), "text".to_owned())]),
+            ..Overrides::default()
+        };
+        let inputs = Inputs::new(&overrides);
+        assert_eq!(inputs.read("a").as_deref(), Ok("text"));
+        assert!(inputs.read("b").is_err());
+    }
+}
