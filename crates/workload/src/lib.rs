@@ -23,6 +23,7 @@ mod normal;
 mod params;
 mod program;
 mod random;
+mod schema;
 mod source;
 mod spec;
 mod standard1;

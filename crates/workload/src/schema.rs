@@ -1,0 +1,499 @@
+//! What `CREATE KEYSPACE`, `CREATE TABLE` and `CREATE TYPE` say, as far as generating data needs
+//! it: names, columns, types, keys. Importers know a table only by its text; no server is asked.
+//!
+//! A reader, not a judge: options after the columns are skipped, and Cassandra has the last word.
+
+use std::sync::Arc;
+
+use cql::value::{CqlType, UdtType};
+
+/// What a statement defines.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Defined {
+    /// A keyspace, by its name.
+    Keyspace(String),
+    /// A table.
+    Table(Table),
+    /// A user-defined type.
+    Type(UdtType),
+    /// Anything else: an index, a view, a function.
+    Other,
+}
+
+/// A table.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Table {
+    /// Its keyspace, if the statement names it.
+    pub(crate) keyspace: Option<String>,
+    /// Its name.
+    pub(crate) name: String,
+    /// In the order of the statement.
+    pub(crate) columns: Vec<Column>,
+    /// Indices of the partition key's columns.
+    pub(crate) partition_key: Vec<usize>,
+    /// Indices of the clustering columns.
+    pub(crate) clustering: Vec<usize>,
+}
+
+/// A column.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Column {
+    /// Its name, in lower case unless it was quoted.
+    pub(crate) name: String,
+    /// Its type.
+    pub(crate) typ: CqlType,
+    /// Whether it is one value for the whole partition.
+    pub(crate) is_static: bool,
+    /// Whether a collection or user-defined type is written as one value.
+    pub(crate) is_frozen: bool,
+}
+
+impl Table {
+    /// The index of a column, by its name as it stands in the table.
+    pub(crate) fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.name == name)
+    }
+
+    /// Whether a column is part of the primary key.
+    pub(crate) fn is_key(&self, column: usize) -> bool {
+        self.partition_key.contains(&column) || self.clustering.contains(&column)
+    }
+}
+
+/// Why a statement cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// What is wrong.
+    pub(crate) message: String,
+    /// Byte offset in the statement.
+    pub(crate) at: usize,
+}
+
+/// Reads one statement. `types` are the user-defined types that its columns may have.
+pub(crate) fn parse(cql: &str, types: &[UdtType]) -> Result<Defined, Fault> {
+    let mut reader = Reader {
+        tokens: tokens(cql)?,
+        next: 0,
+        end: cql.len(),
+        types,
+    };
+    if !reader.take_word("create") {
+        return Ok(Defined::Other);
+    }
+    if reader.take_word("keyspace") {
+        reader.skip_if_not_exists();
+        return Ok(Defined::Keyspace(reader.name()?));
+    }
+    if reader.take_word("table") || reader.take_word("columnfamily") {
+        reader.skip_if_not_exists();
+        return Ok(Defined::Table(reader.table()?));
+    }
+    if reader.take_word("type") {
+        reader.skip_if_not_exists();
+        return Ok(Defined::Type(reader.user_type()?));
+    }
+    Ok(Defined::Other)
+}
+
+/// The statements of a text, split at `;` outside of texts and comments, each with its offset.
+pub(crate) fn split(text: &str) -> Result<Vec<(usize, &str)>, Fault> {
+    let mut statements = Vec::new();
+    let mut start = None;
+    for token in tokens(text)? {
+        if token.kind == Kind::Symbol && token.text == ";" {
+            if let Some(start) = start.take() {
+                statements.push((start, text[start..token.at].trim_end()));
+            }
+        } else {
+            start.get_or_insert(token.at);
+        }
+    }
+    if let Some(start) = start {
+        statements.push((start, text[start..].trim_end()));
+    }
+    Ok(statements)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A word or number.
+    Word,
+    /// A name in double quotes.
+    Quoted,
+    /// A text in single quotes or dollars.
+    Text,
+    /// One character of punctuation.
+    Symbol,
+}
+
+#[derive(Clone, Debug)]
+struct Token {
+    kind: Kind,
+    /// Words in lower case, names and texts without their quotes.
+    text: String,
+    at: usize,
+}
+
+fn tokens(cql: &str) -> Result<Vec<Token>, Fault> {
+    let bytes = cql.as_bytes();
+    let mut tokens = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let rest = &cql[at..];
+        let first = rest.chars().next().unwrap_or(' ');
+        let start = at;
+        if first.is_whitespace() {
+            at += first.len_utf8();
+        } else if rest.starts_with("--") || rest.starts_with("//") {
+            at += rest.find('\n').unwrap_or(rest.len());
+        } else if rest.starts_with("/*") {
+            at += 2 + until(&rest[2..], "*/", start, "comment")? + 2;
+        } else if rest.starts_with("$$") {
+            let length = until(&rest[2..], "$$", start, "text")?;
+            tokens.push(Token {
+                kind: Kind::Text,
+                text: rest[2..2 + length].to_owned(),
+                at: start,
+            });
+            at += length + 4;
+        } else if first == '\'' || first == '"' {
+            let (text, length) = quoted(rest, first, start)?;
+            let kind = if first == '"' {
+                Kind::Quoted
+            } else {
+                Kind::Text
+            };
+            tokens.push(Token {
+                kind,
+                text,
+                at: start,
+            });
+            at += length;
+        } else if first.is_alphanumeric() || first == '_' {
+            let is_word = |c: char| c.is_alphanumeric() || c == '_';
+            let length = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+            tokens.push(Token {
+                kind: Kind::Word,
+                text: rest[..length].to_lowercase(),
+                at: start,
+            });
+            at += length;
+        } else {
+            tokens.push(Token {
+                kind: Kind::Symbol,
+                text: first.to_string(),
+                at: start,
+            });
+            at += first.len_utf8();
+        }
+    }
+    Ok(tokens)
+}
+
+fn until(rest: &str, end: &str, at: usize, what: &str) -> Result<usize, Fault> {
+    rest.find(end).ok_or_else(|| Fault {
+        message: format!("the {what} that begins here does not end"),
+        at,
+    })
+}
+
+/// The text of a quoted token, and its length with quotes; a doubled quote is one.
+fn quoted(rest: &str, quote: char, at: usize) -> Result<(String, usize), Fault> {
+    let mut text = String::new();
+    let mut characters = rest.char_indices().skip(1).peekable();
+    while let Some((offset, c)) = characters.next() {
+        if c != quote {
+            text.push(c);
+        } else if characters.peek().is_some_and(|(_, next)| *next == quote) {
+            characters.next();
+            text.push(quote);
+        } else {
+            return Ok((text, offset + 1));
+        }
+    }
+    Err(Fault {
+        message: format!("the {quote} that stands here is not closed"),
+        at,
+    })
+}
+
+struct Reader<'a> {
+    tokens: Vec<Token>,
+    next: usize,
+    end: usize,
+    types: &'a [UdtType],
+}
+
+impl Reader<'_> {
+    fn peek(&self) -> Option<&Token> {
+        self.tokens.get(self.next)
+    }
+
+    fn at(&self) -> usize {
+        self.peek().map_or(self.end, |token| token.at)
+    }
+
+    fn fault<T>(&self, message: impl Into<String>) -> Result<T, Fault> {
+        Err(Fault {
+            message: message.into(),
+            at: self.at(),
+        })
+    }
+
+    fn is(&self, kind: Kind, text: &str) -> bool {
+        self.peek()
+            .is_some_and(|token| token.kind == kind && token.text == text)
+    }
+
+    fn take_word(&mut self, word: &str) -> bool {
+        let found = self.is(Kind::Word, word);
+        self.next += usize::from(found);
+        found
+    }
+
+    fn take(&mut self, symbol: &str) -> bool {
+        let found = self.is(Kind::Symbol, symbol);
+        self.next += usize::from(found);
+        found
+    }
+
+    fn need(&mut self, symbol: &str) -> Result<(), Fault> {
+        if self.take(symbol) {
+            return Ok(());
+        }
+        let found = self.peek().map_or("the end", |token| token.text.as_str());
+        self.fault(format!("`{symbol}` is expected here, not {found}"))
+    }
+
+    fn skip_if_not_exists(&mut self) {
+        if self.take_word("if") {
+            self.take_word("not");
+            self.take_word("exists");
+        }
+    }
+
+    fn name(&mut self) -> Result<String, Fault> {
+        match self.peek() {
+            Some(token) if matches!(token.kind, Kind::Word | Kind::Quoted) => {
+                let name = token.text.clone();
+                self.next += 1;
+                Ok(name)
+            }
+            _ => self.fault("a name is expected here"),
+        }
+    }
+
+    /// `name` or `keyspace.name`.
+    fn qualified(&mut self) -> Result<(Option<String>, String), Fault> {
+        let first = self.name()?;
+        if self.take(".") {
+            Ok((Some(first), self.name()?))
+        } else {
+            Ok((None, first))
+        }
+    }
+
+    fn table(&mut self) -> Result<Table, Fault> {
+        let (keyspace, name) = self.qualified()?;
+        let mut table = Table {
+            keyspace,
+            name,
+            columns: Vec::new(),
+            partition_key: Vec::new(),
+            clustering: Vec::new(),
+        };
+        self.need("(")?;
+        while !self.take(")") {
+            if self.is(Kind::Word, "primary") {
+                self.primary_key(&mut table)?;
+            } else {
+                self.column(&mut table)?;
+            }
+            if !self.take(",") && !self.is(Kind::Symbol, ")") {
+                return self.fault("`,` or `)` is expected here");
+            }
+        }
+        if table.partition_key.is_empty() {
+            return self.fault(format!("table {} has no PRIMARY KEY", table.name));
+        }
+        Ok(table)
+    }
+
+    fn column(&mut self, table: &mut Table) -> Result<(), Fault> {
+        let at = self.at();
+        let name = self.name()?;
+        if table.column(&name).is_some() {
+            return Err(Fault {
+                message: format!("column {name} stands here a second time"),
+                at,
+            });
+        }
+        let is_frozen = self.is(Kind::Word, "frozen");
+        let typ = self.typ()?;
+        table.columns.push(Column {
+            name,
+            is_frozen: is_frozen || matches!(typ, CqlType::Tuple(_) | CqlType::Vector(..)),
+            typ,
+            is_static: self.take_word("static"),
+        });
+        if self.take_word("primary") {
+            if !self.take_word("key") {
+                return self.fault("KEY is expected after PRIMARY");
+            }
+            table.partition_key.push(table.columns.len() - 1);
+        }
+        if self.take_word("mask") || self.take_word("masked") {
+            while !self.is(Kind::Symbol, ",")
+                && !self.is(Kind::Symbol, ")")
+                && self.next < self.tokens.len()
+            {
+                self.next += 1;
+                self.skip_parentheses();
+            }
+        }
+        Ok(())
+    }
+
+    fn skip_parentheses(&mut self) {
+        if self.take("(") {
+            let mut depth = 1;
+            while depth > 0 && self.next < self.tokens.len() {
+                depth +=
+                    i32::from(self.is(Kind::Symbol, "(")) - i32::from(self.is(Kind::Symbol, ")"));
+                self.next += 1;
+            }
+        }
+    }
+
+    /// `PRIMARY KEY ((a, b), c, d)` or `PRIMARY KEY (a, c)`.
+    fn primary_key(&mut self, table: &mut Table) -> Result<(), Fault> {
+        self.next += 1;
+        if !self.take_word("key") {
+            return self.fault("KEY is expected after PRIMARY");
+        }
+        self.need("(")?;
+        if self.take("(") {
+            loop {
+                table.partition_key.push(self.key_column(table)?);
+                if !self.take(",") {
+                    break;
+                }
+            }
+            self.need(")")?;
+        } else {
+            table.partition_key.push(self.key_column(table)?);
+        }
+        while self.take(",") {
+            table.clustering.push(self.key_column(table)?);
+        }
+        self.need(")")
+    }
+
+    fn key_column(&mut self, table: &Table) -> Result<usize, Fault> {
+        let at = self.at();
+        let name = self.name()?;
+        table.column(&name).ok_or_else(|| Fault {
+            message: format!("the primary key has {name}, which is no column above it"),
+            at,
+        })
+    }
+
+    fn typ(&mut self) -> Result<CqlType, Fault> {
+        let at = self.at();
+        let is_text = self.peek().is_some_and(|token| token.kind == Kind::Text);
+        if is_text {
+            let class = self.tokens[self.next].text.clone();
+            self.next += 1;
+            return Ok(CqlType::Custom(class));
+        }
+        let (_, name) = self.qualified()?;
+        if let Some(simple) = simple_type(&name) {
+            return Ok(simple);
+        }
+        if let Some(udt) = self.types.iter().find(|udt| udt.name == name) {
+            return Ok(CqlType::Udt(Box::new(udt.clone())));
+        }
+        let parameters = ["frozen", "list", "set", "map", "tuple", "vector"];
+        if !parameters.contains(&name.as_str()) {
+            return Err(Fault {
+                message: format!("{name} is no type of CQL, and no CREATE TYPE above defines it"),
+                at,
+            });
+        }
+        self.need("<")?;
+        let typ = match name.as_str() {
+            "frozen" => self.typ()?,
+            "list" => CqlType::List(Box::new(self.typ()?)),
+            "set" => CqlType::Set(Box::new(self.typ()?)),
+            "map" => {
+                let key = self.typ()?;
+                self.need(",")?;
+                CqlType::Map(Box::new(key), Box::new(self.typ()?))
+            }
+            "vector" => {
+                let element = self.typ()?;
+                self.need(",")?;
+                let dimension = self.name()?;
+                match dimension.parse() {
+                    Ok(dimension) if dimension > 0 => CqlType::Vector(Box::new(element), dimension),
+                    _ => return self.fault(format!("{dimension} is no dimension of a vector")),
+                }
+            }
+            _ => {
+                let mut elements = vec![self.typ()?];
+                while self.take(",") {
+                    elements.push(self.typ()?);
+                }
+                CqlType::Tuple(elements)
+            }
+        };
+        self.need(">")?;
+        Ok(typ)
+    }
+
+    fn user_type(&mut self) -> Result<UdtType, Fault> {
+        let (keyspace, name) = self.qualified()?;
+        self.need("(")?;
+        let mut fields = Vec::new();
+        while !self.take(")") {
+            fields.push((Arc::from(self.name()?), self.typ()?));
+            if !self.take(",") && !self.is(Kind::Symbol, ")") {
+                return self.fault("`,` or `)` is expected here");
+            }
+        }
+        Ok(UdtType {
+            keyspace: keyspace.unwrap_or_default(),
+            name,
+            fields,
+        })
+    }
+}
+
+fn simple_type(name: &str) -> Option<CqlType> {
+    Some(match name {
+        "ascii" => CqlType::Ascii,
+        "bigint" => CqlType::Bigint,
+        "blob" => CqlType::Blob,
+        "boolean" => CqlType::Boolean,
+        "counter" => CqlType::Counter,
+        "date" => CqlType::Date,
+        "decimal" => CqlType::Decimal,
+        "double" => CqlType::Double,
+        "duration" => CqlType::Duration,
+        "float" => CqlType::Float,
+        "inet" => CqlType::Inet,
+        "int" => CqlType::Int,
+        "smallint" => CqlType::Smallint,
+        "text" | "varchar" => CqlType::Text,
+        "time" => CqlType::Time,
+        "timestamp" => CqlType::Timestamp,
+        "timeuuid" => CqlType::Timeuuid,
+        "tinyint" => CqlType::Tinyint,
+        "uuid" => CqlType::Uuid,
+        "varint" => CqlType::Varint,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests;
