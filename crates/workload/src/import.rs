@@ -75,6 +75,8 @@ pub enum StepLimit {
     Operations(u64),
     /// After so long.
     Duration(Duration),
+    /// After so many operations or so long, whichever comes first.
+    Either(u64, Duration),
     /// When the standard error of the mean rate of the intervals is below `target` of that mean,
     /// after at least `min` and at most `max` intervals.
     Uncertainty {
@@ -161,8 +163,10 @@ pub fn import(
     seed: u64,
     read: ReadFile,
 ) -> Result<Import, yaml::Diagnostics> {
-    let _ = (tool, words, seed, read);
-    Err(yaml::Diagnostics::new(Vec::new()))
+    match tool {
+        Tool::Ycsb => crate::ycsb::import(words, seed, read),
+        Tool::Stress | Tool::Nb => Err(yaml::Diagnostics::new(Vec::new())),
+    }
 }
 /// TEMPORARY
 pub fn ladder(from: u32, to: u32) -> Vec<u32> {

@@ -29,6 +29,7 @@ mod spec;
 mod standard1;
 mod tune;
 mod virtdata;
+mod ycsb;
 mod zipf;
 
 pub use compile::compile;

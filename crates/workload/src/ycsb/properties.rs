@@ -1,0 +1,280 @@
+//! Properties as YCSB reads them: Java's `.properties` files in the order of the command line,
+//! then `-p name=value`, each with the place where it stands.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use yaml::{Diagnostics, Place, Source, did_you_mean};
+
+/// A property's value and its place.
+#[derive(Clone, Debug)]
+struct Property {
+    value: String,
+    place: Place,
+}
+
+/// All properties; later ones have replaced earlier ones.
+#[derive(Debug)]
+pub(super) struct Properties {
+    all: BTreeMap<String, Property>,
+    /// Mistakes found so far.
+    pub(super) out: Diagnostics,
+}
+
+impl Properties {
+    /// None yet; `command` is the text that source 0 of the mistakes is.
+    pub(super) fn new(command: String) -> Properties {
+        let source = Source {
+            name: "command line".to_owned(),
+            text: command,
+        };
+        Properties {
+            all: BTreeMap::new(),
+            out: Diagnostics::new(vec![source]),
+        }
+    }
+
+    /// Lays a file over what there is.
+    pub(super) fn file(&mut self, name: &str, text: &str) {
+        let source = self.out.sources.len();
+        self.out.sources.push(Source {
+            name: name.to_owned(),
+            text: text.to_owned(),
+        });
+        for (key, value, span) in lines(text) {
+            let place = Place { source, span };
+            self.all.insert(key, Property { value, place });
+        }
+    }
+
+    /// Lays one property of the command line over what there is.
+    pub(super) fn set(&mut self, key: &str, value: &str, span: Range<usize>) {
+        let place = Place { source: 0, span };
+        let value = value.to_owned();
+        self.all.insert(key.to_owned(), Property { value, place });
+    }
+
+    /// The text of a property.
+    pub(super) fn text(&self, key: &str) -> Option<&str> {
+        self.all.get(key).map(|property| property.value.as_str())
+    }
+
+    /// Notes a mistake in a property.
+    pub(super) fn wrong(&mut self, key: &str, message: String, hint: Option<String>) {
+        let place = self.all.get(key).map(|property| property.place.clone());
+        self.out.add(&place.unwrap_or_default(), message, hint);
+    }
+
+    /// As [`Properties::wrong`], of a value that must not be shown.
+    pub(super) fn wrong_secret(&mut self, key: &str, message: String) {
+        let place = self.all.get(key).map(|property| property.place.clone());
+        self.out
+            .add_secret(&place.unwrap_or_default(), message, None);
+    }
+
+    /// A whole number between limits, or the default.
+    pub(super) fn count(&mut self, key: &str, default: u64, limits: (u64, u64)) -> u64 {
+        let Some(text) = self.text(key).map(str::to_owned) else {
+            return default;
+        };
+        match text.parse::<u64>() {
+            Ok(count) if (limits.0..=limits.1).contains(&count) => count,
+            _ => {
+                let (least, most) = limits;
+                let message =
+                    format!("{key} is `{text}`; it must be a whole number of {least} to {most}");
+                self.wrong(key, message, None);
+                default
+            }
+        }
+    }
+
+    /// A number between limits, or the default.
+    pub(super) fn number(&mut self, key: &str, default: f64, limits: (f64, f64)) -> f64 {
+        let Some(text) = self.text(key).map(str::to_owned) else {
+            return default;
+        };
+        match text.parse::<f64>() {
+            Ok(number) if (limits.0..=limits.1).contains(&number) => number,
+            _ => {
+                let (least, most) = limits;
+                let message =
+                    format!("{key} is `{text}`; it must be a number of {least} to {most}");
+                self.wrong(key, message, None);
+                default
+            }
+        }
+    }
+
+    /// Whether a property is `true`; as Java reads it, every other text is false.
+    pub(super) fn flag(&self, key: &str, default: bool) -> bool {
+        self.text(key)
+            .map_or(default, |text| text.eq_ignore_ascii_case("true"))
+    }
+
+    /// One of some words, or the first of them.
+    pub(super) fn word(&mut self, key: &str, words: &[&'static str]) -> &'static str {
+        let Some(text) = self.text(key).map(str::to_owned) else {
+            return words[0];
+        };
+        match words.iter().find(|word| **word == text) {
+            Some(word) => word,
+            None => {
+                let message = format!("{key} is `{text}`; it must be one of {}", words.join(", "));
+                self.wrong(key, message, did_you_mean(&text, words.iter().copied()));
+                words[0]
+            }
+        }
+    }
+
+    /// The names that are not `known`, for a note. One that is near to a known one, and does not
+    /// begin with one of `families`, is a mistake: YCSB ignores it without a word.
+    pub(super) fn unknown(&mut self, known: &[&str], families: &[&str]) -> Vec<String> {
+        let names: Vec<String> = self.all.keys().cloned().collect();
+        let mut others = Vec::new();
+        for name in names {
+            if known.contains(&name.as_str()) {
+                continue;
+            }
+            if families.iter().any(|family| name.starts_with(family)) {
+                others.push(name);
+                continue;
+            }
+            match did_you_mean(&name, known.iter().copied()) {
+                Some(hint) if hint.starts_with("did you mean") => {
+                    let message = format!("`{name}` is not a property of YCSB's core workload");
+                    self.wrong(&name, message, Some(hint));
+                }
+                _ => others.push(name),
+            }
+        }
+        others
+    }
+}
+
+/// The entries of a `.properties` text: key, value, and the range of bytes where they stand.
+fn lines(text: &str) -> Vec<(String, String, Range<usize>)> {
+    let mut entries = Vec::new();
+    let mut at = 0;
+    while at < text.len() {
+        let start = at;
+        let mut logical = String::new();
+        // A line that ends with an odd number of backslashes goes on in the next one.
+        loop {
+            let line = text[at..].split(['\n']).next().unwrap_or("");
+            at += (line.len() + 1).min(text.len() - at);
+            let line = line.trim_end_matches('\r').trim_start();
+            let comment = logical.is_empty() && line.starts_with(['#', '!']);
+            let slashes = line.len() - line.trim_end_matches('\\').len();
+            if !comment && slashes % 2 == 1 && at < text.len() {
+                logical += &line[..line.len() - 1];
+                continue;
+            }
+            if !comment {
+                logical += line;
+            }
+            break;
+        }
+        let written = text[start..at].trim();
+        let begin = start + text[start..at].find(written).unwrap_or(0);
+        if let Some((key, value)) = entry(&logical) {
+            entries.push((key, value, begin..begin + written.len()));
+        }
+    }
+    entries
+}
+
+/// Key and value of a logical line; none if it is blank.
+fn entry(line: &str) -> Option<(String, String)> {
+    if line.is_empty() {
+        return None;
+    }
+    let mut escaped = false;
+    let end = line.find(|c: char| {
+        let ends = !escaped && (c == '=' || c == ':' || c.is_whitespace());
+        escaped = !escaped && c == '\\';
+        ends
+    });
+    let (key, rest) = line.split_at(end.unwrap_or(line.len()));
+    let rest = rest.trim_start();
+    let value = rest.strip_prefix(['=', ':']).unwrap_or(rest).trim_start();
+    Some((unescaped(key), unescaped(value)))
+}
+
+fn unescaped(text: &str) -> String {
+    let mut out = String::new();
+    let mut characters = text.chars();
+    while let Some(c) = characters.next() {
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        match characters.next() {
+            Some('t') => out.push('\t'),
+            Some('n') => out.push('\n'),
+            Some('r') => out.push('\r'),
+            Some('f') => out.push('\u{c}'),
+            Some('u') => {
+                let digits: String = characters.by_ref().take(4).collect();
+                let code = u32::from_str_radix(&digits, 16).ok();
+                out.push(code.and_then(char::from_u32).unwrap_or('\u{fffd}'));
+            }
+            Some(other) => out.push(other),
+            None => {}
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Vec<(String, String)> {
+        let entries = lines(text).into_iter();
+        entries.map(|(key, value, _)| (key, value)).collect()
+    }
+
+    #[test]
+    fn the_rules_of_java_s_properties_hold() {
+        for (text, key, value) in [
+            ("a=b", "a", "b"),
+            ("  a : b c ", "a", "b c "),
+            ("a b", "a", "b"),
+            ("a", "a", ""),
+            ("a\\=b=c", "a=b", "c"),
+            ("a=b\\\n   c", "a", "bc"),
+            ("a=\\u0041\\tx", "a", "A\tx"),
+            ("a=b\r\n", "a", "b"),
+        ] {
+            assert_eq!(read(text), [(key.to_owned(), value.to_owned())], "{text:?}");
+        }
+        assert!(read("# a=b\n! c=d\n\n   \n").is_empty());
+    }
+
+    #[test]
+    fn a_wrong_value_is_shown_where_it_stands() {
+        let mut properties = Properties::new(String::new());
+        properties.file("w", "# x\nrecordcount=many\n");
+        assert_eq!(properties.count("recordcount", 7, (1, 9)), 7);
+        let mistake = &properties.out.list[0];
+        assert_eq!((mistake.line, mistake.column), (2, 1));
+        assert!(mistake.message.contains("`many`"));
+    }
+
+    #[test]
+    fn a_slip_of_the_finger_is_a_mistake_and_a_strange_name_is_told() {
+        let mut properties = Properties::new(String::new());
+        properties.file("w", "recordcuont=1\nzzz=1\nhdrhistogram.x=1\n");
+        let others = properties.unknown(&["recordcount"], &["hdrhistogram."]);
+        assert_eq!(others, ["hdrhistogram.x", "zzz"]);
+        assert_eq!(properties.out.list.len(), 1);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "[ab=:\\\\ #!\n\ru0µ]{0,40}") {
+            let _ = lines(&text);
+        }
+    }
+}
