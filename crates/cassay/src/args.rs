@@ -52,9 +52,15 @@ pub enum Command {
     Target(TargetCommand),
     /// Serve CQL and answer at once, until Ctrl-C: measures a client.
     Null(NullArgs),
-    /// List and show the named workloads.
+    /// List, show, check and sample workloads.
     #[command(subcommand)]
     Workload(WorkloadCommand),
+    /// Run a command line of cassandra-stress.
+    Stress(ImportArgs),
+    /// Run a workload file of NoSQLBench: FILE [SCENARIO] NAME=VALUE….
+    Nb(ImportArgs),
+    /// Run a command line of YCSB: load|run -P FILE -p NAME=VALUE -threads N -target OPS.
+    Ycsb(ImportArgs),
 }
 
 #[derive(Debug, ClapArgs)]
@@ -71,6 +77,33 @@ pub struct StudyArgs {
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
     /// Another seed than the study's.
+    #[arg(long)]
+    pub seed: Option<u64>,
+}
+
+/// A command line of another tool. Our own options may stand anywhere in it.
+#[derive(Debug, ClapArgs)]
+pub struct ImportArgs {
+    #[command(flatten)]
+    pub options: ImportOptions,
+    /// The tool's own words, as they are.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    pub words: Vec<String>,
+}
+
+/// Our own options of an imported command line.
+#[derive(Clone, Debug, Default, ClapArgs)]
+pub struct ImportOptions {
+    /// Another target than the words': null, local or attach:HOST[:PORT].
+    #[arg(long, value_name = "TARGET")]
+    pub target: Option<String>,
+    /// Print what the tool itself would print; the run's folder is the same.
+    #[arg(long)]
+    pub compat: bool,
+    /// Change one setting of the study that is made of the words; may be given again.
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub set: Vec<String>,
+    /// Seed of all that is drawn.
     #[arg(long)]
     pub seed: Option<u64>,
 }
@@ -163,6 +196,22 @@ pub enum WorkloadCommand {
     Show {
         /// Its name.
         name: String,
+    },
+    /// Check a workload file, and say what it would do; nothing is started.
+    Check {
+        /// The file.
+        file: PathBuf,
+    },
+    /// Print the first rows that a workload would write.
+    Sample {
+        /// A named workload, or a workload file.
+        name: String,
+        /// Number of rows.
+        #[arg(long, default_value_t = 5)]
+        rows: u64,
+        /// Seed.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
     },
 }
 

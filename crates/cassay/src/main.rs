@@ -6,6 +6,7 @@
 
 mod args;
 mod command;
+mod compat;
 mod diagnostics;
 mod exit;
 mod interrupt;
@@ -14,6 +15,7 @@ mod terminal;
 
 use args::{Args, Command};
 use clap::Parser;
+use workload::Tool;
 
 fn main() -> std::process::ExitCode {
     let args = match Args::try_parse() {
@@ -32,6 +34,9 @@ fn main() -> std::process::ExitCode {
         Command::Target(target) => command::target::run(target, &args.common),
         Command::Null(null) => command::null::run(null, &args.common),
         Command::Workload(workload) => command::workload::run(workload, &args.common),
+        Command::Stress(words) => command::import::run(Tool::Stress, words, &args.common),
+        Command::Nb(words) => command::import::run(Tool::Nb, words, &args.common),
+        Command::Ycsb(words) => command::import::run(Tool::Ycsb, words, &args.common),
     };
     result
         .unwrap_or_else(|error| terminal::error(&error))

@@ -82,7 +82,7 @@ impl Show {
                 seconds,
                 seconds_after,
             } => self.phase(phase, &what, seconds, seconds_after),
-            Event::Interval(progress) => self.interval(progress),
+            Event::Interval { progress, .. } => self.interval(progress),
             Event::TrialFinished { name, finding } => self.line(&finished(&name, &finding)),
             Event::TrialFailed { name, reason } => {
                 self.line(&format!("  {name}: failed: {reason}"));

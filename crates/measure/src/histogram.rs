@@ -100,6 +100,11 @@ impl Histogram {
         self.hdr.mean()
     }
 
+    /// Smallest value in nanoseconds, to three digits; 0 when empty.
+    pub fn min_ns(&self) -> u64 {
+        if self.is_empty() { 0 } else { self.hdr.min() }
+    }
+
     /// Largest value in nanoseconds, to three digits; 0 when empty.
     pub fn max_ns(&self) -> u64 {
         if self.is_empty() { 0 } else { self.hdr.max() }

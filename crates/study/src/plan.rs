@@ -420,6 +420,14 @@ fn step_phases(settings: &Settings, step: &Step, point: Point, starts: bool) -> 
             format!("{} operations", human::format_count(count)),
             estimate::of_operations(count, settings, point),
         ),
+        StepLimit::Either(count, length) => (
+            format!(
+                "{} operations or {} s",
+                human::format_count(count),
+                length.as_secs_f64()
+            ),
+            estimate::of_operations(count, settings, point).min(length.as_secs_f64()),
+        ),
         StepLimit::Duration(length) => (
             human::format_duration_ns(settings.window.measure_ns),
             length.as_secs_f64(),

@@ -113,7 +113,7 @@ fn window(step: &Step) -> Window {
         warmup: Warmup::Fixed(0),
         measure_ns: match step.limit {
             StepLimit::Duration(length) => u64::try_from(length.as_nanos()).unwrap_or(u64::MAX),
-            StepLimit::Operations(_) | StepLimit::Uncertainty { .. } => 0,
+            StepLimit::Operations(_) | StepLimit::Either(..) | StepLimit::Uncertainty { .. } => 0,
         },
     }
 }

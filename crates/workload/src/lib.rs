@@ -23,6 +23,7 @@ mod normal;
 mod params;
 mod program;
 mod random;
+mod sample;
 mod schema;
 mod source;
 mod spec;
@@ -40,5 +41,6 @@ pub use import::{
 };
 pub use names::{Named, names};
 pub use program::{BatchKind, Kind, Policy, Program, Schema, Stage, Statement};
+pub use sample::{Sample, sample};
 pub use spec::{ParamValue, Problem, Replication, Spec};
 pub use tune::{ALL_KINDS, Tuning, tune};

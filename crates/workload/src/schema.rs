@@ -3,9 +3,13 @@
 //!
 //! A reader, not a judge: options after the columns are skipped, and Cassandra has the last word.
 
+mod markers;
+
 use std::sync::Arc;
 
 use cql::value::{CqlType, UdtType};
+
+pub(crate) use markers::{Marker, markers};
 
 /// What a statement defines.
 #[derive(Clone, Debug, PartialEq)]

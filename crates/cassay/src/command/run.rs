@@ -2,6 +2,7 @@
 
 use super::{dirs, read_study};
 use crate::args::{Common, RunName, StudyArgs};
+use crate::compat::Compat;
 use crate::exit::Exit;
 use crate::progress::Show;
 use crate::{interrupt, terminal};
@@ -11,6 +12,7 @@ use serde_json::json;
 use store::{Run, RunWriter};
 use study::plan;
 use study::run::{self, Interrupted, Options, Outcome};
+use study::settings::Study;
 
 /// Runs a study.
 ///
@@ -21,10 +23,22 @@ pub fn run(args: &StudyArgs, common: &Common) -> Result<Exit> {
         Ok(study) => study,
         Err(end) => return end,
     };
-    let plan = plan::plan(&study).map_err(|why| anyhow!(why))?;
-    with_options(common, |options, show| {
-        run::run(&study, &plan, options, &mut |event| show.event(event))
-    })
+    run_study(&study, common, None)
+}
+
+/// Runs a study that was resolved; `compat` speaks for another tool, instead of us.
+pub fn run_study(study: &Study, common: &Common, mut compat: Option<Compat>) -> Result<Exit> {
+    let plan = plan::plan(study).map_err(|why| anyhow!(why))?;
+    let exit = with_options(common, compat.is_some(), |options, show| {
+        run::run(study, &plan, options, &mut |event| match &mut compat {
+            Some(compat) => compat.event(&event),
+            None => show.event(event),
+        })
+    })?;
+    if let Some(compat) = compat {
+        compat.end(exit);
+    }
+    Ok(exit)
 }
 
 /// Does the rest of a run.
@@ -38,13 +52,14 @@ pub fn resume(args: &RunName, common: &Common) -> Result<Exit> {
         ));
         return Ok(Exit::Done);
     }
-    with_options(common, |options, show| {
+    with_options(common, false, |options, show| {
         interrupted.resume(options, &mut |event| show.event(event))
     })
 }
 
 fn with_options(
     common: &Common,
+    is_compat: bool,
     work: impl FnOnce(&Options<'_>, &mut Show) -> Result<Outcome>,
 ) -> Result<Exit> {
     let dirs = dirs()?;
@@ -57,11 +72,11 @@ fn with_options(
     let mut show = Show::new();
     let outcome = work(&options, &mut show);
     show.done();
-    finish(&outcome?, common)
+    finish(&outcome?, common, is_compat)
 }
 
 /// Writes the report, then says the answer.
-fn finish(outcome: &Outcome, common: &Common) -> Result<Exit> {
+fn finish(outcome: &Outcome, common: &Common, is_compat: bool) -> Result<Exit> {
     let path = &outcome.path;
     let Some(findings) = &outcome.findings else {
         terminal::say(&format!(
@@ -76,6 +91,8 @@ fn finish(outcome: &Outcome, common: &Common) -> Result<Exit> {
         value["run"] = json!(path);
         value["report"] = json!(report);
         terminal::json(&value);
+    } else if is_compat {
+        terminal::say(&answer(findings));
     } else {
         terminal::data(&answer(findings));
     }

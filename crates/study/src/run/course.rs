@@ -130,7 +130,7 @@ impl StepCourse {
     /// When the engine must stop by itself.
     pub fn limit(&self) -> Limit {
         match self.limit {
-            StepLimit::Operations(count) => Limit::Operations(count),
+            StepLimit::Operations(count) | StepLimit::Either(count, _) => Limit::Operations(count),
             StepLimit::Duration(length) => Limit::Duration(length),
             StepLimit::Uncertainty { .. } => Limit::Unlimited,
         }
@@ -146,6 +146,11 @@ impl StepCourse {
     pub fn see(&mut self, interval: &Interval) -> Decision {
         self.tally.push(interval);
         let mut decision = Decision::go_on("measure", interval);
+        if let StepLimit::Either(_, length) = self.limit
+            && self.tally.seconds >= length.as_secs_f64()
+        {
+            decision.flow = Flow::StopNow;
+        }
         if let StepLimit::Uncertainty { target, min, max } = self.limit
             && !interval.draining
         {

@@ -3,7 +3,9 @@
 //! The callback is called on the run's own thread and must not block: a slow terminal would delay
 //! the end of a phase, though never the load itself, which has threads of its own.
 
+use measure::Interval;
 use std::path::PathBuf;
+use std::sync::Arc;
 use store::record::TrialFinding;
 
 /// Something that happened.
@@ -45,7 +47,14 @@ pub enum Event {
         seconds_after: f64,
     },
     /// An interval has ended.
-    Interval(Progress),
+    Interval {
+        /// For people.
+        progress: Progress,
+        /// The phase that it belongs to, as in the records: `warmup`, `measure`, `drain`, ….
+        phase: &'static str,
+        /// All its counts.
+        interval: Arc<Interval>,
+    },
     /// A trial has its finding.
     TrialFinished {
         /// Its name.

@@ -219,7 +219,11 @@ pub fn offer(
             broken = Some(error);
             return Flow::StopNow;
         }
-        (watch.events)(Event::Interval(next_progress(&mut progress, interval)));
+        (watch.events)(Event::Interval {
+            progress: next_progress(&mut progress, interval),
+            phase: decision.phase,
+            interval: Arc::new(interval.clone()),
+        });
         if decision.next.is_some() {
             progress = Progress::default();
         }

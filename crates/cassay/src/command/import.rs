@@ -1,0 +1,207 @@
+//! `cassay stress|nb|ycsb`: another tool's command line, run as a study.
+//!
+//! 1. Take our own options out of the words. 2. Compile the rest: mistakes end here. 3. Write the
+//! study that holds the command line. 4. Run it like any other, so that results, reports and
+//! `resume` are the same.
+
+use super::run::run_study;
+use crate::args::{Common, ImportArgs, ImportOptions};
+use crate::compat::Compat;
+use crate::exit::Exit;
+use crate::{diagnostics, terminal};
+use anyhow::{Context, Result};
+use clap::{CommandFactory, FromArgMatches, Parser};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::PathBuf;
+use study::inputs::Inputs;
+use study::resolve;
+use study::settings::{Folder, Imported, Overrides};
+use tempfile::NamedTempFile;
+use workload::{Connection, Import, Tool};
+
+/// Runs a command line of `tool`.
+pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
+    let (options, words) = match options(tool, &args.words) {
+        Ok(split) => split,
+        Err(usage) => return Ok(terminal::usage(&usage)),
+    };
+    let options = ImportOptions {
+        target: args.options.target.clone().or(options.options.target),
+        compat: args.options.compat || options.options.compat,
+        set: [args.options.set.clone(), options.options.set].concat(),
+        seed: args.options.seed.or(options.options.seed),
+    };
+    let mut overrides = Overrides {
+        target: options.target.clone(),
+        set: options.set.clone(),
+        seed: options.seed,
+        files: Some(Folder {
+            path: PathBuf::new(),
+            open: true,
+        }),
+        ..Overrides::default()
+    };
+    let (import, inputs) = match compile(tool, &words, &overrides) {
+        Ok(compiled) => compiled,
+        Err(mistakes) => return Ok(show(&mistakes, common)),
+    };
+    overrides.inputs = inputs;
+    let secret = Secret::of(&import.connection)?;
+    let shown = secret.hide(&words);
+    let text = study_text(tool, &shown, &import.connection, &secret)?;
+    let study = match resolve::resolve(tool.name(), &text, &overrides) {
+        Ok(study) => study,
+        Err(mistakes) => return Ok(show(&mistakes, common)),
+    };
+    for note in &import.notes {
+        terminal::say(&format!("note: {note}"));
+    }
+    let compat = options.compat.then(|| Compat::new(tool, &words, &import));
+    run_study(&study, common, compat)
+}
+
+/// Shows mistakes, as those of a study.
+fn show(mistakes: &yaml::Diagnostics, common: &Common) -> Exit {
+    if common.json {
+        terminal::json(&diagnostics::to_json(mistakes));
+    }
+    terminal::say(&diagnostics::render(mistakes));
+    Exit::Usage
+}
+
+/// Our own options among the tool's words: those with two dashes that we know.
+fn options(tool: Tool, words: &[String]) -> Result<(ImportOptionsOnly, Vec<String>), clap::Error> {
+    let (mut ours, mut theirs) = (vec![tool.name().to_owned()], Vec::new());
+    let command = ImportOptionsOnly::command();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let name = word.strip_prefix("--").unwrap_or_default();
+        let (name, has_value) = match name.split_once('=') {
+            Some((name, _)) => (name, true),
+            None => (name, false),
+        };
+        let known = command.get_arguments().find(|a| a.get_long() == Some(name));
+        match known {
+            None => theirs.push(word.clone()),
+            Some(argument) => {
+                ours.push(word.clone());
+                if !has_value && argument.get_action().takes_values() {
+                    ours.extend(words.next().cloned());
+                }
+            }
+        }
+    }
+    let matches = command.try_get_matches_from(ours)?;
+    Ok((ImportOptionsOnly::from_arg_matches(&matches)?, theirs))
+}
+
+/// Our options, wherever they stand.
+#[derive(Debug, Parser)]
+#[command(disable_help_flag = true)]
+struct ImportOptionsOnly {
+    #[command(flatten)]
+    options: ImportOptions,
+}
+
+/// The import, and the files that it read.
+type Compiled = (Import, BTreeMap<String, String>);
+
+fn compile(
+    tool: Tool,
+    words: &[String],
+    overrides: &Overrides,
+) -> Result<Compiled, yaml::Diagnostics> {
+    let inputs = Inputs::new(overrides);
+    let seed = overrides.seed.unwrap_or_default();
+    let import = workload::import(tool, words, seed, &|name| inputs.read(name))?;
+    Ok((import, inputs.into_read()))
+}
+
+/// A password that the command line holds. It goes to the target by a file that only this user
+/// can read and that ends with the command; nothing else ever sees it.
+struct Secret {
+    password: Option<String>,
+    file: Option<NamedTempFile>,
+}
+
+impl Secret {
+    fn of(connection: &Connection) -> Result<Secret> {
+        let password = connection.password.as_ref().map(|p| p.reveal().to_owned());
+        let file = match &password {
+            None => None,
+            Some(password) => {
+                let mut file = NamedTempFile::new().context("keep the password for the run")?;
+                file.write_all(password.as_bytes())
+                    .context("keep the password for the run")?;
+                Some(file)
+            }
+        };
+        Ok(Secret { password, file })
+    }
+
+    /// The words without the password.
+    fn hide(&self, words: &[String]) -> Vec<String> {
+        let Some(password) = self.password.as_deref().filter(|p| !p.is_empty()) else {
+            return words.to_vec();
+        };
+        let hidden = words.iter().map(|word| word.replace(password, "***"));
+        hidden.collect()
+    }
+}
+
+/// The study that holds the command line.
+fn study_text(
+    tool: Tool,
+    words: &[String],
+    connection: &Connection,
+    secret: &Secret,
+) -> Result<String> {
+    let command = shlex::try_join(words.iter().map(String::as_str))
+        .context("the command line has a character that no shell can write")?;
+    let imported = Imported {
+        tool,
+        command: command.clone(),
+        step: 0,
+    };
+    let mut contact = connection.nodes.clone();
+    if contact.is_empty() {
+        contact.push("localhost".to_owned());
+    }
+    if let Some(port) = connection.port {
+        let with_port = |node: &String| match node.contains(':') {
+            true => node.clone(),
+            false => format!("{node}:{port}"),
+        };
+        contact = contact.iter().map(with_port).collect();
+    }
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
+    let contact: Vec<String> = contact.iter().map(|node| quoted(node)).collect();
+    let mut attach = format!("contact_points: [{}]", contact.join(", "));
+    if let Some(datacenter) = &connection.datacenter {
+        attach += &format!(", datacenter: {}", quoted(datacenter));
+    }
+    if let (Some(user), Some(file)) = (&connection.username, &secret.file) {
+        let path = file.path().display().to_string();
+        attach += &format!(
+            ", user: {}, password: {{file: {}}}",
+            quoted(user),
+            quoted(&path)
+        );
+    }
+    if connection.tls == Some(true) {
+        attach += ", tls: {verify: true}";
+    }
+    let mut client = String::new();
+    if connection.compression.is_some() {
+        client += "client: {compression: lz4}\n";
+    }
+    Ok(format!(
+        "# Written by `cassay {tool}`.\nstudy: {tool}\n\
+         question: {}\ntarget: {{attach: {{{attach}}}}}\n\
+         workload: {{{tool}: {}}}\ndata: {{settle: none}}\n{client}",
+        quoted(&format!("What does `{} {command}` measure?", tool.name())),
+        quoted(&imported.command),
+        tool = tool.name(),
+    ))
+}

@@ -1,0 +1,198 @@
+//! Which column each bind marker of a statement belongs to, read from its text.
+
+use super::{Fault, Kind, Token, tokens};
+
+/// What a bind marker stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Marker {
+    /// The value of a column, compared or written.
+    Column(String),
+    /// `LIMIT ?`, `PER PARTITION LIMIT ?`, `TTL ?`: an int.
+    Int,
+    /// `TIMESTAMP ?`: microseconds since 1970.
+    Timestamp,
+    /// The text does not say.
+    Unknown,
+}
+
+/// The markers of a statement in bind order: `?` and `:name`.
+pub(crate) fn markers(cql: &str) -> Result<Vec<Marker>, Fault> {
+    let tokens = tokens(cql)?;
+    let inserted = inserted(&tokens);
+    let mut markers = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        let is_named = is(token, ":") && tokens.get(at + 1).is_some_and(|t| t.kind == Kind::Word);
+        let within_word = at > 0 && is(&tokens[at - 1], ":");
+        if !(is(token, "?") || is_named) || within_word {
+            continue;
+        }
+        let column = inserted.iter().find(|(marker, _)| *marker == at);
+        markers.push(match column {
+            Some((_, column)) => Marker::Column(column.clone()),
+            None => before(&tokens[..at]),
+        });
+    }
+    Ok(markers)
+}
+
+fn is(token: &Token, symbol: &str) -> bool {
+    token.kind == Kind::Symbol && token.text == symbol
+}
+
+fn is_word(token: &Token, word: &str) -> bool {
+    token.kind == Kind::Word && token.text == word
+}
+
+/// The markers in the VALUES of an INSERT: index of the token, and the column of its position.
+fn inserted(tokens: &[Token]) -> Vec<(usize, String)> {
+    if !tokens.first().is_some_and(|token| is_word(token, "insert")) {
+        return Vec::new();
+    }
+    let Some(open) = tokens.iter().position(|token| is(token, "(")) else {
+        return Vec::new();
+    };
+    let names: Vec<&str> = tokens[open + 1..]
+        .iter()
+        .take_while(|token| !is(token, ")"))
+        .filter(|token| !is(token, ","))
+        .map(|token| token.text.as_str())
+        .collect();
+    let Some(values) = tokens.iter().position(|token| is_word(token, "values")) else {
+        return Vec::new();
+    };
+    let (mut depth, mut position, mut found) = (0, 0, Vec::new());
+    for (at, token) in tokens.iter().enumerate().skip(values + 1) {
+        match token.text.as_str() {
+            "(" | "{" | "[" if token.kind == Kind::Symbol => depth += 1,
+            ")" | "}" | "]" if token.kind == Kind::Symbol => {
+                depth -= 1;
+                if depth == 0 {
+                    break;
+                }
+            }
+            "," if token.kind == Kind::Symbol && depth == 1 => position += 1,
+            "?" | ":" if token.kind == Kind::Symbol && depth == 1 => {
+                if let Some(name) = names.get(position) {
+                    found.push((at, (*name).to_owned()));
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// What the tokens before a marker say of it.
+fn before(tokens: &[Token]) -> Marker {
+    let mut rest = tokens;
+    // `IN (?, ?)` and `token(?)`: what stands before the parenthesis decides.
+    let mut position = 0;
+    let open = rest
+        .iter()
+        .rposition(|token| is(token, "(") || is(token, ")"));
+    if let Some(open) = open
+        && is(&rest[open], "(")
+        && rest[open + 1..]
+            .iter()
+            .all(|t| is(t, "?") || is(t, ",") || is(t, ":") || t.kind == Kind::Word)
+        && !rest[open + 1..].iter().any(|t| is_word(t, "and"))
+    {
+        position = rest[open + 1..]
+            .iter()
+            .filter(|token| is(token, ","))
+            .count();
+        rest = &rest[..open];
+        if rest.last().is_some_and(|token| is_word(token, "token")) {
+            return token_column(&rest[..rest.len() - 1], position);
+        }
+    }
+    let operators = ["=", "<", ">", "!", "+", "-"];
+    let mut end = rest.len();
+    while end > 0
+        && rest[end - 1].kind == Kind::Symbol
+        && operators.contains(&rest[end - 1].text.as_str())
+    {
+        end -= 1;
+    }
+    let Some(last) = end.checked_sub(1).map(|last| &rest[last]) else {
+        return Marker::Unknown;
+    };
+    if last.kind == Kind::Quoted {
+        return Marker::Column(last.text.clone());
+    }
+    if last.kind != Kind::Word {
+        return Marker::Unknown;
+    }
+    match last.text.as_str() {
+        "limit" | "ttl" => Marker::Int,
+        "timestamp" if end == rest.len() => Marker::Timestamp,
+        "in" | "contains" | "like" if end >= 2 => Marker::Column(rest[end - 2].text.clone()),
+        _ if position > 0 => Marker::Unknown,
+        name => Marker::Column(name.to_owned()),
+    }
+}
+
+/// The column of a position in the `token(…)` on the other side of the comparison.
+fn token_column(tokens: &[Token], position: usize) -> Marker {
+    let Some(open) = tokens.iter().rposition(|token| is(token, "(")) else {
+        return Marker::Unknown;
+    };
+    let names = tokens[open + 1..]
+        .iter()
+        .take_while(|token| !is(token, ")"))
+        .filter(|token| !is(token, ","));
+    names
+        .map(|token| token.text.clone())
+        .nth(position)
+        .map_or(Marker::Unknown, Marker::Column)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_marker_finds_its_column() {
+        let column = |name: &str| Marker::Column(name.to_owned());
+        for (cql, expected) in [
+            (
+                "INSERT INTO t (a, \"B\", c) VALUES (?, ?, 5) USING TTL ? AND TIMESTAMP ?",
+                vec![column("a"), column("B"), Marker::Int, Marker::Timestamp],
+            ),
+            (
+                "INSERT INTO t (a, b) VALUES (uuid(), :x)",
+                vec![column("b")],
+            ),
+            (
+                "UPDATE t USING TIMESTAMP ? SET a = ?, c = c + ? WHERE k=? AND d >= ? IF a != ?",
+                vec![
+                    Marker::Timestamp,
+                    column("a"),
+                    column("c"),
+                    column("k"),
+                    column("d"),
+                    column("a"),
+                ],
+            ),
+            (
+                "SELECT * FROM t WHERE token(a, b) >= token(?, ?) LIMIT ?",
+                vec![column("a"), column("b"), Marker::Int],
+            ),
+            (
+                "SELECT * FROM t WHERE k IN (?, ?) AND timestamp > ? AND l CONTAINS ?",
+                vec![column("k"), column("k"), column("timestamp"), column("l")],
+            ),
+            ("DELETE FROM t WHERE k IN ?", vec![column("k")]),
+            ("SELECT '?' FROM t -- ?", vec![]),
+        ] {
+            assert_eq!(markers(cql).as_ref(), Ok(&expected), "{cql}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "(INSERT|VALUES|IN|token|[ab?:,()=<+ ]){0,30}") {
+            let _ = markers(&text);
+        }
+    }
+}
