@@ -13,7 +13,8 @@ use std::sync::Arc;
 
 use crate::wire::{ParseError, Reader, Result};
 
-pub use decode::decode;
+pub use decode::{decode, fixed_bytes};
+pub use encode::append_unsigned_vint;
 
 /// A CQL type.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -28,6 +28,7 @@ mod schema;
 mod source;
 mod spec;
 mod standard1;
+mod stress;
 mod tune;
 mod virtdata;
 mod ycsb;

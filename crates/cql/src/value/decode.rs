@@ -178,7 +178,7 @@ fn vector(of: &CqlType, dimension: u32, reader: &mut Reader<'_>) -> Result<Vec<V
 
 /// Bytes of every value of the type within a vector; `None` where Cassandra treats it as of
 /// variable length, which it does for some types whose values are all of one length.
-pub(super) fn fixed_bytes(typ: &CqlType) -> Option<u64> {
+pub fn fixed_bytes(typ: &CqlType) -> Option<u64> {
     match typ {
         CqlType::Boolean => Some(1),
         CqlType::Int | CqlType::Float => Some(4),

@@ -94,7 +94,8 @@ fn append_element(out: &mut Vec<u8>, value: &Value) {
     out.extend_from_slice(&bytes);
 }
 
-fn append_unsigned_vint(out: &mut Vec<u8>, value: u64) {
+/// Appends a number of variable length, as vectors and durations have it.
+pub fn append_unsigned_vint(out: &mut Vec<u8>, value: u64) {
     // One byte holds 7 bits, and each further byte adds 8 and costs the first one a leading bit;
     // the ninth byte comes with the first one spent whole.
     let bits = 64 - value.leading_zeros();

@@ -1,0 +1,543 @@
+//! cassandra-stress's distributions, drawn bit for bit as it draws them.
+//!
+//! All of them take their randomness from java.util.Random, seeded per value. The continuous ones
+//! are those of Apache Commons Math 3 (uniform, normal, exponential after Ahrens and Dieter 1972,
+//! Weibull by its inverse), truncated to whole numbers and held within their bounds.
+
+use crate::normal;
+
+const MULTIPLIER: u64 = 0x5_DEEC_E66D;
+const MASK: u64 = (1 << 48) - 1;
+/// Distributions are averaged over 51 quantiles, as cassandra-stress does it.
+const AVERAGE_STEP: f64 = 0.02;
+/// Terms of the exponential's q; beyond this many they no longer differ from 1.
+const EXPONENTIAL_TERMS: usize = 16;
+
+/// java.util.Random.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct JavaRandom {
+    state: u64,
+    /// The second of the last pair of gaussians.
+    spare: Option<f64>,
+}
+
+impl JavaRandom {
+    pub(crate) fn set_seed(&mut self, seed: i64) {
+        self.state = (seed as u64 ^ MULTIPLIER) & MASK;
+        self.spare = None;
+    }
+
+    fn bits(&mut self, count: u32) -> u64 {
+        self.state = self.state.wrapping_mul(MULTIPLIER).wrapping_add(11) & MASK;
+        self.state >> (48 - count)
+    }
+
+    /// Uniform in [0, 1).
+    pub(crate) fn unit(&mut self) -> f64 {
+        let high = self.bits(26) << 27;
+        (high + self.bits(27)) as f64 * (1.0 / 9_007_199_254_740_992.0)
+    }
+
+    /// Marsaglia's polar method, in pairs.
+    fn gaussian(&mut self) -> f64 {
+        if let Some(spare) = self.spare.take() {
+            return spare;
+        }
+        loop {
+            let (x, y) = (2.0 * self.unit() - 1.0, 2.0 * self.unit() - 1.0);
+            let square = x * x + y * y;
+            if square < 1.0 && square != 0.0 {
+                let factor = (-2.0 * libm::log(square) / square).sqrt();
+                self.spare = Some(y * factor);
+                return x * factor;
+            }
+        }
+    }
+
+    /// Ahrens and Dieter's algorithm SA, with mean 1.
+    fn exponential(&mut self) -> f64 {
+        let q = exponential_q();
+        let ln2 = std::f64::consts::LN_2;
+        let mut a = 0.0;
+        let mut u = self.unit();
+        while u < 0.5 {
+            a += ln2;
+            u *= 2.0;
+        }
+        u += u - 1.0;
+        if u <= q[0] {
+            return a + u;
+        }
+        let mut least = self.unit();
+        for limit in &q[1..] {
+            least = least.min(self.unit());
+            if u <= *limit {
+                break;
+            }
+        }
+        a + least * q[0]
+    }
+}
+
+/// Partial sums of ln2^k / k!.
+fn exponential_q() -> [f64; EXPONENTIAL_TERMS] {
+    let ln2 = std::f64::consts::LN_2;
+    let (mut term, mut sum) = (1.0, 0.0);
+    std::array::from_fn(|k| {
+        term *= ln2 / (k + 1) as f64;
+        sum += term;
+        sum
+    })
+}
+
+/// A distribution of whole numbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dist {
+    shape: Shape,
+    min: i64,
+    max: i64,
+    /// `~`: the largest values become the smallest.
+    inverted: bool,
+    random: JavaRandom,
+    counter: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Shape {
+    Fixed,
+    Uniform,
+    Gaussian {
+        mean: f64,
+        deviation: f64,
+    },
+    Exponential {
+        mean: f64,
+    },
+    Extreme {
+        shape: f64,
+        scale: f64,
+    },
+    Quantized {
+        shape: f64,
+        scale: f64,
+        quantas: u32,
+    },
+    Sequence,
+}
+
+/// The accepted forms, for messages.
+const FORMS: &str = "FIXED(v), UNIFORM(a..b), GAUSSIAN(a..b[,stdvrng]) or (a..b,mean,stdev), \
+    EXP(a..b), EXTREME(a..b,shape), QEXTREME(a..b,shape,quantas), SEQ(a..b), each perhaps with ~ \
+    before it";
+
+impl Dist {
+    /// Always the same value.
+    pub(crate) fn fixed(value: i64) -> Dist {
+        Dist::of(Shape::Fixed, value, value)
+    }
+
+    /// Every value from `min` to `max`.
+    pub(crate) fn uniform(min: i64, max: i64) -> Dist {
+        match min == max {
+            true => Dist::fixed(min),
+            false => Dist::of(Shape::Uniform, min, max),
+        }
+    }
+
+    fn of(shape: Shape, min: i64, max: i64) -> Dist {
+        let mut random = JavaRandom::default();
+        random.set_seed(0);
+        Dist {
+            shape,
+            min,
+            max,
+            inverted: false,
+            random,
+            counter: 0,
+        }
+    }
+
+    /// Reads `[~]NAME(arguments)`.
+    pub(crate) fn parse(text: &str) -> Result<Dist, String> {
+        let wrong = |why: &str| {
+            Err(format!(
+                "`{text}` is no distribution: {why}; there are {FORMS}"
+            ))
+        };
+        let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+        let (inverted, rest) = match compact.strip_prefix('~') {
+            Some(rest) => (true, rest),
+            None => (false, compact.as_str()),
+        };
+        let Some((name, arguments)) = rest.strip_suffix(')').and_then(|r| r.split_once('(')) else {
+            return wrong("it is not NAME(arguments)");
+        };
+        let arguments: Vec<&str> = arguments.split(',').collect();
+        let name = name.to_lowercase();
+        if name == "fixed" {
+            let [value] = arguments[..] else {
+                return wrong("FIXED takes one value");
+            };
+            return Ok(Dist::fixed(count(value)?));
+        }
+        let Some((min, max)) = arguments[0].split_once("..") else {
+            return wrong("its first argument is not a range a..b");
+        };
+        let (min, max) = (count(min)?, count(max.trim_start_matches('.'))?);
+        if min > max || (min == max && name == "seq") {
+            return wrong("its range ends before it begins");
+        }
+        if max.checked_sub(min).is_none_or(|width| width == i64::MAX) {
+            return wrong("its range is wider than 63 bits");
+        }
+        let numbers: Result<Vec<f64>, _> = arguments[1..].iter().map(|a| number(a)).collect();
+        let Some(shape) = shape(&name, (min, max), &numbers?) else {
+            return wrong("the name or the number of its arguments is not known");
+        };
+        let shape = if min == max { Shape::Fixed } else { shape };
+        Ok(Dist {
+            inverted,
+            ..Dist::of(shape, min, max)
+        })
+    }
+
+    pub(crate) fn set_seed(&mut self, seed: i64) {
+        match self.shape {
+            Shape::Fixed => {}
+            Shape::Sequence => self.counter = seed,
+            _ => self.random.set_seed(seed),
+        }
+    }
+
+    /// The next value.
+    pub(crate) fn next(&mut self) -> i64 {
+        let value = match self.shape {
+            Shape::Fixed => self.min,
+            Shape::Sequence => {
+                // Java's remainder has the sign of the counter, which a seed may make negative.
+                let value = self.counter % (self.max - self.min + 1) + self.min;
+                self.counter = self.counter.wrapping_add(1);
+                value
+            }
+            _ => {
+                let drawn = self.sample();
+                self.held(drawn as i64)
+            }
+        };
+        self.turned(value)
+    }
+
+    /// The next value before it is truncated.
+    pub(crate) fn next_double(&mut self) -> f64 {
+        let value = match self.shape {
+            Shape::Fixed | Shape::Sequence => return self.next() as f64,
+            Shape::Exponential { .. } | Shape::Extreme { .. } | Shape::Quantized { .. } => {
+                let width = (self.max - self.min) as f64;
+                self.min as f64 + self.sample().clamp(0.0, width)
+            }
+            _ => self.sample().clamp(self.min as f64, self.max as f64),
+        };
+        match self.inverted {
+            true => self.max as f64 - (value - self.min as f64),
+            false => value,
+        }
+    }
+
+    /// A value as Commons Math draws it; of the offset shapes without their offset.
+    fn sample(&mut self) -> f64 {
+        match self.shape {
+            Shape::Fixed | Shape::Sequence => self.min as f64,
+            Shape::Uniform => {
+                let u = self.random.unit();
+                u * (self.max as f64 + 1.0) + (1.0 - u) * self.min as f64
+            }
+            Shape::Gaussian { mean, deviation } => deviation * self.random.gaussian() + mean,
+            Shape::Exponential { mean } => self.random.exponential() * mean,
+            Shape::Extreme { shape, scale } => weibull(self.random.unit(), shape, scale),
+            Shape::Quantized {
+                shape,
+                scale,
+                quantas,
+            } => {
+                // The quantile decides on the part; within it every value is as likely.
+                let quantas = f64::from(quantas);
+                let part = (self.random.unit() * quantas).floor();
+                let width = (self.max - self.min) as f64;
+                let bound = |part: f64| weibull(part / quantas, shape, scale).clamp(0.0, width);
+                let (low, high) = (bound(part), bound(part + 1.0));
+                low + self.random.unit() * (high - low)
+            }
+        }
+    }
+
+    /// Within the bounds; the offset shapes get their offset.
+    fn held(&self, value: i64) -> i64 {
+        match self.shape {
+            Shape::Exponential { .. } | Shape::Extreme { .. } | Shape::Quantized { .. } => {
+                value.clamp(0, self.max - self.min) + self.min
+            }
+            _ => value.clamp(self.min, self.max),
+        }
+    }
+
+    fn turned(&self, value: i64) -> i64 {
+        match self.inverted {
+            true => self.max - (value - self.min),
+            false => value,
+        }
+    }
+
+    /// The value below which a share of `p` lies. The ends of unbounded curves are infinite and
+    /// become the bounds.
+    fn at_quantile(&self, p: f64) -> i64 {
+        let (min, max) = (self.min as f64, self.max as f64);
+        let value = match self.shape {
+            Shape::Fixed => min,
+            Shape::Sequence => min + p * (max - min),
+            Shape::Uniform => min + p * (max + 1.0 - min),
+            Shape::Gaussian { .. } if p <= 0.0 => min,
+            Shape::Gaussian { .. } if p >= 1.0 => max,
+            Shape::Gaussian { mean, deviation } => {
+                let bits = (p.clamp(0.0, 1.0) * 9_223_372_036_854_775_807.0) as u64;
+                mean + deviation * normal::from_bits(bits)
+            }
+            Shape::Exponential { mean } => -mean * libm::log1p(-p),
+            Shape::Extreme { shape, scale } | Shape::Quantized { shape, scale, .. } => {
+                weibull(p, shape, scale)
+            }
+        };
+        self.turned(self.held(value as i64))
+    }
+
+    /// The mean as cassandra-stress estimates it: that of the values at every fiftieth quantile.
+    pub(crate) fn average(&self) -> i64 {
+        let (mut sum, mut count, mut p) = (0.0, 0, 0.0f32);
+        while f64::from(p) <= 1.0 {
+            sum += self.at_quantile(f64::from(p)) as f64;
+            count += 1;
+            p = (f64::from(p) + AVERAGE_STEP) as f32;
+        }
+        (sum / f64::from(count)) as i64
+    }
+
+    /// The smallest value.
+    pub(crate) fn min(&self) -> i64 {
+        self.min
+    }
+
+    /// The largest value.
+    pub(crate) fn max(&self) -> i64 {
+        self.max
+    }
+
+    /// Whether there is only one value.
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.shape == Shape::Fixed
+    }
+}
+
+fn shape(name: &str, (min, max): (i64, i64), numbers: &[f64]) -> Option<Shape> {
+    let width = (max - min) as f64;
+    let extreme = |shape: f64| {
+        let unscaled = weibull(1.0 - (1.0 / width).sqrt(), shape, 1.0);
+        width / unscaled
+    };
+    Some(match (name, numbers) {
+        ("uniform", []) => Shape::Uniform,
+        ("gaussian" | "gauss" | "normal" | "norm", [mean, deviation]) => Shape::Gaussian {
+            mean: *mean,
+            deviation: *deviation,
+        },
+        ("gaussian" | "gauss" | "normal" | "norm", [] | [_]) => Shape::Gaussian {
+            mean: (min as f64 + max as f64) / 2.0,
+            deviation: width / 2.0 / numbers.first().copied().unwrap_or(3.0),
+        },
+        ("exp" | "exponential", []) => Shape::Exponential {
+            // As cassandra-stress has it, to the last bit: width over the unit curve's quantile.
+            mean: width / -libm::log(1.0 - (1.0 - (1.0 / width).sqrt())),
+        },
+        ("extreme" | "extr" | "weibull", [shape]) => Shape::Extreme {
+            shape: *shape,
+            scale: extreme(*shape),
+        },
+        ("qextreme" | "qextr" | "qweibull", [shape, quantas]) if *quantas >= 1.0 => {
+            Shape::Quantized {
+                shape: *shape,
+                scale: extreme(*shape),
+                quantas: *quantas as u32,
+            }
+        }
+        ("seq", []) => Shape::Sequence,
+        _ => return None,
+    })
+}
+
+/// The value of Weibull's curve at quantile `p`: 0 at its begin, infinite at its end.
+fn weibull(p: f64, shape: f64, scale: f64) -> f64 {
+    scale * libm::pow(-libm::log1p(-p), 1.0 / shape)
+}
+
+/// `12`, `-3`, `10k`, `5M`, `1B`.
+pub(crate) fn count(text: &str) -> Result<i64, String> {
+    let wrong = || format!("`{text}` is no whole number (with k, m or b behind it if you like)");
+    let (digits, factor) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1_000),
+        Some((at, 'm' | 'M')) => (&text[..at], 1_000_000),
+        Some((at, 'b' | 'B')) => (&text[..at], 1_000_000_000),
+        _ => (text, 1),
+    };
+    let number: i64 = digits.parse().map_err(|_| wrong())?;
+    number.checked_mul(factor).ok_or_else(wrong)
+}
+
+fn number(text: &str) -> Result<f64, String> {
+    let number: Result<f64, _> = text.parse();
+    number
+        .ok()
+        .filter(|number| number.is_finite())
+        .ok_or_else(|| format!("`{text}` is no number"))
+}
+
+/// A share of 0 to 1: `DISTRIBUTION/divisor`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ratio {
+    dist: Dist,
+    divisor: f64,
+}
+
+impl Ratio {
+    /// Always 1.
+    pub(crate) fn one() -> Ratio {
+        Ratio {
+            dist: Dist::fixed(1),
+            divisor: 1.0,
+        }
+    }
+
+    /// Reads `DISTRIBUTION/divisor`.
+    pub(crate) fn parse(text: &str) -> Result<Ratio, String> {
+        let Some((dist, divisor)) = text.rsplit_once('/') else {
+            return Err(format!("`{text}` is no share: write DISTRIBUTION/divisor"));
+        };
+        let divisor = number(divisor.trim())?;
+        if divisor <= 0.0 {
+            return Err(format!("the divisor of `{text}` must be above 0"));
+        }
+        Ok(Ratio {
+            dist: Dist::parse(dist.trim())?,
+            divisor,
+        })
+    }
+
+    pub(crate) fn set_seed(&mut self, seed: i64) {
+        self.dist.set_seed(seed);
+    }
+
+    pub(crate) fn next(&mut self) -> f64 {
+        (self.dist.next() as f64 / self.divisor).clamp(0.0, 1.0)
+    }
+
+    /// The largest share.
+    pub(crate) fn max(&self) -> f64 {
+        (self.dist.max() as f64 / self.divisor).clamp(0.0, 1.0)
+    }
+
+    /// Whether it is always 1.
+    pub(crate) fn is_one(&self) -> bool {
+        self.dist.is_fixed() && self.max() >= 1.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// From org.apache.cassandra.stress.settings.OptionDistribution of 3.11.4: average, and the
+    /// first eight values of seed 42.
+    #[rustfmt::skip]
+    const DRAWN: [(&str, i64, [i64; 8]); 13] = [
+        ("uniform(1..100)", 50, [73, 69, 31, 28, 67, 91, 37, 28]),
+        ("uniform(20..40)", 30, [35, 34, 26, 25, 33, 38, 27, 25]),
+        ("uniform(1..4)", 2, [3, 3, 2, 2, 3, 4, 2, 2]),
+        ("gaussian(1..20)", 10, [14, 13, 7, 6, 11, 12, 7, 6]),
+        ("gaussian(1..1000)", 500, [690, 653, 342, 316, 547, 614, 364, 267]),
+        ("gaussian(1..100,50,5)", 49, [55, 54, 45, 44, 51, 53, 45, 43]),
+        ("exp(1..1000)", 284, [132, 107, 269, 232, 96, 56, 358, 279]),
+        ("extreme(1..1000,0.5)", 151, [142, 111, 12, 9, 101, 458, 18, 9]),
+        ("~exp(1..100)", 61, [81, 85, 61, 66, 86, 92, 47, 59]),
+        ("seq(1..100)", 50, [43, 44, 45, 46, 47, 48, 49, 50]),
+        ("gaussian(1..100,2)", 50, [78, 73, 26, 23, 57, 67, 30, 15]),
+        ("extreme(1..1M,2)", 341039, [433872, 407941, 231190, 216725, 398191, 581635, 258084, 216110]),
+        ("uniform(1..100B)", 49999994975, [72756368004, 68322347176, 30871945534, 27707849008, 66554895180, 90337226468, 36878291342, 27574806945]),
+    ];
+
+    #[test]
+    fn values_and_averages_are_cassandra_stress_s() {
+        for (text, average, values) in DRAWN {
+            let mut dist = Dist::parse(text).expect(text);
+            dist.set_seed(42);
+            assert_eq!(values.map(|_| dist.next()), values, "{text}");
+            assert_eq!(dist.average(), average, "{text}");
+        }
+    }
+
+    #[test]
+    fn averages_of_unbounded_curves_are_finite() {
+        for text in [
+            "gaussian(1..10)",
+            "exp(1..10)",
+            "extreme(1..10,0.1)",
+            "~exp(1..10)",
+        ] {
+            let average = Dist::parse(text).expect(text).average();
+            assert!((1..=10).contains(&average), "{text}: {average}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_distribution_is_said_with_the_forms_that_are() {
+        for text in [
+            "",
+            "fixed",
+            "fixed(x)",
+            "uniform(5)",
+            "uniform(5..1)",
+            "zipf(1..5)",
+            "exp(1..2,3)",
+            "seq(1..1)",
+            "uniform(-9223372036854775808..9223372036854775807)",
+        ] {
+            assert!(Dist::parse(text).is_err(), "{text}");
+        }
+        assert!(
+            Dist::parse("zipf(1..5)")
+                .expect_err("none")
+                .contains("GAUSSIAN(a..b")
+        );
+        assert!(Dist::parse("uniform(1...10)").is_ok(), "more dots are fine");
+    }
+
+    #[test]
+    fn shares_are_between_0_and_1() {
+        let mut ratio = Ratio::parse("uniform(1..10)/10").expect("a share");
+        ratio.set_seed(1);
+        assert!((0..100).all(|_| (0.1..=1.0).contains(&ratio.next())));
+        assert!(Ratio::parse("fixed(1)/1").expect("a share").is_one());
+        assert!(Ratio::parse("fixed(1)").is_err() && Ratio::parse("fixed(1)/0").is_err());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "~?(fixed|uniform|gaussian|exp|extreme|qextreme|seq)\\([0-9kmb.,-]{0,12}\\)") {
+            if let Ok(mut dist) = Dist::parse(&text) {
+                dist.set_seed(1);
+                let value = dist.next();
+                // A sequence may begin below its range, see above.
+                let value = if text.contains("seq") { dist.min() } else { value };
+                proptest::prop_assert!((dist.min()..=dist.max()).contains(&value), "{text}: {value}");
+                dist.average();
+                dist.next_double();
+            }
+        }
+    }
+}

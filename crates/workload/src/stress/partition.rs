@@ -1,0 +1,363 @@
+//! The rows of a partition: key from a seed, clustering values level by level, then the other
+//! columns, each from a seed that follows from what stands before it.
+//!
+//! A level's values are drawn together and without duplicates. Those of the first level come from
+//! the seed of the key, those of the next from that seed folded over the first value of the level
+//! above, and so on: the same values stand under every value above them. A row's own columns come
+//! from the last level's seed folded over the row's last clustering value.
+//!
+//! A write visits the rows up to a last one, which cassandra-stress reckons from the means of the
+//! levels and compares level by level. With several levels that ends a visit early: of the profile
+//! `cqlstress-example`, whose levels behind the first mostly have one value, a visit writes one
+//! row. It is done likewise here, since the rows are to be the same.
+
+use std::cmp::Ordering;
+use std::collections::VecDeque;
+
+use super::column::{Column, fold};
+use crate::random::Draws;
+
+/// Above this share a row is always visited.
+const ALWAYS: f64 = 0.99999;
+
+/// The columns of a table, by their part in it.
+#[derive(Clone, Debug)]
+pub(crate) struct Columns {
+    pub(crate) key: Vec<Column>,
+    pub(crate) clustering: Vec<Column>,
+    pub(crate) values: Vec<Column>,
+    /// Mean rows below a value of each level, and mean values of each level.
+    descendants: Vec<i64>,
+    averages: Vec<i64>,
+}
+
+impl Columns {
+    pub(crate) fn new(key: Vec<Column>, clustering: Vec<Column>, values: Vec<Column>) -> Columns {
+        let averages: Vec<i64> = clustering
+            .iter()
+            .map(|column| column.cluster.average())
+            .collect();
+        let mut descendants = vec![1; clustering.len()];
+        for level in (0..clustering.len().saturating_sub(1)).rev() {
+            descendants[level] = averages[level + 1].saturating_mul(descendants[level + 1]);
+        }
+        Columns {
+            key,
+            clustering,
+            values,
+            descendants: descendants.into_iter().map(|count| count.max(1)).collect(),
+            averages: averages.into_iter().map(|count| count.max(1)).collect(),
+        }
+    }
+
+    /// The most rows that a partition has.
+    pub(crate) fn rows_max(&self) -> f64 {
+        let levels = self.clustering.iter();
+        levels.map(|column| column.cluster.max() as f64).product()
+    }
+}
+
+/// Which rows are visited.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Visit {
+    /// Those that a write makes: each with this chance, on the visit of this number of so many.
+    Write {
+        chance: f64,
+        visit: i64,
+        visits: i64,
+    },
+    /// About so many rows out of all.
+    Some { rows: i64 },
+    /// All that the partition can have.
+    All,
+}
+
+/// A clustering value: its bytes, and what it counts in a fold.
+type Clustering = (Vec<u8>, Option<i64>);
+
+/// Walks the rows of one partition after another.
+#[derive(Clone, Debug)]
+pub(crate) struct Walk {
+    columns: Columns,
+    /// The key's columns.
+    pub(crate) key: Vec<Vec<u8>>,
+    key_seed: i64,
+    /// Values yet to be visited, per level; the first is the current one.
+    levels: Vec<VecDeque<Clustering>>,
+    seeds: Vec<i64>,
+    current: Vec<i64>,
+    last: Vec<i64>,
+    chance: f64,
+    /// What has been won already on the way down, per level, and what the chance is multiplied by.
+    rolls: Vec<f64>,
+    chances: Vec<f64>,
+    draws: Draws,
+    has_next: bool,
+    /// Clustering values of the next row.
+    ahead: Vec<Vec<u8>>,
+    /// Clustering values, then the others, of the row last visited.
+    pub(crate) row: Vec<Vec<u8>>,
+}
+
+impl Walk {
+    pub(crate) fn new(columns: Columns) -> Walk {
+        let levels = columns.clustering.len();
+        Walk {
+            key: vec![Vec::new(); columns.key.len()],
+            key_seed: 0,
+            levels: vec![VecDeque::new(); levels],
+            seeds: vec![0; levels],
+            current: vec![0; levels],
+            last: vec![i64::MAX; levels],
+            chance: 1.0,
+            rolls: vec![1.0; levels],
+            chances: vec![1.0; levels],
+            draws: Draws::new(0, 0),
+            has_next: false,
+            ahead: vec![Vec::new(); levels],
+            row: vec![Vec::new(); levels + columns.values.len()],
+            columns,
+        }
+    }
+
+    /// Makes the key of a seed.
+    pub(crate) fn seek(&mut self, seed: i64) {
+        self.key_seed = 0;
+        for (column, value) in self.columns.key.iter_mut().zip(&mut self.key) {
+            column.set_seed(seed);
+            value.clear();
+            column.append(value);
+            self.key_seed = column.fold(value, self.key_seed);
+        }
+    }
+
+    /// Begins a visit to the partition that was sought; `draws` decide where chance does.
+    pub(crate) fn begin(&mut self, visit: Visit, draws: Draws) {
+        self.draws = draws;
+        if self.levels.is_empty() {
+            self.has_next = true;
+            return;
+        }
+        let first = &mut self.columns.clustering[0];
+        first.set_seed(self.key_seed);
+        let count = first.cluster.next();
+        let expected = count.saturating_mul(self.columns.descendants[0]).max(1);
+        self.rolls.fill(1.0);
+        self.chances.fill(1.0);
+        self.last.fill(i64::MAX);
+        let mut start = 0;
+        self.chance = match visit {
+            Visit::All => 1.0,
+            Visit::Some { rows } => (rows as f64 / expected as f64).clamp(0.0, 1.0),
+            Visit::Write {
+                chance,
+                visit,
+                visits,
+            } => {
+                let rows = (expected / visits.max(1)).max(1);
+                start = visit.saturating_mul(rows);
+                self.last = self.position(start.saturating_add(rows - 1));
+                chance
+            }
+        };
+        self.fill(0);
+        self.has_next = self.seek_row(start);
+    }
+
+    /// Where row number `scalar` of an average partition stands, level by level.
+    fn position(&self, scalar: i64) -> Vec<i64> {
+        let mut rest = scalar;
+        let mut position: Vec<i64> = self
+            .columns
+            .descendants
+            .iter()
+            .map(|below| {
+                let index = rest / below;
+                rest %= below;
+                index
+            })
+            .collect();
+        for level in (1..position.len()).rev() {
+            let average = self.columns.averages[level];
+            if position[level] >= average {
+                position[level - 1] += position[level] / average;
+                position[level] %= average;
+            }
+        }
+        position
+    }
+
+    /// Draws the values of a level. The seeds of the levels above must stand.
+    fn fill(&mut self, level: usize) {
+        let seed = match level {
+            0 => self.key_seed,
+            _ => self.seeds[level - 1],
+        };
+        let column = &mut self.columns.clustering[level];
+        column.set_seed(seed);
+        let count = column.cluster.next();
+        let values = &mut self.levels[level];
+        values.clear();
+        for _ in 0..count {
+            let mut value = Vec::new();
+            column.append(&mut value);
+            if !values.iter().any(|(known, _)| *known == value) {
+                values.push_back((value, column.folded()));
+            }
+        }
+        if let Some((value, number)) = values.front() {
+            self.seeds[level] = fold(*number, value, seed);
+        }
+    }
+
+    /// Goes to the first row of the visit; false if there is none.
+    fn seek_row(&mut self, scalar: i64) -> bool {
+        let leaf = self.levels.len() - 1;
+        if scalar == 0 {
+            self.current[0] = 0;
+            return self.choose(0, true);
+        }
+        self.current = self.position(scalar);
+        for level in 0..=leaf {
+            if level > 0 {
+                self.fill(level);
+            }
+            let wanted = self.current[level].min(self.levels[level].len() as i64);
+            self.levels[level].drain(..wanted as usize);
+            if self.levels[level].is_empty() && !self.climb(level) {
+                return false;
+            }
+            if let Some((value, _)) = self.levels[level].front() {
+                self.ahead[level].clone_from(value);
+            }
+        }
+        self.behind_last(leaf) <= 0 && self.choose(leaf, true)
+    }
+
+    /// A position that does not exist: on to the next value of a level above that has one. False
+    /// at the end of the partition.
+    fn climb(&mut self, level: usize) -> bool {
+        let mut above = level;
+        loop {
+            let Some(next) = above.checked_sub(1) else {
+                return false;
+            };
+            above = next;
+            self.levels[above].pop_front();
+            if !self.levels[above].is_empty() {
+                break;
+            }
+        }
+        self.current[above] += 1;
+        self.current[above + 1..].fill(0);
+        for below in above + 1..=level {
+            self.fill(below);
+        }
+        true
+    }
+
+    /// Whether the current value stands behind the last row of the visit: 1; on the way to it: -1;
+    /// or is the last that there is up to it: 0. A level's only value left stands for all those
+    /// that an average partition would have behind it.
+    fn behind_last(&self, level: usize) -> i32 {
+        let mut before = false;
+        for (depth, values) in self.levels.iter().enumerate().take(level + 1) {
+            let (at, last, only) = (self.current[depth], self.last[depth], values.len() <= 1);
+            match at.cmp(&last) {
+                _ if before && !only => return -1,
+                _ if before => {}
+                Ordering::Greater => return 1,
+                Ordering::Equal => {}
+                Ordering::Less if only => before = true,
+                Ordering::Less => return -1,
+            }
+        }
+        0
+    }
+
+    /// Leaves the current value of a level, and chooses the next row.
+    fn advance(&mut self, level: usize) -> bool {
+        self.levels[level].pop_front();
+        self.current[level] += 1;
+        self.choose(level, false)
+    }
+
+    /// Chooses a row from the current values on: down where chance has it, on where it has not,
+    /// up where a level is exhausted. False at the end of the visit.
+    fn choose(&mut self, level: usize, first: bool) -> bool {
+        let mut level = level;
+        loop {
+            if self.levels[level].is_empty() {
+                let Some(above) = level.checked_sub(1) else {
+                    return false;
+                };
+                level = above;
+                self.levels[level].pop_front();
+                self.current[level] += 1;
+                if self.current[level] > self.last[level] {
+                    return false;
+                }
+                continue;
+            }
+            let behind = self.behind_last(level);
+            if behind > 0 {
+                return false;
+            }
+            let chance = self.chance * self.chances[level];
+            let forced = first && behind == 0;
+            if forced || chance > ALWAYS || chance >= self.draws.unit() {
+                if let Some((value, _)) = self.levels[level].front() {
+                    self.ahead[level].clone_from(value);
+                }
+                level += 1;
+                if level == self.levels.len() {
+                    return true;
+                }
+                if self.chance < 1.0 {
+                    self.rolls[level] = self.rolls[level - 1] / chance.min(1.0);
+                    self.chances[level] =
+                        self.columns.descendants[level] as f64 * self.rolls[level];
+                }
+                self.current[level] = 0;
+                self.fill(level);
+                continue;
+            }
+            if behind >= 0 {
+                return false;
+            }
+            self.levels[level].pop_front();
+            self.current[level] += 1;
+        }
+    }
+
+    /// Makes the next row of the visit; false at its end.
+    pub(crate) fn next_row(&mut self) -> bool {
+        if !self.has_next {
+            return false;
+        }
+        let Some(leaf) = self.levels.len().checked_sub(1) else {
+            self.values(self.key_seed);
+            self.has_next = false;
+            return true;
+        };
+        self.row[..=leaf].clone_from_slice(&self.ahead);
+        if let Some((value, number)) = self.levels[leaf].front() {
+            let seed = fold(*number, value, self.seeds[leaf]);
+            self.values(seed);
+        }
+        self.has_next = self.advance(leaf);
+        true
+    }
+
+    fn values(&mut self, seed: i64) {
+        let cells = &mut self.row[self.levels.len()..];
+        for (column, cell) in self.columns.values.iter_mut().zip(cells) {
+            column.set_seed(seed);
+            cell.clear();
+            column.append(cell);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

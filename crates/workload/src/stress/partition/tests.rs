@@ -1,0 +1,172 @@
+//! Rows against those that the tool itself makes.
+
+use super::*;
+use crate::stress::column::Spec;
+use crate::stress::draw::Dist;
+use cql::value::CqlType;
+
+/// `# table seed n` and the rows of that partition in hexadecimal, as
+/// org.apache.cassandra.stress.generate.PartitionIterator of 3.11.4 makes them with these columns.
+const ROWS: &str = include_str!("rows.txt");
+
+fn column(name: &str, typ: CqlType, population: &str, size: &str, cluster: &str) -> Column {
+    let dist = |text: &str| (!text.is_empty()).then(|| Dist::parse(text).expect(text));
+    let spec = Spec {
+        size: dist(size),
+        population: dist(population),
+        cluster: dist(cluster),
+    };
+    Column::of_profile(name, &typ, spec)
+}
+
+fn example(names: &str, dates: &str, lvals: &str, size: &str) -> Columns {
+    Columns::new(
+        vec![
+            column("name", CqlType::Text, names, "uniform(1..10)", ""),
+            column("choice", CqlType::Boolean, "", "", ""),
+        ],
+        vec![
+            column("date", CqlType::Timestamp, "", "", dates),
+            column("address", CqlType::Inet, "", "", ""),
+            column("dbl", CqlType::Double, "", "", ""),
+            column("lval", CqlType::Bigint, "gaussian(1..1000)", "", lvals),
+            column("ival", CqlType::Int, "", "", ""),
+            column("uid", CqlType::Timeuuid, "", "", ""),
+        ],
+        vec![column("value", CqlType::Blob, "", size, "")],
+    )
+}
+
+fn all_types() -> Columns {
+    Columns::new(
+        vec![column("k", CqlType::Uuid, "", "", "")],
+        vec![
+            column("a", CqlType::Int, "uniform(1..3)", "", "fixed(3)"),
+            column(
+                "b",
+                CqlType::Text,
+                "exp(1..1000)",
+                "gaussian(1..20)",
+                "uniform(2..6)",
+            ),
+        ],
+        vec![
+            column("c", CqlType::Varint, "seq(1..100)", "", ""),
+            column("d", CqlType::Decimal, "extreme(1..1000,0.5)", "", ""),
+            column("e", CqlType::Float, "gaussian(1..100,50,5)", "", ""),
+            column("f", CqlType::Smallint, "", "", ""),
+            column("g", CqlType::Tinyint, "~exp(1..100)", "", ""),
+            column("h", CqlType::Time, "", "", ""),
+            column("i", CqlType::Date, "", "", ""),
+            column("j", CqlType::Double, "exp(1..1k)", "", ""),
+        ],
+    )
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The rows of a visit, as the harness prints them.
+fn rows(columns: Columns, seed: i64, visit: Visit) -> Vec<String> {
+    let mut walk = Walk::new(columns);
+    walk.seek(seed);
+    walk.begin(visit, Draws::new(0, 0));
+    let mut rows = Vec::new();
+    while walk.next_row() {
+        let cells: Vec<String> = walk.key.iter().chain(&walk.row).map(|c| hex(c)).collect();
+        rows.push(cells.join(" "));
+    }
+    rows
+}
+
+#[test]
+fn rows_are_bit_for_bit_those_of_cassandra_stress() {
+    let mut compared = 0;
+    for block in ROWS.split("# ").skip(1) {
+        let mut lines = block.lines();
+        let title = lines.next().expect("a title");
+        let words: Vec<&str> = title.split(' ').collect();
+        let seed = words[2].parse().expect("a seed");
+        let visits = if words[0] == "all-visits" { 3 } else { 1 };
+        let write = Visit::Write {
+            chance: 1.0,
+            visit: 0,
+            visits,
+        };
+        let made = match words[0] {
+            "example" => rows(
+                example("uniform(1..10)", "uniform(20..40)", "uniform(1..4)", ""),
+                seed,
+                write,
+            ),
+            "example-read" => rows(
+                example("uniform(1..10)", "uniform(20..40)", "uniform(1..4)", ""),
+                seed,
+                Visit::All,
+            ),
+            "insanity" => rows(
+                example(
+                    "uniform(1..100M)",
+                    "gaussian(1..20)",
+                    "fixed(1)",
+                    "fixed(16)",
+                ),
+                seed,
+                write,
+            ),
+            _ => rows(all_types(), seed, write),
+        };
+        let expected: Vec<&str> = lines.take_while(|line| !line.starts_with('=')).collect();
+        assert_eq!(made, expected, "{title}");
+        compared += made.len();
+    }
+    assert!(compared > 70, "{compared} rows");
+}
+
+#[test]
+fn later_visits_go_on_where_the_one_before_ended() {
+    let nine = || {
+        let clustering = vec![column("c", CqlType::Int, "", "", "fixed(9)")];
+        Columns::new(
+            vec![column("k", CqlType::Int, "", "", "")],
+            clustering,
+            Vec::new(),
+        )
+    };
+    let all = rows(nine(), 1, Visit::All);
+    let mut seen = Vec::new();
+    for visit in 0..3 {
+        let write = Visit::Write {
+            chance: 1.0,
+            visit,
+            visits: 3,
+        };
+        seen.extend(rows(nine(), 1, write));
+    }
+    assert_eq!(seen.len(), all.len());
+    assert!(all.iter().all(|row| seen.contains(row)));
+}
+
+#[test]
+fn a_share_of_the_rows_is_a_share_of_the_rows() {
+    let wide = || {
+        let clustering = vec![column("c", CqlType::Int, "", "", "fixed(1000)")];
+        Columns::new(
+            vec![column("k", CqlType::Int, "", "", "")],
+            clustering,
+            Vec::new(),
+        )
+    };
+    let all = rows(wide(), 7, Visit::All);
+    assert_eq!(all.len(), 1000);
+    let some = rows(wide(), 7, Visit::Some { rows: 100 });
+    assert!((60..140).contains(&some.len()), "{}", some.len());
+    assert!(some.iter().all(|row| all.contains(row)));
+    let write = Visit::Write {
+        chance: 0.5,
+        visit: 0,
+        visits: 1,
+    };
+    assert!((400..600).contains(&rows(wide(), 7, write).len()));
+}
