@@ -27,6 +27,7 @@ mod schema;
 mod source;
 mod spec;
 mod standard1;
+pub mod stress;
 mod tune;
 mod virtdata;
 mod zipf;

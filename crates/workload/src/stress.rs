@@ -1,0 +1,20 @@
+//! cassandra-stress: its command line, its user profiles, and the rows that it would write.
+
+mod command;
+mod help;
+mod ladder;
+mod options;
+mod params;
+mod values;
+mod words;
+
+pub use command::{Command, Limit, Run, Task, Truncate, Verb, Weight};
+pub use help::help;
+pub use ladder::{
+    Ladder, LadderResult, Uncertainty, improvement, interval_rate, is_flat, uncertainty_reached,
+};
+pub use options::{
+    Columns, Connect, Errors, Insert, Level, Options, Order, Output, Pace, Population, Rate,
+    SchemaOptions, Seeds, Style,
+};
+pub use values::Spelled;
