@@ -8,6 +8,9 @@ mod params;
 mod values;
 mod words;
 
+#[cfg(test)]
+mod tests;
+
 pub use command::{Command, Limit, Run, Task, Truncate, Verb, Weight};
 pub use help::help;
 pub use ladder::{

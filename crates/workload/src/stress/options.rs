@@ -8,8 +8,8 @@ mod connection;
 mod output;
 mod schema;
 
-pub(crate) use connection::{CREDENTIALS, JMX, MODE, NODE, PORT, TRANSPORT};
 pub use connection::{Connect, Style};
+pub(crate) use connection::{JMX, MODE, NODE, PORT, TRANSPORT};
 pub(crate) use output::{GRAPH, LOG, REPORTING, TOKEN_RANGE};
 pub use output::{Level, Output};
 pub(crate) use schema::SCHEMA;

@@ -265,21 +265,19 @@ pub(crate) fn name(form: &str) -> &str {
 fn unknown(owner: &str, word: &Word, table: &[Known], diagnostics: &mut Diagnostics) {
     // Only the name is quoted: the value may be a misspelt secret.
     let key = word.key();
-    let same = table.iter().find(|known| {
-        known
-            .form
-            .trim_end_matches(['=', '(', '<', '>'])
-            .eq_ignore_ascii_case(key)
-    });
-    let (message, hint) = match same {
-        Some(known) => (
+    let signs = ['=', '(', '<', '>'];
+    let same = |known: &&Known| known.form.trim_end_matches(signs).eq_ignore_ascii_case(key);
+    let written = |known: &Known| match known.form.ends_with(signs) {
+        true => format!("`{}…`", known.form),
+        false => format!("`{}`", known.form),
+    };
+    let forms: Vec<String> = table.iter().filter(same).map(written).collect();
+    let (message, hint) = match forms.is_empty() {
+        false => (
             format!("`{key}` of `{owner}` is not written like this"),
-            Some(match known.form.ends_with(['=', '(', '<', '>']) {
-                true => format!("write `{}…`", known.form),
-                false => format!("write `{}`", known.form),
-            }),
+            Some(format!("write {}", forms.join(" or "))),
         ),
-        None => (
+        true => (
             format!("`{owner}` has no parameter `{key}`"),
             yaml::did_you_mean(key, table.iter().map(|known| name(known.form))),
         ),
