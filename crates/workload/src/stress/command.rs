@@ -508,7 +508,7 @@ fn mixed(params: &Params, d: &mut Diagnostics) -> Vec<Weight> {
             d.add(&pair.place, message, yaml::did_you_mean(&pair.name, KINDS));
         }
     }
-    let mut weights = weights("ratio", pairs, params.place_of("ratio("), d);
+    let mut weights = weights("ratio", params, pairs, d);
     for weight in &mut weights {
         weight.name.make_ascii_lowercase();
     }
@@ -543,15 +543,14 @@ fn user(params: &Params, d: &mut Diagnostics) -> Verb {
     }
     let ops = params
         .pairs("ops(", d)
-        .map(|pairs| weights("ops", pairs, params.place_of("ops("), d))
+        .map(|pairs| weights("ops", params, pairs, d))
         .unwrap_or_default();
     Verb::User { profiles, ops }
 }
 
 /// The shares above 0; at least one must be.
-fn weights(form: &str, pairs: Vec<Pair>, place: Place, d: &mut Diagnostics) -> Vec<Weight> {
+fn weights(form: &str, params: &Params, pairs: Vec<Pair>, d: &mut Diagnostics) -> Vec<Weight> {
     let mut weights: Vec<Weight> = Vec::new();
-    let mistakes = d.list.len();
     for pair in pairs {
         let digits = |c: char| c.is_ascii_digit() || c == '.';
         let weight = pair.value.parse::<f64>().ok();
@@ -580,7 +579,9 @@ fn weights(form: &str, pairs: Vec<Pair>, place: Place, d: &mut Diagnostics) -> V
             });
         }
     }
-    if weights.is_empty() && d.list.len() == mistakes {
+    let place = params.place_of(&format!("{form}("));
+    let mistaken = |mistake: &yaml::Diagnostic| place.span.contains(&mistake.place.span.start);
+    if weights.is_empty() && !d.list.iter().any(mistaken) {
         let message = format!("`{form}` gives no operation a share above 0");
         d.add(
             &place,
