@@ -7,6 +7,7 @@ use crate::settings::{
 use crate::tree::Tree;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use workload::stress::Ladder;
 use workload::{Import, Offer, ParamValue, Problem, Program, Spec, Step, StepLimit};
 use yaml::{Diagnostics, Node, Place};
 
@@ -92,9 +93,19 @@ pub fn steps(
 fn procedure(offer: Offer) -> Procedure {
     let (points, until) = match offer {
         Offer::Threads(threads) => (vec![Point::Threads(threads)], None),
-        Offer::Ladder { from, to } => {
-            let points = workload::ladder(from, to).into_iter().map(Point::Threads);
-            (points.collect(), Some(Until::Flat))
+        Offer::Ladder {
+            from,
+            to,
+            until_flat,
+        } => {
+            let ladder = Ladder {
+                from,
+                to,
+                auto: until_flat,
+                improvement_min: None,
+            };
+            let points = ladder.steps().into_iter().map(Point::Threads);
+            (points.collect(), until_flat.then_some(Until::Flat))
         }
         Offer::Rate { per_second, .. } => {
             (vec![Point::Rate((per_second.round() as u64).max(1))], None)

@@ -100,6 +100,8 @@ pub enum Offer {
         from: u32,
         /// Operations in flight at last.
         to: u32,
+        /// Whether it ends when the rate no longer grows.
+        until_flat: bool,
     },
     /// A fixed rate.
     Rate {
@@ -156,7 +158,11 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// TEMPORARY
+/// What the command line of a tool asks for, without the tool's own name. All that is drawn is a
+/// function of `seed`.
+///
+/// # Errors
+/// Every mistake in the words and in the files that they name, with its place.
 pub fn import(
     tool: Tool,
     words: &[String],
@@ -164,18 +170,12 @@ pub fn import(
     read: ReadFile,
 ) -> Result<Import, yaml::Diagnostics> {
     match tool {
+        Tool::Stress => crate::stress::import(words, seed, read),
+        Tool::Nb => Err(yaml::Diagnostics::new(Vec::new())),
         Tool::Ycsb => crate::ycsb::import(words, seed, read),
-        Tool::Stress | Tool::Nb => Err(yaml::Diagnostics::new(Vec::new())),
     }
 }
-/// TEMPORARY
-pub fn ladder(from: u32, to: u32) -> Vec<u32> {
-    vec![from, to]
-}
-/// TEMPORARY
-pub fn ladder_is_flat(rates: &[f64]) -> bool {
-    rates.len() > 3
-}
+
 /// TEMPORARY
 pub fn compile_file(
     name: &str,

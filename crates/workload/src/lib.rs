@@ -28,7 +28,7 @@ mod schema;
 mod source;
 mod spec;
 mod standard1;
-mod stress;
+pub mod stress;
 mod tune;
 mod virtdata;
 mod ycsb;
@@ -38,7 +38,6 @@ pub use compile::compile;
 pub use generator::{Check, Generator, Operation};
 pub use import::{
     Connection, Import, Offer, ReadFile, Secret, Step, StepLimit, Tool, compile_file, import,
-    ladder, ladder_is_flat,
 };
 pub use names::{Named, names};
 pub use program::{BatchKind, Kind, Policy, Program, Schema, Stage, Statement};

@@ -4,12 +4,14 @@
 //! A reader, not a judge: options after the columns are skipped, and Cassandra has the last word.
 
 mod markers;
+mod qualify;
 
 use std::sync::Arc;
 
 use cql::value::{CqlType, UdtType};
 
 pub(crate) use markers::{Marker, markers};
+pub(crate) use qualify::qualify;
 
 /// What a statement defines.
 #[derive(Clone, Debug, PartialEq)]

@@ -394,7 +394,7 @@ impl<'a> Engine<'a> {
         let before = before.filter_map(|other| self.findings.get(&other.index));
         let rates = before.map(|found| found.all.ops_per_s);
         let rates: Vec<f64> = rates.chain([finding.all.ops_per_s]).collect();
-        workload::ladder_is_flat(&rates)
+        workload::stress::is_flat(&rates, None)
     }
 
     fn refused(&self, trial: &Trial) -> Option<String> {

@@ -1,0 +1,593 @@
+//! A command line of cassandra-stress, read and checked: which command, on what, for how long.
+//!
+//! What must hold: nothing is read but the words; every mistake is reported, at its column; what
+//! is absent has the tool's default. Both spellings are known, of 3.11 and of the trunk.
+
+use core::time::Duration;
+
+use cql::Consistency;
+use yaml::{Diagnostics, Place};
+
+use super::options::{self, Options};
+use super::params::{Known, Pair, Params, known};
+use super::values::{self, Spelled};
+use super::words::{Line, Word};
+
+/// A command line.
+#[derive(Clone, Debug)]
+pub struct Command {
+    pub(crate) line: Line,
+    /// What it asks for.
+    pub task: Task,
+}
+
+/// What a command line asks for.
+#[derive(Clone, Debug)]
+pub enum Task {
+    /// Operations on a cluster.
+    Run(Box<Run>),
+    /// An explanation of a command, of an option, or of all.
+    Help(Option<String>),
+    /// The shape of a distribution.
+    Print(Spelled),
+    /// Which version this is.
+    Version,
+}
+
+/// Operations on a cluster.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Which operations.
+    pub verb: Verb,
+    /// How many, or for how long.
+    pub limit: Limit,
+    /// Whether operations come before the measured ones.
+    pub warmup: bool,
+    /// When the tables are emptied.
+    pub truncate: Truncate,
+    /// The consistency level, where a profile says nothing else.
+    pub consistency: Consistency,
+    /// Whether that level was written.
+    pub consistency_written: bool,
+    /// The serial consistency of conditional statements.
+    pub serial_consistency: Option<Consistency>,
+    /// Bytes of a key of the predefined tables.
+    pub key_bytes: u64,
+    /// What a counter update adds to each column.
+    pub add: Spelled,
+    /// How many operations of one kind follow on each other in `mixed` and `user`.
+    pub clustering: Spelled,
+    /// The options, in the tool's order.
+    pub options: Options,
+    /// What has no effect here, a sentence each.
+    pub(crate) notes: Vec<String>,
+}
+
+/// A command.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verb {
+    /// Reads of the predefined table.
+    Read,
+    /// Writes of the predefined table.
+    Write,
+    /// Several of the predefined operations.
+    Mixed(Vec<Weight>),
+    /// Updates of the predefined counters.
+    CounterWrite,
+    /// Reads of the predefined counters.
+    CounterRead,
+    /// Operations of profiles.
+    User {
+        /// Paths of the profiles.
+        profiles: Vec<String>,
+        /// The operations, `name` or `spec.name`.
+        ops: Vec<Weight>,
+    },
+}
+
+impl Verb {
+    /// The command as the tool names it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Verb::Read => "read",
+            Verb::Write => "write",
+            Verb::Mixed(_) => "mixed",
+            Verb::CounterWrite => "counter_write",
+            Verb::CounterRead => "counter_read",
+            Verb::User { .. } => "user",
+        }
+    }
+
+    /// Whether only rows are written, each in its turn: then seeds are a sequence by default.
+    pub(crate) fn only_inserts(&self) -> bool {
+        match self {
+            Verb::Write | Verb::CounterWrite => true,
+            // As the tool asks: `insert` and nothing else, without the name of a profile.
+            Verb::User { ops, .. } => ops.len() == 1 && ops[0].name == "insert",
+            Verb::Read | Verb::Mixed(_) | Verb::CounterRead => false,
+        }
+    }
+
+    /// Whether the tool counts the command among those that change data: it then rests between
+    /// the steps of its ladder of threads.
+    pub fn is_update(&self) -> bool {
+        !matches!(self, Verb::Read | Verb::CounterRead)
+    }
+}
+
+/// An operation and its share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Weight {
+    /// Its name, as written.
+    pub name: String,
+    /// Its share, above 0.
+    pub weight: f64,
+    pub(crate) place: Place,
+}
+
+/// How long a run lasts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Limit {
+    /// So many operations; 0: only the schema is made.
+    Operations(u64),
+    /// So long.
+    Duration(Duration),
+    /// Until the standard error of the mean rate is small.
+    Uncertainty {
+        /// As a share of the mean.
+        target: f64,
+        /// Intervals at least.
+        min: u32,
+        /// Intervals at most.
+        max: u32,
+    },
+}
+
+/// When tables are emptied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Truncate {
+    /// Not at all.
+    Never,
+    /// Before the first run.
+    Once,
+    /// Before every step of the ladder of threads.
+    Always,
+}
+
+/// Command names and aliases, as in the tool.
+pub(crate) const VERBS: [(&str, &[&str]); 6] = [
+    ("read", &[]),
+    ("write", &["insert"]),
+    ("mixed", &[]),
+    (
+        "counter_write",
+        &["counterwrite", "counter_add", "counteradd"],
+    ),
+    (
+        "counter_read",
+        &["counterread", "counter_get", "counterget"],
+    ),
+    ("user", &[]),
+];
+
+/// All first words, for suggestions.
+const FIRST_WORDS: [&str; 9] = [
+    "read",
+    "write",
+    "mixed",
+    "counter_write",
+    "counter_read",
+    "user",
+    "help",
+    "print",
+    "version",
+];
+
+const UNCERTAINTY: u8 = 1;
+const COUNT: u8 = 2;
+const DURATION: u8 = 4;
+const ANY: u8 = 7;
+
+/// What every command takes.
+pub(crate) const COMMON: [Known; 12] = [
+    known(
+        "err<",
+        UNCERTAINTY,
+        "0.02",
+        "Until the standard error of the mean rate is below this share",
+    ),
+    known("n>", UNCERTAINTY, "30", "At least so many intervals"),
+    known("n<", UNCERTAINTY, "200", "At most so many intervals"),
+    known(
+        "n=",
+        COUNT,
+        "",
+        "Number of operations; k, m and b are thousands, millions, billions",
+    ),
+    known(
+        "duration=",
+        DURATION,
+        "",
+        "Time to run, such as 90s, 5m or 1h",
+    ),
+    known("no-warmup", ANY, "", "Measure from the first operation on"),
+    known(
+        "truncate=",
+        ANY,
+        "never",
+        "Empty the tables: never, once, or always (before each run)",
+    ),
+    known("cl=", ANY, "LOCAL_ONE", "Consistency level"),
+    known(
+        "serial-cl=",
+        ANY,
+        "SERIAL",
+        "Serial consistency level of conditional statements",
+    ),
+    known(
+        "keysize=",
+        ANY,
+        "10",
+        "Bytes of a key of the predefined tables",
+    ),
+    known(
+        "add=",
+        ANY,
+        "fixed(1)",
+        "What a counter update adds: a distribution",
+    ),
+    known("no_warmup", ANY, "", "Old spelling of no-warmup"),
+];
+
+/// What `mixed` takes besides.
+pub(crate) const MIXED: [Known; 2] = [
+    known(
+        "ratio(",
+        ANY,
+        "read=1,write=1",
+        "Share of each operation: ratio(read=2,write=1)",
+    ),
+    known(
+        "clustering=",
+        ANY,
+        "gaussian(1..10)",
+        "Operations of one kind in a row: a distribution",
+    ),
+];
+
+/// What `user` takes besides.
+pub(crate) const USER: [Known; 3] = [
+    known(
+        "profile=",
+        ANY,
+        "",
+        "The profile's file; several with commas between them",
+    ),
+    known(
+        "ops(",
+        ANY,
+        "",
+        "Share of each operation: ops(insert=2,query1=1)",
+    ),
+    known(
+        "clustering=",
+        ANY,
+        "gaussian(1..10)",
+        "Operations of one kind in a row: a distribution",
+    ),
+];
+
+/// Bytes that Cassandra takes as a key.
+const KEY_BYTES_MAX: u64 = 65_535;
+
+impl Command {
+    /// Reads a command line: what follows on `cassandra-stress`.
+    ///
+    /// # Errors
+    ///
+    /// All mistakes, at their columns in the source `command line`; secrets are starred out.
+    pub fn parse(words: &[String]) -> Result<Command, Diagnostics> {
+        let line = Line::new(words);
+        let mut diagnostics = line.diagnostics();
+        let task = task(&line, &mut diagnostics);
+        diagnostics.into_result()?;
+        match task {
+            Some(task) => Ok(Command { line, task }),
+            None => Err(line.diagnostics()),
+        }
+    }
+}
+
+/// `None` only with a mistake reported.
+fn task(line: &Line, diagnostics: &mut Diagnostics) -> Option<Task> {
+    let Some((first, rest)) = line.words.split_first() else {
+        let hint = format!("begin with one of: {}", FIRST_WORDS.join(", "));
+        diagnostics.add(&line.end(), "no command is given", Some(hint));
+        return None;
+    };
+    let name = first.text.to_ascii_lowercase();
+    match name.as_str() {
+        "help" | "-?" | "-h" | "--help" => return help(rest, diagnostics),
+        "print" => return print(first, rest, diagnostics),
+        "version" => return Some(Task::Version),
+        "legacy" => {
+            let hint = "write the command in the form of cassandra-stress 2.1 and later, such as \
+                        `write n=1m`";
+            let message = "the options of cassandra-stress before 2.1 are not understood";
+            diagnostics.add(&first.place(), message, Some(hint.to_owned()));
+            return None;
+        }
+        _ => {}
+    }
+    let verb = VERBS
+        .iter()
+        .find(|(verb, aliases)| *verb == name || aliases.contains(&name.as_str()));
+    let Some((verb, _)) = verb else {
+        let key = first.key();
+        let message = match key.starts_with('-') {
+            true => format!("the command comes first, and options such as `{key}` after it"),
+            false => format!("there is no command `{key}`"),
+        };
+        diagnostics.add(
+            &first.place(),
+            message,
+            yaml::did_you_mean(key, FIRST_WORDS),
+        );
+        return None;
+    };
+    run(verb, first, rest, diagnostics).map(|run| Task::Run(Box::new(run)))
+}
+
+fn help(rest: &[Word], diagnostics: &mut Diagnostics) -> Option<Task> {
+    let Some(topic) = rest.first() else {
+        return Some(Task::Help(None));
+    };
+    let name = topic.text.to_ascii_lowercase();
+    let topics = super::help::topics();
+    if topics.contains(&name.as_str()) {
+        return Some(Task::Help(Some(name)));
+    }
+    let message = format!("there is no help on `{}`", topic.key());
+    diagnostics.add(
+        &topic.place(),
+        message,
+        yaml::did_you_mean(topic.key(), topics),
+    );
+    None
+}
+
+fn print(first: &Word, rest: &[Word], diagnostics: &mut Diagnostics) -> Option<Task> {
+    let table = [known("dist=", ANY, "", "A distribution")];
+    let params = Params::read("print", first.place(), rest, &table, false, diagnostics);
+    if !params.has("dist=") {
+        let hint = Some("write for example print dist=uniform(1..10)".to_owned());
+        diagnostics.add(&first.place(), "`print` needs `dist=`", hint);
+    }
+    params.distribution("dist=", diagnostics).map(Task::Print)
+}
+
+/// The words of each option, behind its name.
+pub(crate) struct Groups<'a> {
+    groups: Vec<(String, &'a Word, &'a [Word])>,
+}
+
+impl<'a> Groups<'a> {
+    /// Takes an option's words, so that it counts as known.
+    pub(crate) fn take(&mut self, name: &str) -> Option<(&'a Word, &'a [Word])> {
+        let at = self.groups.iter().position(|(group, _, _)| group == name)?;
+        let (_, word, rest) = self.groups.swap_remove(at);
+        Some((word, rest))
+    }
+
+    fn split(words: &'a [Word], diagnostics: &mut Diagnostics) -> (&'a [Word], Groups<'a>) {
+        let is_option = |word: &Word| word.text.starts_with('-');
+        let first = words.iter().position(is_option).unwrap_or(words.len());
+        let (own, mut rest) = words.split_at(first);
+        let mut groups: Vec<(String, &Word, &[Word])> = Vec::new();
+        while let Some((option, behind)) = rest.split_first() {
+            let end = behind.iter().position(is_option).unwrap_or(behind.len());
+            let name = option.text.to_ascii_lowercase();
+            if groups.iter().any(|(group, _, _)| *group == name) {
+                let message = format!("`{}` is given a second time", option.key());
+                let hint = "write all its parameters behind the first".to_owned();
+                diagnostics.add(&option.place(), message, Some(hint));
+            } else {
+                groups.push((name, option, &behind[..end]));
+            }
+            rest = &behind[end..];
+        }
+        (own, Groups { groups })
+    }
+}
+
+fn run(verb: &'static str, first: &Word, rest: &[Word], d: &mut Diagnostics) -> Option<Run> {
+    let (own, mut groups) = Groups::split(rest, d);
+    let table: Vec<Known> = match verb {
+        "mixed" => COMMON.into_iter().chain(MIXED).collect(),
+        "user" => COMMON.into_iter().chain(USER).collect(),
+        _ => COMMON.to_vec(),
+    };
+    let params = Params::read(verb, first.place(), own, &table, false, d);
+    let verb = verb_of(verb, &params, d);
+    let limit = limit(&params, d);
+    let mut notes = Vec::new();
+    let options = options::read(&mut groups, &verb, limit, &mut notes, d);
+    for (_, option, _) in groups.groups {
+        let message = format!("there is no option `{}`", option.key());
+        let hint = yaml::did_you_mean(&option.text, options::NAMES);
+        d.add(&option.place(), message, hint);
+    }
+    let truncate = |text: &str| match text.to_ascii_lowercase().as_str() {
+        "never" => Ok(Truncate::Never),
+        "once" => Ok(Truncate::Once),
+        "always" => Ok(Truncate::Always),
+        _ => Err(format!("`{text}` is none of never, once, always")),
+    };
+    Some(Run {
+        limit,
+        warmup: !(params.has("no-warmup") || params.has("no_warmup")),
+        truncate: params
+            .value("truncate=", d, truncate)
+            .unwrap_or(Truncate::Never),
+        consistency: params
+            .value("cl=", d, values::consistency)
+            .unwrap_or(Consistency::LocalOne),
+        consistency_written: params.has("cl="),
+        serial_consistency: params.value("serial-cl=", d, values::serial_consistency),
+        key_bytes: key_bytes(&params, d),
+        add: params
+            .distribution("add=", d)
+            .unwrap_or_else(|| Spelled::default_of("fixed(1)")),
+        clustering: params
+            .distribution("clustering=", d)
+            .unwrap_or_else(|| Spelled::default_of("gaussian(1..10)")),
+        verb,
+        options,
+        notes,
+    })
+}
+
+fn key_bytes(params: &Params, d: &mut Diagnostics) -> u64 {
+    let parse = |text: &str| values::number(text, (1, KEY_BYTES_MAX));
+    params.value("keysize=", d, parse).unwrap_or(10)
+}
+
+fn limit(params: &Params, d: &mut Diagnostics) -> Limit {
+    if params.has("n=") {
+        let count = params.value("n=", d, values::count).unwrap_or(1);
+        return Limit::Operations(count);
+    }
+    if params.has("duration=") {
+        let time = params.value("duration=", d, values::duration);
+        return Limit::Duration(time.unwrap_or(Duration::from_secs(1)));
+    }
+    let intervals = |text: &str| values::number(text, (1, 1_000_000)).map(|n| n as u32);
+    let min = params.value("n>", d, intervals).unwrap_or(30);
+    let max = params
+        .value("n<", d, intervals)
+        .unwrap_or_else(|| min.max(200));
+    if min > max {
+        let message = format!("`n>{min}` asks for more intervals than `n<{max}` allows");
+        d.add(
+            &params.place_of("n<"),
+            message,
+            Some("raise the second".to_owned()),
+        );
+    }
+    let target = params.value("err<", d, values::fraction).unwrap_or(0.02);
+    Limit::Uncertainty { target, min, max }
+}
+
+fn verb_of(verb: &str, params: &Params, d: &mut Diagnostics) -> Verb {
+    match verb {
+        "read" => Verb::Read,
+        "write" => Verb::Write,
+        "counter_write" => Verb::CounterWrite,
+        "counter_read" => Verb::CounterRead,
+        "mixed" => Verb::Mixed(mixed(params, d)),
+        _ => user(params, d),
+    }
+}
+
+fn mixed(params: &Params, d: &mut Diagnostics) -> Vec<Weight> {
+    const KINDS: [&str; 4] = ["read", "write", "counter_write", "counter_read"];
+    let Some(pairs) = params.pairs("ratio(", d) else {
+        let one = |name: &str| Weight {
+            name: name.to_owned(),
+            weight: 1.0,
+            place: params.place.clone(),
+        };
+        return vec![one("read"), one("write")];
+    };
+    for pair in &pairs {
+        if !KINDS
+            .iter()
+            .any(|kind| pair.name.eq_ignore_ascii_case(kind))
+        {
+            let message = format!("`ratio` has no operation `{}`", pair.name);
+            d.add(&pair.place, message, yaml::did_you_mean(&pair.name, KINDS));
+        }
+    }
+    let mut weights = weights("ratio", params, pairs, d);
+    for weight in &mut weights {
+        weight.name.make_ascii_lowercase();
+    }
+    weights
+}
+
+fn user(params: &Params, d: &mut Diagnostics) -> Verb {
+    let profiles: Vec<String> = params
+        .text("profile=")
+        .map(|list| {
+            list.split(',')
+                .filter(|file| !file.is_empty())
+                .map(str::to_owned)
+                .collect()
+        })
+        .unwrap_or_default();
+    if profiles.is_empty() {
+        let hint = Some("write for example profile=cqlstress-example.yaml".to_owned());
+        d.add(
+            &params.place_of("profile="),
+            "`user` needs `profile=` with a file",
+            hint,
+        );
+    }
+    if !params.has("ops(") {
+        let hint = Some("write for example ops(insert=1), quoted for the shell".to_owned());
+        d.add(
+            &params.place,
+            "`user` needs `ops(…)` with the share of each operation",
+            hint,
+        );
+    }
+    let ops = params
+        .pairs("ops(", d)
+        .map(|pairs| weights("ops", params, pairs, d))
+        .unwrap_or_default();
+    Verb::User { profiles, ops }
+}
+
+/// The shares above 0; at least one must be.
+fn weights(form: &str, params: &Params, pairs: Vec<Pair>, d: &mut Diagnostics) -> Vec<Weight> {
+    let mut weights: Vec<Weight> = Vec::new();
+    for pair in pairs {
+        let digits = |c: char| c.is_ascii_digit() || c == '.';
+        let weight = pair.value.parse::<f64>().ok();
+        let weight = weight.filter(|w| w.is_finite() && pair.value.chars().all(digits));
+        let Some(weight) = weight else {
+            let message = format!(
+                "`{}` of `{}` in `{form}` is no number",
+                pair.value, pair.name
+            );
+            d.add(
+                &pair.place,
+                message,
+                Some("write a share such as 1 or 0.5".to_owned()),
+            );
+            continue;
+        };
+        if weights.iter().any(|known| known.name == pair.name) {
+            let message = format!("`{}` is in `{form}` a second time", pair.name);
+            d.add(&pair.place, message, Some("add the two shares".to_owned()));
+        } else if weight > 0.0 {
+            let Pair { name, place, .. } = pair;
+            weights.push(Weight {
+                name,
+                weight,
+                place,
+            });
+        }
+    }
+    let place = params.place_of(&format!("{form}("));
+    let mistaken = |mistake: &yaml::Diagnostic| place.span.contains(&mistake.place.span.start);
+    if weights.is_empty() && !d.list.iter().any(mistaken) {
+        let message = format!("`{form}` gives no operation a share above 0");
+        d.add(
+            &place,
+            message,
+            Some(format!("write for example {form}(read=1)")),
+        );
+    }
+    weights
+}

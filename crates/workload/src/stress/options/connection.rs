@@ -1,0 +1,339 @@
+//! `-mode`, `-node`, `-port`, `-transport`, `-credentials-file`, `-jmx`: who is asked, and how to
+//! get in.
+//!
+//! What must hold: a secret is kept as [`Secret`] and in no message.
+
+use cql::Compression;
+use yaml::{Diagnostics, Place};
+
+use super::{params, params_or_none};
+use crate::import::Secret;
+use crate::stress::command::Groups;
+use crate::stress::params::{Known, Params, known};
+use crate::stress::values;
+
+/// Who is asked, and how to get in.
+#[derive(Clone, Debug)]
+pub struct Connect {
+    /// How statements are sent.
+    pub style: Style,
+    /// User.
+    pub user: Option<String>,
+    /// Password.
+    pub password: Option<Secret>,
+    /// Compression of frames.
+    pub compression: Option<Compression>,
+    /// Connections to each node, if that was said.
+    pub connections_per_node: Option<u32>,
+    /// The nodes, `host` or `host:port`; one at least, unless a file names them.
+    pub nodes: Vec<String>,
+    /// A file that names the nodes, one per line.
+    pub nodes_file: Option<(String, Place)>,
+    /// Only nodes of this data centre are asked.
+    pub datacenter: Option<String>,
+    /// CQL port, if that was said.
+    pub port: Option<u16>,
+    /// Whether connections are encrypted.
+    pub tls: bool,
+    /// A properties file with names and passwords.
+    pub credentials_file: Option<(String, Place)>,
+}
+
+/// How statements are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Prepared once.
+    Prepared,
+    /// With their text each time.
+    Unprepared,
+}
+
+const ANY: u8 = 1;
+
+pub(crate) const MODE: [Known; 15] = [
+    known("native", ANY, "", "The native protocol; always so"),
+    known("cql3", ANY, "", "CQL 3; always so"),
+    known(
+        "simplenative",
+        ANY,
+        "",
+        "The tool's own client; without effect",
+    ),
+    known("prepared", ANY, "", "Prepared statements; the default"),
+    known(
+        "unprepared",
+        ANY,
+        "",
+        "Send the text of statements each time",
+    ),
+    known("user=", ANY, "", "User name"),
+    known("password=", ANY, "", "Password"),
+    known(
+        "compression=",
+        ANY,
+        "none",
+        "Compression of frames: none, lz4 or snappy",
+    ),
+    known("connectionsPerHost=", ANY, "8", "Connections to each node"),
+    known(
+        "maxPending=",
+        ANY,
+        "128",
+        "Requests in flight per connection; without effect",
+    ),
+    known(
+        "protocolVersion=",
+        ANY,
+        "NEWEST_SUPPORTED",
+        "Protocol version; without effect",
+    ),
+    known("auth-provider=", ANY, "", "Java class of an authenticator"),
+    known(
+        "port=",
+        ANY,
+        "",
+        "Without effect, as in the tool: use -port native=",
+    ),
+    known(
+        "requestTimeout=",
+        ANY,
+        "12000",
+        "Time-out of a request in ms; without effect",
+    ),
+    known("4x", ANY, "", "Version 4 of the driver; without effect"),
+];
+
+pub(crate) const NODE: [Known; 6] = [
+    known("whitelist", ANY, "", "Ask only the nodes that are named"),
+    known("file=", ANY, "", "File with a node per line"),
+    known("datacenter=", ANY, "", "Ask only nodes of this data centre"),
+    known("rack=", ANY, "", "Without effect"),
+    known("loadbalance=", ANY, "", "Without effect"),
+    known("remote-dc=", ANY, "", "Without effect"),
+];
+
+pub(crate) const PORT: [Known; 3] = [
+    known("native=", ANY, "9042", "CQL port"),
+    known("thrift=", ANY, "9160", "Without effect"),
+    known(
+        "jmx=",
+        ANY,
+        "7199",
+        "Without effect: nodes are asked through cassay's own means",
+    ),
+];
+
+pub(crate) const TRANSPORT: [Known; 10] = [
+    known("factory=", ANY, "", "Without effect: only Thrift knew it"),
+    known(
+        "truststore=",
+        ANY,
+        "",
+        "Java key store of trusted certificates",
+    ),
+    known("truststore-password=", ANY, "", "Its password"),
+    known(
+        "keystore=",
+        ANY,
+        "",
+        "Java key store of the client's certificate",
+    ),
+    known("keystore-password=", ANY, "", "Its password"),
+    known("ssl-protocol=", ANY, "TLS", "Without effect"),
+    known("ssl-alg=", ANY, "SunX509", "Without effect"),
+    known("store-type=", ANY, "JKS", "Without effect"),
+    known("ssl-ciphers=", ANY, "", "Without effect"),
+    known("hostname-verification", ANY, "", "Without effect"),
+];
+
+pub(crate) const JMX: [Known; 2] = [
+    known("user=", ANY, "", "Without effect"),
+    known("password=", ANY, "", "Without effect"),
+];
+
+/// `-credentials-file` takes only a path.
+pub(crate) const CREDENTIALS: [Known; 0] = [];
+
+pub(crate) fn read(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> Connect {
+    let mode = params_or_none("-mode", groups, &MODE, d);
+    let (nodes, nodes_file, datacenter) = nodes(groups, notes, d);
+    let connections = |text: &str| values::number(text, (1, 1024)).map(|n| n as u32);
+    Connect {
+        style: style(&mode, notes, d),
+        user: mode.text("user=").map(str::to_owned),
+        password: mode.text("password=").map(Secret::new),
+        compression: compression(&mode, d),
+        connections_per_node: mode.value("connectionsPerHost=", d, connections),
+        nodes,
+        nodes_file,
+        datacenter,
+        port: port(groups, notes, d),
+        tls: tls(groups, notes, d),
+        credentials_file: credentials(groups, notes, d),
+    }
+}
+
+fn style(mode: &Params, notes: &mut Vec<String>, d: &mut Diagnostics) -> Style {
+    for form in [
+        "simplenative",
+        "maxPending=",
+        "protocolVersion=",
+        "requestTimeout=",
+        "4x",
+        "port=",
+    ] {
+        if mode.has(form) {
+            let name = crate::stress::params::name(form);
+            let instead = match form {
+                "maxPending=" => "requests in flight are those of `-rate`",
+                "protocolVersion=" => "the newest version that both sides speak is used",
+                "port=" => "the tool does not use it either; write `-port native=`",
+                "requestTimeout=" => "set a time-out with `--set`",
+                _ => "the client is cassay's own",
+            };
+            notes.push(format!("`-mode {name}` has no effect: {instead}."));
+        }
+    }
+    if let Some(class) = mode.text("auth-provider=")
+        && !class.ends_with("PlainTextAuthProvider")
+    {
+        let message = format!("the authenticator `{class}` is a Java class and cannot run here");
+        let hint = "leave it out: names and passwords go through `user=` and `password=`";
+        d.add(
+            &mode.place_of("auth-provider="),
+            message,
+            Some(hint.to_owned()),
+        );
+    }
+    if mode.has("user=") != mode.has("password=") {
+        let given = if mode.has("user=") {
+            "user="
+        } else {
+            "password="
+        };
+        let hint = Some("give both or none".to_owned());
+        let message = "`user=` and `password=` belong together";
+        d.add(&mode.place_of(given), message, hint);
+    }
+    match (mode.has("prepared"), mode.has("unprepared")) {
+        (true, true) => {
+            let message = "`prepared` and `unprepared` exclude each other";
+            let hint = Some("leave one of them out".to_owned());
+            d.add(&mode.place_of("unprepared"), message, hint);
+            Style::Prepared
+        }
+        (_, true) => Style::Unprepared,
+        _ => Style::Prepared,
+    }
+}
+
+fn compression(mode: &Params, d: &mut Diagnostics) -> Option<Compression> {
+    let parse = |text: &str| match text.to_ascii_lowercase().as_str() {
+        "none" => Ok(None),
+        "lz4" => Ok(Some(Compression::Lz4)),
+        "snappy" => Err("snappy is not spoken here; write lz4 or none".to_owned()),
+        _ => Err(format!("`{text}` is none of none, lz4")),
+    };
+    mode.value("compression=", d, parse).flatten()
+}
+
+type Nodes = (Vec<String>, Option<(String, Place)>, Option<String>);
+
+fn nodes(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> Nodes {
+    let localhost = || vec!["localhost".to_owned()];
+    let Some((option, words)) = groups.take("-node") else {
+        return (localhost(), None, None);
+    };
+    let node = Params::read("-node", option.place(), words, &NODE, true, d);
+    if let Some((second, place)) = node.free.get(1) {
+        let message = format!("`{second}` is a second list of nodes");
+        let hint = "write one list with commas: 10.0.0.1,10.0.0.2".to_owned();
+        d.add(place, message, Some(hint));
+    }
+    let listed: Vec<String> = node
+        .free
+        .first()
+        .map(|(list, _)| {
+            list.split(',')
+                .filter(|n| !n.is_empty())
+                .map(str::to_owned)
+                .collect()
+        })
+        .unwrap_or_default();
+    let file = node
+        .text("file=")
+        .map(|file| (file.to_owned(), node.place_of("file=")));
+    if file.is_some() && !listed.is_empty() {
+        notes.push("`-node file=` hides the list of nodes beside it, as in the tool.".to_owned());
+    }
+    if node.has("whitelist") {
+        let note = "`-node whitelist`: operations go to the nodes that own their rows, of those \
+                    that were named.";
+        notes.push(note.to_owned());
+    }
+    for form in ["rack=", "loadbalance=", "remote-dc="] {
+        if node.has(form) {
+            notes.push(format!("`-node {form}` has no effect."));
+        }
+    }
+    let listed = if listed.is_empty() {
+        localhost()
+    } else {
+        listed
+    };
+    (listed, file, node.text("datacenter=").map(str::to_owned))
+}
+
+fn port(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> Option<u16> {
+    let port = params_or_none("-port", groups, &PORT, d);
+    let parse = |text: &str| values::number(text, (1, u64::from(u16::MAX))).map(|n| n as u16);
+    for form in ["thrift=", "jmx="] {
+        if port.value(form, d, parse).is_some() {
+            notes.push(format!(
+                "`-port {form}` has no effect: that protocol is not used."
+            ));
+        }
+    }
+    port.value("native=", d, parse)
+}
+
+fn tls(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> bool {
+    let Some(transport) = params("-transport", groups, &TRANSPORT, d) else {
+        return false;
+    };
+    for known in TRANSPORT {
+        let store = known.form.starts_with("truststore") || known.form.starts_with("keystore");
+        if transport.has(known.form) && !store {
+            notes.push(format!("`-transport {}` has no effect.", known.form));
+        }
+    }
+    let tls = transport.has("truststore=") || transport.has("keystore=");
+    if tls {
+        let note = "`-transport`: connections are encrypted; the Java key stores are not read, so \
+                    name certificates in PEM form in the study's own settings.";
+        notes.push(note.to_owned());
+    }
+    tls
+}
+
+fn credentials(
+    groups: &mut Groups,
+    notes: &mut Vec<String>,
+    d: &mut Diagnostics,
+) -> Option<(String, Place)> {
+    if params("-jmx", groups, &JMX, d).is_some() {
+        notes.push("`-jmx` has no effect: that protocol is not used.".to_owned());
+    }
+    let (option, words) = groups.take("-credentials-file")?;
+    let name = "-credentials-file";
+    let params = Params::read(name, option.place(), words, &CREDENTIALS, true, d);
+    if params.free.len() != 1 && params.free.len() == words.len() {
+        let message = format!("`{name}` needs one path and has {}", params.free.len());
+        d.add(
+            &option.place(),
+            message,
+            Some(format!("write {name} credentials.properties")),
+        );
+    }
+    params.free.into_iter().next()
+}

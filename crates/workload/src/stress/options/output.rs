@@ -1,0 +1,134 @@
+//! `-log`, `-graph`, `-reporting`, `-tokenrange`: what is shown while it runs and kept afterwards.
+
+use core::time::Duration;
+
+use yaml::Diagnostics;
+
+use super::{params, params_or_none};
+use crate::stress::command::Groups;
+use crate::stress::params::{Known, known};
+use crate::stress::values;
+
+/// What is shown and kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// How much is said.
+    pub level: Level,
+    /// Whether the block `Results:` is left out.
+    pub no_summary: bool,
+    /// Whether settings are not listed at the start.
+    pub no_settings: bool,
+    /// Where the text goes besides.
+    pub file: Option<String>,
+    /// Where histograms go.
+    pub hdr_file: Option<String>,
+    /// Time between two lines.
+    pub interval: Duration,
+    /// Lines between two headers, if the header is to be repeated.
+    pub header_every: Option<Duration>,
+    /// Parts that every token range is split into.
+    pub token_range_split: u32,
+    /// Whether token ranges begin again behind the last.
+    pub token_range_wrap: bool,
+}
+
+/// How much is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Next to nothing.
+    Minimal,
+    /// As usual.
+    Normal,
+    /// Everything.
+    Verbose,
+}
+
+pub(crate) const LOG: [Known; 7] = [
+    known(
+        "level=",
+        1,
+        "normal",
+        "How much is said: minimal, normal or verbose",
+    ),
+    known("no-summary", 1, "", "Leave the block of results out"),
+    known("no-settings", 1, "", "Leave the list of settings out"),
+    known("file=", 1, "", "Write the text to this file too"),
+    known("hdrfile=", 1, "", "Write histograms to this file"),
+    known("interval=", 1, "1s", "Time between two lines: 1s, 500ms"),
+    known(
+        "print-statements-on-error",
+        1,
+        "",
+        "Without effect: the report has examples of errors",
+    ),
+];
+
+pub(crate) const GRAPH: [Known; 4] = [
+    known("file=", 1, "", "Without effect: the report has the graphs"),
+    known("revision=", 1, "unknown", "Without effect"),
+    known("title=", 1, "", "Without effect"),
+    known("op=", 1, "", "Without effect"),
+];
+
+pub(crate) const REPORTING: [Known; 2] = [
+    known(
+        "output-frequency=",
+        1,
+        "1s",
+        "Time between two lines: 1s, 500ms",
+    ),
+    known(
+        "header-frequency=",
+        1,
+        "",
+        "Repeat the header so often: 30s",
+    ),
+];
+
+pub(crate) const TOKEN_RANGE: [Known; 2] = [
+    known("wrap", 1, "", "Begin again behind the last token range"),
+    known(
+        "split-factor=",
+        1,
+        "1",
+        "Split every token range into so many parts",
+    ),
+];
+
+pub(crate) fn read(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> Output {
+    let log = params_or_none("-log", groups, &LOG, d);
+    let reporting = params_or_none("-reporting", groups, &REPORTING, d);
+    let ranges = params_or_none("-tokenrange", groups, &TOKEN_RANGE, d);
+    if let Some(graph) = params("-graph", groups, &GRAPH, d) {
+        if !graph.has("file=") {
+            let hint = Some("write for example -graph file=run.html".to_owned());
+            d.add(&graph.place, "`-graph` needs `file=`", hint);
+        }
+        notes.push("`-graph` has no effect: the report has the graphs.".to_owned());
+    }
+    if log.has("print-statements-on-error") {
+        let note = "`-log print-statements-on-error` has no effect: the report has an example of \
+                    each error.";
+        notes.push(note.to_owned());
+    }
+    let level = |text: &str| match text.to_ascii_lowercase().as_str() {
+        "minimal" => Ok(Level::Minimal),
+        "normal" => Ok(Level::Normal),
+        "verbose" => Ok(Level::Verbose),
+        _ => Err(format!("`{text}` is none of minimal, normal, verbose")),
+    };
+    let interval = reporting.value("output-frequency=", d, values::interval);
+    let interval = log.value("interval=", d, values::interval).or(interval);
+    let split = |text: &str| values::number(text, (1, 1_000_000)).map(|n| n as u32);
+    Output {
+        level: log.value("level=", d, level).unwrap_or(Level::Normal),
+        no_summary: log.has("no-summary"),
+        no_settings: log.has("no-settings"),
+        file: log.text("file=").map(str::to_owned),
+        hdr_file: log.text("hdrfile=").map(str::to_owned),
+        interval: interval.unwrap_or(Duration::from_secs(1)),
+        header_every: reporting.value("header-frequency=", d, values::interval),
+        token_range_split: ranges.value("split-factor=", d, split).unwrap_or(1),
+        token_range_wrap: ranges.has("wrap"),
+    }
+}

@@ -1,0 +1,175 @@
+//! `-schema`: the predefined keyspace and tables, and the statements that make them.
+
+use yaml::Diagnostics;
+
+use super::{Columns, params};
+use crate::stress::command::{Groups, Verb};
+use crate::stress::params::{Known, Pair, known};
+
+/// The predefined keyspace and tables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchemaOptions {
+    /// Name of the keyspace.
+    pub keyspace: String,
+    /// Replication strategy.
+    pub replication: String,
+    /// Its options, in the order of their names.
+    pub replication_options: Vec<(String, String)>,
+    /// Compaction strategy; the database's own when absent.
+    pub compaction: Option<String>,
+    /// Its options, in the order of their names.
+    pub compaction_options: Vec<(String, String)>,
+    /// Class that compresses tables; they are not compressed when absent.
+    pub compression: Option<String>,
+}
+
+pub(crate) const SCHEMA: [Known; 4] = [
+    known(
+        "replication(",
+        1,
+        "strategy=SimpleStrategy,factor=1",
+        "Replication: strategy, factor or data centres",
+    ),
+    known("keyspace=", 1, "keyspace1", "Name of the keyspace"),
+    known("compaction(", 1, "", "Compaction: strategy and its options"),
+    known(
+        "compression=",
+        1,
+        "",
+        "Class that compresses tables; absent: not compressed",
+    ),
+];
+
+const SIMPLE_STRATEGY: &str = "org.apache.cassandra.locator.SimpleStrategy";
+
+pub(crate) fn read(groups: &mut Groups, verb: &Verb, d: &mut Diagnostics) -> SchemaOptions {
+    let mut schema = SchemaOptions {
+        keyspace: "keyspace1".to_owned(),
+        replication: SIMPLE_STRATEGY.to_owned(),
+        replication_options: vec![("replication_factor".to_owned(), "1".to_owned())],
+        compaction: None,
+        compaction_options: Vec::new(),
+        compression: None,
+    };
+    let Some(params) = params("-schema", groups, &SCHEMA, d) else {
+        return schema;
+    };
+    if matches!(verb, Verb::User { .. }) {
+        let message = "`-schema` goes with the predefined commands, not with `user`";
+        let hint = "write keyspace_definition and table_definition in the profile".to_owned();
+        d.add(&params.place, message, Some(hint));
+    }
+    if let Some(keyspace) = params.value("keyspace=", d, |text| identifier(text)) {
+        schema.keyspace = keyspace;
+    }
+    if let Some(class) = params.value("compression=", d, |text| unquoted(text)) {
+        schema.compression = Some(class).filter(|class| !class.is_empty());
+    }
+    if let Some(pairs) = params.pairs("replication(", d) {
+        let (strategy, options) = strategy(pairs, d);
+        schema.replication = strategy.unwrap_or_else(|| SIMPLE_STRATEGY.to_owned());
+        // As the tool: `factor` is 1 unless another option is there instead.
+        let factor = ("replication_factor".to_owned(), "1".to_owned());
+        let simple = schema.replication.ends_with("SimpleStrategy");
+        let missing = options.iter().all(|(name, _)| name != "replication_factor");
+        schema.replication_options = options;
+        if missing && (simple || schema.replication_options.is_empty()) {
+            schema.replication_options.push(factor);
+        }
+    }
+    if let Some(pairs) = params.pairs("compaction(", d) {
+        let (strategy, options) = strategy(pairs, d);
+        if strategy.is_none() {
+            let hint = Some("add strategy=LeveledCompactionStrategy or another".to_owned());
+            let message = "`compaction(…)` needs `strategy=`";
+            d.add(&params.place_of("compaction("), message, hint);
+        }
+        (schema.compaction, schema.compaction_options) = (strategy, options);
+    }
+    schema
+}
+
+/// The strategy and the other options, by name.
+fn strategy(pairs: Vec<Pair>, d: &mut Diagnostics) -> (Option<String>, Vec<(String, String)>) {
+    let mut strategy = None;
+    let mut options = Vec::new();
+    for pair in pairs {
+        if let Err(problem) = unquoted(&pair.name).and_then(|_| unquoted(&pair.value)) {
+            d.add(
+                &pair.place,
+                problem,
+                Some("leave the quotes out".to_owned()),
+            );
+        }
+        match pair.name.as_str() {
+            "strategy" => strategy = Some(pair.value),
+            "factor" => options.push(("replication_factor".to_owned(), pair.value)),
+            _ => options.push((pair.name, pair.value)),
+        }
+    }
+    options.sort();
+    (strategy, options)
+}
+
+/// Text that stands between quotes in CQL.
+fn unquoted(text: &str) -> Result<String, String> {
+    match text.contains(['\'', '"', ';']) {
+        true => Err(format!("`{text}` holds a quote or a semicolon")),
+        false => Ok(text.to_owned()),
+    }
+}
+
+fn identifier(text: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    // Cassandra's limit on the length of a keyspace's name.
+    match !text.is_empty() && text.len() <= 48 && text.chars().all(plain) {
+        true => Ok(text.to_owned()),
+        false => Err(format!(
+            "`{text}` is no name of a keyspace: letters, digits and _, at most 48"
+        )),
+    }
+}
+
+impl SchemaOptions {
+    /// `CREATE KEYSPACE IF NOT EXISTS …`
+    pub(crate) fn create_keyspace(&self) -> String {
+        format!(
+            "CREATE KEYSPACE IF NOT EXISTS \"{}\" WITH replication = {} AND durable_writes = true",
+            self.keyspace,
+            map(&self.replication, &self.replication_options)
+        )
+    }
+
+    /// `CREATE TABLE IF NOT EXISTS …` of a predefined table, whose columns are of one type.
+    pub(crate) fn create_table(&self, table: &str, columns: &Columns, cql_type: &str) -> String {
+        let columns: Vec<String> = columns
+            .names
+            .iter()
+            .map(|name| format!("\"{name}\" {cql_type}"))
+            .collect();
+        // An empty map meant no compression to Cassandra until 3.0; since then it means the
+        // default, and the tool's own statement with `{}` is no longer what its help says.
+        let compression = match &self.compression {
+            Some(class) => map(class, &[]),
+            None => "{'enabled': 'false'}".to_owned(),
+        };
+        let compaction = match &self.compaction {
+            Some(class) => format!(" AND compaction = {}", map(class, &self.compaction_options)),
+            None => String::new(),
+        };
+        format!(
+            "CREATE TABLE IF NOT EXISTS \"{}\".{table} (key blob PRIMARY KEY, {}) \
+             WITH compression = {compression}{compaction}",
+            self.keyspace,
+            columns.join(", ")
+        )
+    }
+}
+
+fn map(class: &str, options: &[(String, String)]) -> String {
+    let options: String = options
+        .iter()
+        .map(|(name, value)| format!(", '{name}': '{value}'"))
+        .collect();
+    format!("{{'class': '{class}'{options}}}")
+}

@@ -1,0 +1,286 @@
+//! The parameters of a command or an option: one table of what is known, from which they are read,
+//! refused with a suggestion, and explained.
+//!
+//! What must hold: every mistake is reported at its place in the command line, and reading goes on
+//! behind it, so that all are shown at once. No message quotes the value of a secret.
+
+use yaml::{Diagnostics, Place};
+
+use super::values::{self, Spelled};
+use super::words::Word;
+
+/// A parameter that a command or an option takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known {
+    /// As it is written up to its value: `n=`, `threads>=`, `ratio(`; a flag is written whole.
+    pub(crate) form: &'static str,
+    /// The alternatives of the option in which it may stand, a bit each.
+    pub(crate) groups: u8,
+    /// What holds when it is absent; empty: nothing does.
+    pub(crate) default: &'static str,
+    /// One line for `help`.
+    pub(crate) about: &'static str,
+}
+
+/// Shorthand for the tables.
+pub(crate) const fn known(
+    form: &'static str,
+    groups: u8,
+    default: &'static str,
+    about: &'static str,
+) -> Known {
+    Known {
+        form,
+        groups,
+        default,
+        about,
+    }
+}
+
+/// A parameter that was given.
+#[derive(Clone)]
+struct Given {
+    known: Known,
+    value: String,
+    place: Place,
+    value_place: Place,
+}
+
+/// The parameters given to one command or option.
+pub(crate) struct Params<'a> {
+    /// The command or option, for messages.
+    pub(crate) owner: &'a str,
+    /// Where its name stands.
+    pub(crate) place: Place,
+    given: Vec<Given>,
+    /// Words that no form of the table fits, when the option takes such.
+    pub(crate) free: Vec<(String, Place)>,
+    /// The alternatives that all given parameters fit.
+    pub(crate) groups: u8,
+}
+
+impl Params<'_> {
+    /// Reads the words behind `owner`. `takes_free`: the option also takes words of any form.
+    pub(crate) fn read<'a>(
+        owner: &'a str,
+        place: Place,
+        words: &[Word],
+        table: &[Known],
+        takes_free: bool,
+        diagnostics: &mut Diagnostics,
+    ) -> Params<'a> {
+        let mut params = Params {
+            owner,
+            place,
+            given: Vec::new(),
+            free: Vec::new(),
+            groups: u8::MAX,
+        };
+        for word in words {
+            match table
+                .iter()
+                .filter(|known| fits(known.form, &word.text))
+                .max_by_key(|known| known.form.len())
+            {
+                Some(known) => params.take(*known, word, diagnostics),
+                None if takes_free && !word.text.contains('=') => {
+                    params.free.push((word.text.clone(), word.place()));
+                }
+                None => unknown(owner, word, table, diagnostics),
+            }
+        }
+        params
+    }
+
+    fn take(&mut self, known: Known, word: &Word, diagnostics: &mut Diagnostics) {
+        let owner = self.owner;
+        let name = name(known.form);
+        if self
+            .given
+            .iter()
+            .any(|given| given.known.form == known.form)
+        {
+            let message = format!("`{name}` is given to `{owner}` a second time");
+            diagnostics.add(&word.place(), message, Some("keep one of them".to_owned()));
+            return;
+        }
+        if self.groups & known.groups == 0 {
+            let other = self
+                .given
+                .iter()
+                .find(|given| given.known.groups & known.groups == 0);
+            let other = other.map_or("what precedes it", |given| given.known.form);
+            let message = format!(
+                "`{}` and `{other}` of `{owner}` exclude each other",
+                known.form
+            );
+            diagnostics.add(
+                &word.place(),
+                message,
+                Some("leave one of them out".to_owned()),
+            );
+            return;
+        }
+        self.groups &= known.groups;
+        let closed = known.form.ends_with('(');
+        let end = word.text.len() - usize::from(closed && word.text.ends_with(')'));
+        if closed && end == word.text.len() {
+            let message = format!("`{name}(` of `{owner}` is not closed");
+            let hint = "write `)` at its end; quote the whole for the shell".to_owned();
+            diagnostics.add(&word.place(), message, Some(hint));
+            return;
+        }
+        let start = known.form.len();
+        self.given.push(Given {
+            known,
+            value: word.text[start..end].to_owned(),
+            place: word.place(),
+            value_place: word.part(start..end),
+        });
+    }
+
+    fn find(&self, form: &str) -> Option<&Given> {
+        self.given.iter().find(|given| given.known.form == form)
+    }
+
+    /// Whether a parameter was given.
+    pub(crate) fn has(&self, form: &str) -> bool {
+        self.find(form).is_some()
+    }
+
+    /// Where a parameter stands; the option's own place if it is absent.
+    pub(crate) fn place_of(&self, form: &str) -> Place {
+        self.find(form)
+            .map_or(self.place.clone(), |given| given.place.clone())
+    }
+
+    /// The value of a parameter as it was written.
+    pub(crate) fn text(&self, form: &str) -> Option<&str> {
+        self.find(form).map(|given| given.value.as_str())
+    }
+
+    /// The value of a parameter through `parse`; a mistake is reported and counts as absent.
+    pub(crate) fn value<T>(
+        &self,
+        form: &str,
+        diagnostics: &mut Diagnostics,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> Option<T> {
+        let given = self.find(form)?;
+        match parse(&given.value) {
+            Ok(value) => Some(value),
+            Err(problem) => {
+                let message = format!("{}: {problem}", name(form));
+                let default = given.known.default;
+                let hint = (!default.is_empty()).then(|| format!("the default is {default}"));
+                diagnostics.add(&given.value_place, message, hint);
+                None
+            }
+        }
+    }
+
+    /// A distribution, checked.
+    pub(crate) fn distribution(
+        &self,
+        form: &str,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Spelled> {
+        self.spelled(form, diagnostics, values::distribution)
+    }
+
+    /// A ratio of a distribution, checked.
+    pub(crate) fn ratio(&self, form: &str, diagnostics: &mut Diagnostics) -> Option<Spelled> {
+        self.spelled(form, diagnostics, values::ratio_distribution)
+    }
+
+    fn spelled(
+        &self,
+        form: &str,
+        diagnostics: &mut Diagnostics,
+        check: impl Fn(&str) -> Result<(), String>,
+    ) -> Option<Spelled> {
+        self.value(form, diagnostics, |text| {
+            check(text).map(|()| text.to_owned())
+        })
+        .map(|text| Spelled {
+            text,
+            place: self
+                .find(form)
+                .map(|given| given.value_place.clone())
+                .unwrap_or_default(),
+        })
+    }
+
+    /// The `name=value` pairs between the parentheses of a parameter.
+    pub(crate) fn pairs(&self, form: &str, diagnostics: &mut Diagnostics) -> Option<Vec<Pair>> {
+        let given = self.find(form)?;
+        let mut pairs = Vec::new();
+        let mut start = given.value_place.span.start;
+        // Spaces that were removed shift the places within by as much; the start stays right for
+        // the first pair and near for the rest.
+        for part in given.value.split(',') {
+            let place = Place {
+                source: 0,
+                span: start..(start + part.len()).min(given.value_place.span.end),
+            };
+            start = (start + part.len() + 1).min(given.value_place.span.end);
+            match part.split_once('=') {
+                Some((name, value)) if !name.is_empty() && !value.is_empty() => pairs.push(Pair {
+                    name: name.to_owned(),
+                    value: value.to_owned(),
+                    place,
+                }),
+                _ => {
+                    let message = format!("`{part}` in `{form}…)` is no name=value");
+                    let hint = format!("write it as {form}name=value,name=value)");
+                    diagnostics.add(&place, message, Some(hint));
+                }
+            }
+        }
+        Some(pairs)
+    }
+}
+
+/// One `name=value`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pair {
+    pub(crate) name: String,
+    pub(crate) value: String,
+    pub(crate) place: Place,
+}
+
+fn fits(form: &str, word: &str) -> bool {
+    if !form.ends_with(['=', '(', '<', '>']) {
+        return word.eq_ignore_ascii_case(form);
+    }
+    let start = word.as_bytes().get(..form.len());
+    start.is_some_and(|start| start.eq_ignore_ascii_case(form.as_bytes()))
+}
+
+/// The name of a parameter, for messages: its form without the sign.
+pub(crate) fn name(form: &str) -> &str {
+    form.trim_end_matches(['=', '('])
+}
+
+fn unknown(owner: &str, word: &Word, table: &[Known], diagnostics: &mut Diagnostics) {
+    // Only the name is quoted: the value may be a misspelt secret.
+    let key = word.key();
+    let signs = ['=', '(', '<', '>'];
+    let same = |known: &&Known| known.form.trim_end_matches(signs).eq_ignore_ascii_case(key);
+    let written = |known: &Known| match known.form.ends_with(signs) {
+        true => format!("`{}…`", known.form),
+        false => format!("`{}`", known.form),
+    };
+    let forms: Vec<String> = table.iter().filter(same).map(written).collect();
+    let (message, hint) = match forms.is_empty() {
+        false => (
+            format!("`{key}` of `{owner}` is not written like this"),
+            Some(format!("write {}", forms.join(" or "))),
+        ),
+        true => (
+            format!("`{owner}` has no parameter `{key}`"),
+            yaml::did_you_mean(key, table.iter().map(|known| name(known.form))),
+        ),
+    };
+    diagnostics.add(&word.place(), message, hint);
+}
