@@ -72,6 +72,8 @@ impl Tally {
         let mut together = KindInterval::default();
         for (series, kind) in self.kinds.iter_mut().zip(&interval.kinds) {
             series.push(kind, interval);
+        }
+        for kind in interval.whole_kinds() {
             together.add(kind);
             self.checks.add(&kind.checks);
         }
