@@ -116,6 +116,14 @@ impl Template {
         self.has_timestamp
     }
 
+    /// The id under which the statement was prepared; `None`: it is sent as text.
+    pub fn prepared_id(&self) -> Option<&[u8]> {
+        match self.entry.as_slice() {
+            [1, _, _, id @ .., _, _] => Some(id),
+            _ => None,
+        }
+    }
+
     /// Bytes of head and tail: a frame is this and its values, each with 4 bytes of length.
     pub fn bytes(&self) -> usize {
         self.head.len() + self.tail.len()

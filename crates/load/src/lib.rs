@@ -10,7 +10,9 @@ mod answer;
 mod config;
 mod connect;
 mod connection;
+mod facts;
 mod inflight;
+mod ledger;
 mod recorder;
 mod router;
 mod run;
@@ -23,5 +25,6 @@ pub use config::{
 };
 // What a caller needs to fill in [`Access`] without a dependency on the wire.
 pub use cql::Compression;
+pub use ledger::{LEDGER_OPERATIONS_MAX, Ledger, WriteState};
 pub use run::run;
 pub use schedule::Schedule;

@@ -3,19 +3,22 @@
 use crate::config::{Config, Flow, Limit, LoadError, Node, Summary};
 use crate::connect::{self, Reconnector};
 use crate::connection::Link;
+use crate::facts::Facts;
 use crate::inflight::{InFlight, SLOTS_MAX};
-use crate::recorder::{PARTS_PER_WORKER, Part, Recorder};
+use crate::ledger::{LEDGER_OPERATIONS_MAX, Ledger, LedgerPart};
+use crate::recorder::{PARTS_PER_WORKER, Part, Recorder, kinds_of};
 use crate::router::Router;
 use crate::schedule::{Arrivals, Schedule};
-use crate::worker::{Source, StatementFacts, Worker, WorkerEnd};
+use crate::worker::{Course, Source, Timestamps, Worker, WorkerEnd};
 use cql::template::Template;
-use measure::{Interval, KindInterval, clock};
+use measure::{Interval, clock};
 use rustix::event::epoll;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Barrier};
 use std::thread::JoinHandle;
+use workload::Program;
 
 /// The start line is this far in the future, so that every worker is there when it comes.
 const START_AHEAD_NS: u64 = 2 * clock::MILLISECOND_NS;
@@ -48,6 +51,7 @@ pub fn run(
     on_interval: &mut dyn FnMut(&Interval) -> Flow,
 ) -> Result<Summary, LoadError> {
     check(config)?;
+    let facts = Facts::new(&config.program, config.timeout)?;
     let (links, templates) = open_all(config)?;
     let connections = links.iter().map(Vec::len).sum();
     let finished = Arc::new(AtomicBool::new(false));
@@ -69,7 +73,7 @@ pub fn run(
             ready: Arc::clone(&ready),
             finished: Arc::clone(&finished),
         };
-        team.hire(config, seat, links, &templates, &full)?;
+        team.hire(config, seat, links, (&templates, &facts), &full)?;
     }
     drop(full);
     ready.wait();
@@ -108,6 +112,14 @@ fn check(config: &Config) -> Result<(), LoadError> {
         return refuse(format!(
             "{in_flight} in flight over {} workers leaves some without work; use fewer workers",
             config.workers
+        ));
+    }
+    if let Limit::Operations(count) = config.limit
+        && config.keeps_ledger
+        && count > LEDGER_OPERATIONS_MAX
+    {
+        return refuse(format!(
+            "{count} operations: a ledger keeps at most {LEDGER_OPERATIONS_MAX}; run without one"
         ));
     }
     let rates = match config.schedule {
@@ -173,21 +185,21 @@ impl Team {
         config: &Config,
         seat: Seat,
         links: Vec<Link>,
-        templates: &[Template],
+        statements: (&[Template], &Facts),
         full: &SyncSender<Box<Part>>,
     ) -> Result<(), LoadError> {
-        let kinds_count = config.program.kinds().len();
+        let kinds = config.program.kinds();
         let (empty_to, empty_from) = channel();
         for _ in 1..PARTS_PER_WORKER {
-            let _ = empty_to.send(Box::new(Part::new(seat.index, kinds_count)));
+            let _ = empty_to.send(Box::new(Part::new(seat.index, kinds)));
         }
         self.empties.push(empty_to);
-        let first = Box::new(Part::new(seat.index, kinds_count));
+        let first = Box::new(Part::new(seat.index, kinds));
         let interval_ns = config.interval.as_nanos() as u64;
         let recorder = Recorder::new(first, interval_ns, full.clone(), empty_from);
         let (control, ready) = (Arc::clone(&seat.control), Arc::clone(&seat.ready));
         let cpu = (!config.cpus.is_empty()).then(|| config.cpus[seat.index % config.cpus.len()]);
-        let worker = build(config, seat, links, templates, recorder).map_err(|source| {
+        let worker = build(config, seat, links, statements, recorder).map_err(|source| {
             LoadError::System {
                 what: "set up a load worker",
                 source,
@@ -224,7 +236,9 @@ impl Team {
             workers: config.workers,
             connections,
             first_errors: Vec::new(),
+            ledger: None,
         };
+        let mut parts = Vec::new();
         for (index, handle) in self.handles.into_iter().enumerate() {
             let end = handle
                 .join()
@@ -237,6 +251,7 @@ impl Team {
             summary.operations_ended += end.ended;
             let before = end.next_operation.saturating_sub(config.workers as u64 - 1);
             summary.next_operation = summary.next_operation.max(before);
+            parts.extend(end.ledger);
             for first in end.first_errors {
                 if summary
                     .first_errors
@@ -247,6 +262,9 @@ impl Team {
                 }
             }
         }
+        summary.ledger = config
+            .keeps_ledger
+            .then(|| Arc::new(Ledger::new(config.first_operation, parts)));
         Ok(summary)
     }
 }
@@ -256,7 +274,7 @@ fn build(
     config: &Config,
     seat: Seat,
     links: Vec<Link>,
-    templates: &[Template],
+    (templates, facts): (&[Template], &Facts),
     recorder: Recorder,
 ) -> std::io::Result<Worker> {
     let (index, workers) = (seat.index as u64, config.workers as u64);
@@ -280,23 +298,37 @@ fn build(
         finished: seat.finished,
     };
     let count = links.len();
+    let statements = config.program.statements();
     let mut worker = Worker {
         control: seat.control,
         generator,
         templates: templates.to_vec(),
-        statements: facts(config),
+        batches: statements.iter().map(connect::batch_template).collect(),
+        facts: facts.clone(),
         source,
         number: config.first_operation + index,
         number_end,
         number_step: workers,
         in_flight_max: in_flight,
-        timeout_ns: config.timeout.as_nanos() as u64,
         verify_reads: config.verify_reads,
         compression: config.access.compression,
         connections: (0..count).map(|_| None).collect(),
         connections_per_node: config.connections_per_node,
         router: Router::new(&config.nodes),
-        in_flight: InFlight::new(slots),
+        in_flight: InFlight::new(slots, &facts.classes),
+        courses: vec![Course::default(); if facts.has_courses { slots } else { 0 }],
+        again: VecDeque::with_capacity(if facts.has_retries {
+            in_flight as usize
+        } else {
+            0
+        }),
+        twins_count: 0,
+        unsent: false,
+        ledger: config
+            .keeps_ledger
+            .then(|| ledger_part(config, index, workers)),
+        loaded: config.loaded.clone(),
+        timestamps: Timestamps::new(),
         recorder,
         reconnector: Arc::new(reconnector),
         reopened: channel(),
@@ -336,16 +368,14 @@ fn source(config: &Config, index: usize, in_flight: u32) -> Source {
     }
 }
 
-fn facts(config: &Config) -> Vec<StatementFacts> {
-    config
-        .program
-        .statements()
-        .iter()
-        .map(|statement| StatementFacts {
-            verifies: statement.verifies,
-            kind: statement.kind,
-        })
-        .collect()
+/// The part of the ledger that worker number `index` writes.
+fn ledger_part(config: &Config, index: u64, workers: u64) -> LedgerPart {
+    let expected = match config.limit {
+        Limit::Operations(count) => count.div_ceil(workers),
+        Limit::Duration(_) | Limit::Unlimited => 0,
+    };
+    let first = config.first_operation + index;
+    LedgerPart::new(first, workers, LEDGER_OPERATIONS_MAX / workers, expected)
 }
 
 /// Pins the calling thread and asks for timers without slack. Both are wishes: in a container that
@@ -364,7 +394,7 @@ struct Merger {
     pending: BTreeMap<u64, Interval>,
     /// The lowest interval that each worker may still add to; `None` once it has finished.
     next: Vec<Option<u64>>,
-    kinds_count: usize,
+    program: Arc<Program>,
     interval_ns: u64,
 }
 
@@ -373,7 +403,7 @@ impl Merger {
         Merger {
             pending: BTreeMap::new(),
             next: vec![Some(0); config.workers],
-            kinds_count: config.program.kinds().len(),
+            program: Arc::clone(&config.program),
             interval_ns: config.interval.as_nanos() as u64,
         }
     }
@@ -402,13 +432,13 @@ impl Merger {
 
     fn add(&mut self, part: &Part) {
         self.next[part.worker] = (!part.last).then_some(part.index + 1);
-        let kinds_count = self.kinds_count;
+        let program = &self.program;
         let interval = self.pending.entry(part.index).or_insert_with(|| Interval {
             index: part.index,
             start_ns: part.start_ns,
             end_ns: part.end_ns,
             draining: part.draining,
-            kinds: (0..kinds_count).map(|_| KindInterval::default()).collect(),
+            kinds: kinds_of(program.kinds()),
             client: Default::default(),
         });
         interval.start_ns = interval.start_ns.min(part.start_ns);

@@ -35,6 +35,9 @@ pub enum Check {
     Missing,
     /// A correct value of an earlier epoch.
     Stale,
+    /// Right, and not of the operation that wrote the row first but of a later one. Only values
+    /// that name their writer can tell.
+    Overwritten,
     /// Anything else.
     Wrong,
     /// No row, and nothing says that there must be one: the main stage may not have written it

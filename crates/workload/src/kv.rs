@@ -14,6 +14,7 @@
 //! the checksum ties the header to the row, and the contents follow from the checksum. Sizes and
 //! mixes may change between epochs; a different seed makes every value wrong.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::compile::{self, Draft};
@@ -240,7 +241,7 @@ impl source::Table for Table {
     fn check(
         &self,
         cursor: &mut Cursor,
-        _operation: &Operation,
+        operation: &Operation,
         loaded: bool,
         rows: &RawRows,
     ) -> Check {
@@ -256,10 +257,16 @@ impl source::Table for Table {
         if rows.next().is_some() || cells.next().is_some() {
             return Check::Wrong;
         }
-        match cell.and_then(|value| self.epoch_of(cursor.row, value)) {
-            Some(epoch) if epoch == self.epoch => Check::Right,
-            Some(epoch) if epoch < self.epoch => Check::Stale,
-            _ => Check::Wrong,
+        let Some(header) = cell.and_then(|value| self.header_of(cursor.row, value)) else {
+            return Check::Wrong;
+        };
+        // The load stage's operation n writes row n.
+        let is_loaded = header.writer == operation.key << 1;
+        match header.epoch.cmp(&self.epoch) {
+            Ordering::Equal if loaded && !is_loaded => Check::Overwritten,
+            Ordering::Equal => Check::Right,
+            Ordering::Less => Check::Stale,
+            Ordering::Greater => Check::Wrong,
         }
     }
 }
@@ -295,8 +302,8 @@ impl Table {
             })
     }
 
-    /// The epoch of a value, if some operation under this seed writes exactly it to `row`.
-    fn epoch_of(&self, row: u64, value: &[u8]) -> Option<u64> {
+    /// The header of a value, if some operation under this seed writes exactly it to `row`.
+    fn header_of(&self, row: u64, value: &[u8]) -> Option<Header> {
         let (head, contents) = value.split_at_checked(HEADER_BYTES)?;
         let mut numbers = head
             .as_chunks::<8>()
@@ -317,7 +324,7 @@ impl Table {
             counter = counter.wrapping_add(GOLDEN);
             bytes == &mix(counter).to_le_bytes()[..bytes.len()]
         });
-        same.then_some(header.epoch)
+        same.then_some(header)
     }
 }
 

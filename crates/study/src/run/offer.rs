@@ -182,6 +182,8 @@ pub fn config(
         connections_per_node: client.connections_per_node,
         interval: INTERVAL,
         verify_reads: offer.verify,
+        keeps_ledger: false,
+        loaded: None,
     }
 }
 
