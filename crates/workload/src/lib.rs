@@ -34,4 +34,5 @@ pub use generator::{Check, Generator, Operation};
 pub use import::{Connection, Import, Offer, ReadFile, Secret, Step, StepLimit};
 pub use names::{Named, names};
 pub use program::{BatchKind, Kind, Policy, Program, Schema, Stage, Statement};
+pub use source::{Cursor, Source};
 pub use spec::{ParamValue, Problem, Replication, Spec};

@@ -13,7 +13,7 @@ use crate::program::{Choices, Stage};
 use cql::response::RawRows;
 
 /// The part of a program that knows its operations; shared by all workers.
-pub(crate) trait Source: Debug + Send + Sync {
+pub trait Source: Debug + Send + Sync {
     /// A cursor for one worker.
     fn cursor(self: Arc<Self>, stage: Stage) -> Box<dyn Cursor>;
 
@@ -22,7 +22,7 @@ pub(crate) trait Source: Debug + Send + Sync {
 }
 
 /// Turns operation numbers into bytes; one per worker.
-pub(crate) trait Cursor: Debug + Send {
+pub trait Cursor: Debug + Send {
     /// Starts operation `n`: a pure function of the seed and `n`. Numbers usually ascend; any
     /// order must work.
     fn begin(&mut self, n: u64) -> Operation;
