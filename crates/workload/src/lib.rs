@@ -29,10 +29,12 @@ mod standard1;
 mod virtdata;
 mod zipf;
 
+// For who brings a source of operations of his own.
+pub use source::{Cursor, Source};
+
 pub use compile::compile;
 pub use generator::{Check, Generator, Operation};
 pub use import::{Connection, Import, Offer, ReadFile, Secret, Step, StepLimit};
 pub use names::{Named, names};
 pub use program::{BatchKind, Kind, Policy, Program, Schema, Stage, Statement};
-pub use source::{Cursor, Source};
 pub use spec::{ParamValue, Problem, Replication, Spec};
