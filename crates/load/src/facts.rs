@@ -42,6 +42,8 @@ pub(crate) struct StatementFacts {
     pub plain: bool,
     pub idempotent: bool,
     pub conditional: bool,
+    /// Whether a server counts it among its reads.
+    pub is_read: bool,
     pub paged: bool,
     pub pages_max: u32,
     /// The statement that follows, or [`NO_STATEMENT`].
@@ -60,6 +62,8 @@ pub(crate) struct Facts {
     pub has_courses: bool,
     /// Whether any operation may be tried again.
     pub has_retries: bool,
+    /// Whether any operation may be sent to two nodes.
+    pub has_speculation: bool,
 }
 
 impl Facts {
@@ -83,6 +87,7 @@ impl Facts {
             classes: Vec::new(),
             has_courses: false,
             has_retries: false,
+            has_speculation: false,
         };
         for kind in kinds {
             let policy = kind.policy;
@@ -106,6 +111,8 @@ impl Facts {
         for (index, statement) in statements.iter().enumerate() {
             check(statement, index, kinds.len(), statements)?;
         }
+        let classes = &facts.classes;
+        facts.has_speculation = classes.iter().any(|class| class.speculate_ns != NEVER_NS);
         facts.has_retries = facts.kinds.iter().any(|kind| kind.retries > 0);
         facts.has_courses = facts.kinds.iter().any(|kind| !kind.plain)
             || facts.statements.iter().any(|statement| !statement.plain);
@@ -137,8 +144,10 @@ fn statement(statement: &Statement) -> StatementFacts {
             && statement.batch.is_none()
             && statement.then.is_none()
             && statement.part.is_none(),
-        idempotent: statement.idempotent,
+        // Whatever it says of itself, reading twice is the same as once.
+        idempotent: statement.idempotent || (statement.returns_rows && !statement.conditional),
         conditional: statement.conditional,
+        is_read: statement.returns_rows || statement.conditional,
         paged,
         pages_max: statement.pages_max.unwrap_or(u32::MAX).max(1),
         then: statement.then.unwrap_or(NO_STATEMENT),
@@ -182,11 +191,19 @@ fn check(
     Ok(())
 }
 
+/// Whether the server has not even begun what it refused so.
+pub(crate) fn did_nothing(outcome: Outcome) -> bool {
+    matches!(
+        outcome,
+        Outcome::Unavailable | Outcome::Overloaded | Outcome::Bootstrapping
+    )
+}
+
 /// Whether a failed try may be followed by another: after what did nothing always, after what may
 /// have done something only if doing it twice is the same as once.
 pub(crate) fn may_be_tried_again(outcome: Outcome, idempotent: bool) -> bool {
     match outcome {
-        Outcome::Unavailable | Outcome::Overloaded | Outcome::Bootstrapping => true,
+        nothing if did_nothing(nothing) => true,
         Outcome::ReadTimeout
         | Outcome::WriteTimeout
         | Outcome::ConnectionLost

@@ -144,6 +144,11 @@ impl InFlight {
         !self.free.is_empty()
     }
 
+    /// Tries that can still be sent.
+    pub fn free_count(&self) -> usize {
+        self.free.len()
+    }
+
     /// Takes a slot for a try that is being sent; `None` when all are in use.
     #[inline]
     pub fn insert(

@@ -280,7 +280,8 @@ fn build(
     let (index, workers) = (seat.index as u64, config.workers as u64);
     let share = in_flight_of(config) / workers as u32;
     let in_flight = share + u32::from(index < u64::from(in_flight_of(config) % workers as u32));
-    let slots = (in_flight as usize + ORPHANS_HEADROOM).min(SLOTS_MAX);
+    let tries = in_flight as usize * if facts.has_speculation { 2 } else { 1 };
+    let slots = (tries + ORPHANS_HEADROOM).min(SLOTS_MAX);
     let generator = config.program.generator(config.stage);
     let template_bytes = templates.iter().map(Template::bytes).max().unwrap_or(0);
     // LZ4 may make a frame longer by its headers and a 255th.
@@ -372,7 +373,8 @@ fn source(config: &Config, index: usize, in_flight: u32) -> Source {
 fn ledger_part(config: &Config, index: u64, workers: u64) -> LedgerPart {
     let expected = match config.limit {
         Limit::Operations(count) => count.div_ceil(workers),
-        Limit::Duration(_) | Limit::Unlimited => 0,
+        // The first chunk; the others as they are needed.
+        Limit::Duration(_) | Limit::Unlimited => 1,
     };
     let first = config.first_operation + index;
     LedgerPart::new(first, workers, LEDGER_OPERATIONS_MAX / workers, expected)

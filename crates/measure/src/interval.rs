@@ -66,6 +66,15 @@ pub struct KindInterval {
     pub not_applied: u64,
     /// Tries after the first one of an operation that failed.
     pub retries: u64,
+    /// Reads that servers have answered, beyond one for each successful operation of a kind that
+    /// reads: further pages, reads within a chain, conditions. With it the client's count can be
+    /// compared with the servers'.
+    pub extra_reads: i64,
+    /// As `extra_reads`, of writes; below zero where conditions were counted as reads.
+    pub extra_writes: i64,
+    /// Tries that are no outcome and that a server may or may not have done: those that failed and
+    /// were followed by another, and those that another was faster than.
+    pub extra_uncertain: u64,
     /// Tries beside one that had not been answered for too long.
     pub speculations: u64,
     /// Such tries that were answered first.
@@ -89,6 +98,9 @@ impl KindInterval {
         self.applied += other.applied;
         self.not_applied += other.not_applied;
         self.retries += other.retries;
+        self.extra_reads += other.extra_reads;
+        self.extra_writes += other.extra_writes;
+        self.extra_uncertain += other.extra_uncertain;
         self.speculations += other.speculations;
         self.speculations_won += other.speculations_won;
         self.checks.add(&other.checks);
@@ -107,6 +119,9 @@ impl KindInterval {
         self.applied = 0;
         self.not_applied = 0;
         self.retries = 0;
+        self.extra_reads = 0;
+        self.extra_writes = 0;
+        self.extra_uncertain = 0;
         self.speculations = 0;
         self.speculations_won = 0;
         self.checks = CheckCounts::default();
@@ -224,6 +239,9 @@ mod tests {
                 applied: n,
                 not_applied: n,
                 retries: n,
+                extra_reads: n as i64,
+                extra_writes: -(n as i64),
+                extra_uncertain: n,
                 speculations: n,
                 speculations_won: n,
                 reprepared: n,

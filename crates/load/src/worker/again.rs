@@ -7,7 +7,7 @@
 
 use super::Worker;
 use super::course::Course;
-use crate::facts::may_be_tried_again;
+use crate::facts::{did_nothing, may_be_tried_again};
 use crate::inflight::{NONE, Slot, State};
 use measure::Outcome;
 use workload::Operation;
@@ -44,6 +44,8 @@ impl Worker {
         if slot.is_plain() || !self.outlives(id, slot, outcome, now_ns) {
             return self.note_failure(slot, outcome, now_ns, message);
         }
+        let kind = &mut self.recorder.part.kinds[usize::from(slot.operation.kind)];
+        kind.extra_uncertain += u64::from(!did_nothing(outcome));
         let node = usize::from(slot.connection) / self.connections_per_node;
         self.note_first(outcome, node, message);
     }
@@ -143,6 +145,11 @@ impl Worker {
         let course = &self.courses[usize::from(id)];
         let is_free = slot.state == State::Waiting && course.twin == NONE && !course.speculative;
         if slot.is_plain() || !is_free || !self.is_idempotent(slot.operation) {
+            return;
+        }
+        // Second tries never take the streams of operations that are still to come.
+        let to_come = self.in_flight_max.saturating_sub(self.operations_count());
+        if self.in_flight.free_count() <= to_come as usize {
             return;
         }
         self.generator.seek(slot.operation);

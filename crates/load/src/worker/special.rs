@@ -89,6 +89,7 @@ impl Worker {
     ) -> bool {
         self.win(id, slot.operation.kind);
         let facts = self.facts.statements[usize::from(slot.operation.statement)];
+        self.count_request(slot.operation.kind, facts.is_read, 1);
         let mut applied = None;
         let mut turn = Turn::Last;
         match rows {
@@ -121,6 +122,9 @@ impl Worker {
             _ => WriteState::Acknowledged,
         };
         self.write_down(&slot.operation, written);
+        // This one is counted as the operation.
+        let is_write = self.facts.kinds[usize::from(slot.operation.kind)].is_write;
+        self.count_request(slot.operation.kind, !is_write, -1);
         let sent_ns = self.courses[usize::from(id)].first_sent_ns;
         self.succeed(id, slot, sent_ns, now_ns);
         false
@@ -148,7 +152,17 @@ impl Worker {
             self.courses[usize::from(twin)].twin = NONE;
             self.in_flight.orphan(twin);
             self.twins_count -= 1;
+            self.recorder.part.kinds[usize::from(kind)].extra_uncertain += 1;
         }
+    }
+
+    fn count_request(&mut self, kind: u8, is_read: bool, count: i64) {
+        let kind = &mut self.recorder.part.kinds[usize::from(kind)];
+        *(if is_read {
+            &mut kind.extra_reads
+        } else {
+            &mut kind.extra_writes
+        }) += count;
     }
 
     /// Counts and judges a page: each by its rows; only a read without any row lacks one.

@@ -96,6 +96,8 @@ fn what_may_have_been_done_is_tried_again_only_if_twice_is_the_same_as_once() {
             _ => Does::Acknowledges,
         });
         let ran = run(&config(&[&server], writes(retries(2), idempotent), 6));
+        let uncertain = 6 * u64::from(code == ErrorCode::WriteTimeout && idempotent);
+        assert_eq!(ran.kinds[0].extra_uncertain, uncertain, "{code}");
         let expected = if is_retried { [6, 0, 6] } else { [0, 6, 0] };
         assert_eq!(counts(&ran.kinds[0]), expected, "{code} {idempotent}");
     }
@@ -169,6 +171,7 @@ fn the_first_answer_of_two_tries_wins_and_the_other_is_not_counted() {
     // Half began at the late node, and had their other try at the quick one.
     assert!(write.speculations_won > 0 && write.speculations_won <= write.speculations);
     assert_eq!(quick.asked().len(), 24);
+    assert_eq!(write.extra_uncertain, write.speculations);
     // What waited at the late node was done elsewhere before its answer.
     let longest = write.latency.quantile_ns(1.0);
     assert!(longest >= 10 * clock::MILLISECOND_NS);

@@ -117,6 +117,7 @@ fn an_operation_ends_with_its_last_page_and_counts_pages_and_rows() {
         assert_eq!((read.pages, read.rows), (50 * pages, 50 * rows));
         assert_eq!((read.rows_missing, read.checks.missing), (0, 0));
         assert_eq!(read.latency.count(), 50);
+        assert_eq!(read.extra_reads, 50 * (pages as i64 - 1));
         let asked = server.asked();
         assert_eq!(asked.len() as u64, 50 * pages);
         for later in asked.iter().filter(|asked| asked.paging_state.is_some()) {
@@ -185,6 +186,9 @@ fn a_chain_is_counted_as_one_and_as_its_parts() {
     let failed = |kind: usize| ran.kinds[kind].outcomes.get(Outcome::Invalid);
     assert_eq!([failed(0), failed(1), failed(2)], [1, 0, 1]);
     assert_eq!(ran.kinds[0].rows, 30);
+    // The kind is no writer: its successes count as reads, and all updates are beyond them.
+    let answered = (ran.kinds[0].extra_reads + 29, ran.kinds[0].extra_writes);
+    assert_eq!(answered, (30, 29));
     assert_eq!(ran.summary.operations_ended, 30);
     let ended: u64 = ran.intervals.iter().map(|interval| interval.ended()).sum();
     assert_eq!(ended, 30, "parts are not operations");
@@ -216,6 +220,8 @@ fn a_condition_that_does_not_hold_is_counted_and_is_no_error() {
     assert_eq!((write.applied, write.not_applied), (10, 20));
     assert_eq!(write.outcomes.get(Outcome::Ok), 30);
     assert_eq!((write.rows, write.rows_missing), (0, 0));
+    // Servers count a conditional write among their reads.
+    assert_eq!((write.extra_reads, write.extra_writes), (30, -30));
     let ledger = ran.summary.ledger.unwrap();
     assert_eq!(ledger.state(3), load::WriteState::Acknowledged);
     assert_eq!(ledger.state(4), load::WriteState::NotSent);
