@@ -62,7 +62,7 @@ fn main() -> Result<()> {
         interval: Duration::from_millis(100),
         verify_reads: VerifyReads::Off,
         keeps_ledger: false,
-        loaded: None,
+        written: None,
     };
     for _ in 0..rounds {
         round(&config, what)?;

@@ -103,7 +103,7 @@ fn nothing_is_allocated_after_the_start_line() {
                 interval: Duration::from_millis(100),
                 verify_reads: VerifyReads::EveryNth(1),
                 keeps_ledger: false,
-                loaded: None,
+                written: None,
             };
             let (mut after_first, mut after_last, mut operations) = (0, 0, 0);
             load::run(&config, &mut |interval| {

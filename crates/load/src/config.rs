@@ -2,6 +2,7 @@
 
 use crate::ledger::Ledger;
 use crate::schedule::Schedule;
+use crate::written::Written;
 use cql::Compression;
 use measure::Outcome;
 use std::net::SocketAddr;
@@ -52,9 +53,9 @@ pub struct Config {
     /// Whether the run writes down which of its writes were acknowledged: two bits per operation,
     /// at most 256 MiB. [`Summary::ledger`] has it.
     pub keeps_ledger: bool,
-    /// The ledger of the load stage, whose operation n has written row n: reads of this run that
-    /// find no row, or an older one, are told apart by it.
-    pub loaded: Option<Arc<Ledger>>,
+    /// What earlier runs have written: reads of this run that find no row, or not the last one,
+    /// are judged by it.
+    pub written: Option<Arc<Written>>,
 }
 
 /// A node to send to.

@@ -18,6 +18,7 @@ mod router;
 mod run;
 mod schedule;
 mod worker;
+mod written;
 
 pub use config::{
     Access, Config, FirstError, Flow, Limit, LoadError, Node, RELEASE_QUANTUM, Summary, Tls,
@@ -28,3 +29,4 @@ pub use cql::Compression;
 pub use ledger::{LEDGER_OPERATIONS_MAX, Ledger, WriteState};
 pub use run::run;
 pub use schedule::Schedule;
+pub use written::Written;

@@ -328,7 +328,7 @@ fn build(
         ledger: config
             .keeps_ledger
             .then(|| ledger_part(config, index, workers)),
-        loaded: config.loaded.clone(),
+        written: config.written.clone(),
         timestamps: Timestamps::new(),
         recorder,
         reconnector: Arc::new(reconnector),

@@ -28,11 +28,12 @@ use crate::connect::{Reconnector, Reopened};
 use crate::connection::Connection;
 use crate::facts::Facts;
 use crate::inflight::InFlight;
-use crate::ledger::{Ledger, LedgerPart, WriteState};
+use crate::ledger::{LedgerPart, WriteState};
 use crate::recorder::Recorder;
 use crate::router::Router;
 use crate::run::Control;
 use crate::schedule::Arrivals;
+use crate::written::Written;
 use cql::Compression;
 use cql::template::{BatchTemplate, Template};
 use measure::clock;
@@ -87,7 +88,7 @@ pub(crate) struct Worker {
     /// Whether some output was written to outside of its connection's turn.
     pub unsent: bool,
     pub ledger: Option<LedgerPart>,
-    pub loaded: Option<Arc<Ledger>>,
+    pub written: Option<Arc<Written>>,
     pub timestamps: Timestamps,
     pub recorder: Recorder,
     pub reconnector: Arc<Reconnector>,

@@ -121,7 +121,7 @@ fn nothing_is_allocated_after_the_start_line_whatever_the_shape() {
         interval: Duration::from_millis(100),
         verify_reads: VerifyReads::EveryNth(1),
         keeps_ledger: true,
-        loaded: None,
+        written: None,
     };
     let (mut after_first, mut after_last, mut operations) = (0, 0, 0);
     load::run(&config, &mut |interval| {

@@ -120,4 +120,10 @@ impl Generator {
         self.cursor.seek(operation);
         self.cursor.check(rows)
     }
+
+    /// Who wrote the value that was judged last, if it was right and says so: the stage and the
+    /// operation's number.
+    pub fn writer(&self) -> Option<(Stage, u64)> {
+        self.cursor.writer()
+    }
 }

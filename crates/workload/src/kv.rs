@@ -61,6 +61,8 @@ pub(crate) struct Cursor {
     key: [u8; 16],
     key_bytes: usize,
     sizes: Sampler,
+    /// The writer in the header of the value that was judged last, if it was right.
+    writer: Option<u64>,
 }
 
 /// The numbers of a value's header.
@@ -176,7 +178,17 @@ impl source::Table for Table {
             key: [0; 16],
             key_bytes: self.key_bytes(),
             sizes: self.sizes,
+            writer: None,
         }
+    }
+
+    fn writer(cursor: &Cursor) -> Option<(Stage, u64)> {
+        let writer = cursor.writer?;
+        let stage = match writer & 1 {
+            0 => Stage::Load,
+            _ => Stage::Main,
+        };
+        Some((stage, writer >> 1))
     }
 
     #[inline]
@@ -245,6 +257,7 @@ impl source::Table for Table {
         loaded: bool,
         rows: &RawRows,
     ) -> Check {
+        cursor.writer = None;
         let mut rows = rows.rows();
         let row = match rows.next() {
             None if loaded => return Check::Missing,
@@ -262,6 +275,7 @@ impl source::Table for Table {
         };
         // The load stage's operation n writes row n.
         let is_loaded = header.writer == operation.key << 1;
+        cursor.writer = (header.epoch == self.epoch).then_some(header.writer);
         match header.epoch.cmp(&self.epoch) {
             Ordering::Equal if loaded && !is_loaded => Check::Overwritten,
             Ordering::Equal => Check::Right,

@@ -48,6 +48,12 @@ pub trait Cursor: Debug + Send {
     /// Judges the rows that the operation last begun or sought has read.
     fn check(&mut self, rows: &RawRows) -> Check;
 
+    /// Who wrote the value that was judged last, if it was right and says so: the stage and the
+    /// operation's number.
+    fn writer(&self) -> Option<(Stage, u64)> {
+        None
+    }
+
     /// Bytes that the values of an entry usually take at most; room is made for them ahead.
     fn values_bytes_max(&self) -> usize;
 }
@@ -81,6 +87,11 @@ pub(crate) trait Table: Debug + Send + Sync + 'static {
         loaded: bool,
         rows: &RawRows,
     ) -> Check;
+
+    /// As [`Cursor::writer`].
+    fn writer(_cursor: &Self::Cursor) -> Option<(Stage, u64)> {
+        None
+    }
 
     fn row_bytes_estimate(&self) -> u64;
 
@@ -156,6 +167,10 @@ impl<T: Table> Cursor for ChosenCursor<T> {
         let loaded = self.operation.key < self.source.rows;
         let table = &self.source.table;
         table.check(&mut self.cursor, &self.operation, loaded, rows)
+    }
+
+    fn writer(&self) -> Option<(Stage, u64)> {
+        T::writer(&self.cursor)
     }
 
     fn values_bytes_max(&self) -> usize {

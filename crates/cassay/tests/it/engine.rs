@@ -46,7 +46,7 @@ pub fn config(server: &NullServer, schedule: Schedule, limit: Limit) -> Config {
         interval: Duration::from_millis(100),
         verify_reads: VerifyReads::Off,
         keeps_ledger: false,
-        loaded: None,
+        written: None,
     }
 }
 

@@ -8,10 +8,10 @@ use crate::facts::NO_KIND;
 use crate::inflight::{Slot, State};
 use crate::ledger::WriteState;
 use crate::worker::Source;
+use crate::written::note_check;
 use cql::response::RawRows;
 use measure::Outcome;
-use measure::interval::CheckCounts;
-use workload::{Check, Operation};
+use workload::Operation;
 
 impl Worker {
     pub(super) fn receive(&mut self, index: u16, now_ns: u64) {
@@ -119,15 +119,18 @@ impl Worker {
         }
     }
 
-    /// Compares what was read with what the seed, and the ledger if there is one, say.
+    /// Compares what was read with what the seed says, and the ledgers if there are any.
     pub(super) fn judge(&mut self, operation: Operation, rows: &RawRows<'_>) {
         let check = self.generator.check(operation, rows);
-        let written = match check {
-            Check::Missing | Check::Stale => self.loaded.as_ref().map(|l| l.state(operation.key)),
-            _ => None,
-        };
+        let writer = self.generator.writer();
         let checks = &mut self.recorder.part.kinds[usize::from(operation.kind)].checks;
-        note_check(checks, check, written);
+        note_check(
+            checks,
+            check,
+            operation.key,
+            writer,
+            self.written.as_deref(),
+        );
     }
 
     #[inline]
@@ -209,70 +212,6 @@ impl Worker {
     pub(super) fn freed(&mut self, now_ns: u64) {
         if let Source::Closed { freed_ns } = &mut self.source {
             freed_ns.push_back(now_ns);
-        }
-    }
-}
-
-/// `written`: what the ledger of the load stage, if there is one, says of the row's write.
-fn note_check(checks: &mut CheckCounts, check: Check, written: Option<WriteState>) {
-    checks.checked += u64::from(check != Check::Unknown);
-    let never = written.is_some_and(|state| state != WriteState::Acknowledged);
-    match check {
-        Check::Right | Check::Unknown => {}
-        Check::Missing | Check::Stale if never => checks.never_written += 1,
-        Check::Missing => {
-            checks.missing += 1;
-            checks.lost += u64::from(written.is_some());
-        }
-        Check::Stale => checks.stale += 1,
-        Check::Overwritten => checks.overwritten += 1,
-        Check::Wrong => checks.wrong += 1,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_ledger_tells_lost_from_never_written() {
-        use WriteState::{Acknowledged, NotSent, Unknown};
-        let of = |check, written| {
-            let mut checks = CheckCounts::default();
-            note_check(&mut checks, check, written);
-            let CheckCounts {
-                checked,
-                missing,
-                lost,
-                never_written,
-                stale,
-                overwritten,
-                wrong,
-            } = checks;
-            [
-                checked,
-                missing,
-                lost,
-                never_written,
-                stale,
-                overwritten,
-                wrong,
-            ]
-        };
-        for (check, written, counts) in [
-            (Check::Missing, None, [1, 1, 0, 0, 0, 0, 0]),
-            (Check::Missing, Some(Acknowledged), [1, 1, 1, 0, 0, 0, 0]),
-            (Check::Missing, Some(NotSent), [1, 0, 0, 1, 0, 0, 0]),
-            (Check::Missing, Some(Unknown), [1, 0, 0, 1, 0, 0, 0]),
-            (Check::Stale, None, [1, 0, 0, 0, 1, 0, 0]),
-            (Check::Stale, Some(Acknowledged), [1, 0, 0, 0, 1, 0, 0]),
-            (Check::Stale, Some(Unknown), [1, 0, 0, 1, 0, 0, 0]),
-            (Check::Overwritten, Some(NotSent), [1, 0, 0, 0, 0, 1, 0]),
-            (Check::Wrong, Some(NotSent), [1, 0, 0, 0, 0, 0, 1]),
-            (Check::Right, Some(NotSent), [1, 0, 0, 0, 0, 0, 0]),
-            (Check::Unknown, Some(Acknowledged), [0; 7]),
-        ] {
-            assert_eq!(of(check, written), counts, "{check:?} {written:?}");
         }
     }
 }

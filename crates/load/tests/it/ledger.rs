@@ -4,7 +4,7 @@ use crate::program::{kind, program, statement};
 use crate::server::{Does, Server};
 use crate::{config, run};
 use cql::response::ErrorCode;
-use load::{Limit, WriteState};
+use load::{Limit, WriteState, Written};
 use std::sync::Arc;
 use std::time::Duration;
 use workload::Policy;
@@ -85,10 +85,48 @@ fn a_read_tells_what_was_lost_from_what_was_never_written() {
     let mut verify = config(&[&server], one("read", SELECT), 110);
     let blind = run(&verify).kinds.remove(0).checks;
     assert_eq!((blind.missing, blind.lost, blind.never_written), (33, 0, 0));
-    verify.loaded = Some(Arc::clone(&ledger));
+    verify.written = Some(Arc::new(Written::by_load(Arc::clone(&ledger))));
     let checks = run(&verify).kinds.remove(0).checks;
     assert_eq!((checks.missing, checks.lost), (20, 20));
     assert_eq!(checks.never_written, 10 + 3);
     assert_eq!((checks.checked, checks.wrong), (110, 0));
     assert_eq!(ledger.bytes(), 1 << 20);
+}
+
+/// Rows 0 to 9 were overwritten in the main stage, rows 3, 4 and 5 without an acknowledgement; a
+/// row that is gone although its overwrite was acknowledged is lost, whatever the load has done.
+#[test]
+fn the_writes_of_the_main_stage_are_known_by_their_rows() {
+    let server = Server::start(|asked| match (asked.cql[0].as_str(), asked.number) {
+        (INSERT, 3..=5) => Does::Fails(ErrorCode::WriteTimeout),
+        (INSERT, _) => Does::Acknowledges,
+        _ => Does::Rows(0, None),
+    });
+    let kinds = vec![kind("write", Policy::default())];
+    let mut main = config(
+        &[&server],
+        program(kinds, vec![statement(INSERT, 0)], &[0]),
+        10,
+    );
+    main.keeps_ledger = true;
+    let ledger = run(&main).summary.ledger.unwrap();
+    let mut written = Written::default();
+    written.add_main(&main.program, &ledger, 0..20);
+    let rows: Vec<u64> = (0..20)
+        .filter(|&row| written.last_overwrite(row).is_some())
+        .collect();
+    assert_eq!(rows, [0, 1, 2, 6, 7, 8, 9]);
+
+    let kinds = vec![kind("read", Policy::default())];
+    let mut verify = config(
+        &[&server],
+        program(kinds, vec![statement(SELECT, 0)], &[0]),
+        20,
+    );
+    verify.written = Some(Arc::new(written));
+    let checks = run(&verify).kinds.remove(0).checks;
+    assert_eq!(
+        (checks.missing, checks.lost, checks.never_written),
+        (20, 7, 0)
+    );
 }

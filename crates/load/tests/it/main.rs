@@ -41,7 +41,7 @@ fn config(nodes: &[&server::Server], program: Program, operations: u64) -> Confi
         interval: Duration::from_millis(100),
         verify_reads: VerifyReads::EveryNth(1),
         keeps_ledger: false,
-        loaded: None,
+        written: None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::program::{kind, program, statement};
 use crate::server::{Does, Server};
-use crate::{config, run};
+use crate::{Ran, config, run};
 use load::{Limit, Schedule};
 use measure::Outcome;
 use std::time::Duration;
@@ -13,6 +13,11 @@ const INSERT: &str = "INSERT INTO t (k) VALUES (?)";
 fn writes() -> Program {
     let kinds = vec![kind("write", Policy::default())];
     program(kinds, vec![statement(INSERT, 0)], &[0])
+}
+
+fn never_sent(ran: &Ran) -> u64 {
+    let intervals = ran.intervals.iter();
+    intervals.map(|i| i.client.due_never_sent).sum()
 }
 
 #[test]
@@ -44,7 +49,8 @@ fn a_partial_interval_has_its_own_length() {
     let offered = ran.intervals.iter().filter(|i| !i.draining);
     let seconds: f64 = offered.map(|interval| interval.seconds()).sum();
     assert!((seconds - 0.25).abs() < 1e-9, "{seconds}");
-    assert_eq!(ran.kinds[0].outcomes.total(), 250);
+    // A busy machine may keep the client from sending the last ones; then they are counted so.
+    assert_eq!(ran.kinds[0].outcomes.total() + never_sent(&ran), 250);
     let windows = ran.intervals.windows(2);
     assert!(
         windows
@@ -67,9 +73,13 @@ fn what_is_caught_up_after_a_stall_is_counted_once() {
     config.in_flight_max = 8;
     let ran = run(&config);
     let write = &ran.kinds[0];
-    assert_eq!(write.outcomes.total(), 300);
-    assert_eq!((write.latency.count(), write.service.count()), (300, 300));
-    assert_eq!(server.asked().len(), 300);
+    let total = write.outcomes.total();
+    assert_eq!(total + never_sent(&ran), 300);
+    assert_eq!(
+        (write.latency.count(), write.service.count()),
+        (total, total)
+    );
+    assert_eq!(server.asked().len() as u64, total);
     let limited: u64 = ran.intervals.iter().map(|i| i.client.limited).sum();
     assert!(limited > 0, "more was due than may be in flight");
 }

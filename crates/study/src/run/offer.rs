@@ -183,7 +183,7 @@ pub fn config(
         interval: INTERVAL,
         verify_reads: offer.verify,
         keeps_ledger: false,
-        loaded: None,
+        written: None,
     }
 }
 

@@ -176,7 +176,10 @@ fn a_kv_value_that_a_later_operation_of_this_epoch_wrote_is_overwritten_and_not_
         ] {
             let row = row(&program, &written(&program, stage, number));
             assert_eq!(check(&mut verify, operation, &[row]), expected);
+            assert_eq!(verify.writer(), Some((stage, number)));
         }
+        assert_eq!(check(&mut verify, operation, &[]), Check::Missing);
+        assert_eq!(verify.writer(), None);
     }
 }
 
