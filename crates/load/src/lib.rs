@@ -7,6 +7,7 @@
 //! what it calls: spartan) goes between files.
 
 mod answer;
+mod build;
 mod config;
 mod connect;
 mod connection;

@@ -1,19 +1,18 @@
 //! One run: connections opened, workers started on one line, their intervals merged and shown.
 
+use crate::build::build;
 use crate::config::{Config, Flow, Limit, LoadError, Node, Summary};
-use crate::connect::{self, Reconnector};
+use crate::connect;
 use crate::connection::Link;
 use crate::facts::Facts;
-use crate::inflight::{InFlight, SLOTS_MAX};
-use crate::ledger::{LEDGER_OPERATIONS_MAX, Ledger, LedgerPart};
+use crate::inflight::SLOTS_MAX;
+use crate::ledger::{LEDGER_OPERATIONS_MAX, Ledger};
 use crate::recorder::{PARTS_PER_WORKER, Part, Recorder, kinds_of};
-use crate::router::Router;
-use crate::schedule::{Arrivals, Schedule};
-use crate::worker::{Course, Source, Timestamps, Worker, WorkerEnd};
+use crate::schedule::Schedule;
+use crate::worker::WorkerEnd;
 use cql::template::Template;
 use measure::{Interval, clock};
-use rustix::event::epoll;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Barrier};
@@ -22,8 +21,6 @@ use workload::Program;
 
 /// The start line is this far in the future, so that every worker is there when it comes.
 const START_AHEAD_NS: u64 = 2 * clock::MILLISECOND_NS;
-/// Streams beyond the limit of in-flight operations, for those that timed out.
-const ORPHANS_HEADROOM: usize = 1024;
 
 /// What the caller and the workers share: one word, read by workers once per turn.
 pub(crate) struct Control {
@@ -139,7 +136,7 @@ fn check(config: &Config) -> Result<(), LoadError> {
     }
 }
 
-fn in_flight_of(config: &Config) -> u32 {
+pub(crate) fn in_flight_of(config: &Config) -> u32 {
     match config.schedule {
         Schedule::Closed { in_flight } => in_flight,
         _ => config.in_flight_max,
@@ -165,11 +162,11 @@ fn open_all(config: &Config) -> Result<(Vec<Vec<Link>>, Vec<Template>), LoadErro
 }
 
 /// A worker's place in the run.
-struct Seat {
-    index: usize,
-    control: Arc<Control>,
+pub(crate) struct Seat {
+    pub index: usize,
+    pub control: Arc<Control>,
     ready: Arc<Barrier>,
-    finished: Arc<AtomicBool>,
+    pub finished: Arc<AtomicBool>,
 }
 
 /// The workers as the caller sees them.
@@ -267,117 +264,6 @@ impl Team {
             .then(|| Arc::new(Ledger::new(config.first_operation, parts)));
         Ok(summary)
     }
-}
-
-/// A worker with all the memory that it will ever need.
-fn build(
-    config: &Config,
-    seat: Seat,
-    links: Vec<Link>,
-    (templates, facts): (&[Template], &Facts),
-    recorder: Recorder,
-) -> std::io::Result<Worker> {
-    let (index, workers) = (seat.index as u64, config.workers as u64);
-    let share = in_flight_of(config) / workers as u32;
-    let in_flight = share + u32::from(index < u64::from(in_flight_of(config) % workers as u32));
-    let tries = in_flight as usize * if facts.has_speculation { 2 } else { 1 };
-    let slots = (tries + ORPHANS_HEADROOM).min(SLOTS_MAX);
-    let generator = config.program.generator(config.stage);
-    let template_bytes = templates.iter().map(Template::bytes).max().unwrap_or(0);
-    // LZ4 may make a frame longer by its headers and a 255th.
-    let plain_bytes = template_bytes + generator.values_bytes_max();
-    let frame_bytes_max = plain_bytes + plain_bytes / 255 + 64;
-    let source = source(config, seat.index, in_flight);
-    let number_end = match config.limit {
-        Limit::Operations(count) => config.first_operation.saturating_add(count),
-        Limit::Duration(_) | Limit::Unlimited => u64::MAX,
-    };
-    let reconnector = Reconnector {
-        nodes: config.nodes.clone(),
-        access: config.access.clone(),
-        program: Arc::clone(&config.program),
-        finished: seat.finished,
-    };
-    let count = links.len();
-    let statements = config.program.statements();
-    let mut worker = Worker {
-        control: seat.control,
-        generator,
-        templates: templates.to_vec(),
-        batches: statements.iter().map(connect::batch_template).collect(),
-        facts: facts.clone(),
-        source,
-        number: config.first_operation + index,
-        number_end,
-        number_step: workers,
-        in_flight_max: in_flight,
-        verify_reads: config.verify_reads,
-        compression: config.access.compression,
-        connections: (0..count).map(|_| None).collect(),
-        connections_per_node: config.connections_per_node,
-        router: Router::new(&config.nodes),
-        in_flight: InFlight::new(slots, &facts.classes),
-        courses: vec![Course::default(); if facts.has_courses { slots } else { 0 }],
-        again: VecDeque::with_capacity(if facts.has_retries {
-            in_flight as usize
-        } else {
-            0
-        }),
-        twins_count: 0,
-        unsent: false,
-        ledger: config
-            .keeps_ledger
-            .then(|| ledger_part(config, index, workers)),
-        written: config.written.clone(),
-        timestamps: Timestamps::new(),
-        recorder,
-        reconnector: Arc::new(reconnector),
-        reopened: channel(),
-        poller: epoll::create(epoll::CreateFlags::CLOEXEC)?,
-        rotor: 0,
-        open_count: 0,
-        limited_until_ns: 0,
-        release_quantum_ns: match config.schedule {
-            Schedule::Closed { .. } => 0,
-            _ => config.release_quantum.as_nanos() as u64,
-        },
-        release_next_ns: 0,
-        frame_bytes_max,
-        scratch: Vec::with_capacity(frame_bytes_max),
-        plain: Vec::with_capacity(64 << 10),
-        end: WorkerEnd::default(),
-    };
-    for (index, link) in links.into_iter().enumerate() {
-        worker.adopt(index as u16, link)?;
-    }
-    Ok(worker)
-}
-
-/// Where the operations of worker number `index` come from.
-fn source(config: &Config, index: usize, in_flight: u32) -> Source {
-    let (index, workers) = (index as u64, config.workers as u64);
-    match Arrivals::new(config.schedule, index, workers, config.first_operation) {
-        Some(arrivals) => Source::Open {
-            arrivals,
-            start_ns: 0,
-        },
-        None => {
-            let mut freed_ns = VecDeque::with_capacity(in_flight as usize + 1);
-            freed_ns.resize(in_flight as usize, 0);
-            Source::Closed { freed_ns }
-        }
-    }
-}
-
-/// The part of the ledger that worker number `index` writes.
-fn ledger_part(config: &Config, index: u64, workers: u64) -> LedgerPart {
-    let expected = match config.limit {
-        Limit::Operations(count) => count.div_ceil(workers),
-        // The first chunk; the others as they are needed.
-        Limit::Duration(_) | Limit::Unlimited => 1,
-    };
-    let first = config.first_operation + index;
-    LedgerPart::new(first, workers, LEDGER_OPERATIONS_MAX / workers, expected)
 }
 
 /// Pins the calling thread and asks for timers without slack. Both are wishes: in a container that

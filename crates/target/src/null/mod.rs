@@ -3,9 +3,9 @@
 //! It exists to measure the client: whatever a run against it costs is the client's own cost. It
 //! speaks protocol version 4 on loopback, remembers the keyspaces and tables that are created on
 //! it (so that drivers find their metadata), prepares any statement, acknowledges every write and
-//! batch, says of every condition that it held, and answers every read with a canned result. It can be told to add a known latency, to stall
-//! periodically and to refuse an exact share of the operations, so that measurement itself can be
-//! tested against the truth.
+//! batch, says of every condition that it held, and answers every read with a canned result. It can
+//! be told to add a known latency, to stall periodically and to refuse an exact share of the
+//! operations, so that measurement itself can be tested against the truth.
 //!
 //! What must hold: no allocation and no system call per request on the way of an EXECUTE without
 //! latency (one `recv` and one `send` per batch of requests); bytes that are not CQL close only
