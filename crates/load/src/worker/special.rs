@@ -1,5 +1,10 @@
 //! Operations with a course: encoding them, and what their answers lead to (another page, the
 //! statement that follows, the end). Only they come here; plain ones never do.
+//!
+//! Measured with `cassay`'s example `engine_cost` on one of two shared vCPUs, 128 in flight, kernel
+//! included: an operation that may be retried or is stamped 255 ns where a plain one of the same
+//! values takes 245; a batch of ten 520; a chain of two 500; three pages of ten rows of two columns
+//! 830.
 
 use super::Worker;
 use super::course::Turn;
