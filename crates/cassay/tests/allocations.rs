@@ -101,6 +101,8 @@ fn nothing_is_allocated_after_the_start_line() {
                 connections_per_node: 1,
                 interval: Duration::from_millis(100),
                 verify_reads: VerifyReads::EveryNth(1),
+                keeps_ledger: false,
+                written: None,
             };
             let (mut after_first, mut after_last, mut operations) = (0, 0, 0);
             load::run(&config, &mut |interval| {

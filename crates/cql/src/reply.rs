@@ -136,6 +136,40 @@ pub fn rows(
     paging_state: Option<&[u8]>,
     rows: &[Vec<Value>],
 ) {
+    let start = begin_rows(out, stream, columns, skip_metadata, paging_state);
+    append_i32(out, rows.len() as i32);
+    for row in rows {
+        debug_assert_eq!(row.len(), columns.len());
+        row.iter().for_each(|value| value.append_cell(out));
+    }
+    frame::end(out, start);
+}
+
+/// As [`rows`], with the same row `rows_count` times: `cells` are its values, encoded.
+pub fn same_rows(
+    out: &mut Vec<u8>,
+    stream: i16,
+    columns: &[ColumnSpec],
+    skip_metadata: bool,
+    paging_state: Option<&[u8]>,
+    cells: &[u8],
+    rows_count: u32,
+) {
+    let start = begin_rows(out, stream, columns, skip_metadata, paging_state);
+    out.extend_from_slice(&rows_count.to_be_bytes());
+    for _ in 0..rows_count {
+        out.extend_from_slice(cells);
+    }
+    frame::end(out, start);
+}
+
+fn begin_rows(
+    out: &mut Vec<u8>,
+    stream: i16,
+    columns: &[ColumnSpec],
+    skip_metadata: bool,
+    paging_state: Option<&[u8]>,
+) -> usize {
     let start = begin_result(out, stream, ResultKind::Rows);
     let mut flags = if skip_metadata {
         metadata_bit::NO_METADATA
@@ -153,12 +187,7 @@ pub fn rows(
     if !skip_metadata {
         append_columns(out, columns);
     }
-    append_i32(out, rows.len() as i32);
-    for row in rows {
-        debug_assert_eq!(row.len(), columns.len());
-        row.iter().for_each(|value| value.append_cell(out));
-    }
-    frame::end(out, start);
+    start
 }
 
 fn append_columns(out: &mut Vec<u8>, columns: &[ColumnSpec]) {

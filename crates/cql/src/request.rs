@@ -231,21 +231,8 @@ pub fn batch(
     frame::end(out, start);
 }
 
-/// Appends what comes before the values of an EXECUTE: header (length not yet known), id,
-/// consistency, flags, number of values.
-pub(crate) fn append_execute_head(
-    out: &mut Vec<u8>,
-    id: &[u8],
-    values_count: u16,
-    params: &QueryParams,
-) {
-    frame::begin(out, VERSION, 0, opcode::EXECUTE);
-    append_short_bytes(out, id);
-    append_params_head(out, values_count, params);
-}
-
 /// Appends consistency, flags and, if there are any, the number of values.
-fn append_params_head(out: &mut Vec<u8>, values_count: u16, params: &QueryParams) {
+pub(crate) fn append_params_head(out: &mut Vec<u8>, values_count: u16, params: &QueryParams) {
     let flags = [
         (values_count > 0, param::VALUES),
         (params.skip_metadata, param::SKIP_METADATA),

@@ -1,7 +1,7 @@
 //! What an answer means for the operation that waited for it.
 
 use cql::frame::{BODY_BYTES_MAX, Header, flag, opcode};
-use cql::response::{self, ErrorCode, RawRows, Response, ResultBody, ResultKind};
+use cql::response::{self, ErrorCode, ErrorDetail, RawRows, Response, ResultBody, ResultKind};
 use measure::Outcome;
 
 /// The meaning of one answer.
@@ -12,8 +12,8 @@ pub(crate) enum Answer<'a> {
     Rows(RawRows<'a>),
     /// Refused or failed, with the server's message.
     Error(Outcome, &'a str),
-    /// The node does not know the prepared statement.
-    Forgotten,
+    /// The node does not know the prepared statement of this id.
+    Forgotten(&'a [u8]),
     /// The node knows it again, under this id.
     Prepared(Vec<u8>),
     /// Not a frame that CQL allows here.
@@ -72,7 +72,10 @@ impl Reading {
                 if self.preparing {
                     return Answer::Error(Outcome::Unprepared, error.message);
                 }
-                Answer::Forgotten
+                match error.detail {
+                    ErrorDetail::Unprepared { id } => Answer::Forgotten(id),
+                    _ => Answer::Error(Outcome::Unprepared, error.message),
+                }
             }
             Ok(Response::Error(error)) => Answer::Error(outcome_of(error.code), error.message),
             Ok(_) => Answer::Nonsense(format!("opcode {:#04x} in an answer", header.opcode)),

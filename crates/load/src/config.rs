@@ -1,6 +1,8 @@
 //! What a run of the engine is told, and what it tells at its end.
 
+use crate::ledger::Ledger;
 use crate::schedule::Schedule;
+use crate::written::Written;
 use cql::Compression;
 use measure::Outcome;
 use std::net::SocketAddr;
@@ -36,7 +38,7 @@ pub struct Config {
     /// between is sent together, so that release lag is at most about this, and waking up is paid
     /// once per release instead of once per operation. [`RELEASE_QUANTUM`] unless told.
     pub release_quantum: Duration,
-    /// Time from the send after which an operation counts as failed.
+    /// Time from the send after which a try counts as failed, unless its kind has its own.
     pub timeout: Duration,
     /// Event loops; each has its own connections.
     pub workers: usize,
@@ -48,6 +50,12 @@ pub struct Config {
     pub interval: Duration,
     /// Which reads are compared with what the seed says must be there.
     pub verify_reads: VerifyReads,
+    /// Whether the run writes down which of its writes were acknowledged: two bits per operation,
+    /// at most 256 MiB. [`Summary::ledger`] has it.
+    pub keeps_ledger: bool,
+    /// What earlier runs have written: reads of this run that find no row, or not the last one,
+    /// are judged by it.
+    pub written: Option<Arc<Written>>,
 }
 
 /// A node to send to.
@@ -130,7 +138,8 @@ pub struct Summary {
     pub start_ns: u64,
     /// Operations sent at least once.
     pub operations_sent: u64,
-    /// Operations that ended, whatever their outcome. Always those sent plus those dropped.
+    /// Operations that ended, whatever their outcome. Always those sent plus those dropped, which
+    /// include those that no frame can hold.
     pub operations_ended: u64,
     /// Lowest number that no operation of this run had.
     pub next_operation: u64,
@@ -140,6 +149,8 @@ pub struct Summary {
     pub connections: usize,
     /// The first message of each kind of error, with the node it came from.
     pub first_errors: Vec<FirstError>,
+    /// Which writes were acknowledged, if the run was to write that down.
+    pub ledger: Option<Arc<Ledger>>,
 }
 
 /// The first error of its kind.

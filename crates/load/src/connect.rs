@@ -1,4 +1,5 @@
-//! Opening a connection: TCP, TLS, STARTUP, authentication, and every statement prepared.
+//! Opening a connection: TCP, TLS, STARTUP, authentication, and preparing every statement
+//! that is not to be sent as text.
 //!
 //! Control plane: it blocks, with a time-out, on the calling thread. Before the start line that is
 //! the caller's thread; when a node went away, a thread of its own per connection that tries again
@@ -8,9 +9,9 @@ use crate::config::{Access, LoadError, Node};
 use crate::connection::Link;
 use cql::compression::decompress_body;
 use cql::frame::{BODY_BYTES_MAX, HEADER_BYTES, Header, flag};
-use cql::request::{self, QueryParams};
+use cql::request::{self, BatchKind, QueryParams};
 use cql::response::{self, Response, ResultBody};
-use cql::template::Template;
+use cql::template::{BatchTemplate, Template};
 use measure::clock;
 use rustls::pki_types::ServerName;
 use std::io::{self, Read, Write};
@@ -28,18 +29,38 @@ const BACKOFF_MIN: Duration = Duration::from_millis(50);
 /// Longest pause: a node that restarts is noticed within two seconds.
 const BACKOFF_MAX: Duration = Duration::from_secs(2);
 
-/// The parameters of a statement's EXECUTE frames, values left out.
-pub(crate) fn params(statement: &Statement) -> QueryParams<'static> {
+/// The parameters of a statement's frames, values left out. A timestamp only makes room for the
+/// operation's own.
+fn params(statement: &Statement) -> QueryParams<'static> {
     QueryParams {
         consistency: statement.consistency,
         page_size: statement.page_size,
         serial_consistency: statement.serial_consistency,
-        skip_metadata: statement.returns_rows,
+        timestamp_us: statement.client_timestamp.then_some(0),
+        // Who sends a text every time has not been told its columns before.
+        skip_metadata: statement.returns_rows && statement.prepared,
         ..QueryParams::default()
     }
 }
 
-/// Opens a connection to `node` with all statements of `program` prepared on it.
+/// The frame of a statement that was prepared under `id`.
+pub(crate) fn execute_template(statement: &Statement, id: &[u8]) -> Template {
+    Template::execute(id, statement.values_count, &params(statement))
+}
+
+/// The frame of an operation of several statements that begins with this one; `None`: it is always
+/// alone.
+pub(crate) fn batch_template(statement: &Statement) -> Option<BatchTemplate> {
+    let kind = match statement.batch? {
+        workload::BatchKind::Logged => BatchKind::Logged,
+        workload::BatchKind::Unlogged => BatchKind::Unlogged,
+        workload::BatchKind::Counter => BatchKind::Counter,
+    };
+    Some(BatchTemplate::new(kind, &params(statement)))
+}
+
+/// Opens a connection to `node` with the statements of `program` prepared on it, and makes their
+/// templates.
 pub(crate) fn open(
     node: &Node,
     access: &Access,
@@ -76,7 +97,13 @@ fn try_open(node: &Node, access: &Access, program: &Program) -> io::Result<(Link
     wire.handshake(access)?;
     let mut templates = Vec::with_capacity(program.statements().len());
     for statement in program.statements() {
-        templates.push(wire.prepare(statement)?);
+        templates.push(match statement.prepared {
+            true => wire.prepare(statement)?,
+            false => {
+                let params = params(statement);
+                Template::query(&statement.cql, statement.values_count, &params)
+            }
+        });
     }
     wire.link.stream.set_read_timeout(None)?;
     wire.link.stream.set_write_timeout(None)?;
@@ -127,11 +154,7 @@ impl Wire {
                         statement.values_count, statement.cql
                     )));
                 }
-                Ok(Template::execute(
-                    &prepared.id,
-                    statement.values_count,
-                    &params(statement),
-                ))
+                Ok(execute_template(statement, &prepared.id))
             }
             Response::Error(error) => Err(refused(&statement.cql, &error)),
             other => Err(unexpected("PREPARE", &other)),

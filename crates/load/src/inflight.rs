@@ -1,16 +1,28 @@
-//! The in-flight table of one worker: which operation waits for an answer on which stream.
+//! The in-flight table of one worker: which try of which operation waits for an answer on which
+//! stream.
 //!
 //! A slot's index *is* the CQL stream id, over all connections of the worker; so an answer finds
-//! its operation without searching. Slots that wait for an answer form a list in the order of
-//! their sending; as all have the same time-out, the first to expire is always at its head.
-//! All memory is allocated in [`InFlight::new`].
+//! its operation without searching. Slots that wait for an answer form one list per class, in the
+//! order of their sending; a class is a time-out and a delay of speculation, so that the first to
+//! expire, and the first to be sent elsewhere too, is always at the head of a list. All memory is
+//! allocated in [`InFlight::new`].
 
 use workload::Operation;
 
 /// Stream ids are 15 bits wide in protocol v4; negative ones belong to the server.
 pub(crate) const SLOTS_MAX: usize = 32_768;
 /// End of a list.
-const NONE: u16 = u16::MAX;
+pub(crate) const NONE: u16 = u16::MAX;
+/// The most classes: one for each kind of operation, of which a program has at most 64.
+pub(crate) const CLASSES_MAX: usize = 64;
+/// The bit in [`Slot::class`] that says that its operation has a course of its own: it may go on
+/// with another request after its answer, or with another try.
+pub(crate) const SPECIAL: u8 = 0x80;
+/// A delay that never passes.
+pub(crate) const NEVER_NS: u64 = u64::MAX;
+
+const _: () = assert!(CLASSES_MAX <= SPECIAL as usize);
+const _: () = assert!(SLOTS_MAX - 1 <= i16::MAX as usize && SLOTS_MAX <= NONE as usize);
 
 /// What a slot is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,11 +33,12 @@ pub(crate) enum State {
     Waiting,
     /// Waits for the answer to a PREPARE, after which its operation is sent again.
     Preparing,
-    /// Timed out here; the stream id cannot be used again until the late answer comes.
+    /// Nobody waits any more (it timed out here, or another try was answered first); the stream id
+    /// cannot be used again until the late answer comes.
     Orphaned,
 }
 
-/// One operation in flight.
+/// One try of an operation in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
     pub operation: Operation,
@@ -33,8 +46,37 @@ pub(crate) struct Slot {
     pub sent_ns: u64,
     pub connection: u16,
     pub state: State,
+    /// Index of its class, and [`SPECIAL`].
+    pub class: u8,
     previous: u16,
     next: u16,
+}
+
+impl Slot {
+    /// Whether its operation is one request and one answer, and nothing else can come of it.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.class & SPECIAL == 0
+    }
+}
+
+/// What is done about tries that are not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Class {
+    /// Time from the send after which a try has failed.
+    pub timeout_ns: u64,
+    /// Time from the send after which another try is made beside it; [`NEVER_NS`]: none is.
+    pub speculate_ns: u64,
+}
+
+/// The waiting slots of a class, oldest first.
+#[derive(Clone, Copy, Debug)]
+struct List {
+    class: Class,
+    oldest: u16,
+    newest: u16,
+    /// The oldest one that has not been looked at for speculation.
+    unspeculated: u16,
 }
 
 /// The table.
@@ -42,66 +84,78 @@ pub(crate) struct Slot {
 pub(crate) struct InFlight {
     slots: Box<[Slot]>,
     free: Vec<u16>,
-    oldest: u16,
-    newest: u16,
+    lists: Box<[List]>,
     waiting_count: u32,
     orphans_count: u32,
 }
 
 impl InFlight {
     /// A table of `slots_count` slots (1 to [`SLOTS_MAX`]).
-    pub fn new(slots_count: usize) -> InFlight {
+    pub fn new(slots_count: usize, classes: &[Class]) -> InFlight {
         assert!(
             (1..=SLOTS_MAX).contains(&slots_count),
             "{slots_count} slots"
         );
+        assert!(
+            (1..=CLASSES_MAX).contains(&classes.len()),
+            "{} classes",
+            classes.len()
+        );
         let empty = Slot {
-            operation: Operation {
-                number: 0,
-                key: 0,
-                statement: 0,
-                kind: 0,
-            },
+            operation: Operation::default(),
             intended_ns: 0,
             sent_ns: 0,
             connection: 0,
             state: State::Free,
+            class: 0,
             previous: NONE,
             next: NONE,
+        };
+        let list = |class: &Class| List {
+            class: *class,
+            oldest: NONE,
+            newest: NONE,
+            unspeculated: NONE,
         };
         InFlight {
             slots: vec![empty; slots_count].into_boxed_slice(),
             // Low ids first: a small number in flight touches few cache lines.
             free: (0..slots_count as u16).rev().collect(),
-            oldest: NONE,
-            newest: NONE,
+            lists: classes.iter().map(list).collect(),
             waiting_count: 0,
             orphans_count: 0,
         }
     }
 
-    /// Operations that wait for an answer.
+    /// Tries that wait for an answer.
+    #[inline]
     pub fn waiting_count(&self) -> u32 {
         self.waiting_count
     }
 
-    /// Streams blocked by operations that timed out.
+    /// Streams blocked by tries that nobody waits for.
     pub fn orphans_count(&self) -> u32 {
         self.orphans_count
     }
 
-    /// Whether another operation can be sent.
+    /// Whether another try can be sent.
     #[inline]
     pub fn has_room(&self) -> bool {
         !self.free.is_empty()
     }
 
-    /// Takes a slot for an operation that is being sent; `None` when all are in use.
+    /// Tries that can still be sent.
+    pub fn free_count(&self) -> usize {
+        self.free.len()
+    }
+
+    /// Takes a slot for a try that is being sent; `None` when all are in use.
     #[inline]
     pub fn insert(
         &mut self,
         operation: Operation,
         connection: u16,
+        class: u8,
         intended_ns: u64,
         sent_ns: u64,
     ) -> Option<u16> {
@@ -114,15 +168,11 @@ impl InFlight {
             sent_ns,
             connection,
             state: State::Waiting,
-            previous: self.newest,
+            class,
+            previous: NONE,
             next: NONE,
         };
-        match self.newest {
-            NONE => self.oldest = id,
-            newest => self.slots[usize::from(newest)].next = id,
-        }
-        self.newest = id;
-        self.waiting_count += 1;
+        self.link(id);
         Some(id)
     }
 
@@ -131,6 +181,12 @@ impl InFlight {
     pub fn get(&mut self, id: i16, connection: u16) -> Option<&mut Slot> {
         let slot = self.slots.get_mut(usize::try_from(id).ok()?)?;
         (slot.state != State::Free && slot.connection == connection).then_some(slot)
+    }
+
+    /// The slot of a stream that is known to be in use.
+    #[inline]
+    pub fn slot(&mut self, id: u16) -> &mut Slot {
+        &mut self.slots[usize::from(id)]
     }
 
     /// Frees a slot whose answer came.
@@ -145,28 +201,73 @@ impl InFlight {
         self.free.push(id);
     }
 
-    /// Gives up on the oldest operation if it was sent at or before `sent_before_ns`: its stream
-    /// stays blocked until the answer comes or the connection ends.
-    #[inline]
-    pub fn expire(&mut self, sent_before_ns: u64) -> Option<Slot> {
-        let id = self.oldest;
-        if id == NONE || self.slots[usize::from(id)].sent_ns > sent_before_ns {
-            return None;
-        }
+    /// The operation of `id` goes on with another request on the same stream, sent now.
+    pub fn resend(&mut self, id: u16, sent_ns: u64) {
         self.unlink(id);
         let slot = &mut self.slots[usize::from(id)];
-        slot.state = State::Orphaned;
+        slot.sent_ns = sent_ns;
+        slot.state = State::Waiting;
+        self.link(id);
+    }
+
+    /// Nobody waits for `id` any more: its stream stays blocked until the answer comes or the
+    /// connection ends.
+    pub fn orphan(&mut self, id: u16) {
+        self.unlink(id);
+        self.slots[usize::from(id)].state = State::Orphaned;
         self.orphans_count += 1;
-        Some(*slot)
     }
 
-    /// When the oldest operation that still waits was sent.
+    /// Gives up on a try that was sent at least its time-out before `now_ns`, if there is one.
     #[inline]
-    pub fn oldest_sent_ns(&self) -> Option<u64> {
-        (self.oldest != NONE).then(|| self.slots[usize::from(self.oldest)].sent_ns)
+    pub fn expire(&mut self, now_ns: u64) -> Option<(u16, Slot)> {
+        for index in 0..self.lists.len() {
+            let List { class, oldest, .. } = self.lists[index];
+            if oldest != NONE {
+                let slot = self.slots[usize::from(oldest)];
+                if slot.sent_ns.saturating_add(class.timeout_ns) <= now_ns {
+                    self.orphan(oldest);
+                    return Some((oldest, slot));
+                }
+            }
+        }
+        None
     }
 
-    /// Shows every stream that a timed-out operation blocks.
+    /// A try that was sent at least its delay of speculation before `now_ns`: each comes once.
+    pub fn speculate(&mut self, now_ns: u64) -> Option<u16> {
+        for list in &mut self.lists {
+            if list.unspeculated != NONE {
+                let id = list.unspeculated;
+                let slot = &self.slots[usize::from(id)];
+                if slot.sent_ns.saturating_add(list.class.speculate_ns) <= now_ns {
+                    list.unspeculated = slot.next;
+                    return Some(id);
+                }
+            }
+        }
+        None
+    }
+
+    /// When the next try expires or is to be made elsewhere too.
+    #[inline]
+    pub fn wake_ns(&self) -> Option<u64> {
+        let mut wake_ns = NEVER_NS;
+        for list in &self.lists {
+            for (id, delay_ns) in [
+                (list.oldest, list.class.timeout_ns),
+                (list.unspeculated, list.class.speculate_ns),
+            ] {
+                if id != NONE {
+                    let sent_ns = self.slots[usize::from(id)].sent_ns;
+                    wake_ns = wake_ns.min(sent_ns.saturating_add(delay_ns));
+                }
+            }
+        }
+        (wake_ns != NEVER_NS).then_some(wake_ns)
+    }
+
+    /// Shows every stream that is blocked by a try that nobody waits for.
     pub fn for_each_orphan(&self, seen: impl FnMut(&Slot)) {
         self.slots
             .iter()
@@ -175,123 +276,60 @@ impl InFlight {
     }
 
     /// Frees every slot of a connection that ended; `lost` is told of those that were waiting.
-    pub fn drop_connection(&mut self, connection: u16, mut lost: impl FnMut(&Slot)) {
+    pub fn drop_connection(&mut self, connection: u16, mut lost: impl FnMut(u16, &Slot)) {
         for id in 0..self.slots.len() as u16 {
             let slot = self.slots[usize::from(id)];
             if slot.state == State::Free || slot.connection != connection {
                 continue;
             }
             if slot.state != State::Orphaned {
-                lost(&slot);
+                lost(id, &slot);
             }
             self.release(id);
         }
     }
 
+    #[inline]
+    fn link(&mut self, id: u16) {
+        let class = self.slots[usize::from(id)].class & !SPECIAL;
+        let list = &mut self.lists[usize::from(class)];
+        let slot = &mut self.slots[usize::from(id)];
+        slot.previous = list.newest;
+        slot.next = NONE;
+        if list.unspeculated == NONE && list.class.speculate_ns != NEVER_NS {
+            list.unspeculated = id;
+        }
+        match list.newest {
+            NONE => list.oldest = id,
+            newest => self.slots[usize::from(newest)].next = id,
+        }
+        list.newest = id;
+        self.waiting_count += 1;
+    }
+
+    #[inline]
     fn unlink(&mut self, id: u16) {
-        let (previous, next) = {
-            let slot = &self.slots[usize::from(id)];
-            (slot.previous, slot.next)
-        };
+        let Slot {
+            previous,
+            next,
+            class,
+            ..
+        } = self.slots[usize::from(id)];
+        let list = &mut self.lists[usize::from(class & !SPECIAL)];
         match previous {
-            NONE => self.oldest = next,
+            NONE => list.oldest = next,
             previous => self.slots[usize::from(previous)].next = next,
         }
         match next {
-            NONE => self.newest = previous,
+            NONE => list.newest = previous,
             next => self.slots[usize::from(next)].previous = previous,
+        }
+        if list.unspeculated == id {
+            list.unspeculated = next;
         }
         self.waiting_count -= 1;
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use std::collections::BTreeMap;
-
-    fn operation(number: u64) -> Operation {
-        Operation {
-            number,
-            key: number,
-            statement: 0,
-            kind: 0,
-        }
-    }
-
-    #[test]
-    fn an_answer_on_another_connection_finds_nothing() {
-        let mut table = InFlight::new(4);
-        let id = table.insert(operation(1), 0, 0, 0).unwrap() as i16;
-        assert!(table.get(id, 1).is_none());
-        assert!(table.get(-1, 0).is_none());
-        assert!(table.get(99, 0).is_none());
-        assert_eq!(table.get(id, 0).unwrap().operation.number, 1);
-    }
-
-    #[test]
-    fn a_timed_out_stream_is_not_used_again_before_its_answer() {
-        let mut table = InFlight::new(1);
-        let id = table.insert(operation(1), 0, 0, 10).unwrap();
-        assert!(table.expire(9).is_none());
-        assert_eq!(table.expire(10).unwrap().operation.number, 1);
-        assert!(!table.has_room());
-        assert_eq!(table.get(id as i16, 0).unwrap().state, State::Orphaned);
-        table.release(id);
-        assert!(table.has_room());
-        assert_eq!((table.waiting_count(), table.orphans_count()), (0, 0));
-    }
-
-    proptest! {
-        /// Against a model: a map of what waits, in the order of sending.
-        #[test]
-        fn the_table_agrees_with_a_model(
-            steps in prop::collection::vec((0u8..4, 0u16..8), 1..300),
-        ) {
-            let mut table = InFlight::new(8);
-            let mut waiting: BTreeMap<u64, (u16, u16)> = BTreeMap::new();
-            let mut orphans: Vec<(u16, u16)> = Vec::new();
-            for (time, (action, pick)) in steps.into_iter().enumerate() {
-                let time = time as u64;
-                match action {
-                    0 => {
-                        let connection = pick % 2;
-                        match table.insert(operation(time), connection, time, time) {
-                            Some(id) => { waiting.insert(time, (id, connection)); }
-                            None => prop_assert_eq!(waiting.len() + orphans.len(), 8),
-                        }
-                    }
-                    1 => if let Some((&sent, &(id, connection))) =
-                        waiting.iter().nth(usize::from(pick) % waiting.len().max(1)) {
-                        prop_assert_eq!(table.get(id as i16, connection).unwrap().sent_ns, sent);
-                        table.release(id);
-                        waiting.remove(&sent);
-                    },
-                    2 => {
-                        let oldest = waiting.first_key_value().map(|(&sent, &at)| (sent, at));
-                        prop_assert_eq!(table.oldest_sent_ns(), oldest.map(|(sent, _)| sent));
-                        if let Some((sent, at)) = oldest {
-                            prop_assert_eq!(table.expire(time).unwrap().sent_ns, sent);
-                            waiting.remove(&sent);
-                            orphans.push(at);
-                        }
-                    }
-                    _ => {
-                        let connection = pick % 2;
-                        let mut lost = Vec::new();
-                        table.drop_connection(connection, |slot| lost.push(slot.sent_ns));
-                        lost.sort_unstable();
-                        let expected: Vec<u64> = waiting.iter()
-                            .filter(|(_, at)| at.1 == connection).map(|(&sent, _)| sent).collect();
-                        prop_assert_eq!(lost, expected);
-                        waiting.retain(|_, at| at.1 != connection);
-                        orphans.retain(|at| at.1 != connection);
-                    }
-                }
-                prop_assert_eq!(table.waiting_count() as usize, waiting.len());
-                prop_assert_eq!(table.orphans_count() as usize, orphans.len());
-            }
-        }
-    }
-}
+mod tests;

@@ -7,15 +7,19 @@
 //! what it calls: spartan) goes between files.
 
 mod answer;
+mod build;
 mod config;
 mod connect;
 mod connection;
+mod facts;
 mod inflight;
+mod ledger;
 mod recorder;
 mod router;
 mod run;
 mod schedule;
 mod worker;
+mod written;
 
 pub use config::{
     Access, Config, FirstError, Flow, Limit, LoadError, Node, RELEASE_QUANTUM, Summary, Tls,
@@ -23,5 +27,7 @@ pub use config::{
 };
 // What a caller needs to fill in [`Access`] without a dependency on the wire.
 pub use cql::Compression;
+pub use ledger::{LEDGER_OPERATIONS_MAX, Ledger, WriteState};
 pub use run::run;
 pub use schedule::Schedule;
+pub use written::Written;

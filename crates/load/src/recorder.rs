@@ -7,6 +7,7 @@
 use measure::interval::{ClientInterval, KindInterval};
 use measure::{Outcome, clock};
 use std::sync::mpsc::{Receiver, SyncSender};
+use workload::Kind;
 
 /// One worker's part of one interval.
 #[derive(Debug, Default)]
@@ -23,10 +24,10 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    pub fn new(worker: usize, kinds_count: usize) -> Part {
+    pub fn new(worker: usize, kinds: &[Kind]) -> Part {
         Part {
             worker,
-            kinds: (0..kinds_count).map(|_| KindInterval::default()).collect(),
+            kinds: kinds_of(kinds),
             ..Part::default()
         }
     }
@@ -37,6 +38,17 @@ impl Part {
         self.draining = false;
         self.last = false;
     }
+}
+
+/// An empty interval of each kind.
+pub(crate) fn kinds_of(kinds: &[Kind]) -> Vec<KindInterval> {
+    kinds
+        .iter()
+        .map(|kind| KindInterval {
+            is_part: kind.part,
+            ..KindInterval::default()
+        })
+        .collect()
 }
 
 /// Parts in circulation per worker: one being written, one being merged, one in between.

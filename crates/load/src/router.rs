@@ -34,6 +34,15 @@ impl Router {
         let at = self.tokens.partition_point(|&ring| ring < token);
         self.owners[if at == self.tokens.len() { 0 } else { at }]
     }
+
+    /// The first other node than `node` on the ring at or after `token`: the next replica where
+    /// replicas follow on the ring.
+    pub fn other_node(&self, token: i64, node: u16) -> Option<u16> {
+        let at = self.tokens.partition_point(|&ring| ring < token);
+        let (before, after) = self.owners.split_at(at);
+        let mut owners = after.iter().chain(before);
+        owners.find(|&&owner| owner != node).copied()
+    }
 }
 
 #[cfg(test)]
@@ -62,6 +71,8 @@ mod tests {
             (i64::MAX, 0),
         ] {
             assert_eq!(router.node(token), owner, "{token}");
+            assert_eq!(router.other_node(token, owner), Some(1 - owner), "{token}");
+            assert_eq!(router.other_node(token, 1 - owner), Some(owner), "{token}");
         }
     }
 

@@ -1,26 +1,26 @@
 //! One run: connections opened, workers started on one line, their intervals merged and shown.
 
+use crate::build::build;
 use crate::config::{Config, Flow, Limit, LoadError, Node, Summary};
-use crate::connect::{self, Reconnector};
+use crate::connect;
 use crate::connection::Link;
-use crate::inflight::{InFlight, SLOTS_MAX};
-use crate::recorder::{PARTS_PER_WORKER, Part, Recorder};
-use crate::router::Router;
-use crate::schedule::{Arrivals, Schedule};
-use crate::worker::{Source, StatementFacts, Worker, WorkerEnd};
+use crate::facts::Facts;
+use crate::inflight::SLOTS_MAX;
+use crate::ledger::{LEDGER_OPERATIONS_MAX, Ledger};
+use crate::recorder::{PARTS_PER_WORKER, Part, Recorder, kinds_of};
+use crate::schedule::Schedule;
+use crate::worker::WorkerEnd;
 use cql::template::Template;
-use measure::{Interval, KindInterval, clock};
-use rustix::event::epoll;
-use std::collections::{BTreeMap, VecDeque};
+use measure::{Interval, clock};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Barrier};
 use std::thread::JoinHandle;
+use workload::Program;
 
 /// The start line is this far in the future, so that every worker is there when it comes.
 const START_AHEAD_NS: u64 = 2 * clock::MILLISECOND_NS;
-/// Streams beyond the limit of in-flight operations, for those that timed out.
-const ORPHANS_HEADROOM: usize = 1024;
 
 /// What the caller and the workers share: one word, read by workers once per turn.
 pub(crate) struct Control {
@@ -48,6 +48,7 @@ pub fn run(
     on_interval: &mut dyn FnMut(&Interval) -> Flow,
 ) -> Result<Summary, LoadError> {
     check(config)?;
+    let facts = Facts::new(&config.program, config.timeout)?;
     let (links, templates) = open_all(config)?;
     let connections = links.iter().map(Vec::len).sum();
     let finished = Arc::new(AtomicBool::new(false));
@@ -69,7 +70,7 @@ pub fn run(
             ready: Arc::clone(&ready),
             finished: Arc::clone(&finished),
         };
-        team.hire(config, seat, links, &templates, &full)?;
+        team.hire(config, seat, links, (&templates, &facts), &full)?;
     }
     drop(full);
     ready.wait();
@@ -110,6 +111,14 @@ fn check(config: &Config) -> Result<(), LoadError> {
             config.workers
         ));
     }
+    if let Limit::Operations(count) = config.limit
+        && config.keeps_ledger
+        && count > LEDGER_OPERATIONS_MAX
+    {
+        return refuse(format!(
+            "{count} operations: a ledger keeps at most {LEDGER_OPERATIONS_MAX}; run without one"
+        ));
+    }
     let rates = match config.schedule {
         Schedule::Closed { .. } => vec![],
         Schedule::Fixed { ops_per_s } | Schedule::Poisson { ops_per_s } => vec![ops_per_s],
@@ -127,7 +136,7 @@ fn check(config: &Config) -> Result<(), LoadError> {
     }
 }
 
-fn in_flight_of(config: &Config) -> u32 {
+pub(crate) fn in_flight_of(config: &Config) -> u32 {
     match config.schedule {
         Schedule::Closed { in_flight } => in_flight,
         _ => config.in_flight_max,
@@ -153,11 +162,11 @@ fn open_all(config: &Config) -> Result<(Vec<Vec<Link>>, Vec<Template>), LoadErro
 }
 
 /// A worker's place in the run.
-struct Seat {
-    index: usize,
-    control: Arc<Control>,
+pub(crate) struct Seat {
+    pub index: usize,
+    pub control: Arc<Control>,
     ready: Arc<Barrier>,
-    finished: Arc<AtomicBool>,
+    pub finished: Arc<AtomicBool>,
 }
 
 /// The workers as the caller sees them.
@@ -173,21 +182,21 @@ impl Team {
         config: &Config,
         seat: Seat,
         links: Vec<Link>,
-        templates: &[Template],
+        statements: (&[Template], &Facts),
         full: &SyncSender<Box<Part>>,
     ) -> Result<(), LoadError> {
-        let kinds_count = config.program.kinds().len();
+        let kinds = config.program.kinds();
         let (empty_to, empty_from) = channel();
         for _ in 1..PARTS_PER_WORKER {
-            let _ = empty_to.send(Box::new(Part::new(seat.index, kinds_count)));
+            let _ = empty_to.send(Box::new(Part::new(seat.index, kinds)));
         }
         self.empties.push(empty_to);
-        let first = Box::new(Part::new(seat.index, kinds_count));
+        let first = Box::new(Part::new(seat.index, kinds));
         let interval_ns = config.interval.as_nanos() as u64;
         let recorder = Recorder::new(first, interval_ns, full.clone(), empty_from);
         let (control, ready) = (Arc::clone(&seat.control), Arc::clone(&seat.ready));
         let cpu = (!config.cpus.is_empty()).then(|| config.cpus[seat.index % config.cpus.len()]);
-        let worker = build(config, seat, links, templates, recorder).map_err(|source| {
+        let worker = build(config, seat, links, statements, recorder).map_err(|source| {
             LoadError::System {
                 what: "set up a load worker",
                 source,
@@ -224,7 +233,9 @@ impl Team {
             workers: config.workers,
             connections,
             first_errors: Vec::new(),
+            ledger: None,
         };
+        let mut parts = Vec::new();
         for (index, handle) in self.handles.into_iter().enumerate() {
             let end = handle
                 .join()
@@ -237,6 +248,7 @@ impl Team {
             summary.operations_ended += end.ended;
             let before = end.next_operation.saturating_sub(config.workers as u64 - 1);
             summary.next_operation = summary.next_operation.max(before);
+            parts.extend(end.ledger);
             for first in end.first_errors {
                 if summary
                     .first_errors
@@ -247,105 +259,11 @@ impl Team {
                 }
             }
         }
+        summary.ledger = config
+            .keeps_ledger
+            .then(|| Arc::new(Ledger::new(config.first_operation, parts)));
         Ok(summary)
     }
-}
-
-/// A worker with all the memory that it will ever need.
-fn build(
-    config: &Config,
-    seat: Seat,
-    links: Vec<Link>,
-    templates: &[Template],
-    recorder: Recorder,
-) -> std::io::Result<Worker> {
-    let (index, workers) = (seat.index as u64, config.workers as u64);
-    let share = in_flight_of(config) / workers as u32;
-    let in_flight = share + u32::from(index < u64::from(in_flight_of(config) % workers as u32));
-    let slots = (in_flight as usize + ORPHANS_HEADROOM).min(SLOTS_MAX);
-    let generator = config.program.generator(config.stage);
-    let template_bytes = templates.iter().map(Template::bytes).max().unwrap_or(0);
-    // LZ4 may make a frame longer by its headers and a 255th.
-    let plain_bytes = template_bytes + generator.values_bytes_max();
-    let frame_bytes_max = plain_bytes + plain_bytes / 255 + 64;
-    let source = source(config, seat.index, in_flight);
-    let number_end = match config.limit {
-        Limit::Operations(count) => config.first_operation.saturating_add(count),
-        Limit::Duration(_) | Limit::Unlimited => u64::MAX,
-    };
-    let reconnector = Reconnector {
-        nodes: config.nodes.clone(),
-        access: config.access.clone(),
-        program: Arc::clone(&config.program),
-        finished: seat.finished,
-    };
-    let count = links.len();
-    let mut worker = Worker {
-        control: seat.control,
-        generator,
-        templates: templates.to_vec(),
-        statements: facts(config),
-        source,
-        number: config.first_operation + index,
-        number_end,
-        number_step: workers,
-        in_flight_max: in_flight,
-        timeout_ns: config.timeout.as_nanos() as u64,
-        verify_reads: config.verify_reads,
-        compression: config.access.compression,
-        connections: (0..count).map(|_| None).collect(),
-        connections_per_node: config.connections_per_node,
-        router: Router::new(&config.nodes),
-        in_flight: InFlight::new(slots),
-        recorder,
-        reconnector: Arc::new(reconnector),
-        reopened: channel(),
-        poller: epoll::create(epoll::CreateFlags::CLOEXEC)?,
-        rotor: 0,
-        open_count: 0,
-        limited_until_ns: 0,
-        release_quantum_ns: match config.schedule {
-            Schedule::Closed { .. } => 0,
-            _ => config.release_quantum.as_nanos() as u64,
-        },
-        release_next_ns: 0,
-        frame_bytes_max,
-        scratch: Vec::with_capacity(frame_bytes_max),
-        plain: Vec::with_capacity(64 << 10),
-        end: WorkerEnd::default(),
-    };
-    for (index, link) in links.into_iter().enumerate() {
-        worker.adopt(index as u16, link)?;
-    }
-    Ok(worker)
-}
-
-/// Where the operations of worker number `index` come from.
-fn source(config: &Config, index: usize, in_flight: u32) -> Source {
-    let (index, workers) = (index as u64, config.workers as u64);
-    match Arrivals::new(config.schedule, index, workers, config.first_operation) {
-        Some(arrivals) => Source::Open {
-            arrivals,
-            start_ns: 0,
-        },
-        None => {
-            let mut freed_ns = VecDeque::with_capacity(in_flight as usize + 1);
-            freed_ns.resize(in_flight as usize, 0);
-            Source::Closed { freed_ns }
-        }
-    }
-}
-
-fn facts(config: &Config) -> Vec<StatementFacts> {
-    config
-        .program
-        .statements()
-        .iter()
-        .map(|statement| StatementFacts {
-            verifies: statement.verifies,
-            kind: statement.kind,
-        })
-        .collect()
 }
 
 /// Pins the calling thread and asks for timers without slack. Both are wishes: in a container that
@@ -364,7 +282,7 @@ struct Merger {
     pending: BTreeMap<u64, Interval>,
     /// The lowest interval that each worker may still add to; `None` once it has finished.
     next: Vec<Option<u64>>,
-    kinds_count: usize,
+    program: Arc<Program>,
     interval_ns: u64,
 }
 
@@ -373,7 +291,7 @@ impl Merger {
         Merger {
             pending: BTreeMap::new(),
             next: vec![Some(0); config.workers],
-            kinds_count: config.program.kinds().len(),
+            program: Arc::clone(&config.program),
             interval_ns: config.interval.as_nanos() as u64,
         }
     }
@@ -402,13 +320,13 @@ impl Merger {
 
     fn add(&mut self, part: &Part) {
         self.next[part.worker] = (!part.last).then_some(part.index + 1);
-        let kinds_count = self.kinds_count;
+        let program = &self.program;
         let interval = self.pending.entry(part.index).or_insert_with(|| Interval {
             index: part.index,
             start_ns: part.start_ns,
             end_ns: part.end_ns,
             draining: part.draining,
-            kinds: (0..kinds_count).map(|_| KindInterval::default()).collect(),
+            kinds: kinds_of(program.kinds()),
             client: Default::default(),
         });
         interval.start_ns = interval.start_ns.min(part.start_ns);

@@ -218,6 +218,18 @@ mod tests {
         }
     }
 
+    /// A period of whole nanoseconds is wrong by a third of one at each operation.
+    #[test]
+    fn three_a_second_for_an_hour_are_10_800() {
+        let hour_ns = 3600 * 1_000_000_000u64;
+        for workers in [1, 3, 7] {
+            let within = due(Schedule::Fixed { ops_per_s: 3.0 }, workers, 10_900)
+                .into_iter()
+                .filter(|&at_ns| at_ns < hour_ns);
+            assert_eq!(within.count(), 10_800);
+        }
+    }
+
     #[test]
     fn workers_share_one_schedule() {
         let schedule = Schedule::Fixed { ops_per_s: 1234.5 };

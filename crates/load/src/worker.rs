@@ -13,20 +13,29 @@
 //! target with 128 in flight. Last measured: 320 ns at 3.0 M op/s on one core, of which 120 ns are
 //! ours and the rest is the loopback socket's (docs/performance.md has the machine).
 
+mod again;
+mod course;
 mod receive;
 mod release;
+mod special;
 mod trouble;
+
+pub(crate) use again::Again;
+pub(crate) use course::Course;
 
 use crate::config::{FirstError, VerifyReads};
 use crate::connect::{Reconnector, Reopened};
 use crate::connection::Connection;
+use crate::facts::Facts;
 use crate::inflight::InFlight;
+use crate::ledger::{LedgerPart, WriteState};
 use crate::recorder::Recorder;
 use crate::router::Router;
 use crate::run::Control;
 use crate::schedule::Arrivals;
+use crate::written::Written;
 use cql::Compression;
-use cql::template::Template;
+use cql::template::{BatchTemplate, Template};
 use measure::clock;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, Event, EventFlags};
@@ -35,10 +44,12 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
-use workload::Generator;
+use workload::{Generator, Operation};
 
 /// Longest sleep, so that a stop or a reopened connection is noticed soon.
 const SLEEP_MAX_NS: u64 = 50 * clock::MILLISECOND_NS;
+/// Pause before a further try is offered to the connections again, none of which had room.
+const AGAIN_NS: u64 = clock::MILLISECOND_NS;
 /// Readiness reports taken per wait.
 const EVENTS_MAX: usize = 64;
 
@@ -53,20 +64,32 @@ pub(crate) enum Source {
 pub(crate) struct Worker {
     pub control: Arc<Control>,
     pub generator: Generator,
+    /// By statement.
     pub templates: Vec<Template>,
-    pub statements: Vec<StatementFacts>,
+    pub batches: Vec<Option<BatchTemplate>>,
+    pub facts: Facts,
     pub source: Source,
     pub number: u64,
     pub number_end: u64,
     pub number_step: u64,
     pub in_flight_max: u32,
-    pub timeout_ns: u64,
     pub verify_reads: VerifyReads,
     pub compression: Option<Compression>,
     pub connections: Vec<Option<Connection>>,
     pub connections_per_node: usize,
     pub router: Option<Router>,
     pub in_flight: InFlight,
+    /// By slot; none at all if every operation is plain.
+    pub courses: Vec<Course>,
+    /// Failed tries that are to be followed by another.
+    pub again: VecDeque<Again>,
+    /// Operations of which two tries wait.
+    pub twins_count: u32,
+    /// Whether some output was written to outside of its connection's turn.
+    pub unsent: bool,
+    pub ledger: Option<LedgerPart>,
+    pub written: Option<Arc<Written>>,
+    pub timestamps: Timestamps,
     pub recorder: Recorder,
     pub reconnector: Arc<Reconnector>,
     pub reopened: (Sender<Reopened>, Receiver<Reopened>),
@@ -82,11 +105,29 @@ pub(crate) struct Worker {
     pub end: WorkerEnd,
 }
 
-/// What the loop must know of a statement, in one word.
+/// Timestamps of writes, as the client states them: µs since 1970, no two the same, so that of two
+/// writes to one row the one that was begun later wins.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct StatementFacts {
-    pub verifies: bool,
-    pub kind: u8,
+pub(crate) struct Timestamps {
+    /// From the monotonic clock to the time since 1970, ns.
+    unix_offset_ns: i128,
+    last_us: i64,
+}
+
+impl Timestamps {
+    /// Reads both clocks, once: timestamps do not jump with the system's time.
+    pub fn new() -> Timestamps {
+        Timestamps {
+            unix_offset_ns: i128::from(clock::unix_ns()) - i128::from(clock::now_ns()),
+            last_us: 0,
+        }
+    }
+
+    fn next_us(&mut self, now_ns: u64) -> i64 {
+        let unix_ns = i128::from(now_ns) + self.unix_offset_ns;
+        self.last_us = ((unix_ns / 1000) as i64).max(self.last_us + 1);
+        self.last_us
+    }
 }
 
 /// What a worker tells at its end.
@@ -96,6 +137,7 @@ pub(crate) struct WorkerEnd {
     pub ended: u64,
     pub next_operation: u64,
     pub first_errors: Vec<FirstError>,
+    pub ledger: Option<LedgerPart>,
 }
 
 impl Worker {
@@ -129,11 +171,17 @@ impl Worker {
             }
             self.expire(now_ns);
             self.take_reopened();
+            if self.facts.has_retries {
+                self.try_again(now_ns);
+            }
             if !draining {
                 self.release(now_ns);
             }
+            if std::mem::take(&mut self.unsent) {
+                self.send_all(now_ns);
+            }
             let over = draining || self.number >= self.number_end;
-            if over && self.in_flight.waiting_count() == 0 {
+            if over && self.operations_count() == 0 {
                 return Ok(self.finish());
             }
         }
@@ -143,6 +191,7 @@ impl Worker {
         self.note_gauges();
         let now_ns = clock::now_ns();
         self.end.next_operation = self.number;
+        self.end.ledger = self.ledger.take();
         self.recorder.finish(now_ns);
         self.end
     }
@@ -169,8 +218,11 @@ impl Worker {
     /// When the loop must turn again even if nothing is readable.
     fn wake_ns(&self, now_ns: u64, draining: bool) -> u64 {
         let mut wake_ns = self.recorder.end_ns().min(now_ns + SLEEP_MAX_NS);
-        if let Some(sent_ns) = self.in_flight.oldest_sent_ns() {
-            wake_ns = wake_ns.min(sent_ns + self.timeout_ns);
+        if let Some(due_ns) = self.in_flight.wake_ns() {
+            wake_ns = wake_ns.min(due_ns);
+        }
+        if !self.again.is_empty() {
+            wake_ns = wake_ns.min(now_ns + AGAIN_NS);
         }
         if draining || self.number >= self.number_end {
             return wake_ns;
@@ -187,7 +239,7 @@ impl Worker {
     #[inline]
     fn may_send(&self) -> bool {
         self.open_count > 0
-            && self.in_flight.waiting_count() < self.in_flight_max
+            && self.operations_count() < self.in_flight_max
             && self.in_flight.has_room()
             && self
                 .connections
@@ -242,8 +294,19 @@ impl Worker {
     }
 
     fn note_gauges(&mut self) {
+        let in_flight = u64::from(self.operations_count());
         let client = &mut self.recorder.part.client;
-        client.in_flight = u64::from(self.in_flight.waiting_count());
+        client.in_flight = in_flight;
         client.connections = self.open_count as u64;
+    }
+
+    /// Notes in the ledger, if one is kept, what became of a write.
+    #[inline]
+    fn write_down(&mut self, operation: &Operation, state: WriteState) {
+        if let Some(ledger) = &mut self.ledger
+            && self.facts.kinds[usize::from(operation.kind)].is_write
+        {
+            ledger.set(operation.number, state);
+        }
     }
 }

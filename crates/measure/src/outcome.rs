@@ -56,10 +56,15 @@ pub enum Outcome {
     UnknownError,
     /// The answer was not a frame that CQL allows; the connection was closed.
     BadAnswer,
+    /// The client did not send it, since no frame can hold it: a batch of no or of more than
+    /// 65 535 statements, or more bytes than a frame may have.
+    ClientRefused,
+    /// The pages of a result did not come to an end, or went round in circles.
+    EndlessPages,
 }
 
 /// Number of outcomes.
-pub const OUTCOMES_COUNT: usize = Outcome::BadAnswer as usize + 1;
+pub const OUTCOMES_COUNT: usize = Outcome::EndlessPages as usize + 1;
 
 /// All outcomes, in the order of their numbers.
 pub const OUTCOMES: [Outcome; OUTCOMES_COUNT] = [
@@ -89,6 +94,8 @@ pub const OUTCOMES: [Outcome; OUTCOMES_COUNT] = [
     Outcome::CasWriteUnknown,
     Outcome::UnknownError,
     Outcome::BadAnswer,
+    Outcome::ClientRefused,
+    Outcome::EndlessPages,
 ];
 
 impl Outcome {
@@ -121,6 +128,8 @@ impl Outcome {
             Outcome::CasWriteUnknown => "cas_write_unknown",
             Outcome::UnknownError => "unknown_error",
             Outcome::BadAnswer => "bad_answer",
+            Outcome::ClientRefused => "client_refused",
+            Outcome::EndlessPages => "endless_pages",
         }
     }
 }

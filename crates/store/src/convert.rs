@@ -41,7 +41,10 @@ pub fn verify(checks: &CheckCounts) -> VerifyRecord {
     VerifyRecord {
         checked: checks.checked,
         missing: checks.missing,
+        lost: checks.lost,
+        never_written: checks.never_written,
         stale: checks.stale,
+        overwritten: checks.overwritten,
         wrong: checks.wrong,
     }
 }
@@ -88,9 +91,16 @@ fn kind_record(base: &IntervalRecord, name: &str, kind: &KindInterval) -> Interv
         latency_ms: some(&kind.latency),
         service_ms: some(&kind.service),
         error_ms: some(&kind.errors),
+        rows: kind.rows,
+        pages: kind.pages,
         rows_missing: kind.rows_missing,
+        applied: kind.applied,
+        not_applied: kind.not_applied,
+        retries: kind.retries,
+        speculations: kind.speculations,
+        speculations_won: kind.speculations_won,
         reprepared: kind.reprepared,
-        verify: (kind.checks.checked > 0).then(|| verify(&kind.checks)),
+        verify: (kind.checks != CheckCounts::default()).then(|| verify(&kind.checks)),
         ..base.clone()
     }
 }

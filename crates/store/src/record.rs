@@ -122,9 +122,30 @@ pub struct IntervalRecord {
     /// Latency of failed operations, ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_ms: Option<QuantilesRecord>,
-    /// Read answers without a row.
+    /// Rows read.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rows: u64,
+    /// Pages read, of statements that are read in pages.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub pages: u64,
+    /// Reads that ended without a row.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rows_missing: u64,
+    /// Conditional statements whose condition held.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub applied: u64,
+    /// Conditional statements whose condition did not hold.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub not_applied: u64,
+    /// Tries after a failed one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub retries: u64,
+    /// Tries beside one that had not been answered for too long.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub speculations: u64,
+    /// Such tries that were answered first.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub speculations_won: u64,
     /// Requests sent again because the server had forgotten the prepared statement.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub reprepared: u64,
@@ -373,8 +394,17 @@ pub struct VerifyRecord {
     pub checked: u64,
     /// No row where one must be.
     pub missing: u64,
+    /// Of the missing, those whose write was acknowledged.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lost: u64,
+    /// Not there, and its write was never acknowledged; not an error.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub never_written: u64,
     /// Right once, should have been overwritten.
     pub stale: u64,
+    /// Right, and written by a later operation than the first; not an error.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub overwritten: u64,
     /// Never right.
     pub wrong: u64,
 }

@@ -35,6 +35,9 @@ pub enum Check {
     Missing,
     /// A correct value of an earlier epoch.
     Stale,
+    /// Right, and not of the operation that wrote the row first but of a later one. Only values
+    /// that name their writer can tell.
+    Overwritten,
     /// Anything else.
     Wrong,
     /// No row, and nothing says that there must be one: the main stage may not have written it
@@ -116,5 +119,11 @@ impl Generator {
     pub fn check(&mut self, operation: Operation, rows: &RawRows) -> Check {
         self.cursor.seek(operation);
         self.cursor.check(rows)
+    }
+
+    /// Who wrote the value that was judged last, if it was right and says so: the stage and the
+    /// operation's number.
+    pub fn writer(&self) -> Option<(Stage, u64)> {
+        self.cursor.writer()
     }
 }

@@ -14,6 +14,7 @@
 //! the checksum ties the header to the row, and the contents follow from the checksum. Sizes and
 //! mixes may change between epochs; a different seed makes every value wrong.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::compile::{self, Draft};
@@ -60,6 +61,8 @@ pub(crate) struct Cursor {
     key: [u8; 16],
     key_bytes: usize,
     sizes: Sampler,
+    /// The writer in the header of the value that was judged last, if it was right.
+    writer: Option<u64>,
 }
 
 /// The numbers of a value's header.
@@ -169,7 +172,17 @@ impl source::Table for Table {
             key: [0; 16],
             key_bytes: self.key_bytes(),
             sizes: self.sizes,
+            writer: None,
         }
+    }
+
+    fn writer(cursor: &Cursor) -> Option<(Stage, u64)> {
+        let writer = cursor.writer?;
+        let stage = match writer & 1 {
+            0 => Stage::Load,
+            _ => Stage::Main,
+        };
+        Some((stage, writer >> 1))
     }
 
     #[inline]
@@ -234,10 +247,11 @@ impl source::Table for Table {
     fn check(
         &self,
         cursor: &mut Cursor,
-        _operation: &Operation,
+        operation: &Operation,
         loaded: bool,
         rows: &RawRows,
     ) -> Check {
+        cursor.writer = None;
         let mut rows = rows.rows();
         let row = match rows.next() {
             None if loaded => return Check::Missing,
@@ -250,10 +264,17 @@ impl source::Table for Table {
         if rows.next().is_some() || cells.next().is_some() {
             return Check::Wrong;
         }
-        match cell.and_then(|value| self.epoch_of(cursor.row, value)) {
-            Some(epoch) if epoch == self.epoch => Check::Right,
-            Some(epoch) if epoch < self.epoch => Check::Stale,
-            _ => Check::Wrong,
+        let Some(header) = cell.and_then(|value| self.header_of(cursor.row, value)) else {
+            return Check::Wrong;
+        };
+        // The load stage's operation n writes row n.
+        let is_loaded = header.writer == operation.key << 1;
+        cursor.writer = (header.epoch == self.epoch).then_some(header.writer);
+        match header.epoch.cmp(&self.epoch) {
+            Ordering::Equal if loaded && !is_loaded => Check::Overwritten,
+            Ordering::Equal => Check::Right,
+            Ordering::Less => Check::Stale,
+            Ordering::Greater => Check::Wrong,
         }
     }
 }
@@ -289,8 +310,8 @@ impl Table {
             })
     }
 
-    /// The epoch of a value, if some operation under this seed writes exactly it to `row`.
-    fn epoch_of(&self, row: u64, value: &[u8]) -> Option<u64> {
+    /// The header of a value, if some operation under this seed writes exactly it to `row`.
+    fn header_of(&self, row: u64, value: &[u8]) -> Option<Header> {
         let (head, contents) = value.split_at_checked(HEADER_BYTES)?;
         let mut numbers = head
             .as_chunks::<8>()
@@ -311,7 +332,7 @@ impl Table {
             counter = counter.wrapping_add(GOLDEN);
             bytes == &mix(counter).to_le_bytes()[..bytes.len()]
         });
-        same.then_some(header.epoch)
+        same.then_some(header)
     }
 }
 

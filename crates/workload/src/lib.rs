@@ -34,6 +34,9 @@ mod virtdata;
 mod ycsb;
 mod zipf;
 
+// For who brings a source of operations of his own.
+pub use source::{Cursor, Source};
+
 pub use compile::compile;
 pub use generator::{Check, Generator, Operation};
 pub use import::{

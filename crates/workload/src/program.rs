@@ -198,6 +198,30 @@ pub struct Program {
 }
 
 impl Program {
+    /// A program of a caller's own source of operations, for tables that are there already: what a
+    /// test of an engine, or a tool built on one, makes its load from.
+    pub fn of_source(
+        kinds: Vec<Kind>,
+        statements: Vec<Statement>,
+        source: Arc<dyn Source>,
+    ) -> Program {
+        Program {
+            name: "own source".to_owned(),
+            keyspace: String::new(),
+            tables: Vec::new(),
+            schema: Schema {
+                create_keyspace: String::new(),
+                create_tables: Vec::new(),
+                truncate: Vec::new(),
+                drop_keyspace: String::new(),
+            },
+            kinds,
+            statements,
+            rows: 0,
+            source,
+        }
+    }
+
     /// The named workload, or that of an import.
     pub fn name(&self) -> &str {
         &self.name

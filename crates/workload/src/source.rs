@@ -13,7 +13,7 @@ use crate::program::{Choices, Stage};
 use cql::response::RawRows;
 
 /// The part of a program that knows its operations; shared by all workers.
-pub(crate) trait Source: Debug + Send + Sync {
+pub trait Source: Debug + Send + Sync {
     /// A cursor for one worker.
     fn cursor(self: Arc<Self>, stage: Stage) -> Box<dyn Cursor>;
 
@@ -22,7 +22,7 @@ pub(crate) trait Source: Debug + Send + Sync {
 }
 
 /// Turns operation numbers into bytes; one per worker.
-pub(crate) trait Cursor: Debug + Send {
+pub trait Cursor: Debug + Send {
     /// Starts operation `n`: a pure function of the seed and `n`. Numbers usually ascend; any
     /// order must work.
     fn begin(&mut self, n: u64) -> Operation;
@@ -47,6 +47,12 @@ pub(crate) trait Cursor: Debug + Send {
 
     /// Judges the rows that the operation last begun or sought has read.
     fn check(&mut self, rows: &RawRows) -> Check;
+
+    /// Who wrote the value that was judged last, if it was right and says so: the stage and the
+    /// operation's number.
+    fn writer(&self) -> Option<(Stage, u64)> {
+        None
+    }
 
     /// Bytes that the values of an entry usually take at most; room is made for them ahead.
     fn values_bytes_max(&self) -> usize;
@@ -81,6 +87,11 @@ pub(crate) trait Table: Debug + Send + Sync + 'static {
         loaded: bool,
         rows: &RawRows,
     ) -> Check;
+
+    /// As [`Cursor::writer`].
+    fn writer(_cursor: &Self::Cursor) -> Option<(Stage, u64)> {
+        None
+    }
 
     fn row_bytes_estimate(&self) -> u64;
 
@@ -156,6 +167,10 @@ impl<T: Table> Cursor for ChosenCursor<T> {
         let loaded = self.operation.key < self.source.rows;
         let table = &self.source.table;
         table.check(&mut self.cursor, &self.operation, loaded, rows)
+    }
+
+    fn writer(&self) -> Option<(Stage, u64)> {
+        T::writer(&self.cursor)
     }
 
     fn values_bytes_max(&self) -> usize {

@@ -112,7 +112,7 @@ impl Window {
         }
         self.end_ns = interval.end_ns;
         let ok_before = self.ok;
-        for kind in &interval.kinds {
+        for kind in interval.whole_kinds() {
             self.push_kind(kind);
         }
         if !interval.draining && interval.end_ns > interval.start_ns {

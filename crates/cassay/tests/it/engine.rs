@@ -44,6 +44,8 @@ pub fn config(server: &NullServer, schedule: Schedule, limit: Limit) -> Config {
         connections_per_node: 1,
         interval: Duration::from_millis(100),
         verify_reads: VerifyReads::Off,
+        keeps_ledger: false,
+        written: None,
     }
 }
 

@@ -158,6 +158,15 @@ fn two_workers_share_the_work_and_lose_nothing() {
     assert_counts_agree(&trial);
 }
 
+/// Drivers that open one connection to each host made their servers look slow: a node serves the
+/// requests of one connection on one of its event loops.
+#[test]
+fn one_connection_to_each_node_is_not_the_default() {
+    let trial = trial(&["client.workers=1"], 0);
+    assert_eq!(trial["client"]["workers"], 1);
+    assert_eq!(trial["client"]["connections"], 2);
+}
+
 /// As a cluster that shows neither counts nor settings: what cannot be seen is not judged, and what
 /// it says for itself at its end is what the client has on record.
 #[test]

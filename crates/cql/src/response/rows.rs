@@ -106,6 +106,23 @@ impl<'a> RawRows<'a> {
         })
     }
 
+    /// What the first cell of the first row says, which for a conditional statement (and a batch
+    /// with one) is the column `[applied]`; `None`: no row, or not a boolean.
+    #[inline]
+    pub fn applied(&self) -> Option<bool> {
+        let row = self.rows().next()?.ok()?;
+        match row.cells().next()?? {
+            [byte] => Some(*byte != 0),
+            _ => None,
+        }
+    }
+
+    /// Whether there is another page.
+    #[inline]
+    pub fn has_more_pages(&self) -> bool {
+        self.paging_state.is_some()
+    }
+
     /// The rows in order. After an error there are no more.
     #[inline]
     pub fn rows(&self) -> impl Iterator<Item = Result<Row<'a>>> + use<'a> {

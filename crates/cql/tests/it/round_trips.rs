@@ -5,7 +5,7 @@ use cql::frame::{HEADER_BYTES, flag};
 use cql::request::{
     self, BatchEntry, BatchKind, BatchStatement, BoundValue, Parameters, QueryParams, Request,
 };
-use cql::template::{Template, append_null, append_value};
+use cql::template::{BatchTemplate, Template, append_null, append_value, stamp};
 use cql::{Consistency, FrameError, Header};
 use proptest::collection::vec;
 use proptest::option;
@@ -48,6 +48,13 @@ impl Owned {
         assert_eq!(read.timestamp_us, self.timestamp_us);
         assert_eq!(read.skip_metadata, self.skip_metadata);
         assert_eq!(read.values().collect::<Vec<_>>(), bound(&self.values));
+    }
+}
+
+fn append_bound(out: &mut Vec<u8>, value: Option<&[u8]>) {
+    match value {
+        Some(bytes) => append_value(out, bytes),
+        None => append_null(out),
     }
 }
 
@@ -148,30 +155,101 @@ proptest! {
     }
 
     #[test]
-    fn a_template_writes_what_execute_writes(
+    fn a_template_writes_what_execute_and_query_write(
         before in vec(any::<u8>(), 0..20),
         stream in 0..i16::MAX,
         id in vec(any::<u8>(), 0..40),
+        cql in ".{0,40}",
         params in any_params(),
+        is_query: bool,
     ) {
         let mut expected = before.clone();
-        params.with(|params| request::execute(&mut expected, stream, &id, params));
-
         let count = params.values.len() as u16;
-        let template = params.with(|params| Template::execute(&id, count, params));
+        // The template's own timestamp is never sent: the one of the operation is.
+        let other = Owned { timestamp_us: params.timestamp_us.map(|_| 0), ..params.clone() };
+        let template = if is_query {
+            params.with(|params| request::query(&mut expected, stream, &cql, params));
+            other.with(|params| Template::query(&cql, count, params))
+        } else {
+            params.with(|params| request::execute(&mut expected, stream, &id, params));
+            other.with(|params| Template::execute(&id, count, params))
+        };
         let mut out = before.clone();
         let start = template.begin(&mut out);
         prop_assert_eq!(start, before.len());
         let mut values_bytes = 0;
         for value in &params.values {
-            match value {
-                Some(bytes) => append_value(&mut out, bytes),
-                None => append_null(&mut out),
-            }
+            append_bound(&mut out, value.as_deref());
             values_bytes += 4 + value.as_ref().map_or(0, Vec::len);
         }
-        template.finish(&mut out, start, stream);
+        match &params.paging_state {
+            None => template.finish(&mut out, start, stream),
+            Some(state) => {
+                template.finish_page(&mut out, start, stream, state);
+                values_bytes += 4 + state.len();
+            }
+        }
+        prop_assert_eq!(template.has_timestamp(), params.timestamp_us.is_some());
+        if let Some(timestamp_us) = params.timestamp_us {
+            stamp(&mut out, timestamp_us);
+        }
         prop_assert_eq!(out.len(), before.len() + template.bytes() + values_bytes);
+        prop_assert_eq!(out, expected);
+    }
+
+    #[test]
+    fn a_batch_template_writes_what_batch_writes(
+        before in vec(any::<u8>(), 0..20),
+        stream in 0..i16::MAX,
+        entries in vec((any::<bool>(), vec(any::<u8>(), 1..20), any_values()), 0..5),
+        params in any_params(),
+        kind in prop::sample::select(vec![
+            BatchKind::Logged, BatchKind::Unlogged, BatchKind::Counter,
+        ]),
+    ) {
+        let text = |bytes: &[u8]| "x".repeat(bytes.len());
+        let cqls: Vec<String> = entries.iter().map(|(_, id, _)| text(id)).collect();
+        let values: Vec<Vec<Option<&[u8]>>> = entries
+            .iter()
+            .map(|(_, _, values)| values.iter().map(Option::as_deref).collect())
+            .collect();
+        let plain: Vec<BatchEntry> = (0..entries.len())
+            .map(|at| BatchEntry {
+                statement: match entries[at].0 {
+                    true => BatchStatement::Query(&cqls[at]),
+                    false => BatchStatement::Prepared(&entries[at].1),
+                },
+                values: &values[at],
+            })
+            .collect();
+        let (serial, timestamp) = (params.serial_consistency, params.timestamp_us);
+        let mut expected = before.clone();
+        request::batch(
+            &mut expected, stream, kind, &plain, params.consistency, serial, timestamp,
+        );
+
+        let template = params.with(|params| BatchTemplate::new(kind, params));
+        let mut out = before.clone();
+        let start = template.begin(&mut out, entries.len() as u16);
+        let mut entries_bytes = 0;
+        for (at, (is_query, id, values)) in entries.iter().enumerate() {
+            let count = values.len() as u16;
+            let statement = params.with(|params| match is_query {
+                true => Template::query(&cqls[at], count, params),
+                false => Template::execute(id, count, params),
+            });
+            let entry_start = out.len();
+            statement.append_entry(&mut out);
+            prop_assert_eq!(out.len() - entry_start, statement.entry_bytes());
+            values.iter().for_each(|value| append_bound(&mut out, value.as_deref()));
+            entries_bytes += out.len() - entry_start;
+        }
+        template.finish(&mut out, start, stream);
+        prop_assert_eq!(out.len(), before.len() + template.bytes() + entries_bytes);
+        if let Some(timestamp_us) = timestamp {
+            prop_assert!(template.has_timestamp());
+            stamp(&mut out, timestamp_us);
+        }
         prop_assert_eq!(out, expected);
     }
 
@@ -261,5 +339,40 @@ fn a_compressed_body_that_lies_about_its_length_is_refused() {
             }
         );
         assert!(out.is_empty());
+    }
+}
+
+#[test]
+fn a_conditional_result_says_whether_it_was_applied() {
+    use cql::reply;
+    use cql::response::{ColumnSpec, RawRows};
+    use cql::{CqlType, Value};
+    let column = |name: &str, typ| ColumnSpec {
+        keyspace: "k".to_owned(),
+        table: "t".to_owned(),
+        name: name.to_owned(),
+        typ,
+    };
+    let columns = [
+        column("[applied]", CqlType::Boolean),
+        column("v", CqlType::Int),
+    ];
+    for (skip, rows, applied) in [
+        (false, vec![vec![Value::Boolean(true)]], Some(true)),
+        (
+            true,
+            vec![vec![Value::Boolean(false), Value::Int(7)]],
+            Some(false),
+        ),
+        (true, vec![], None),
+        (true, vec![vec![Value::Int(1)]], None),
+        (true, vec![vec![Value::Null]], None),
+    ] {
+        let mut out = Vec::new();
+        let columns = &columns[..rows.first().map_or(1, Vec::len)];
+        reply::rows(&mut out, 0, columns, skip, None, &rows);
+        let parsed = RawRows::parse(&out[cql::frame::HEADER_BYTES..]).unwrap();
+        assert_eq!(parsed.applied(), applied, "{rows:?}");
+        assert!(!parsed.has_more_pages());
     }
 }

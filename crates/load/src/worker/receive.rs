@@ -4,11 +4,14 @@ use super::Worker;
 use crate::answer::{Answer, Reading};
 use crate::config::{FirstError, VerifyReads};
 use crate::connection::Connection;
+use crate::facts::NO_KIND;
 use crate::inflight::{Slot, State};
+use crate::ledger::WriteState;
 use crate::worker::Source;
+use crate::written::note_check;
+use cql::response::RawRows;
 use measure::Outcome;
-use measure::interval::CheckCounts;
-use workload::Check;
+use workload::Operation;
 
 impl Worker {
     pub(super) fn receive(&mut self, index: u16, now_ns: u64) {
@@ -34,8 +37,9 @@ impl Worker {
         };
         self.plain = plain;
         self.connections[usize::from(index)] = Some(connection);
-        if let Err(reason) = result {
-            self.lose(index, now_ns, &reason);
+        match result {
+            Ok(()) => self.send(index, now_ns),
+            Err(reason) => self.lose(index, now_ns, &reason),
         }
     }
 
@@ -62,41 +66,75 @@ impl Worker {
                 self.in_flight.release(id);
                 continue;
             }
-            let facts = self.statements[usize::from(slot.operation.statement)];
             let reading = Reading {
                 header,
                 preparing: slot.state == State::Preparing,
             };
             match reading.answer(connection.bytes(body), plain) {
-                Answer::Done => self.succeed(id, &slot, now_ns),
-                Answer::Rows(rows) => {
-                    let verified = facts.verifies && self.is_verified(slot.operation.number);
-                    let kind = &mut self.recorder.part.kinds[usize::from(facts.kind)];
-                    kind.rows_missing += u64::from(rows.rows_count == 0);
-                    if verified {
-                        note_check(
-                            &mut kind.checks,
-                            self.generator.check(slot.operation, &rows),
-                        );
-                    }
-                    self.succeed(id, &slot, now_ns);
+                Answer::Done if slot.is_plain() => self.succeed_plain(id, &slot, now_ns),
+                Answer::Rows(rows) if slot.is_plain() => {
+                    self.take_rows(&slot, &rows);
+                    self.succeed_plain(id, &slot, now_ns);
                 }
-                Answer::Error(outcome, message) => self.fail(id, &slot, outcome, now_ns, message),
-                Answer::Forgotten => self.prepare_again(connection, id, &slot),
+                Answer::Done => {
+                    if self.take_success(id, &slot, None, now_ns) {
+                        self.go_on(&mut connection.output, id, now_ns);
+                    }
+                }
+                Answer::Rows(rows) => {
+                    if self.take_success(id, &slot, Some(&rows), now_ns) {
+                        self.go_on(&mut connection.output, id, now_ns);
+                    }
+                }
+                Answer::Error(outcome, message) => {
+                    self.in_flight.release(id);
+                    self.fail_try(id, &slot, outcome, now_ns, message);
+                }
+                Answer::Forgotten(statement_id) => match self.forgotten(&slot, statement_id) {
+                    Some(statement) => self.prepare_again(connection, id, &slot, statement),
+                    None => {
+                        let why = "the node does not know a statement that nobody prepared";
+                        self.in_flight.release(id);
+                        self.fail_try(id, &slot, Outcome::Unprepared, now_ns, why);
+                    }
+                },
                 Answer::Prepared(prepared_id) => {
-                    self.send_again(connection, id, &slot, &prepared_id);
+                    self.send_again(connection, id, &slot, &prepared_id, now_ns);
                 }
                 Answer::Nonsense(what) => return Err(what),
             }
         }
-        if !connection.output.is_empty() {
-            connection.send().map_err(|error| error.to_string())?;
-        }
         Ok(())
     }
 
+    /// Counts and judges the rows of a plain read.
     #[inline]
-    fn is_verified(&self, number: u64) -> bool {
+    fn take_rows(&mut self, slot: &Slot, rows: &RawRows<'_>) {
+        let facts = self.facts.statements[usize::from(slot.operation.statement)];
+        let kind = &mut self.recorder.part.kinds[usize::from(slot.operation.kind)];
+        kind.rows += rows.rows_count as u64;
+        kind.rows_missing += u64::from(rows.rows_count == 0);
+        if facts.verifies && self.is_verified(slot.operation.number) {
+            self.judge(slot.operation, rows);
+        }
+    }
+
+    /// Compares what was read with what the seed says, and the ledgers if there are any.
+    pub(super) fn judge(&mut self, operation: Operation, rows: &RawRows<'_>) {
+        let check = self.generator.check(operation, rows);
+        let writer = self.generator.writer();
+        let checks = &mut self.recorder.part.kinds[usize::from(operation.kind)].checks;
+        note_check(
+            checks,
+            check,
+            operation.key,
+            writer,
+            self.written.as_deref(),
+        );
+    }
+
+    #[inline]
+    pub(super) fn is_verified(&self, number: u64) -> bool {
         match self.verify_reads {
             VerifyReads::Off => false,
             VerifyReads::EveryNth(n) => number.is_multiple_of(u64::from(n.max(1))),
@@ -104,23 +142,26 @@ impl Worker {
     }
 
     #[inline]
-    fn succeed(&mut self, id: u16, slot: &Slot, now_ns: u64) {
+    fn succeed_plain(&mut self, id: u16, slot: &Slot, now_ns: u64) {
+        self.write_down(&slot.operation, WriteState::Acknowledged);
+        self.succeed(id, slot, slot.sent_ns, now_ns);
+    }
+
+    /// The operation of `slot` has ended well; its first request was sent at `sent_ns`.
+    #[inline]
+    pub(super) fn succeed(&mut self, id: u16, slot: &Slot, sent_ns: u64, now_ns: u64) {
         self.in_flight.release(id);
         self.end.ended += 1;
         self.recorder.success(
             slot.operation.kind,
             now_ns.saturating_sub(slot.intended_ns),
-            now_ns.saturating_sub(slot.sent_ns),
+            now_ns.saturating_sub(sent_ns),
         );
         self.freed(now_ns);
     }
 
+    /// The operation of `slot` has failed for good.
     #[cold]
-    fn fail(&mut self, id: u16, slot: &Slot, outcome: Outcome, now_ns: u64, message: &str) {
-        self.in_flight.release(id);
-        self.note_failure(slot, outcome, now_ns, message);
-    }
-
     pub(super) fn note_failure(
         &mut self,
         slot: &Slot,
@@ -128,13 +169,27 @@ impl Worker {
         now_ns: u64,
         message: &str,
     ) {
-        self.end.ended += 1;
-        let latency_ns = now_ns.saturating_sub(slot.intended_ns);
-        self.recorder
-            .error(slot.operation.kind, outcome, latency_ns);
-        self.freed(now_ns);
+        self.note_end(&slot.operation, slot.intended_ns, outcome, now_ns);
         let node = usize::from(slot.connection) / self.connections_per_node;
         self.note_first(outcome, node, message);
+    }
+
+    /// An operation ended with an error: it, and the part that it had come to.
+    pub(super) fn note_end(
+        &mut self,
+        operation: &Operation,
+        intended_ns: u64,
+        outcome: Outcome,
+        now_ns: u64,
+    ) {
+        self.end.ended += 1;
+        let latency_ns = now_ns.saturating_sub(intended_ns);
+        self.recorder.error(operation.kind, outcome, latency_ns);
+        let part = self.facts.statements[usize::from(operation.statement)].part;
+        if part != NO_KIND {
+            self.recorder.error(part, outcome, latency_ns);
+        }
+        self.freed(now_ns);
     }
 
     pub(super) fn note_first(&mut self, outcome: Outcome, node: usize, message: &str) {
@@ -158,15 +213,5 @@ impl Worker {
         if let Source::Closed { freed_ns } = &mut self.source {
             freed_ns.push_back(now_ns);
         }
-    }
-}
-
-fn note_check(checks: &mut CheckCounts, check: Check) {
-    checks.checked += u64::from(check != Check::Unknown);
-    match check {
-        Check::Right | Check::Unknown => {}
-        Check::Missing => checks.missing += 1,
-        Check::Stale => checks.stale += 1,
-        Check::Wrong => checks.wrong += 1,
     }
 }

@@ -2,6 +2,8 @@
 
 use super::{Source, Worker};
 use crate::connection::Progress;
+use crate::inflight::SPECIAL;
+use crate::ledger::WriteState;
 use measure::{Outcome, clock};
 use rustix::event::epoll::{self, EventData, EventFlags};
 
@@ -46,7 +48,7 @@ impl Worker {
         if due_ns > now_ns || self.number >= self.number_end || due_ns >= self.control.stop_ns() {
             return false;
         }
-        if self.in_flight.waiting_count() >= self.in_flight_max || !self.in_flight.has_room() {
+        if self.operations_count() >= self.in_flight_max || !self.in_flight.has_room() {
             self.limited_until_ns = now_ns;
             self.unblock(now_ns);
             return false;
@@ -56,10 +58,20 @@ impl Worker {
             self.limited_until_ns = now_ns;
             return self.drop_if_hopeless(operation.kind, due_ns, now_ns);
         };
-        let Some(id) = self.in_flight.insert(operation, index, due_ns, now_ns) else {
+        let class = self.facts.class(operation.kind, operation.statement);
+        let inserted = self
+            .in_flight
+            .insert(operation, index, class, due_ns, now_ns);
+        let Some(id) = inserted else {
             return false;
         };
-        self.encode(index, usize::from(operation.statement), id);
+        if class & SPECIAL == 0 {
+            debug_assert_eq!(self.generator.entries(), 1, "only a batch has more entries");
+            self.encode(index, usize::from(operation.statement), id);
+        } else if let Err(why) = self.begin_special(id, due_ns, now_ns) {
+            return self.refuse(id, now_ns, &why);
+        }
+        self.write_down(&operation, WriteState::Unknown);
         self.end.sent += 1;
         if matches!(self.source, Source::Open { .. }) {
             self.note_lag(due_ns, now_ns);
@@ -68,9 +80,28 @@ impl Worker {
         true
     }
 
+    /// Sends the first request of an operation with a course, which is the one last begun.
+    fn begin_special(&mut self, id: u16, due_ns: u64, now_ns: u64) -> Result<(), String> {
+        let timestamp_us = self.timestamps.next_us(now_ns);
+        self.courses[usize::from(id)].begin(due_ns, now_ns, timestamp_us);
+        self.send_special(id)
+    }
+
+    /// No frame can hold the operation in slot `id`: it ends without having been sent.
+    #[cold]
+    fn refuse(&mut self, id: u16, now_ns: u64, why: &str) -> bool {
+        let slot = *self.in_flight.slot(id);
+        self.in_flight.release(id);
+        self.recorder.part.client.dropped += 1;
+        self.note_failure(&slot, Outcome::ClientRefused, now_ns, why);
+        self.advance();
+        // One per turn: in a closed loop the next one is due at once, and may be refused too.
+        false
+    }
+
     /// Appends the request for the operation last begun to the output of connection `index`.
     #[inline]
-    pub(super) fn encode(&mut self, index: u16, statement: usize, id: u16) {
+    fn encode(&mut self, index: u16, statement: usize, id: u16) {
         let Some(connection) = &mut self.connections[usize::from(index)] else {
             return;
         };
@@ -131,7 +162,7 @@ impl Worker {
     }
 
     #[inline]
-    fn has_room(&self, index: usize) -> bool {
+    pub(super) fn has_room(&self, index: usize) -> bool {
         self.connections[index]
             .as_ref()
             .is_some_and(|c| c.has_room(self.frame_bytes_max))
@@ -140,7 +171,8 @@ impl Worker {
     /// No connection: an operation that has waited longer than its time-out is given up.
     #[cold]
     fn drop_if_hopeless(&mut self, kind: u8, due_ns: u64, now_ns: u64) -> bool {
-        if self.open_count > 0 || now_ns - due_ns < self.timeout_ns {
+        let timeout_ns = self.facts.kinds[usize::from(kind)].timeout_ns;
+        if self.open_count > 0 || now_ns - due_ns < timeout_ns {
             return false;
         }
         self.recorder.part.client.dropped += 1;
@@ -155,7 +187,7 @@ impl Worker {
     /// All streams are taken. If most belong to operations that timed out, the connection that
     /// has them is worth nothing any more: it is closed, which frees them, and opened again.
     #[cold]
-    fn unblock(&mut self, now_ns: u64) {
+    pub(super) fn unblock(&mut self, now_ns: u64) {
         if self.in_flight.has_room() || self.in_flight.orphans_count() == 0 {
             return;
         }
@@ -172,7 +204,7 @@ impl Worker {
         );
     }
 
-    fn send_all(&mut self, now_ns: u64) {
+    pub(super) fn send_all(&mut self, now_ns: u64) {
         for index in 0..self.connections.len() as u16 {
             self.send(index, now_ns);
         }

@@ -1,32 +1,58 @@
 //! What goes wrong: time-outs, forgotten statements, lost connections. Off the hot path.
 
 use super::Worker;
+use crate::connect;
 use crate::connection::{Connection, Link};
 use crate::inflight::{Slot, State};
-use cql::template::Template;
 use measure::Outcome;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use std::io;
 
 impl Worker {
     pub(super) fn expire(&mut self, now_ns: u64) {
-        let sent_before_ns = now_ns.saturating_sub(self.timeout_ns);
-        while let Some(slot) = self.in_flight.expire(sent_before_ns) {
+        while let Some((id, slot)) = self.in_flight.expire(now_ns) {
             let text = "no answer within the client's time-out";
-            self.note_failure(&slot, Outcome::ClientTimeout, now_ns, text);
+            self.fail_try(id, &slot, Outcome::ClientTimeout, now_ns, text);
         }
+        while let Some(id) = self.in_flight.speculate(now_ns) {
+            self.speculate(id, now_ns);
+        }
+    }
+
+    /// Which of the operation's statements the server has forgotten: the one with this id, if it
+    /// was ever prepared.
+    #[cold]
+    pub(super) fn forgotten(&mut self, slot: &Slot, id: &[u8]) -> Option<u16> {
+        let statement = slot.operation.statement;
+        let mut known = vec![statement];
+        if !slot.is_plain() && self.batches[usize::from(statement)].is_some() {
+            self.generator.seek(slot.operation);
+            let entries = 0..self.generator.entries();
+            known.extend(entries.map(|entry| self.generator.entry_statement(entry)));
+        }
+        let template = |index: &u16| self.templates[usize::from(*index)].prepared_id();
+        let named = known.iter().find(|index| template(index) == Some(id));
+        // A proxy may answer with an id of its own making; of a single statement there is no doubt.
+        let only = (known.len() == 1 && template(&statement).is_some()).then_some(statement);
+        named.copied().or(only)
     }
 
     /// The server has forgotten the statement: prepare it on the stream of the operation.
     #[cold]
-    pub(super) fn prepare_again(&mut self, connection: &mut Connection, id: u16, slot: &Slot) {
-        let statement = usize::from(slot.operation.statement);
-        let cql = &self.reconnector.program.statements()[statement].cql;
+    pub(super) fn prepare_again(
+        &mut self,
+        connection: &mut Connection,
+        id: u16,
+        slot: &Slot,
+        statement: u16,
+    ) {
+        let cql = &self.reconnector.program.statements()[usize::from(statement)].cql;
         cql::request::prepare(&mut connection.output, id as i16, cql);
         self.recorder.part.kinds[usize::from(slot.operation.kind)].reprepared += 1;
-        if let Some(slot) = self.in_flight.get(id as i16, slot.connection) {
-            slot.state = State::Preparing;
+        if !slot.is_plain() {
+            self.courses[usize::from(id)].preparing = statement;
         }
+        self.in_flight.slot(id).state = State::Preparing;
     }
 
     /// The statement is prepared again: send the operation again, on the same stream.
@@ -37,18 +63,29 @@ impl Worker {
         id: u16,
         slot: &Slot,
         prepared: &[u8],
+        now_ns: u64,
     ) {
-        let index = usize::from(slot.operation.statement);
+        let index = usize::from(match slot.is_plain() {
+            true => slot.operation.statement,
+            false => self.courses[usize::from(id)].preparing,
+        });
         let statement = &self.reconnector.program.statements()[index];
-        let params = crate::connect::params(statement);
-        self.templates[index] = Template::execute(prepared, statement.values_count, &params);
+        self.templates[index] = connect::execute_template(statement, prepared);
+        self.in_flight.slot(id).state = State::Waiting;
+        self.generator.seek(slot.operation);
+        if !slot.is_plain() {
+            if let Err(why) = self.encode_special(&mut connection.output, id) {
+                self.in_flight.release(id);
+                self.fail_try(id, slot, Outcome::ClientRefused, now_ns, &why);
+            }
+            return;
+        }
         let output = &mut connection.output;
-        self.generator.begin(slot.operation.number);
         let start = self.templates[index].begin(output);
         self.generator.append_values(output);
         self.templates[index].finish(output, start, id as i16);
-        if let Some(slot) = self.in_flight.get(id as i16, slot.connection) {
-            slot.state = State::Waiting;
+        if self.compression.is_some() {
+            cql::compression::compress_frame(output, start, &mut self.scratch);
         }
     }
 
@@ -62,10 +99,10 @@ impl Worker {
         self.recorder.part.client.connections_lost += 1;
         let mut lost = Vec::new();
         self.in_flight
-            .drop_connection(index, |slot| lost.push(*slot));
+            .drop_connection(index, |id, slot| lost.push((id, *slot)));
         let node = usize::from(index) / self.connections_per_node;
-        for slot in lost {
-            self.note_failure(&slot, Outcome::ConnectionLost, now_ns, reason);
+        for (id, slot) in lost {
+            self.fail_try(id, &slot, Outcome::ConnectionLost, now_ns, reason);
         }
         self.note_first(Outcome::ConnectionLost, node, reason);
         self.reconnector

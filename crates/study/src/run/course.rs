@@ -81,7 +81,7 @@ impl Course {
     fn push_steady(&mut self, interval: &Interval) -> SteadyState {
         let mut latency = Histogram::default();
         let mut ok = 0;
-        for kind in &interval.kinds {
+        for kind in interval.whole_kinds() {
             latency.add(&kind.latency);
             ok += kind.outcomes.get(Outcome::Ok);
         }

@@ -182,6 +182,8 @@ pub fn config(
         connections_per_node: client.connections_per_node,
         interval: INTERVAL,
         verify_reads: offer.verify,
+        keeps_ledger: false,
+        written: None,
     }
 }
 
@@ -263,7 +265,7 @@ impl Watch<'_> {
 }
 
 fn add_errors(errors: &mut Vec<(&'static str, u64)>, interval: &Interval) {
-    for kind in &interval.kinds {
+    for kind in interval.whole_kinds() {
         for (name, count) in kind.outcomes.errors_by_name() {
             match errors.iter_mut().find(|(known, _)| *known == name) {
                 Some((_, sum)) => *sum += count,
@@ -276,7 +278,7 @@ fn add_errors(errors: &mut Vec<(&'static str, u64)>, interval: &Interval) {
 fn next_progress(progress: &mut Progress, interval: &Interval) -> Progress {
     let mut latency = Histogram::default();
     let mut ok = 0;
-    for kind in &interval.kinds {
+    for kind in interval.whole_kinds() {
         latency.add(&kind.latency);
         ok += kind.outcomes.get(Outcome::Ok);
         progress.errors += kind.outcomes.errors();

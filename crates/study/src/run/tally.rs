@@ -72,6 +72,8 @@ impl Tally {
         let mut together = KindInterval::default();
         for (series, kind) in self.kinds.iter_mut().zip(&interval.kinds) {
             series.push(kind, interval);
+        }
+        for kind in interval.whole_kinds() {
             together.add(kind);
             self.checks.add(&kind.checks);
         }
@@ -137,6 +139,9 @@ impl Answered {
     /// Adds an interval; `is_write` by kind, in the program's order.
     pub fn push(&mut self, interval: &Interval, is_write: &[bool]) {
         for (kind, is_write) in interval.kinds.iter().zip(is_write) {
+            if kind.is_part {
+                continue;
+            }
             let ok = kind.outcomes.get(Outcome::Ok);
             *(if *is_write {
                 &mut self.writes
@@ -144,7 +149,9 @@ impl Answered {
                 &mut self.reads
             }) += ok;
             let uncertain = UNCERTAIN.iter().map(|outcome| kind.outcomes.get(*outcome));
-            self.uncertain += uncertain.sum::<u64>();
+            self.uncertain += uncertain.sum::<u64>() + kind.extra_uncertain;
+            self.reads = self.reads.saturating_add_signed(kind.extra_reads);
+            self.writes = self.writes.saturating_add_signed(kind.extra_writes);
         }
     }
 }

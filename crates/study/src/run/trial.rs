@@ -357,7 +357,7 @@ impl Stagehand<'_> {
         };
         let mut checks = CheckCounts::default();
         let offered = self.offer(running, state, &offer, &mut |interval| {
-            for kind in &interval.kinds {
+            for kind in interval.whole_kinds() {
                 checks.add(&kind.checks);
             }
             Decision {

@@ -171,7 +171,7 @@ impl Catalog {
 
     /// Remembers a text. None: too many are remembered.
     pub fn prepare(&mut self, text: Text) -> Option<[u8; ID_BYTES]> {
-        let id = hash(&[&text.keyspace, &text.cql]);
+        let id = text_id(&text.keyspace, &text.cql);
         if self.statements.len() >= STATEMENTS_MAX && !self.statements.contains_key(&id) {
             return None;
         }
@@ -344,6 +344,11 @@ fn column(definition: &ColumnDefinition, create: &CreateTable) -> Column {
         position,
         descending: create.descending.contains(&definition.name),
     }
+}
+
+/// The id of a text on a connection that uses `keyspace`.
+pub fn text_id(keyspace: &str, cql: &str) -> [u8; ID_BYTES] {
+    hash(&[keyspace, cql])
 }
 
 /// 128 bits of the parts, each ended by a byte that no name contains.

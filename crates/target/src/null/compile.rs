@@ -2,6 +2,7 @@
 
 use super::Reads;
 use super::catalog::{Catalog, ColumnKind, ID_BYTES, Table};
+use super::pages::Pages;
 use super::prepared::{Effect, Ready};
 use super::statement::{Marker, Select, SelectorOf, StandsFor, Statement, TableName};
 use super::system;
@@ -35,7 +36,7 @@ pub fn compile(
                 false => Vec::new(),
             };
             let effect = match write.conditional {
-                true => Effect::Write(ready_rows(&columns, &[vec![Value::Boolean(true)]])),
+                true => Effect::Conditional(ready_rows(&columns, &[vec![Value::Boolean(true)]])),
                 false => Effect::Write(ready_void()),
             };
             (
@@ -101,19 +102,21 @@ fn compile_select(
     }
     let table = catalog.table(&name, in_use);
     let columns = result_columns(&select, table, in_use);
-    let rows = match reads {
-        Reads::Row { cell_bytes } if !columns.is_empty() => {
-            vec![
-                columns
-                    .iter()
-                    .map(|column| cell(&column.typ, cell_bytes))
-                    .collect(),
-            ]
+    let row = |cell_bytes| -> Vec<Value> {
+        let cells = columns.iter().map(|column| cell(&column.typ, cell_bytes));
+        cells.collect()
+    };
+    // Nothing is known of the columns of `SELECT *` from a table that was not created here.
+    let effect = match reads {
+        _ if columns.is_empty() => Effect::Read(ready_rows(&columns, &[])),
+        Reads::Empty => Effect::Read(ready_rows(&columns, &[])),
+        Reads::Row { cell_bytes } => Effect::Read(ready_rows(&columns, &[row(cell_bytes)])),
+        Reads::Rows { rows, cell_bytes } => {
+            let pages = Pages::new(columns.clone(), &row(cell_bytes), rows);
+            Effect::Pages(Box::new(pages))
         }
-        _ => Vec::new(),
     };
     let binds = bind_columns(&select.markers, table, &name, in_use);
-    let effect = Effect::Read(ready_rows(&columns, &rows));
     Ok(Compiled {
         prepared: prepared(id, binds, table, columns),
         effect,

@@ -1,21 +1,20 @@
 //! The answer to each request: the short way for prepared statements, the long way for the rest.
 //!
-//! One [`Engine`] per event loop, one [`Peer`] per connection. Everything that is not CQL is
+//! One [`Engine`] per event loop, one [`Peer`] per connection; what a statement does is in
+//! `operations`. Everything that is not CQL is
 //! answered with a PROTOCOL_ERROR that ends the connection; everything that is but cannot be done
 //! is answered with the error that Cassandra has for it.
 
-use super::catalog::{ID_BYTES, Refusal, Shared, Text};
-use super::compile::{Compiled, compile};
-use super::errors::{append_refusal, invalid, refuse, syntax_error};
-use super::prepared::{Effect, PreparedTable, Ready};
+use super::catalog::{ID_BYTES, Shared};
+use super::errors::{append_refusal, refuse};
+use super::prepared::{Effect, PreparedTable};
 use super::refusals::Refusals;
-use super::statement::{Select, Statement, parse};
-use super::{NullCounts, NullSpec, OPCODES_COUNT, Reads, system};
+use super::{NullCounts, NullSpec, OPCODES_COUNT, Reads};
 use cql::compression::{compress_frame, decompress_body};
 use cql::frame::{Header, flag, opcode};
 use cql::reply;
-use cql::request::{self, BoundValue, Parameters, Request};
-use cql::response::{ColumnSpec, ErrorCode, ErrorDetail};
+use cql::request::{self, Request};
+use cql::response::{ErrorCode, ErrorDetail};
 use std::sync::Arc;
 
 /// What a server says that asks for a password; drivers know it by this name.
@@ -32,7 +31,7 @@ const SKIP_METADATA: u8 = 0x02;
 pub struct Peer {
     phase: Phase,
     /// The keyspace in use; empty: none.
-    keyspace: String,
+    pub(super) keyspace: String,
     /// Whether it asked for LZ4.
     compressed: bool,
 }
@@ -62,11 +61,14 @@ pub enum Verdict {
 pub struct Engine {
     /// What it has seen.
     pub counts: NullCounts,
-    shared: Arc<Shared>,
-    reads: Reads,
+    pub(super) shared: Arc<Shared>,
+    pub(super) reads: Reads,
     token: Option<Vec<u8>>,
-    refusals: Refusals,
-    table: PreparedTable,
+    pub(super) refusals: Refusals,
+    /// By the id of a prepared statement.
+    pub(super) table: PreparedTable,
+    /// By the hash of a text that was not prepared, and the keyspace that was in use.
+    pub(super) texts: PreparedTable,
     /// The changes of the schema that `table` was made after.
     changes: u64,
     /// Work space for decompressed bodies and for compressing answers.
@@ -85,6 +87,7 @@ impl Engine {
             token: spec.credentials.as_ref().map(token),
             refusals: Refusals::new(&spec.errors)?,
             table: PreparedTable::new(),
+            texts: PreparedTable::new(),
             changes: 0,
             body: Vec::new(),
             compressed: Vec::new(),
@@ -97,6 +100,7 @@ impl Engine {
         if changes != self.changes {
             self.changes = changes;
             self.table.clear();
+            self.texts.clear();
         }
     }
 
@@ -132,7 +136,8 @@ impl Engine {
         let (ready, count) = match effect {
             Effect::Write(ready) => (ready, &mut self.counts.writes),
             Effect::Read(ready) => (ready, &mut self.counts.reads),
-            Effect::System(_) | Effect::Schema => return false,
+            Effect::Conditional(ready) => (ready, &mut self.counts.writes),
+            Effect::Pages(_) | Effect::System(_) | Effect::Schema => return false,
         };
         if !self.refusals.is_empty()
             && let Some(code) = self.refusals.next_code()
@@ -240,8 +245,9 @@ impl Engine {
                 let keyspace = peer.keyspace.clone();
                 self.query(peer, stream, &keyspace, cql, &parameters, out);
             }
-            (Phase::Ready, Request::Batch { .. }) => {
-                self.operate(stream, out, true, |out| reply::void(out, stream));
+            (Phase::Ready, Request::Batch { statements, .. }) => {
+                let statements = statements.iter().map(|(statement, _)| statement);
+                self.batch(&peer.keyspace, stream, statements, out);
             }
             (phase, _) => {
                 let why = match phase {
@@ -280,188 +286,4 @@ impl Engine {
         }
         Verdict::Answered
     }
-
-    fn prepare(&mut self, peer: &Peer, stream: i16, cql: &str, out: &mut Vec<u8>) {
-        let Some(statement) = parse(cql) else {
-            return syntax_error(out, stream);
-        };
-        let shared = Arc::clone(&self.shared);
-        let mut catalog = shared.catalog();
-        let text = Text {
-            keyspace: peer.keyspace.clone(),
-            cql: cql.to_owned(),
-        };
-        let Some(id) = catalog.prepare(text) else {
-            let why = "the null target remembers no more statements; prepare each one only once";
-            return reply::error(out, stream, ErrorCode::Overloaded, why, &ErrorDetail::None);
-        };
-        match compile(statement, id, &catalog, &peer.keyspace, self.reads) {
-            Ok(Compiled { prepared, effect }) => {
-                reply::prepared(out, stream, &prepared);
-                self.table.insert(id, effect);
-            }
-            Err(why) => invalid(out, stream, &why),
-        }
-    }
-
-    /// An EXECUTE whose answer is not ready-made: the loop has not seen the statement yet, or it
-    /// has another answer every time.
-    fn execute(
-        &mut self,
-        peer: &mut Peer,
-        stream: i16,
-        id: &[u8],
-        parameters: &Parameters<'_>,
-        out: &mut Vec<u8>,
-    ) {
-        let Some(text) = self.shared.catalog().prepared(id).cloned() else {
-            let detail = ErrorDetail::Unprepared { id };
-            let why = "the statement has not been prepared here";
-            return reply::error(out, stream, ErrorCode::Unprepared, why, &detail);
-        };
-        if let (Ok(id), Some(statement)) = (id.try_into(), parse(&text.cql)) {
-            let shared = Arc::clone(&self.shared);
-            let catalog = shared.catalog();
-            if let Ok(compiled) = compile(statement, id, &catalog, &text.keyspace, self.reads) {
-                self.table.insert(id, compiled.effect);
-            }
-        }
-        self.query(peer, stream, &text.keyspace, &text.cql, parameters, out);
-    }
-
-    /// Carries out `cql` as it stands on a connection that uses `in_use`.
-    fn query(
-        &mut self,
-        peer: &mut Peer,
-        stream: i16,
-        in_use: &str,
-        cql: &str,
-        parameters: &Parameters<'_>,
-        out: &mut Vec<u8>,
-    ) {
-        let Some(statement) = parse(cql) else {
-            return syntax_error(out, stream);
-        };
-        match statement {
-            Statement::Use(keyspace) => {
-                reply::set_keyspace(out, stream, &keyspace);
-                peer.keyspace = keyspace;
-                return;
-            }
-            Statement::CreateKeyspace(_)
-            | Statement::CreateTable(_)
-            | Statement::DropKeyspace { .. }
-            | Statement::DropTable { .. }
-            | Statement::OtherSchema => return self.change_schema(stream, in_use, &statement, out),
-            Statement::Select(_) | Statement::Write(_) | Statement::Other { .. } => {}
-        }
-        let shared = Arc::clone(&self.shared);
-        let compiled = compile(
-            statement,
-            [0; ID_BYTES],
-            &shared.catalog(),
-            in_use,
-            self.reads,
-        );
-        let skip = parameters.skip_metadata;
-        let append = |out: &mut Vec<u8>, ready: &Ready| ready.append(out, stream, skip, false);
-        match compiled.map(|compiled| compiled.effect) {
-            Ok(Effect::Write(ready)) => {
-                self.operate(stream, out, true, |out| append(out, &ready));
-            }
-            Ok(Effect::Read(ready)) => {
-                self.operate(stream, out, false, |out| append(out, &ready));
-            }
-            Ok(Effect::System(select)) => read_system(&shared, stream, &select, parameters, out),
-            Ok(Effect::Schema) => reply::void(out, stream),
-            Err(why) => invalid(out, stream, &why),
-        }
-    }
-
-    /// Counts an operation, and answers it unless it is one of those to refuse.
-    fn operate(
-        &mut self,
-        stream: i16,
-        out: &mut Vec<u8>,
-        is_write: bool,
-        append: impl FnOnce(&mut Vec<u8>),
-    ) {
-        if let Some(code) = self.refusals.next_code() {
-            self.counts.refused += 1;
-            return append_refusal(out, stream, code, &[]);
-        }
-        append(out);
-        match is_write {
-            true => self.counts.writes += 1,
-            false => self.counts.reads += 1,
-        }
-    }
-
-    fn change_schema(
-        &mut self,
-        stream: i16,
-        in_use: &str,
-        statement: &Statement,
-        out: &mut Vec<u8>,
-    ) {
-        match self.shared.change(statement, in_use) {
-            Ok(Some(change)) => reply::schema_change(out, stream, &change),
-            Ok(None) => reply::void(out, stream),
-            Err(Refusal::Exists { keyspace, table }) => {
-                let why = match table.as_str() {
-                    "" => format!("the keyspace '{keyspace}' exists already"),
-                    table => format!("the table '{keyspace}.{table}' exists already"),
-                };
-                let detail = ErrorDetail::AlreadyExists {
-                    keyspace: &keyspace,
-                    table: &table,
-                };
-                reply::error(out, stream, ErrorCode::AlreadyExists, &why, &detail);
-            }
-            Err(Refusal::Invalid(why)) => invalid(out, stream, &why),
-        }
-        self.refresh();
-    }
-}
-
-fn read_system(
-    shared: &Shared,
-    stream: i16,
-    select: &Select,
-    parameters: &Parameters<'_>,
-    out: &mut Vec<u8>,
-) {
-    let bound: Vec<Option<&[u8]>> = parameters
-        .values()
-        .map(|value| match value {
-            BoundValue::Bytes(bytes) => Some(bytes),
-            BoundValue::Null | BoundValue::Unset => None,
-        })
-        .collect();
-    let keyspace = select.table.keyspace.as_deref().unwrap_or("");
-    let Some(result) = system::read(shared, select, keyspace, &bound) else {
-        return invalid(
-            out,
-            stream,
-            &system::no_such_table(keyspace, &select.table.table),
-        );
-    };
-    let columns: Vec<ColumnSpec> = result
-        .columns
-        .into_iter()
-        .map(|(name, typ)| ColumnSpec {
-            keyspace: keyspace.to_owned(),
-            table: select.table.table.clone(),
-            name,
-            typ,
-        })
-        .collect();
-    reply::rows(
-        out,
-        stream,
-        &columns,
-        parameters.skip_metadata,
-        None,
-        &result.rows,
-    );
 }

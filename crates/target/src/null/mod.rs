@@ -3,9 +3,9 @@
 //! It exists to measure the client: whatever a run against it costs is the client's own cost. It
 //! speaks protocol version 4 on loopback, remembers the keyspaces and tables that are created on
 //! it (so that drivers find their metadata), prepares any statement, acknowledges every write and
-//! answers every read with a canned result. It can be told to add a known latency, to stall
-//! periodically and to refuse an exact share of the operations, so that measurement itself can be
-//! tested against the truth.
+//! batch, says of every condition that it held, and answers every read with a canned result. It can
+//! be told to add a known latency, to stall periodically and to refuse an exact share of the
+//! operations, so that measurement itself can be tested against the truth.
 //!
 //! What must hold: no allocation and no system call per request on the way of an EXECUTE without
 //! latency (one `recv` and one `send` per batch of requests); bytes that are not CQL close only
@@ -22,6 +22,8 @@ mod definition;
 mod errors;
 mod event_loop;
 mod markers;
+mod operations;
+mod pages;
 mod prepared;
 mod queue;
 mod refusals;
@@ -115,6 +117,14 @@ pub enum Reads {
         /// The length of each text, blob and other cell of variable width, in bytes.
         cell_bytes: u32,
     },
+    /// Many rows as [`Reads::Row`] has one, in pages where the request asks for pages. Limits in
+    /// the statement are not looked at.
+    Rows {
+        /// How many.
+        rows: u32,
+        /// As in [`Reads::Row`].
+        cell_bytes: u32,
+    },
 }
 
 impl NullSpec {
@@ -137,7 +147,7 @@ impl NullSpec {
                 "uniform latency from {from_ns} ns to {to_ns} ns is not a range; swap the two"
             ));
         }
-        if let Reads::Row { cell_bytes } = self.reads
+        if let Reads::Row { cell_bytes } | Reads::Rows { cell_bytes, .. } = self.reads
             && cell_bytes > CELL_BYTES_MAX
         {
             return Err(format!(

@@ -5,6 +5,7 @@
 //! table is open-addressed by the first bytes of the id, which is a hash itself.
 
 use super::catalog::ID_BYTES;
+use super::pages::Pages;
 use super::statement::Select;
 use cql::frame::HEADER_BYTES;
 
@@ -13,8 +14,12 @@ use cql::frame::HEADER_BYTES;
 pub enum Effect {
     /// Acknowledges a write.
     Write(Ready),
+    /// Answers a write that has a condition, which always holds.
+    Conditional(Ready),
     /// Answers a read of a table.
     Read(Ready),
+    /// Answers a read of a table with as many rows as are asked for at a time.
+    Pages(Box<Pages>),
     /// Reads a system table, whose rows depend on the moment; with the keyspace in use.
     System(Box<Select>),
     /// Changes the schema or the keyspace in use: carried out like a QUERY.
@@ -76,6 +81,11 @@ impl PreparedTable {
             places: empty(PLACES_COUNT),
             count: 0,
         }
+    }
+
+    /// Statements remembered.
+    pub fn count(&self) -> usize {
+        self.count
     }
 
     /// Forgets all.

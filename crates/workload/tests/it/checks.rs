@@ -154,7 +154,7 @@ fn program_columns(use_: &str) -> usize {
 }
 
 #[test]
-fn a_kv_value_is_right_whoever_of_this_epoch_wrote_it_last() {
+fn a_kv_value_that_a_later_operation_of_this_epoch_wrote_is_overwritten_and_not_wrong() {
     let spec = spec_with(
         "kv",
         &[("value_size", "uniform(32..300)")],
@@ -170,8 +170,16 @@ fn a_kv_value_is_right_whoever_of_this_epoch_wrote_it_last() {
             .map(|n| verify.begin(n))
             .find(|operation| operation.key == overwrite.key)
             .unwrap();
-        let row = row(&program, &written(&program, Stage::Main, overwrite.number));
-        assert_eq!(check(&mut verify, operation, &[row]), Check::Right);
+        for (stage, number, expected) in [
+            (Stage::Main, overwrite.number, Check::Overwritten),
+            (Stage::Load, operation.key, Check::Right),
+        ] {
+            let row = row(&program, &written(&program, stage, number));
+            assert_eq!(check(&mut verify, operation, &[row]), expected);
+            assert_eq!(verify.writer(), Some((stage, number)));
+        }
+        assert_eq!(check(&mut verify, operation, &[]), Check::Missing);
+        assert_eq!(verify.writer(), None);
     }
 }
 

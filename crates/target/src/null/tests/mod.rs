@@ -1,6 +1,7 @@
 //! The null target as its clients see it: over plain sockets, with frames made by `cql`.
 
 mod faults;
+mod imports;
 mod statements;
 mod wire;
 

@@ -1,0 +1,215 @@
+//! What an operation costs the engine: CPU of its worker, kernel included, against the null target.
+//!
+//! ```text
+//! cargo run --release -p cassay --example engine_cost -- [seconds] [in flight] [what] [rounds]
+//! ```
+//! `what` is a named workload, of which the writes are offered, or one of the shapes that an
+//! operation may have: `plain`, `retries` (they are allowed, and none is needed), `stamped` (the
+//! client states the time), `text` (not prepared), `batch10`, `pages3`, `chain2`. The worker is on
+//! CPU 0 and the null target on CPU 1, in one process. The best interval is what counts: on a busy
+//! machine every disturbance only adds.
+#![expect(clippy::print_stdout, reason = "its output is its purpose")]
+
+use anyhow::{Context, Result, anyhow};
+use cql::Consistency;
+use cql::response::RawRows;
+use cql::template::append_value;
+use load::{Access, Config, Flow, Limit, Node, Schedule, VerifyReads};
+use std::sync::Arc;
+use std::time::Duration;
+use target::null::{NullServer, NullSpec, Reads};
+use workload::{BatchKind, Check, Cursor, Kind, Operation, Program, Source, Stage, Statement};
+use workload::{Replication, Spec};
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number = |index: usize, default: u64| match arguments.get(index) {
+        Some(text) => text
+            .parse()
+            .with_context(|| format!("read the number `{text}`")),
+        None => Ok(default),
+    };
+    let what = arguments.get(2).map_or("standard1", String::as_str);
+    let (seconds, in_flight, rounds) = (number(0, 2)?, number(1, 128)?, number(3, 5)?);
+    let server = NullServer::start(&NullSpec {
+        cpus: vec![1],
+        reads: Reads::Rows {
+            rows: 30,
+            cell_bytes: 34,
+        },
+        ..NullSpec::default()
+    })?;
+    let program = match shape(what) {
+        Some(program) => program,
+        None => named(what)?,
+    };
+    let config = Config {
+        program: Arc::new(program),
+        stage: Stage::Main,
+        nodes: vec![Node::at(server.address())],
+        access: Access::default(),
+        schedule: Schedule::Closed {
+            in_flight: in_flight as u32,
+        },
+        first_operation: 0,
+        limit: Limit::Duration(Duration::from_secs(seconds)),
+        in_flight_max: 64,
+        release_quantum: load::RELEASE_QUANTUM,
+        timeout: Duration::from_secs(5),
+        workers: 1,
+        cpus: vec![0],
+        connections_per_node: 1,
+        interval: Duration::from_millis(100),
+        verify_reads: VerifyReads::Off,
+        keeps_ledger: false,
+        written: None,
+    };
+    for _ in 0..rounds {
+        round(&config, what)?;
+    }
+    Ok(())
+}
+
+fn round(config: &Config, what: &str) -> Result<()> {
+    let mut best = (f64::INFINITY, 0.0);
+    let mut failed = 0;
+    load::run(config, &mut |interval| {
+        let ended = interval.ended() as f64;
+        failed += interval
+            .whole_kinds()
+            .map(|kind| kind.outcomes.errors())
+            .sum::<u64>();
+        if !interval.draining && interval.index > 1 && ended > 0.0 {
+            let ns = interval.client.cpu_ns as f64 / ended;
+            if ns < best.0 {
+                best = (ns, ended / interval.seconds());
+            }
+        }
+        Flow::Continue
+    })?;
+    println!(
+        "{what}: {:.0} ns of CPU per operation, {:.2} M op/s, {failed} failed",
+        best.0,
+        best.1 / 1e6
+    );
+    Ok(())
+}
+
+fn named(name: &str) -> Result<Program> {
+    let spec = Spec {
+        use_: name.to_owned(),
+        keyspace: None,
+        replication: Replication::Simple { factor: 1 },
+        mix: vec![("write".to_owned(), 1.0)],
+        consistency: Vec::new(),
+        params: Default::default(),
+        seed: 1,
+        rows: 1_000_000,
+        epoch: 0,
+    };
+    workload::compile(&spec).map_err(|problems| anyhow!("{problems:?}"))
+}
+
+/// A program of one shape; all of them with the values of a standard1 write.
+fn shape(name: &str) -> Option<Program> {
+    const INSERT: &str = "INSERT INTO k.s (key, c0, c1, c2, c3, c4) VALUES (?, ?, ?, ?, ?, ?)";
+    let mut kind = Kind::new("write", true);
+    let mut statement = Statement {
+        idempotent: true,
+        ..Statement::new(INSERT, 0, 6, Consistency::LocalOne)
+    };
+    let mut entries = 1;
+    let mut statements = Vec::new();
+    match name {
+        "plain" => {}
+        "retries" => kind.policy.retries = 3,
+        "stamped" => statement.client_timestamp = true,
+        "text" => statement.prepared = false,
+        "batch10" => {
+            statement.batch = Some(BatchKind::Unlogged);
+            entries = 10;
+        }
+        "pages3" => {
+            let select = "SELECT c0, c1 FROM k.s WHERE key = ? AND c0 = ? AND c1 = ? AND c2 = ? \
+                          AND c3 = ? AND c4 = ?";
+            statement.cql = select.to_owned();
+            statement.returns_rows = true;
+            statement.page_size = Some(10);
+        }
+        "chain2" => {
+            statement.then = Some(1);
+            statements.push(statement.clone());
+            statement.then = None;
+        }
+        _ => return None,
+    }
+    statements.push(statement);
+    let source = Arc::new(Shape { entries });
+    Some(Program::of_source(vec![kind], statements, source))
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    entries: usize,
+}
+
+#[derive(Debug)]
+struct ShapeCursor {
+    entries: usize,
+    operation: Operation,
+}
+
+impl Source for Shape {
+    fn cursor(self: Arc<Self>, _stage: Stage) -> Box<dyn Cursor> {
+        Box::new(ShapeCursor {
+            entries: self.entries,
+            operation: Operation::default(),
+        })
+    }
+
+    fn row_bytes_estimate(&self) -> u64 {
+        180
+    }
+}
+
+impl Cursor for ShapeCursor {
+    fn begin(&mut self, n: u64) -> Operation {
+        self.operation = Operation {
+            number: n,
+            key: n,
+            ..Operation::default()
+        };
+        self.operation
+    }
+
+    fn seek(&mut self, operation: Operation) {
+        self.operation = operation;
+    }
+
+    fn token(&self) -> Option<i64> {
+        None
+    }
+
+    fn entries(&self) -> usize {
+        self.entries
+    }
+
+    fn entry_statement(&self, _entry: usize) -> u16 {
+        self.operation.statement
+    }
+
+    fn append_values(&mut self, _entry: usize, out: &mut Vec<u8>) {
+        append_value(out, &self.operation.number.to_be_bytes());
+        for _ in 0..5 {
+            append_value(out, &[b'x'; 34]);
+        }
+    }
+
+    fn check(&mut self, _rows: &RawRows) -> Check {
+        Check::Right
+    }
+
+    fn values_bytes_max(&self) -> usize {
+        12 + 5 * 38
+    }
+}

@@ -1,0 +1,144 @@
+//! A worker with all the memory that it will ever need: nothing of it grows after the start line
+//! but buffers for frames that turn out larger than the workload said.
+
+use crate::config::{Config, Limit};
+use crate::connect::{self, Reconnector};
+use crate::connection::Link;
+use crate::facts::Facts;
+use crate::inflight::{InFlight, SLOTS_MAX};
+use crate::ledger::{LEDGER_OPERATIONS_MAX, LedgerPart};
+use crate::recorder::Recorder;
+use crate::router::Router;
+use crate::run::{Seat, in_flight_of};
+use crate::schedule::{Arrivals, Schedule};
+use crate::worker::{Course, Source, Timestamps, Worker, WorkerEnd};
+use cql::template::Template;
+use rustix::event::epoll;
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+
+/// Streams beyond the limit of in-flight operations, for those that timed out.
+const ORPHANS_HEADROOM: usize = 1024;
+
+/// The worker of `seat`, on `links`, node by node.
+pub(crate) fn build(
+    config: &Config,
+    seat: Seat,
+    links: Vec<Link>,
+    (templates, facts): (&[Template], &Facts),
+    recorder: Recorder,
+) -> io::Result<Worker> {
+    let (index, workers) = (seat.index as u64, config.workers as u64);
+    let in_flight = in_flight_share(config, index, workers);
+    let tries = in_flight as usize * if facts.has_speculation { 2 } else { 1 };
+    let slots = (tries + ORPHANS_HEADROOM).min(SLOTS_MAX);
+    let generator = config.program.generator(config.stage);
+    let frame_bytes_max = frame_bytes_max(templates, generator.values_bytes_max());
+    let statements = config.program.statements();
+    let again = if facts.has_retries { in_flight } else { 0 };
+    let reconnector = Reconnector {
+        nodes: config.nodes.clone(),
+        access: config.access.clone(),
+        program: Arc::clone(&config.program),
+        finished: seat.finished,
+    };
+    let mut worker = Worker {
+        control: seat.control,
+        generator,
+        templates: templates.to_vec(),
+        batches: statements.iter().map(connect::batch_template).collect(),
+        facts: facts.clone(),
+        source: source(config, seat.index, in_flight),
+        number: config.first_operation + index,
+        number_end: number_end(config),
+        number_step: workers,
+        in_flight_max: in_flight,
+        verify_reads: config.verify_reads,
+        compression: config.access.compression,
+        connections: links.iter().map(|_| None).collect(),
+        connections_per_node: config.connections_per_node,
+        router: Router::new(&config.nodes),
+        in_flight: InFlight::new(slots, &facts.classes),
+        courses: vec![Course::default(); if facts.has_courses { slots } else { 0 }],
+        again: VecDeque::with_capacity(again as usize),
+        twins_count: 0,
+        unsent: false,
+        ledger: ledger_part(config, index, workers),
+        written: config.written.clone(),
+        timestamps: Timestamps::new(),
+        recorder,
+        reconnector: Arc::new(reconnector),
+        reopened: channel(),
+        poller: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+        rotor: 0,
+        open_count: 0,
+        limited_until_ns: 0,
+        release_quantum_ns: match config.schedule {
+            Schedule::Closed { .. } => 0,
+            _ => config.release_quantum.as_nanos() as u64,
+        },
+        release_next_ns: 0,
+        frame_bytes_max,
+        scratch: Vec::with_capacity(frame_bytes_max),
+        plain: Vec::with_capacity(64 << 10),
+        end: WorkerEnd::default(),
+    };
+    for (index, link) in links.into_iter().enumerate() {
+        worker.adopt(index as u16, link)?;
+    }
+    Ok(worker)
+}
+
+/// The worker's part of the operations in flight; the first workers have what does not divide.
+fn in_flight_share(config: &Config, index: u64, workers: u64) -> u32 {
+    let all = in_flight_of(config);
+    let rest = u64::from(all) % workers;
+    all / workers as u32 + u32::from(index < rest)
+}
+
+fn frame_bytes_max(templates: &[Template], values_bytes_max: usize) -> usize {
+    let template_bytes = templates.iter().map(Template::bytes).max().unwrap_or(0);
+    // LZ4 may make a frame longer by its headers and a 255th.
+    let plain_bytes = template_bytes + values_bytes_max;
+    plain_bytes + plain_bytes / 255 + 64
+}
+
+fn number_end(config: &Config) -> u64 {
+    match config.limit {
+        Limit::Operations(count) => config.first_operation.saturating_add(count),
+        Limit::Duration(_) | Limit::Unlimited => u64::MAX,
+    }
+}
+
+/// Where the operations of worker number `index` come from.
+fn source(config: &Config, index: usize, in_flight: u32) -> Source {
+    let (index, workers) = (index as u64, config.workers as u64);
+    match Arrivals::new(config.schedule, index, workers, config.first_operation) {
+        Some(arrivals) => Source::Open {
+            arrivals,
+            start_ns: 0,
+        },
+        None => {
+            let mut freed_ns = VecDeque::with_capacity(in_flight as usize + 1);
+            freed_ns.resize(in_flight as usize, 0);
+            Source::Closed { freed_ns }
+        }
+    }
+}
+
+/// The part of the ledger that worker number `index` writes, if one is kept.
+fn ledger_part(config: &Config, index: u64, workers: u64) -> Option<LedgerPart> {
+    if !config.keeps_ledger {
+        return None;
+    }
+    let expected = match config.limit {
+        Limit::Operations(count) => count.div_ceil(workers),
+        // The first chunk; the others as they are needed.
+        Limit::Duration(_) | Limit::Unlimited => 1,
+    };
+    let first = config.first_operation + index;
+    let operations_max = LEDGER_OPERATIONS_MAX / workers;
+    Some(LedgerPart::new(first, workers, operations_max, expected))
+}

@@ -1,0 +1,243 @@
+//! What the loop must know of kinds and statements, in the form in which it asks for it.
+//!
+//! Most statements are *plain*: one request, one answer, and nothing else can come of it. Whatever
+//! is not plain has a course of its own (`worker::course`), and costs more; so that only those pay
+//! who need it, the difference is made once, here.
+
+use crate::config::LoadError;
+use crate::inflight::{CLASSES_MAX, Class, NEVER_NS, SPECIAL};
+use measure::Outcome;
+use std::time::Duration;
+use workload::{Program, Statement};
+
+/// No statement, no kind.
+pub(crate) const NO_STATEMENT: u16 = u16::MAX;
+pub(crate) const NO_KIND: u8 = u8::MAX;
+/// The most kinds of operation in a program.
+pub(crate) const KINDS_MAX: usize = 64;
+
+const _: () = assert!(
+    KINDS_MAX <= CLASSES_MAX,
+    "each kind may be a class of its own"
+);
+
+/// A kind of operation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KindFacts {
+    /// Its class in the in-flight table.
+    pub class: u8,
+    pub is_write: bool,
+    /// Tries after the first one.
+    pub retries: u8,
+    /// Whether neither retries nor speculation can come of it.
+    pub plain: bool,
+    pub timeout_ns: u64,
+}
+
+/// A statement.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StatementFacts {
+    pub verifies: bool,
+    /// Whether its operation is one request and one answer.
+    pub plain: bool,
+    pub idempotent: bool,
+    pub conditional: bool,
+    /// Whether a server counts it among its reads.
+    pub is_read: bool,
+    pub paged: bool,
+    pub pages_max: u32,
+    /// The statement that follows, or [`NO_STATEMENT`].
+    pub then: u16,
+    /// The kind under which it is recorded as a part, or [`NO_KIND`].
+    pub part: u8,
+}
+
+/// All kinds and statements of a program.
+#[derive(Clone, Debug)]
+pub(crate) struct Facts {
+    pub kinds: Vec<KindFacts>,
+    pub statements: Vec<StatementFacts>,
+    pub classes: Vec<Class>,
+    /// Whether any operation may need a course.
+    pub has_courses: bool,
+    /// Whether any operation may be tried again.
+    pub has_retries: bool,
+    /// Whether any operation may be sent to two nodes.
+    pub has_speculation: bool,
+}
+
+impl Facts {
+    /// Looks at a program whose kinds have `timeout` unless they say otherwise.
+    ///
+    /// # Errors
+    /// More than [`KINDS_MAX`] kinds; statements that name others that are not there, or that
+    /// follow on each other without end.
+    pub fn new(program: &Program, timeout: Duration) -> Result<Facts, LoadError> {
+        let refuse = |text: String| Err(LoadError::Config(text));
+        let (kinds, statements) = (program.kinds(), program.statements());
+        if kinds.is_empty() || kinds.len() > KINDS_MAX {
+            return refuse(format!(
+                "{} kinds of operation: must be 1 to {KINDS_MAX}; put some together",
+                kinds.len()
+            ));
+        }
+        let mut facts = Facts {
+            kinds: Vec::new(),
+            statements: statements.iter().map(statement).collect(),
+            classes: Vec::new(),
+            has_courses: false,
+            has_retries: false,
+            has_speculation: false,
+        };
+        for kind in kinds {
+            let policy = kind.policy;
+            let class = Class {
+                timeout_ns: ns(policy.timeout.unwrap_or(timeout)),
+                speculate_ns: policy.speculate_after.map_or(NEVER_NS, ns),
+            };
+            let known = facts.classes.iter().position(|known| *known == class);
+            let index = known.unwrap_or_else(|| {
+                facts.classes.push(class);
+                facts.classes.len() - 1
+            });
+            facts.kinds.push(KindFacts {
+                class: index as u8,
+                is_write: kind.is_write,
+                retries: policy.retries,
+                plain: policy.retries == 0 && policy.speculate_after.is_none(),
+                timeout_ns: class.timeout_ns,
+            });
+        }
+        for (index, statement) in statements.iter().enumerate() {
+            check(statement, index, kinds.len(), statements)?;
+        }
+        let classes = &facts.classes;
+        facts.has_speculation = classes.iter().any(|class| class.speculate_ns != NEVER_NS);
+        facts.has_retries = facts.kinds.iter().any(|kind| kind.retries > 0);
+        facts.has_courses = facts.kinds.iter().any(|kind| !kind.plain)
+            || facts.statements.iter().any(|statement| !statement.plain);
+        Ok(facts)
+    }
+
+    /// The class of an operation that begins with `statement`, [`SPECIAL`] included.
+    #[inline]
+    pub fn class(&self, kind: u8, statement: u16) -> u8 {
+        let kind = &self.kinds[usize::from(kind)];
+        match kind.plain && self.statements[usize::from(statement)].plain {
+            true => kind.class,
+            false => kind.class | SPECIAL,
+        }
+    }
+}
+
+fn ns(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(NEVER_NS - 1)
+}
+
+fn statement(statement: &Statement) -> StatementFacts {
+    let paged = statement.page_size.is_some();
+    StatementFacts {
+        verifies: statement.verifies,
+        plain: !paged
+            && !statement.conditional
+            && !statement.client_timestamp
+            && statement.batch.is_none()
+            && statement.then.is_none()
+            && statement.part.is_none(),
+        // Whatever it says of itself, reading twice is the same as once.
+        idempotent: statement.idempotent || (statement.returns_rows && !statement.conditional),
+        conditional: statement.conditional,
+        is_read: statement.returns_rows || statement.conditional,
+        paged,
+        pages_max: statement.pages_max.unwrap_or(u32::MAX).max(1),
+        then: statement.then.unwrap_or(NO_STATEMENT),
+        part: statement.part.unwrap_or(NO_KIND),
+    }
+}
+
+/// Whether what a statement names is there, and whether what follows on it comes to an end.
+fn check(
+    statement: &Statement,
+    index: usize,
+    kinds_count: usize,
+    statements: &[Statement],
+) -> Result<(), LoadError> {
+    let part = statement.part.unwrap_or(0);
+    let kind = statement.kind.max(part);
+    if usize::from(kind) >= kinds_count {
+        return Err(LoadError::Config(format!(
+            "statement {index} is of kind {kind}, and there are {kinds_count}: {}",
+            statement.cql
+        )));
+    }
+    let (mut next, mut steps) = (statement.then, 0);
+    while let Some(then) = next {
+        steps += 1;
+        let Some(following) = statements.get(usize::from(then)) else {
+            return Err(LoadError::Config(format!(
+                "statement {then} is to follow on statement {index}, and there are {}: {}",
+                statements.len(),
+                statement.cql
+            )));
+        };
+        if steps > statements.len() {
+            return Err(LoadError::Config(format!(
+                "the statements that follow on statement {index} never end: {}",
+                statement.cql
+            )));
+        }
+        next = following.then;
+    }
+    Ok(())
+}
+
+/// Whether the server has not even begun what it refused so.
+pub(crate) fn did_nothing(outcome: Outcome) -> bool {
+    matches!(
+        outcome,
+        Outcome::Unavailable | Outcome::Overloaded | Outcome::Bootstrapping
+    )
+}
+
+/// Whether a failed try may be followed by another: after what did nothing always, after what may
+/// have done something only if doing it twice is the same as once.
+pub(crate) fn may_be_tried_again(outcome: Outcome, idempotent: bool) -> bool {
+    match outcome {
+        nothing if did_nothing(nothing) => true,
+        Outcome::ReadTimeout
+        | Outcome::WriteTimeout
+        | Outcome::ConnectionLost
+        | Outcome::ClientTimeout => idempotent,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::outcome::OUTCOMES;
+
+    #[test]
+    fn only_what_did_nothing_is_tried_again_unless_twice_is_the_same_as_once() {
+        let again = |idempotent: bool| -> Vec<&str> {
+            OUTCOMES
+                .iter()
+                .filter(|outcome| may_be_tried_again(**outcome, idempotent))
+                .map(|outcome| outcome.name())
+                .collect()
+        };
+        assert_eq!(again(false), ["unavailable", "overloaded", "bootstrapping"]);
+        assert_eq!(
+            again(true),
+            [
+                "client_timeout",
+                "connection_lost",
+                "unavailable",
+                "read_timeout",
+                "write_timeout",
+                "overloaded",
+                "bootstrapping"
+            ]
+        );
+    }
+}

@@ -1,0 +1,204 @@
+//! What the loop remembers of an operation that is more than one request and one answer: which
+//! page it is at, which part, which try, and which other try waits beside it.
+//!
+//! One per slot, in an array of its own, so that plain operations never touch it.
+
+use crate::inflight::NONE;
+use std::fmt::Write;
+
+/// Pages without a row that may follow on each other. Cassandra sends a page early when a filter
+/// or tombstones cost it too much, but never this often without a row in between.
+const EMPTY_PAGES_MAX: u32 = 1_000;
+/// Pages of one operation: with one row each, more rows than a partition can bear.
+const PAGES_MAX: u32 = 10_000_000;
+
+/// The course of the operation in a slot.
+#[derive(Clone, Debug)]
+pub(crate) struct Course {
+    /// When its first request was sent.
+    pub first_sent_ns: u64,
+    /// When the part that goes on was due: the first one when the operation was.
+    pub part_due_ns: u64,
+    /// When the first request of the part that goes on was sent.
+    pub part_sent_ns: u64,
+    /// The client's timestamp; the same for all tries, or they would not be the same write.
+    pub timestamp_us: i64,
+    /// Rows that the part has read.
+    rows: u64,
+    pages: u32,
+    empty_pages: u32,
+    /// Where the page that was asked for last begins; empty: at the first one.
+    pub paging_state: Vec<u8>,
+    /// Tries after failed ones, of the whole operation.
+    pub retries: u8,
+    /// The slot of the other try that waits, or [`NONE`].
+    pub twin: u16,
+    /// Whether this try is the one that was made beside another.
+    pub speculative: bool,
+    /// The statement that is being prepared again.
+    pub preparing: u16,
+}
+
+impl Default for Course {
+    fn default() -> Course {
+        Course {
+            first_sent_ns: 0,
+            part_due_ns: 0,
+            part_sent_ns: 0,
+            timestamp_us: 0,
+            rows: 0,
+            pages: 0,
+            empty_pages: 0,
+            paging_state: Vec::new(),
+            retries: 0,
+            twin: NONE,
+            speculative: false,
+            preparing: 0,
+        }
+    }
+}
+
+/// What follows on a page.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// Nothing: it was the last one, or the last one wanted.
+    Last,
+    /// The next one, from [`Course::paging_state`].
+    Next,
+    /// It would never end; why.
+    Endless(String),
+}
+
+impl Course {
+    /// An operation that was due at `due_ns` is sent for the first time.
+    pub fn begin(&mut self, due_ns: u64, now_ns: u64, timestamp_us: i64) {
+        let mut paging_state = std::mem::take(&mut self.paging_state);
+        paging_state.clear();
+        *self = Course {
+            first_sent_ns: now_ns,
+            part_due_ns: due_ns,
+            part_sent_ns: now_ns,
+            timestamp_us,
+            paging_state,
+            ..Course::default()
+        };
+    }
+
+    /// A statement was answered; the one that follows on it is due now, and sent.
+    pub fn begin_part(&mut self, now_ns: u64) {
+        self.part_due_ns = now_ns;
+        self.part_sent_ns = now_ns;
+        self.rows = 0;
+        self.pages = 0;
+        self.empty_pages = 0;
+        self.paging_state.clear();
+    }
+
+    /// Rows that the part has read so far.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// A page came, of `rows_count` rows; `next` says where the next one begins.
+    pub fn turn(&mut self, rows_count: u64, next: Option<&[u8]>, pages_max: u32) -> Turn {
+        self.rows += rows_count;
+        self.pages += 1;
+        let Some(next) = next.filter(|_| self.pages < pages_max) else {
+            return Turn::Last;
+        };
+        self.empty_pages = match rows_count {
+            0 => self.empty_pages + 1,
+            _ => 0,
+        };
+        let mut why = String::new();
+        let pages = self.pages;
+        let _ = if next == self.paging_state {
+            write!(
+                why,
+                "page {pages} says that the next one begins where it does"
+            )
+        } else if self.empty_pages >= EMPTY_PAGES_MAX {
+            write!(
+                why,
+                "{EMPTY_PAGES_MAX} pages without a row came one after the other"
+            )
+        } else if pages >= PAGES_MAX {
+            write!(
+                why,
+                "there are more than {PAGES_MAX} pages; state a limit of pages"
+            )
+        } else {
+            Ok(())
+        };
+        if !why.is_empty() {
+            return Turn::Endless(why);
+        }
+        self.paging_state.clear();
+        self.paging_state.extend_from_slice(next);
+        Turn::Next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn begun() -> Course {
+        let mut course = Course::default();
+        course.begin(1, 2, 3);
+        course
+    }
+
+    #[test]
+    fn pages_end_with_the_last_one_or_the_last_one_wanted() {
+        let mut course = begun();
+        assert_eq!(course.turn(10, Some(b"a"), u32::MAX), Turn::Next);
+        assert_eq!(course.paging_state, b"a");
+        assert_eq!(course.turn(10, Some(b"b"), u32::MAX), Turn::Next);
+        assert_eq!(course.turn(3, None, u32::MAX), Turn::Last);
+        assert_eq!(course.rows(), 23);
+        let mut course = begun();
+        assert_eq!(course.turn(10, Some(b"a"), 2), Turn::Next);
+        assert_eq!(course.turn(10, Some(b"b"), 2), Turn::Last);
+        course.begin_part(9);
+        assert_eq!((course.rows(), course.paging_state.len()), (0, 0));
+    }
+
+    /// A server (or a proxy) that sent the same paging state again and again kept a client of
+    /// another tool busy for ever.
+    #[test]
+    fn pages_that_go_round_in_circles_or_never_end_are_an_error() {
+        let endless = |turn: Turn| matches!(turn, Turn::Endless(_));
+        let mut same = begun();
+        assert_eq!(same.turn(5, Some(b"a"), u32::MAX), Turn::Next);
+        assert!(endless(same.turn(5, Some(b"a"), u32::MAX)));
+        assert!(
+            endless(begun().turn(0, Some(b""), u32::MAX)),
+            "the first page again"
+        );
+
+        let mut empty = begun();
+        let mut state = 0u32;
+        let mut next = |course: &mut Course, rows: u64| {
+            state += 1;
+            course.turn(rows, Some(&state.to_be_bytes()), u32::MAX)
+        };
+        for _ in 1..EMPTY_PAGES_MAX {
+            assert_eq!(next(&mut empty, 0), Turn::Next);
+        }
+        assert_eq!(
+            next(&mut empty, 1),
+            Turn::Next,
+            "a row begins the count again"
+        );
+        for _ in 1..EMPTY_PAGES_MAX {
+            assert_eq!(next(&mut empty, 0), Turn::Next);
+        }
+        assert!(endless(next(&mut empty, 0)));
+
+        let mut many = begun();
+        many.pages = PAGES_MAX - 2;
+        assert_eq!(next(&mut many, 1), Turn::Next);
+        assert!(endless(next(&mut many, 1)));
+    }
+}

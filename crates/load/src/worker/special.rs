@@ -1,0 +1,205 @@
+//! Operations with a course: encoding them, and what their answers lead to (another page, the
+//! statement that follows, the end). Only they come here; plain ones never do.
+//!
+//! Measured with `cassay`'s example `engine_cost` on one of two shared vCPUs, 128 in flight, kernel
+//! included: an operation that may be retried or is stamped 255 ns where a plain one of the same
+//! values takes 245; a batch of ten 520; a chain of two 500; three pages of ten rows of two columns
+//! 830.
+
+use super::Worker;
+use super::course::Turn;
+use crate::facts::{NO_KIND, NO_STATEMENT, StatementFacts};
+use crate::inflight::{NONE, Slot};
+use crate::ledger::WriteState;
+use cql::frame::{BODY_BYTES_MAX, HEADER_BYTES};
+use cql::response::RawRows;
+use cql::template::{BATCH_ENTRIES_MAX, stamp};
+use measure::Outcome;
+
+impl Worker {
+    /// Appends the request that the operation in slot `id` has come to, and to which the generator
+    /// is set. `Err`: no frame can hold it; nothing was appended.
+    pub(super) fn encode_special(&mut self, output: &mut Vec<u8>, id: u16) -> Result<(), String> {
+        let statement = usize::from(self.in_flight.slot(id).operation.statement);
+        let course = &self.courses[usize::from(id)];
+        let template = &self.templates[statement];
+        let entries = self.generator.entries();
+        let (start, has_timestamp);
+        if let (Some(batch), 2..) = (&self.batches[statement], entries) {
+            if entries > BATCH_ENTRIES_MAX {
+                return Err(format!(
+                    "a batch of {entries} statements; a frame holds at most {BATCH_ENTRIES_MAX}"
+                ));
+            }
+            start = batch.begin(output, entries as u16);
+            for entry in 0..entries {
+                let statement = usize::from(self.generator.entry_statement(entry));
+                self.templates[statement].append_entry(output);
+                self.generator.append_entry_values(entry, output);
+            }
+            batch.finish(output, start, id as i16);
+            has_timestamp = batch.has_timestamp();
+        } else if entries != 1 {
+            return Err(match entries {
+                0 => "an operation without a statement".to_owned(),
+                _ => format!("{entries} statements in an operation that is no batch"),
+            });
+        } else {
+            start = template.begin(output);
+            self.generator.append_values(output);
+            match course.paging_state.as_slice() {
+                [] => template.finish(output, start, id as i16),
+                state => template.finish_page(output, start, id as i16, state),
+            }
+            has_timestamp = template.has_timestamp();
+        }
+        let bytes = output.len() - start;
+        if bytes > HEADER_BYTES + BODY_BYTES_MAX as usize {
+            output.truncate(start);
+            return Err(format!(
+                "a request of {bytes} bytes; a frame holds at most {BODY_BYTES_MAX}"
+            ));
+        }
+        if has_timestamp {
+            stamp(output, course.timestamp_us);
+        }
+        if self.compression.is_some() {
+            cql::compression::compress_frame(output, start, &mut self.scratch);
+        }
+        Ok(())
+    }
+
+    /// Appends the request of slot `id` to the output of its connection.
+    pub(super) fn send_special(&mut self, id: u16) -> Result<(), String> {
+        let index = usize::from(self.in_flight.slot(id).connection);
+        let Some(connection) = &mut self.connections[index] else {
+            return Ok(());
+        };
+        let mut output = std::mem::take(&mut connection.output);
+        let encoded = self.encode_special(&mut output, id);
+        if let Some(connection) = &mut self.connections[index] {
+            connection.output = output;
+        }
+        encoded
+    }
+
+    /// A try was answered with success. Whether its operation goes on with another request on the
+    /// same stream; else it has ended.
+    pub(super) fn take_success(
+        &mut self,
+        id: u16,
+        slot: &Slot,
+        rows: Option<&RawRows<'_>>,
+        now_ns: u64,
+    ) -> bool {
+        self.win(id, slot.operation.kind);
+        let facts = self.facts.statements[usize::from(slot.operation.statement)];
+        self.count_request(slot.operation.kind, facts.is_read, 1);
+        let mut applied = None;
+        let mut turn = Turn::Last;
+        match rows {
+            Some(rows) if facts.conditional => {
+                applied = rows.applied();
+                let kind = &mut self.recorder.part.kinds[usize::from(slot.operation.kind)];
+                kind.applied += u64::from(applied == Some(true));
+                kind.not_applied += u64::from(applied == Some(false));
+            }
+            Some(rows) => turn = self.take_page(id, slot, facts, rows),
+            None => {}
+        }
+        match turn {
+            Turn::Next => return true,
+            Turn::Endless(why) => {
+                self.in_flight.release(id);
+                self.note_failure(slot, Outcome::EndlessPages, now_ns, &why);
+                return false;
+            }
+            Turn::Last => {}
+        }
+        self.note_part(id, facts.part, now_ns);
+        if facts.then != NO_STATEMENT {
+            self.courses[usize::from(id)].begin_part(now_ns);
+            self.in_flight.slot(id).operation.statement = facts.then;
+            return true;
+        }
+        let written = match applied {
+            Some(false) => WriteState::NotSent,
+            _ => WriteState::Acknowledged,
+        };
+        self.write_down(&slot.operation, written);
+        // This one is counted as the operation.
+        let is_write = self.facts.kinds[usize::from(slot.operation.kind)].is_write;
+        self.count_request(slot.operation.kind, !is_write, -1);
+        let sent_ns = self.courses[usize::from(id)].first_sent_ns;
+        self.succeed(id, slot, sent_ns, now_ns);
+        false
+    }
+
+    /// Sends what follows on an answer, on the stream that it came on.
+    pub(super) fn go_on(&mut self, output: &mut Vec<u8>, id: u16, now_ns: u64) {
+        self.in_flight.resend(id, now_ns);
+        let slot = *self.in_flight.slot(id);
+        self.generator.seek(slot.operation);
+        if let Err(why) = self.encode_special(output, id) {
+            self.in_flight.release(id);
+            self.note_failure(&slot, Outcome::ClientRefused, now_ns, &why);
+        }
+    }
+
+    /// This try was answered first: nobody waits for the other one any more.
+    fn win(&mut self, id: u16, kind: u8) {
+        let course = &mut self.courses[usize::from(id)];
+        let twin = std::mem::replace(&mut course.twin, NONE);
+        if std::mem::take(&mut course.speculative) {
+            self.recorder.part.kinds[usize::from(kind)].speculations_won += 1;
+        }
+        if twin != NONE {
+            self.courses[usize::from(twin)].twin = NONE;
+            self.in_flight.orphan(twin);
+            self.twins_count -= 1;
+            self.recorder.part.kinds[usize::from(kind)].extra_uncertain += 1;
+        }
+    }
+
+    fn count_request(&mut self, kind: u8, is_read: bool, count: i64) {
+        let kind = &mut self.recorder.part.kinds[usize::from(kind)];
+        *(if is_read {
+            &mut kind.extra_reads
+        } else {
+            &mut kind.extra_writes
+        }) += count;
+    }
+
+    /// Counts and judges a page: each by its rows; only a read without any row lacks one.
+    fn take_page(
+        &mut self,
+        id: u16,
+        slot: &Slot,
+        facts: StatementFacts,
+        rows: &RawRows<'_>,
+    ) -> Turn {
+        let rows_count = rows.rows_count as u64;
+        let course = &mut self.courses[usize::from(id)];
+        let pages_max = if facts.paged { facts.pages_max } else { 1 };
+        let turn = course.turn(rows_count, rows.paging_state, pages_max);
+        let is_empty = course.rows() == 0 && turn == Turn::Last;
+        let kind = &mut self.recorder.part.kinds[usize::from(slot.operation.kind)];
+        kind.rows += rows_count;
+        kind.pages += u64::from(facts.paged);
+        kind.rows_missing += u64::from(is_empty);
+        let judged = rows_count > 0 || is_empty;
+        if judged && facts.verifies && self.is_verified(slot.operation.number) {
+            self.judge(slot.operation, rows);
+        }
+        turn
+    }
+
+    fn note_part(&mut self, id: u16, part: u8, now_ns: u64) {
+        if part != NO_KIND {
+            let course = &self.courses[usize::from(id)];
+            let latency_ns = now_ns.saturating_sub(course.part_due_ns);
+            let service_ns = now_ns.saturating_sub(course.part_sent_ns);
+            self.recorder.success(part, latency_ns, service_ns);
+        }
+    }
+}

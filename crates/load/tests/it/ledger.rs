@@ -1,0 +1,132 @@
+//! Which writes were acknowledged, and what reads make of it.
+
+use crate::program::{kind, program, statement};
+use crate::server::{Does, Server};
+use crate::{config, run};
+use cql::response::ErrorCode;
+use load::{Limit, WriteState, Written};
+use std::sync::Arc;
+use std::time::Duration;
+use workload::Policy;
+
+const INSERT: &str = "INSERT INTO t (k) VALUES (?)";
+const SELECT: &str = "SELECT v FROM t WHERE k = ?";
+
+fn expected(number: u64) -> WriteState {
+    match number % 4 {
+        // Reads.
+        3 => WriteState::NotSent,
+        2 => WriteState::Unknown,
+        _ => WriteState::Acknowledged,
+    }
+}
+
+#[test]
+fn the_ledger_says_of_each_write_what_the_server_said() {
+    for workers in [1, 3] {
+        for limit in [Limit::Operations(400), Limit::Unlimited] {
+            let server = Server::start(|asked| match asked.number % 4 {
+                2 => Does::Fails(ErrorCode::WriteTimeout),
+                _ => Does::Acknowledges,
+            });
+            let kinds = vec![
+                kind("write", Policy::default()),
+                kind("read", Policy::default()),
+            ];
+            let statements = vec![statement(INSERT, 0), statement(SELECT, 1)];
+            let mut config = config(&[&server], program(kinds, statements, &[0, 0, 0, 1]), 0);
+            config.keeps_ledger = true;
+            config.limit = limit;
+            config.workers = workers;
+            config.first_operation = 8;
+            config.interval = Duration::from_millis(20);
+            let summary = load::run(&config, &mut |_| load::Flow::StopNow).unwrap();
+            let ledger = summary.ledger.unwrap();
+            let sent = summary.operations_sent;
+            assert!(sent > 0);
+            let asked: Vec<u64> = server.asked().iter().map(|asked| asked.number).collect();
+            for number in asked {
+                assert_eq!(ledger.state(number), expected(number), "{number}");
+            }
+            let beyond = summary.next_operation + 10 * workers as u64;
+            for number in [0, 7, beyond] {
+                assert_eq!(ledger.state(number), WriteState::NotSent, "{number}");
+            }
+        }
+    }
+}
+
+#[test]
+fn without_being_asked_for_there_is_no_ledger() {
+    let server = Server::start(|_| Does::Acknowledges);
+    let kinds = vec![kind("write", Policy::default())];
+    let script = program(kinds, vec![statement(INSERT, 0)], &[0]);
+    assert!(run(&config(&[&server], script, 5)).summary.ledger.is_none());
+}
+
+/// Some writes of the load failed, some that were acknowledged are gone: only these are lost.
+#[test]
+fn a_read_tells_what_was_lost_from_what_was_never_written() {
+    let server = Server::start(|asked| match (asked.cql[0].as_str(), asked.number % 10) {
+        (INSERT, 0) => Does::Fails(ErrorCode::Unavailable),
+        (INSERT, _) => Does::Acknowledges,
+        (_, 0..=2) => Does::Rows(0, None),
+        _ => Does::Rows(1, None),
+    });
+    let one = |name: &str, cql: &str| {
+        let kinds = vec![kind(name, Policy::default())];
+        program(kinds, vec![statement(cql, 0)], &[0])
+    };
+    let mut load = config(&[&server], one("write", INSERT), 100);
+    load.keeps_ledger = true;
+    let ledger = run(&load).summary.ledger.unwrap();
+
+    // Rows 100 to 109 were never written at all.
+    let mut verify = config(&[&server], one("read", SELECT), 110);
+    let blind = run(&verify).kinds.remove(0).checks;
+    assert_eq!((blind.missing, blind.lost, blind.never_written), (33, 0, 0));
+    verify.written = Some(Arc::new(Written::by_load(Arc::clone(&ledger))));
+    let checks = run(&verify).kinds.remove(0).checks;
+    assert_eq!((checks.missing, checks.lost), (20, 20));
+    assert_eq!(checks.never_written, 10 + 3);
+    assert_eq!((checks.checked, checks.wrong), (110, 0));
+    assert_eq!(ledger.bytes(), 1 << 20);
+}
+
+/// Rows 0 to 9 were overwritten in the main stage, rows 3, 4 and 5 without an acknowledgement; a
+/// row that is gone although its overwrite was acknowledged is lost, whatever the load has done.
+#[test]
+fn the_writes_of_the_main_stage_are_known_by_their_rows() {
+    let server = Server::start(|asked| match (asked.cql[0].as_str(), asked.number) {
+        (INSERT, 3..=5) => Does::Fails(ErrorCode::WriteTimeout),
+        (INSERT, _) => Does::Acknowledges,
+        _ => Does::Rows(0, None),
+    });
+    let kinds = vec![kind("write", Policy::default())];
+    let mut main = config(
+        &[&server],
+        program(kinds, vec![statement(INSERT, 0)], &[0]),
+        10,
+    );
+    main.keeps_ledger = true;
+    let ledger = run(&main).summary.ledger.unwrap();
+    let mut written = Written::default();
+    written.add_main(&main.program, &ledger, 0..20);
+    let rows: Vec<u64> = (0..20)
+        .filter(|&row| written.last_overwrite(row).is_some())
+        .collect();
+    assert_eq!(rows, [0, 1, 2, 6, 7, 8, 9]);
+
+    let kinds = vec![kind("read", Policy::default())];
+    let mut verify = config(
+        &[&server],
+        program(kinds, vec![statement(SELECT, 0)], &[0]),
+        20,
+    );
+    verify.written = Some(Arc::new(written));
+    let checks = run(&verify).kinds.remove(0).checks;
+    assert_eq!(
+        (checks.missing, checks.lost, checks.never_written),
+        (20, 7, 0)
+    );
+}

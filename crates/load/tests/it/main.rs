@@ -1,0 +1,74 @@
+//! The engine against a server that answers as each test says: batches, pages, parts, conditions,
+//! time-outs, retries, speculation and the ledger. One binary.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a panic is how a test fails, in its helpers too"
+)]
+
+mod again;
+mod courses;
+mod ledger;
+mod program;
+mod server;
+mod traps;
+
+use load::{Access, Config, Flow, Limit, Node, Schedule, Summary, VerifyReads};
+use measure::{Interval, KindInterval};
+use std::sync::Arc;
+use std::time::Duration;
+use workload::{Program, Stage};
+
+/// Nothing to prepare: only the test of allocations tells threads apart.
+fn begin_server_thread() {}
+
+/// A closed loop of 4 over `nodes`, one connection to each.
+fn config(nodes: &[&server::Server], program: Program, operations: u64) -> Config {
+    Config {
+        program: Arc::new(program),
+        stage: Stage::Main,
+        nodes: nodes.iter().map(|node| Node::at(node.address)).collect(),
+        access: Access::default(),
+        schedule: Schedule::Closed { in_flight: 4 },
+        first_operation: 0,
+        limit: Limit::Operations(operations),
+        in_flight_max: 64,
+        release_quantum: load::RELEASE_QUANTUM,
+        timeout: Duration::from_secs(20),
+        workers: 1,
+        cpus: Vec::new(),
+        connections_per_node: 1,
+        interval: Duration::from_millis(100),
+        verify_reads: VerifyReads::EveryNth(1),
+        keeps_ledger: false,
+        written: None,
+    }
+}
+
+/// What a run did: every kind over all intervals, the intervals, the summary.
+struct Ran {
+    kinds: Vec<KindInterval>,
+    intervals: Vec<Interval>,
+    summary: Summary,
+}
+
+fn run(config: &Config) -> Ran {
+    let mut intervals: Vec<Interval> = Vec::new();
+    let summary = load::run(config, &mut |interval| {
+        intervals.push(interval.clone());
+        Flow::Continue
+    })
+    .unwrap();
+    let mut kinds: Vec<KindInterval> = Vec::new();
+    for interval in &intervals {
+        kinds.resize_with(interval.kinds.len(), KindInterval::default);
+        for (sum, kind) in kinds.iter_mut().zip(&interval.kinds) {
+            sum.add(kind);
+        }
+    }
+    Ran {
+        kinds,
+        intervals,
+        summary,
+    }
+}

@@ -1,0 +1,268 @@
+//! A server of one thread per connection that answers as a test tells it, and writes down what it
+//! was asked. The id of a prepared statement is its text.
+
+use cql::frame::{HEADER_BYTES, Header};
+use cql::reply;
+use cql::request::{BatchStatement, BoundValue, Parameters, Request, parse};
+use cql::response::{ColumnSpec, ErrorCode, ErrorDetail, Prepared};
+use cql::{CqlType, Value};
+use measure::clock;
+use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// A request as a test sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asked {
+    /// `EXECUTE`, `QUERY` or `BATCH` with its kind.
+    pub what: String,
+    /// The statement's text; of a batch, all of them.
+    pub cql: Vec<String>,
+    /// The first value as a number: the operation's.
+    pub number: u64,
+    pub stream: i16,
+    /// How many tries of the same request the server has seen before.
+    pub before: usize,
+    pub paging_state: Option<Vec<u8>>,
+    pub timestamp_us: Option<i64>,
+}
+
+/// What the server does.
+pub enum Does {
+    Acknowledges,
+    /// So many rows of one int, and where the next page begins.
+    Rows(usize, Option<Vec<u8>>),
+    /// A row whose first column is `[applied]`.
+    Applied(bool),
+    Fails(ErrorCode),
+    /// Fails, saying that it does not know the statement with this id.
+    Forgets(String),
+    Nothing,
+    /// Acknowledges this much later; requests behind it wait too.
+    AcknowledgesAfter(Duration),
+    Closes,
+}
+
+type Behaviour = dyn Fn(&Asked) -> Does + Send + Sync;
+
+pub struct Server {
+    pub address: SocketAddr,
+    asked: Arc<Mutex<Log>>,
+}
+
+/// What makes two requests tries of the same: what, the first statement, the number, the page.
+type Tried = (String, String, u64, Option<Vec<u8>>);
+
+/// Every request, and how often each was made.
+#[derive(Default)]
+struct Log {
+    asked: Vec<Asked>,
+    tries: HashMap<Tried, usize>,
+}
+
+impl Server {
+    /// Listens on any port until the process ends.
+    pub fn start(behaviour: impl Fn(&Asked) -> Does + Send + Sync + 'static) -> Server {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let asked = Arc::new(Mutex::new(Log::default()));
+        let (log, behaviour): (_, Arc<Behaviour>) = (Arc::clone(&asked), Arc::new(behaviour));
+        std::thread::spawn(move || {
+            for socket in listener.incoming().flatten() {
+                let (log, behaviour) = (Arc::clone(&log), Arc::clone(&behaviour));
+                std::thread::spawn(move || {
+                    crate::begin_server_thread();
+                    serve(socket, &log, &*behaviour);
+                });
+            }
+        });
+        Server { address, asked }
+    }
+
+    /// Every EXECUTE, QUERY and BATCH so far.
+    pub fn asked(&self) -> Vec<Asked> {
+        self.asked.lock().unwrap().asked.clone()
+    }
+}
+
+/// Answers until the connection ends: all requests of one read, then one write.
+fn serve(mut socket: TcpStream, log: &Mutex<Log>, behaviour: &Behaviour) {
+    let mut input = Vec::new();
+    let mut room = vec![0; 1 << 20];
+    while let Ok(count @ 1..) = socket.read(&mut room) {
+        input.extend_from_slice(&room[..count]);
+        let mut output = Vec::new();
+        let mut start = 0;
+        while let Ok(Some(header)) = Header::parse_request(&input[start..]) {
+            let end = start + header.frame_bytes();
+            let Some(body) = input.get(start + HEADER_BYTES..end) else {
+                break;
+            };
+            let request = parse(&header, body).unwrap();
+            if !answer(&mut output, header.stream, &request, log, behaviour) {
+                return;
+            }
+            start = end;
+        }
+        input.drain(..start);
+        if socket.write_all(&output).is_err() {
+            return;
+        }
+    }
+}
+
+/// Whether the connection goes on.
+fn answer(
+    out: &mut Vec<u8>,
+    stream: i16,
+    request: &Request<'_>,
+    log: &Mutex<Log>,
+    behaviour: &Behaviour,
+) -> bool {
+    let mut asked = match request {
+        Request::Startup { .. } => {
+            reply::ready(out, stream);
+            return true;
+        }
+        Request::Prepare { cql } => {
+            reply::prepared(out, stream, &prepared(cql));
+            return true;
+        }
+        request => asked(stream, request),
+    };
+    {
+        let mut log = log.lock().unwrap();
+        let (what, cql) = (asked.what.clone(), asked.cql[0].clone());
+        let request = (what, cql, asked.number, asked.paging_state.clone());
+        let tries = log.tries.entry(request).or_default();
+        asked.before = *tries;
+        *tries += 1;
+        log.asked.push(asked.clone());
+    }
+    match behaviour(&asked) {
+        Does::Acknowledges => reply::void(out, stream),
+        Does::Rows(count, next) => {
+            let rows = vec![vec![Value::Int(1)]; count];
+            let columns = [column("v", CqlType::Int)];
+            reply::rows(out, stream, &columns, true, next.as_deref(), &rows);
+        }
+        Does::Applied(applied) => {
+            let columns = [column("[applied]", CqlType::Boolean)];
+            reply::rows(
+                out,
+                stream,
+                &columns,
+                false,
+                None,
+                &[vec![Value::Boolean(applied)]],
+            );
+        }
+        Does::Fails(code) => reply::error(out, stream, code, "as told", &detail(code, "")),
+        Does::Forgets(id) => {
+            let code = ErrorCode::Unprepared;
+            reply::error(out, stream, code, "as told", &detail(code, &id));
+        }
+        Does::Nothing => {}
+        Does::AcknowledgesAfter(delay) => {
+            clock::sleep(delay);
+            reply::void(out, stream);
+        }
+        Does::Closes => return false,
+    }
+    true
+}
+
+fn detail(code: ErrorCode, id: &str) -> ErrorDetail<'_> {
+    let (consistency, received, block_for) = (1, 0, 1);
+    match code {
+        ErrorCode::Unprepared => ErrorDetail::Unprepared { id: id.as_bytes() },
+        ErrorCode::WriteTimeout => ErrorDetail::WriteTimeout {
+            consistency,
+            received,
+            block_for,
+            write_type: "SIMPLE",
+        },
+        ErrorCode::CasWriteUnknown => ErrorDetail::CasWriteUnknown {
+            consistency,
+            received,
+            block_for,
+        },
+        ErrorCode::Unavailable => ErrorDetail::Unavailable {
+            consistency,
+            required: 1,
+            alive: 0,
+        },
+        _ => ErrorDetail::None,
+    }
+}
+
+fn asked(stream: i16, request: &Request<'_>) -> Asked {
+    let text = |id: &[u8]| String::from_utf8(id.to_vec()).unwrap();
+    let (what, cql, value, parameters): (_, _, Option<BoundValue<'_>>, &Parameters<'_>) =
+        match request {
+            Request::Execute { id, parameters } => (
+                "EXECUTE".to_owned(),
+                vec![text(id)],
+                parameters.values().next(),
+                parameters,
+            ),
+            Request::Query { cql, parameters } => (
+                "QUERY".to_owned(),
+                vec![(*cql).to_owned()],
+                parameters.values().next(),
+                parameters,
+            ),
+            Request::Batch {
+                kind,
+                statements,
+                parameters,
+            } => {
+                let cql = statements.iter().map(|(statement, _)| match statement {
+                    BatchStatement::Query(cql) => format!("text {cql}"),
+                    BatchStatement::Prepared(id) => text(id),
+                });
+                let value = statements.first().and_then(|(_, values)| values.first());
+                (
+                    format!("BATCH {kind:?}"),
+                    cql.collect(),
+                    value.copied(),
+                    parameters,
+                )
+            }
+            other => panic!("not expected: {other:?}"),
+        };
+    let number = match value {
+        Some(BoundValue::Bytes(bytes)) => u64::from_be_bytes(bytes.try_into().unwrap()),
+        _ => 0,
+    };
+    Asked {
+        what,
+        cql,
+        number,
+        stream,
+        before: 0,
+        paging_state: parameters.paging_state.map(<[u8]>::to_vec),
+        timestamp_us: parameters.timestamp_us,
+    }
+}
+
+fn column(name: &str, typ: CqlType) -> ColumnSpec {
+    ColumnSpec {
+        keyspace: "k".to_owned(),
+        table: "t".to_owned(),
+        name: name.to_owned(),
+        typ,
+    }
+}
+
+fn prepared(cql: &str) -> Prepared {
+    let markers = cql.matches('?').count();
+    Prepared {
+        id: cql.as_bytes().to_vec(),
+        bind_columns: vec![column("v", CqlType::Blob); markers],
+        partition_key_indexes: Vec::new(),
+        result_columns: Vec::new(),
+    }
+}

@@ -1,0 +1,99 @@
+//! Mistakes that other load generators have made, each kept out by a test.
+
+use crate::program::{kind, program, statement};
+use crate::server::{Does, Server};
+use crate::{Ran, config, run};
+use load::{Limit, Schedule};
+use measure::Outcome;
+use std::time::Duration;
+use workload::{Policy, Program};
+
+const INSERT: &str = "INSERT INTO t (k) VALUES (?)";
+
+fn writes() -> Program {
+    let kinds = vec![kind("write", Policy::default())];
+    program(kinds, vec![statement(INSERT, 0)], &[0])
+}
+
+fn never_sent(ran: &Ran) -> u64 {
+    let intervals = ran.intervals.iter();
+    intervals.map(|i| i.client.due_never_sent).sum()
+}
+
+#[test]
+fn what_is_due_together_is_sent_together_and_not_frame_by_frame() {
+    let server = Server::start(|_| Does::Acknowledges);
+    let mut config = config(&[&server], writes(), 64);
+    config.schedule = Schedule::Closed { in_flight: 64 };
+    let ran = run(&config);
+    let sends: u64 = ran.intervals.iter().map(|i| i.client.sends).sum();
+    assert_eq!((ran.summary.operations_ended, sends), (64, 1));
+}
+
+#[test]
+fn stream_ids_are_never_negative_however_many_operations_there_were() {
+    let server = Server::start(|_| Does::Acknowledges);
+    let ran = run(&config(&[&server], writes(), 70_000));
+    assert_eq!(ran.kinds[0].outcomes.get(Outcome::Ok), 70_000);
+    assert!(server.asked().iter().all(|asked| asked.stream >= 0));
+}
+
+/// The tail of a run is shorter than a second; who divides by a whole one finds a slower server.
+#[test]
+fn a_partial_interval_has_its_own_length() {
+    let server = Server::start(|_| Does::Acknowledges);
+    let mut config = config(&[&server], writes(), 0);
+    config.schedule = Schedule::Fixed { ops_per_s: 1000.0 };
+    config.limit = Limit::Duration(Duration::from_millis(250));
+    let ran = run(&config);
+    let offered = ran.intervals.iter().filter(|i| !i.draining);
+    let seconds: f64 = offered.map(|interval| interval.seconds()).sum();
+    assert!((seconds - 0.25).abs() < 1e-9, "{seconds}");
+    // A busy machine may keep the client from sending the last ones; then they are counted so.
+    assert_eq!(ran.kinds[0].outcomes.total() + never_sent(&ran), 250);
+    let windows = ran.intervals.windows(2);
+    assert!(
+        windows
+            .clone()
+            .all(|pair| pair[0].end_ns == pair[1].start_ns)
+    );
+}
+
+/// What became due during a stall is sent late, once, and its latency runs from when it was due;
+/// nothing is added for it afterwards.
+#[test]
+fn what_is_caught_up_after_a_stall_is_counted_once() {
+    let server = Server::start(|asked| match asked.number {
+        50 => Does::AcknowledgesAfter(Duration::from_millis(100)),
+        _ => Does::Acknowledges,
+    });
+    let mut config = config(&[&server], writes(), 0);
+    config.schedule = Schedule::Fixed { ops_per_s: 1000.0 };
+    config.limit = Limit::Duration(Duration::from_millis(300));
+    config.in_flight_max = 8;
+    let ran = run(&config);
+    let write = &ran.kinds[0];
+    let total = write.outcomes.total();
+    assert_eq!(total + never_sent(&ran), 300);
+    assert_eq!(
+        (write.latency.count(), write.service.count()),
+        (total, total)
+    );
+    assert_eq!(server.asked().len() as u64, total);
+    let limited: u64 = ran.intervals.iter().map(|i| i.client.limited).sum();
+    assert!(limited > 0, "more was due than may be in flight");
+}
+
+#[test]
+fn the_errors_of_all_workers_are_added_up() {
+    let server = Server::start(|asked| match asked.number % 2 {
+        0 => Does::Fails(cql::response::ErrorCode::Overloaded),
+        _ => Does::Acknowledges,
+    });
+    let mut config = config(&[&server], writes(), 3000);
+    config.workers = 3;
+    config.schedule = Schedule::Closed { in_flight: 9 };
+    let ran = run(&config);
+    assert_eq!(ran.kinds[0].outcomes.get(Outcome::Overloaded), 1500);
+    assert_eq!(ran.kinds[0].outcomes.get(Outcome::Ok), 1500);
+}

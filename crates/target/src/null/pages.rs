@@ -1,0 +1,62 @@
+//! Reads of many rows: the same row again and again, in pages where the request asks for them.
+//!
+//! A paging state is the number of rows before the page. What is no such number begins at the
+//! first row: a null target does not judge its clients.
+
+use cql::response::ColumnSpec;
+use cql::{Value, reply};
+
+/// Cells of one answer at most, so that its frame stays below the 16 MiB that Cassandra allows;
+/// what is more comes with the next page.
+const CELLS_BYTES_MAX: usize = 12 << 20;
+
+/// The rows of a table.
+#[derive(Clone, Debug)]
+pub struct Pages {
+    columns: Vec<ColumnSpec>,
+    /// The cells of the one row, encoded.
+    row: Vec<u8>,
+    rows: u32,
+}
+
+impl Pages {
+    /// A table of `rows` times `row`, which has a value for each of `columns`.
+    pub fn new(columns: Vec<ColumnSpec>, row: &[Value], rows: u32) -> Pages {
+        let mut cells = Vec::new();
+        row.iter().for_each(|value| value.append_cell(&mut cells));
+        Pages {
+            columns,
+            row: cells,
+            rows,
+        }
+    }
+
+    /// Appends the page of at most `page_size` rows that begins at `state`.
+    pub fn append(
+        &self,
+        out: &mut Vec<u8>,
+        stream: i16,
+        skip_metadata: bool,
+        page_size: Option<i32>,
+        state: Option<&[u8]>,
+    ) {
+        let state = state.and_then(|state| state.try_into().ok());
+        let begin = state.map_or(0, u32::from_be_bytes).min(self.rows);
+        let wanted = page_size.and_then(|size| u32::try_from(size).ok());
+        let wanted = wanted.filter(|&size| size > 0).unwrap_or(u32::MAX);
+        let room = (CELLS_BYTES_MAX / self.row.len().max(1)).max(1) as u32;
+        let count = (self.rows - begin).min(wanted).min(room);
+        let end = begin + count;
+        let next = end.to_be_bytes();
+        let next = (end < self.rows).then_some(&next[..]);
+        reply::same_rows(
+            out,
+            stream,
+            &self.columns,
+            skip_metadata,
+            next,
+            &self.row,
+            count,
+        );
+    }
+}
