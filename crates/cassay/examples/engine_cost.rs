@@ -101,7 +101,6 @@ fn named(name: &str) -> Result<Program> {
         keyspace: None,
         replication: Replication::Simple { factor: 1 },
         mix: vec![("write".to_owned(), 1.0)],
-        consistency: Vec::new(),
         params: Default::default(),
         seed: 1,
         rows: 1_000_000,

@@ -12,7 +12,6 @@ use super::source::{Cell, Op, Operations, Seeds, What};
 use super::values::Spelled;
 use crate::import::{Connection, Import, Offer, ReadFile, Step, StepLimit};
 use crate::program::{BatchKind, Kind, Policy, Program, Schema, Stage, Statement};
-use cql::Consistency;
 use cql::value::CqlType;
 use yaml::{Diagnostics, Place, did_you_mean};
 
