@@ -6,6 +6,7 @@
 //! from `analysis` when two runs are compared.
 
 mod compare;
+pub mod compat;
 mod figure;
 mod html;
 mod json;
