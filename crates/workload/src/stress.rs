@@ -5,6 +5,7 @@ mod help;
 mod ladder;
 mod options;
 mod params;
+mod plan;
 mod values;
 mod words;
 

@@ -1,0 +1,442 @@
+//! What a command line comes to, but for its rows: the statements before it, how much is asked and
+//! for how long, and how to get in.
+//!
+//! What must hold: the same schema, warm-up, limits and pace as the tool; where that is not so, a
+//! note says it.
+
+use yaml::{Diagnostics, Place};
+
+use super::command::{Command, Limit, Run, Task, Truncate, Verb};
+use super::options::{Connect, Order, Pace, Rate, Seeds};
+use crate::import::{Connection, Offer, ReadFile, Secret, Step, StepLimit};
+use crate::program::{Policy, Program, Stage};
+use std::sync::Arc;
+
+/// What a run comes to, but for its rows.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// Statements before anything else; those of profiles stand in the profiles.
+    pub(crate) before: Vec<String>,
+    /// When it ends.
+    pub(crate) limit: StepLimit,
+    /// How much is asked at a time.
+    pub(crate) offer: Offer,
+    /// Operations before the measured ones, per kind of operation.
+    pub(crate) warmup_per_kind: u64,
+    /// What is done about failures, for every kind.
+    pub(crate) policy: Policy,
+    /// Whom to ask.
+    pub(crate) connection: Connection,
+    /// What is done differently than the tool does it.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Operations of a warm-up at most, and their share of the run; as the tool has them.
+const WARMUP_MAX: u64 = 50_000;
+const WARMUP_SHARE: f64 = 0.25;
+/// More would be a list of something else than nodes.
+const NODES_MAX: usize = 10_000;
+
+/// The run that a command line asks for.
+///
+/// # Errors
+///
+/// When it asks for something else: help, a version, the shape of a distribution.
+pub(crate) fn run_of(command: &Command) -> Result<&Run, Diagnostics> {
+    match &command.task {
+        Task::Run(run) => Ok(run),
+        Task::Help(_) | Task::Print(_) | Task::Version => {
+            let mut diagnostics = command.line.diagnostics();
+            let place = command
+                .line
+                .words
+                .first()
+                .map_or(Place::default(), |word| word.place());
+            let message = "this command line asks for no operations, so there is nothing to run";
+            let hint = "write read, write, mixed, counter_write, counter_read or user";
+            diagnostics.add(&place, message, Some(hint.to_owned()));
+            Err(diagnostics)
+        }
+    }
+}
+
+/// Makes the plan of a run. `read` is asked for the files of nodes and of credentials.
+///
+/// # Errors
+///
+/// When a file cannot be read, or does not hold what it should.
+pub(crate) fn plan(command: &Command, read: ReadFile) -> Result<Plan, Diagnostics> {
+    let run = run_of(command)?;
+    let mut diagnostics = command.line.diagnostics();
+    let mut notes = run.notes.clone();
+    let connection = connection(&run.options.connect, read, &mut diagnostics);
+    diagnostics.into_result()?;
+    let nodes = connection.nodes.len().max(1) as u64;
+    Ok(Plan {
+        before: before(run, &mut notes),
+        limit: limit(run, &mut notes),
+        offer: offer(run.options.rate),
+        warmup_per_kind: warmup(run, nodes),
+        policy: Policy {
+            retries: run.options.errors.retries.unwrap_or(0),
+            ..Policy::default()
+        },
+        connection,
+        notes,
+    })
+}
+
+impl Plan {
+    /// The step that runs `program`, after the statements of its profiles, if it has any.
+    pub(crate) fn step(&self, run: &Run, program: Arc<Program>, profile: Vec<String>) -> Step {
+        let kinds = match &run.verb {
+            Verb::Mixed(weights) => weights.len(),
+            Verb::User { ops, .. } => ops.len(),
+            Verb::Read | Verb::Write | Verb::CounterRead | Verb::CounterWrite => 1,
+        };
+        let mut before = profile;
+        before.extend(self.before.iter().cloned());
+        Step {
+            name: run.verb.name().to_owned(),
+            program,
+            stage: Stage::Main,
+            before,
+            first_operation: 0,
+            limit: self.limit,
+            offer: self.offer,
+            warmup_operations: self.warmup_per_kind * kinds as u64,
+        }
+    }
+}
+
+/// The schema of the predefined commands, and the emptying of their tables.
+fn before(run: &Run, notes: &mut Vec<String>) -> Vec<String> {
+    if run.truncate != Truncate::Never && run.warmup {
+        let note = "`truncate`: tables are emptied before the warm-up, by the tool after it; \
+                    the rows of the warm-up are there when measuring begins.";
+        notes.push(note.to_owned());
+    }
+    if run.truncate == Truncate::Always && matches!(run.options.rate, Rate::Ladder { .. }) {
+        let note = "`truncate=always`: tables are emptied before the ladder of threads, by the \
+                    tool before each of its steps.";
+        notes.push(note.to_owned());
+    }
+    if matches!(run.verb, Verb::User { .. }) {
+        return Vec::new();
+    }
+    let (schema, columns) = (&run.options.schema, &run.options.columns);
+    let mut statements = vec![
+        schema.create_keyspace(),
+        schema.create_table("standard1", columns, "blob"),
+        schema.create_table("counter1", columns, "counter"),
+    ];
+    if run.truncate != Truncate::Never {
+        for table in ["standard1", "counter1"] {
+            statements.push(format!("TRUNCATE \"{}\".{table}", schema.keyspace));
+        }
+    }
+    statements
+}
+
+fn warmup(run: &Run, nodes: u64) -> u64 {
+    let iterations = match run.limit {
+        // Rounded down, as the tool does.
+        Limit::Operations(count) => ((count as f64 * WARMUP_SHARE) as u64).min(WARMUP_MAX),
+        Limit::Duration(_) | Limit::Uncertainty { .. } => WARMUP_MAX,
+    };
+    if run.warmup { iterations * nodes } else { 0 }
+}
+
+fn limit(run: &Run, notes: &mut Vec<String>) -> StepLimit {
+    let population = &run.options.population;
+    if population.order == Order::Shuffled {
+        let note = "`contents=shuffled`: the tool shuffles anew in every run; here the order \
+                    follows from the seed.";
+        notes.push(note.to_owned());
+    }
+    let seeds = match population.seeds {
+        Seeds::Sequence {
+            first,
+            last,
+            wrap: false,
+            ..
+        } => Some((last - first).saturating_add(1)),
+        Seeds::Sequence { .. } | Seeds::Drawn(_) => None,
+    };
+    match (run.limit, seeds) {
+        (Limit::Operations(count), Some(seeds)) => StepLimit::Operations(count.min(seeds)),
+        (Limit::Operations(count), None) => StepLimit::Operations(count),
+        (Limit::Duration(_) | Limit::Uncertainty { .. }, Some(seeds)) => {
+            let note = "`no-wrap` ends the run at its last seed, whatever else would have.";
+            notes.push(note.to_owned());
+            StepLimit::Operations(seeds)
+        }
+        (Limit::Duration(time), None) => StepLimit::Duration(time),
+        (Limit::Uncertainty { target, min, max }, None) => {
+            StepLimit::Uncertainty { target, min, max }
+        }
+    }
+}
+
+fn offer(rate: Rate) -> Offer {
+    let paced = |per_second: u64, threads, hides_wait| Offer::Rate {
+        // Never through a period in whole nanoseconds: 300 000/s would become 300 030/s.
+        per_second: per_second as f64,
+        threads,
+        hides_wait,
+    };
+    match rate {
+        Rate::Threads { threads, pace } => match pace {
+            Pace::Free => Offer::Threads(threads),
+            Pace::Throttle(per_second) => paced(per_second, threads, true),
+            Pace::Fixed(per_second) => paced(per_second, threads, false),
+        },
+        Rate::Ladder { from, to, .. } => Offer::Ladder { from, to },
+    }
+}
+
+fn connection(connect: &Connect, read: ReadFile, d: &mut Diagnostics) -> Connection {
+    let nodes = match &connect.nodes_file {
+        Some((file, place)) => nodes(file, place, read, d),
+        None => connect.nodes.clone(),
+    };
+    let (mut username, mut password) = (connect.user.clone(), connect.password.clone());
+    if let Some((file, place)) = &connect.credentials_file {
+        match read(file) {
+            Ok(text) => {
+                // What is written beside it wins, as in the tool.
+                username = username.or_else(|| property(&text, "cql.username"));
+                let from_file = property(&text, "cql.password").map(Secret::new);
+                password = password.or(from_file);
+            }
+            Err(problem) => {
+                let message = format!("the credentials in {file} cannot be read: {problem}");
+                d.add(place, message, Some("check the path".to_owned()));
+            }
+        }
+    }
+    Connection {
+        nodes,
+        port: connect.port,
+        username,
+        password,
+        tls: connect.tls.then_some(true),
+        compression: connect.compression,
+        connections_per_node: connect.connections_per_node,
+        datacenter: connect.datacenter.clone(),
+    }
+}
+
+/// The nodes of a file: one per line.
+fn nodes(file: &str, place: &Place, read: ReadFile, d: &mut Diagnostics) -> Vec<String> {
+    let text = match read(file) {
+        Ok(text) => text,
+        Err(problem) => {
+            let message = format!("the nodes in {file} cannot be read: {problem}");
+            d.add(place, message, Some("check the path".to_owned()));
+            return Vec::new();
+        }
+    };
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let nodes: Vec<String> = lines.map(str::to_owned).collect();
+    if nodes.is_empty() || nodes.len() > NODES_MAX {
+        let count = nodes.len();
+        let message = format!("{file} names {count} nodes; it must be 1 to {NODES_MAX}");
+        d.add(place, message, Some("write one node per line".to_owned()));
+    }
+    if let Some(line) = nodes
+        .iter()
+        .position(|node| node.contains(char::is_whitespace))
+    {
+        let message = format!("line {} of {file} is no node", line + 1);
+        d.add(
+            place,
+            message,
+            Some("write one host name or address per line".to_owned()),
+        );
+    }
+    nodes
+}
+
+/// A value of a properties file.
+fn property(text: &str, key: &str) -> Option<String> {
+    let lines = text.lines().map(str::trim);
+    let mut pairs = lines
+        .filter(|line| !line.starts_with(['#', '!']))
+        .filter_map(|line| line.split_once(['=', ':']));
+    pairs
+        .find(|(name, _)| name.trim() == key)
+        .map(|(_, value)| value.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::time::Duration;
+
+    fn none(file: &str) -> Result<String, String> {
+        Err(format!("no file {file}"))
+    }
+
+    fn of(line: &str) -> Plan {
+        let command = Command::parse(&[line.to_owned()]).expect(line);
+        plan(&command, &none).expect(line)
+    }
+
+    #[test]
+    fn a_warm_up_is_a_quarter_of_the_run_and_at_most_50000_per_node() {
+        for (line, operations) in [
+            ("write n=10", 2),
+            ("write n=3", 0),
+            ("write n=1m", 50_000),
+            ("write n=1m -node a,b,c", 150_000),
+            ("write duration=1h", 50_000),
+            ("write n=1m no-warmup", 0),
+            ("write n=0", 0),
+        ] {
+            assert_eq!(of(line).warmup_per_kind, operations, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_pace_is_the_written_rate_exactly() {
+        let rate = |per_second, hides_wait| Offer::Rate {
+            per_second,
+            threads: 9,
+            hides_wait,
+        };
+        // Not 300 030/s, which is a period of 3333 whole nanoseconds.
+        for (line, offer) in [
+            (
+                "read n=1 -rate threads=9 fixed=300000/s",
+                rate(300_000.0, false),
+            ),
+            (
+                "read n=1 -rate threads=9 throttle=300000/s",
+                rate(300_000.0, true),
+            ),
+            ("read n=1 -rate threads=9", Offer::Threads(9)),
+            ("read n=1", Offer::Ladder { from: 4, to: 1000 }),
+            ("write n=1", Offer::Threads(200)),
+        ] {
+            assert_eq!(of(line).offer, offer, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_run_ends_as_written_or_at_its_last_seed() {
+        for (line, limit) in [
+            ("write n=10", StepLimit::Operations(10)),
+            ("write n=10 -pop seq=1..4 no-wrap", StepLimit::Operations(4)),
+            ("write n=10 -pop seq=1..4", StepLimit::Operations(10)),
+            (
+                "write duration=1m -pop seq=1..4 no-wrap",
+                StepLimit::Operations(4),
+            ),
+            (
+                "write duration=1m",
+                StepLimit::Duration(Duration::from_secs(60)),
+            ),
+            (
+                "read err<0.05 n>3",
+                StepLimit::Uncertainty {
+                    target: 0.05,
+                    min: 3,
+                    max: 200,
+                },
+            ),
+        ] {
+            assert_eq!(of(line).limit, limit, "{line}");
+        }
+    }
+
+    #[test]
+    fn retries_are_off_unless_asked_for_and_none_means_one_try() {
+        for (line, retries) in [
+            ("read n=1", 0),
+            ("read n=1 -errors retries=0", 0),
+            ("read n=1 -errors retries=9", 9),
+        ] {
+            assert_eq!(of(line).policy.retries, retries, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_schema_is_that_of_the_predefined_commands() {
+        let plan = of(
+            "write n=1 truncate=once -col n=fixed(2) -schema keyspace=ks \
+             replication(strategy=NetworkTopologyStrategy,dc1=3,dc2=2) \
+             compaction(strategy=LeveledCompactionStrategy,sstable_size_in_mb=5)",
+        );
+        let compaction = "compaction = {'class': 'LeveledCompactionStrategy', \
+                          'sstable_size_in_mb': '5'}";
+        assert_eq!(
+            plan.before,
+            [
+                "CREATE KEYSPACE IF NOT EXISTS \"ks\" WITH replication = {'class': \
+                 'NetworkTopologyStrategy', 'dc1': '3', 'dc2': '2'} AND durable_writes = true"
+                    .to_owned(),
+                format!(
+                    "CREATE TABLE IF NOT EXISTS \"ks\".standard1 (key blob PRIMARY KEY, \
+                     \"C0\" blob, \"C1\" blob) WITH compression = {{'enabled': 'false'}} \
+                     AND {compaction}"
+                ),
+                format!(
+                    "CREATE TABLE IF NOT EXISTS \"ks\".counter1 (key blob PRIMARY KEY, \
+                     \"C0\" counter, \"C1\" counter) WITH compression = {{'enabled': 'false'}} \
+                     AND {compaction}"
+                ),
+                "TRUNCATE \"ks\".standard1".to_owned(),
+                "TRUNCATE \"ks\".counter1".to_owned(),
+            ]
+        );
+        assert!(
+            plan.notes
+                .iter()
+                .any(|note| note.contains("before the warm-up"))
+        );
+        let compressed = of("write n=1 -schema compression=LZ4Compressor");
+        assert!(compressed.before[1].ends_with("compression = {'class': 'LZ4Compressor'}"));
+        assert!(of("user profile=a ops(insert=1) n=1").before.is_empty());
+    }
+
+    #[test]
+    fn nodes_and_credentials_may_stand_in_files() {
+        let files = |file: &str| match file {
+            "nodes" => Ok("10.0.0.1\n\n 10.0.0.2:9043 \n".to_owned()),
+            "creds" => Ok("# c\ncql.username = u\ncql.password: hunter2\n".to_owned()),
+            other => none(other),
+        };
+        let line = "read n=4 -node file=nodes -credentials-file creds -port native=9142";
+        let command = Command::parse(&[line.to_owned()]).expect(line);
+        let made = plan(&command, &files).expect(line);
+        assert_eq!(made.connection.nodes, ["10.0.0.1", "10.0.0.2:9043"]);
+        assert_eq!(made.connection.port, Some(9142));
+        assert_eq!(made.connection.username.as_deref(), Some("u"));
+        let password = made.connection.password.clone();
+        assert_eq!(
+            password.map(|p| p.reveal().to_owned()).as_deref(),
+            Some("hunter2")
+        );
+        assert_eq!(made.warmup_per_kind, 2, "1 per node");
+        assert!(!format!("{made:?}").contains("hunter2"));
+
+        for (line, column, message) in [
+            ("read -node file=x", 12, "no file x"),
+            ("read -credentials-file y", 24, "no file y"),
+            ("help", 1, "no operations"),
+        ] {
+            let command = Command::parse(&[line.to_owned()]).expect(line);
+            let error = plan(&command, &files).expect_err(line);
+            assert_eq!(error.list[0].column, column, "{error}");
+            assert!(error.list[0].message.contains(message), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_said_of_the_connection_stays_unsaid() {
+        let connection = of("read n=1").connection;
+        assert!(connection.nodes.is_empty() && connection.port.is_none());
+        assert!(connection.tls.is_none() && connection.connections_per_node.is_none());
+    }
+}
