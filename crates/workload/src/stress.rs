@@ -6,6 +6,7 @@ mod ladder;
 mod options;
 mod params;
 mod plan;
+mod tables;
 mod values;
 mod words;
 

@@ -361,12 +361,10 @@ pub enum Length {
     Uncertainty(f64),
 }
 
-/// The names of the kinds of operation of a run, as its lines have them.
-fn names(operations: &[&str]) -> String {
-    match operations {
-        [one] => (*one).to_owned(),
-        _ => format!("[{}]", operations.join(", ")),
-    }
+/// The kinds of operation of `mixed` and `user` as [`running`] names them; the other commands are
+/// named by their one kind.
+pub fn kinds(operations: &[&str]) -> String {
+    format!("[{}]", operations.join(", "))
 }
 
 /// The line before a warm-up.
@@ -374,15 +372,14 @@ pub fn warming_up(operation: &str, iterations: u64) -> String {
     format!("Warming up {operation} with {iterations} iterations...\n")
 }
 
-/// The line before a run.
-pub fn running(operations: &[&str], threads: u32, length: Length) -> String {
-    let names = names(operations);
+/// The line before a run. `kinds`: `WRITE`, or what [`kinds`] makes of several.
+pub fn running(kinds: &str, threads: u32, length: Length) -> String {
     let length = match length {
         Length::Operations(count) => format!("for {count} iteration"),
         Length::Time(number, unit) => format!("{number} {unit}"),
         Length::Uncertainty(target) => format!("until stderr of mean < {target}"),
     };
-    format!("Running {names} with {threads} threads {length}\n")
+    format!("Running {kinds} with {threads} threads {length}\n")
 }
 
 /// The lines before a step of a ladder.
@@ -396,6 +393,9 @@ pub fn improvement(threads_before: u32, share: f64) -> String {
     let percent = fixed(100.0 * share, 0, false);
     format!("Improvement over {threads_before} threadCount: {percent}%\n")
 }
+
+/// The line before a ladder.
+pub const NO_THREADS: &str = "Thread count was not specified\n";
 
 /// The line of a run of no operations, which only makes the schema.
 pub const SCHEMA_ONLY: &str = "N=0: SCHEMA CREATED, NOTHING ELSE DONE.\n";

@@ -1,8 +1,8 @@
 //! `help`: what commands and options take, from the same tables that read them.
 
-use super::command::{COMMON, MIXED, USER, VERBS};
 use super::options;
 use super::params::Known;
+use super::tables::{COL, COMMON, ERRORS, INSERT, MIXED, POP, RATE, USER, VERBS};
 
 /// What `help` can be asked about.
 pub(crate) fn topics() -> Vec<&'static str> {
@@ -79,12 +79,12 @@ fn table(topic: &str) -> Vec<Known> {
     match topic {
         "mixed" => COMMON.into_iter().chain(MIXED).collect(),
         "user" => COMMON.into_iter().chain(USER).collect(),
-        "-pop" => options::POP.to_vec(),
-        "-insert" => options::INSERT.to_vec(),
-        "-col" => options::COL.to_vec(),
-        "-rate" => options::RATE.to_vec(),
+        "-pop" => POP.to_vec(),
+        "-insert" => INSERT.to_vec(),
+        "-col" => COL.to_vec(),
+        "-rate" => RATE.to_vec(),
         "-mode" => options::MODE.to_vec(),
-        "-errors" => options::ERRORS.to_vec(),
+        "-errors" => ERRORS.to_vec(),
         "-schema" => options::SCHEMA.to_vec(),
         "-node" => options::NODE.to_vec(),
         "-log" => options::LOG.to_vec(),

@@ -158,15 +158,15 @@ fn an_interval_without_operations_has_no_rows() {
 fn the_lines_around_runs_are_the_tools() {
     for (line, expected) in [
         (
-            running(&["WRITE"], 200, Length::Operations(10)),
+            running("WRITE", 200, Length::Operations(10)),
             "Running WRITE with 200 threads for 10 iteration\n",
         ),
         (
-            running(&["READ", "WRITE"], 4, Length::Time(5, "minutes")),
+            running(&kinds(&["READ", "WRITE"]), 4, Length::Time(5, "minutes")),
             "Running [READ, WRITE] with 4 threads 5 minutes\n",
         ),
         (
-            running(&["READ"], 4, Length::Uncertainty(0.02)),
+            running("READ", 4, Length::Uncertainty(0.02)),
             "Running READ with 4 threads until stderr of mean < 0.02\n",
         ),
         (step(4), "\nRunning with 4 threadCount\n"),
