@@ -22,4 +22,5 @@ pub use options::{
     Columns, Connect, Errors, Insert, Level, Options, Order, Output, Pace, Population, Rate,
     SchemaOptions, Seeds, Style,
 };
+pub use plan::{Rows, import};
 pub use values::Spelled;

@@ -42,9 +42,10 @@ pub fn help(topic: Option<&str>) -> String {
     }
 }
 
-const DISTRIBUTIONS: &str = "\n  Distributions: fixed(v), uniform(a..b), gaussian(a..b[,mean,stdev]), \
-                             exp(a..b),\n  extreme(a..b,shape), qextreme(a..b,shape,quantas), \
-                             seq(a..b); ~ before the name inverts.\n";
+const DISTRIBUTIONS: &str = "
+  Distributions: fixed(v), uniform(a..b), gaussian(a..b[,mean,stdev]), exp(a..b),
+  extreme(a..b,shape), qextreme(a..b,shape,quantas), seq(a..b); ~ before the name inverts.
+";
 
 fn overview() -> String {
     let about = [

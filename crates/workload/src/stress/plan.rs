@@ -8,7 +8,7 @@ use yaml::{Diagnostics, Place};
 
 use super::command::{Command, Limit, Run, Task, Truncate, Verb};
 use super::options::{Connect, Order, Pace, Rate, Seeds};
-use crate::import::{Connection, Offer, ReadFile, Secret, Step, StepLimit};
+use crate::import::{Connection, Import, Offer, ReadFile, Secret, Step, StepLimit};
 use crate::program::{Policy, Program, Stage};
 use std::sync::Arc;
 
@@ -36,6 +36,40 @@ const WARMUP_MAX: u64 = 50_000;
 const WARMUP_SHARE: f64 = 0.25;
 /// More would be a list of something else than nodes.
 const NODES_MAX: usize = 10_000;
+
+/// The rows of a run: what makes and reads them, and what they need beforehand.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    /// The operations.
+    pub program: Arc<Program>,
+    /// The schema of its profiles; none for the predefined commands.
+    pub before: Vec<String>,
+    /// What the rows do differently than the tool's.
+    pub notes: Vec<String>,
+}
+
+/// Everything that a command line asks for. `rows` makes the rows of the run, under the policy for
+/// failures; `read` is asked for the files of nodes and of credentials.
+///
+/// # Errors
+///
+/// When there is nothing to run, a file cannot be read, or the rows cannot be made.
+pub fn import(
+    command: &Command,
+    read: ReadFile,
+    rows: impl FnOnce(&Run, Policy) -> Result<Rows, Diagnostics>,
+) -> Result<Import, Diagnostics> {
+    let run = run_of(command)?;
+    let mut plan = plan(command, read)?;
+    let rows = rows(run, plan.policy)?;
+    plan.notes.extend(rows.notes);
+    let step = plan.step(run, rows.program, rows.before);
+    Ok(Import {
+        steps: vec![step],
+        notes: plan.notes,
+        connection: plan.connection,
+    })
+}
 
 /// The run that a command line asks for.
 ///
@@ -431,6 +465,39 @@ mod tests {
             assert_eq!(error.list[0].column, column, "{error}");
             assert!(error.list[0].message.contains(message), "{error}");
         }
+    }
+
+    #[test]
+    fn an_import_is_one_step_with_the_schema_of_its_profiles_and_all_notes() {
+        let line = "mixed n=400 ratio(read=1,write=2) -errors retries=2 -port jmx=1";
+        let command = Command::parse(&[line.to_owned()]).expect(line);
+        let spec = crate::Spec {
+            use_: "standard1".to_owned(),
+            keyspace: None,
+            replication: crate::Replication::Simple { factor: 1 },
+            mix: Vec::new(),
+            params: std::collections::BTreeMap::new(),
+            seed: 1,
+            rows: 400,
+            epoch: 0,
+        };
+        let program = Arc::new(crate::compile(&spec).expect("standard1"));
+        let import = import(&command, &none, |run, policy| {
+            assert_eq!((run.verb.name(), policy.retries), ("mixed", 2));
+            Ok(Rows {
+                program: program.clone(),
+                before: vec!["CREATE TYPE first".to_owned()],
+                notes: vec!["rows".to_owned()],
+            })
+        })
+        .expect(line);
+        let [step] = &import.steps[..] else {
+            panic!("one step");
+        };
+        assert_eq!((step.name.as_str(), step.warmup_operations), ("mixed", 200));
+        assert_eq!(step.before.len(), 4);
+        assert_eq!(step.before[0], "CREATE TYPE first");
+        assert!(import.notes[0].contains("-port jmx=") && import.notes[1] == "rows");
     }
 
     #[test]
