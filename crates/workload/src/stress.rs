@@ -1,5 +1,6 @@
 //! cassandra-stress: its command line, its user profiles, and the rows that it would write.
 
+mod access;
 mod column;
 mod command;
 mod draw;
@@ -11,6 +12,7 @@ mod partition;
 mod plan;
 mod profile;
 mod source;
+mod tables;
 mod values;
 mod words;
 

@@ -10,6 +10,7 @@ use yaml::{Diagnostics, Place};
 
 use super::options::{self, Options};
 use super::params::{Known, Pair, Params, known};
+use super::tables::{ANY, COMMON, MIXED, USER, VERBS};
 use super::values::{self, Spelled};
 use super::words::{Line, Word};
 
@@ -154,22 +155,6 @@ pub enum Truncate {
     Always,
 }
 
-/// Command names and aliases, as in the tool.
-pub(crate) const VERBS: [(&str, &[&str]); 6] = [
-    ("read", &[]),
-    ("write", &["insert"]),
-    ("mixed", &[]),
-    (
-        "counter_write",
-        &["counterwrite", "counter_add", "counteradd"],
-    ),
-    (
-        "counter_read",
-        &["counterread", "counter_get", "counterget"],
-    ),
-    ("user", &[]),
-];
-
 /// All first words, for suggestions.
 const FIRST_WORDS: [&str; 9] = [
     "read",
@@ -181,100 +166,6 @@ const FIRST_WORDS: [&str; 9] = [
     "help",
     "print",
     "version",
-];
-
-const UNCERTAINTY: u8 = 1;
-const COUNT: u8 = 2;
-const DURATION: u8 = 4;
-const ANY: u8 = 7;
-
-/// What every command takes.
-pub(crate) const COMMON: [Known; 12] = [
-    known(
-        "err<",
-        UNCERTAINTY,
-        "0.02",
-        "Until the standard error of the mean rate is below this share",
-    ),
-    known("n>", UNCERTAINTY, "30", "At least so many intervals"),
-    known("n<", UNCERTAINTY, "200", "At most so many intervals"),
-    known(
-        "n=",
-        COUNT,
-        "",
-        "Number of operations; k, m and b are thousands, millions, billions",
-    ),
-    known(
-        "duration=",
-        DURATION,
-        "",
-        "Time to run, such as 90s, 5m or 1h",
-    ),
-    known("no-warmup", ANY, "", "Measure from the first operation on"),
-    known(
-        "truncate=",
-        ANY,
-        "never",
-        "Empty the tables: never, once, or always (before each run)",
-    ),
-    known("cl=", ANY, "LOCAL_ONE", "Consistency level"),
-    known(
-        "serial-cl=",
-        ANY,
-        "SERIAL",
-        "Serial consistency level of conditional statements",
-    ),
-    known(
-        "keysize=",
-        ANY,
-        "10",
-        "Bytes of a key of the predefined tables",
-    ),
-    known(
-        "add=",
-        ANY,
-        "fixed(1)",
-        "What a counter update adds: a distribution",
-    ),
-    known("no_warmup", ANY, "", "Old spelling of no-warmup"),
-];
-
-/// What `mixed` takes besides.
-pub(crate) const MIXED: [Known; 2] = [
-    known(
-        "ratio(",
-        ANY,
-        "read=1,write=1",
-        "Share of each operation: ratio(read=2,write=1)",
-    ),
-    known(
-        "clustering=",
-        ANY,
-        "gaussian(1..10)",
-        "Operations of one kind in a row: a distribution",
-    ),
-];
-
-/// What `user` takes besides.
-pub(crate) const USER: [Known; 3] = [
-    known(
-        "profile=",
-        ANY,
-        "",
-        "The profile's file; several with commas between them",
-    ),
-    known(
-        "ops(",
-        ANY,
-        "",
-        "Share of each operation: ops(insert=2,query1=1)",
-    ),
-    known(
-        "clustering=",
-        ANY,
-        "gaussian(1..10)",
-        "Operations of one kind in a row: a distribution",
-    ),
 ];
 
 /// Bytes that Cassandra takes as a key.

@@ -1,8 +1,8 @@
 //! `help`: what commands and options take, from the same tables that read them.
 
-use super::command::{COMMON, MIXED, USER, VERBS};
 use super::options;
 use super::params::Known;
+use super::tables::{COL, COMMON, ERRORS, INSERT, MIXED, POP, RATE, USER, VERBS};
 
 /// What `help` can be asked about.
 pub(crate) fn topics() -> Vec<&'static str> {
@@ -42,9 +42,10 @@ pub fn help(topic: Option<&str>) -> String {
     }
 }
 
-const DISTRIBUTIONS: &str = "\n  Distributions: fixed(v), uniform(a..b), gaussian(a..b[,mean,stdev]), \
-                             exp(a..b),\n  extreme(a..b,shape), qextreme(a..b,shape,quantas), \
-                             seq(a..b); ~ before the name inverts.\n";
+const DISTRIBUTIONS: &str = "
+  Distributions: fixed(v), uniform(a..b), gaussian(a..b[,mean,stdev]), exp(a..b),
+  extreme(a..b,shape), qextreme(a..b,shape,quantas), seq(a..b); ~ before the name inverts.
+";
 
 fn overview() -> String {
     let about = [
@@ -79,12 +80,12 @@ fn table(topic: &str) -> Vec<Known> {
     match topic {
         "mixed" => COMMON.into_iter().chain(MIXED).collect(),
         "user" => COMMON.into_iter().chain(USER).collect(),
-        "-pop" => options::POP.to_vec(),
-        "-insert" => options::INSERT.to_vec(),
-        "-col" => options::COL.to_vec(),
-        "-rate" => options::RATE.to_vec(),
+        "-pop" => POP.to_vec(),
+        "-insert" => INSERT.to_vec(),
+        "-col" => COL.to_vec(),
+        "-rate" => RATE.to_vec(),
         "-mode" => options::MODE.to_vec(),
-        "-errors" => options::ERRORS.to_vec(),
+        "-errors" => ERRORS.to_vec(),
         "-schema" => options::SCHEMA.to_vec(),
         "-node" => options::NODE.to_vec(),
         "-log" => options::LOG.to_vec(),

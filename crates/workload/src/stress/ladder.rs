@@ -66,8 +66,9 @@ pub fn is_flat(rates: &[f64], improvement_min: Option<f64>) -> bool {
     // which five runs cannot fall without three falling first.
     let five = improvement_min.unwrap_or(-1.0);
     [(3, 0.0), (5, five)].into_iter().any(|(runs, least)| {
+        let share = improvement(rates, runs);
         // Not a number, as after a run without any operation, is no improvement.
-        rates.len() > runs && !(improvement(rates, runs) >= least)
+        rates.len() > runs && (share.is_nan() || share < least)
     })
 }
 

@@ -18,7 +18,8 @@ pub use schema::SchemaOptions;
 use yaml::{Diagnostics, Place};
 
 use super::command::{Groups, Limit, Verb};
-use super::params::{Known, Params, known};
+use super::params::{Known, Params};
+use super::tables::{COL, ERRORS, INSERT, POP, RATE, SECOND};
 use super::values::{self, Spelled};
 use crate::program::BatchKind;
 use cql::Consistency;
@@ -184,150 +185,6 @@ pub struct Errors {
     pub skip_unsupported_columns: bool,
 }
 
-const SEQ: u8 = 1;
-const DIST: u8 = 2;
-const ANY: u8 = 3;
-
-pub(crate) const POP: [Known; 5] = [
-    known(
-        "seq=",
-        SEQ,
-        "1..N",
-        "Visit all seeds from the first to the last, in order",
-    ),
-    known(
-        "no-wrap",
-        SEQ,
-        "",
-        "End the run when the last seed was visited",
-    ),
-    known(
-        "read-lookback=",
-        SEQ,
-        "",
-        "How far reads look back from the last write: a distribution",
-    ),
-    known(
-        "dist=",
-        DIST,
-        "gaussian(1..N)",
-        "Draw seeds from a distribution",
-    ),
-    known(
-        "contents=",
-        ANY,
-        "",
-        "Order of rows within a partition: sorted or shuffled",
-    ),
-];
-
-pub(crate) const INSERT: [Known; 8] = [
-    known(
-        "revisit=",
-        ANY,
-        "uniform(1..1M)",
-        "How partial partitions are visited again",
-    ),
-    known(
-        "visits=",
-        ANY,
-        "fixed(1)",
-        "In how many visits a partition is written",
-    ),
-    known("partitions=", ANY, "", "Partitions per operation"),
-    known(
-        "batchtype=",
-        ANY,
-        "",
-        "How rows are sent together: logged, unlogged or counter",
-    ),
-    known(
-        "select-ratio=",
-        ANY,
-        "",
-        "Share of a partition's rows that a visit writes",
-    ),
-    known(
-        "row-population-ratio=",
-        ANY,
-        "fixed(1)/1",
-        "Share of a row's columns with values",
-    ),
-    known("cl=", ANY, "", "Consistency level of inserts"),
-    known("serial-cl=", ANY, "", "Serial consistency level of inserts"),
-];
-
-pub(crate) const COL: [Known; 7] = [
-    known(
-        "names=",
-        SEQ,
-        "",
-        "Names of columns, with commas between them",
-    ),
-    known("n=", DIST, "FIXED(5)", "Columns per row: a distribution"),
-    known("slice", ANY, "", "Read all columns without naming them"),
-    known("super=", ANY, "0", "Super columns; without effect"),
-    known(
-        "comparator=",
-        ANY,
-        "AsciiType",
-        "Type of column names; without effect",
-    ),
-    known(
-        "timestamp=",
-        ANY,
-        "",
-        "Write every column with this timestamp",
-    ),
-    known(
-        "size=",
-        ANY,
-        "FIXED(34)",
-        "Bytes of a value: a distribution",
-    ),
-];
-
-pub(crate) const RATE: [Known; 7] = [
-    known("threads=", SEQ, "", "So many threads"),
-    known(
-        "throttle=",
-        SEQ,
-        "0/s",
-        "At most so many operations per second, without a schedule",
-    ),
-    known("limit=", SEQ, "0/s", "Old spelling of throttle="),
-    known(
-        "fixed=",
-        SEQ,
-        "0/s",
-        "So many operations per second, each with its due time",
-    ),
-    known("threads>=", DIST, "4", "Begin with so many threads"),
-    known("threads<=", DIST, "1000", "End with so many threads"),
-    known("auto", DIST, "", "Stop when more threads no longer help"),
-];
-
-pub(crate) const ERRORS: [Known; 8] = [
-    known("retries=", ANY, "9", "Tries after the first one"),
-    known("ignore", ANY, "", "Go on after an operation has failed"),
-    known("fail-fast", ANY, "", "Stop at the first error"),
-    known("skip-read-validation", ANY, "", "Do not compare rows read"),
-    known(
-        "skip-unsupported-columns",
-        ANY,
-        "",
-        "Leave columns of unsupported types out",
-    ),
-    known(
-        "delay-policy=",
-        ANY,
-        "constant",
-        "Wait between tries: constant, linear or exponential",
-    ),
-    known("min-delay-ms=", ANY, "0", "Shortest wait between tries"),
-    known("max-delay-ms=", ANY, "20000", "Longest wait between tries"),
-];
-
 /// A slot is kept ready per operation in flight; more than this is a slip.
 const THREADS_MAX: u64 = 100_000;
 /// With 1000 columns a row of the largest values still fits a mutation.
@@ -413,7 +270,7 @@ fn population(groups: &mut Groups, verb: &Verb, limit: Limit, d: &mut Diagnostic
     let order = params
         .value("contents=", d, order)
         .unwrap_or(Order::Arbitrary);
-    if params.groups & DIST == 0 && !params.has("seq=") {
+    if params.groups & SECOND == 0 && !params.has("seq=") {
         let message = "`no-wrap` and `read-lookback=` need `seq=`";
         d.add(&params.place, message, Some(format!("add seq=1..{seeds}")));
     }
@@ -514,7 +371,7 @@ fn rate(
         };
     };
     let threads = |text: &str| values::number(text, (1, THREADS_MAX)).map(|n| n as u32);
-    if params.groups & DIST == 0 {
+    if params.groups & SECOND == 0 {
         if !params.has("threads=") {
             let hint = Some("add for example threads=50".to_owned());
             d.add(&params.place, "a rate needs `threads=`", hint);

@@ -1,27 +1,25 @@
 //! From a command line to a step that can be run: tables, statements, operations, limits.
 
+mod predefined;
+mod user;
+
 use std::sync::Arc;
 
-use super::column::Column;
-use super::command::{Command, Limit, Run, Task, Truncate, Verb, Weight};
+use super::access::connection;
+use super::command::{Command, Limit, Run, Task, Truncate, Verb};
 use super::draw::{Dist, Ratio};
 use super::options::{Order, Pace, Rate, Seeds as SeedsOption, Style};
 use super::partition::Columns;
-use super::profile::{self, Profile, quoted};
-use super::source::{Cell, Op, Operations, Seeds, What};
+use super::profile::quoted;
+use super::source::{Op, Operations, Seeds};
 use super::values::Spelled;
-use crate::import::{Connection, Import, Offer, ReadFile, Step, StepLimit};
-use crate::program::{BatchKind, Kind, Policy, Program, Schema, Stage, Statement};
-use cql::value::CqlType;
-use yaml::{Diagnostics, Place, did_you_mean};
+use crate::import::{Import, Offer, ReadFile, Step, StepLimit};
+use crate::program::{Kind, Policy, Program, Schema, Stage, Statement};
+use yaml::Diagnostics;
 
 /// Operations of a warm-up at most, and their share of the run's.
 const WARMUP_MAX: u64 = 50_000;
 const WARMUP_SHARE: f64 = 0.25;
-/// Ranges that the ring is cut into for reads by token, so that each is a few pages.
-const TOKEN_RANGES: u64 = 1024;
-/// Operations that a batch may hold in the protocol.
-const BATCH_MAX: f64 = 65_535.0;
 
 /// What a command line of cassandra-stress asks for. All that is drawn is a function of `seed`.
 ///
@@ -49,7 +47,7 @@ pub fn import(words: &[String], seed: u64, read: ReadFile) -> Result<Import, Dia
         ops: Vec::new(),
     };
     let schema = planner.operations(read);
-    let connection = planner.connection(read);
+    let connection = connection(&run.options.connect, read, &mut planner.out);
     let step = schema.and_then(|schema| planner.step(schema));
     let (out, notes) = (planner.out, planner.notes);
     out.clone().into_result()?;
@@ -151,359 +149,6 @@ impl Planner<'_> {
         }
     }
 
-    /// The predefined tables.
-    fn predefined(&mut self, weights: &[(String, f64)]) -> Prepared {
-        let options = &self.run.options;
-        let keyspace = options.schema.keyspace.clone();
-        let mut create = Vec::new();
-        for (table, typ) in [("standard1", "blob"), ("counter1", "counter")] {
-            create.push(qualified(
-                &options.schema.create_table(table, &options.columns, typ),
-                &keyspace,
-            ));
-        }
-        let mut tables = Vec::new();
-        for (name, weight) in weights {
-            let counter = name.starts_with("counter");
-            let table = if counter { "counter1" } else { "standard1" };
-            if !tables.contains(&table.to_owned()) {
-                tables.push(table.to_owned());
-                self.predefined_table(counter);
-            }
-            let index = tables.iter().position(|known| known == table).unwrap_or(0);
-            self.predefined_op(name, *weight, (&keyspace, table, index));
-        }
-        Prepared {
-            create_keyspace: Some(options.schema.create_keyspace()),
-            keyspace,
-            tables,
-            create,
-        }
-    }
-
-    fn predefined_table(&mut self, counter: bool) {
-        let (size, add) = (self.run.options.columns.size.clone(), self.run.add.clone());
-        let (size, add) = (self.dist(&size), self.dist(&add));
-        let column = |name: &String| match counter {
-            true => Column::predefined_counter(name, add),
-            false => Column::predefined(name, &CqlType::Blob, size),
-        };
-        let key = vec![Column::predefined_key(self.run.key_bytes as i64)];
-        let values = self.run.options.columns.names.iter().map(column).collect();
-        self.tables.push(Columns::new(key, Vec::new(), values));
-        self.counters.push(counter);
-    }
-
-    fn predefined_op(
-        &mut self,
-        name: &str,
-        weight: f64,
-        (keyspace, table, index): (&str, &str, usize),
-    ) {
-        let columns = &self.run.options.columns;
-        let names: Vec<String> = columns.names.iter().map(|name| quoted(name)).collect();
-        let target = format!("{}.{}", quoted(keyspace), quoted(table));
-        let is_write = name.ends_with("write");
-        let kind = self.kind(name, is_write);
-        let values: Vec<Cell> = (0..names.len()).map(Cell::Row).collect();
-        let key = vec![Cell::Key(0)];
-        let (cql, bound, what) = if is_write {
-            let using = match columns.timestamp {
-                Some(time) => format!(" USING TIMESTAMP {time}"),
-                None => String::new(),
-            };
-            let set = |name: &String| match table {
-                "counter1" => format!("{name}={name}+?"),
-                _ => format!("{name} = ?"),
-            };
-            let sets: Vec<String> = names.iter().map(set).collect();
-            let what = What::Insert {
-                partitions: Dist::fixed(1),
-                select: Ratio::one(),
-                visits: 1,
-                population: Ratio::one(),
-                values: names.len(),
-            };
-            let cql = format!("UPDATE {target}{using} SET {} WHERE KEY=?", sets.join(","));
-            (cql, [values, key].concat(), what)
-        } else {
-            let list = if columns.slice {
-                "*".to_owned()
-            } else {
-                names.join(",")
-            };
-            let returned = if columns.slice {
-                [key.clone(), values].concat()
-            } else {
-                values
-            };
-            let what = What::Query {
-                same_row: true,
-                returned: Some(returned),
-                must_find: true,
-            };
-            (
-                format!("SELECT {list} FROM {target} WHERE KEY=?"),
-                key,
-                what,
-            )
-        };
-        let statement = Statement {
-            idempotent: table != "counter1" || !is_write,
-            returns_rows: !is_write,
-            verifies: !is_write,
-            ..Statement::new(cql, kind, bound.len() as u16, self.run.consistency)
-        };
-        let statement = self.statement(statement);
-        self.ops.push(Op {
-            statement,
-            kind,
-            table: index,
-            weight,
-            what,
-            bound,
-        });
-    }
-
-    /// The operations of user profiles.
-    fn user(&mut self, paths: &[String], ops: &[Weight], read: ReadFile) -> Option<Prepared> {
-        let mut profiles = Vec::new();
-        for path in paths {
-            let text = match read(path) {
-                Ok(text) => text,
-                Err(message) => {
-                    self.out.add(&Place::default(), message, None);
-                    continue;
-                }
-            };
-            profiles.extend(profile::read(path, &text, &mut self.out));
-        }
-        if profiles.len() < paths.len() {
-            return None;
-        }
-        for profile in &profiles {
-            self.tables.push(profile.columns.clone());
-            self.counters.push(profile.has_counters);
-            self.notes.extend(profile.notes.clone());
-        }
-        for weight in ops {
-            self.user_op(&profiles, weight);
-        }
-        let first = profiles.first()?;
-        Some(Prepared {
-            keyspace: first.keyspace.clone(),
-            tables: profiles
-                .iter()
-                .map(|profile| profile.table.name.clone())
-                .collect(),
-            create_keyspace: first.create_keyspace.clone(),
-            create: profiles
-                .iter()
-                .enumerate()
-                .flat_map(|(index, profile)| {
-                    let keyspace = profile.create_keyspace.clone().filter(|_| index > 0);
-                    keyspace.into_iter().chain(profile.create.clone())
-                })
-                .collect(),
-        })
-    }
-
-    /// `insert`, `query` or `spec.query`.
-    fn user_op(&mut self, profiles: &[Profile], weight: &Weight) {
-        let (spec, name) = match weight.name.split_once('.') {
-            Some((spec, name)) => (Some(spec), name.to_lowercase()),
-            None => (None, weight.name.to_lowercase()),
-        };
-        let named = |profile: &&Profile| match spec {
-            None => true,
-            Some(spec) => {
-                let own = profile.name.clone();
-                let usual = format!("{}.{}", profile.keyspace, profile.table.name);
-                own.unwrap_or(usual).eq_ignore_ascii_case(spec)
-            }
-        };
-        let Some(table) = profiles.iter().position(|profile| named(&profile)) else {
-            let message = format!("no profile is named `{}`", spec.unwrap_or_default());
-            return self.out.add(&weight.place, message, None);
-        };
-        let profile = &profiles[table];
-        if name == "insert" {
-            return self.insert(profile, table, weight);
-        }
-        if name == "validate" {
-            return self.validate(profile, table, weight);
-        }
-        if let Some(query) = profile.queries.iter().find(|query| query.name == name) {
-            let kind = self.kind(&weight.name, !query.is_select);
-            let level = query.consistency.unwrap_or(self.run.consistency);
-            let statement = Statement {
-                idempotent: query.is_select,
-                returns_rows: query.is_select,
-                verifies: query.returned.is_some(),
-                serial_consistency: query.serial,
-                conditional: !query.is_select && query.cql.to_lowercase().contains(" if "),
-                ..Statement::new(&query.cql, kind, query.bound.len() as u16, level)
-            };
-            let statement = self.statement(statement);
-            self.ops.push(Op {
-                statement,
-                kind,
-                table,
-                weight: weight.weight,
-                what: What::Query {
-                    same_row: query.same_row,
-                    returned: query.returned.clone(),
-                    must_find: query.must_find,
-                },
-                bound: query.bound.clone(),
-            });
-            return;
-        }
-        if let Some(query) = profile
-            .token_queries
-            .iter()
-            .find(|query| query.name == name)
-        {
-            let kind = self.kind(&weight.name, false);
-            let statement = Statement {
-                idempotent: true,
-                returns_rows: true,
-                page_size: Some(query.page_size),
-                ..Statement::new(&query.cql, kind, 2, self.run.consistency)
-            };
-            let statement = self.statement(statement);
-            self.notes.push(format!(
-                "{} reads the ring in {TOKEN_RANGES} ranges of equal width, one after the other; \
-                 cassandra-stress reads the nodes' own ranges",
-                weight.name
-            ));
-            self.ops.push(Op {
-                statement,
-                kind,
-                table,
-                weight: weight.weight,
-                what: What::Tokens {
-                    ranges: TOKEN_RANGES,
-                },
-                bound: Vec::new(),
-            });
-            return;
-        }
-        let queries = profile.queries.iter().map(|query| query.name.as_str());
-        let tokens = profile
-            .token_queries
-            .iter()
-            .map(|query| query.name.as_str());
-        let known: Vec<&str> = ["insert", "validate"]
-            .into_iter()
-            .chain(queries)
-            .chain(tokens)
-            .collect();
-        let message = format!("the profile has no operation `{}`", weight.name);
-        self.out
-            .add(&weight.place, message, did_you_mean(&name, known));
-    }
-
-    fn insert(&mut self, profile: &Profile, table: usize, weight: &Weight) {
-        let insert = self.run.options.insert.clone();
-        let inserts = profile.inserts;
-        let partitions = insert.partitions.as_ref().map(|spelled| self.dist(spelled));
-        let partitions = partitions.or(inserts.partitions).unwrap_or(Dist::fixed(1));
-        let select = self.ratio(insert.select.as_ref()).or(inserts.select);
-        let population = self
-            .ratio(insert.row_population.as_ref())
-            .or(inserts.population);
-        let visits = self.dist(&insert.visits);
-        let select = select.unwrap_or(Ratio::one());
-        let batch = insert.batch.or(inserts.batch).unwrap_or(BatchKind::Logged);
-        let rows_max = profile.columns.rows_max() * partitions.max() as f64 * select.max();
-        if batch == BatchKind::Logged && rows_max > BATCH_MAX {
-            let message = format!(
-                "an insert may hold {rows_max:.0} rows; a logged batch holds {BATCH_MAX} at most"
-            );
-            let hint = "fewer partitions, a smaller `cluster`, or batchtype UNLOGGED".to_owned();
-            self.out.add(&weight.place, message, Some(hint));
-        }
-        let batch = match (profile.has_counters, batch) {
-            (true, BatchKind::Logged | BatchKind::Unlogged) => BatchKind::Counter,
-            (_, batch) => batch,
-        };
-        let kind = self.kind(&weight.name, true);
-        let level = insert
-            .consistency
-            .or(inserts.consistency)
-            .unwrap_or(self.run.consistency);
-        let statement = Statement {
-            idempotent: !profile.has_counters && !profile.insert_cql.contains("+ ?"),
-            batch: Some(batch),
-            serial_consistency: insert.serial_consistency.or(inserts.serial),
-            ..Statement::new(
-                &profile.insert_cql,
-                kind,
-                profile.insert_bound.len() as u16,
-                level,
-            )
-        };
-        let statement = self.statement(statement);
-        self.ops.push(Op {
-            statement,
-            kind,
-            table,
-            weight: weight.weight,
-            what: What::Insert {
-                partitions,
-                select,
-                visits: visits.average().max(1),
-                population: population.unwrap_or(Ratio::one()),
-                values: profile.insert_values,
-            },
-            bound: profile.insert_bound.clone(),
-        });
-        if !select.is_one() {
-            self.notes.push(
-                "which rows of a partition `select` chooses follows from the seed; \
-                 cassandra-stress chooses others in each run"
-                    .to_owned(),
-            );
-        }
-    }
-
-    /// Reads whole partitions and compares every row.
-    fn validate(&mut self, profile: &Profile, table: usize, weight: &Weight) {
-        let keys: Vec<String> = profile
-            .table
-            .partition_key
-            .iter()
-            .map(|key| format!("{} = ?", quoted(&profile.table.columns[*key].name)))
-            .collect();
-        let cql = format!(
-            "SELECT * FROM {}.{} WHERE {}",
-            quoted(&profile.keyspace),
-            quoted(&profile.table.name),
-            keys.join(" AND ")
-        );
-        let kind = self.kind(&weight.name, false);
-        let statement = Statement {
-            idempotent: true,
-            returns_rows: true,
-            verifies: true,
-            ..Statement::new(cql, kind, keys.len() as u16, self.run.consistency)
-        };
-        let statement = self.statement(statement);
-        self.ops.push(Op {
-            statement,
-            kind,
-            table,
-            weight: weight.weight,
-            what: What::Query {
-                same_row: true,
-                returned: Some(profile.all_cells()),
-                must_find: true,
-            },
-            bound: (0..keys.len()).map(Cell::Key).collect(),
-        });
-    }
-
     fn seeds(&mut self) -> (Seeds, Option<u64>) {
         match &self.run.options.population.seeds {
             SeedsOption::Drawn(spelled) => (Seeds::Drawn(self.dist(spelled)), None),
@@ -575,6 +220,11 @@ impl Planner<'_> {
             .collect();
         let mut before: Vec<String> = prepared.create_keyspace.iter().cloned().collect();
         before.extend(prepared.create.iter().cloned());
+        if run.truncate == Truncate::Always && matches!(run.options.rate, Rate::Ladder { .. }) {
+            self.notes.push(
+                "`truncate=always` empties the tables before every step of the ladder".to_owned(),
+            );
+        }
         if run.truncate != Truncate::Never {
             before.extend(truncate.iter().cloned());
         }
@@ -604,48 +254,6 @@ impl Planner<'_> {
             offer: offer(run.options.rate),
             warmup_operations: warmup,
         })
-    }
-
-    fn connection(&mut self, read: ReadFile) -> Connection {
-        let connect = &self.run.options.connect;
-        let mut nodes = connect.nodes.clone();
-        if let Some((file, place)) = &connect.nodes_file {
-            match read(file) {
-                Ok(text) => {
-                    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-                    nodes = lines.map(str::to_owned).collect();
-                }
-                Err(message) => self.out.add(place, message, None),
-            }
-        }
-        let (mut username, mut password) = (connect.user.clone(), connect.password.clone());
-        if let Some((file, place)) = &connect.credentials_file {
-            match read(file) {
-                Ok(text) => {
-                    let value = |key: &str| {
-                        let mut lines = text.lines();
-                        let found = lines.find_map(|line| {
-                            let (name, value) = line.split_once('=')?;
-                            (name.trim() == key).then(|| value.trim().to_owned())
-                        });
-                        found
-                    };
-                    username = username.or(value("cql.username"));
-                    password = password.or(value("cql.password").map(crate::import::Secret::new));
-                }
-                Err(message) => self.out.add(place, message, None),
-            }
-        }
-        Connection {
-            nodes,
-            port: connect.port,
-            username,
-            password,
-            tls: connect.tls.then_some(true),
-            compression: connect.compression,
-            connections_per_node: connect.connections_per_node,
-            datacenter: connect.datacenter.clone(),
-        }
     }
 }
 

@@ -76,12 +76,6 @@ pub(super) struct Op {
     pub(super) bound: Vec<Cell>,
 }
 
-impl Op {
-    fn is_write(&self) -> bool {
-        matches!(self.what, What::Insert { .. })
-    }
-}
-
 /// Where seeds come from.
 #[derive(Clone, Debug)]
 pub(super) enum Seeds {

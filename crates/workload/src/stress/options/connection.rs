@@ -25,7 +25,7 @@ pub struct Connect {
     pub compression: Option<Compression>,
     /// Connections to each node, if that was said.
     pub connections_per_node: Option<u32>,
-    /// The nodes, `host` or `host:port`; one at least, unless a file names them.
+    /// The nodes, `host` or `host:port`; none: this machine.
     pub nodes: Vec<String>,
     /// A file that names the nodes, one per line.
     pub nodes_file: Option<(String, Place)>,
@@ -240,9 +240,8 @@ fn compression(mode: &Params, d: &mut Diagnostics) -> Option<Compression> {
 type Nodes = (Vec<String>, Option<(String, Place)>, Option<String>);
 
 fn nodes(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> Nodes {
-    let localhost = || vec!["localhost".to_owned()];
     let Some((option, words)) = groups.take("-node") else {
-        return (localhost(), None, None);
+        return (Vec::new(), None, None);
     };
     let node = Params::read("-node", option.place(), words, &NODE, true, d);
     if let Some((second, place)) = node.free.get(1) {
@@ -276,11 +275,6 @@ fn nodes(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> N
             notes.push(format!("`-node {form}` has no effect."));
         }
     }
-    let listed = if listed.is_empty() {
-        localhost()
-    } else {
-        listed
-    };
     (listed, file, node.text("datacenter=").map(str::to_owned))
 }
 

@@ -59,10 +59,10 @@ pub(crate) fn read(groups: &mut Groups, verb: &Verb, d: &mut Diagnostics) -> Sch
         let hint = "write keyspace_definition and table_definition in the profile".to_owned();
         d.add(&params.place, message, Some(hint));
     }
-    if let Some(keyspace) = params.value("keyspace=", d, |text| identifier(text)) {
+    if let Some(keyspace) = params.value("keyspace=", d, identifier) {
         schema.keyspace = keyspace;
     }
-    if let Some(class) = params.value("compression=", d, |text| unquoted(text)) {
+    if let Some(class) = params.value("compression=", d, unquoted) {
         schema.compression = Some(class).filter(|class| !class.is_empty());
     }
     if let Some(pairs) = params.pairs("replication(", d) {

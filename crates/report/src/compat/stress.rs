@@ -1,0 +1,404 @@
+//! What cassandra-stress 3.11.4 prints while it runs and at its end.
+//!
+//! Checked against the tool's own classes, fed with the same numbers. One difference is on
+//! purpose: over several intervals the tool adds up the longest pauses of the collector, here the
+//! longest one is kept.
+
+use std::collections::BTreeMap;
+
+use measure::Histogram;
+
+use super::java::{fixed, group};
+
+/// The last line of a run that succeeded.
+pub const END: &str = "END\n";
+
+/// The last line of a run that did not.
+pub const FAILURE: &str = "FAILURE\n";
+
+/// What was measured over a time: an interval or a run, of one kind of operation or of all.
+#[derive(Clone, Debug, Default)]
+pub struct Timing {
+    /// Begin and end, in nanoseconds since any moment; absent while nothing was measured.
+    pub span_ns: Option<(u64, u64)>,
+    /// Partitions touched.
+    pub partitions: u64,
+    /// Rows read or written.
+    pub rows: u64,
+    /// Operations that failed.
+    pub errors: u64,
+    /// Latency of all operations, failed ones too, in nanoseconds: from the due time at a fixed
+    /// rate, otherwise from the send.
+    pub latency: Histogram,
+}
+
+/// What the database's garbage collectors did.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Gc {
+    /// Collections.
+    pub count: f64,
+    /// Bytes that they freed.
+    pub bytes: f64,
+    /// The longest pause, in ms.
+    pub max_ms: f64,
+    /// All pauses, in ms.
+    pub sum_ms: f64,
+    /// The squares of all pauses, in ms².
+    pub sum_of_squares_ms: f64,
+}
+
+/// An interval or a run, of all kinds of operation.
+#[derive(Clone, Debug, Default)]
+pub struct Sample {
+    /// By the names that the tool uses: `READ`, `WRITE`, or those of a profile.
+    pub operations: BTreeMap<String, Timing>,
+    /// The collectors.
+    pub gc: Gc,
+    /// Standard error of the mean rate over all intervals so far, as a share of the mean.
+    pub stderr: f64,
+}
+
+impl Timing {
+    /// Adds what was measured over another time.
+    pub fn add(&mut self, other: &Timing) {
+        self.span_ns = match (self.span_ns, other.span_ns) {
+            (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
+            (a, b) => a.or(b),
+        };
+        self.partitions += other.partitions;
+        self.rows += other.rows;
+        self.errors += other.errors;
+        self.latency.add(&other.latency);
+    }
+
+    fn operations(&self) -> u64 {
+        self.latency.count()
+    }
+
+    fn seconds(&self) -> f64 {
+        match self.span_ns {
+            Some((from, to)) => to.saturating_sub(from) as f64 * 1e-9,
+            // The tool's extremes, whose difference wraps to 1 ns: nothing over it is nothing.
+            None => 1e-9,
+        }
+    }
+
+    fn milliseconds(&self) -> u64 {
+        self.span_ns
+            .map_or(0, |(from, to)| to.saturating_sub(from) / 1_000_000)
+    }
+
+    fn mean_ms(&self) -> f64 {
+        self.latency.mean_ns() * 1e-6
+    }
+
+    fn max_ms(&self) -> f64 {
+        self.latency.max_ns() as f64 * 1e-6
+    }
+
+    /// The latency at a percentile. The tool's library takes the nearest rank, ours the next one.
+    fn percentile_ms(&self, percentile: f64) -> f64 {
+        let rank = ((percentile / 100.0) * self.operations() as f64 + 0.5) as u64;
+        let rank = rank.max(1);
+        let hdr = self.latency.hdr();
+        let mut passed = 0;
+        for bucket in hdr.iter_recorded() {
+            passed += bucket.count_at_value();
+            if passed >= rank {
+                return hdr.highest_equivalent(bucket.value_iterated_to()) as f64 * 1e-6;
+            }
+        }
+        0.0
+    }
+}
+
+impl Gc {
+    /// Adds what was done over another time.
+    pub fn add(&mut self, other: &Gc) {
+        self.count += other.count;
+        self.bytes += other.bytes;
+        self.max_ms = self.max_ms.max(other.max_ms);
+        self.sum_ms += other.sum_ms;
+        self.sum_of_squares_ms += other.sum_of_squares_ms;
+    }
+
+    fn deviation_ms(&self) -> f64 {
+        let mean = self.sum_ms / self.count;
+        let deviation = (self.sum_of_squares_ms / self.count - mean * mean).sqrt();
+        if deviation.is_nan() { 0.0 } else { deviation }
+    }
+}
+
+impl Sample {
+    /// Adds an interval to a run; its standard error is the run's from then on. The time of a kind
+    /// that rested goes on, as all kinds share the run.
+    pub fn add(&mut self, interval: &Sample) {
+        let passed = interval.total().span_ns;
+        for timing in self.operations.values_mut() {
+            let resting = Timing {
+                span_ns: passed,
+                ..Timing::default()
+            };
+            timing.add(&resting);
+        }
+        for (name, timing) in &interval.operations {
+            self.operations.entry(name.clone()).or_default().add(timing);
+        }
+        self.gc.add(&interval.gc);
+        self.stderr = interval.stderr;
+    }
+
+    fn total(&self) -> Timing {
+        let mut total = Timing::default();
+        self.operations
+            .values()
+            .for_each(|timing| total.add(timing));
+        total
+    }
+}
+
+/// The line above the rows of a run.
+pub fn header() -> String {
+    headed("")
+}
+
+fn headed(prefix: &str) -> String {
+    let type_and_total = format!("{:<10}{:>10}", "type", "total ops");
+    let latencies = [
+        "op/s", "pk/s", "row/s", "mean", "med", ".95", ".99", ".999", "max",
+    ];
+    let latencies: String = latencies.map(|name| format!(",{name:>8}")).concat();
+    let (time, stderr, errors, gc) = ("time", "stderr", "errors", "gc: #");
+    format!(
+        "{prefix}{type_and_total}{latencies},{time:>7},{stderr:>9},{errors:>7},{gc:>7},{:>8},{:>8},\
+         {:>8},{:>8}\n",
+        "max ms", "sum ms", "sdv ms", "mb"
+    )
+}
+
+/// The rows of an interval, which `run` holds already; none when nothing was done. With several
+/// kinds of operation each has a row, and all together have one.
+pub fn interval(interval: &Sample, run: &Sample) -> String {
+    let total = interval.total();
+    if total.operations() == 0 {
+        return String::new();
+    }
+    let mut text = String::new();
+    if run.operations.len() > 1 {
+        // A kind that rests keeps its row, of nothing over the same time.
+        let resting = Timing {
+            span_ns: total.span_ns,
+            ..Timing::default()
+        };
+        for (name, so_far) in &run.operations {
+            let timing = interval.operations.get(name).unwrap_or(&resting);
+            text.push_str(&row("", name, timing, so_far, interval));
+        }
+    }
+    text.push_str(&row("", "total", &total, &run.total(), interval));
+    text
+}
+
+fn row(prefix: &str, name: &str, timing: &Timing, run: &Timing, sample: &Sample) -> String {
+    let whole = |value: f64| format!("{:>8}", fixed(value, 0, false));
+    let tenth = |value: f64| format!("{:>8}", fixed(value, 1, false));
+    let seconds = timing.seconds();
+    let rates = [timing.operations(), timing.partitions, timing.rows]
+        .map(|count| whole(count as f64 / seconds))
+        .join(",");
+    let latencies = [
+        timing.mean_ms(),
+        timing.percentile_ms(50.0),
+        timing.percentile_ms(95.0),
+        timing.percentile_ms(99.0),
+        timing.percentile_ms(99.9),
+        timing.max_ms(),
+    ]
+    .map(tenth)
+    .join(",");
+    let Gc {
+        count,
+        bytes,
+        max_ms,
+        sum_ms,
+        ..
+    } = sample.gc;
+    let pauses = [
+        max_ms,
+        sum_ms,
+        sample.gc.deviation_ms(),
+        bytes / f64::from(1 << 20),
+    ]
+    .map(whole)
+    .join(",");
+    // The tool divides in single precision.
+    let time = f64::from(run.milliseconds() as f32 / 1000f32);
+    format!(
+        "{prefix}{:<10}{:>10},{rates},{latencies},{:>7},{:>9},{:>7},{:>7},{pauses}\n",
+        format!("{name},"),
+        run.operations(),
+        fixed(time, 1, false),
+        fixed(sample.stderr, 5, false),
+        timing.errors,
+        fixed(count, 0, false),
+    )
+}
+
+/// The block `Results:` of a run, with the empty lines around it.
+pub fn summary(run: &Sample) -> String {
+    let total = run.total();
+    let rate = |label: &str, unit: &str, count: &dyn Fn(&Timing) -> u64| {
+        let of = |timing: &Timing| fixed(count(timing) as f64 / timing.seconds(), 0, true);
+        let each = each(run, &|timing| format!("{} {unit}", of(timing)));
+        format!("{label:<26}: {:>8} {unit:<5} {each}\n", of(&total))
+    };
+    let latency = |label: &str, of: &dyn Fn(&Timing) -> f64| {
+        let each = each(run, &|timing| format!("{} ms", fixed(of(timing), 1, true)));
+        format!(
+            "{label:<26}: {:>6} ms {each}\n",
+            fixed(of(&total), 1, false)
+        )
+    };
+    let count = |label: &str, of: &dyn Fn(&Timing) -> u64| {
+        let number = |timing: &Timing| group(&of(timing).to_string());
+        format!(
+            "{label:<26}: {:>10} {}\n",
+            number(&total),
+            each(run, &number)
+        )
+    };
+    let mut text = "\n\nResults:\n".to_owned();
+    text.push_str(&rate("Op rate", "op/s", &Timing::operations));
+    text.push_str(&rate("Partition rate", "pk/s", &|timing| timing.partitions));
+    text.push_str(&rate("Row rate", "row/s", &|timing| timing.rows));
+    text.push_str(&latency("Latency mean", &Timing::mean_ms));
+    for (label, percentile) in [
+        ("Latency median", 50.0),
+        ("Latency 95th percentile", 95.0),
+        ("Latency 99th percentile", 99.0),
+        ("Latency 99.9th percentile", 99.9),
+    ] {
+        text.push_str(&latency(label, &|timing| timing.percentile_ms(percentile)));
+    }
+    text.push_str(&latency("Latency max", &Timing::max_ms));
+    text.push_str(&count("Total partitions", &|timing| timing.partitions));
+    text.push_str(&count("Total errors", &|timing| timing.errors));
+    text.push_str(&collections(&run.gc));
+    text.push_str(&format!(
+        "Total operation time      : {}\n\n",
+        clock(total.milliseconds())
+    ));
+    text
+}
+
+fn collections(gc: &Gc) -> String {
+    let six = |value: f64| format!("{:>6}", fixed(value, 1, true));
+    format!(
+        "Total GC count            : {}\nTotal GC memory           : {}\n\
+         Total GC time             : {} seconds\nAvg GC time               : {} ms\n\
+         StdDev GC time            : {} ms\n",
+        fixed(gc.count, 0, true),
+        memory(gc.bytes as u64),
+        six(gc.sum_ms / 1000.0),
+        six(gc.sum_ms / gc.count),
+        six(gc.deviation_ms()),
+    )
+}
+
+/// `[READ: …, WRITE: …]`
+fn each(run: &Sample, of: &dyn Fn(&Timing) -> String) -> String {
+    let parts: Vec<String> = run
+        .operations
+        .iter()
+        .map(|(name, timing)| format!("{name}: {}", of(timing)))
+        .collect();
+    format!("[{}]", parts.join(", "))
+}
+
+fn memory(bytes: u64) -> String {
+    let (unit, name) = match bytes {
+        0x4000_0000.. => (0x4000_0000u64, "GiB"),
+        0x10_0000.. => (0x10_0000, "MiB"),
+        _ => (0x400, "KiB"),
+    };
+    format!("{} {name}", fixed(bytes as f64 / unit as f64, 3, false))
+}
+
+fn clock(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1000;
+    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+    format!("{hours:02}:{minutes:02}:{:02}", seconds % 60)
+}
+
+/// The table of all runs of a ladder, by their threads.
+pub fn ladder(runs: &[(u32, Sample)]) -> String {
+    let id = |threads: u32| format!("{threads} threadCount");
+    let width = runs
+        .iter()
+        .map(|(threads, _)| id(*threads).len())
+        .max()
+        .unwrap_or(0);
+    let mut text = headed(&format!("{:>width$}, ", "id"));
+    for (threads, run) in runs {
+        let prefix = format!("{:>width$}, ", id(*threads));
+        for (name, timing) in &run.operations {
+            text.push_str(&row(&prefix, name, timing, timing, run));
+        }
+        let total = run.total();
+        text.push_str(&row(&prefix, "total", &total, &total, run));
+    }
+    text
+}
+
+/// How long a run is to last, for its first line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Length {
+    /// So many operations.
+    Operations(u64),
+    /// So many `seconds`, `minutes` or `hours`.
+    Time(u64, &'static str),
+    /// Until the standard error of the mean is below this share of it.
+    Uncertainty(f64),
+}
+
+/// The kinds of operation of `mixed` and `user` as [`running`] names them; the other commands are
+/// named by their one kind.
+pub fn kinds(operations: &[&str]) -> String {
+    format!("[{}]", operations.join(", "))
+}
+
+/// The line before a warm-up.
+pub fn warming_up(operation: &str, iterations: u64) -> String {
+    format!("Warming up {operation} with {iterations} iterations...\n")
+}
+
+/// The line before a run. `kinds`: `WRITE`, or what [`kinds`] makes of several.
+pub fn running(kinds: &str, threads: u32, length: Length) -> String {
+    let length = match length {
+        Length::Operations(count) => format!("for {count} iteration"),
+        Length::Time(number, unit) => format!("{number} {unit}"),
+        Length::Uncertainty(target) => format!("until stderr of mean < {target}"),
+    };
+    format!("Running {kinds} with {threads} threads {length}\n")
+}
+
+/// The lines before a step of a ladder.
+pub fn step(threads: u32) -> String {
+    format!("\nRunning with {threads} threadCount\n")
+}
+
+/// The line after a step of a ladder but the first; `share`: the improvement of the rate over the
+/// step before, as a share.
+pub fn improvement(threads_before: u32, share: f64) -> String {
+    let percent = fixed(100.0 * share, 0, false);
+    format!("Improvement over {threads_before} threadCount: {percent}%\n")
+}
+
+/// The line before a ladder.
+pub const NO_THREADS: &str = "Thread count was not specified\n";
+
+/// The line of a run of no operations, which only makes the schema.
+pub const SCHEMA_ONLY: &str = "N=0: SCHEMA CREATED, NOTHING ELSE DONE.\n";
+
+#[cfg(test)]
+mod tests;

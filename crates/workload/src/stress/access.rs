@@ -1,0 +1,82 @@
+//! Whom a command line asks and how to get in, with the files that it names for that.
+
+use super::options::Connect;
+use crate::import::{Connection, ReadFile, Secret};
+use yaml::{Diagnostics, Place};
+
+/// More would be a list of something else than nodes.
+const NODES_MAX: usize = 10_000;
+
+pub(super) fn connection(connect: &Connect, read: ReadFile, d: &mut Diagnostics) -> Connection {
+    let nodes = match &connect.nodes_file {
+        Some((file, place)) => nodes(file, place, read, d),
+        None => connect.nodes.clone(),
+    };
+    let (mut username, mut password) = (connect.user.clone(), connect.password.clone());
+    if let Some((file, place)) = &connect.credentials_file {
+        match read(file) {
+            Ok(text) => {
+                // What is written beside it wins, as in the tool.
+                username = username.or_else(|| property(&text, "cql.username"));
+                let from_file = property(&text, "cql.password").map(Secret::new);
+                password = password.or(from_file);
+            }
+            Err(problem) => {
+                let message = format!("the credentials in {file} cannot be read: {problem}");
+                d.add(place, message, Some("check the path".to_owned()));
+            }
+        }
+    }
+    Connection {
+        nodes,
+        port: connect.port,
+        username,
+        password,
+        tls: connect.tls.then_some(true),
+        compression: connect.compression,
+        connections_per_node: connect.connections_per_node,
+        datacenter: connect.datacenter.clone(),
+    }
+}
+
+/// The nodes of a file: one per line.
+fn nodes(file: &str, place: &Place, read: ReadFile, d: &mut Diagnostics) -> Vec<String> {
+    let text = match read(file) {
+        Ok(text) => text,
+        Err(problem) => {
+            let message = format!("the nodes in {file} cannot be read: {problem}");
+            d.add(place, message, Some("check the path".to_owned()));
+            return Vec::new();
+        }
+    };
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let nodes: Vec<String> = lines.map(str::to_owned).collect();
+    if nodes.is_empty() || nodes.len() > NODES_MAX {
+        let count = nodes.len();
+        let message = format!("{file} names {count} nodes; it must be 1 to {NODES_MAX}");
+        d.add(place, message, Some("write one node per line".to_owned()));
+    }
+    if let Some(line) = nodes
+        .iter()
+        .position(|node| node.contains(char::is_whitespace))
+    {
+        let message = format!("line {} of {file} is no node", line + 1);
+        d.add(
+            place,
+            message,
+            Some("write one host name or address per line".to_owned()),
+        );
+    }
+    nodes
+}
+
+/// A value of a properties file.
+fn property(text: &str, key: &str) -> Option<String> {
+    let lines = text.lines().map(str::trim);
+    let mut pairs = lines
+        .filter(|line| !line.starts_with(['#', '!']))
+        .filter_map(|line| line.split_once(['=', ':']));
+    pairs
+        .find(|(name, _)| name.trim() == key)
+        .map(|(_, value)| value.trim().to_owned())
+}

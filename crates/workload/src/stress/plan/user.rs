@@ -1,0 +1,261 @@
+//! The operations of user profiles: inserts, queries, reads by token, validation.
+
+use super::{Planner, Prepared};
+use crate::import::ReadFile;
+use crate::program::{BatchKind, Statement};
+use crate::stress::command::Weight;
+use crate::stress::draw::{Dist, Ratio};
+use crate::stress::profile::{self, Profile, quoted};
+use crate::stress::source::{Cell, Op, What};
+use yaml::{Place, did_you_mean};
+
+/// Ranges that the ring is cut into for reads by token, so that each is a few pages.
+const TOKEN_RANGES: u64 = 1024;
+/// Operations that a batch may hold in the protocol.
+const BATCH_MAX: f64 = 65_535.0;
+
+impl Planner<'_> {
+    /// The operations of user profiles.
+    pub(super) fn user(
+        &mut self,
+        paths: &[String],
+        ops: &[Weight],
+        read: ReadFile,
+    ) -> Option<Prepared> {
+        let mut profiles = Vec::new();
+        for path in paths {
+            let text = match read(path) {
+                Ok(text) => text,
+                Err(message) => {
+                    self.out.add(&Place::default(), message, None);
+                    continue;
+                }
+            };
+            profiles.extend(profile::read(path, &text, &mut self.out));
+        }
+        if profiles.len() < paths.len() {
+            return None;
+        }
+        for profile in &profiles {
+            self.tables.push(profile.columns.clone());
+            self.counters.push(profile.has_counters);
+            self.notes.extend(profile.notes.clone());
+        }
+        for weight in ops {
+            self.user_op(&profiles, weight);
+        }
+        let first = profiles.first()?;
+        Some(Prepared {
+            keyspace: first.keyspace.clone(),
+            tables: profiles
+                .iter()
+                .map(|profile| profile.table.name.clone())
+                .collect(),
+            create_keyspace: first.create_keyspace.clone(),
+            create: profiles
+                .iter()
+                .enumerate()
+                .flat_map(|(index, profile)| {
+                    let keyspace = profile.create_keyspace.clone().filter(|_| index > 0);
+                    keyspace.into_iter().chain(profile.create.clone())
+                })
+                .collect(),
+        })
+    }
+
+    /// `insert`, `query` or `spec.query`.
+    fn user_op(&mut self, profiles: &[Profile], weight: &Weight) {
+        let (spec, name) = match weight.name.split_once('.') {
+            Some((spec, name)) => (Some(spec), name.to_lowercase()),
+            None => (None, weight.name.to_lowercase()),
+        };
+        let named = |profile: &&Profile| match spec {
+            None => true,
+            Some(spec) => {
+                let own = profile.name.clone();
+                let usual = format!("{}.{}", profile.keyspace, profile.table.name);
+                own.unwrap_or(usual).eq_ignore_ascii_case(spec)
+            }
+        };
+        let Some(table) = profiles.iter().position(|profile| named(&profile)) else {
+            let message = format!("no profile is named `{}`", spec.unwrap_or_default());
+            return self.out.add(&weight.place, message, None);
+        };
+        let profile = &profiles[table];
+        if name == "insert" {
+            return self.insert(profile, table, weight);
+        }
+        if name == "validate" {
+            return self.validate(profile, table, weight);
+        }
+        if let Some(query) = profile.queries.iter().find(|query| query.name == name) {
+            let kind = self.kind(&weight.name, !query.is_select);
+            let level = query.consistency.unwrap_or(self.run.consistency);
+            let statement = Statement {
+                idempotent: query.is_select,
+                returns_rows: query.is_select,
+                verifies: query.returned.is_some(),
+                serial_consistency: query.serial,
+                conditional: !query.is_select && query.cql.to_lowercase().contains(" if "),
+                ..Statement::new(&query.cql, kind, query.bound.len() as u16, level)
+            };
+            let statement = self.statement(statement);
+            self.ops.push(Op {
+                statement,
+                kind,
+                table,
+                weight: weight.weight,
+                what: What::Query {
+                    same_row: query.same_row,
+                    returned: query.returned.clone(),
+                    must_find: query.must_find,
+                },
+                bound: query.bound.clone(),
+            });
+            return;
+        }
+        if let Some(query) = profile
+            .token_queries
+            .iter()
+            .find(|query| query.name == name)
+        {
+            let kind = self.kind(&weight.name, false);
+            let statement = Statement {
+                idempotent: true,
+                returns_rows: true,
+                page_size: Some(query.page_size),
+                ..Statement::new(&query.cql, kind, 2, self.run.consistency)
+            };
+            let statement = self.statement(statement);
+            self.notes.push(format!(
+                "{} reads the ring in {TOKEN_RANGES} ranges of equal width, one after the other; \
+                 cassandra-stress reads the nodes' own ranges",
+                weight.name
+            ));
+            self.ops.push(Op {
+                statement,
+                kind,
+                table,
+                weight: weight.weight,
+                what: What::Tokens {
+                    ranges: TOKEN_RANGES,
+                },
+                bound: Vec::new(),
+            });
+            return;
+        }
+        let queries = profile.queries.iter().map(|query| query.name.as_str());
+        let tokens = profile
+            .token_queries
+            .iter()
+            .map(|query| query.name.as_str());
+        let known: Vec<&str> = ["insert", "validate"]
+            .into_iter()
+            .chain(queries)
+            .chain(tokens)
+            .collect();
+        let message = format!("the profile has no operation `{}`", weight.name);
+        self.out
+            .add(&weight.place, message, did_you_mean(&name, known));
+    }
+
+    fn insert(&mut self, profile: &Profile, table: usize, weight: &Weight) {
+        let insert = self.run.options.insert.clone();
+        let inserts = profile.inserts;
+        let partitions = insert.partitions.as_ref().map(|spelled| self.dist(spelled));
+        let partitions = partitions.or(inserts.partitions).unwrap_or(Dist::fixed(1));
+        let select = self.ratio(insert.select.as_ref()).or(inserts.select);
+        let population = self
+            .ratio(insert.row_population.as_ref())
+            .or(inserts.population);
+        let visits = self.dist(&insert.visits);
+        let select = select.unwrap_or(Ratio::one());
+        let batch = insert.batch.or(inserts.batch).unwrap_or(BatchKind::Logged);
+        let rows_max = profile.columns.rows_max() * partitions.max() as f64 * select.max();
+        if batch == BatchKind::Logged && rows_max > BATCH_MAX {
+            let message = format!(
+                "an insert may hold {rows_max:.0} rows; a logged batch holds {BATCH_MAX} at most"
+            );
+            let hint = "fewer partitions, a smaller `cluster`, or batchtype UNLOGGED".to_owned();
+            self.out.add(&weight.place, message, Some(hint));
+        }
+        let batch = match (profile.has_counters, batch) {
+            (true, BatchKind::Logged | BatchKind::Unlogged) => BatchKind::Counter,
+            (_, batch) => batch,
+        };
+        let kind = self.kind(&weight.name, true);
+        let level = insert
+            .consistency
+            .or(inserts.consistency)
+            .unwrap_or(self.run.consistency);
+        let statement = Statement {
+            idempotent: !profile.has_counters && !profile.insert_cql.contains("+ ?"),
+            batch: Some(batch),
+            serial_consistency: insert.serial_consistency.or(inserts.serial),
+            ..Statement::new(
+                &profile.insert_cql,
+                kind,
+                profile.insert_bound.len() as u16,
+                level,
+            )
+        };
+        let statement = self.statement(statement);
+        self.ops.push(Op {
+            statement,
+            kind,
+            table,
+            weight: weight.weight,
+            what: What::Insert {
+                partitions,
+                select,
+                visits: visits.average().max(1),
+                population: population.unwrap_or(Ratio::one()),
+                values: profile.insert_values,
+            },
+            bound: profile.insert_bound.clone(),
+        });
+        if !select.is_one() {
+            self.notes.push(
+                "which rows of a partition `select` chooses follows from the seed; \
+                 cassandra-stress chooses others in each run"
+                    .to_owned(),
+            );
+        }
+    }
+
+    /// Reads whole partitions and compares every row.
+    fn validate(&mut self, profile: &Profile, table: usize, weight: &Weight) {
+        let keys: Vec<String> = profile
+            .table
+            .partition_key
+            .iter()
+            .map(|key| format!("{} = ?", quoted(&profile.table.columns[*key].name)))
+            .collect();
+        let cql = format!(
+            "SELECT * FROM {}.{} WHERE {}",
+            quoted(&profile.keyspace),
+            quoted(&profile.table.name),
+            keys.join(" AND ")
+        );
+        let kind = self.kind(&weight.name, false);
+        let statement = Statement {
+            idempotent: true,
+            returns_rows: true,
+            verifies: true,
+            ..Statement::new(cql, kind, keys.len() as u16, self.run.consistency)
+        };
+        let statement = self.statement(statement);
+        self.ops.push(Op {
+            statement,
+            kind,
+            table,
+            weight: weight.weight,
+            what: What::Query {
+                same_row: true,
+                returned: Some(profile.all_cells()),
+                must_find: true,
+            },
+            bound: (0..keys.len()).map(Cell::Key).collect(),
+        });
+    }
+}
