@@ -19,6 +19,7 @@ mod java;
 mod kv;
 mod mix;
 mod names;
+mod nb;
 mod normal;
 mod params;
 mod program;

@@ -1,0 +1,244 @@
+//! A workload file's blocks and operations, in all the shapes of nb4 and nb5, made alike.
+
+use yaml::{Diagnostics, Entry, Node, Raw};
+
+/// An operation with what its block and the file give it.
+#[derive(Clone, Debug)]
+pub(crate) struct Op {
+    pub(crate) name: String,
+    pub(crate) tags: Vec<(String, String)>,
+    /// Inner levels first.
+    pub(crate) params: Vec<Entry>,
+    /// Inner levels first.
+    pub(crate) bindings: Vec<Entry>,
+    pub(crate) cql: Node,
+    /// Whether it is prepared, if its shape says so.
+    pub(crate) prepared: Option<bool>,
+    /// Statements of a batch.
+    pub(crate) repeat: Option<Node>,
+}
+
+const OPS: [&str; 7] = [
+    "ops",
+    "op",
+    "operations",
+    "operation",
+    "statements",
+    "statement",
+    "stmts",
+];
+const SHAPES: [&str; 7] = [
+    "prepared",
+    "simple",
+    "raw",
+    "stmt",
+    "statement",
+    "op",
+    "cql",
+];
+
+/// All operations of a file.
+pub(crate) fn operations(root: &Node, out: &mut Diagnostics) -> Vec<Op> {
+    let mut ops = Vec::new();
+    let level = Level::default().within(root);
+    match root.entry("blocks").map(|entry| &entry.value.raw) {
+        None => {}
+        Some(Raw::Map(blocks)) => {
+            for block in blocks {
+                let level = level.within(&block.value).named(&block.key);
+                collect(&block.value, &level, &mut ops, out);
+            }
+        }
+        Some(Raw::List(blocks)) => {
+            for (number, block) in blocks.iter().enumerate() {
+                let name = block.at("name").and_then(Node::text).map(str::to_owned);
+                let name = name.unwrap_or_else(|| format!("block{number}"));
+                collect(block, &level.within(block).named(&name), &mut ops, out);
+            }
+        }
+        Some(_) => out.add(
+            &root.nearest("blocks").place,
+            "blocks must be a map or a list",
+            None,
+        ),
+    }
+    collect(root, &level, &mut ops, out);
+    ops
+}
+
+#[derive(Clone, Debug, Default)]
+struct Level {
+    tags: Vec<(String, String)>,
+    params: Vec<Entry>,
+    bindings: Vec<Entry>,
+}
+
+impl Level {
+    fn within(&self, node: &Node) -> Level {
+        let entries = |key| {
+            node.entry(key)
+                .and_then(|e| e.value.entries())
+                .unwrap_or(&[])
+        };
+        let mut tags: Vec<(String, String)> = entries("tags")
+            .iter()
+            .map(|tag| (tag.key.clone(), tag.value.text().unwrap_or("").to_owned()))
+            .collect();
+        tags.extend(self.tags.iter().cloned());
+        let joined = |key, outer: &[Entry]| [entries(key), outer].concat();
+        Level {
+            tags,
+            params: joined("params", &self.params),
+            bindings: joined("bindings", &self.bindings),
+        }
+    }
+
+    fn named(mut self, block: &str) -> Level {
+        self.tags.push(("block".to_owned(), block.to_owned()));
+        self
+    }
+}
+
+fn collect(node: &Node, level: &Level, ops: &mut Vec<Op>, out: &mut Diagnostics) {
+    for list in OPS.iter().filter_map(|key| node.entry(key)) {
+        match &list.value.raw {
+            Raw::Map(entries) => {
+                for entry in entries {
+                    operation(&entry.key, &entry.value, level, ops, out);
+                }
+            }
+            Raw::List(items) => {
+                for (number, item) in items.iter().enumerate() {
+                    listed(number, item, level, ops, out);
+                }
+            }
+            Raw::Scalar { .. } => operation("stmt1", &list.value, level, ops, out),
+            Raw::Null => {}
+        }
+    }
+}
+
+/// An operation of a list: a text, or a map of which the first entry is name and text.
+fn listed(number: usize, item: &Node, level: &Level, ops: &mut Vec<Op>, out: &mut Diagnostics) {
+    match item.entries() {
+        None => operation(&format!("stmt{}", number + 1), item, level, ops, out),
+        Some(entries) => {
+            let named = item.at("name").and_then(Node::text);
+            match (named, entries.first()) {
+                (None, Some(first)) if !SHAPES.contains(&first.key.as_str()) => {
+                    let level = statement_level(item, level);
+                    operation(&first.key, &first.value, &level, ops, out);
+                }
+                _ => operation(named.unwrap_or("stmt"), item, level, ops, out),
+            }
+        }
+    }
+}
+
+/// The level of a statement that has its parameters beside its text.
+fn statement_level(item: &Node, level: &Level) -> Level {
+    let mut level = level.within(item);
+    let aside = ["tags", "params", "bindings", "name"];
+    let others = item.entries().unwrap_or(&[]).iter().skip(1);
+    let params = others.filter(|entry| !aside.contains(&entry.key.as_str()));
+    level
+        .params
+        .splice(0..0, params.cloned().collect::<Vec<_>>());
+    level
+}
+
+fn operation(name: &str, node: &Node, level: &Level, ops: &mut Vec<Op>, out: &mut Diagnostics) {
+    let mut op = Op {
+        name: name.to_owned(),
+        tags: level.tags.clone(),
+        params: level.params.clone(),
+        bindings: level.bindings.clone(),
+        cql: node.clone(),
+        prepared: None,
+        repeat: None,
+    };
+    op.tags.insert(0, ("name".to_owned(), name.to_owned()));
+    if let Some(entries) = node.entries() {
+        let inner = level.within(node);
+        op.tags = [vec![op.tags[0].clone()], inner.tags].concat();
+        (op.params, op.bindings) = (inner.params, inner.bindings);
+        op.repeat = node.at("repeat").cloned();
+        let body = node
+            .at("op_template")
+            .or_else(|| node.at("op"))
+            .unwrap_or(node);
+        let text = SHAPES
+            .iter()
+            .find_map(|shape| body.entry(shape))
+            .filter(|e| e.value.text().is_some());
+        let Some(text) = text else {
+            // Parameters may stand where operations do: `verify-fields: …`.
+            let message = format!("operation {name} has none of {}", SHAPES.join(", "));
+            out.add(&node.place, message, None);
+            return;
+        };
+        op.prepared = match text.key.as_str() {
+            "prepared" => Some(true),
+            "simple" | "raw" => Some(false),
+            _ => None,
+        };
+        let aside = |e: &&Entry| {
+            !["tags", "params", "bindings", "op_template", "name"].contains(&e.key.as_str())
+                && e.key != text.key
+        };
+        let own: Vec<Entry> = entries.iter().filter(aside).cloned().collect();
+        op.params.splice(0..0, own);
+        op.cql = text.value.clone();
+    }
+    if op.cql.text().is_none() {
+        let message = format!("operation {name} must be CQL, not {}", op.cql.describe());
+        out.add(&op.cql.place, message, None);
+        return;
+    }
+    ops.push(op);
+}
+
+impl Op {
+    /// A parameter of the operation, its block or the file.
+    pub(crate) fn param(&self, key: &str) -> Option<&Node> {
+        self.params.iter().find(|e| e.key == key).map(|e| &e.value)
+    }
+
+    /// Whether every condition of a tag filter holds.
+    pub(crate) fn matches(&self, filter: &[(String, String)]) -> bool {
+        filter.iter().all(|(key, pattern)| {
+            self.tags
+                .iter()
+                .any(|(tag, value)| tag == key && like(pattern, value))
+        })
+    }
+}
+
+/// Whether a text is as a pattern of letters and `.*` says.
+fn like(pattern: &str, text: &str) -> bool {
+    match pattern.split_once(".*") {
+        None => pattern == text,
+        Some((head, rest)) => text.strip_prefix(head).is_some_and(|text| {
+            (0..=text.len()).any(|at| text.is_char_boundary(at) && like(rest, &text[at..]))
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::like;
+
+    #[test]
+    fn patterns_match_whole_texts() {
+        for (pattern, text, expected) in [
+            ("main", "main", true),
+            ("main", "main_read", false),
+            ("main.*", "main_read", true),
+            (".*read", "main_read", true),
+            ("m.*_.*d", "main_read", true),
+            ("main.*x", "main_read", false),
+        ] {
+            assert_eq!(like(pattern, text), expected, "{pattern} {text}");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The lines of a scenario: `run driver=cql tags==block:main cycles===10M threads=auto`.
+
+/// Settings of one line, in its order.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Line {
+    pub(crate) settings: Vec<(String, Lock, String)>,
+}
+
+/// Whether the command line may change a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lock {
+    /// `=`: it may.
+    Open,
+    /// `==`: what it says is ignored.
+    Silent,
+    /// `===`: it must not try.
+    Loud,
+}
+
+impl Line {
+    /// Reads a line. Quotes hold a word together and are dropped.
+    pub(crate) fn parse(text: &str) -> Result<Line, String> {
+        let mut settings = Vec::new();
+        for word in words(text) {
+            let Some((key, rest)) = word.split_once('=') else {
+                if word == "run" || word == "start" {
+                    continue;
+                }
+                return Err(format!("`{word}` is no setting like `key=value`"));
+            };
+            let (lock, value) = if let Some(value) = rest.strip_prefix("==") {
+                (Lock::Loud, value)
+            } else if let Some(value) = rest.strip_prefix('=') {
+                (Lock::Silent, value)
+            } else {
+                (Lock::Open, rest)
+            };
+            settings.push((key.to_owned(), lock, value.to_owned()));
+        }
+        Ok(Line { settings })
+    }
+
+    /// Takes over what the command line says; an error where that is locked.
+    pub(crate) fn set(&mut self, given: &[(String, String)]) -> Result<(), String> {
+        for (key, value) in given {
+            match self.settings.iter_mut().find(|(known, ..)| known == key) {
+                None => self.settings.push((key.clone(), Lock::Open, value.clone())),
+                Some((_, Lock::Open, current)) => current.clone_from(value),
+                Some((_, Lock::Silent, _)) => {}
+                Some((_, Lock::Loud, current)) => {
+                    return Err(format!("{key} is locked to {current} by the scenario"));
+                }
+            }
+        }
+        self.settings.retain(|(_, _, value)| value != "UNDEF");
+        Ok(())
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<&str> {
+        let found = self.settings.iter().find(|(known, ..)| known == key);
+        found.map(|(_, _, value)| value.as_str())
+    }
+}
+
+fn words(text: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
+    for c in text.chars() {
+        match quote {
+            Some(q) if c == q => quote = None,
+            Some(_) => word.push(c),
+            None if c == '"' || c == '\'' => quote = Some(c),
+            None if c.is_whitespace() => words.push(std::mem::take(&mut word)),
+            None => word.push(c),
+        }
+    }
+    words.push(word);
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// `phase:main,type:read` → conditions.
+pub(crate) fn filter(text: &str) -> Result<Vec<(String, String)>, String> {
+    let mut conditions = Vec::new();
+    for part in text.split([',', ' ']).filter(|part| !part.is_empty()) {
+        let Some((key, pattern)) = part.split_once([':', '=']) else {
+            return Err(format!("`{part}` is no tag like `block:main`"));
+        };
+        let plain = pattern.replace(".*", "");
+        if plain.contains(['(', '|', '[', '*', '+', '?', '\\', '^', '$', '{']) {
+            return Err(format!("pattern `{pattern}` is not understood; `.*` is"));
+        }
+        conditions.push((key.to_owned(), pattern.to_owned()));
+    }
+    Ok(conditions)
+}
+
+/// `10`, `10k`, `5M`, `1B`.
+pub(crate) fn count(text: &str) -> Option<u64> {
+    let text = text.replace('_', "");
+    let split = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let factor = match text[split..].to_ascii_lowercase().as_str() {
+        "" => 1,
+        "k" => 1_000,
+        "m" => 1_000_000,
+        "b" | "g" => 1_000_000_000,
+        _ => return None,
+    };
+    match text[..split].parse::<u64>() {
+        Ok(whole) => whole.checked_mul(factor),
+        Err(_) => {
+            let value = text[..split].parse::<f64>().ok()? * factor as f64;
+            (value.fract() == 0.0 && value < 1e18).then_some(value as u64)
+        }
+    }
+}
+
+/// `a..b` from a to below b, or `b` from 0.
+pub(crate) fn cycles(text: &str) -> Option<(u64, u64)> {
+    let (from, to) = match text.split_once("..") {
+        Some((from, to)) => (count(from)?, count(to)?),
+        None => (0, count(text)?),
+    };
+    (from < to).then_some((from, to))
+}
+
+/// The order in which operations with these ratios take turns.
+pub(crate) fn sequence(name: &str, ratios: &[u32]) -> Option<Vec<u16>> {
+    let mut order: Vec<(u64, u16)> = Vec::new();
+    let length: u64 = ratios.iter().map(|r| u64::from(*r)).sum();
+    for (op, ratio) in ratios.iter().enumerate() {
+        for turn in 0..u64::from(*ratio) {
+            let place = match name {
+                "bucket" => turn,
+                "concat" => 0,
+                // Evenly spaced; a fraction of `length` turns in common steps.
+                "interval" => turn * 1_000_000 * length / u64::from(*ratio),
+                _ => return None,
+            };
+            order.push((place, op as u16));
+        }
+    }
+    order.sort_by_key(|(place, _)| *place);
+    Some(order.into_iter().map(|(_, op)| op).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sequences_are_nosqlbench_s() {
+        for (name, expected) in [
+            ("bucket", "ABCABAA"),
+            ("concat", "AAAABBC"),
+            ("interval", "ABCAABA"),
+        ] {
+            let order = sequence(name, &[4, 2, 1]).unwrap();
+            let letters: String = order.iter().map(|op| (b'A' + *op as u8) as char).collect();
+            assert_eq!(letters, expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn locks_hold_and_undefined_settings_go() {
+        let text = "run driver=cql tags==block:\"main.*\" cycles===10k threads==UNDEF rate=5";
+        let mut line = Line::parse(text).unwrap();
+        let given = |key: &str, value: &str| [(key.to_owned(), value.to_owned())];
+        assert!(line.set(&given("cycles", "5")).is_err());
+        line.set(&given("tags", "x:y")).unwrap();
+        line.set(&given("rate", "7")).unwrap();
+        assert_eq!(line.get("tags"), Some("block:main.*"));
+        assert_eq!((line.get("rate"), line.get("threads")), (Some("7"), None));
+    }
+
+    #[test]
+    fn counts_and_ranges_are_read() {
+        assert_eq!(cycles("1k..1M"), Some((1000, 1_000_000)));
+        assert_eq!(cycles("2.5k"), Some((0, 2500)));
+        assert_eq!(cycles("5..5"), None);
+        assert_eq!(count("99999999999999999999B"), None);
+    }
+}

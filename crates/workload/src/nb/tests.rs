@@ -1,0 +1,157 @@
+use super::import;
+use super::virtdata::resolve::Env;
+use super::virtdata::{Recipe, Ty};
+use crate::import::StepLimit;
+use crate::program::Stage;
+
+fn recipe(text: &str) -> Recipe {
+    let read = |_: &str| Err("no such file".to_owned());
+    let mut env = Env {
+        read: &read,
+        notes: Vec::new(),
+    };
+    Recipe::compile(text, &mut env).unwrap()
+}
+
+#[test]
+fn recipes_give_the_documented_values() {
+    let machine = "Mod(10000); ToHashedUUID() -> java.util.UUID";
+    let station = "Div(10000);Mod(100); ToHashedUUID() -> java.util.UUID";
+    let time = "Mul(100L); Div(10000L); ToDate()";
+    let one = "5752fae6-9d16-43da-b20f-557a1dd5c571";
+    for (text, cycle, expected) in [
+        (machine, 0, "28df63b7-cc57-43cb-9752-fae69d1653da"),
+        (machine, 1, one),
+        (machine, 10_000, "28df63b7-cc57-43cb-9752-fae69d1653da"),
+        (machine, 123_456, "7b54acb5-75f2-4e32-a9d3-b4396bb5232d"),
+        (station, 10_000, one),
+        (time, 123_456, "1234"),
+        ("Mul(100L); Div(10000L); Mul(1000L)", 10_000, "100000"),
+        ("Hash(); ToString()", 1, "6292367497774912474"),
+        ("Hash() -> int; ToString()", 1, "488002522"),
+        ("HashRange(0L,64L)", 32, "11"),
+    ] {
+        assert_eq!(
+            recipe(text).value(cycle).text(),
+            expected,
+            "{text} of {cycle}"
+        );
+    }
+}
+
+#[test]
+fn flavours_are_chosen_by_what_follows_and_by_preference() {
+    for (text, ty) in [
+        ("Mod(5)", Ty::Long),
+        ("Mod(5) -> int", Ty::Int),
+        ("Uniform(0,9)", Ty::Long),
+        ("Uniform(0,9) -> int", Ty::Int),
+        ("Normal(0.0,5.0); Add(100.0) -> double", Ty::Double),
+        ("Uniform(0,9)->int; ToString() -> String", Ty::Text),
+        ("ToHashedUUID()", Ty::Uuid),
+    ] {
+        assert_eq!(recipe(text).ty, ty, "{text}");
+    }
+}
+
+const FILE: &str = "
+scenarios:
+  default:
+    schema: run driver=cql tags==phase:schema threads==1 cycles==UNDEF
+    main: run driver=cql tags==phase:main cycles===TEMPLATE(main-cycles,1000) threads=auto
+bindings:
+  id: Mod(<<ids:100>>); ToHashedUUID() -> java.util.UUID
+  when: Mul(100L); ToDate()
+  stamp: Mul(1000L)
+blocks:
+  - tags: {phase: schema}
+    statements:
+      - make: create table if not exists k.t (id uuid, at timestamp, primary key (id, at))
+  - tags: {phase: main, type: read}
+    params: {ratio: 1, cl: ONE}
+    statements:
+      - get: select * from k.t where id={id} limit 10
+  - tags: {phase: main, type: write}
+    params: {ratio: 3, cl: LOCAL_QUORUM}
+    statements:
+      - put: insert into k.t (id, at) values ({id}, {when}) using timestamp {stamp}
+        idempotent: true
+";
+
+fn imported(text: &str, words: &[&str]) -> Result<crate::Import, String> {
+    let read = |name: &str| match name {
+        "file.yaml" => Ok(text.to_owned()),
+        _ => Err("no such file".to_owned()),
+    };
+    let words: Vec<String> = [&["file.yaml"], words]
+        .concat()
+        .iter()
+        .map(|w| (*w).to_owned())
+        .collect();
+    import(&words, &read).map_err(|mistakes| mistakes.to_string())
+}
+
+#[test]
+fn a_file_becomes_steps_with_statements_values_and_tokens() {
+    let import = imported(FILE, &["main-cycles=2k"]).unwrap();
+    assert_eq!(import.steps.len(), 1);
+    let step = &import.steps[0];
+    assert_eq!(step.limit, StepLimit::Operations(2000));
+    assert_eq!(step.before.len(), 1);
+    let put = &step.program.statements()[1];
+    assert_eq!(
+        put.cql,
+        "insert into k.t (id, at) values (?, ?) using timestamp ?"
+    );
+    assert!(put.idempotent && !put.returns_rows);
+    let mut generator = step.program.generator(Stage::Main);
+    let kinds: Vec<u8> = (0..8).map(|n| generator.begin(n).kind).collect();
+    assert_eq!(kinds, [0, 1, 1, 1, 0, 1, 1, 1]);
+    generator.begin(1);
+    let id = crate::virtdata::hashed_uuid(1);
+    assert_eq!(generator.token(), Some(cql::token::murmur3(&id)));
+    let mut values = Vec::new();
+    generator.append_values(&mut values);
+    let expected = [
+        &[0, 0, 0, 16],
+        &id[..],
+        &[0, 0, 0, 8],
+        &100i64.to_be_bytes(),
+        &[0, 0, 0, 8],
+        &1000i64.to_be_bytes(),
+    ]
+    .concat();
+    assert_eq!(values, expected);
+}
+
+#[test]
+fn mistakes_are_named_with_their_line() {
+    for (from, to, expected) in [
+        (
+            "Mul(1000L)",
+            "Mull(1000L)",
+            "file.yaml:9:10: function Mull is not known here",
+        ),
+        ("{stamp}", "{stomp}", "uses binding stomp"),
+        (
+            "ToDate()",
+            "ToString()",
+            "which the driver does not bind to Timestamp",
+        ),
+        ("cl: ONE", "cl: SOME", "no consistency level"),
+        ("phase:main ", "phase:mian ", "no operation has the tags"),
+    ] {
+        let mistakes = imported(&FILE.replace(from, to), &[]).unwrap_err();
+        assert!(mistakes.contains(expected), "{mistakes}");
+    }
+    assert!(
+        imported(FILE, &["other"])
+            .unwrap_err()
+            .contains("no scenario other")
+    );
+    assert!(
+        imported(FILE, &["cycles=5"])
+            .unwrap_err()
+            .contains("cycles is locked")
+    );
+}

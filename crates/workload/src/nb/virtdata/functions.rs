@@ -1,0 +1,751 @@
+//! The functions: for a name and arguments, the flavours that there are.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::curve::{Curve, normal_quantile, uniform_quantile, zipf_table};
+use super::recipe::{Call, Fault};
+use super::resolve::{Env, Recipe};
+use super::value::{Ty, Val};
+use crate::iot_data;
+use crate::virtdata::{hash, hashed_uuid};
+
+/// Names of all functions, for did-you-mean.
+pub(crate) const NAMES: &[&str] = &[
+    "Add",
+    "AddHashRange",
+    "CqlVector",
+    "Div",
+    "FixedValue",
+    "Hash",
+    "HashInterval",
+    "HashRange",
+    "HashRangeScaled",
+    "HashedFileExtractToString",
+    "HashedFloatVectors",
+    "HashedLineToString",
+    "Identity",
+    "ListSizedHashed",
+    "Mod",
+    "Mul",
+    "Normal",
+    "NormalizeCqlVector",
+    "Template",
+    "ToCqlVector",
+    "ToDate",
+    "ToDouble",
+    "ToEpochTimeUUID",
+    "ToFloat",
+    "ToHashedUUID",
+    "ToInt",
+    "ToJavaInstant",
+    "ToLong",
+    "ToString",
+    "Uniform",
+    "WeightedStrings",
+    "Zipf",
+];
+
+/// The low 31 bits: how `int` flavours avoid negative numbers.
+const INT_MASK: i64 = 0x7FFF_FFFF;
+/// A zipf over more ranks would take minutes to table.
+const ZIPF_COUNT_MAX: i32 = 10_000_000;
+
+/// An argument, ready for use.
+#[derive(Clone, Debug)]
+pub(crate) enum Given {
+    Int(i32),
+    Long(i64),
+    Float(f32),
+    Double(f64),
+    Text(String),
+    Bool(bool),
+    Function(Recipe),
+}
+
+/// One flavour of a function.
+#[derive(Clone, Debug)]
+pub(crate) struct Variant {
+    pub(crate) input: Ty,
+    pub(crate) output: Ty,
+    pub(crate) step: Step,
+}
+
+/// What is done to a value.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    Identity,
+    Long(fn(i64, [i64; 2]) -> i64, [i64; 2]),
+    Int(fn(i64, [i64; 2]) -> i64, [i64; 2]),
+    Double(fn(f64, f64) -> f64, f64),
+    DoubleOfHash(f64, f64),
+    FloatOfHash(f32, f32),
+    DoubleCurve(Arc<Curve>),
+    LongCurve(Arc<Curve>),
+    IntCurve(Arc<Curve>),
+    ToLong,
+    ToInt,
+    ToDouble,
+    ToFloat,
+    ToText,
+    HashedUuid,
+    TimeUuid {
+        node: i64,
+        clock: i64,
+    },
+    Millis {
+        spacing: i64,
+        repeats: i64,
+    },
+    Line(Arc<[Box<str>]>),
+    Extract {
+        text: Arc<str>,
+        size: [i64; 2],
+    },
+    Weighted(Arc<[(f64, Box<str>)]>),
+    Template(Arc<[String]>, Arc<[Recipe]>),
+    Sized {
+        size: Box<Count>,
+        values: Arc<[Recipe]>,
+    },
+    Floats {
+        size: Box<Count>,
+        value: Box<Recipe>,
+    },
+    Inner(Box<Recipe>),
+    Normalize,
+    Fixed(Box<Val<'static>>),
+}
+
+/// A number that is fixed or another function's.
+#[derive(Clone, Debug)]
+pub(crate) enum Count {
+    Fixed(i64),
+    Of(Recipe),
+}
+
+impl Count {
+    fn of(&self, input: i64) -> i64 {
+        match self {
+            Count::Fixed(count) => *count,
+            Count::Of(recipe) => recipe.value(input).long(),
+        }
+    }
+
+    fn given(given: &Given) -> Option<Box<Count>> {
+        Some(Box::new(match given {
+            Given::Function(recipe) => Count::Of(recipe.clone()),
+            other => Count::Fixed(other.long()?),
+        }))
+    }
+}
+
+impl Given {
+    fn int(&self) -> Option<i64> {
+        match self {
+            Given::Int(v) => Some(i64::from(*v)),
+            _ => None,
+        }
+    }
+
+    fn long(&self) -> Option<i64> {
+        match self {
+            Given::Long(v) => Some(*v),
+            _ => self.int(),
+        }
+    }
+
+    fn float(&self) -> Option<f32> {
+        match self {
+            Given::Float(v) => Some(*v),
+            _ => self.long().map(|v| v as f32),
+        }
+    }
+
+    fn double(&self) -> Option<f64> {
+        match self {
+            Given::Double(v) => Some(*v),
+            Given::Float(v) => Some(f64::from(*v)),
+            _ => self.long().map(|v| v as f64),
+        }
+    }
+
+    fn text(&self) -> Option<&str> {
+        match self {
+            Given::Text(v) => Some(v),
+            _ => None,
+        }
+    }
+}
+
+impl Step {
+    #[inline]
+    pub(crate) fn apply<'a>(&'a self, value: Val<'a>) -> Val<'a> {
+        match self {
+            Step::Identity => value,
+            Step::Long(f, args) => Val::Long(f(value.long(), *args)),
+            Step::Int(f, args) => Val::Int(f(value.long(), *args) as i32),
+            Step::Double(f, arg) => Val::Double(f(value.double(), *arg)),
+            Step::DoubleOfHash(min, max) => {
+                let unit = hash(value.long() as u64) as f64 / 9_223_372_036_854_775_808.0;
+                Val::Double((max - min) * unit + min)
+            }
+            Step::FloatOfHash(min, max) => {
+                let unit = hash(value.long() as u64) as f32 / 9_223_372_036_854_775_808.0;
+                Val::Float((max - min) * unit + min)
+            }
+            Step::DoubleCurve(curve) => Val::Double(curve.sample(value.long())),
+            Step::LongCurve(curve) => Val::Long(curve.sample(value.long()) as i64),
+            Step::IntCurve(curve) => Val::Int(curve.sample(value.long()) as i32),
+            Step::ToLong => Val::Long(value.long()),
+            Step::ToInt => Val::Int((value.long() % INT_MASK) as i32),
+            Step::ToDouble => Val::Double(value.double()),
+            Step::ToFloat => Val::Float(value.double() as f32),
+            Step::ToText => match value {
+                Val::Long(v) => Val::Digits(v),
+                Val::Int(v) => Val::Digits(i64::from(v)),
+                other => Val::Text(other.text()),
+            },
+            Step::HashedUuid => Val::Uuid(hashed_uuid(value.long() as u64)),
+            Step::TimeUuid { node, clock } => Val::Uuid(time_uuid(value.long(), *node, *clock)),
+            Step::Millis { spacing, repeats } => {
+                Val::Millis(value.long().wrapping_mul(*spacing) / repeats)
+            }
+            _ => self.apply_text(value),
+        }
+    }
+
+    fn apply_text<'a>(&'a self, value: Val<'a>) -> Val<'a> {
+        let input = value.long();
+        match self {
+            Step::Line(lines) => {
+                let index = hash_range(input, [0, lines.len() as i64]) & INT_MASK;
+                Val::Text(Cow::Borrowed(&lines[index as usize]))
+            }
+            Step::Extract { text, size } => {
+                let length = text.len() as i64;
+                let size = (hash_range(input, *size) & INT_MASK) % length;
+                // A position is drawn from 2^31 as an int wraps it: the hash itself.
+                let position = (hash(input as u64) as i64 & INT_MASK) % (length - size);
+                Val::Text(Cow::Borrowed(
+                    &text[position as usize..(position + size) as usize],
+                ))
+            }
+            Step::Weighted(values) => {
+                let unit = hash(input as u64) as f64 / 9_223_372_036_854_775_808.0;
+                let at = values.partition_point(|(cumulative, _)| unit >= *cumulative);
+                Val::Text(Cow::Borrowed(&values[at.min(values.len() - 1)].1))
+            }
+            Step::Template(literals, functions) => {
+                let mut out = literals[0].clone();
+                for (function, literal) in functions.iter().zip(&literals[1..]) {
+                    function.value(input).write(&mut out);
+                    out.push_str(literal);
+                }
+                Val::Text(Cow::Owned(out))
+            }
+            _ => self.apply_list(value, input),
+        }
+    }
+
+    fn apply_list<'a>(&'a self, value: Val<'a>, input: i64) -> Val<'a> {
+        match self {
+            Step::Sized { size, values } => {
+                let mut hashed = input;
+                let items = (0..size.of(input).max(0) as usize).map(|index| {
+                    hashed = hash(hashed as u64) as i64;
+                    values[index.min(values.len() - 1)].value(hashed)
+                });
+                Val::List(items.collect())
+            }
+            Step::Floats { size, value: of } => {
+                let image = hash(input as u64) as i64;
+                let item = |index| of.value(image.wrapping_add(index)).double() as f32;
+                let items = (0..size.of(input)).map(|index| Val::Float(item(index)));
+                Val::List(items.collect())
+            }
+            Step::Inner(recipe) => recipe.value(input),
+            Step::Normalize => normalize(value),
+            Step::Fixed(fixed) => Val::clone(fixed),
+            _ => value,
+        }
+    }
+}
+
+fn normalize(value: Val) -> Val {
+    let Val::List(items) = value else {
+        return value;
+    };
+    let sum: f64 = items.iter().map(|item| item.double() * item.double()).sum();
+    let factor = 1.0 / libm::sqrt(sum);
+    let one = |item: &Val<'_>| match item {
+        Val::Double(v) => Val::Double(f64::from((v * factor) as f32)),
+        other => Val::Float((other.double() * factor) as f32),
+    };
+    Val::List(items.iter().map(one).collect())
+}
+
+#[inline]
+fn hash_range(value: i64, [first, width]: [i64; 2]) -> i64 {
+    first.wrapping_add(hash(value as u64) as i64 % width)
+}
+
+/// A version 1 UUID of a time in milliseconds since 1970.
+fn time_uuid(millis: i64, node: i64, clock: i64) -> [u8; 16] {
+    /// From the start of the Gregorian calendar to 1970, in milliseconds.
+    const GREGORIAN_MILLIS: i64 = 12_219_292_800_000;
+    let ticks = millis.wrapping_add(GREGORIAN_MILLIS).wrapping_mul(10_000) as u64;
+    let high = 0x1000 | ((ticks & (0x0FFF << 48)) >> 48) | ((ticks >> 16) & 0xFFFF_0000);
+    let high = high | (ticks << 32);
+    let low = ((clock as u64 & 0x3FFF) << 48) | (1 << 63) | node as u64;
+    (u128::from(high) << 64 | u128::from(low)).to_be_bytes()
+}
+
+type Found = Option<Vec<Variant>>;
+
+/// The flavours of a call that fit its arguments; perhaps none.
+pub(crate) fn variants(call: &Call, given: &[Given], env: &mut Env) -> Result<Vec<Variant>, Fault> {
+    if !NAMES.contains(&call.name.as_str()) {
+        let mut fault = Fault::new(format!("function {} is not known here", call.name), call.at);
+        fault.hint = yaml::did_you_mean(&call.name, NAMES.iter().copied());
+        return Err(fault);
+    }
+    let found = match arithmetic(&call.name, given).or_else(|| conversions(&call.name, given)) {
+        Some(found) => Some(found),
+        None => match curves(&call.name, given) {
+            Some(found) => Some(found),
+            None => texts(call, given, env)?,
+        },
+    };
+    found.filter(|found| !found.is_empty()).ok_or_else(|| {
+        let message = format!(
+            "{} does not take these {} arguments",
+            call.name,
+            given.len()
+        );
+        Fault::new(message, call.at)
+    })
+}
+
+fn flavour(input: Ty, output: Ty, step: Step) -> Variant {
+    Variant {
+        input,
+        output,
+        step,
+    }
+}
+
+/// `long → long`, and when the arguments are ints `long → int` and `int → int`.
+fn integers(
+    given: &[Given],
+    args: impl Fn(&[i64]) -> Option<[i64; 2]>,
+    [long, masked, int]: [fn(i64, [i64; 2]) -> i64; 3],
+) -> Found {
+    let longs: Vec<i64> = given.iter().map(Given::long).collect::<Option<_>>()?;
+    let args = args(&longs)?;
+    let mut found = vec![flavour(Ty::Long, Ty::Long, Step::Long(long, args))];
+    if given.iter().all(|given| given.int().is_some()) {
+        found.push(flavour(Ty::Long, Ty::Int, Step::Int(masked, args)));
+        found.push(flavour(Ty::Int, Ty::Int, Step::Int(int, args)));
+    }
+    Some(found)
+}
+
+fn arithmetic(name: &str, given: &[Given]) -> Found {
+    let one = |args: &[i64]| (args.len() == 1).then(|| [args[0], 0]);
+    let divisor = |args: &[i64]| one(args).filter(|args| args[0] != 0);
+    let range = |args: &[i64], last: i64| match *args {
+        [width] if width > 0 => Some([0, width]),
+        [from, to] => to
+            .checked_sub(from)?
+            .checked_add(last)
+            .filter(|width| *width > 0)
+            .map(|width| [from, width]),
+        _ => None,
+    };
+    let inclusive = |args: &[i64]| range(args, 1);
+    let exclusive = |args: &[i64]| range(args, 0);
+    // The int flavour of both masks with the width instead of taking the remainder.
+    let ranges: [fn(i64, [i64; 2]) -> i64; 3] = [
+        hash_range,
+        |x, args| hash_range(x, args) & INT_MASK,
+        |x, [from, width]| from.wrapping_add(int_hash(x) & width),
+    ];
+    match name {
+        "Mod" => integers(
+            given,
+            divisor,
+            [
+                |x, [m, _]| x.wrapping_rem(m),
+                |x, [m, _]| x.wrapping_rem(m) & INT_MASK,
+                |x, [m, _]| x.wrapping_rem(m),
+            ],
+        ),
+        "Div" => integers(
+            given,
+            divisor,
+            [
+                |x, [d, _]| x.wrapping_div(d),
+                |x, [d, _]| x.wrapping_div(d) & INT_MASK,
+                |x, [d, _]| x.wrapping_div(d),
+            ],
+        )
+        .or_else(|| doubles(given, |x, d| x / d)),
+        "Mul" => {
+            let whole = integers(
+                given,
+                one,
+                [
+                    |x, [f, _]| x.wrapping_mul(f),
+                    |x, [f, _]| x.wrapping_mul(f) % INT_MASK,
+                    |x, [f, _]| x.wrapping_mul(f),
+                ],
+            );
+            joined(whole, doubles(given, |x, f| x * f))
+        }
+        "Add" => {
+            let whole = integers(
+                given,
+                one,
+                [
+                    |x, [a, _]| x.wrapping_add(a),
+                    |x, [a, _]| x.wrapping_add(a) % INT_MASK,
+                    |x, [a, _]| x.wrapping_add(a),
+                ],
+            );
+            joined(whole, doubles(given, |x, a| a + x))
+        }
+        "Hash" if given.is_empty() => integers(
+            given,
+            |_| Some([0, 0]),
+            [
+                |x, _| hash(x as u64) as i64,
+                |x, _| hash(x as u64) as i64 & INT_MASK,
+                |x, _| int_hash(x),
+            ],
+        ),
+        "HashRange" => joined(integers(given, inclusive, ranges), hashed_floats(given)),
+        "HashInterval" => integers(given, exclusive, ranges),
+        "AddHashRange" => {
+            let from_zero = |args: &[i64]| match *args {
+                [to] => inclusive(&[0, to]),
+                _ => inclusive(args),
+            };
+            integers(
+                given,
+                from_zero,
+                [
+                    |x, args| x.wrapping_add(hash_range(x, args)),
+                    |x, args| x.wrapping_add(hash_range(x, args)) & INT_MASK,
+                    |x, [from, width]| x.wrapping_add(from.wrapping_add(int_hash(x) & width)),
+                ],
+            )
+        }
+        "HashRangeScaled" if given.is_empty() => {
+            let scaled = |x: i64, _| if x == 0 { 0 } else { hash(x as u64) as i64 % x };
+            let found = flavour(Ty::Long, Ty::Long, Step::Long(scaled, [0, 0]));
+            let int = |x: i64, _| {
+                if x == 0 {
+                    0
+                } else {
+                    hash(x as u64) as i64 % x % INT_MASK
+                }
+            };
+            Some(vec![
+                found,
+                flavour(Ty::Long, Ty::Int, Step::Int(int, [0, 0])),
+            ])
+        }
+        _ => None,
+    }
+}
+
+/// The hash of an `int`: that of its four bytes twice.
+fn int_hash(value: i64) -> i64 {
+    let half = u64::from(value as u32);
+    hash(half << 32 | half) as i64 & INT_MASK
+}
+
+fn doubles(given: &[Given], f: fn(f64, f64) -> f64) -> Found {
+    let [argument] = given else {
+        return None;
+    };
+    let step = Step::Double(f, argument.double()?);
+    let mut found = vec![flavour(Ty::Double, Ty::Double, step.clone())];
+    if argument.int().is_none() {
+        found.push(flavour(Ty::Long, Ty::Double, step));
+    }
+    Some(found)
+}
+
+fn hashed_floats(given: &[Given]) -> Found {
+    let [min, max] = given else {
+        return None;
+    };
+    let mut found = Vec::new();
+    if let (Some(min), Some(max)) = (min.float(), max.float()) {
+        found.push(flavour(Ty::Long, Ty::Float, Step::FloatOfHash(min, max)));
+    }
+    let step = Step::DoubleOfHash(min.double()?, max.double()?);
+    found.push(flavour(Ty::Long, Ty::Double, step));
+    Some(found)
+}
+
+fn joined(first: Found, second: Found) -> Found {
+    match (first, second) {
+        (Some(mut first), Some(second)) => {
+            first.extend(second);
+            Some(first)
+        }
+        (first, second) => first.or(second),
+    }
+}
+
+fn conversions(name: &str, given: &[Given]) -> Found {
+    let any = |output, step| Some(vec![flavour(Ty::Object, output, step)]);
+    let long = |output, step| Some(vec![flavour(Ty::Long, output, step)]);
+    let times = |ty| {
+        let args: Vec<i64> = given.iter().map(Given::int).collect::<Option<_>>()?;
+        let (spacing, repeats) = match *args {
+            [] => (1, 1),
+            [spacing] => (spacing, 1),
+            [spacing, repeats] if repeats != 0 => (spacing, repeats),
+            _ => return None,
+        };
+        long(ty, Step::Millis { spacing, repeats })
+    };
+    match (name, given) {
+        ("Identity", []) => any(Ty::Long, Step::Identity),
+        ("ToString", []) => {
+            let inputs = [Ty::Long, Ty::Int, Ty::Double, Ty::Object];
+            let found = inputs.map(|input| flavour(input, Ty::Text, Step::ToText));
+            Some(found.to_vec())
+        }
+        ("ToString", [Given::Function(inner)]) => {
+            let template = Step::Template(
+                Arc::new([String::new(), String::new()]),
+                Arc::new([inner.clone()]),
+            );
+            long(Ty::Text, template)
+        }
+        ("ToInt", []) => {
+            let double = flavour(Ty::Double, Ty::Int, Step::ToInt);
+            Some(vec![flavour(Ty::Long, Ty::Int, Step::ToInt), double])
+        }
+        ("ToLong", []) => any(Ty::Long, Step::ToLong),
+        ("ToDouble", []) => any(Ty::Double, Step::ToDouble),
+        ("ToFloat", []) => any(Ty::Float, Step::ToFloat),
+        ("ToDate", _) => times(Ty::Date),
+        ("ToJavaInstant", _) => times(Ty::Instant),
+        ("ToHashedUUID", []) => long(Ty::Uuid, Step::HashedUuid),
+        ("ToEpochTimeUUID", args) => {
+            let args: Vec<i64> = args.iter().map(Given::long).collect::<Option<_>>()?;
+            let (node, clock) = match *args {
+                [] => (0, 0),
+                [node] => (node, 0),
+                [node, clock] => (node, clock),
+                _ => return None,
+            };
+            long(Ty::Uuid, Step::TimeUuid { node, clock })
+        }
+        ("FixedValue", [value]) => {
+            let (ty, value) = match value {
+                Given::Int(v) => (Ty::Int, Val::Int(*v)),
+                Given::Long(v) => (Ty::Long, Val::Long(*v)),
+                Given::Float(v) => (Ty::Float, Val::Float(*v)),
+                Given::Double(v) => (Ty::Double, Val::Double(*v)),
+                Given::Text(v) => (Ty::Text, Val::Text(Cow::Owned(v.clone()))),
+                Given::Bool(v) => (Ty::Bool, Val::Bool(*v)),
+                Given::Function(_) => return None,
+            };
+            long(ty, Step::Fixed(Box::new(value)))
+        }
+        ("CqlVector", [Given::Function(inner)]) => {
+            long(Ty::Vector, Step::Inner(Box::new(inner.clone())))
+        }
+        ("ToCqlVector", []) => {
+            let inputs = [Ty::Floats, Ty::List];
+            Some(
+                inputs
+                    .map(|ty| flavour(ty, Ty::Vector, Step::Identity))
+                    .to_vec(),
+            )
+        }
+        ("NormalizeCqlVector", []) => Some(vec![flavour(Ty::Vector, Ty::Vector, Step::Normalize)]),
+        ("HashedFloatVectors", [size, min, max]) => {
+            let range = Step::DoubleOfHash(min.double()?, max.double()?);
+            float_vectors(size, range)
+        }
+        ("HashedFloatVectors", [size]) => float_vectors(size, Step::DoubleOfHash(0.0, 1.0)),
+        ("ListSizedHashed", [size, values @ ..]) => {
+            let functions = values.iter().map(|value| match value {
+                Given::Function(recipe) => Some(recipe.clone()),
+                _ => None,
+            });
+            let values: Arc<[Recipe]> = functions.collect::<Option<_>>()?;
+            let size = Count::given(size).filter(|_| !values.is_empty())?;
+            long(Ty::List, Step::Sized { size, values })
+        }
+        _ => None,
+    }
+}
+
+fn float_vectors(size: &Given, range: Step) -> Found {
+    let step = Step::Floats {
+        size: Count::given(size)?,
+        value: Box::new(Recipe::single(range, Ty::Double)),
+    };
+    Some(vec![flavour(Ty::Long, Ty::Floats, step)])
+}
+
+/// Whether a curve hashes its input; None: a modifier that changes more than that.
+fn hashes(modifiers: &[Given]) -> Option<bool> {
+    let mut hashed = true;
+    for modifier in modifiers {
+        match modifier.text()? {
+            "hash" | "interpolate" | "clamp" | "finite" => {}
+            "map" => hashed = false,
+            _ => return None,
+        }
+    }
+    Some(hashed)
+}
+
+fn curves(name: &str, given: &[Given]) -> Found {
+    let (first, second, modifiers) = match given {
+        [first, second, modifiers @ ..] => (first, second, modifiers),
+        _ => return None,
+    };
+    let hashed = hashes(modifiers)?;
+    let discrete = |curve: Curve| {
+        let curve = Arc::new(curve);
+        let long = Step::LongCurve(Arc::clone(&curve));
+        let int = Step::IntCurve(curve);
+        vec![
+            flavour(Ty::Long, Ty::Long, long),
+            flavour(Ty::Long, Ty::Int, int.clone()),
+            flavour(Ty::Int, Ty::Int, int),
+        ]
+    };
+    let continuous = |curve| {
+        let step = Step::DoubleCurve(Arc::new(curve));
+        vec![flavour(Ty::Long, Ty::Double, step)]
+    };
+    let (a, b) = (first.double()?, second.double()?);
+    match name {
+        "Normal" if b > 0.0 => Some(continuous(Curve::new(hashed, |p| normal_quantile(a, b, p)))),
+        "Uniform" if a <= b => {
+            let mut found = continuous(Curve::new(hashed, |p| p * b + (1.0 - p) * a));
+            if let (Given::Int(lower), Given::Int(upper)) = (first, second) {
+                let quantile = |p| uniform_quantile(*lower, *upper, p);
+                found.extend(discrete(Curve::new(hashed, quantile)));
+            }
+            Some(found)
+        }
+        "Zipf" => match first {
+            Given::Int(count) if (1..=ZIPF_COUNT_MAX).contains(count) && b > 0.0 => {
+                Some(discrete(Curve::new(hashed, zipf_table(*count, b))))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn texts(call: &Call, given: &[Given], env: &mut Env) -> Result<Found, Fault> {
+    let long = |ty, step| Ok(Some(vec![flavour(Ty::Long, ty, step)]));
+    match (call.name.as_str(), given) {
+        ("HashedLineToString", [Given::Text(file)]) => {
+            let lines: Arc<[Box<str>]> = match file_text(file, call, env)? {
+                Some(text) => text.lines().map(Box::from).collect(),
+                None => iot_data::words().into(),
+            };
+            if lines.is_empty() {
+                return Err(Fault::new(format!("{file} has no line"), call.at));
+            }
+            long(Ty::Text, Step::Line(lines))
+        }
+        ("HashedFileExtractToString", [Given::Text(file), Given::Int(least), Given::Int(most)])
+            if 0 <= *least && least <= most =>
+        {
+            let text = file_text(file, call, env)?.unwrap_or_else(iot_data::text);
+            if !text.is_ascii() || text.is_empty() {
+                let message = format!("{file} must be ASCII text");
+                return Err(Fault::new(message, call.at));
+            }
+            let (first, last) = (i64::from(*least), i64::from(*most));
+            let size = [first, last - first + 1];
+            let text = text.into();
+            long(Ty::Text, Step::Extract { text, size })
+        }
+        ("WeightedStrings", [Given::Text(spec)]) => match weights(spec) {
+            Some(values) => long(Ty::Text, Step::Weighted(values)),
+            None => {
+                let message = format!("`{spec}` is no list like `a:1.5;b:2`");
+                Err(Fault::new(message, call.at))
+            }
+        },
+        ("Template", [Given::Text(template), functions @ ..]) => {
+            let literals: Arc<[String]> = template.split("{}").map(str::to_owned).collect();
+            let recipes = functions.iter().map(|given| match given {
+                Given::Function(recipe) => Some(recipe.clone()),
+                _ => None,
+            });
+            let recipes: Option<Arc<[Recipe]>> = recipes.collect();
+            match recipes.filter(|recipes| recipes.len() + 1 == literals.len()) {
+                Some(recipes) => long(Ty::Text, Step::Template(literals, recipes)),
+                None => {
+                    let message = format!(
+                        "the template has {} places {{}} but {} functions",
+                        literals.len() - 1,
+                        functions.len()
+                    );
+                    Err(Fault::new(message, call.at))
+                }
+            }
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The content of a data file; None: ours stands in for NoSQLBench's.
+fn file_text(file: &str, call: &Call, env: &mut Env) -> Result<Option<String>, Fault> {
+    match (env.read)(file) {
+        Ok(text) => Ok(Some(text)),
+        Err(_)
+            if file.ends_with("variable_words.txt") || file.ends_with("lorem_ipsum_full.txt") =>
+        {
+            env.note(format!(
+                "{file} is not here: our own text of the same shape stands in for it; lines, \
+                 positions and lengths are the same"
+            ));
+            Ok(None)
+        }
+        Err(why) => {
+            let message = format!("{} cannot read {file}: {why}", call.name);
+            Err(Fault::new(message, call.at))
+        }
+    }
+}
+
+/// `a:1.5;b:2` → values with cumulative weights up to 1.
+fn weights(spec: &str) -> Option<Arc<[(f64, Box<str>)]>> {
+    let mut pairs = Vec::new();
+    for pair in spec.split([';', ',']) {
+        let (value, weight) = match pair.split_once(':') {
+            Some((value, weight)) => (value, weight.trim().parse::<f64>().ok()?),
+            None => (pair, 1.0),
+        };
+        pairs.push((weight, Box::from(value.trim())));
+    }
+    let total: f64 = pairs.iter().map(|(weight, _)| weight).sum();
+    if total <= 0.0 || !total.is_finite() {
+        return None;
+    }
+    let mut sum = 0.0;
+    for (weight, _) in &mut pairs {
+        sum += *weight / total;
+        *weight = sum;
+    }
+    Some(pairs.into())
+}

@@ -1,0 +1,277 @@
+//! The text of a binding recipe → calls: `Div(10); Mod(5L) -> int; ToString()`.
+//!
+//! Every call keeps its byte offset, so that a mistake in a recipe is shown where it stands in the
+//! file.
+
+/// A function with its arguments.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Call {
+    pub(crate) name: String,
+    /// Byte offset of the name in the recipe.
+    pub(crate) at: usize,
+    pub(crate) args: Vec<Arg>,
+    /// The type before `->` in front of the name.
+    pub(crate) input: Option<String>,
+    /// The type after `->` behind the arguments.
+    pub(crate) output: Option<String>,
+}
+
+/// An argument. The width of a number is part of its meaning: it chooses the function's flavour.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Arg {
+    Int(i32),
+    Long(i64),
+    Float(f32),
+    Double(f64),
+    Text(String),
+    Bool(bool),
+    Call(Call),
+}
+
+/// What is wrong with a recipe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) message: String,
+    /// Byte offset in the recipe.
+    pub(crate) at: usize,
+    pub(crate) hint: Option<String>,
+}
+
+impl Fault {
+    pub(crate) fn new(message: impl Into<String>, at: usize) -> Fault {
+        Fault {
+            message: message.into(),
+            at,
+            hint: None,
+        }
+    }
+}
+
+/// Functions within arguments of functions; deeper ones are no recipe that anybody writes.
+const DEPTH_MAX: usize = 16;
+
+/// Reads a recipe.
+pub(crate) fn parse(text: &str) -> Result<Vec<Call>, Fault> {
+    let mut reader = Reader { text, at: 0 };
+    let mut calls = Vec::new();
+    loop {
+        while reader.take(";") {}
+        reader.skip_spaces();
+        if reader.rest().is_empty() {
+            break;
+        }
+        calls.push(reader.call(0)?);
+        if !reader.take(";") && !reader.rest().is_empty() {
+            let message = format!("expected `;` before `{}`", first_line(reader.rest()));
+            return Err(Fault::new(message, reader.at));
+        }
+    }
+    if calls.is_empty() {
+        return Err(Fault::new("the recipe has no function", 0));
+    }
+    Ok(calls)
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or("")
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    fn skip_spaces(&mut self) {
+        self.at = self.text.len() - self.rest().trim_start().len();
+    }
+
+    fn take(&mut self, symbol: &str) -> bool {
+        self.skip_spaces();
+        let found = self.rest().starts_with(symbol);
+        if found {
+            self.at += symbol.len();
+            self.skip_spaces();
+        }
+        found
+    }
+
+    fn expect(&mut self, symbol: &str) -> Result<(), Fault> {
+        if self.take(symbol) {
+            return Ok(());
+        }
+        let found = match first_line(self.rest()) {
+            "" => "the end".to_owned(),
+            rest => format!("`{rest}`"),
+        };
+        let message = format!("expected `{symbol}`, found {found}");
+        Err(Fault::new(message, self.at))
+    }
+
+    fn word(&mut self) -> Result<&'a str, Fault> {
+        self.skip_spaces();
+        let rest = self.rest();
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+        let length = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+        if length == 0 || !rest.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            let message = format!("expected a function, found `{}`", first_line(rest));
+            return Err(Fault::new(message, self.at));
+        }
+        self.at += length;
+        Ok(&rest[..length])
+    }
+
+    fn call(&mut self, depth: usize) -> Result<Call, Fault> {
+        if depth > DEPTH_MAX {
+            let message = format!("functions are nested more than {DEPTH_MAX} deep");
+            return Err(Fault::new(message, self.at));
+        }
+        self.skip_spaces();
+        let mut at = self.at;
+        let mut name = self.word()?;
+        if name == "compose" && !self.rest().trim_start().starts_with('(') {
+            self.skip_spaces();
+            at = self.at;
+            name = self.word()?;
+        }
+        let mut input = None;
+        if self.take("->") {
+            input = Some(name.to_owned());
+            at = self.at;
+            name = self.word()?;
+        }
+        self.expect("(")?;
+        let mut args = Vec::new();
+        while !self.take(")") {
+            if !args.is_empty() {
+                self.expect(",")?;
+            }
+            args.push(self.arg(depth)?);
+        }
+        let output = match self.take("->") {
+            true => Some(self.word()?.to_owned()),
+            false => None,
+        };
+        Ok(Call {
+            name: name.to_owned(),
+            at,
+            args,
+            input,
+            output,
+        })
+    }
+
+    fn arg(&mut self, depth: usize) -> Result<Arg, Fault> {
+        self.skip_spaces();
+        let rest = self.rest();
+        match rest.chars().next() {
+            Some(quote @ ('\'' | '"')) => self.quoted(quote),
+            Some('0'..='9' | '-' | '+' | '.') => self.number(),
+            Some('$') => Err(Fault::new(
+                "references with `$` are not understood",
+                self.at,
+            )),
+            _ => {
+                for (word, value) in [("true", true), ("false", false)] {
+                    let ends = |c: char| !c.is_ascii_alphanumeric();
+                    if rest.strip_prefix(word).is_some_and(|r| r.starts_with(ends)) {
+                        self.at += word.len();
+                        return Ok(Arg::Bool(value));
+                    }
+                }
+                Ok(Arg::Call(self.call(depth + 1)?))
+            }
+        }
+    }
+
+    fn quoted(&mut self, quote: char) -> Result<Arg, Fault> {
+        let start = self.at;
+        let mut text = String::new();
+        let mut escaped = false;
+        for (offset, c) in self.rest().char_indices().skip(1) {
+            if escaped {
+                // Only the quote and the backslash lose their backslash.
+                if c != quote && c != '\\' {
+                    text.push('\\');
+                }
+                text.push(c);
+                escaped = false;
+            } else if c == '\\' {
+                escaped = true;
+            } else if c == quote {
+                self.at += offset + 1;
+                return Ok(Arg::Text(text));
+            } else {
+                text.push(c);
+            }
+        }
+        Err(Fault::new("a text without its closing quote", start))
+    }
+
+    fn number(&mut self) -> Result<Arg, Fault> {
+        let (rest, at) = (self.rest(), self.at);
+        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '.' | '_');
+        let length = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+        let word = &rest[..length];
+        self.at += length;
+        let digits = &word[..word.len().saturating_sub(1)];
+        let parsed = match word.chars().next_back() {
+            Some('l' | 'L') => digits.parse().ok().map(Arg::Long),
+            Some('d' | 'D') => digits.parse().ok().map(Arg::Double),
+            _ if word.contains(['.', 'e', 'E']) => word.parse().ok().map(Arg::Float),
+            _ => word.parse().ok().map(Arg::Int),
+        };
+        parsed.ok_or_else(|| {
+            let mut fault = Fault::new(format!("`{word}` is no number that fits"), at);
+            if word.parse::<i64>().is_ok() {
+                fault.hint = Some(format!("beyond 31 bits write `{word}L`"));
+            }
+            fault
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_arguments_and_types_are_read_with_their_places() {
+        let calls =
+            parse("Div(10);Mod(-5L)-> int; A('x\\'y', 1.5, 2d, B(), true) -> a.b.C").unwrap();
+        assert_eq!(calls.len(), 3);
+        assert_eq!(calls[0].args, [Arg::Int(10)]);
+        assert_eq!((calls[1].at, calls[1].output.as_deref()), (8, Some("int")));
+        assert_eq!(calls[1].args, [Arg::Long(-5)]);
+        assert_eq!(calls[2].args[0], Arg::Text("x'y".to_owned()));
+        assert_eq!(calls[2].args[1..3], [Arg::Float(1.5), Arg::Double(2.0)]);
+        assert!(matches!(&calls[2].args[3], Arg::Call(call) if call.name == "B"));
+        assert_eq!(calls[2].args[4], Arg::Bool(true));
+        assert_eq!(calls[2].output.as_deref(), Some("a.b.C"));
+    }
+
+    #[test]
+    fn mistakes_are_placed() {
+        for (text, at) in [
+            ("", 0),
+            ("Mod(5", 5),
+            ("Mod(5) Mod(6)", 7),
+            ("Mod(99999999999)", 4),
+            ("F('x)", 2),
+            ("5", 0),
+        ] {
+            assert_eq!(parse(text).unwrap_err().at, at, "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "[A-C(){};,'\"0-9.L>é\\\\ -]{0,40}") {
+            let _ = parse(&text);
+        }
+    }
+}

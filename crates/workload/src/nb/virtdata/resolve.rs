@@ -1,0 +1,178 @@
+//! The choice among the flavours of a recipe's functions, as virtdata chooses: what the next
+//! function takes decides first, the order of preference last.
+
+use super::functions::{self, Given, Step, Variant};
+use super::recipe::{Arg, Call, Fault, parse};
+use super::value::{Ty, Val};
+
+/// What functions may need besides their arguments.
+pub(crate) struct Env<'a> {
+    /// Reads a data file.
+    pub(crate) read: &'a dyn Fn(&str) -> Result<String, String>,
+    /// What is done otherwise than NoSQLBench does it.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Env<'_> {
+    pub(crate) fn note(&mut self, note: impl Into<String>) {
+        let note = note.into();
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+}
+
+/// A chain of functions from a cycle to a value.
+#[derive(Clone, Debug)]
+pub(crate) struct Recipe {
+    steps: Vec<Step>,
+    /// The type of what comes out.
+    pub(crate) ty: Ty,
+}
+
+impl Recipe {
+    /// Compiles the text of a recipe.
+    pub(crate) fn compile(text: &str, env: &mut Env) -> Result<Recipe, Fault> {
+        Self::of_calls(&parse(text)?, env)
+    }
+
+    /// A recipe of one step.
+    pub(crate) fn single(step: Step, ty: Ty) -> Recipe {
+        Recipe {
+            steps: vec![step],
+            ty,
+        }
+    }
+
+    /// The value of a cycle.
+    #[inline]
+    pub(crate) fn value(&self, cycle: i64) -> Val<'_> {
+        let mut value = Val::Long(cycle);
+        for step in &self.steps {
+            value = step.apply(value);
+        }
+        value
+    }
+
+    fn of_calls(calls: &[Call], env: &mut Env) -> Result<Recipe, Fault> {
+        let mut flavours = Vec::with_capacity(calls.len());
+        for call in calls {
+            flavours.push(candidates(call, env)?);
+        }
+        flavours[0].retain(|variant| matches!(variant.input, Ty::Long | Ty::Object));
+        if flavours[0].is_empty() {
+            let message = format!("{} does not take a cycle, which is a long", calls[0].name);
+            return Err(Fault::new(message, calls[0].at));
+        }
+        let last = &calls[calls.len() - 1];
+        let wanted = last.output.as_deref().and_then(Ty::named);
+        choose(&mut flavours, wanted);
+        let chosen: Vec<Variant> = flavours.into_iter().map(|mut f| f.swap_remove(0)).collect();
+        let ty = chosen[chosen.len() - 1].output;
+        let steps = chosen.into_iter().map(|variant| variant.step).collect();
+        Ok(Recipe { steps, ty })
+    }
+}
+
+/// The flavours of a call that fit its arguments and stated types; never empty.
+fn candidates(call: &Call, env: &mut Env) -> Result<Vec<Variant>, Fault> {
+    let mut given = Vec::with_capacity(call.args.len());
+    for arg in &call.args {
+        given.push(match arg {
+            Arg::Int(v) => Given::Int(*v),
+            Arg::Long(v) => Given::Long(*v),
+            Arg::Float(v) => Given::Float(*v),
+            Arg::Double(v) => Given::Double(*v),
+            Arg::Text(v) => Given::Text(v.clone()),
+            Arg::Bool(v) => Given::Bool(*v),
+            Arg::Call(inner) => {
+                Given::Function(Recipe::of_calls(std::slice::from_ref(inner), env)?)
+            }
+        });
+    }
+    let type_of = |name: &Option<String>| match name {
+        None => Ok(None),
+        Some(name) => Ty::named(name).map(Some).ok_or_else(|| {
+            let message = format!("type {name} behind {} is not known", call.name);
+            Fault::new(message, call.at)
+        }),
+    };
+    let (input, output) = (type_of(&call.input)?, type_of(&call.output)?);
+    let mut variants = functions::variants(call, &given, env)?;
+    variants.retain(|variant| {
+        input.is_none_or(|ty| variant.input == ty || variant.input == Ty::Object)
+            && output.is_none_or(|ty| variant.output == ty || ty == Ty::Object)
+    });
+    if variants.is_empty() {
+        let stated = |ty: Option<Ty>| ty.map_or("anything", Ty::name);
+        let message = format!(
+            "{} has no flavour with these arguments from {} to {}",
+            call.name,
+            stated(input),
+            stated(output)
+        );
+        return Err(Fault::new(message, call.at));
+    }
+    Ok(variants)
+}
+
+/// Leaves one flavour of each function.
+fn choose(flavours: &mut [Vec<Variant>], wanted: Option<Ty>) {
+    loop {
+        let mut progress = false;
+        if let (Some(ty), Some(last)) = (wanted, flavours.last_mut())
+            && last.iter().any(|v| v.output.widens_to(ty))
+        {
+            progress |= retain(last, |v| v.output.widens_to(ty));
+        }
+        if flavours.len() == 1 {
+            prefer(&mut flavours[0]);
+            return;
+        }
+        for next in 1..flavours.len() {
+            if progress {
+                break;
+            }
+            let (previous, rest) = flavours.split_at_mut(next);
+            progress = narrow(&mut previous[next - 1], &mut rest[0]);
+        }
+        if !progress {
+            flavours.iter_mut().for_each(|f| drop(prefer(f)));
+            return;
+        }
+    }
+}
+
+/// One step towards one flavour each of two neighbours; whether there was one to take.
+fn narrow(previous: &mut Vec<Variant>, next: &mut Vec<Variant>) -> bool {
+    let outputs: Vec<Ty> = previous.iter().map(|v| v.output).collect();
+    if next.iter().any(|v| outputs.contains(&v.input)) {
+        if retain(next, |v| outputs.contains(&v.input)) {
+            return true;
+        }
+    } else if next.iter().any(|v| takes_any(v, &outputs))
+        && retain(next, |v| takes_any(v, &outputs))
+    {
+        return true;
+    }
+    prefer(previous) || prefer(next)
+}
+
+fn takes_any(variant: &Variant, outputs: &[Ty]) -> bool {
+    outputs.iter().any(|output| output.widens_to(variant.input))
+}
+
+/// Keeps what `keeps` says; whether anything went.
+fn retain(variants: &mut Vec<Variant>, keeps: impl Fn(&Variant) -> bool) -> bool {
+    let before = variants.len();
+    variants.retain(keeps);
+    variants.len() < before
+}
+
+/// Keeps the preferred flavour; whether anything went.
+fn prefer(variants: &mut Vec<Variant>) -> bool {
+    variants.sort_by_key(|v| (v.input.rank(), v.output.rank()));
+    let several = variants.len() > 1;
+    variants.truncate(1);
+    several
+}
