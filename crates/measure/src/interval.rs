@@ -58,6 +58,8 @@ pub struct KindInterval {
     pub rows: u64,
     /// Pages read, of statements that are read in pages.
     pub pages: u64,
+    /// Statements sent in batches, beyond one for each operation.
+    pub batched: u64,
     /// Reads that ended without a row.
     pub rows_missing: u64,
     /// Conditional statements whose condition held.
@@ -94,6 +96,7 @@ impl KindInterval {
         self.outcomes.add(&other.outcomes);
         self.rows += other.rows;
         self.pages += other.pages;
+        self.batched += other.batched;
         self.rows_missing += other.rows_missing;
         self.applied += other.applied;
         self.not_applied += other.not_applied;
@@ -115,6 +118,7 @@ impl KindInterval {
         self.outcomes = OutcomeCounts::default();
         self.rows = 0;
         self.pages = 0;
+        self.batched = 0;
         self.rows_missing = 0;
         self.applied = 0;
         self.not_applied = 0;

@@ -171,7 +171,7 @@ pub fn import(
 ) -> Result<Import, yaml::Diagnostics> {
     match tool {
         Tool::Stress => crate::stress::import(words, seed, read),
-        Tool::Nb => Err(yaml::Diagnostics::new(Vec::new())),
+        Tool::Nb => crate::nb::import(words, read),
         Tool::Ycsb => crate::ycsb::import(words, seed, read),
     }
 }

@@ -19,6 +19,23 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+/// What a command line that runs nothing is answered with: help, the shape of a distribution, the
+/// version. None for those that run, and for those with mistakes.
+pub fn answer(words: &[String]) -> Option<String> {
+    match Command::parse(words).ok()?.task {
+        Task::Run(_) => None,
+        Task::Help(topic) => Some(help(topic.as_deref())),
+        Task::Version => Some(VERSION.to_owned()),
+        Task::Print(spelled) => Some(match draw::Dist::parse(&spelled.text) {
+            Ok(dist) => dist.table(),
+            Err(message) => format!("{message}\n"),
+        }),
+    }
+}
+
+/// Which tool's command line this is.
+const VERSION: &str = "the command line of cassandra-stress 3.11.4 and later, run by cassay\n";
+
 pub use command::{Command, Limit, Run, Task, Truncate, Verb, Weight};
 pub use help::help;
 pub use ladder::{

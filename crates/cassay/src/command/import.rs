@@ -32,6 +32,12 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
         set: [args.options.set.clone(), options.options.set].concat(),
         seed: args.options.seed.or(options.options.seed),
     };
+    if tool == Tool::Stress
+        && let Some(text) = workload::stress::answer(&words)
+    {
+        terminal::data(&text);
+        return Ok(Exit::Done);
+    }
     let mut overrides = Overrides {
         target: options.target.clone(),
         set: options.set.clone(),
@@ -57,7 +63,10 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
     for note in &import.notes {
         terminal::say(&format!("note: {note}"));
     }
-    let compat = options.compat.then(|| Compat::new(tool, &words, &import));
+    let compat = match options.compat {
+        true => Some(Compat::new(tool, &words, &import)?),
+        false => None,
+    };
     run_study(&study, common, compat)
 }
 

@@ -35,7 +35,7 @@ pub fn run_study(study: &Study, common: &Common, mut compat: Option<Compat>) -> 
             None => show.event(event),
         })
     })?;
-    if let Some(compat) = compat {
+    if let Some(mut compat) = compat {
         compat.end(exit);
     }
     Ok(exit)

@@ -32,6 +32,8 @@ impl Worker {
                 ));
             }
             start = batch.begin(output, entries as u16);
+            let kind = usize::from(self.in_flight.slot(id).operation.kind);
+            self.recorder.part.kinds[kind].batched += entries as u64 - 1;
             for entry in 0..entries {
                 let statement = usize::from(self.generator.entry_statement(entry));
                 self.templates[statement].append_entry(output);

@@ -141,7 +141,7 @@ mod tests {
             [OVERALL], RunTime(ms), 2000
             [OVERALL], Throughput(ops/sec), 50.0
             [READ], Operations, 100
-            [READ], AverageLatency(us), 50.5
+            [READ], AverageLatency(us), 50.503620000000005
             [READ], MinLatency(us), 1
             [READ], MaxLatency(us), 100
             [READ], 50thPercentileLatency(us), 50

@@ -320,6 +320,16 @@ impl Dist {
         (sum / f64::from(count)) as i64
     }
 
+    /// The values below which shares of all draws lie, one line each.
+    pub(crate) fn table(&self) -> String {
+        const SHARES: [f64; 11] = [
+            0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999,
+        ];
+        let line = |share: &f64| format!("{:>7} %  {}\n", share * 100.0, self.at_quantile(*share));
+        let lines: String = SHARES.iter().map(line).collect();
+        format!("  below  value (mean {})\n{lines}", self.average())
+    }
+
     /// The largest value.
     pub(crate) fn max(&self) -> i64 {
         self.max

@@ -9,6 +9,5 @@ pub(crate) mod recipe;
 pub(crate) mod resolve;
 pub(crate) mod value;
 
-pub(crate) use recipe::Fault;
 pub(crate) use resolve::Recipe;
 pub(crate) use value::{Ty, Val};

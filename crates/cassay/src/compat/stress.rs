@@ -1,0 +1,219 @@
+//! What cassandra-stress prints: a line per interval, the results, the table of a ladder.
+
+use crate::exit::Exit;
+use crate::terminal;
+use measure::{Histogram, Interval, Outcome};
+use report::compat::stress::{self, Length, Sample, Timing};
+use study::run::Event;
+use workload::stress::{Ladder, Uncertainty};
+use workload::{Offer, Step, StepLimit};
+
+/// The commands whose operations the tool names in capitals.
+const PREDEFINED: [&str; 4] = ["read", "write", "counter_write", "counter_read"];
+
+/// Gathers what is measured, and prints it line by line.
+pub struct Stress {
+    /// Names of the kinds, as the tool has them, and whether they write.
+    kinds: Vec<(String, bool)>,
+    /// Partitions that an operation touches, on average.
+    partitions: f64,
+    /// Latency is that from the due time.
+    is_fixed: bool,
+    limit: StepLimit,
+    warmup: u64,
+    /// Threads of each run.
+    threads: Vec<u32>,
+    is_ladder: bool,
+    runs: Vec<(u32, Sample)>,
+    run: Sample,
+    uncertainty: Uncertainty,
+    measuring: bool,
+}
+
+impl Stress {
+    pub fn new(words: &[String], step: &Step) -> Stress {
+        let name = |name: &str| match PREDEFINED.contains(&name) {
+            true => name.to_uppercase(),
+            false => name.to_owned(),
+        };
+        let kinds = step.program.kinds().iter();
+        let (threads, is_ladder) = match step.offer {
+            Offer::Threads(threads) | Offer::Rate { threads, .. } => (vec![threads], false),
+            Offer::Ladder {
+                from,
+                to,
+                until_flat,
+            } => {
+                let ladder = Ladder {
+                    from,
+                    to,
+                    auto: until_flat,
+                    improvement_min: None,
+                };
+                (ladder.steps(), true)
+            }
+        };
+        let fixed = matches!(step.offer, Offer::Rate { hides_wait, .. } if !hides_wait);
+        let operations = match step.limit {
+            StepLimit::Operations(count) | StepLimit::Either(count, _) => count.max(1),
+            StepLimit::Duration(_) | StepLimit::Uncertainty { .. } => step.program.rows(),
+        };
+        let batches = words.first().is_some_and(|word| word == "user");
+        let partitions = step.program.rows() as f64 / operations as f64;
+        Stress {
+            kinds: kinds
+                .map(|kind| (name(&kind.name), kind.is_write))
+                .collect(),
+            partitions: if batches { partitions.max(1.0) } else { 1.0 },
+            is_fixed: fixed,
+            limit: step.limit,
+            warmup: step.warmup_operations,
+            threads,
+            is_ladder,
+            runs: Vec::new(),
+            run: Sample::default(),
+            uncertainty: Uncertainty::default(),
+            measuring: false,
+        }
+    }
+
+    pub fn event(&mut self, event: &Event) {
+        match event {
+            Event::PhaseStarted { phase, .. } => self.phase(phase),
+            Event::Interval {
+                phase: "measure" | "drain",
+                interval,
+                ..
+            } => self.interval(interval),
+            Event::TrialFinished { .. } => self.finish_run(),
+            _ => {}
+        }
+    }
+
+    fn names(&self) -> String {
+        let names: Vec<&str> = self.kinds.iter().map(|(name, _)| name.as_str()).collect();
+        match names[..] {
+            [name] if name.to_uppercase() == name => name.to_owned(),
+            _ => stress::kinds(&names),
+        }
+    }
+
+    fn threads(&self) -> u32 {
+        let at = self.runs.len().min(self.threads.len().saturating_sub(1));
+        self.threads.get(at).copied().unwrap_or(1)
+    }
+
+    fn phase(&mut self, phase: &str) {
+        match phase {
+            "warmup" => terminal::data(&stress::warming_up(&self.names(), self.warmup)),
+            "measure" => {
+                let mut text = String::new();
+                if self.is_ladder {
+                    if self.runs.is_empty() {
+                        text += stress::NO_THREADS;
+                    }
+                    text += &stress::step(self.threads());
+                }
+                let length = match self.limit {
+                    StepLimit::Operations(count) | StepLimit::Either(count, _) => {
+                        Length::Operations((count as f64 * self.partitions).round() as u64)
+                    }
+                    StepLimit::Duration(length) => Length::Time(length.as_secs(), "seconds"),
+                    StepLimit::Uncertainty { target, .. } => Length::Uncertainty(target),
+                };
+                text += &stress::running(&self.names(), self.threads(), length);
+                text += &stress::header();
+                terminal::data(&text);
+                self.measuring = true;
+            }
+            _ => {}
+        }
+    }
+
+    fn interval(&mut self, interval: &Interval) {
+        let mut sample = Sample::default();
+        let mut rows = 0;
+        for ((name, is_write), kind) in self.kinds.iter().zip(&interval.kinds) {
+            let ok = kind.outcomes.get(Outcome::Ok);
+            let errors = kind.outcomes.errors();
+            if ok + errors == 0 {
+                continue;
+            }
+            let mut latency = Histogram::default();
+            latency.add(if self.is_fixed {
+                &kind.latency
+            } else {
+                &kind.service
+            });
+            latency.add(&kind.errors);
+            let written = if *is_write {
+                ok + kind.batched
+            } else {
+                kind.rows
+            };
+            rows += written;
+            let partitions = match is_write {
+                true => (ok as f64 * self.partitions).round() as u64,
+                false => ok - kind.rows_missing.min(ok),
+            };
+            let timing = Timing {
+                span_ns: Some((interval.start_ns, interval.end_ns)),
+                partitions,
+                rows: written,
+                errors,
+                latency,
+            };
+            sample.operations.insert(name.clone(), timing);
+        }
+        if sample.operations.is_empty() {
+            return;
+        }
+        if !interval.draining {
+            self.uncertainty
+                .add(rows as f64 / interval.seconds().max(1e-9));
+        }
+        sample.stderr = self.uncertainty.value();
+        self.run.add(&sample);
+        terminal::data(&stress::interval(&sample, &self.run));
+    }
+
+    fn finish_run(&mut self) {
+        let threads = self.threads();
+        let run = std::mem::take(&mut self.run);
+        self.uncertainty = Uncertainty::default();
+        terminal::data(&format!("\n{}", stress::summary(&run)));
+        if let Some((before, last)) = self.runs.last() {
+            let rate = |sample: &Sample| {
+                let rates = sample.operations.values();
+                rates.map(|t| t.latency.count() as f64).sum::<f64>() / seconds(sample)
+            };
+            let share = (rate(&run) - rate(last)) / rate(last);
+            terminal::data(&stress::improvement(*before, share));
+        }
+        self.runs.push((threads, run));
+    }
+
+    pub fn end(&mut self, exit: Exit) {
+        if self.is_ladder && !self.runs.is_empty() {
+            terminal::data(&stress::ladder(&self.runs));
+        }
+        let errors = self.runs.iter().any(|(_, run)| {
+            let mut timings = run.operations.values();
+            timings.any(|timing| timing.errors > 0)
+        });
+        let failed = errors || !self.measuring || exit == Exit::Interrupted;
+        terminal::data(if failed { stress::FAILURE } else { stress::END });
+    }
+}
+
+/// Length of a run.
+fn seconds(sample: &Sample) -> f64 {
+    let spans = sample
+        .operations
+        .values()
+        .filter_map(|timing| timing.span_ns);
+    let (from, to) = spans.fold((u64::MAX, 0), |(from, to), span| {
+        (from.min(span.0), to.max(span.1))
+    });
+    to.saturating_sub(from).max(1) as f64 / 1e9
+}
