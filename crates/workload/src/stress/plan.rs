@@ -48,7 +48,8 @@ pub fn import(words: &[String], seed: u64, read: ReadFile) -> Result<Import, Dia
     };
     let schema = planner.operations(read);
     let connection = connection(&run.options.connect, read, &mut planner.out);
-    let step = schema.and_then(|schema| planner.step(schema));
+    let nodes = connection.nodes.len().max(1) as u64;
+    let step = schema.and_then(|schema| planner.step(schema, nodes));
     let (out, notes) = (planner.out, planner.notes);
     out.clone().into_result()?;
     match step {
@@ -67,6 +68,7 @@ struct Prepared {
     tables: Vec<String>,
     create_keyspace: Option<String>,
     create: Vec<String>,
+    truncate: Vec<String>,
 }
 
 struct Planner<'a> {
@@ -174,7 +176,25 @@ impl Planner<'_> {
         }
     }
 
-    fn step(&mut self, prepared: Prepared) -> Option<Step> {
+    /// When the run ends: as written, or after `count` operations, where its seeds end.
+    fn limit(&mut self, count: Option<u64>) -> StepLimit {
+        match (self.run.limit, count) {
+            (Limit::Operations(_), count) => StepLimit::Operations(count.unwrap_or(0)),
+            (Limit::Duration(length), None) => StepLimit::Duration(length),
+            (Limit::Duration(length), Some(count)) => StepLimit::Either(count, length),
+            (Limit::Uncertainty { target, min, max }, None) => {
+                StepLimit::Uncertainty { target, min, max }
+            }
+            (Limit::Uncertainty { .. }, Some(count)) => {
+                let note = "`no-wrap` ends the run at its last seed, whatever its uncertainty is";
+                self.notes.push(note.to_owned());
+                StepLimit::Operations(count)
+            }
+        }
+    }
+
+    /// The step against so many nodes.
+    fn step(&mut self, prepared: Prepared, nodes: u64) -> Option<Step> {
         let run = self.run;
         let runs = self.dist(&run.clustering);
         let (seeds, end) = self.seeds();
@@ -198,26 +218,8 @@ impl Planner<'_> {
             seeds,
             total,
         };
-        let count = total.map(|_| operations.count());
-        let limit = match (run.limit, count) {
-            (Limit::Operations(_), count) => StepLimit::Operations(count.unwrap_or(0)),
-            (Limit::Duration(length), None) => StepLimit::Duration(length),
-            (Limit::Duration(length), Some(count)) => StepLimit::Either(count, length),
-            (Limit::Uncertainty { target, min, max }, _) => {
-                StepLimit::Uncertainty { target, min, max }
-            }
-        };
-        let nodes = run.options.connect.nodes.len().max(1) as u64;
-        let warmup = match (run.warmup, count) {
-            (false, _) => 0,
-            (true, Some(count)) => ((count as f64 * WARMUP_SHARE) as u64).min(WARMUP_MAX) * nodes,
-            (true, None) => WARMUP_MAX * nodes,
-        };
-        let truncate: Vec<String> = prepared
-            .tables
-            .iter()
-            .map(|table| format!("TRUNCATE {}.{}", quoted(&prepared.keyspace), quoted(table)))
-            .collect();
+        let limit = self.limit(total.map(|_| operations.count()));
+        let truncate = prepared.truncate;
         let mut before: Vec<String> = prepared.create_keyspace.iter().cloned().collect();
         before.extend(prepared.create.iter().cloned());
         if run.truncate == Truncate::Always && matches!(run.options.rate, Rate::Ladder { .. }) {
@@ -252,9 +254,33 @@ impl Planner<'_> {
             first_operation: 0,
             limit,
             offer: offer(run.options.rate),
-            warmup_operations: warmup,
+            warmup_operations: warmup(run, nodes),
         })
     }
+}
+
+/// Operations before the measured ones: as many for each kind of operation and each node, as the
+/// tool does.
+fn warmup(run: &Run, nodes: u64) -> u64 {
+    let kinds = match &run.verb {
+        Verb::Mixed(weights) => weights.len(),
+        Verb::User { ops, .. } => ops.len(),
+        Verb::Read | Verb::Write | Verb::CounterRead | Verb::CounterWrite => 1,
+    };
+    let iterations = match run.limit {
+        // Rounded down, as the tool does.
+        Limit::Operations(count) => ((count as f64 * WARMUP_SHARE) as u64).min(WARMUP_MAX),
+        Limit::Duration(_) | Limit::Uncertainty { .. } => WARMUP_MAX,
+    };
+    if run.warmup {
+        iterations * nodes * kinds as u64
+    } else {
+        0
+    }
+}
+
+fn truncate(keyspace: &str, table: &str) -> String {
+    format!("TRUNCATE {}.{}", quoted(keyspace), quoted(table))
 }
 
 fn offer(rate: Rate) -> Offer {
@@ -278,3 +304,6 @@ fn offer(rate: Rate) -> Offer {
 fn qualified(cql: &str, keyspace: &str) -> String {
     crate::schema::qualify(cql, keyspace).unwrap_or_else(|_| cql.to_owned())
 }
+
+#[cfg(test)]
+mod tests;

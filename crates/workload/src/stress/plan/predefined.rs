@@ -1,6 +1,6 @@
 //! The predefined tables standard1 and counter1, and the operations on them.
 
-use super::{Planner, Prepared, qualified};
+use super::{Planner, Prepared, qualified, truncate};
 use crate::program::Statement;
 use crate::stress::column::Column;
 use crate::stress::draw::{Dist, Ratio};
@@ -34,6 +34,10 @@ impl Planner<'_> {
         }
         Prepared {
             create_keyspace: Some(options.schema.create_keyspace()),
+            // Both, whichever is used, as in the tool.
+            truncate: ["standard1", "counter1"]
+                .map(|table| truncate(&keyspace, table))
+                .to_vec(),
             keyspace,
             tables,
             create,

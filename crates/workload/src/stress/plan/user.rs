@@ -1,6 +1,6 @@
 //! The operations of user profiles: inserts, queries, reads by token, validation.
 
-use super::{Planner, Prepared};
+use super::{Planner, Prepared, truncate};
 use crate::import::ReadFile;
 use crate::program::{BatchKind, Statement};
 use crate::stress::command::Weight;
@@ -47,6 +47,10 @@ impl Planner<'_> {
         let first = profiles.first()?;
         Some(Prepared {
             keyspace: first.keyspace.clone(),
+            truncate: profiles
+                .iter()
+                .map(|profile| truncate(&profile.keyspace, &profile.table.name))
+                .collect(),
             tables: profiles
                 .iter()
                 .map(|profile| profile.table.name.clone())
