@@ -365,8 +365,9 @@ pub const FIELDS: &[Field] = &[
     optional(
         "workload.stress",
         Type::Text,
-        "A command line of cassandra-stress, without its first word: `write n=1M -rate threads=50`. \
-         It says what is asked, how much and for how long; `procedure` and `window` do not apply.",
+        "A command line of cassandra-stress, without its first word: `write n=1M -rate \
+         threads=50`. It says what is asked, how much and for how long; `procedure` and `window` \
+         do not apply.",
     ),
     optional(
         "workload.nb",

@@ -66,6 +66,11 @@ pub struct Step {
     pub offer: Offer,
     /// Operations before the measured ones; they are numbered from `first_operation` as well.
     pub warmup_operations: u64,
+    /// Statements that empty the tables between warm-up and measuring.
+    pub truncate: Vec<String>,
+    /// Whether they are emptied before each run of the step, such as those of a ladder; otherwise
+    /// before the first.
+    pub truncates_always: bool,
 }
 
 /// When a step ends.

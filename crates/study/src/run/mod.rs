@@ -263,6 +263,9 @@ impl<'a> Engine<'a> {
             settings: &self.study.variants[trial.variant].settings,
             program: &self.plan.works[trial.variant].program,
             step: self.plan.works[trial.variant].step.as_ref(),
+            is_first: self.plan.trials[..trial.index]
+                .iter()
+                .all(|earlier| earlier.variant != trial.variant),
             ceiling_ops_per_s: Some(ceiling_ops_per_s),
             writer: &mut self.writer,
             events: self.events,

@@ -38,6 +38,8 @@ pub struct Stagehand<'a> {
     pub program: &'a Arc<Program>,
     /// The step of an import that it runs; none for other workloads.
     pub step: Option<&'a Step>,
+    /// Whether it is the first of its variant.
+    pub is_first: bool,
     /// What the instrument can do, op/s.
     pub ceiling_ops_per_s: Option<f64>,
     /// The run's files.
@@ -104,6 +106,9 @@ impl Stagehand<'_> {
         };
         let before;
         if let Some(step) = self.step {
+            if !step.before.is_empty() {
+                self.begin_phase(PhaseKind::Schema)?;
+            }
             self.execute(running, &step.before)?;
             before = running.counts(self.program.keyspace())?;
         } else {
@@ -168,7 +173,6 @@ impl Stagehand<'_> {
         if statements.is_empty() {
             return Ok(());
         }
-        self.begin_phase(PhaseKind::Schema)?;
         let mut session = running.cluster.session()?;
         for statement in statements {
             session
@@ -323,6 +327,9 @@ impl Stagehand<'_> {
             if let Some(came) = self.cut(&offered, state) {
                 return Ok(Some(came));
             }
+        }
+        if step.truncates_always || self.is_first {
+            self.execute(running, &step.truncate)?;
         }
         self.begin_phase(PhaseKind::Measure)?;
         offer.limit = course.limit();

@@ -139,6 +139,8 @@ impl<'a> Builder<'a> {
             limit,
             offer,
             warmup_operations: 0,
+            truncate: Vec::new(),
+            truncates_always: false,
         })
     }
 

@@ -208,6 +208,45 @@ impl Column {
                 self.hexadecimal(size, out);
                 Fold::Bytes
             }
+            Kind::Boolean => {
+                self.identity.next();
+                out.push(1);
+                Fold::Bytes
+            }
+            Kind::Timestamp => {
+                out.extend_from_slice(&self.identity.next().to_be_bytes());
+                Fold::Bytes
+            }
+            Kind::Uuid => {
+                let number = self.identity.next();
+                out.extend_from_slice(&number.to_be_bytes());
+                out.extend_from_slice(&number.to_be_bytes());
+                Fold::Number(0)
+            }
+            Kind::Timeuuid => {
+                let high = time_uuid(self.identity.next());
+                out.extend_from_slice(&high.to_be_bytes());
+                out.extend_from_slice(&self.salt.to_be_bytes());
+                Fold::Number(self.salt ^ high)
+            }
+            Kind::Inet => {
+                let number = self.identity.next() as i32;
+                out.extend_from_slice(&number.to_be_bytes());
+                Fold::Bytes
+            }
+            Kind::Integer(_) | Kind::Varint | Kind::Decimal | Kind::Float | Kind::Double => {
+                self.number(out)
+            }
+            _ => {
+                self.composite(out);
+                Fold::Bytes
+            }
+        }
+    }
+
+    /// Types that are numbers.
+    fn number(&mut self, out: &mut Vec<u8>) -> Fold {
+        match &self.kind {
             Kind::Integer(bytes) => {
                 let number = self.identity.next();
                 let cut = number.to_be_bytes();
@@ -236,36 +275,7 @@ impl Column {
                 out.extend_from_slice(&number.to_be_bytes());
                 Fold::Number(number as i64)
             }
-            Kind::Boolean => {
-                self.identity.next();
-                out.push(1);
-                Fold::Bytes
-            }
-            Kind::Timestamp => {
-                out.extend_from_slice(&self.identity.next().to_be_bytes());
-                Fold::Bytes
-            }
-            Kind::Uuid => {
-                let number = self.identity.next();
-                out.extend_from_slice(&number.to_be_bytes());
-                out.extend_from_slice(&number.to_be_bytes());
-                Fold::Number(0)
-            }
-            Kind::Timeuuid => {
-                let high = time_uuid(self.identity.next());
-                out.extend_from_slice(&high.to_be_bytes());
-                out.extend_from_slice(&self.salt.to_be_bytes());
-                Fold::Number(self.salt ^ high)
-            }
-            Kind::Inet => {
-                let number = self.identity.next() as i32;
-                out.extend_from_slice(&number.to_be_bytes());
-                Fold::Bytes
-            }
-            _ => {
-                self.composite(out);
-                Fold::Bytes
-            }
+            _ => Fold::Bytes,
         }
     }
 

@@ -219,33 +219,13 @@ impl Planner<'_> {
             total,
         };
         let limit = self.limit(total.map(|_| operations.count()));
-        let truncate = prepared.truncate;
         let mut before: Vec<String> = prepared.create_keyspace.iter().cloned().collect();
         before.extend(prepared.create.iter().cloned());
-        if run.truncate == Truncate::Always && matches!(run.options.rate, Rate::Ladder { .. }) {
-            self.notes.push(
-                "`truncate=always` empties the tables before every step of the ladder".to_owned(),
-            );
-        }
-        if run.truncate != Truncate::Never {
-            before.extend(truncate.iter().cloned());
-        }
-        let schema = Schema {
-            create_keyspace: prepared.create_keyspace.unwrap_or_default(),
-            create_tables: prepared.create,
-            truncate,
-            drop_keyspace: format!("DROP KEYSPACE IF EXISTS {}", quoted(&prepared.keyspace)),
+        let truncate = match run.truncate {
+            Truncate::Never => Vec::new(),
+            Truncate::Once | Truncate::Always => prepared.truncate.clone(),
         };
-        let program = Program {
-            name: "stress".to_owned(),
-            keyspace: prepared.keyspace,
-            tables: prepared.tables,
-            schema,
-            kinds: std::mem::take(&mut self.kinds),
-            statements: std::mem::take(&mut self.statements),
-            rows: total.unwrap_or(1_000_000).max(1),
-            source: Arc::new(operations),
-        };
+        let program = self.program(prepared, operations);
         Some(Step {
             name: run.verb.name().to_owned(),
             program: Arc::new(program),
@@ -255,7 +235,27 @@ impl Planner<'_> {
             limit,
             offer: offer(run.options.rate),
             warmup_operations: warmup(run, nodes),
+            truncate,
+            truncates_always: run.truncate == Truncate::Always,
         })
+    }
+
+    fn program(&mut self, prepared: Prepared, operations: Operations) -> Program {
+        Program {
+            name: "stress".to_owned(),
+            schema: Schema {
+                create_keyspace: prepared.create_keyspace.unwrap_or_default(),
+                create_tables: prepared.create,
+                truncate: prepared.truncate,
+                drop_keyspace: format!("DROP KEYSPACE IF EXISTS {}", quoted(&prepared.keyspace)),
+            },
+            keyspace: prepared.keyspace,
+            tables: prepared.tables,
+            kinds: std::mem::take(&mut self.kinds),
+            statements: std::mem::take(&mut self.statements),
+            rows: operations.total.unwrap_or(1_000_000).max(1),
+            source: Arc::new(operations),
+        }
     }
 }
 

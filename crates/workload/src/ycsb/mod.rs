@@ -520,6 +520,8 @@ fn step(command: &Command, settings: &Settings, properties: &mut Properties) -> 
             false => Offer::Threads(threads),
         },
         warmup_operations: 0,
+        truncate: Vec::new(),
+        truncates_always: false,
     }
 }
 

@@ -109,8 +109,7 @@ fn retries_are_off_unless_asked_for_and_none_of_them_is_one_try() {
 #[test]
 fn tables_are_emptied_in_the_keyspaces_of_their_own_profiles() {
     let emptied = |line: &str| -> Vec<String> {
-        let before = step(line).before.into_iter();
-        let emptied = before.filter(|cql| cql.starts_with("TRUNCATE"));
+        let emptied = step(line).truncate.into_iter();
         emptied.map(|cql| cql.replace('"', "")).collect()
     };
     for (line, tables) in [

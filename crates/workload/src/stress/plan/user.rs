@@ -5,7 +5,7 @@ use crate::import::ReadFile;
 use crate::program::{BatchKind, Statement};
 use crate::stress::command::Weight;
 use crate::stress::draw::{Dist, Ratio};
-use crate::stress::profile::{self, Profile, quoted};
+use crate::stress::profile::{self, Profile, Query, TokenQuery, quoted};
 use crate::stress::source::{Cell, Op, What};
 use yaml::{Place, did_you_mean};
 
@@ -93,60 +93,14 @@ impl Planner<'_> {
             return self.validate(profile, table, weight);
         }
         if let Some(query) = profile.queries.iter().find(|query| query.name == name) {
-            let kind = self.kind(&weight.name, !query.is_select);
-            let level = query.consistency.unwrap_or(self.run.consistency);
-            let statement = Statement {
-                idempotent: query.is_select,
-                returns_rows: query.is_select,
-                verifies: query.returned.is_some(),
-                serial_consistency: query.serial,
-                conditional: !query.is_select && query.cql.to_lowercase().contains(" if "),
-                ..Statement::new(&query.cql, kind, query.bound.len() as u16, level)
-            };
-            let statement = self.statement(statement);
-            self.ops.push(Op {
-                statement,
-                kind,
-                table,
-                weight: weight.weight,
-                what: What::Query {
-                    same_row: query.same_row,
-                    returned: query.returned.clone(),
-                    must_find: query.must_find,
-                },
-                bound: query.bound.clone(),
-            });
-            return;
+            return self.query(query, table, weight);
         }
         if let Some(query) = profile
             .token_queries
             .iter()
             .find(|query| query.name == name)
         {
-            let kind = self.kind(&weight.name, false);
-            let statement = Statement {
-                idempotent: true,
-                returns_rows: true,
-                page_size: Some(query.page_size),
-                ..Statement::new(&query.cql, kind, 2, self.run.consistency)
-            };
-            let statement = self.statement(statement);
-            self.notes.push(format!(
-                "{} reads the ring in {TOKEN_RANGES} ranges of equal width, one after the other; \
-                 cassandra-stress reads the nodes' own ranges",
-                weight.name
-            ));
-            self.ops.push(Op {
-                statement,
-                kind,
-                table,
-                weight: weight.weight,
-                what: What::Tokens {
-                    ranges: TOKEN_RANGES,
-                },
-                bound: Vec::new(),
-            });
-            return;
+            return self.token_query(query, table, weight);
         }
         let queries = profile.queries.iter().map(|query| query.name.as_str());
         let tokens = profile
@@ -161,6 +115,58 @@ impl Planner<'_> {
         let message = format!("the profile has no operation `{}`", weight.name);
         self.out
             .add(&weight.place, message, did_you_mean(&name, known));
+    }
+
+    fn query(&mut self, query: &Query, table: usize, weight: &Weight) {
+        let kind = self.kind(&weight.name, !query.is_select);
+        let level = query.consistency.unwrap_or(self.run.consistency);
+        let statement = Statement {
+            idempotent: query.is_select,
+            returns_rows: query.is_select,
+            verifies: query.returned.is_some(),
+            serial_consistency: query.serial,
+            conditional: !query.is_select && query.cql.to_lowercase().contains(" if "),
+            ..Statement::new(&query.cql, kind, query.bound.len() as u16, level)
+        };
+        let statement = self.statement(statement);
+        self.ops.push(Op {
+            statement,
+            kind,
+            table,
+            weight: weight.weight,
+            what: What::Query {
+                same_row: query.same_row,
+                returned: query.returned.clone(),
+                must_find: query.must_find,
+            },
+            bound: query.bound.clone(),
+        });
+    }
+
+    fn token_query(&mut self, query: &TokenQuery, table: usize, weight: &Weight) {
+        let kind = self.kind(&weight.name, false);
+        let statement = Statement {
+            idempotent: true,
+            returns_rows: true,
+            page_size: Some(query.page_size),
+            ..Statement::new(&query.cql, kind, 2, self.run.consistency)
+        };
+        let statement = self.statement(statement);
+        self.notes.push(format!(
+            "{} reads the ring in {TOKEN_RANGES} ranges of equal width, one after the other; \
+             cassandra-stress reads the nodes' own ranges",
+            weight.name
+        ));
+        self.ops.push(Op {
+            statement,
+            kind,
+            table,
+            weight: weight.weight,
+            what: What::Tokens {
+                ranges: TOKEN_RANGES,
+            },
+            bound: Vec::new(),
+        });
     }
 
     fn insert(&mut self, profile: &Profile, table: usize, weight: &Weight) {
