@@ -110,8 +110,8 @@ fn usable(trial: &TrialFinding) -> bool {
     verdict_of(&trial.verdict) != Verdict::Invalid
 }
 
-/// Every contender with the first variant of its step, at every point that both have. An invalid trial is
-/// never compared; blocks are pairs.
+/// Every contender with the first variant of its step, at every point that both have. An invalid
+/// trial is never compared; blocks are pairs.
 fn comparisons(study: &Study, trials: &[TrialFinding]) -> Vec<ComparisonRecord> {
     let mut records = Vec::new();
     for (index, contender) in study.variants.iter().enumerate() {

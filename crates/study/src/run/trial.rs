@@ -1,6 +1,8 @@
 //! One trial on a running target: prepare the data, offer load, verify, judge.
 
-use super::course::{Course, StepCourse};
+mod step;
+
+use super::course::Course;
 use super::event::Event;
 use super::finding::{self, Facts};
 use super::offer::{self, Cut, Decision, Offer, Offered, Watch};
@@ -167,21 +169,6 @@ impl Stagehand<'_> {
         Ok(())
     }
 
-    /// Executes what an import wants executed before it measures. What exists already is fine, as
-    /// it is for the tools that the statements come from.
-    fn execute(&mut self, running: &mut Running, statements: &[String]) -> Result<()> {
-        if statements.is_empty() {
-            return Ok(());
-        }
-        let mut session = running.cluster.session()?;
-        for statement in statements {
-            session
-                .execute_schema_if_absent(statement)
-                .with_context(|| format!("execute {statement}"))?;
-        }
-        Ok(())
-    }
-
     /// Loads, if the standing asks for it.
     fn fill(
         &mut self,
@@ -294,53 +281,6 @@ impl Stagehand<'_> {
         state.connections = offered.summary.connections;
         state.checks.add(&course.tally.checks);
         state.warmup = course.warmup_record();
-        state.tally = course.tally;
-        if let Some(errors) = offered.errors_words() {
-            (self.events)(Event::Said(errors));
-        }
-        Ok(self.cut(&offered, state))
-    }
-
-    /// The operations of an import's step: those of its warm-up, then those that count.
-    fn measure_step(
-        &mut self,
-        step: &Step,
-        running: &mut Running,
-        state: &mut State,
-    ) -> Result<Option<Came>> {
-        let mut offer = Offer {
-            stage: step.stage,
-            schedule: offer::schedule(self.trial.point, false),
-            limit: Limit::Operations(step.warmup_operations),
-            first_operation: step.first_operation,
-            verify: match self.settings.verify.every_nth {
-                Some(nth) => VerifyReads::EveryNth(nth),
-                None => VerifyReads::Off,
-            },
-        };
-        let mut course = StepCourse::new(step.limit, self.program.kinds().len());
-        if step.warmup_operations > 0 {
-            self.begin_phase(PhaseKind::Warmup)?;
-            let offered = self.offer(running, state, &offer, &mut |interval| {
-                course.warm(interval)
-            })?;
-            if let Some(came) = self.cut(&offered, state) {
-                return Ok(Some(came));
-            }
-        }
-        if step.truncates_always || self.is_first {
-            self.execute(running, &step.truncate)?;
-        }
-        self.begin_phase(PhaseKind::Measure)?;
-        offer.limit = course.limit();
-        let offered = self.offer(running, state, &offer, &mut |interval| course.see(interval))?;
-        state.workers = offered.summary.workers;
-        state.connections = offered.summary.connections;
-        state.checks.add(&course.tally.checks);
-        state.warmup = WarmupRecord {
-            seconds: course.warmup_s,
-            steady: "fixed".to_owned(),
-        };
         state.tally = course.tally;
         if let Some(errors) = offered.errors_words() {
             (self.events)(Event::Said(errors));

@@ -1,8 +1,10 @@
 //! A user profile: one table by its CQL, what its columns hold, how rows are inserted, queries.
 
+mod statements;
+
 use std::collections::BTreeMap;
 
-use super::column::{Column, Spec};
+use super::column::Spec;
 use super::draw::{Dist, Ratio};
 use super::partition::Columns;
 use super::source::Cell;
@@ -10,6 +12,8 @@ use crate::program::BatchKind;
 use crate::schema::{self, Defined, Marker, Table};
 use cql::Consistency;
 use cql::value::{CqlType, UdtType};
+pub(super) use statements::quoted;
+use statements::{all_cells, cell_of, columns, insert, returned};
 use yaml::{Diagnostics, Limits, Node, Place, Raw, Source, did_you_mean};
 
 const KEYS: [&str; 11] = [
@@ -503,119 +507,4 @@ impl<'a> Reader<'a, '_> {
         }
         queries
     }
-}
-
-pub(super) fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
-/// Columns that are no key, by name.
-fn others(table: &Table) -> Vec<usize> {
-    let mut others: Vec<usize> = (0..table.columns.len())
-        .filter(|column| !table.is_key(*column))
-        .collect();
-    others.sort_by(|a, b| table.columns[*a].name.cmp(&table.columns[*b].name));
-    others
-}
-
-fn columns(table: &Table, specs: &BTreeMap<String, Spec>) -> Columns {
-    let make = |index: &usize| {
-        let column = &table.columns[*index];
-        let spec = specs.get(&column.name).copied().unwrap_or_default();
-        Column::of_profile(&column.name, &column.typ, spec)
-    };
-    Columns::new(
-        table.partition_key.iter().map(make).collect(),
-        table.clustering.iter().map(make).collect(),
-        others(table).iter().map(make).collect(),
-    )
-}
-
-/// The cell of a column, by its name.
-fn cell_of(table: &Table, name: &str) -> Option<Cell> {
-    let same = |column: &&usize| table.columns[**column].name.eq_ignore_ascii_case(name);
-    let place = |columns: &[usize]| columns.iter().position(|column| same(&column));
-    if let Some(key) = place(&table.partition_key) {
-        return Some(Cell::Key(key));
-    }
-    if let Some(clustering) = place(&table.clustering) {
-        return Some(Cell::Row(clustering));
-    }
-    place(&others(table)).map(|other| Cell::Row(table.clustering.len() + other))
-}
-
-fn all_cells(table: &Table) -> Vec<Cell> {
-    let keys = (0..table.partition_key.len()).map(Cell::Key);
-    let clustering = (0..table.clustering.len()).map(Cell::Row);
-    let others = others(table);
-    let place = |is_static: bool| {
-        let same =
-            move |(_, column): &(usize, &usize)| table.columns[**column].is_static == is_static;
-        let base = table.clustering.len();
-        let chosen = others.iter().enumerate().filter(same);
-        chosen
-            .map(move |(at, _)| Cell::Row(base + at))
-            .collect::<Vec<_>>()
-    };
-    keys.chain(clustering)
-        .chain(place(true))
-        .chain(place(false))
-        .collect()
-}
-
-/// What a SELECT returns, if it names columns only.
-fn returned(text: &str, table: &Table) -> Option<Vec<Cell>> {
-    let lower = text.to_lowercase();
-    let list = text.get("select".len()..lower.find(" from ")?)?.trim();
-    if list == "*" {
-        return Some(all_cells(table));
-    }
-    list.split(',')
-        .map(|name| cell_of(table, name.trim().trim_matches('"')))
-        .collect()
-}
-
-/// The statement that writes a row, as cassandra-stress writes it.
-fn insert(keyspace: &str, table: &Table) -> (String, Vec<Cell>, usize) {
-    let name = format!("{}.{}", quoted(keyspace), quoted(&table.name));
-    let keys = [&table.partition_key[..], &table.clustering].concat();
-    let names: Vec<String> = keys
-        .iter()
-        .map(|key| quoted(&table.columns[*key].name))
-        .collect();
-    let others = others(table);
-    let mut bound: Vec<Cell> = (0..others.len())
-        .map(|other| Cell::Row(table.clustering.len() + other))
-        .collect();
-    bound.extend((0..table.partition_key.len()).map(Cell::Key));
-    bound.extend((0..table.clustering.len()).map(Cell::Row));
-    if others.is_empty() {
-        let marks = vec!["?"; names.len()].join(", ");
-        let cql = format!("INSERT INTO {name} ({}) VALUES ({marks})", names.join(", "));
-        return (cql, bound, 0);
-    }
-    let sets: Vec<String> = others
-        .iter()
-        .map(|other| {
-            let column = &table.columns[*other];
-            let name = quoted(&column.name);
-            let adds = match column.typ {
-                CqlType::Counter => true,
-                CqlType::List(_) | CqlType::Set(_) => !column.is_frozen,
-                _ => false,
-            };
-            if adds {
-                format!("{name} = {name} + ?")
-            } else {
-                format!("{name} = ?")
-            }
-        })
-        .collect();
-    let predicates: Vec<String> = names.iter().map(|name| format!("{name} = ?")).collect();
-    let cql = format!(
-        "UPDATE {name} SET {} WHERE {}",
-        sets.join(", "),
-        predicates.join(" AND ")
-    );
-    (cql, bound, others.len())
 }

@@ -9,30 +9,25 @@ mod choose;
 mod command;
 mod properties;
 mod source;
+mod statements;
+mod table;
 
 use std::sync::Arc;
 
-use choose::{Chooser, Zipfian};
 use command::{Command, Phase};
 use properties::Properties;
-use source::{Binds, INSERT, KINDS, Length, MODIFY, READ, SCAN, Statements, Table, UPDATE};
+use source::{KINDS, SCAN, Table};
+use statements::Shape;
 
 use crate::import::{Connection, Import, Offer, ReadFile, Secret, Step, StepLimit};
-use crate::mix::Mix;
 use crate::program::{Kind, Program, Schema, Stage, Statement};
-use crate::random::lane;
 use core::time::Duration;
 use cql::Consistency;
 use yaml::Diagnostics;
 
-/// The lane of the seed that draws the mix.
-const MIX: u64 = 31;
 /// As many records as a key of 19 digits can number, and an insert behind each still can.
 const RECORDS_MAX: u64 = 1 << 62;
 const FIELDS_MAX: u64 = 1000;
-/// Below what Cassandra's commit log takes with its default segment size.
-const ROW_BYTES_MAX: u64 = 16_000_000;
-const SCAN_ROWS_MAX: u64 = i32::MAX as u64;
 
 /// Properties that have an effect here.
 const KNOWN: &[&str] = &[
@@ -139,12 +134,7 @@ fn unknown(properties: &mut Properties) -> Vec<String> {
 struct Settings {
     keyspace: String,
     table: String,
-    prefix: String,
-    read_level: Consistency,
-    write_level: Consistency,
-    read_all: bool,
-    write_all: bool,
-    fields: usize,
+    fields: Vec<String>,
     source: Table,
     statements: Vec<Statement>,
     scans: bool,
@@ -152,34 +142,31 @@ struct Settings {
 
 impl Settings {
     fn read(command: &Command, properties: &mut Properties, seed: u64) -> Settings {
-        let fields = properties.count("fieldcount", 10, (1, FIELDS_MAX)) as usize;
-        let name = |properties: &mut Properties, key: &str, default: &str| {
-            let name = properties.text(key).unwrap_or(default).to_owned();
-            if !crate::compile::is_identifier(&name) {
-                let message = format!("{key} is `{name}`, which is no name in CQL");
-                properties.wrong(key, message, None);
-            }
-            name
-        };
+        let count = properties.count("fieldcount", 10, (1, FIELDS_MAX)) as usize;
         let prefix = name(properties, "fieldnameprefix", "field");
-        let mut binds = Vec::new();
-        let mut settings = Settings {
-            keyspace: name(properties, "cassandra.keyspace", "ycsb"),
-            table: name(properties, "table", "usertable"),
+        let keyspace = name(properties, "cassandra.keyspace", "ycsb");
+        let table = name(properties, "table", "usertable");
+        let mut source = table::table(command, properties, count, &prefix, seed);
+        let fields: Vec<String> = (0..count).map(|field| format!("{prefix}{field}")).collect();
+        let shape = Shape {
+            table: format!("\"{keyspace}\".\"{table}\""),
+            fields: fields.clone(),
             read_level: level(properties, "cassandra.readconsistencylevel"),
             write_level: level(properties, "cassandra.writeconsistencylevel"),
             read_all: properties.flag("readallfields", true),
             write_all: properties.flag("writeallfields", false),
-            fields,
-            scans: false,
-            statements: Vec::new(),
-            source: table(command, properties, fields, &prefix, seed),
-            prefix,
+            verifies: source.verifies(),
         };
-        settings.source.statements = settings.statements(&mut binds);
-        settings.source.binds = binds;
-        settings.scans = command.phase == Phase::Run && settings.source.mix.per_window(SCAN) > 0;
-        settings
+        let made = shape.make();
+        (source.statements, source.binds) = (made.by_kind, made.binds);
+        Settings {
+            scans: command.phase == Phase::Run && source.mix.per_window(SCAN) > 0,
+            keyspace,
+            table,
+            fields,
+            source,
+            statements: made.statements,
+        }
     }
 
     /// What is done otherwise than YCSB does it.
@@ -205,97 +192,9 @@ impl Settings {
         notes
     }
 
-    /// Fills in `self.statements`; returns which do what.
-    fn statements(&mut self, binds: &mut Vec<Binds>) -> Statements {
-        let table = format!("\"{}\".\"{}\"", self.keyspace, self.table);
-        let fields: Vec<String> = (0..self.fields)
-            .map(|field| format!("{}{field}", self.prefix))
-            .collect();
-        let (read, write) = (self.read_level, self.write_level);
-        let mut add = |cql: String, kind: usize, level, what: Binds| {
-            let count = cql.matches('?').count() as u16;
-            let reads = matches!(what, Binds::Read(_) | Binds::Scan);
-            self.statements.push(Statement {
-                idempotent: true,
-                returns_rows: reads,
-                verifies: matches!(what, Binds::Read(_)) && self.source.verifies(),
-                ..Statement::new(cql, kind as u8, count, level)
-            });
-            binds.push(what);
-            (self.statements.len() - 1) as u16
-        };
-        let marks = vec!["?"; fields.len() + 1].join(", ");
-        let names = fields.join(", ");
-        let insert = format!("INSERT INTO {table} (y_id, {names}) VALUES ({marks})");
-        let insert = add(insert, INSERT, write, Binds::Insert);
-        let reads: Vec<Option<usize>> = match self.read_all {
-            true => vec![None],
-            false => (0..fields.len()).map(Some).collect(),
-        };
-        let select = |what: &Option<usize>| {
-            let columns = what.map_or("*", |field| fields[field].as_str());
-            format!("SELECT {columns} FROM {table} WHERE y_id = ? LIMIT 1")
-        };
-        let updates: Vec<Option<usize>> = match self.write_all {
-            true => vec![None],
-            false => (0..fields.len()).map(Some).collect(),
-        };
-        let set = |what: &Option<usize>| {
-            let sets = match what {
-                Some(field) => format!("{} = ?", fields[*field]),
-                None => format!("{} = ?", fields.join(" = ?, ")),
-            };
-            format!("UPDATE {table} SET {sets} WHERE y_id = ?")
-        };
-        let one_read = |what: &Option<usize>| (select(what), Binds::Read(*what));
-        let mut read_ids = Vec::new();
-        for what in &reads {
-            let (cql, bind) = one_read(what);
-            read_ids.push(add(cql, READ, read, bind));
-        }
-        let update_ids: Vec<u16> = updates
-            .iter()
-            .map(|what| add(set(what), UPDATE, write, Binds::Update(*what)))
-            .collect();
-        let scan_columns = reads
-            .iter()
-            .map(|what| what.map_or("*", |field| &fields[field]));
-        let scans: Vec<String> = scan_columns
-            .map(|columns| {
-                format!("SELECT {columns} FROM {table} WHERE token(y_id) >= token(?) LIMIT ?")
-            })
-            .collect();
-        let scan_ids = scans
-            .into_iter()
-            .map(|cql| add(cql, SCAN, read, Binds::Scan))
-            .collect();
-        // One read and update of read-modify-write for each field that it may write.
-        let mut modify_ids = Vec::new();
-        for (number, what) in updates.iter().enumerate() {
-            let (cql, bind) = one_read(&reads[number % reads.len()]);
-            let first = add(cql, MODIFY, read, bind);
-            let second = add(set(what), MODIFY, write, Binds::Update(*what));
-            modify_ids.push((first, second));
-        }
-        for (first, second) in &modify_ids {
-            let statement = &mut self.statements[usize::from(*first)];
-            (statement.then, statement.part) = (Some(*second), Some(KINDS as u8));
-            self.statements[usize::from(*second)].part = Some(KINDS as u8 + 1);
-        }
-        Statements {
-            insert,
-            read: read_ids,
-            update: update_ids,
-            scan: scan_ids,
-            modify: modify_ids.into_iter().map(|(first, _)| first).collect(),
-        }
-    }
-
     fn schema(&self) -> Schema {
         let table = format!("\"{}\".\"{}\"", self.keyspace, self.table);
-        let fields: Vec<String> = (0..self.fields)
-            .map(|field| format!("{}{field} varchar", self.prefix))
-            .collect();
+        let fields: Vec<String> = self.fields.iter().map(|f| format!("{f} varchar")).collect();
         Schema {
             create_keyspace: format!(
                 "CREATE KEYSPACE IF NOT EXISTS \"{}\" WITH replication = {{'class': \
@@ -312,145 +211,22 @@ impl Settings {
     }
 }
 
+/// A property that must be a name in CQL.
+fn name(properties: &mut Properties, key: &str, default: &str) -> String {
+    let name = properties.text(key).unwrap_or(default).to_owned();
+    if !crate::compile::is_identifier(&name) {
+        let message = format!("{key} is `{name}`, which is no name in CQL");
+        properties.wrong(key, message, None);
+    }
+    name
+}
+
 fn level(properties: &mut Properties, key: &str) -> Consistency {
     let text = properties.text(key).unwrap_or("QUORUM").to_owned();
     text.parse().unwrap_or_else(|_| {
         properties.wrong(key, format!("{key} is `{text}`, which is no level"), None);
         Consistency::Quorum
     })
-}
-
-/// The table, with its statements still to be filled in.
-fn table(
-    command: &Command,
-    properties: &mut Properties,
-    fields: usize,
-    prefix: &str,
-    seed: u64,
-) -> Table {
-    let records = properties.count("recordcount", 0, (0, RECORDS_MAX));
-    let first = properties.count("insertstart", 0, (0, RECORDS_MAX));
-    let loaded = properties.count(
-        "insertcount",
-        records.saturating_sub(first),
-        (1, RECORDS_MAX),
-    );
-    if loaded == 0 || (command.phase == Phase::Run && records < first + loaded) {
-        let message = format!(
-            "recordcount is {records}, but insertstart is {first} and insertcount {loaded}: there \
-             must be a record, and none behind recordcount"
-        );
-        properties.wrong("recordcount", message, None);
-    }
-    let operations = properties.count("operationcount", 1000, (0, RECORDS_MAX));
-    let weights = weights(properties);
-    let length = properties.count("fieldlength", 100, (1, ROW_BYTES_MAX / fields as u64));
-    let least = properties.count("minfieldlength", 1, (1, length));
-    let field_length = match properties.word(
-        "fieldlengthdistribution",
-        &["constant", "uniform", "zipfian"],
-    ) {
-        "constant" => Length::Constant,
-        "uniform" => Length::Uniform,
-        _ => Length::Zipfian(Zipfian::new(length - least + 1)),
-    };
-    let scan_most = properties.count("maxscanlength", 1000, (1, SCAN_ROWS_MAX));
-    let scan_least = properties.count("minscanlength", 1, (1, scan_most));
-    let scan_length = match properties.word("scanlengthdistribution", &["uniform", "zipfian"]) {
-        "uniform" => Length::Uniform,
-        _ => Length::Zipfian(Zipfian::new(scan_most - scan_least + 1)),
-    };
-    let loaded = loaded.max(1);
-    let chooser = chooser(
-        properties,
-        (first, loaded, records),
-        operations,
-        weights[INSERT],
-    );
-    let mut by_name: Vec<usize> = (0..fields).collect();
-    by_name.sort_by_key(|field| format!("{prefix}{field}").to_lowercase());
-    Table {
-        seed,
-        hashed: properties.word("insertorder", &["hashed", "ordered"]) == "hashed",
-        padding: properties.count("zeropadding", 1, (0, 1000)) as usize,
-        fields,
-        field_lengths: match field_length {
-            Length::Constant => (length, length),
-            _ => (least, length),
-        },
-        field_length,
-        scan_lengths: (scan_least, scan_most),
-        scan_length,
-        first,
-        loaded,
-        records: records.max(first + loaded),
-        mix: Mix::new(&weights, lane(seed, MIX)),
-        chooser,
-        statements: Statements {
-            insert: 0,
-            read: Vec::new(),
-            update: Vec::new(),
-            scan: Vec::new(),
-            modify: Vec::new(),
-        },
-        binds: Vec::new(),
-        by_name,
-    }
-}
-
-fn weights(properties: &mut Properties) -> [f64; KINDS] {
-    let mut weights = [0.0; KINDS];
-    for (kind, key, default) in [
-        (READ, "readproportion", 0.95),
-        (UPDATE, "updateproportion", 0.05),
-        (INSERT, "insertproportion", 0.0),
-        (SCAN, "scanproportion", 0.0),
-        (MODIFY, "readmodifywriteproportion", 0.0),
-    ] {
-        weights[kind] = properties.number(key, default, (0.0, 1e9));
-    }
-    if weights.iter().sum::<f64>() <= 0.0 {
-        let message = "no kind of operation has a proportion above 0".to_owned();
-        properties.wrong("readproportion", message, None);
-        weights[READ] = 1.0;
-    }
-    weights
-}
-
-fn chooser(
-    properties: &mut Properties,
-    (first, loaded, records): (u64, u64, u64),
-    operations: u64,
-    insert: f64,
-) -> Chooser {
-    let words = [
-        "uniform",
-        "zipfian",
-        "latest",
-        "sequential",
-        "exponential",
-        "hotspot",
-    ];
-    match properties.word("requestdistribution", &words) {
-        "uniform" => Chooser::Uniform,
-        "sequential" => Chooser::Sequential,
-        "latest" => Chooser::Latest(Zipfian::new(records.max(first + loaded) - 1)),
-        "zipfian" => {
-            let added = (operations as f64 * insert * 2.0) as u64;
-            Chooser::scrambled(loaded.saturating_add(added).saturating_add(1))
-        }
-        "exponential" => {
-            let percentile = properties.number("exponential.percentile", 95.0, (0.001, 99.999));
-            let share = properties.number("exponential.frac", 0.857_142_857_1, (1e-9, 1.0));
-            let gamma = -libm::log(1.0 - percentile / 100.0) / (loaded as f64 * share);
-            Chooser::Exponential { gamma }
-        }
-        _ => Chooser::Hotspot {
-            records: (loaded as f64 * properties.number("hotspotdatafraction", 0.2, (0.0, 1.0)))
-                as u64,
-            share: properties.number("hotspotopnfraction", 0.8, (0.0, 1.0)),
-        },
-    }
 }
 
 fn step(command: &Command, settings: &Settings, properties: &mut Properties) -> Step {
@@ -460,19 +236,6 @@ fn step(command: &Command, settings: &Settings, properties: &mut Properties) -> 
         schema.create_tables.clone(),
     ]
     .concat();
-    let mut kinds: Vec<Kind> = [
-        ("read", false),
-        ("update", true),
-        ("insert", true),
-        ("scan", false),
-        ("read-modify-write", true),
-        ("rmw-read", false),
-        ("rmw-update", true),
-    ]
-    .into_iter()
-    .map(|(name, is_write)| Kind::new(name, is_write))
-    .collect();
-    kinds[KINDS..].iter_mut().for_each(|kind| kind.part = true);
     let (name, stage) = match command.phase {
         Phase::Load => ("load", Stage::Load),
         Phase::Run => ("run", Stage::Main),
@@ -495,7 +258,7 @@ fn step(command: &Command, settings: &Settings, properties: &mut Properties) -> 
         keyspace: settings.keyspace.clone(),
         tables: vec![settings.table.clone()],
         schema,
-        kinds,
+        kinds: kinds(),
         statements: settings.statements.clone(),
         rows: source.loaded,
         source: Arc::new(source.clone()),
@@ -523,6 +286,23 @@ fn step(command: &Command, settings: &Settings, properties: &mut Properties) -> 
         truncate: Vec::new(),
         truncates_always: false,
     }
+}
+
+fn kinds() -> Vec<Kind> {
+    let mut kinds: Vec<Kind> = [
+        ("read", false),
+        ("update", true),
+        ("insert", true),
+        ("scan", false),
+        ("read-modify-write", true),
+        ("rmw-read", false),
+        ("rmw-update", true),
+    ]
+    .into_iter()
+    .map(|(name, is_write)| Kind::new(name, is_write))
+    .collect();
+    kinds[KINDS..].iter_mut().for_each(|kind| kind.part = true);
+    kinds
 }
 
 fn connection(properties: &mut Properties) -> Connection {

@@ -61,7 +61,7 @@ impl Length {
 }
 
 /// The statements, by what they do.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Statements {
     pub(super) insert: u16,
     /// One per field, or one for all.

@@ -1,5 +1,6 @@
 //! What command lines and files of YCSB come to.
 
+use super::source::{INSERT, MODIFY};
 use super::*;
 
 /// The properties of the published workloads, in the form of the files.
@@ -14,7 +15,8 @@ fn file(name: &str) -> Result<String, String> {
         _ => return Err(format!("cannot read {name}")),
     };
     Ok(format!(
-        "# {name}\nrecordcount=1000\noperationcount=1000\nworkload=site.ycsb.workloads.CoreWorkload\n\
+        "# {name}\nrecordcount=1000\noperationcount=1000\n\
+         workload=site.ycsb.workloads.CoreWorkload\n\
          readallfields=true\nreadproportion={read}\nupdateproportion={update}\n\
          scanproportion={scan}\ninsertproportion={insert}\nreadmodifywriteproportion={modify}\n\
          requestdistribution={distribution}\nmaxscanlength=100\nscanlengthdistribution=uniform\n"
