@@ -94,6 +94,11 @@ impl KindInterval {
         self.service.add(&other.service);
         self.errors.add(&other.errors);
         self.outcomes.add(&other.outcomes);
+        self.add_counts(other);
+    }
+
+    /// Adds another's counts, and leaves latencies and outcomes alone.
+    pub fn add_counts(&mut self, other: &KindInterval) {
         self.rows += other.rows;
         self.pages += other.pages;
         self.batched += other.batched;

@@ -1,6 +1,8 @@
 //! From measurements to records: the only place that turns nanoseconds into the files' ms and µs.
 
-use crate::record::{ClientIntervalRecord, IntervalRecord, QuantilesRecord, VerifyRecord};
+use crate::record::{
+    ClientIntervalRecord, CountsRecord, IntervalRecord, QuantilesRecord, VerifyRecord,
+};
 use measure::interval::CheckCounts;
 use measure::{ClientInterval, Histogram, Interval, KindInterval};
 use std::collections::BTreeMap;
@@ -47,6 +49,21 @@ pub fn verify(checks: &CheckCounts) -> VerifyRecord {
         overwritten: checks.overwritten,
         wrong: checks.wrong,
     }
+}
+
+/// What operations came to besides time; none if there is nothing of the sort.
+pub fn counts(kind: &KindInterval) -> Option<CountsRecord> {
+    let counts = CountsRecord {
+        rows: kind.rows,
+        pages: kind.pages,
+        batched: kind.batched,
+        applied: kind.applied,
+        not_applied: kind.not_applied,
+        retries: kind.retries,
+        speculations: kind.speculations,
+        speculations_won: kind.speculations_won,
+    };
+    (counts != CountsRecord::default()).then_some(counts)
 }
 
 /// The lines of one interval: one per kind (`kinds` in the program's order), then the client's.

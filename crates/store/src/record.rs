@@ -304,6 +304,9 @@ pub struct TrialFinding {
     pub all: SeriesRecord,
     /// By kind of operation.
     pub kinds: BTreeMap<String, SeriesRecord>,
+    /// What operations came to besides time, by kind; kinds with nothing of the sort are left out.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counts: BTreeMap<String, CountsRecord>,
     /// The instrument.
     pub client: ClientRecord,
     /// Verified reads.
@@ -385,6 +388,35 @@ pub struct LagRecord {
     pub p50: f64,
     /// 99th percentile.
     pub p99: f64,
+}
+
+/// What the operations of a kind came to besides time, in the measured window and its drain.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CountsRecord {
+    /// Rows read.
+    #[serde(default)]
+    pub rows: u64,
+    /// Pages read.
+    #[serde(default)]
+    pub pages: u64,
+    /// Statements in batches, beyond one for each operation.
+    #[serde(default)]
+    pub batched: u64,
+    /// Conditions that held.
+    #[serde(default)]
+    pub applied: u64,
+    /// Conditions that did not hold: nothing was written.
+    #[serde(default)]
+    pub not_applied: u64,
+    /// Tries after one that failed.
+    #[serde(default)]
+    pub retries: u64,
+    /// Tries beside one that was not answered for too long.
+    #[serde(default)]
+    pub speculations: u64,
+    /// Such tries that were answered first.
+    #[serde(default)]
+    pub speculations_won: u64,
 }
 
 /// Verified reads: answers compared with values made again from the seed.

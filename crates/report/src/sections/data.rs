@@ -5,7 +5,7 @@ use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
 use crate::sections::rules::rule_tone;
 use crate::summary::{place, variant_name};
 use crate::view::RunView;
-use store::record::{FaultRecord, TrialFinding};
+use store::record::{CountsRecord, FaultRecord, TrialFinding};
 
 /// Verified reads, server counts and the load phase; none when there is nothing of the sort.
 pub fn section(view: &RunView) -> Option<Section> {
@@ -14,6 +14,9 @@ pub fn section(view: &RunView) -> Option<Section> {
     if trials.iter().any(|t| t.verify.checked > 0) {
         blocks.push(Block::Text(verified(trials)));
         blocks.push(Block::Table(verify_table(view)));
+    }
+    if trials.iter().any(|t| !t.counts.is_empty()) {
+        blocks.push(Block::Table(counts_table(view)));
     }
     if trials.iter().any(|t| t.server.is_some()) {
         blocks.push(Block::Table(server_table(view)));
@@ -74,13 +77,23 @@ fn bad_if_any(count: u64) -> Cell {
 
 fn verify_table(view: &RunView) -> Table {
     let mut columns = trial_columns();
-    columns.extend(["Checked", "Missing", "Stale", "Wrong"].map(|name| Column::number(name, "")));
+    let names = [
+        "Checked",
+        "Missing",
+        "of these lost",
+        "Stale",
+        "Wrong",
+        "Never written",
+    ];
+    columns.extend(names.map(|name| Column::number(name, "")));
     let rows = view.findings.trials.iter().map(|trial| {
         let mut cells = trial_cells(view, trial);
         cells.push(Cell::new(number::count(trial.verify.checked)));
-        for count in [trial.verify.missing, trial.verify.stale, trial.verify.wrong] {
+        let verify = &trial.verify;
+        for count in [verify.missing, verify.lost, verify.stale, verify.wrong] {
             cells.push(bad_if_any(count));
         }
+        cells.push(Cell::new(number::count(verify.never_written)));
         Row {
             cells,
             tone: Tone::Plain,
@@ -90,7 +103,57 @@ fn verify_table(view: &RunView) -> Table {
         caption: "Reads compared with what the seed says".into(),
         columns,
         rows: rows.collect(),
-        foot: String::new(),
+        foot: "Lost: the write was acknowledged to this client. Never written: it was not, so its \
+               absence is no error."
+            .into(),
+    }
+}
+
+/// Rows, pages, batches, conditions, retries and speculations, by kind; columns in which every
+/// cell would be 0 are left out.
+fn counts_table(view: &RunView) -> Table {
+    type Count = fn(&CountsRecord) -> u64;
+    let all: [(&str, Count); 8] = [
+        ("Rows", |c| c.rows),
+        ("Pages", |c| c.pages),
+        ("In batches", |c| c.batched),
+        ("Applied", |c| c.applied),
+        ("Not applied", |c| c.not_applied),
+        ("Retries", |c| c.retries),
+        ("Speculations", |c| c.speculations),
+        ("Won", |c| c.speculations_won),
+    ];
+    let trials = &view.findings.trials;
+    let any = |count: &Count| {
+        trials
+            .iter()
+            .flat_map(|t| t.counts.values())
+            .any(|c| count(c) > 0)
+    };
+    let shown: Vec<&(&str, Count)> = all.iter().filter(|(_, count)| any(count)).collect();
+    let mut columns = trial_columns();
+    columns.push(Column::text("Kind"));
+    columns.extend(shown.iter().map(|(name, _)| Column::number(name, "")));
+    let rows = trials.iter().flat_map(|trial| {
+        trial.counts.iter().map(|(kind, counts)| {
+            let mut cells = trial_cells(view, trial);
+            cells.push(Cell::new(kind.clone()));
+            let numbers = shown.iter().map(|(_, count)| number::count(count(counts)));
+            cells.extend(numbers.map(Cell::new));
+            Row {
+                cells,
+                tone: Tone::Plain,
+            }
+        })
+    });
+    Table {
+        caption: "What operations came to besides time".into(),
+        columns,
+        rows: rows.collect(),
+        foot:
+            "Statements in batches are those beyond one for each operation. A condition that did \
+               not hold is an answer, not an error."
+                .into(),
     }
 }
 

@@ -35,6 +35,8 @@ pub fn measure(settings: &Settings, program: &Arc<Program>, dirs: &Dirs) -> Resu
         limit: Limit::Duration(SLICE * SLICES),
         first_operation: 0,
         verify: VerifyReads::Off,
+        keeps_ledger: false,
+        written: None,
     };
     let access = running.access(settings.client.lz4);
     let mut config = offer::config(settings, program, running.nodes(), access, &offer);

@@ -72,6 +72,8 @@ pub fn trial(facts: &Facts<'_>) -> TrialFinding {
         // A kind without weight in the mix has nothing to show.
         .filter(|(_, record)| record.ops > 0 || record.error_ms.count > 0)
         .collect();
+    let counts = facts.program.kinds().iter().zip(&tally.kinds);
+    let counts = counts.filter_map(|(kind, series)| Some((kind.name.clone(), series.counts()?)));
     TrialFinding {
         index: facts.trial.index,
         variant: facts.record.variant.clone(),
@@ -103,6 +105,7 @@ pub fn trial(facts: &Facts<'_>) -> TrialFinding {
         warmup: facts.warmup.clone(),
         all: tally.all.record(tally.seconds),
         kinds,
+        counts: counts.collect(),
         client: client(facts),
         verify: convert::verify(&facts.checks),
         server: facts.server.as_ref().map(server_record),

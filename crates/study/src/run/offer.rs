@@ -9,7 +9,7 @@ use super::tally::Answered;
 use crate::plan::{PhaseKind, Trial};
 use crate::settings::{Point, Settings};
 use anyhow::{Context, Result};
-use load::{Config, Flow, Limit, Schedule, Summary, VerifyReads};
+use load::{Config, Flow, Limit, Schedule, Summary, VerifyReads, Written};
 use measure::{Histogram, Interval, Outcome};
 use serde_json::json;
 use std::sync::Arc;
@@ -33,6 +33,10 @@ pub struct Offer {
     pub first_operation: u64,
     /// Which reads are compared.
     pub verify: VerifyReads,
+    /// Whether acknowledged writes are written down.
+    pub keeps_ledger: bool,
+    /// What was written before, if it was written down.
+    pub written: Option<Arc<Written>>,
 }
 
 /// Where one phase's intervals go, and what can end it early.
@@ -182,8 +186,8 @@ pub fn config(
         connections_per_node: client.connections_per_node,
         interval: INTERVAL,
         verify_reads: offer.verify,
-        keeps_ledger: false,
-        written: None,
+        keeps_ledger: offer.keeps_ledger,
+        written: offer.written.clone(),
     }
 }
 

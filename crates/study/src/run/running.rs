@@ -6,6 +6,7 @@
 use crate::plan::Standing;
 use crate::settings::{self, Latency, Secret, Target};
 use anyhow::{Context, Result, bail};
+use load::Written;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,6 +22,8 @@ pub struct Running {
     pub cluster: Cluster,
     /// What stands on it.
     pub standing: Standing,
+    /// Acknowledged writes to the data that stands, as far as all of them were written down.
+    pub written: Option<Written>,
     /// Settings of each node when it was ready; empty where they cannot be read.
     pub node_settings: Vec<(String, BTreeMap<String, String>)>,
     /// The server behind a null target. After the cluster: connections end before it does.
@@ -64,6 +67,7 @@ impl Running {
             settings: target.clone(),
             cluster,
             standing: Standing::default(),
+            written: None,
             node_settings,
             null,
         })

@@ -6,7 +6,7 @@ use analysis::series;
 use measure::interval::CheckCounts;
 use measure::{Histogram, Interval, KindInterval, Outcome};
 use store::convert;
-use store::record::{QuantilesRecord, SeriesRecord};
+use store::record::{CountsRecord, QuantilesRecord, SeriesRecord};
 
 /// Errors after which nobody knows whether the server has done the operation.
 const UNCERTAIN: [Outcome; 7] = [
@@ -49,6 +49,8 @@ pub struct Series {
     errors: Histogram,
     ok: u64,
     ops_per_s: Vec<f64>,
+    /// All counts together; its histograms stay empty.
+    counts: KindInterval,
 }
 
 impl Tally {
@@ -93,6 +95,7 @@ impl Series {
         self.errors.add(&kind.errors);
         self.latency.push(&kind.latency);
         self.service.add(&kind.service);
+        self.counts.add_counts(kind);
         if interval.draining {
             return;
         }
@@ -101,6 +104,11 @@ impl Series {
         if interval.seconds() > 0.0 {
             self.ops_per_s.push(ok as f64 / interval.seconds());
         }
+    }
+
+    /// What the operations came to besides time; none if nothing did.
+    pub fn counts(&self) -> Option<CountsRecord> {
+        convert::counts(&self.counts)
     }
 
     /// As `findings.json` has it; `seconds` is the length of the window.

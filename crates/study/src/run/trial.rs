@@ -13,7 +13,7 @@ use crate::settings::{Settings, Settle};
 use analysis::rules::{self, ServerCounts};
 use analysis::steady::SteadyState;
 use anyhow::{Context, Result, bail};
-use load::{Flow, Limit, Schedule, VerifyReads};
+use load::{Flow, LEDGER_OPERATIONS_MAX, Limit, Schedule, VerifyReads, Written};
 use measure::Interval;
 use measure::interval::CheckCounts;
 use std::sync::Arc;
@@ -188,6 +188,8 @@ impl Stagehand<'_> {
                 limit: Limit::Operations(rows),
                 first_operation: 0,
                 verify: VerifyReads::Off,
+                keeps_ledger: self.keeps_ledger(rows),
+                written: None,
             };
             let offered = self.offer(running, state, &offer, &mut |_| Decision {
                 phase: "load",
@@ -203,6 +205,8 @@ impl Stagehand<'_> {
                      `client.timeout` may help"
                 );
             }
+            let ledger = offered.summary.ledger.clone();
+            running.written = ledger.map(Written::by_load);
             state.load = Some(LoadRecord {
                 operations: offered.summary.operations_ended,
                 seconds: offered.seconds,
@@ -212,6 +216,12 @@ impl Stagehand<'_> {
         }
         running.standing.prepared(self.settings, self.program);
         Ok(None)
+    }
+
+    /// Whether acknowledged writes are written down: where rows are read back at the end, and as
+    /// far as memory allows.
+    fn keeps_ledger(&self, operations: u64) -> bool {
+        self.settings.verify.sample > 0 && operations <= LEDGER_OPERATIONS_MAX
     }
 
     /// Waits until neither the load phase nor the trial before has work pending on the server.
@@ -269,6 +279,8 @@ impl Stagehand<'_> {
                 Some(nth) => VerifyReads::EveryNth(nth),
                 None => VerifyReads::Off,
             },
+            keeps_ledger: running.written.is_some(),
+            written: None,
         };
         self.begin_phase(if course.measuring {
             PhaseKind::Measure
@@ -276,6 +288,16 @@ impl Stagehand<'_> {
             PhaseKind::Warmup
         })?;
         let offered = self.offer(running, state, &offer, &mut |interval| course.see(interval))?;
+        let first = self.trial.first_operation;
+        let range = first..offered.summary.next_operation;
+        // Writes that nobody has written down may be on any row: then nothing is known any more.
+        running.written = match (running.written.take(), &offered.summary.ledger) {
+            (Some(mut written), Some(ledger)) => {
+                written.add_main(self.program, ledger, range);
+                Some(written)
+            }
+            _ => None,
+        };
         state.steady = course.ended.filter(|_| course.warmup_count.is_none());
         state.workers = offered.summary.workers;
         state.connections = offered.summary.connections;
@@ -301,6 +323,8 @@ impl Stagehand<'_> {
             limit: Limit::Operations(rows),
             first_operation: 0,
             verify: VerifyReads::EveryNth(1),
+            keeps_ledger: false,
+            written: running.written.take().map(Arc::new),
         };
         let mut checks = CheckCounts::default();
         let offered = self.offer(running, state, &offer, &mut |interval| {
@@ -313,6 +337,7 @@ impl Stagehand<'_> {
                 next: None,
             }
         })?;
+        running.written = offer.written.and_then(Arc::into_inner);
         state.checks.add(&checks);
         if let Some(errors) = offered.errors_words() {
             (self.events)(Event::Said(format!(

@@ -43,6 +43,8 @@ impl Stagehand<'_> {
                 Some(nth) => VerifyReads::EveryNth(nth),
                 None => VerifyReads::Off,
             },
+            keeps_ledger: false,
+            written: None,
         };
         let mut course = StepCourse::new(step.limit, self.program.kinds().len());
         if step.warmup_operations > 0 {
