@@ -74,7 +74,7 @@ impl Ycsb {
         };
         let percentiles = self.property("hdrhistogram.percentiles");
         let percentiles: Vec<f64> = percentiles
-            .unwrap_or("95,99")
+            .unwrap_or("50,95,99")
             .split(',')
             .filter_map(|text| text.trim().parse().ok())
             .collect();
