@@ -27,6 +27,9 @@ fn main() {
         ("standard1", "read", "exponential"),
         ("cql-iot", "write", ""),
         ("cql-iot", "read", ""),
+        ("cql-keyvalue", "write", "uniform"),
+        ("cql-tabular", "write", "uniform"),
+        ("cql-tabular", "read", "uniform"),
         ("kv", "write", "uniform"),
         ("kv", "read", "latest"),
     ] {

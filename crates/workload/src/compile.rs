@@ -1,6 +1,7 @@
 //! Checks a spec and makes a program of it. All mistakes are reported together.
 
 use crate::iot;
+use crate::keyvalue;
 use crate::kv;
 use crate::mix::Mix;
 use crate::names::{Named, names};
@@ -9,6 +10,7 @@ use crate::program::{Kind, Program, Schema, Statement, lanes};
 use crate::random::lane;
 use crate::spec::{Problem, Replication, Spec};
 use crate::standard1;
+use crate::tabular;
 use cql::Consistency;
 
 /// Cassandra's limit on the length of a keyspace's name.
@@ -42,7 +44,9 @@ pub fn compile(spec: &Spec) -> Result<Program, Vec<Problem>> {
     };
     let program = match named.name {
         standard1::NAME => standard1::program(&mut params, draft),
-        iot::NAME => iot::program(&mut params, draft),
+        iot::NAME | iot::NAME_TIMESERIES => iot::program(&mut params, draft),
+        keyvalue::NAME => keyvalue::program(&mut params, draft),
+        tabular::NAME => tabular::program(&mut params, draft),
         kv::NAME => kv::program(&mut params, draft),
         other => unreachable!("{other} is named but not built"),
     };

@@ -26,6 +26,8 @@ use cql::token::murmur3;
 
 /// What a study writes after `use:`.
 pub(crate) const NAME: &str = "cql-iot";
+/// NoSQLBench's newer name of the same.
+pub(crate) const NAME_TIMESERIES: &str = "cql-timeseries";
 
 const KINDS: [(&str, bool); 2] = [("write", true), ("read", false)];
 
@@ -158,7 +160,7 @@ fn table(params: &mut Params) -> Table {
         limit: params.number("limit", 10, (1, LIMIT_MAX)) as usize,
         word_bytes_max: words.iter().map(|word| word.len()).max().unwrap_or(0),
         words,
-        text: text(params),
+        text: text(params, DATA_BYTES_MAX),
     }
 }
 
@@ -180,11 +182,12 @@ fn words(params: &mut Params) -> Vec<Box<str>> {
     words
 }
 
-fn text(params: &mut Params) -> Box<str> {
+/// The text to cut extracts of at most `extract_bytes_max` from.
+pub(crate) fn text(params: &mut Params, extract_bytes_max: u64) -> Box<str> {
     let Some(written) = params.text("text_file") else {
         return iot_data::text().into();
     };
-    let least = DATA_BYTES_MAX as usize + 1;
+    let least = extract_bytes_max as usize + 1;
     if !written.is_ascii() || !(least..=TEXT_BYTES_MAX).contains(&written.len()) {
         let message = format!(
             "text_file has {} bytes; it must be ASCII of {least} to {TEXT_BYTES_MAX} bytes",
@@ -341,7 +344,11 @@ impl Table {
     #[inline]
     fn reading(&self, cycle: u64) -> Reading<'_> {
         let hash = hash(cycle);
-        let (start, length) = extract(integer(hash), self.text.len() as u64);
+        let (start, length) = extract(
+            integer(hash),
+            self.text.len() as u64,
+            (DATA_BYTES_MIN, DATA_BYTES_MAX),
+        );
         Reading {
             time_ms: self.time_ms(cycle),
             value: normal::from_bits(hash) * VALUE_DEVIATION + VALUE_MEAN,
@@ -382,8 +389,8 @@ impl Table {
 /// `HashedFileExtractToString`: where an extract begins and how long it is. The text is longer
 /// than any extract.
 #[inline]
-fn extract(hash: u64, text_bytes: u64) -> (usize, usize) {
-    let length = DATA_BYTES_MIN + hash % (DATA_BYTES_MAX - DATA_BYTES_MIN + 1);
+pub(crate) fn extract(hash: u64, text_bytes: u64, (least, most): (u64, u64)) -> (usize, usize) {
+    let length = least + hash % (most - least + 1);
     ((hash % (text_bytes - length)) as usize, length as usize)
 }
 
@@ -443,7 +450,7 @@ mod tests {
             (123_456, (58_210, 975)),
         ] {
             assert_eq!(
-                extract(integer(hash(cycle)), 92_818),
+                extract(integer(hash(cycle)), 92_818, (800, 1200)),
                 extracted,
                 "cycle {cycle}"
             );

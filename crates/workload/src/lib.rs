@@ -10,12 +10,14 @@
 
 mod bijection;
 mod compile;
+mod decimal;
 mod distribution;
 mod generator;
 mod import;
 mod iot;
 mod iot_data;
 mod java;
+mod keyvalue;
 mod kv;
 mod mix;
 mod names;
@@ -30,6 +32,7 @@ mod source;
 mod spec;
 mod standard1;
 pub mod stress;
+mod tabular;
 mod tune;
 mod virtdata;
 mod ycsb;

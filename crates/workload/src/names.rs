@@ -1,7 +1,7 @@
 //! The named workloads: what they are, their kinds and parameters. The source of error messages,
 //! did-you-mean hints and the generated reference.
 
-use crate::{iot, kv, standard1};
+use crate::{iot, keyvalue, kv, standard1, tabular};
 
 /// A named workload.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,38 @@ const ROWS_MEANING: &str = "how the main stage chooses rows: uniform, sequence, 
     first, as in uniform(0..999). latest follows the inserts of a mix, window by window; the \
     others choose from the loaded rows";
 
-static NAMES: [Named; 3] = [
+/// A parameter: name, default, meaning.
+type Param = (&'static str, &'static str, &'static str);
+
+const IOT_PARAMS: &[Param] = &[
+    ("sources", "10000", "machines that report, in turn"),
+    ("stations", "100", "stations that the machines belong to"),
+    (
+        "timespeed",
+        "100",
+        "milliseconds of the readings' time per round of all machines",
+    ),
+    ("expiry_minutes", "60", "minutes per compaction window"),
+    ("limit", "10", "rows that a read asks for at most"),
+    ("table", "iot", "name of the table"),
+    (
+        "compression",
+        "LZ4Compressor",
+        "compressor class of the table",
+    ),
+    (
+        "words_file",
+        "our own list",
+        "sensor names, one per line; the content of the file",
+    ),
+    (
+        "text_file",
+        "our own text",
+        "ASCII text to cut data from; the content of the file",
+    ),
+];
+
+static NAMES: [Named; 6] = [
     Named {
         name: standard1::NAME,
         what: "cassandra-stress's default table: blob columns under a blob key, keys and columns \
@@ -68,27 +99,49 @@ static NAMES: [Named; 3] = [
         keyspace: "baselines",
         kinds: &["write", "read"],
         mix: &[("write", 9.0), ("read", 1.0)],
+        params: IOT_PARAMS,
+    },
+    Named {
+        name: iot::NAME_TIMESERIES,
+        what: "the name under which newer releases of NoSQLBench have cql-iot; the same in all.",
+        keyspace: "baselines",
+        kinds: &["write", "read"],
+        mix: &[("write", 9.0), ("read", 1.0)],
+        params: IOT_PARAMS,
+    },
+    Named {
+        name: keyvalue::NAME,
+        what: "NoSQLBench's cql-keyvalue: a text value per text key. Row n is what cycle n of its \
+               rampup writes, byte for byte; the number of keys (its keycount) is that of the \
+               rows. Overwriting a row writes the same value again, so that every read can be \
+               verified; NoSQLBench's main phase writes values of the cycle.",
+        keyspace: "baselines",
+        kinds: &["write", "read"],
+        mix: &[("write", 5.0), ("read", 5.0)],
         params: &[
-            ("sources", "10000", "machines that report, in turn"),
-            ("stations", "100", "stations that the machines belong to"),
             (
-                "timespeed",
-                "100",
-                "milliseconds of the readings' time per round of all machines",
+                "valuecount",
+                "1000000000",
+                "values are below this number, as text",
             ),
-            ("expiry_minutes", "60", "minutes per compaction window"),
-            ("limit", "10", "rows that a read asks for at most"),
-            ("table", "iot", "name of the table"),
-            (
-                "compression",
-                "LZ4Compressor",
-                "compressor class of the table",
-            ),
-            (
-                "words_file",
-                "our own list",
-                "sensor names, one per line; the content of the file",
-            ),
+            ("table", "keyvalue", "name of the table"),
+            ("distribution", "uniform", ROWS_MEANING),
+        ],
+    },
+    Named {
+        name: tabular::NAME,
+        what: "NoSQLBench's cql-tabular: rows of text in partitions that are loaded one after \
+               another; a read asks for the first 1 to 10 rows of a partition. Row n is what cycle \
+               n of its rampup writes; the text is our own unless the file is given. Overwriting \
+               a row writes the same data again, so that every read can be verified; \
+               NoSQLBench's main phase writes data of the cycle.",
+        keyspace: "baselines",
+        kinds: &["write", "read"],
+        mix: &[("write", 5.0), ("read", 5.0)],
+        params: &[
+            ("partsize", "1000000", "rows per partition"),
+            ("table", "tabular", "name of the table"),
+            ("distribution", "uniform", ROWS_MEANING),
             (
                 "text_file",
                 "our own text",

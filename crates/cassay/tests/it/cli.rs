@@ -133,7 +133,7 @@ window: {warmup: auto, measure: 60}
           |
         help: did you mean `heap`?
 
-        error: no workload is named "standard2"; there are standard1, cql-iot, kv
+        error: no workload is named "standard2"; there are standard1, cql-iot, cql-timeseries, cql-keyvalue, cql-tabular, kv
          --> study.yaml:4:17
           |
         4 | workload: {use: standard2, mix: {write: 9}}
@@ -392,7 +392,14 @@ fn named_workloads_are_listed_with_their_parameters() {
         .iter()
         .map(|w| &w["name"])
         .collect();
-    for name in ["standard1", "cql-iot", "kv"] {
+    for name in [
+        "standard1",
+        "cql-iot",
+        "cql-timeseries",
+        "cql-keyvalue",
+        "cql-tabular",
+        "kv",
+    ] {
         assert!(names.iter().any(|n| *n == name), "{name}: {list:#}");
         let one = lab
             .cassay(&["workload", "show", name, "--json"])

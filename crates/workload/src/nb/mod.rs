@@ -15,6 +15,8 @@ use build::Builder;
 use scenario::Line;
 use yaml::{Diagnostics, Limits, Node, Place, Raw, Source};
 
+pub(crate) use virtdata::curve::UniformInt;
+
 /// What `threads=auto` means: NoSQLBench takes ten per processor of its own machine.
 const THREADS_AUTO: u32 = 100;
 

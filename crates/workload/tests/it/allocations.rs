@@ -55,6 +55,8 @@ fn generating_and_checking_allocates_nothing_after_construction() {
             &all,
         ),
         spec_with("cql-iot", &[], &all),
+        spec_with("cql-keyvalue", &[], &all),
+        spec_with("cql-tabular", &[], &all),
         spec_with(
             "kv",
             &[("distribution", "latest")],

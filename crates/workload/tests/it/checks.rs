@@ -10,6 +10,15 @@ use crate::{program, spec, spec_with, values};
 
 type Cells = Vec<Option<Vec<u8>>>;
 
+const NAMES: [&str; 6] = [
+    "standard1",
+    "cql-iot",
+    "cql-timeseries",
+    "cql-keyvalue",
+    "cql-tabular",
+    "kv",
+];
+
 /// A RESULT of kind Rows without metadata.
 pub(crate) fn body(rows: &[Cells]) -> Vec<u8> {
     let columns = rows.first().map_or(1, Vec::len);
@@ -52,16 +61,17 @@ fn some(values: &[Vec<u8>]) -> Cells {
 fn row(program: &Program, values: &[Vec<u8>]) -> Cells {
     match program.name() {
         "standard1" => some(&values[..values.len() - 1]),
-        "cql-iot" => [0, 1, 2, 5, 3, 4]
+        "cql-iot" | "cql-timeseries" => [0, 1, 2, 5, 3, 4]
             .map(|index| Some(values[index].clone()))
             .to_vec(),
+        "cql-keyvalue" | "cql-tabular" => some(values),
         _ => some(&values[1..]),
     }
 }
 
 #[test]
 fn what_load_wrote_is_right_when_verify_reads_it_back() {
-    for use_ in ["standard1", "cql-iot", "kv"] {
+    for use_ in NAMES {
         let program = program(&spec(use_));
         let mut verify = program.generator(Stage::Verify);
         for n in 0..program.rows() {
@@ -78,7 +88,7 @@ fn what_load_wrote_is_right_when_verify_reads_it_back() {
 
 #[test]
 fn no_row_is_missing_two_rows_and_null_are_wrong() {
-    for use_ in ["standard1", "cql-iot", "kv"] {
+    for use_ in NAMES {
         let program = program(&spec(use_));
         let mut verify = program.generator(Stage::Verify);
         let operation = verify.begin(5);
@@ -108,7 +118,7 @@ fn no_row_is_missing_two_rows_and_null_are_wrong() {
 proptest! {
     #[test]
     fn one_flipped_bit_anywhere_is_wrong(
-        use_ in prop_oneof![Just("standard1"), Just("cql-iot"), Just("kv")],
+        use_ in prop::sample::select(NAMES.to_vec()),
         n in 0u64..1000,
         cell in any::<prop::sample::Index>(),
         byte in any::<prop::sample::Index>(),
@@ -126,7 +136,7 @@ proptest! {
 
     #[test]
     fn hostile_rows_never_panic(
-        use_ in prop_oneof![Just("standard1"), Just("cql-iot"), Just("kv")],
+        use_ in prop::sample::select(NAMES.to_vec()),
         rows in prop::collection::vec(
             prop::collection::vec(prop::option::of(prop::collection::vec(any::<u8>(), 0..40)), 6),
             0..12,
@@ -148,7 +158,9 @@ proptest! {
 fn program_columns(use_: &str) -> usize {
     match use_ {
         "standard1" => 5,
-        "cql-iot" => 6,
+        "cql-iot" | "cql-timeseries" => 6,
+        "cql-keyvalue" => 2,
+        "cql-tabular" => 3,
         _ => 1,
     }
 }
@@ -278,4 +290,44 @@ fn an_iot_read_takes_any_newest_rows_of_its_partition_and_nothing_else() {
     assert_eq!(check(&mut main, operation, &others), Check::Missing);
     let unwritten = main.begin(5_000_000);
     assert_eq!(check(&mut main, unwritten, &[]), Check::Unknown);
+}
+
+/// A partition of cql-tabular with 12 loaded rows, of which a read asks for the first ones in the
+/// order of their text: 0, 1, 10, 11, 2, …
+#[test]
+fn a_row_of_a_partition_that_is_left_out_is_missing_and_rows_in_another_order_are_wrong() {
+    let mut spec = spec_with("cql-tabular", &[], &[("read", 1.0)]);
+    spec.rows = 12;
+    let program = program(&spec);
+    let order = [0u64, 1, 10, 11, 2, 3, 4, 5, 6, 7, 8, 9];
+    let rows = order.map(|n| row(&program, &written(&program, Stage::Load, n)));
+    let mut main = program.generator(Stage::Main);
+    for n in 0..200 {
+        let operation = main.begin(n);
+        let mut out = Vec::new();
+        main.append_values(&mut out);
+        let limit = i32::from_be_bytes(values(&out)[1].try_into().unwrap()) as usize;
+        assert!((1..=10).contains(&limit));
+        assert_eq!(
+            check(&mut main, operation, &rows[..limit]),
+            Check::Right,
+            "{limit}"
+        );
+        let without = [&rows[..limit - 1], &rows[limit..=limit]].concat();
+        assert_eq!(check(&mut main, operation, &without), Check::Missing);
+        assert_eq!(
+            check(&mut main, operation, &rows[..limit - 1]),
+            Check::Missing
+        );
+        assert_eq!(
+            check(&mut main, operation, &rows[..=limit]),
+            Check::Wrong,
+            "one too many"
+        );
+        if limit > 1 {
+            let mut turned = rows[..limit].to_vec();
+            turned.reverse();
+            assert_eq!(check(&mut main, operation, &turned), Check::Wrong);
+        }
+    }
 }

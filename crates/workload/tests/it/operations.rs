@@ -18,6 +18,8 @@ fn all_specs() -> Vec<Spec> {
             &[("write", 3.0), ("read", 1.0)],
         ),
         spec("cql-iot"),
+        spec_with("cql-keyvalue", &[("distribution", "zipf")], &[]),
+        spec("cql-tabular"),
         spec_with(
             "kv",
             &latest,

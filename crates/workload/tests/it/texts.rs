@@ -76,6 +76,44 @@ fn cql_iot_is_nosqlbench_s_table() {
 }
 
 #[test]
+fn cql_keyvalue_and_cql_tabular_are_nosqlbench_s_tables() {
+    check(
+        &spec("cql-keyvalue"),
+        expect![[r#"
+        CREATE KEYSPACE IF NOT EXISTS "baselines" WITH replication = {'class':
+            'SimpleStrategy', 'replication_factor': '1'} AND durable_writes = true
+        CREATE TABLE IF NOT EXISTS "baselines"."keyvalue" (key text PRIMARY KEY, value
+            text)
+        TRUNCATE "baselines"."keyvalue"
+        DROP KEYSPACE IF EXISTS "baselines"
+        write at LOCAL_QUORUM with 2 values: INSERT INTO "baselines"."keyvalue" (key,
+            value) VALUES (?, ?)
+        read at LOCAL_QUORUM with 1 values: SELECT * FROM "baselines"."keyvalue" WHERE
+            key = ?
+        18 bytes per row
+    "#]],
+    );
+    check(
+        &spec("cql-tabular"),
+        expect![[r#"
+        CREATE KEYSPACE IF NOT EXISTS "baselines" WITH replication = {'class':
+            'SimpleStrategy', 'replication_factor': '1'} AND durable_writes = true
+        CREATE TABLE IF NOT EXISTS "baselines"."tabular" (part text, clust text, data
+            text, PRIMARY KEY (part, clust))
+        TRUNCATE "baselines"."tabular"
+        DROP KEYSPACE IF EXISTS "baselines"
+        write at LOCAL_QUORUM with 3 values: INSERT INTO "baselines"."tabular" (part,
+            clust, data) VALUES (?, ?, ?)
+        read at LOCAL_QUORUM with 2 values: SELECT * FROM "baselines"."tabular" WHERE
+            part = ? LIMIT ?
+        read at LOCAL_QUORUM with 2 values: SELECT * FROM "baselines"."tabular" WHERE
+            part = ? AND clust = ?
+        107 bytes per row
+    "#]],
+    );
+}
+
+#[test]
 fn kv_has_one_value_per_key() {
     check(
         &spec("kv"),
@@ -122,7 +160,7 @@ fn the_study_s_keyspace_and_replication_are_used() {
 
 #[test]
 fn bind_markers_are_as_many_as_values() {
-    for use_ in ["standard1", "cql-iot", "kv"] {
+    for use_ in ["standard1", "cql-iot", "cql-keyvalue", "cql-tabular", "kv"] {
         let program = program(&spec(use_));
         for stage in [
             workload::Stage::Load,
@@ -146,7 +184,13 @@ fn bind_markers_are_as_many_as_values() {
 
 #[test]
 fn the_token_is_that_of_the_bound_partition_key() {
-    for (use_, parts) in [("standard1", 1), ("cql-iot", 2), ("kv", 1)] {
+    for (use_, parts) in [
+        ("standard1", 1),
+        ("cql-iot", 2),
+        ("cql-keyvalue", 1),
+        ("cql-tabular", 1),
+        ("kv", 1),
+    ] {
         let program = program(&spec(use_));
         let mut generator = program.generator(workload::Stage::Verify);
         for n in 0..100 {

@@ -50,6 +50,22 @@ impl Curve {
     }
 }
 
+/// `Uniform(lower,upper) -> int`, for workloads that are no recipes.
+#[derive(Clone, Debug)]
+pub(crate) struct UniformInt(Curve);
+
+impl UniformInt {
+    pub(crate) fn new(lower: i32, upper: i32) -> UniformInt {
+        UniformInt(Curve::new(true, |p| uniform_quantile(lower, upper, p)))
+    }
+
+    /// The number of a cycle.
+    #[inline]
+    pub(crate) fn of(&self, cycle: u64) -> i32 {
+        self.0.sample(cycle as i64) as i32
+    }
+}
+
 /// The quantile of a normal distribution.
 pub(crate) fn normal_quantile(mean: f64, deviation: f64, p: f64) -> f64 {
     if p <= 0.0 {

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use crate::decimal::Decimal;
 use cql::template::append_value;
 
 /// The type of what a function takes or gives.
@@ -204,7 +205,7 @@ impl<'a> Val<'a> {
             Val::Double(v) => append_value(out, &v.to_be_bytes()),
             Val::Bool(v) => append_value(out, &[u8::from(*v)]),
             Val::Text(text) => append_value(out, text.as_bytes()),
-            Val::Digits(v) => append_digits(*v, out),
+            Val::Digits(v) => append_value(out, Decimal::signed(*v).bytes()),
             Val::Uuid(bytes) => append_value(out, bytes),
             // Day 2^31 is 1970-01-01.
             Val::Day(v) => append_value(out, &((*v as u32) ^ 0x8000_0000).to_be_bytes()),
@@ -235,27 +236,6 @@ impl<'a> Val<'a> {
         let length = (out.len() - start - 4) as u32;
         out[start..start + 4].copy_from_slice(&length.to_be_bytes());
     }
-}
-
-/// A number as text without an allocation.
-fn append_digits(value: i64, out: &mut Vec<u8>) {
-    // As many as the longest number has, with its sign.
-    let mut digits = [0u8; 20];
-    let mut at = digits.len();
-    let mut rest = value.unsigned_abs();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    if value < 0 {
-        at -= 1;
-        digits[at] = b'-';
-    }
-    append_value(out, &digits[at..]);
 }
 
 fn write_uuid(bytes: &[u8; 16], out: &mut String) -> std::fmt::Result {

@@ -1,0 +1,195 @@
+//! NoSQLBench's cql-keyvalue: a text value per text key. Row n is what cycle n of its rampup
+//! writes, bit for bit, whatever the seed.
+//!
+//! Differences: NoSQLBench's main phase writes values that are functions of the cycle, under keys
+//! of which many cycles take the same, so that no read can be judged. Here every write of a row
+//! writes the row's one value, and every read is verified. The number of keys is that of the rows.
+
+use std::sync::Arc;
+
+use crate::compile::{self, Draft, is_identifier};
+use crate::decimal::Decimal;
+use crate::distribution::Sampler;
+use crate::generator::{Check, Operation};
+use crate::params::Params;
+use crate::program::{Choices, Program, Stage, lanes};
+use crate::random::lane;
+use crate::source::{self, Chosen};
+use crate::virtdata::hash;
+use cql::Consistency;
+use cql::response::{RawRows, Row};
+use cql::template::append_value;
+use cql::token::murmur3;
+
+/// What a study writes after `use:`.
+pub(crate) const NAME: &str = "cql-keyvalue";
+
+const KINDS: [(&str, bool); 2] = [("write", true), ("read", false)];
+
+/// Statement indices.
+const WRITE: u16 = 0;
+const READ: u16 = 1;
+
+/// NoSQLBench's own values are below this many.
+const VALUECOUNT_DEFAULT: u64 = 1_000_000_000;
+/// The hash has 63 bits.
+const VALUECOUNT_MAX: u64 = 1 << 63;
+
+/// The values.
+#[derive(Debug)]
+pub(crate) struct Table {
+    valuecount: u64,
+}
+
+/// The current row and its key.
+#[derive(Debug)]
+pub(crate) struct Cursor {
+    row: u64,
+    key: Decimal,
+}
+
+/// Checks the parameters and builds the program.
+pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
+    let spec = params.spec;
+    let rows = compile::rows(spec);
+    let name = table_name(params, "keyvalue");
+    let valuecount = params.number("valuecount", VALUECOUNT_DEFAULT, (1, VALUECOUNT_MAX));
+    let distribution = params.rows_distribution("distribution", rows);
+    let table = draft.qualified(&name);
+    let level = Consistency::LocalQuorum;
+    let write = format!("INSERT INTO {table} (key, value) VALUES (?, ?)");
+    let read = format!("SELECT * FROM {table} WHERE key = ?");
+    let (sample, rows_seed) = Choices::sample(spec.seed, rows);
+    let popular = lane(spec.seed, lanes::POPULAR);
+    Program {
+        name: draft.named.name.to_owned(),
+        schema: draft.schema(
+            &name,
+            format!("CREATE TABLE IF NOT EXISTS {table} (key text PRIMARY KEY, value text)"),
+        ),
+        tables: vec![name],
+        kinds: compile::kinds(&KINDS),
+        statements: vec![
+            compile::statement(&KINDS, 0, write, level),
+            compile::statement(&KINDS, 1, read, level),
+        ],
+        rows,
+        source: Arc::new(Chosen {
+            choices: Choices {
+                mix: draft.mix(params),
+                rows: Sampler::new(distribution, (0, rows - 1), Some(popular)),
+                insert_kind: None,
+                main_statements: vec![WRITE, READ],
+                load: (0, WRITE),
+                verify: (1, READ),
+                sample,
+                rows_seed,
+            },
+            rows,
+            table: Table { valuecount },
+        }),
+        keyspace: draft.keyspace,
+    }
+}
+
+/// The parameter `table`.
+pub(crate) fn table_name(params: &mut Params, default: &str) -> String {
+    let name = params.text("table").unwrap_or(default).to_owned();
+    if !is_identifier(&name) {
+        let message = format!("table \"{name}\" is no name; it may have up to 48 characters");
+        let hint = Some("use letters and digits".to_owned());
+        params.problem(&["params", "table"], message, hint);
+    }
+    name
+}
+
+impl source::Table for Table {
+    type Cursor = Cursor;
+
+    fn cursor(&self) -> Cursor {
+        Cursor {
+            row: 0,
+            key: Decimal::new(0),
+        }
+    }
+
+    #[inline]
+    fn token(cursor: &Cursor) -> i64 {
+        murmur3(cursor.key.bytes())
+    }
+
+    fn row_bytes_estimate(&self) -> u64 {
+        // Nearly all numbers below a limit are as long as the limit.
+        2 * Decimal::new(self.valuecount - 1).bytes().len() as u64
+    }
+
+    fn values_bytes_max(&self) -> usize {
+        2 * (4 + 20)
+    }
+
+    #[inline]
+    fn seek(&self, cursor: &mut Cursor, row: u64) {
+        cursor.row = row;
+        cursor.key = Decimal::new(row);
+    }
+
+    #[inline]
+    fn append_values(
+        &self,
+        cursor: &mut Cursor,
+        operation: &Operation,
+        _stage: Stage,
+        out: &mut Vec<u8>,
+    ) {
+        append_value(out, cursor.key.bytes());
+        if operation.statement == WRITE {
+            append_value(out, self.value(cursor.row).bytes());
+        }
+    }
+
+    fn check(
+        &self,
+        cursor: &mut Cursor,
+        _operation: &Operation,
+        loaded: bool,
+        rows: &RawRows,
+    ) -> Check {
+        let mut rows = rows.rows();
+        match (rows.next(), rows.next()) {
+            (None, _) if loaded => Check::Missing,
+            (None, _) => Check::Unknown,
+            (Some(Ok(row)), None) if self.is_right(cursor, &row) => Check::Right,
+            _ => Check::Wrong,
+        }
+    }
+}
+
+impl Table {
+    #[inline]
+    fn value(&self, row: u64) -> Decimal {
+        Decimal::new(hash(row) % self.valuecount)
+    }
+
+    fn is_right(&self, cursor: &Cursor, row: &Row) -> bool {
+        let mut cells = row.cells();
+        cells.next().flatten() == Some(cursor.key.bytes())
+            && cells.next().flatten() == Some(self.value(cursor.row).bytes())
+            && cells.next().is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_nosqlbench_s() {
+        let table = Table {
+            valuecount: VALUECOUNT_DEFAULT,
+        };
+        // The hashes of 0 and 1 are known; 2945182322382062539 and 6292367497774912474.
+        for (row, value) in [(0, "382062539"), (1, "774912474")] {
+            assert_eq!(table.value(row).bytes(), value.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! NoSQLBench's cql-tabular: rows of text, one partition after another. Row n is what cycle n of
+//! its rampup writes, bit for bit but for the text that data is cut from, whatever the seed.
+//!
+//! Differences: NoSQLBench's main phase overwrites random rows with data that is a function of the
+//! cycle, so that no read can be judged. Here every write of a row writes the row's one data, and
+//! every read is verified: the first rows of a partition, in the order of their text, must all be
+//! there. The number of partitions follows from the rows and `partsize`.
+
+use std::sync::Arc;
+
+use crate::compile::{self, Draft};
+use crate::decimal::{self, Decimal};
+use crate::distribution::Sampler;
+use crate::generator::{Check, Operation};
+use crate::iot::{self, extract};
+use crate::keyvalue::table_name;
+use crate::nb::UniformInt;
+use crate::params::Params;
+use crate::program::{Choices, Program, Stage, lanes};
+use crate::random::lane;
+use crate::source::{self, Chosen};
+use crate::virtdata::{hash, integer};
+use cql::Consistency;
+use cql::response::{RawRows, Row};
+use cql::template::append_value;
+use cql::token::murmur3;
+
+/// What a study writes after `use:`.
+pub(crate) const NAME: &str = "cql-tabular";
+
+const KINDS: [(&str, bool); 2] = [("write", true), ("read", false)];
+
+/// Statement indices.
+const WRITE: u16 = 0;
+const READ: u16 = 1;
+const VERIFY: u16 = 2;
+
+/// Characters of data, both ends included.
+const DATA_BYTES: (u64, u64) = (50, 150);
+/// Rows that a read asks for, both ends included.
+const LIMITS: (i32, i32) = (1, 10);
+/// A partition with more rows than this is one that Cassandra cannot compact.
+const PARTSIZE_MAX: u64 = 1_000_000_000;
+const PARTSIZE_DEFAULT: u64 = 1_000_000;
+
+/// The shape of the partitions.
+#[derive(Debug)]
+pub(crate) struct Table {
+    partsize: u64,
+    /// That the load stage writes.
+    rows: u64,
+    limits: UniformInt,
+    text: Box<str>,
+}
+
+/// The current row and its key.
+#[derive(Debug)]
+pub(crate) struct Cursor {
+    row: u64,
+    part: Decimal,
+    clust: Decimal,
+}
+
+/// Checks the parameters and builds the program.
+pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
+    let spec = params.spec;
+    let rows = compile::rows(spec);
+    let name = table_name(params, "tabular");
+    let qualified = draft.qualified(&name);
+    let table = Table {
+        partsize: params.number("partsize", PARTSIZE_DEFAULT, (1, PARTSIZE_MAX)),
+        rows,
+        limits: UniformInt::new(LIMITS.0, LIMITS.1),
+        text: iot::text(params, DATA_BYTES.1),
+    };
+    let distribution = params.rows_distribution("distribution", rows);
+    let (sample, rows_seed) = Choices::sample(spec.seed, rows);
+    let popular = lane(spec.seed, lanes::POPULAR);
+    let level = Consistency::LocalQuorum;
+    let [write, read, verify] = statements(&qualified);
+    Program {
+        name: draft.named.name.to_owned(),
+        schema: draft.schema(
+            &name,
+            format!(
+                "CREATE TABLE IF NOT EXISTS {qualified} (part text, clust text, data text, \
+                 PRIMARY KEY (part, clust))"
+            ),
+        ),
+        tables: vec![name],
+        kinds: compile::kinds(&KINDS),
+        statements: vec![
+            compile::statement(&KINDS, 0, write, level),
+            compile::statement(&KINDS, 1, read, level),
+            compile::statement(&KINDS, 1, verify, level),
+        ],
+        rows,
+        source: Arc::new(Chosen {
+            choices: Choices {
+                mix: draft.mix(params),
+                rows: Sampler::new(distribution, (0, rows - 1), Some(popular)),
+                insert_kind: None,
+                main_statements: vec![WRITE, READ],
+                load: (0, WRITE),
+                verify: (1, VERIFY),
+                sample,
+                rows_seed,
+            },
+            rows,
+            table,
+        }),
+        keyspace: draft.keyspace,
+    }
+}
+
+/// In the order of [`WRITE`], [`READ`] and [`VERIFY`].
+fn statements(table: &str) -> [String; 3] {
+    [
+        format!("INSERT INTO {table} (part, clust, data) VALUES (?, ?, ?)"),
+        format!("SELECT * FROM {table} WHERE part = ? LIMIT ?"),
+        format!("SELECT * FROM {table} WHERE part = ? AND clust = ?"),
+    ]
+}
+
+impl source::Table for Table {
+    type Cursor = Cursor;
+
+    fn cursor(&self) -> Cursor {
+        Cursor {
+            row: 0,
+            part: Decimal::new(0),
+            clust: Decimal::new(0),
+        }
+    }
+
+    #[inline]
+    fn token(cursor: &Cursor) -> i64 {
+        murmur3(cursor.part.bytes())
+    }
+
+    fn row_bytes_estimate(&self) -> u64 {
+        let part = Decimal::new(self.rows / self.partsize);
+        let clust = Decimal::new(self.partsize - 1);
+        (part.bytes().len() + clust.bytes().len()) as u64 + (DATA_BYTES.0 + DATA_BYTES.1) / 2
+    }
+
+    fn values_bytes_max(&self) -> usize {
+        3 * 4 + 2 * 20 + DATA_BYTES.1 as usize
+    }
+
+    #[inline]
+    fn seek(&self, cursor: &mut Cursor, row: u64) {
+        cursor.row = row;
+        cursor.part = Decimal::new(row / self.partsize);
+        cursor.clust = Decimal::new(row % self.partsize);
+    }
+
+    #[inline]
+    fn append_values(
+        &self,
+        cursor: &mut Cursor,
+        operation: &Operation,
+        _stage: Stage,
+        out: &mut Vec<u8>,
+    ) {
+        append_value(out, cursor.part.bytes());
+        match operation.statement {
+            READ => append_value(out, &self.limits.of(operation.number).to_be_bytes()),
+            statement => {
+                append_value(out, cursor.clust.bytes());
+                if statement == WRITE {
+                    append_value(out, self.data(cursor.row));
+                }
+            }
+        }
+    }
+
+    fn check(
+        &self,
+        cursor: &mut Cursor,
+        operation: &Operation,
+        loaded: bool,
+        rows: &RawRows,
+    ) -> Check {
+        let check = match operation.statement {
+            VERIFY => self.check_row(cursor, rows),
+            _ => self.check_partition(cursor, self.limits.of(operation.number) as usize, rows),
+        };
+        match check {
+            Check::Missing if !loaded => Check::Unknown,
+            check => check,
+        }
+    }
+}
+
+impl Table {
+    #[inline]
+    fn data(&self, row: u64) -> &[u8] {
+        let (start, length) = extract(integer(hash(row)), self.text.len() as u64, DATA_BYTES);
+        &self.text.as_bytes()[start..start + length]
+    }
+
+    fn check_row(&self, cursor: &Cursor, rows: &RawRows) -> Check {
+        let mut rows = rows.rows();
+        match (rows.next(), rows.next()) {
+            (None, _) => Check::Missing,
+            (Some(Ok(row)), None) => match self.clust(cursor, &row) {
+                Some(clust) if clust == cursor.row % self.partsize => Check::Right,
+                _ => Check::Wrong,
+            },
+            _ => Check::Wrong,
+        }
+    }
+
+    /// The rows that came must be the partition's, in the order of their text; of those that were
+    /// loaded none may be left out before the last. Rows that an earlier, larger load has left
+    /// are right too.
+    fn check_partition(&self, cursor: &Cursor, limit: usize, rows: &RawRows) -> Check {
+        let first = cursor.row / self.partsize * self.partsize;
+        let loaded = self.rows.saturating_sub(first).min(self.partsize);
+        let mut due = (loaded > 0).then_some(0);
+        let (mut count, mut last, mut is_missing) = (0, None, false);
+        for row in rows.rows() {
+            let Some(clust) = row.ok().and_then(|row| self.clust(cursor, &row)) else {
+                return Check::Wrong;
+            };
+            let text = Decimal::new(clust);
+            if last.is_some_and(|last: Decimal| last.bytes() >= text.bytes()) {
+                return Check::Wrong;
+            }
+            last = Some(text);
+            count += 1;
+            match due {
+                Some(expected) if clust == expected => due = next(clust, loaded),
+                Some(expected) => is_missing |= Decimal::new(expected).bytes() < text.bytes(),
+                None => {}
+            }
+        }
+        match (
+            count > limit,
+            is_missing || (count < limit && due.is_some()),
+        ) {
+            (true, _) => Check::Wrong,
+            (_, true) => Check::Missing,
+            // A row that was never loaded, and of which nothing came.
+            _ if count == 0 => Check::Unknown,
+            _ => Check::Right,
+        }
+    }
+
+    /// The place of a row within the cursor's partition, if it is a right row of that.
+    fn clust(&self, cursor: &Cursor, row: &Row) -> Option<u64> {
+        let mut cells = row.cells();
+        let mut cell = || cells.next().flatten();
+        let same = cell()? == cursor.part.bytes();
+        let clust = decimal::parse(cell()?).filter(|clust| *clust < self.partsize)?;
+        let row = cursor.row / self.partsize * self.partsize + clust;
+        let same = same && cell()? == self.data(row);
+        (same && cells.next().is_none()).then_some(clust)
+    }
+}
+
+/// The number below `count` whose text follows that of `number`.
+fn next(number: u64, count: u64) -> Option<u64> {
+    let longer = number.saturating_mul(10);
+    if number > 0 && longer < count {
+        return Some(longer);
+    }
+    let mut number = number;
+    while number % 10 == 9 || number + 1 >= count {
+        number /= 10;
+        if number == 0 {
+            return None;
+        }
+    }
+    Some(number + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_follow_each_other_in_the_order_of_their_texts() {
+        for count in [1u64, 2, 9, 10, 11, 99, 100, 101, 1234] {
+            let mut expected: Vec<String> = (0..count).map(|n| n.to_string()).collect();
+            expected.sort();
+            let walk = std::iter::successors(Some(0), |n| next(*n, count));
+            let walked: Vec<String> = walk.map(|n| n.to_string()).collect();
+            assert_eq!(walked, expected, "{count}");
+        }
+    }
+}
