@@ -5,6 +5,7 @@
 //! says; whatever way a run ends, no JVM and no folder is left.
 
 mod endings;
+mod imports;
 mod refusals;
 mod stress;
 

@@ -289,24 +289,25 @@ impl Column {
             }
             Kind::Set(element) => {
                 let size = self.size.next().max(0);
-                let mut values: Vec<Vec<u8>> = (0..size).map(|_| cell(element)).collect();
+                let mut values: Vec<(Option<i64>, Vec<u8>)> =
+                    (0..size).map(|_| ordered(element)).collect();
+                // As Cassandra stores them, and so returns them.
                 values.sort();
                 values.dedup();
+                let values: Vec<Vec<u8>> = values.into_iter().map(|(_, value)| value).collect();
                 append_cells(&values, out);
             }
             Kind::Map(key, value) => {
                 let size = self.size.next().max(0);
-                let mut keys: Vec<Vec<u8>> = Vec::new();
-                let mut cells = Vec::new();
-                for _ in 0..size {
-                    let (key, value) = (cell(key), cell(value));
-                    if !keys.contains(&key) {
-                        keys.push(key.clone());
-                        cells.extend([key, value]);
-                    }
+                let mut entries: Vec<((Option<i64>, Vec<u8>), Vec<u8>)> =
+                    (0..size).map(|_| (ordered(key), cell(value))).collect();
+                entries.sort();
+                entries.dedup_by(|a, b| a.0 == b.0);
+                out.extend_from_slice(&(entries.len() as i32).to_be_bytes());
+                for ((_, key), value) in &entries {
+                    append_cell(key, out);
+                    append_cell(value, out);
                 }
-                out.extend_from_slice(&(keys.len() as i32).to_be_bytes());
-                cells.iter().for_each(|cell| append_cell(cell, out));
             }
             Kind::Tuple(fields) => {
                 for field in fields {
@@ -410,6 +411,13 @@ fn cell(column: &mut Column) -> Vec<u8> {
     let mut value = Vec::new();
     column.append(&mut value);
     value
+}
+
+/// A value with the number that Cassandra orders it by; none: by its bytes.
+fn ordered(column: &mut Column) -> (Option<i64>, Vec<u8>) {
+    let value = cell(column);
+    let by_number = matches!(column.kind, Kind::Integer(_) | Kind::Varint | Kind::Decimal);
+    (column.folded().filter(|_| by_number), value)
 }
 
 fn append_cells(values: &[Vec<u8>], out: &mut Vec<u8>) {

@@ -52,6 +52,9 @@ pub(super) enum What {
         returned: Option<Vec<Cell>>,
         /// Whether a partition that was written must have a row for it.
         must_find: bool,
+        /// Whether it reads whole partitions, and writes leave no row to chance: then every row
+        /// that a write makes must be there.
+        whole: bool,
     },
     /// Reads the partitions of a range of tokens.
     Tokens { ranges: u64 },

@@ -28,7 +28,7 @@ verify: {reads: all, sample: 100000}
 ";
 
 /// The folder of the unpacked distribution.
-fn distribution() -> PathBuf {
+pub(super) fn distribution() -> PathBuf {
     let home = std::env::home_dir().expect("HOME");
     let peers = home.join(".cache/cassay/peers");
     let folder = peers.join(format!("apache-cassandra-{VERSION}"));
@@ -53,11 +53,17 @@ fn distribution() -> PathBuf {
 
 /// Runs cassandra-stress; its own script insists on Java 8, so that java is called as the script
 /// would.
-fn cassandra_stress(lab: &Lab, node: SocketAddr, operation: &str) -> String {
+pub(super) fn stress_tool(lab: &Lab, node: SocketAddr, words: &[&str]) -> String {
     let home = distribution();
     let home = home.display();
     let mut arguments = Vec::new();
-    for package in ["java.lang", "java.nio", "java.util", "sun.nio.ch"] {
+    for package in [
+        "java.io",
+        "java.lang",
+        "java.nio",
+        "java.util",
+        "sun.nio.ch",
+    ] {
         arguments.push("--add-opens".to_owned());
         arguments.push(format!("java.base/{package}=ALL-UNNAMED"));
     }
@@ -65,19 +71,25 @@ fn cassandra_stress(lab: &Lab, node: SocketAddr, operation: &str) -> String {
     arguments.push("-Dlogback.configurationFile=logback-tools.xml".to_owned());
     arguments.push("-cp".to_owned());
     arguments.push(format!("{home}/conf:{home}/lib/*:{home}/tools/lib/*"));
-    let options = format!(
-        "org.apache.cassandra.stress.Stress {operation} n={ROWS} cl=LOCAL_ONE no-warmup \
-         -pop seq=1..{ROWS} -mode native cql3 protocolVersion=4 -node {} -port native={} \
-         -rate threads=64",
-        node.ip(),
-        node.port()
-    );
-    arguments.extend(options.split(' ').map(str::to_owned));
+    arguments.push("org.apache.cassandra.stress.Stress".to_owned());
+    arguments.extend(words.iter().map(|word| (*word).to_owned()));
+    let node = format!("-node {} -port native={}", node.ip(), node.port());
+    arguments.extend(node.split(' ').map(str::to_owned));
     tool("java", &arguments, lab.path())
 }
 
+/// The predefined read or write of all rows.
+fn cassandra_stress(lab: &Lab, node: SocketAddr, operation: &str) -> String {
+    let words = format!(
+        "{operation} n={ROWS} cl=LOCAL_ONE no-warmup -pop seq=1..{ROWS} \
+         -mode native cql3 protocolVersion=4 -rate threads=64"
+    );
+    let words: Vec<&str> = words.split(' ').collect();
+    stress_tool(lab, node, &words)
+}
+
 /// The value of a line of cassandra-stress's summary: `Total errors            :          0 [..]`.
-fn summary(text: &str, name: &str) -> u64 {
+pub(super) fn summary(text: &str, name: &str) -> u64 {
     let line = text
         .lines()
         .find(|line| line.trim_start().starts_with(name));
@@ -87,7 +99,7 @@ fn summary(text: &str, name: &str) -> u64 {
 }
 
 /// Starts a cluster that is kept: its name, and where its node answers.
-fn up(lab: &Lab) -> (String, SocketAddr) {
+pub(super) fn up(lab: &Lab) -> (String, SocketAddr) {
     let up = ["target", "up", "--heap", HEAP, "--json"];
     let up = lab.cassay(&up).ended_with(0).json();
     let status = lab.cassay(&["target", "status", "--json"]);

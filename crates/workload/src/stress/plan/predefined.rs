@@ -104,6 +104,7 @@ impl Planner<'_> {
                 same_row: true,
                 returned: Some(returned),
                 must_find: true,
+                whole: false,
             };
             (
                 format!("SELECT {list} FROM {target} WHERE KEY=?"),

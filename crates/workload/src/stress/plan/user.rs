@@ -7,6 +7,7 @@ use crate::stress::command::Weight;
 use crate::stress::draw::{Dist, Ratio};
 use crate::stress::profile::{self, Profile, Query, TokenQuery, quoted};
 use crate::stress::source::{Cell, Op, What};
+use crate::stress::values::Spelled;
 use yaml::{Place, did_you_mean};
 
 /// Ranges that the ring is cut into for reads by token, so that each is a few pages.
@@ -138,6 +139,7 @@ impl Planner<'_> {
                 same_row: query.same_row,
                 returned: query.returned.clone(),
                 must_find: query.must_find,
+                whole: false,
             },
             bound: query.bound.clone(),
         });
@@ -233,6 +235,20 @@ impl Planner<'_> {
         }
     }
 
+    /// Whether an insert writes all rows that a visit can.
+    fn writes_all(&self, profile: &Profile) -> bool {
+        let insert = &self.run.options.insert;
+        let ratios = [
+            (&insert.select, profile.inserts.select),
+            (&insert.row_population, profile.inserts.population),
+        ];
+        let one = |(spelled, own): (&Option<Spelled>, Option<Ratio>)| {
+            let written = spelled.as_ref().and_then(|s| Ratio::parse(&s.text).ok());
+            written.or(own).is_none_or(|ratio| ratio.is_one())
+        };
+        insert.visits.text.eq_ignore_ascii_case("fixed(1)") && ratios.into_iter().all(one)
+    }
+
     /// Reads whole partitions and compares every row.
     fn validate(&mut self, profile: &Profile, table: usize, weight: &Weight) {
         let keys: Vec<String> = profile
@@ -264,6 +280,7 @@ impl Planner<'_> {
                 same_row: true,
                 returned: Some(profile.all_cells()),
                 must_find: true,
+                whole: self.writes_all(profile),
             },
             bound: (0..keys.len()).map(Cell::Key).collect(),
         });

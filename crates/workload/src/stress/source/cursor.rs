@@ -281,6 +281,7 @@ impl Cursor for StressCursor {
         let What::Query {
             returned: Some(returned),
             must_find,
+            whole,
             ..
         } = &op.what
         else {
@@ -299,6 +300,7 @@ impl Cursor for StressCursor {
         while walk.next_row() {
             known.push(walk.row.clone());
         }
+        let mut seen = vec![false; known.len()];
         let mut any = false;
         for row in rows.rows() {
             let Ok(row) = row else {
@@ -307,21 +309,36 @@ impl Cursor for StressCursor {
             any = true;
             let cells: Vec<Option<&[u8]>> = row.cells().collect();
             let same = |made: &Vec<Vec<u8>>| {
-                cells.len() == returned.len()
-                    && returned
-                        .iter()
-                        .zip(&cells)
-                        .all(|(from, cell)| match (from, cell) {
-                            (Cell::Key(index), Some(cell)) => walk.key[*index] == *cell,
-                            (Cell::Row(index), _) if counters && *index >= keys => true,
-                            (Cell::Row(index), Some(cell)) => made[*index] == *cell,
-                            // A column that the population left out.
-                            (Cell::Row(index), None) => *index >= keys,
-                            (Cell::Key(_), None) => false,
-                        })
+                let is_right = |from: &Cell, cell: &Option<&[u8]>| match (from, cell) {
+                    (Cell::Key(index), Some(cell)) => walk.key[*index] == *cell,
+                    (Cell::Row(index), _) if counters && *index >= keys => true,
+                    (Cell::Row(index), Some(cell)) => made[*index] == *cell,
+                    // A column that the population left out.
+                    (Cell::Row(index), None) => *index >= keys,
+                    (Cell::Key(_), None) => false,
+                };
+                let mut pairs = returned.iter().zip(&cells);
+                cells.len() == returned.len() && pairs.all(|(from, cell)| is_right(from, cell))
             };
-            if !known.iter().any(same) {
-                return Check::Wrong;
+            match known.iter().position(same) {
+                Some(at) => seen[at] = true,
+                None => return Check::Wrong,
+            }
+        }
+        if *whole && any {
+            let write = Visit::Write {
+                chance: 1.0,
+                visit: 0,
+                visits: 1,
+            };
+            walk.begin(write, Draws::new(0, 0));
+            while walk.next_row() {
+                let at = known
+                    .iter()
+                    .position(|made| made[..keys] == walk.row[..keys]);
+                if at.is_none_or(|at| !seen[at]) {
+                    return Check::Missing;
+                }
             }
         }
         match (any, must_find) {

@@ -1,0 +1,222 @@
+//! Other tools' files on a real Cassandra: what cassandra-stress writes from its own example
+//! profiles cassay reads back, and the other way round; every type of column; YCSB; NoSQLBench.
+
+use super::stress::{distribution, stress_tool, summary, up};
+use super::{Kept, assert_nothing_is_left, assert_rows_are_right, only_trial};
+use crate::program::Lab;
+use serde_json::Value;
+use std::net::SocketAddr;
+
+/// Partitions that each side writes.
+const PARTITIONS: u64 = 1000;
+
+/// Every type that a column can have, and clustering on two levels.
+const ALL_TYPES: &str = "\
+keyspace: kinds
+keyspace_definition: |
+  CREATE KEYSPACE IF NOT EXISTS kinds
+  WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1};
+type_definitions:
+  - CREATE TYPE IF NOT EXISTS point (x int, label text)
+table: everything
+table_definition: |
+  CREATE TABLE IF NOT EXISTS everything (
+    k1 text, k2 bigint, c1 timestamp, c2 int,
+    a ascii, b blob, c boolean, d date, e decimal, f double, g float, h inet, i int, j smallint,
+    k time, l timeuuid, m tinyint, n uuid, o varint, p duration,
+    q frozen<list<int>>, r frozen<set<text>>, s frozen<map<text, int>>, t tuple<int, text>,
+    u frozen<point>, v vector<float, 3>, w frozen<map<int, frozen<list<text>>>>,
+    PRIMARY KEY ((k1, k2), c1, c2))
+columnspec:
+  - {name: c1, cluster: fixed(3)}
+  - {name: c2, cluster: fixed(2)}
+  - {name: d, population: uniform(1..1M)}
+  - {name: k, population: uniform(1..1M)}
+insert: {partitions: fixed(2), batchtype: UNLOGGED}
+queries:
+  one: {cql: 'select * from everything where k1 = ? and k2 = ? and c1 = ?', fields: samerow}
+";
+
+/// NoSQLBench's cql-iot in its form, with a few columns.
+const IOT: &str = "\
+scenarios:
+  default:
+    schema: run driver=cql tags==phase:schema threads==1 cycles==UNDEF
+    rampup: run driver=cql tags==phase:rampup cycles===TEMPLATE(rampup-cycles,1000) threads=auto
+    main: run driver=cql tags==phase:main cycles===TEMPLATE(main-cycles,1000) threads=auto
+bindings:
+  machine: Mod(<<sources:100>>); ToHashedUUID() -> java.util.UUID
+  time: Mul(100L); Div(10000L); ToDate()
+  value: Normal(0.0,5.0); Add(100.0) -> double
+blocks:
+  - name: schema
+    tags: {phase: schema}
+    params: {prepared: false}
+    statements:
+      - make-keyspace: |
+          create keyspace if not exists <<keyspace:sensors>>
+          WITH replication = {'class': 'SimpleStrategy', 'replication_factor': '<<rf:1>>'};
+      - make-table: |
+          create table if not exists <<keyspace:sensors>>.readings
+          (machine uuid, time timestamp, value double, PRIMARY KEY (machine, time))
+  - name: rampup
+    tags: {phase: rampup}
+    statements:
+      - fill: insert into <<keyspace:sensors>>.readings (machine,time,value)
+          values ({machine},{time},{value})
+  - name: main
+    tags: {phase: main}
+    statements:
+      - look: select * from <<keyspace:sensors>>.readings where machine={machine} limit 10
+        ratio: 1
+      - write: insert into <<keyspace:sensors>>.readings (machine,time,value)
+          values ({machine},{time},{value})
+        ratio: 9
+";
+
+/// The trials of a command line of another tool, every read compared.
+fn trials(lab: &Lab, node: SocketAddr, words: &[&str]) -> Vec<Value> {
+    let target = format!("attach:{node}");
+    let ours = ["--json", "--target", &target, "--set", "verify.reads=all"];
+    let (tool, rest) = words.split_first().expect("a tool");
+    let arguments = [&[*tool], &ours[..], rest].concat();
+    let said = lab.cassay(&arguments).ended_with(0);
+    said.json()["trials"].as_array().expect("trials").clone()
+}
+
+fn profile(name: &str) -> String {
+    let file = distribution().join(format!("tools/cqlstress-{name}.yaml"));
+    format!("profile={}", file.display())
+}
+
+/// Words of cassandra-stress for a profile.
+fn words<'a>(profile: &'a str, ops: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let fixed = ["n=1000", "no-warmup", "cl=LOCAL_ONE", "-pop", "seq=1..1000"];
+    let mut words = vec!["user", profile, ops];
+    words.extend(&fixed[..3]);
+    words.extend(more);
+    words.extend(&fixed[3..]);
+    words.extend(["-rate", "threads=8"]);
+    words
+}
+
+fn one(mut trials: Vec<Value>) -> Value {
+    assert_eq!(trials.len(), 1);
+    trials.remove(0)
+}
+
+/// The example profile, as the tool ships it: written by either, read by the other.
+fn profile_both_ways(lab: &Lab, node: SocketAddr, name: &str) {
+    let profile = profile(name);
+    let read = |ops: &str| {
+        let words = [&["stress"], &words(&profile, ops, &[])[..]].concat();
+        one(trials(lab, node, &words))
+    };
+    let wrote = stress_tool(lab, node, &words(&profile, "ops(insert=1)", &[]));
+    assert_eq!(summary(&wrote, "Total errors"), 0, "{name}");
+    assert_rows_are_right(&read("ops(validate=1)"), PARTITIONS);
+    assert_rows_are_right(&read("ops(simple1=1)"), PARTITIONS);
+
+    // The other way round, in an emptied table.
+    let insert = words(&profile, "ops(insert=1)", &["truncate=once"]);
+    let wrote = one(trials(lab, node, &[&["stress"], &insert[..]].concat()));
+    assert_eq!(wrote["errors"], serde_json::json!({}), "{name}");
+    assert_rows_are_right(&read("ops(validate=1)"), PARTITIONS);
+    let read = counted(lab, node, &words(&profile, "ops(simple1=1)", &[]));
+    assert_eq!(summary(&read, "Total errors"), 0, "{name}");
+    // Partitions that came back with rows: all of them.
+    assert_eq!(summary(&read, "Total partitions"), PARTITIONS, "{name}");
+}
+
+/// A run of the tool that has counted: one of about a second it sometimes forgets to.
+fn counted(lab: &Lab, node: SocketAddr, words: &[&str]) -> String {
+    for _ in 0..4 {
+        let text = stress_tool(lab, node, words);
+        if summary(&text, "Total partitions") > 0 {
+            return text;
+        }
+    }
+    panic!("cassandra-stress has counted nothing in four runs");
+}
+
+fn every_type(lab: &Lab, node: SocketAddr) {
+    lab.write("all-types.yaml", ALL_TYPES);
+    for ops in ["ops(insert=1)", "ops(validate=1)", "ops(one=1)"] {
+        let words = words("profile=all-types.yaml", ops, &[]);
+        let trial = one(trials(lab, node, &[&["stress"], &words[..]].concat()));
+        if ops != "ops(insert=1)" {
+            assert_rows_are_right(&trial, PARTITIONS);
+        }
+    }
+    // Could it be seen? Partitions beyond those that were written have no rows.
+    let beyond = words("profile=all-types.yaml", "ops(validate=1)", &[]);
+    let beyond: Vec<&str> = beyond
+        .into_iter()
+        .map(|word| {
+            if word == "seq=1..1000" {
+                "seq=901..1900"
+            } else {
+                word
+            }
+        })
+        .collect();
+    let ours = format!("attach:{node}");
+    let ours = ["--json", "--target", &ours, "--set", "verify.reads=all"];
+    let arguments = [&["stress"], &ours[..], &beyond].concat();
+    let trial = only_trial(&lab.cassay(&arguments).ended_with(3));
+    assert_eq!(trial["verify"]["missing"], 900, "{}", trial["verify"]);
+}
+
+fn ycsb(lab: &Lab, node: SocketAddr) {
+    lab.write(
+        "workloadf",
+        "recordcount=1000\noperationcount=2000\nreadproportion=0.5\nupdateproportion=0\n\
+         readmodifywriteproportion=0.5\nrequestdistribution=zipfian\n",
+    );
+    for phase in ["load", "run"] {
+        let words = ["ycsb", phase, "-P", "workloadf", "-threads", "8"];
+        let level = ["-p", "cassandra.readconsistencylevel=ONE"];
+        let trial = one(trials(lab, node, &[&words[..], &level].concat()));
+        if phase == "run" {
+            assert_rows_are_right(&trial, 1000);
+            let count = |kind: &str| trial["kinds"][kind]["ops"].as_u64();
+            assert_eq!(count("read-modify-write"), Some(1000));
+            assert_eq!(count("rmw-read"), Some(1000));
+            assert_eq!(trial["server"]["writes"], 1000);
+            assert_eq!(trial["server"]["reads"], 2000);
+        }
+    }
+}
+
+fn nosqlbench(lab: &Lab, node: SocketAddr) {
+    lab.write("iot.yaml", IOT);
+    let trials = trials(
+        lab,
+        node,
+        &["nb", "iot.yaml", "default", "main-cycles=2000"],
+    );
+    let names: Vec<&str> = trials
+        .iter()
+        .filter_map(|t| t["variant"].as_str())
+        .collect();
+    assert_eq!(names, ["rampup", "main"]);
+    assert_eq!(trials[0]["server"]["writes"], 1000);
+    assert_eq!(trials[1]["server"]["writes"], 1800);
+    assert_eq!(trials[1]["server"]["reads"], 200);
+}
+
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn the_files_of_other_tools_do_the_same_work_on_a_real_cassandra() {
+    let lab = Lab::new();
+    let _kept = Kept(&lab);
+    let (id, node) = up(&lab);
+    for name in ["example", "counter-example", "insanity-example"] {
+        profile_both_ways(&lab, node, name);
+    }
+    every_type(&lab, node);
+    ycsb(&lab, node);
+    nosqlbench(&lab, node);
+    lab.cassay(&["target", "down", &id]).ended_with(0);
+    assert_nothing_is_left(&lab);
+}
