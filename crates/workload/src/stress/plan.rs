@@ -205,10 +205,6 @@ impl Planner<'_> {
             Limit::Operations(count) => Some(count),
             Limit::Duration(_) | Limit::Uncertainty { .. } => None,
         };
-        let total = match (stated, end) {
-            (Some(count), Some(end)) => Some(count.min(end)),
-            (stated, end) => stated.or(end),
-        };
         let operations = Operations {
             seed: self.seed,
             tables: std::mem::take(&mut self.tables),
@@ -216,9 +212,10 @@ impl Planner<'_> {
             ops: std::mem::take(&mut self.ops),
             runs,
             seeds,
-            total,
+            partitions: stated,
+            last_seed: end,
         };
-        let limit = self.limit(total.map(|_| operations.count()));
+        let limit = self.limit(operations.count());
         let mut before: Vec<String> = prepared.create_keyspace.iter().cloned().collect();
         before.extend(prepared.create.iter().cloned());
         let truncate = match run.truncate {
@@ -241,6 +238,8 @@ impl Planner<'_> {
     }
 
     fn program(&mut self, prepared: Prepared, operations: Operations) -> Program {
+        let ends = [operations.partitions, operations.last_seed];
+        let rows = ends.into_iter().flatten().min();
         Program {
             name: "stress".to_owned(),
             schema: Schema {
@@ -253,7 +252,7 @@ impl Planner<'_> {
             tables: prepared.tables,
             kinds: std::mem::take(&mut self.kinds),
             statements: std::mem::take(&mut self.statements),
-            rows: operations.total.unwrap_or(1_000_000).max(1),
+            rows: rows.unwrap_or(1_000_000).max(1),
             source: Arc::new(operations),
         }
     }

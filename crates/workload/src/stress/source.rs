@@ -71,6 +71,16 @@ pub(super) struct Op {
     pub(super) bound: Vec<Cell>,
 }
 
+impl Op {
+    /// Whether each of its operations is for one partition.
+    fn is_for_one(&self) -> bool {
+        match &self.what {
+            What::Insert { partitions, .. } => partitions.is_fixed() && partitions.max() == 1,
+            What::Query { .. } | What::Tokens { .. } => true,
+        }
+    }
+}
+
 /// Where seeds come from.
 #[derive(Clone, Debug)]
 pub(super) enum Seeds {
@@ -92,46 +102,100 @@ pub(super) struct Operations {
     pub(super) ops: Vec<Op>,
     pub(super) runs: Dist,
     pub(super) seeds: Seeds,
-    /// Seeds that the run takes in all; none: no end.
-    pub(super) total: Option<u64>,
+    /// Partitions that all operations together are for (`n=`); none: no end.
+    pub(super) partitions: Option<u64>,
+    /// Seeds of a sequence that does not begin anew (`no-wrap`); none: no end.
+    pub(super) last_seed: Option<u64>,
+}
+
+/// An operation of a block.
+#[derive(Clone, Copy, Debug)]
+struct Planned {
+    op: u16,
+    /// Places in the sequence of seeds that it takes: none for a read that looks back.
+    own: u32,
+    before: Taken,
+}
+
+/// What operations have taken.
+#[derive(Clone, Copy, Debug, Default)]
+struct Taken {
+    /// Places in the sequence of seeds; a seed has as many as it has visits.
+    places: u64,
+    /// What `n=` counts: a read that takes no place counts as one.
+    partitions: u64,
 }
 
 /// What the operations of a block are.
 #[derive(Clone, Debug)]
 struct Block {
     number: u64,
-    /// Seeds taken before the block and, per operation: its op, seeds before it and its own.
-    operations: Vec<(u16, u64, u32)>,
-    taken: u64,
+    operations: Vec<Planned>,
+    taken: Taken,
 }
 
 impl Operations {
-    /// Operations that take all seeds of a run that has an end.
-    pub(super) fn count(&self) -> u64 {
-        let Some(total) = self.total else {
-            return u64::MAX;
-        };
-        if self.takes_one() {
-            return total;
+    /// Operations of a run that has an end.
+    pub(super) fn count(&self) -> Option<u64> {
+        let ends = self.ends();
+        if ends.partitions == u64::MAX && ends.places == u64::MAX {
+            return None;
         }
-        let mut block = self.block(0, 0);
+        if self.takes_one() {
+            return Some(ends.partitions.min(ends.places));
+        }
+        if self.ops.iter().all(|op| op.is_for_one()) && ends.places == u64::MAX {
+            return Some(ends.partitions);
+        }
+        let mut block = self.block(0, Taken::default());
         loop {
-            if block.taken >= total {
-                let needed = block
-                    .operations
-                    .iter()
-                    .filter(|(_, before, _)| *before < total);
-                return block.number * BLOCK as u64 + needed.count() as u64;
+            let is_behind = |planned: &Planned| {
+                planned.before.partitions >= ends.partitions
+                    || planned.own > 0 && planned.before.places >= ends.places
+            };
+            if let Some(end) = block.operations.iter().position(is_behind) {
+                return Some(block.number * BLOCK as u64 + end as u64);
             }
             block = self.block(block.number + 1, block.taken);
         }
     }
 
-    /// Whether every operation takes exactly one seed: then nothing has to be summed.
+    /// Where the run ends. A sequence ends no run of which nothing takes its seeds.
+    fn ends(&self) -> Taken {
+        let takes = |op: &Op| op.weight > 0.0 && self.takes(op, 0) > 0;
+        let places = match self.last_seed {
+            Some(seeds) if self.ops.iter().any(takes) => seeds.saturating_mul(self.visits()),
+            _ => u64::MAX,
+        };
+        Taken {
+            places,
+            partitions: self.partitions.unwrap_or(u64::MAX),
+        }
+    }
+
+    /// Places that a planned operation has, as far as the run goes.
+    fn left(&self, planned: Planned) -> u32 {
+        let ends = self.ends();
+        let places = ends.places.saturating_sub(planned.before.places);
+        let partitions = ends.partitions.saturating_sub(planned.before.partitions);
+        let left = places.min(partitions);
+        u64::from(planned.own).min(left).max(1) as u32
+    }
+
+    /// Visits of each seed that is written.
+    fn visits(&self) -> u64 {
+        let visits = self.ops.iter().map(|op| match &op.what {
+            What::Insert { visits, .. } => (*visits).max(1) as u64,
+            What::Query { .. } | What::Tokens { .. } => 1,
+        });
+        visits.max().unwrap_or(1)
+    }
+
+    /// Whether every operation takes exactly one place: then nothing has to be summed.
     fn takes_one(&self) -> bool {
         let one = |op: &Op| match &op.what {
-            What::Insert { partitions, .. } => partitions.is_fixed() && partitions.max() == 1,
-            What::Query { .. } => !self.looks_back(),
+            What::Insert { .. } => op.is_for_one(),
+            What::Query { .. } => self.takes(op, 0) == 1,
             What::Tokens { .. } => false,
         };
         self.ops.iter().all(one)
@@ -147,8 +211,8 @@ impl Operations {
         )
     }
 
-    /// The operations of a block, when those before have taken so many seeds.
-    fn block(&self, number: u64, taken: u64) -> Block {
+    /// The operations of a block, when those before have taken so much.
+    fn block(&self, number: u64, taken: Taken) -> Block {
         let mut draws = Draws::new(lane(self.seed, KINDS), number);
         let mut runs = self.runs;
         runs.set_seed(draws.bits() as i64);
@@ -172,14 +236,20 @@ impl Operations {
             for _ in 0..length.min(BLOCK - block.operations.len()) {
                 let n = number * BLOCK as u64 + block.operations.len() as u64;
                 let own = self.takes(&self.ops[op], n);
-                block.operations.push((op as u16, block.taken, own));
-                block.taken += u64::from(own);
+                block.operations.push(Planned {
+                    op: op as u16,
+                    own,
+                    before: block.taken,
+                });
+                block.taken.places += u64::from(own);
+                block.taken.partitions += u64::from(own.max(1));
             }
         }
         block
     }
 
-    /// Seeds that operation `n` takes.
+    /// Places in the sequence that operation `n` takes. Where a seed is visited more than once,
+    /// reads take what is being written: they would leave a seed half visited otherwise.
     fn takes(&self, op: &Op, n: u64) -> u32 {
         match &op.what {
             What::Insert { partitions, .. } if partitions.is_fixed() => {
@@ -190,13 +260,13 @@ impl Operations {
                 partitions.set_seed(Draws::new(lane(self.seed, COUNTS), n).bits() as i64);
                 partitions.next().clamp(1, BATCH_MAX as i64) as u32
             }
-            What::Query { .. } if self.looks_back() => 0,
+            What::Query { .. } if self.looks_back() || self.visits() > 1 => 0,
             What::Query { .. } => 1,
             What::Tokens { .. } => 0,
         }
     }
 
-    /// The seed in place `index` of all that the run takes.
+    /// Seed number `index` of all that the run takes.
     fn seed_at(&self, index: u64) -> i64 {
         match &self.seeds {
             Seeds::Sequence { first, count, .. } => first.wrapping_add((index % count) as i64),

@@ -18,6 +18,7 @@ fn files(file: &str) -> Result<String, String> {
     match file {
         "a.yaml" => Ok(PROFILE.replace("KS", "ka").replace("NAME", "ta")),
         "b.yaml" => Ok(PROFILE.replace("KS", "kb").replace("NAME", "tb")),
+        "w.yaml" => Ok(WIDE.to_owned()),
         "nodes" => Ok("10.0.0.1\n\n 10.0.0.2:9043 \n".to_owned()),
         other => Err(format!("no file {other}")),
     }
@@ -128,4 +129,92 @@ fn tables_are_emptied_in_the_keyspaces_of_their_own_profiles() {
     ] {
         assert_eq!(emptied(line), tables, "{line}");
     }
+}
+
+const WIDE: &str = r"keyspace: kw
+table: tw
+table_definition: |
+  CREATE TABLE tw (k int, c int, v int, PRIMARY KEY (k, c));
+columnspec:
+  - {name: c, cluster: fixed(8)}
+insert: {partitions: uniform(1..5)}
+queries:
+  get: {cql: select * from tw where k = ?}
+token_range_queries:
+  all: {columns: '*'}
+";
+
+fn limit(line: &str) -> StepLimit {
+    step(line).limit
+}
+
+#[test]
+fn a_read_that_takes_no_seed_counts_as_one_partition_and_no_run_of_them_goes_on_for_ever() {
+    let back = "-pop seq=1..1000 read-lookback=uniform(1..10)";
+    for (line, operations) in [
+        (format!("user profile=a.yaml ops(get=1) n=100 {back}"), 100),
+        (
+            format!("user profile=a.yaml ops(insert=1,get=3) n=100 {back}"),
+            100,
+        ),
+        (format!("read n=100 {back}"), 100),
+        (format!("read n=100 {back} no-wrap"), 100),
+        ("user profile=w.yaml ops(all=1) n=100".to_owned(), 100),
+        (
+            "user profile=w.yaml ops(all=1) n=100 -pop seq=1..10 no-wrap".to_owned(),
+            100,
+        ),
+    ] {
+        assert_eq!(limit(&line), StepLimit::Operations(operations), "{line}");
+    }
+    // Partitions of several: fewer operations than n, and the last one only what is left.
+    let step = step("user profile=w.yaml ops(insert=1,all=1,get=1) n=100");
+    let StepLimit::Operations(count) = step.limit else {
+        panic!("{:?}", step.limit);
+    };
+    assert!((30..100).contains(&count), "{count}");
+    let mut generator = step.program.generator(step.stage);
+    let mut partitions = 0;
+    for n in 0..count {
+        let operation = generator.begin(n);
+        let is_write = step.program.kinds()[usize::from(operation.kind)].is_write;
+        // Eight rows in each partition.
+        partitions += if is_write {
+            generator.entries() as u64 / 8
+        } else {
+            1
+        };
+    }
+    assert_eq!(partitions, 100);
+}
+
+#[test]
+fn reads_between_the_visits_of_a_seed_skip_none_of_its_rows() {
+    let step = step(
+        "user profile=w.yaml ops(insert=1,get=1) n=400 -insert visits=fixed(4) partitions=fixed(1) \
+         -pop seq=1..400",
+    );
+    let mut generator = step.program.generator(step.stage);
+    let mut rows = std::collections::BTreeMap::new();
+    for n in 0..400 {
+        let operation = generator.begin(n);
+        if step.program.kinds()[usize::from(operation.kind)].is_write {
+            let token = generator.token().expect("one partition");
+            *rows.entry(token).or_insert(0) += generator.entries();
+        }
+    }
+    let whole = rows.values().filter(|count| **count == 8).count();
+    assert!(rows.len() > 20 && whole >= rows.len() - 1, "{rows:?}");
+}
+
+#[test]
+fn an_operation_names_its_profile_up_to_the_last_point() {
+    let step = step("user profile=a.yaml,b.yaml ops(ka.ta.insert=1,kb.tb.get=1) n=10");
+    let names: Vec<&str> = step
+        .program
+        .kinds()
+        .iter()
+        .map(|kind| kind.name.as_str())
+        .collect();
+    assert_eq!(names, ["ka.ta.insert", "kb.tb.get"]);
 }

@@ -70,7 +70,8 @@ impl Planner<'_> {
 
     /// `insert`, `query` or `spec.query`.
     fn user_op(&mut self, profiles: &[Profile], weight: &Weight) {
-        let (spec, name) = match weight.name.split_once('.') {
+        // A profile without a name is called `keyspace.table`: the last point parts.
+        let (spec, name) = match weight.name.rsplit_once('.') {
             Some((spec, name)) => (Some(spec), name.to_lowercase()),
             None => (None, weight.name.to_lowercase()),
         };

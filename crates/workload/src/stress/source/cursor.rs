@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{BLOCK, Block, Cell, Op, Operations, ROWS, SHARES, What};
+use super::{BLOCK, Block, Cell, Op, Operations, Planned, ROWS, SHARES, Taken, What};
 use crate::generator::{Check, Operation};
 use crate::program::Stage;
 use crate::random::{Draws, lane};
@@ -19,8 +19,8 @@ impl Source for Operations {
     fn cursor(self: Arc<Self>, _stage: Stage) -> Box<dyn Cursor> {
         Box::new(StressCursor {
             walks: self.tables.iter().cloned().map(Walk::new).collect(),
-            block: self.block(0, 0),
-            sums: vec![0],
+            block: self.block(0, Taken::default()),
+            sums: vec![Taken::default()],
             operation: Operation::default(),
             op: 0,
             takes: 1,
@@ -47,8 +47,8 @@ struct StressCursor {
     operations: Arc<Operations>,
     walks: Vec<Walk>,
     block: Block,
-    /// Seeds taken before each block, as far as they were summed.
-    sums: Vec<u64>,
+    /// What was taken before each block, as far as it was summed.
+    sums: Vec<Taken>,
     operation: Operation,
     op: usize,
     takes: u32,
@@ -60,12 +60,14 @@ struct StressCursor {
 }
 
 impl StressCursor {
-    /// Finds the op of operation `n`, and the seeds taken before it.
-    fn find(&mut self, n: u64) -> (usize, u64, u32) {
+    /// Finds what operation `n` is.
+    fn find(&mut self, n: u64) -> Planned {
         let (number, place) = (n / BLOCK as u64, (n % BLOCK as u64) as usize);
         if self.block.number != number {
             if self.operations.takes_one() {
-                self.block = self.operations.block(number, number * BLOCK as u64);
+                let before = number * BLOCK as u64;
+                let (places, partitions) = (before, before);
+                self.block = self.operations.block(number, Taken { places, partitions });
             } else {
                 // Forwards from the nearest sum: numbers ascend, so that is one block.
                 let mut known = (self.sums.len() as u64 - 1).min(number);
@@ -79,8 +81,13 @@ impl StressCursor {
                 self.block = self.operations.block(number, self.sums[number as usize]);
             }
         }
-        let (op, before, own) = self.block.operations[place];
-        (usize::from(op), before, own)
+        self.block.operations[place]
+    }
+
+    fn take(&mut self, planned: Planned, operation: Operation) {
+        self.takes = self.operations.left(planned);
+        (self.op, self.operation) = (usize::from(planned.op), operation);
+        self.make();
     }
 
     /// Makes the rows or arguments of the current operation.
@@ -198,9 +205,10 @@ impl StressCursor {
     }
 
     fn query_seed(&self, operations: &Operations) -> i64 {
+        let seeds = self.operation.key / operations.visits();
         operations
-            .seed_back(self.operation.number, self.operation.key)
-            .unwrap_or_else(|| operations.seed_at(self.operation.key))
+            .seed_back(self.operation.number, seeds)
+            .unwrap_or_else(|| operations.seed_at(seeds))
     }
 }
 
@@ -226,32 +234,21 @@ fn token_key(cells: &[Vec<u8>], key: &mut Vec<u8>) {
 
 impl Cursor for StressCursor {
     fn begin(&mut self, n: u64) -> Operation {
-        let (op, before, own) = self.find(n);
-        let op = &self.operations.ops[op];
+        let planned = self.find(n);
+        let op = &self.operations.ops[usize::from(planned.op)];
         let operation = Operation {
             number: n,
-            key: before,
+            key: planned.before.places,
             statement: op.statement,
             kind: op.kind,
         };
-        let left = self
-            .operations
-            .total
-            .map_or(u64::MAX, |total| total.saturating_sub(before));
-        self.takes = u64::from(own).min(left).max(1) as u32;
-        self.seek(operation);
+        self.take(planned, operation);
         operation
     }
 
     fn seek(&mut self, operation: Operation) {
-        let (op, before, own) = self.find(operation.number);
-        let left = self
-            .operations
-            .total
-            .map_or(u64::MAX, |total| total.saturating_sub(before));
-        self.takes = u64::from(own).min(left).max(1) as u32;
-        (self.op, self.operation) = (op, operation);
-        self.make();
+        let planned = self.find(operation.number);
+        self.take(planned, operation);
     }
 
     fn token(&self) -> Option<i64> {
