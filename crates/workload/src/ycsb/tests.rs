@@ -1,6 +1,6 @@
 //! What command lines and files of YCSB come to.
 
-use super::source::{INSERT, MODIFY};
+use super::source::MODIFY;
 use super::*;
 
 /// The properties of the published workloads, in the form of the files.
