@@ -95,9 +95,19 @@ impl Ycsb {
         for sum in self.kinds.iter().filter(|sum| sum.ok + sum.errors > 0) {
             let name = sum.name.strip_prefix(PART).unwrap_or(&sum.name);
             let name = name.to_uppercase();
-            // Only reads by key can miss a row; a whole read-modify-write has no return code.
-            let missing = if name == "READ" { sum.missing } else { 0 };
+            // Only reads by key can miss a row, and what a read-modify-write has missed is counted
+            // by the whole of it.
+            let whole = self
+                .kinds
+                .iter()
+                .find(|kind| kind.name.to_uppercase() == WHOLE);
+            let missing = match sum.name.as_str() {
+                "read" => sum.missing,
+                "rmw-read" => sum.missing + whole.map_or(0, |whole| whole.missing),
+                _ => 0,
+            };
             let found = sum.ok.saturating_sub(missing);
+            // A whole read-modify-write has no return code.
             let returns = match name == WHOLE {
                 true => [0, 0, 0],
                 false => [found, missing, sum.errors],

@@ -218,6 +218,13 @@ impl Settings {
                     .to_owned(),
             );
         }
+        if let Some(draws) = self.source.draws_per_key().filter(|draws| *draws > 100) {
+            notes.push(format!(
+                "zipfian draws about {draws} times for each operation until it finds a record \
+                 that is there, as YCSB does: operationcount and insertproportion promise that many \
+                 more records than there are"
+            ));
+        }
         if self.scans {
             notes.push(
                 "scans read rows in the order of their tokens, from the token of the drawn key on, \

@@ -158,6 +158,14 @@ impl Table {
         out.truncate(end);
     }
 
+    /// How often `zipfian` draws at the begin of a run until it finds a record that is there.
+    pub(super) fn draws_per_key(&self) -> Option<u64> {
+        match self.chooser {
+            Chooser::Zipfian { span, .. } => Some(span / self.records.max(1)),
+            _ => None,
+        }
+    }
+
     fn append_key(&self, record: u64, out: &mut Vec<u8>) {
         let mut digits = [0u8; 20];
         let mut at = digits.len();
