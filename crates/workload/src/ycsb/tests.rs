@@ -243,6 +243,54 @@ fn dataintegrity_writes_ycsb_s_values_and_reads_name_the_fields() {
     }
 }
 
+/// A result of one row, as a server sends it.
+fn row(cells: &[Vec<u8>]) -> Vec<u8> {
+    let no_metadata = 4;
+    let counts = [2, no_metadata, cells.len() as i32, 1];
+    let mut body: Vec<u8> = counts.iter().flat_map(|n| n.to_be_bytes()).collect();
+    for cell in cells {
+        cql::template::append_value(&mut body, cell);
+    }
+    body
+}
+
+#[test]
+fn a_read_is_judged_by_the_values_that_load_writes() {
+    use crate::generator::Check;
+    for options in [
+        "-p dataintegrity=true",
+        "-p readallfieldsbyname=true",
+        "-p fieldcount=12",
+        "-p readallfields=false -p fieldcount=1",
+        "-p fieldlengthdistribution=zipfian -p minfieldlength=20",
+    ] {
+        let load = imported(&format!("load -P c {options}"));
+        let run = imported(&format!("run -P c {options}"));
+        let mut generator = run.steps[0].program.generator(Stage::Main);
+        let operation = generator.begin(5);
+        let read = &run.steps[0].program.statements()[usize::from(operation.statement)];
+        let mut cells = bound(&load.steps[0], operation.key);
+        if read.cql.starts_with("SELECT * ") {
+            // The server returns columns by name: field0, field1, field10, field11, field2.
+            let mut order: Vec<usize> = (0..cells.len() - 1).collect();
+            order.sort_by_key(|field| format!("field{field}"));
+            let sorted = order.iter().map(|field| cells[field + 1].clone());
+            cells = [vec![cells[0].clone()], sorted.collect()].concat();
+        } else {
+            cells.remove(0);
+        }
+        let mut judge = |cells: &[Vec<u8>]| {
+            let body = row(cells);
+            let rows = cql::response::RawRows::parse(&body).expect("a result");
+            generator.check(operation, &rows)
+        };
+        assert_eq!(judge(&cells), Check::Right, "{options}");
+        let last = cells.last_mut().and_then(|cell| cell.last_mut());
+        *last.expect("a byte") ^= 1;
+        assert_eq!(judge(&cells), Check::Wrong, "{options}");
+    }
+}
+
 #[test]
 fn lengths_of_a_histogram_are_its_blocks() {
     let line = "load -P a -p fieldlengthdistribution=histogram -p fieldlengthhistogram=hist";
