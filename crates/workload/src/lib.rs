@@ -51,3 +51,4 @@ pub use program::{BatchKind, Kind, Policy, Program, Schema, Stage, Statement};
 pub use sample::{Sample, sample};
 pub use spec::{ParamValue, Problem, Replication, Spec};
 pub use tune::{ALL_KINDS, Tuning, tune};
+pub use ycsb::property as ycsb_property;
