@@ -170,3 +170,65 @@ fn a_share_of_the_rows_is_a_share_of_the_rows() {
     };
     assert!((400..600).contains(&rows(wide(), 7, write).len()));
 }
+
+/// Tables drawn at random: `case name seed visits`, then a line for each column (part, name, type,
+/// population, size, cluster; `-` is absent), then the rows of each visit as the tool's
+/// PartitionIterator makes them of these columns; elements of sets stand in the order of their
+/// bytes.
+const TABLES: &str = include_str!("tables.txt");
+
+/// A line of a column.
+fn drawn_column(line: &str) -> (&str, Column) {
+    let words: Vec<&str> = line.split(' ').collect();
+    let cql = format!(
+        "CREATE TABLE t (key int PRIMARY KEY, {} {})",
+        words[1], words[2]
+    );
+    let Ok(crate::schema::Defined::Table(table)) = crate::schema::parse(&cql, &[]) else {
+        panic!("{cql}");
+    };
+    let text = |at: usize| words[at].trim_matches('-');
+    let typ = table.columns[1].typ.clone();
+    (words[0], column(words[1], typ, text(3), text(4), text(5)))
+}
+
+#[test]
+fn tables_of_any_types_and_levels_have_the_rows_of_the_tool() {
+    let mut compared = 0;
+    for block in TABLES.split("case ").skip(1) {
+        let (head, expected) = block.split_once("rows\n").expect("rows");
+        let mut lines = head.lines();
+        let title = lines.next().expect("a title");
+        let number = |at: usize| title.split(' ').nth(at).and_then(|word| word.parse().ok());
+        let (seed, visits) = (number(1).expect("a seed"), number(2).expect("visits"));
+        let (mut key, mut clustering, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        for (part, column) in lines.map(drawn_column) {
+            match part {
+                "K" => key.push(column),
+                "C" => clustering.push(column),
+                _ => values.push(column),
+            }
+        }
+        let columns = Columns::new(key, clustering, values);
+        let mut made = String::new();
+        for visit in 0..visits {
+            made.push_str(&format!("visit {visit}\n"));
+            let write = Visit::Write {
+                chance: 1.0,
+                visit,
+                visits,
+            };
+            let rows = rows(columns.clone(), seed, write);
+            for row in &rows {
+                let cells: Vec<String> = row.split(' ').map(|cell| format!("x{cell}")).collect();
+                made.push_str(&format!("{}\n", cells.join(" ")));
+            }
+            if rows.is_empty() {
+                made.push_str("none\n");
+            }
+            compared += rows.len();
+        }
+        assert_eq!(made, expected, "{title}");
+    }
+    assert!(compared > 200, "{compared} rows");
+}
