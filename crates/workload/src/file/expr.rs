@@ -1,4 +1,4 @@
-//! The language of values: `uniform(1..100)`, `text(gaussian(10..200), compressible: 0.5)`,
+//! The language of values: `uniform(1..100)`, `text(gaussian(10..200), compressible=0.5)`,
 //! `list(uuid, 3)`. Reads the text only; what it can be used for depends on the column.
 
 /// Nesting beyond this is no value that anybody meant, and reading recurses.
@@ -54,7 +54,7 @@ pub(super) enum Form {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Argument {
-    /// What stands before its colon.
+    /// What stands before its `=`; a colon does as well, where YAML lets it stand.
     pub(super) name: Option<String>,
     pub(super) value: Expr,
 }
@@ -205,7 +205,7 @@ impl Reader<'_> {
             let value = self.expr(depth + 1)?;
             let is_name =
                 matches!(&value.form, Form::Call { arguments, .. } if arguments.is_empty());
-            if is_name && self.take(':') {
+            if is_name && (self.take('=') || self.take(':')) {
                 arguments.push(Argument {
                     name: Some(value.text),
                     value: self.expr(depth + 1)?,

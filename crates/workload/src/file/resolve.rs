@@ -134,7 +134,7 @@ fn unfit(expr: &Expr, typ: &CqlType) -> Wrong {
         CqlType::Boolean => "boolean or boolean(0.9)",
         CqlType::Float | CqlType::Double | CqlType::Decimal => "real(0..100) or uniform(0..100)",
         CqlType::Timestamp | CqlType::Date | CqlType::Time => {
-            "timestamp(start: '2024-01-01', step: 1s)"
+            "timestamp(start='2024-01-01', step=1s)"
         }
         CqlType::Uuid => "uuid",
         CqlType::Timeuuid => "timeuuid",
@@ -272,15 +272,15 @@ fn number(expr: &Expr, typ: &CqlType, numbers: Numbers) -> Result<Gen, Wrong> {
     }
     let reached = last.map_or("any number".to_owned(), |last| last.to_string());
     let message = format!("`{}` reaches {reached}; {typ} ends at {max}", expr.text);
-    Err(Wrong::new(expr.at, message).hint("cut it off: row(modulo: 1000), uniform(0..100)"))
+    Err(Wrong::new(expr.at, message).hint("cut it off: row(modulo=1000), uniform(0..100)"))
 }
 
-/// `row(from: 0, divide: 1, modulo: n)` and its largest value.
+/// `row(from=0, divide=1, modulo=n)` and its largest value.
 fn row(expr: &Expr, numbers: Numbers) -> Result<(Number, Option<u64>), Wrong> {
     let (positional, named) = split(expr, &["from", "divide", "modulo"])?;
     if let Some(extra) = positional.first() {
         let message = "row takes from, divide and modulo, by name";
-        return Err(Wrong::new(extra.at, message).hint("row(divide: 10)"));
+        return Err(Wrong::new(extra.at, message).hint("row(divide=10)"));
     }
     let read = |place: usize| named[place].map(number_of).transpose();
     let from = read(0)?.unwrap_or(0);
@@ -368,7 +368,7 @@ fn boolean(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
     }
 }
 
-/// `words(a, 'b c', by: zipf)`: constants of the column's type.
+/// `words(a, 'b c', by=zipf)`: constants of the column's type.
 fn words(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
     let (positional, named) = split(expr, &["by"])?;
     let words = positional
@@ -404,7 +404,7 @@ fn times(expr: &Expr) -> Result<(i64, i64), Wrong> {
     let (positional, named) = split(expr, &["start", "step"])?;
     if let Some(extra) = positional.first() {
         let message = format!("{} takes start and step, by name", expr.name());
-        return Err(Wrong::new(extra.at, message).hint("start: '2024-01-01', step: 1s"));
+        return Err(Wrong::new(extra.at, message).hint("start='2024-01-01', step=1s"));
     }
     let start = named[0].map_or(Ok(START_MS_DEFAULT), literal::time_ms)?;
     let step = named[1].map_or(Ok(1000), literal::span_ms)?;

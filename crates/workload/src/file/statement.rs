@@ -67,6 +67,8 @@ pub(super) struct Read {
     pub(super) conditional: bool,
     pub(super) idempotent: bool,
     pub(super) expires: bool,
+    /// The columns that it writes, by markers or constants.
+    pub(super) writes: Vec<String>,
     /// Names between SELECT and FROM; `None`: not only names.
     pub(super) selected: Option<Vec<String>>,
 }
@@ -179,6 +181,7 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
         conditional: verb != Verb::Select && has(&tokens, "if"),
         idempotent: is_idempotent(&tokens, verb, table_of),
         expires: has(&tokens, "ttl"),
+        writes: writes(&plain_tokens, verb),
         selected: selected(&tokens),
     })
 }
@@ -293,6 +296,32 @@ fn is_idempotent(tokens: &[Token], verb: Verb, table: &Table) -> bool {
     // `l = l + ?` appends twice.
     let adds = verb == Verb::Update && tokens.iter().any(|token| is(token, "+") || is(token, "-"));
     !(has(tokens, "if") || calls || adds || is_counter && verb == Verb::Update)
+}
+
+/// The columns that an INSERT lists or an UPDATE sets.
+fn writes(tokens: &[Token], verb: Verb) -> Vec<String> {
+    let is_name = |token: &&Token| matches!(token.kind, Kind::Word | Kind::Quoted);
+    let names = |tokens: &[Token]| -> Vec<String> {
+        tokens
+            .iter()
+            .filter(is_name)
+            .map(|token| token.text.clone())
+            .collect()
+    };
+    let between = |open: &dyn Fn(&Token) -> bool, close: &dyn Fn(&Token) -> bool| {
+        let start = tokens
+            .iter()
+            .position(open)
+            .map_or(tokens.len(), |at| at + 1);
+        let end = tokens[start..].iter().position(close);
+        start..end.map_or(tokens.len(), |end| start + end)
+    };
+    match verb {
+        Verb::Insert => names(&tokens[between(&|t| is(t, "("), &|t| is(t, ")"))]),
+        // Too many names rather than too few: `a = a + ?` names one twice, a constant is none.
+        Verb::Update => names(&tokens[between(&|t| is_word(t, "set"), &|t| is_word(t, "where"))]),
+        Verb::Select | Verb::Delete => Vec::new(),
+    }
 }
 
 fn selected(tokens: &[Token]) -> Option<Vec<String>> {

@@ -144,16 +144,19 @@ fn undisturbed(
             if !why.is_empty() {
                 return Err(format!("{} {why}", other.name));
             }
-            for column in selected {
+            for column in selected
+                .iter()
+                .filter(|column| part.writes.contains(column))
+            {
                 let load = load.iter().flat_map(|&index| &named[index].parts);
                 let mut loads = load.filter(|load| load.table == read.table);
                 let loaded = loads.find_map(|load| written(load, column));
-                let Some((bind, _)) = written(part, column) else {
-                    continue;
-                };
-                if loaded.is_none_or(|(load, _)| load.value != bind.value) {
-                    let value = &bind.value;
-                    return Err(format!("{} writes :{value} to {column}", other.name));
+                let stays = written(part, column)
+                    .zip(loaded)
+                    .is_some_and(|((bind, _), (load, _))| bind.value == load.value);
+                if !stays {
+                    let name = &other.name;
+                    return Err(format!("{name} writes something else to {column}"));
                 }
             }
         }
