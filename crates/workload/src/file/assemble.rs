@@ -50,10 +50,15 @@ impl<'a> File<'a, '_> {
         let named = self.statements(&Context {
             tables: &tables.tables,
             values: &values,
+            written: self.root.at("values"),
             keyspace: &keyspace,
             rows: Numbers { last },
             text: self.text,
         });
+        for second in named.iter().filter(|named| named.options.adds_rows).skip(1) {
+            let message = "a second statement with `rows: new`; rows are added by one at most";
+            self.say(&second.place, message);
+        }
         let load = self.load(&named);
         let weights = self.weights(&named);
         let chosen = self.rows(rows);

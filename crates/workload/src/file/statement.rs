@@ -28,6 +28,8 @@ pub(super) struct Value {
 pub(super) struct Context<'a> {
     pub(super) tables: &'a [Table],
     pub(super) values: &'a BTreeMap<String, Value>,
+    /// The section that the values come from: a value with a mistake is there, and only there.
+    pub(super) written: Option<&'a Node>,
     pub(super) keyspace: &'a str,
     pub(super) rows: Numbers,
     /// The whole text of the file.
@@ -356,6 +358,14 @@ impl Binder<'_> {
     fn bind(&mut self, name: &(String, usize), marker: &Marker, before: &[Token], verb: Verb) {
         let (name, at) = (&name.0, name.1);
         let Some(value) = self.context.values.get(name) else {
+            if self
+                .context
+                .written
+                .is_some_and(|values| values.entry(name).is_some())
+            {
+                // Its mistake is reported where it stands.
+                return;
+            }
             let known = self.context.values.keys().map(String::as_str);
             let hint = yaml::did_you_mean(name, known);
             return self.wrong(at, format!("the marker :{name} has no value"), hint);
