@@ -178,6 +178,20 @@ fn a_share_of_the_rows_is_a_share_of_the_rows() {
 const TABLES: &str = include_str!("tables.txt");
 
 /// A line of a column.
+/// A set with its elements in the order of their bytes. The tool's own is that of a hash table, and
+/// ours that of Cassandra.
+fn by_bytes(cell: &str) -> String {
+    let number = |at: usize| usize::from_str_radix(&cell[at..at + 8], 16).expect("a length");
+    let (mut elements, mut at) = (Vec::new(), 8);
+    while at < cell.len() {
+        let end = at + 8 + 2 * number(at);
+        elements.push(&cell[at..end]);
+        at = end;
+    }
+    elements.sort_by_key(|element| &element[8..]);
+    format!("{}{}", &cell[..8], elements.concat())
+}
+
 fn drawn_column(line: &str) -> (&str, Column) {
     let words: Vec<&str> = line.split(' ').collect();
     let cql = format!(
@@ -202,6 +216,7 @@ fn tables_of_any_types_and_levels_have_the_rows_of_the_tool() {
         let number = |at: usize| title.split(' ').nth(at).and_then(|word| word.parse().ok());
         let (seed, visits) = (number(1).expect("a seed"), number(2).expect("visits"));
         let (mut key, mut clustering, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        let sets: Vec<bool> = lines.clone().map(|line| line.contains(" set<")).collect();
         for (part, column) in lines.map(drawn_column) {
             match part {
                 "K" => key.push(column),
@@ -220,7 +235,13 @@ fn tables_of_any_types_and_levels_have_the_rows_of_the_tool() {
             };
             let rows = rows(columns.clone(), seed, write);
             for row in &rows {
-                let cells: Vec<String> = row.split(' ').map(|cell| format!("x{cell}")).collect();
+                let cells = row.split(' ').zip(&sets);
+                let cells: Vec<String> = cells
+                    .map(|(cell, is_set)| match is_set {
+                        true => format!("x{}", by_bytes(cell)),
+                        false => format!("x{cell}"),
+                    })
+                    .collect();
                 made.push_str(&format!("{}\n", cells.join(" ")));
             }
             if rows.is_empty() {
