@@ -200,11 +200,11 @@ fn has(tokens: &[Token], word: &str) -> bool {
     tokens.iter().any(|token| is_word(token, word))
 }
 
-/// The names of the markers, with their offsets, and the text with `?` in their place.
-fn markers_out(
-    text: &str,
-    tokens: &[Token],
-) -> Result<(Vec<(String, usize)>, String), (usize, String)> {
+/// Names of markers, with their offsets.
+type Names = Vec<(String, usize)>;
+
+/// The names of the markers, and the text with `?` in their place.
+fn markers_out(text: &str, tokens: &[Token]) -> Result<(Names, String), (usize, String)> {
     let (mut names, mut plain, mut copied) = (Vec::new(), String::new(), 0);
     for (index, token) in tokens.iter().enumerate() {
         if is(token, "?") {
