@@ -333,7 +333,7 @@ impl source::Table for Table {
 impl Table {
     #[inline]
     fn word(&self, cycle: u64) -> usize {
-        (integer(hash(cycle)) % self.words.len() as u64) as usize
+        (hash(cycle) % self.words.len() as u64) as usize
     }
 
     #[inline]
@@ -345,7 +345,7 @@ impl Table {
     fn reading(&self, cycle: u64) -> Reading<'_> {
         let hash = hash(cycle);
         let (start, length) = extract(
-            integer(hash),
+            hash,
             self.text.len() as u64,
             (DATA_BYTES_MIN, DATA_BYTES_MAX),
         );
@@ -386,12 +386,13 @@ impl Table {
     }
 }
 
-/// `HashedFileExtractToString`: where an extract begins and how long it is. The text is longer
-/// than any extract.
+/// `HashedFileExtractToString`: where an extract begins and how long it is. The length is drawn from
+/// the whole hash, the place from its integer. The text is longer than any extract.
 #[inline]
 pub(crate) fn extract(hash: u64, text_bytes: u64, (least, most): (u64, u64)) -> (usize, usize) {
     let length = least + hash % (most - least + 1);
-    ((hash % (text_bytes - length)) as usize, length as usize)
+    let start = integer(hash) % (text_bytes - length);
+    (start as usize, length as usize)
 }
 
 #[cfg(test)]
@@ -445,12 +446,12 @@ mod tests {
             }
         }
         for (cycle, extracted) in [
-            (0, (26_451, 906)),
-            (1, (10_006, 1159)),
-            (123_456, (58_210, 975)),
+            (0, (91_659, 970)),
+            (1, (46_147, 1183)),
+            (123_456, (1473, 848)),
         ] {
             assert_eq!(
-                extract(integer(hash(cycle)), 92_818, (800, 1200)),
+                extract(hash(cycle), 92_818, (800, 1200)),
                 extracted,
                 "cycle {cycle}"
             );

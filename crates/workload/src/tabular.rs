@@ -19,7 +19,7 @@ use crate::params::Params;
 use crate::program::{Choices, Program, Stage, lanes};
 use crate::random::lane;
 use crate::source::{self, Chosen};
-use crate::virtdata::{hash, integer};
+use crate::virtdata::hash;
 use cql::Consistency;
 use cql::response::{RawRows, Row};
 use cql::template::append_value;
@@ -196,7 +196,7 @@ impl source::Table for Table {
 impl Table {
     #[inline]
     fn data(&self, row: u64) -> &[u8] {
-        let (start, length) = extract(integer(hash(row)), self.text.len() as u64, DATA_BYTES);
+        let (start, length) = extract(hash(row), self.text.len() as u64, DATA_BYTES);
         &self.text.as_bytes()[start..start + length]
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::file::Op;
 use super::scenario::{self, Line};
 use super::source::{CycleOp, Cycles};
+use super::tags::Filter;
 use super::virtdata::resolve::Env;
 use super::virtdata::{Recipe, Ty};
 use crate::import::{Connection, Offer, ReadFile, Secret, Step};
@@ -97,14 +98,14 @@ impl<'a> Builder<'a> {
         before: &mut Vec<String>,
     ) -> Option<Step> {
         self.connect(node, line);
-        let filter = match scenario::filter(line.get("tags").unwrap_or("")) {
+        let filter = match Filter::parse(line.get("tags").unwrap_or("")) {
             Ok(filter) => filter,
             Err(message) => return self.wrong(&node.place, message),
         };
         let ops: Vec<Op> = self
             .ops
             .iter()
-            .filter(|op| op.matches(&filter))
+            .filter(|op| filter.matches(&op.tags))
             .cloned()
             .collect();
         if ops.is_empty() {
@@ -112,7 +113,8 @@ impl<'a> Builder<'a> {
                 "no operation has the tags {}",
                 line.get("tags").unwrap_or("")
             );
-            return self.wrong(&node.place, message);
+            self.out.add(&node.place, message, self.blocks());
+            return None;
         }
         if ops.iter().all(|op| is_schema(&statement_text(op))) {
             before.extend(ops.iter().map(statement_text));
@@ -142,6 +144,19 @@ impl<'a> Builder<'a> {
             truncate: Vec::new(),
             truncates_always: false,
         })
+    }
+
+    /// The blocks that there are, for a hint.
+    fn blocks(&self) -> Option<String> {
+        let tags = self.ops.iter().flat_map(|op| &op.tags);
+        let mut blocks: Vec<&str> = tags
+            .filter(|(tag, _)| tag == "block" || tag == "phase")
+            .map(|(_, value)| value.as_str())
+            .collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        let all = blocks.join(", ");
+        (!all.is_empty()).then(|| format!("there are {all}"))
     }
 
     fn wrong<T>(&mut self, place: &Place, message: impl Into<String>) -> Option<T> {

@@ -203,42 +203,4 @@ impl Op {
     pub(crate) fn param(&self, key: &str) -> Option<&Node> {
         self.params.iter().find(|e| e.key == key).map(|e| &e.value)
     }
-
-    /// Whether every condition of a tag filter holds.
-    pub(crate) fn matches(&self, filter: &[(String, String)]) -> bool {
-        filter.iter().all(|(key, pattern)| {
-            self.tags
-                .iter()
-                .any(|(tag, value)| tag == key && like(pattern, value))
-        })
-    }
-}
-
-/// Whether a text is as a pattern of letters and `.*` says.
-fn like(pattern: &str, text: &str) -> bool {
-    match pattern.split_once(".*") {
-        None => pattern == text,
-        Some((head, rest)) => text.strip_prefix(head).is_some_and(|text| {
-            (0..=text.len()).any(|at| text.is_char_boundary(at) && like(rest, &text[at..]))
-        }),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::like;
-
-    #[test]
-    fn patterns_match_whole_texts() {
-        for (pattern, text, expected) in [
-            ("main", "main", true),
-            ("main", "main_read", false),
-            ("main.*", "main_read", true),
-            (".*read", "main_read", true),
-            ("m.*_.*d", "main_read", true),
-            ("main.*x", "main_read", false),
-        ] {
-            assert_eq!(like(pattern, text), expected, "{pattern} {text}");
-        }
-    }
 }

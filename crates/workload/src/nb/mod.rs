@@ -6,6 +6,7 @@ mod build;
 mod file;
 mod scenario;
 mod source;
+mod tags;
 mod template;
 mod virtdata;
 

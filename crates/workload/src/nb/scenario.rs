@@ -78,22 +78,6 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// `phase:main,type:read` → conditions.
-pub(crate) fn filter(text: &str) -> Result<Vec<(String, String)>, String> {
-    let mut conditions = Vec::new();
-    for part in text.split([',', ' ']).filter(|part| !part.is_empty()) {
-        let Some((key, pattern)) = part.split_once([':', '=']) else {
-            return Err(format!("`{part}` is no tag like `block:main`"));
-        };
-        let plain = pattern.replace(".*", "");
-        if plain.contains(['(', '|', '[', '*', '+', '?', '\\', '^', '$', '{']) {
-            return Err(format!("pattern `{pattern}` is not understood; `.*` is"));
-        }
-        conditions.push((key.to_owned(), pattern.to_owned()));
-    }
-    Ok(conditions)
-}
-
 /// `10`, `10k`, `5M`, `1B`.
 pub(crate) fn count(text: &str) -> Option<u64> {
     let text = text.replace('_', "");

@@ -155,3 +155,100 @@ fn mistakes_are_named_with_their_line() {
             .contains("cycles is locked")
     );
 }
+
+/// The shape of cql-iot, in words of our own.
+const IOT: &str = "
+scenarios:
+  default:
+    load: run driver=cql tags=block:load cycles=1000
+bindings:
+  machine: Mod(TEMPLATE(sources,10000)); ToHashedUUID() -> java.util.UUID
+  sensor: HashedLineToString('data/variable_words.txt')
+  at: Mul(TEMPLATE(timespeed,100)L); Div(TEMPLATE(sources,10000)L); ToJavaInstant()
+  written: Mul(TEMPLATE(timespeed,100)L); Div(TEMPLATE(sources,10000)L); Mul(1000L)
+  reading: Normal(0.0,5.0); Add(100.0) -> double
+  station: Div(TEMPLATE(sources,10000)); Mod(TEMPLATE(stations,100)); ToHashedUUID()
+  prose: HashedFileExtractToString('data/lorem_ipsum_full.txt',800,1200)
+blocks:
+  schema:
+    ops:
+      table: create table readings.iot (machine_id uuid, sensor_name text, time timestamp,
+        sensor_value double, station_id uuid, data text,
+        primary key ((machine_id, sensor_name), time))
+  load:
+    ops:
+      put: insert into readings.iot (machine_id, sensor_name, time, sensor_value, station_id, data)
+        values ({machine}, {sensor}, {at}, {reading}, {station}, {prose}) using timestamp {written}
+";
+
+/// The first values of an operation, each without its length.
+fn values_of(generator: &mut crate::Generator, n: u64) -> (Option<i64>, Vec<Vec<u8>>) {
+    generator.begin(n);
+    let mut out = Vec::new();
+    generator.append_values(&mut out);
+    let (mut values, mut rest) = (Vec::new(), &out[..]);
+    while let Some((length, after)) = rest.split_first_chunk::<4>() {
+        let (value, after) = after.split_at(u32::from_be_bytes(*length) as usize);
+        values.push(value.to_vec());
+        rest = after;
+    }
+    (generator.token(), values)
+}
+
+#[test]
+fn an_imported_cql_iot_writes_what_the_named_one_writes() {
+    // Fewer machines, so that stations change within a thousand cycles.
+    let import = imported(IOT, &["sources=7", "stations=3"]).unwrap();
+    let mut imported = import.steps[0].program.generator(Stage::Main);
+    let number = |n| crate::ParamValue::Int(n);
+    let params = [("sources", number(7)), ("stations", number(3))];
+    let spec = crate::Spec {
+        use_: "cql-iot".to_owned(),
+        keyspace: None,
+        replication: crate::Replication::Simple { factor: 1 },
+        mix: Vec::new(),
+        params: params.map(|(name, value)| (name.to_owned(), value)).into(),
+        seed: 1,
+        rows: 1000,
+        epoch: 0,
+    };
+    let named = std::sync::Arc::new(crate::compile(&spec).unwrap());
+    let mut named = named.generator(Stage::Load);
+    const SENSOR_VALUE: usize = 3;
+    for cycle in 0..1000 {
+        let (token, values) = values_of(&mut imported, cycle);
+        let (expected_token, expected) = values_of(&mut named, cycle);
+        assert_eq!(token, expected_token, "token of {cycle}");
+        assert_eq!(values.len(), expected.len());
+        for (index, (value, expected)) in values.iter().zip(&expected).enumerate() {
+            if index != SENSOR_VALUE {
+                assert_eq!(value, expected, "value {index} of {cycle}");
+            }
+        }
+        // The file's curve is a table that is 0.001 of probability off at its end; the named
+        // workload's is exact. Within two deviations that makes a tenth of a unit.
+        let double = |value: &[u8]| f64::from_be_bytes(value.try_into().unwrap());
+        let [curve, exact] = [&values, &expected].map(|values| double(&values[SENSOR_VALUE]));
+        if (exact - 100.0).abs() < 10.0 {
+            assert!((curve - exact).abs() < 0.12, "{cycle}: {curve} and {exact}");
+        } else {
+            assert_eq!(curve > 100.0, exact > 100.0, "{cycle}");
+        }
+    }
+}
+
+#[test]
+fn functions_that_read_a_clock_or_another_binding_are_refused_with_the_reason() {
+    for (function, expected) in [
+        (
+            "ElapsedNanoTime(); Mul(1000)",
+            "not a function of the cycle",
+        ),
+        ("Load('x')", "the order in which bindings are made"),
+        ("Expr('a + b')", "write the calculation"),
+        ("HdfFileToFloatList('a','b')", "reads a file of vectors"),
+    ] {
+        let mistakes = imported(&FILE.replace("Mul(1000L)", function), &[]).unwrap_err();
+        assert!(mistakes.contains(expected), "{mistakes}");
+    }
+}

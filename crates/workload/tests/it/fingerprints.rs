@@ -55,9 +55,9 @@ fn the_generated_bytes_are_those_of_earlier_versions() {
         standard1 zipf         7e4d669a050e7f9d cdf4637541f8d828 174c4bf6658b9e8a
         standard1 gaussian     7e4d669a050e7f9d 5b0bbf927bff3cb3 174c4bf6658b9e8a
         standard1 exponential  7e4d669a050e7f9d 7662b440794e4e24 174c4bf6658b9e8a
-        cql-iot                62a69edefcfc431a 8f887373daa12b0c 17bef4cae53b3121
+        cql-iot                028a751029c03bd8 dba3aa3247413c2e 760f8843444bbd57
         cql-keyvalue           792b7492522b3357 4896159ad3f9aac1 70ec43a1d33983ae
-        cql-tabular            5438a2c3da9b2b30 4a76893fd1b5eb24 3a8fc33b04c3e9ef
+        cql-tabular            587958148706458d e92ae85998c96712 3a8fc33b04c3e9ef
         kv                     2ec05595aedb4223 a514d2a09d96afb2 493dce990afde0d9
         kv latest              27b854c785155b8a 53c22c3ddf85328e 493dce990afde0d9
     "#]];

@@ -4,50 +4,16 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::curve::{Curve, normal_quantile, uniform_quantile, zipf_table};
+use super::drawn::{self, Drawn};
+use super::names;
 use super::recipe::{Call, Fault};
 use super::resolve::{Env, Recipe};
 use super::value::{Ty, Val};
 use crate::iot_data;
 use crate::virtdata::{hash, hashed_uuid};
 
-/// Names of all functions, for did-you-mean.
-pub(crate) const NAMES: &[&str] = &[
-    "Add",
-    "AddHashRange",
-    "CqlVector",
-    "Div",
-    "FixedValue",
-    "Hash",
-    "HashInterval",
-    "HashRange",
-    "HashRangeScaled",
-    "HashedFileExtractToString",
-    "HashedFloatVectors",
-    "HashedLineToString",
-    "Identity",
-    "ListSizedHashed",
-    "Mod",
-    "Mul",
-    "Normal",
-    "NormalizeCqlVector",
-    "Template",
-    "ToCqlVector",
-    "ToDate",
-    "ToDouble",
-    "ToEpochTimeUUID",
-    "ToFloat",
-    "ToHashedUUID",
-    "ToInt",
-    "ToJavaInstant",
-    "ToLong",
-    "ToString",
-    "Uniform",
-    "WeightedStrings",
-    "Zipf",
-];
-
 /// The low 31 bits: how `int` flavours avoid negative numbers.
-const INT_MASK: i64 = 0x7FFF_FFFF;
+pub(crate) const INT_MASK: i64 = 0x7FFF_FFFF;
 /// A zipf over more ranks would take minutes to table.
 const ZIPF_COUNT_MAX: i32 = 10_000_000;
 
@@ -105,6 +71,8 @@ pub(crate) enum Step {
     Weighted(Arc<[(f64, Box<str>)]>),
     Template(Arc<[String]>, Arc<[Recipe]>),
     Sized {
+        /// Whether each value is of the hash of the previous one's input.
+        hashed: bool,
         size: Box<Count>,
         values: Arc<[Recipe]>,
     },
@@ -115,6 +83,19 @@ pub(crate) enum Step {
     Inner(Box<Recipe>),
     Normalize,
     Fixed(Box<Val<'static>>),
+    FixedOf(Arc<[Val<'static>]>),
+    Scaled {
+        factor: f64,
+        is_int: bool,
+    },
+    Clamp(f64, f64),
+    Day,
+    Ticks {
+        base: i64,
+        node: i64,
+        clock: i64,
+    },
+    Drawn(Drawn),
 }
 
 /// A number that is fixed or another function's.
@@ -125,14 +106,14 @@ pub(crate) enum Count {
 }
 
 impl Count {
-    fn of(&self, input: i64) -> i64 {
+    pub(crate) fn of(&self, input: i64) -> i64 {
         match self {
             Count::Fixed(count) => *count,
             Count::Of(recipe) => recipe.value(input).long(),
         }
     }
 
-    fn given(given: &Given) -> Option<Box<Count>> {
+    pub(crate) fn given(given: &Given) -> Option<Box<Count>> {
         Some(Box::new(match given {
             Given::Function(recipe) => Count::Of(recipe.clone()),
             other => Count::Fixed(other.long()?),
@@ -141,14 +122,14 @@ impl Count {
 }
 
 impl Given {
-    fn int(&self) -> Option<i64> {
+    pub(crate) fn int(&self) -> Option<i64> {
         match self {
             Given::Int(v) => Some(i64::from(*v)),
             _ => None,
         }
     }
 
-    fn long(&self) -> Option<i64> {
+    pub(crate) fn long(&self) -> Option<i64> {
         match self {
             Given::Long(v) => Some(*v),
             _ => self.int(),
@@ -162,7 +143,7 @@ impl Given {
         }
     }
 
-    fn double(&self) -> Option<f64> {
+    pub(crate) fn double(&self) -> Option<f64> {
         match self {
             Given::Double(v) => Some(*v),
             Given::Float(v) => Some(f64::from(*v)),
@@ -170,7 +151,7 @@ impl Given {
         }
     }
 
-    fn text(&self) -> Option<&str> {
+    pub(crate) fn text(&self) -> Option<&str> {
         match self {
             Given::Text(v) => Some(v),
             _ => None,
@@ -250,10 +231,16 @@ impl Step {
 
     fn apply_list<'a>(&'a self, value: Val<'a>, input: i64) -> Val<'a> {
         match self {
-            Step::Sized { size, values } => {
+            Step::Sized {
+                hashed: is_hashed,
+                size,
+                values,
+            } => {
                 let mut hashed = input;
                 let items = (0..size.of(input).max(0) as usize).map(|index| {
-                    hashed = hash(hashed as u64) as i64;
+                    if *is_hashed {
+                        hashed = hash(hashed as u64) as i64;
+                    }
                     values[index.min(values.len() - 1)].value(hashed)
                 });
                 Val::List(items.collect())
@@ -267,6 +254,19 @@ impl Step {
             Step::Inner(recipe) => recipe.value(input),
             Step::Normalize => normalize(value),
             Step::Fixed(fixed) => Val::clone(fixed),
+            Step::FixedOf(values) => {
+                let index = (input % INT_MASK).unsigned_abs() as usize % values.len();
+                values[index].clone()
+            }
+            Step::Scaled { factor, is_int } => scaled(input, *factor, *is_int),
+            Step::Clamp(min, max) => Val::Double(value.double().max(*min).min(*max)),
+            Step::Day => Val::Day((input & INT_MASK) as i32),
+            Step::Ticks { base, node, clock } => Val::Uuid(uuid_of_ticks(
+                input.wrapping_add(*base) as u64,
+                *node,
+                *clock,
+            )),
+            Step::Drawn(drawn) => drawn.value(input),
             _ => value,
         }
     }
@@ -285,6 +285,18 @@ fn normalize(value: Val) -> Val {
     Val::List(items.iter().map(one).collect())
 }
 
+/// A part of the input, drawn by its hash.
+fn scaled(input: i64, factor: f64, is_int: bool) -> Val<'static> {
+    let part = match input {
+        0 => 0.0,
+        _ => (hash(input as u64) as i64 % input) as f64 * factor,
+    };
+    match is_int {
+        true => Val::Int((part % INT_MASK as f64) as i32),
+        false => Val::Long(part as i64),
+    }
+}
+
 #[inline]
 fn hash_range(value: i64, [first, width]: [i64; 2]) -> i64 {
     first.wrapping_add(hash(value as u64) as i64 % width)
@@ -295,26 +307,30 @@ fn time_uuid(millis: i64, node: i64, clock: i64) -> [u8; 16] {
     /// From the start of the Gregorian calendar to 1970, in milliseconds.
     const GREGORIAN_MILLIS: i64 = 12_219_292_800_000;
     let ticks = millis.wrapping_add(GREGORIAN_MILLIS).wrapping_mul(10_000) as u64;
+    uuid_of_ticks(ticks, node, clock)
+}
+
+/// A version 1 UUID of a time in steps of 100 ns since the start of the Gregorian calendar.
+fn uuid_of_ticks(ticks: u64, node: i64, clock: i64) -> [u8; 16] {
     let high = 0x1000 | ((ticks & (0x0FFF << 48)) >> 48) | ((ticks >> 16) & 0xFFFF_0000);
     let high = high | (ticks << 32);
     let low = ((clock as u64 & 0x3FFF) << 48) | (1 << 63) | node as u64;
     (u128::from(high) << 64 | u128::from(low)).to_be_bytes()
 }
 
-type Found = Option<Vec<Variant>>;
+pub(crate) type Found = Option<Vec<Variant>>;
 
 /// The flavours of a call that fit its arguments; perhaps none.
 pub(crate) fn variants(call: &Call, given: &[Given], env: &mut Env) -> Result<Vec<Variant>, Fault> {
-    if !NAMES.contains(&call.name.as_str()) {
-        let mut fault = Fault::new(format!("function {} is not known here", call.name), call.at);
-        fault.hint = yaml::did_you_mean(&call.name, NAMES.iter().copied());
-        return Err(fault);
-    }
+    names::check(call)?;
     let found = match arithmetic(&call.name, given).or_else(|| conversions(&call.name, given)) {
         Some(found) => Some(found),
         None => match curves(&call.name, given) {
             Some(found) => Some(found),
-            None => texts(call, given, env)?,
+            None => match drawn::variants(call, given, env)? {
+                Some(found) => Some(found),
+                None => texts(call, given, env)?,
+            },
         },
     };
     found.filter(|found| !found.is_empty()).ok_or_else(|| {
@@ -327,7 +343,7 @@ pub(crate) fn variants(call: &Call, given: &[Given], env: &mut Env) -> Result<Ve
     })
 }
 
-fn flavour(input: Ty, output: Ty, step: Step) -> Variant {
+pub(crate) fn flavour(input: Ty, output: Ty, step: Step) -> Variant {
     Variant {
         input,
         output,
@@ -440,21 +456,6 @@ fn arithmetic(name: &str, given: &[Given]) -> Found {
                     |x, [from, width]| x.wrapping_add(from.wrapping_add(int_hash(x) & width)),
                 ],
             )
-        }
-        "HashRangeScaled" if given.is_empty() => {
-            let scaled = |x: i64, _| if x == 0 { 0 } else { hash(x as u64) as i64 % x };
-            let found = flavour(Ty::Long, Ty::Long, Step::Long(scaled, [0, 0]));
-            let int = |x: i64, _| {
-                if x == 0 {
-                    0
-                } else {
-                    hash(x as u64) as i64 % x % INT_MASK
-                }
-            };
-            Some(vec![
-                found,
-                flavour(Ty::Long, Ty::Int, Step::Int(int, [0, 0])),
-            ])
         }
         _ => None,
     }
@@ -577,14 +578,22 @@ fn conversions(name: &str, given: &[Given]) -> Found {
             float_vectors(size, range)
         }
         ("HashedFloatVectors", [size]) => float_vectors(size, Step::DoubleOfHash(0.0, 1.0)),
-        ("ListSizedHashed", [size, values @ ..]) => {
+        ("ListSized" | "ListSizedHashed", [size, values @ ..]) => {
             let functions = values.iter().map(|value| match value {
                 Given::Function(recipe) => Some(recipe.clone()),
                 _ => None,
             });
             let values: Arc<[Recipe]> = functions.collect::<Option<_>>()?;
             let size = Count::given(size).filter(|_| !values.is_empty())?;
-            long(Ty::List, Step::Sized { size, values })
+            let hashed = name == "ListSizedHashed";
+            long(
+                Ty::List,
+                Step::Sized {
+                    hashed,
+                    size,
+                    values,
+                },
+            )
         }
         _ => None,
     }
@@ -677,6 +686,14 @@ fn texts(call: &Call, given: &[Given], env: &mut Env) -> Result<Found, Fault> {
             let size = [first, last - first + 1];
             let text = text.into();
             long(Ty::Text, Step::Extract { text, size })
+        }
+        ("HashedLoremExtractToString", [least, most]) => {
+            let file = Given::Text("data/lorem_ipsum_full.txt".to_owned());
+            let call = Call {
+                name: "HashedFileExtractToString".to_owned(),
+                ..call.clone()
+            };
+            texts(&call, &[file, least.clone(), most.clone()], env)
         }
         ("WeightedStrings", [Given::Text(spec)]) => match weights(spec) {
             Some(values) => long(Ty::Text, Step::Weighted(values)),

@@ -4,7 +4,9 @@
 //! [`resolve`] chooses among them as virtdata does, [`Recipe`] runs the chain.
 
 pub(crate) mod curve;
+mod drawn;
 pub(crate) mod functions;
+mod names;
 pub(crate) mod recipe;
 pub(crate) mod resolve;
 pub(crate) mod value;

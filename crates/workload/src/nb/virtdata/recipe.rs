@@ -222,6 +222,7 @@ impl<'a> Reader<'a> {
         let parsed = match word.chars().next_back() {
             Some('l' | 'L') => digits.parse().ok().map(Arg::Long),
             Some('d' | 'D') => digits.parse().ok().map(Arg::Double),
+            Some('f' | 'F') => digits.parse().ok().map(Arg::Float),
             _ if word.contains(['.', 'e', 'E']) => word.parse().ok().map(Arg::Float),
             _ => word.parse().ok().map(Arg::Int),
         };
@@ -242,7 +243,7 @@ mod tests {
     #[test]
     fn calls_arguments_and_types_are_read_with_their_places() {
         let calls =
-            parse("Div(10);Mod(-5L)-> int; A('x\\'y', 1.5, 2d, B(), true) -> a.b.C").unwrap();
+            parse("Div(10);Mod(-5L)-> int; A('x\\'y', 1.5, 2d, B(), true, .5f) -> a.b.C").unwrap();
         assert_eq!(calls.len(), 3);
         assert_eq!(calls[0].args, [Arg::Int(10)]);
         assert_eq!((calls[1].at, calls[1].output.as_deref()), (8, Some("int")));
@@ -250,7 +251,7 @@ mod tests {
         assert_eq!(calls[2].args[0], Arg::Text("x'y".to_owned()));
         assert_eq!(calls[2].args[1..3], [Arg::Float(1.5), Arg::Double(2.0)]);
         assert!(matches!(&calls[2].args[3], Arg::Call(call) if call.name == "B"));
-        assert_eq!(calls[2].args[4], Arg::Bool(true));
+        assert_eq!(calls[2].args[4..], [Arg::Bool(true), Arg::Float(0.5)]);
         assert_eq!(calls[2].output.as_deref(), Some("a.b.C"));
     }
 
