@@ -2,6 +2,8 @@
 //!
 //! These types are what is *on disk*: the rest of the program has its own and converts, so that
 //! old runs stay readable while the code moves on. Durations carry their unit in the name.
+//!
+//! Long because it is one format.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

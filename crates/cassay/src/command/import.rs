@@ -1,8 +1,8 @@
 //! `cassay stress|nb|ycsb`: another tool's command line, run as a study.
 //!
-//! 1. Take our own options out of the words. 2. Compile the rest: mistakes end here. 3. Write the
-//! study that holds the command line. 4. Run it like any other, so that results, reports and
-//! `resume` are the same.
+//! Our own options are taken out of the words; the rest is compiled, so that mistakes end here; a
+//! study is written that holds the command line, and run like any other, so that results, reports
+//! and `resume` are the same.
 
 use super::run::run_study;
 use crate::args::{Common, ImportArgs, ImportOptions};

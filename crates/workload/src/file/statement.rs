@@ -153,7 +153,7 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
         return Err(mistake(0, message, Some(hint)));
     }
     let plain_tokens = schema::tokens(&plain).unwrap_or_default();
-    let mut reader = Binder {
+    let mut binder = Binder {
         node,
         context,
         table: &context.tables[table],
@@ -161,12 +161,8 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
         bound: Vec::new(),
         mistakes: Vec::new(),
     };
-    let places = plain_tokens.iter().enumerate();
-    let places = places.filter(|(_, token)| is(token, "?")).map(|(at, _)| at);
-    for ((name, marker), at) in names.iter().zip(&markers).zip(places) {
-        reader.bind(name, marker, &plain_tokens[..at], verb);
-    }
-    let (binds, bound, mistakes) = (reader.binds, reader.bound, reader.mistakes);
+    binder.bind_all(&names, &markers, &plain_tokens, verb);
+    let (binds, bound, mistakes) = (binder.binds, binder.bound, binder.mistakes);
     if !mistakes.is_empty() {
         return Err(mistakes);
     }
@@ -202,6 +198,9 @@ fn has(tokens: &[Token], word: &str) -> bool {
 
 /// Names of markers, with their offsets.
 type Names = Vec<(String, usize)>;
+
+/// The name of a marker, and where it stands.
+type Named = (String, usize);
 
 /// The names of the markers, and the text with `?` in their place.
 fn markers_out(text: &str, tokens: &[Token]) -> Result<(Names, String), (usize, String)> {
@@ -347,6 +346,21 @@ struct Binder<'a> {
 }
 
 impl Binder<'_> {
+    /// Binds every marker, with the tokens before it.
+    fn bind_all(
+        &mut self,
+        names: &[(String, usize)],
+        markers: &[Marker],
+        tokens: &[Token],
+        verb: Verb,
+    ) {
+        let places = tokens.iter().enumerate();
+        let places = places.filter(|(_, token)| is(token, "?")).map(|(at, _)| at);
+        for ((name, marker), at) in names.iter().zip(markers).zip(places) {
+            self.bind(name, marker, &tokens[..at], verb);
+        }
+    }
+
     fn wrong(&mut self, at: usize, message: String, hint: Option<String>) {
         self.mistakes.push(Mistake {
             place: place_in(self.context.text, self.node, at),

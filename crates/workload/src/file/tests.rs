@@ -1,4 +1,6 @@
 //! The example file, every mistake with its place, and what generators promise.
+//!
+//! Long because each mistake is a line of one table.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -199,7 +201,8 @@ fn a_batch_of_a_size_has_rows_of_one_partition_or_of_each() {
             .replace(
                 "statements:\n",
                 &format!(
-                    "statements:\n  many:\n    cql: INSERT INTO t (a, b, v) VALUES (:a, :b, :v)\n{batch}"
+                    "statements:\n  many:\n    \
+                     cql: INSERT INTO t (a, b, v) VALUES (:a, :b, :v)\n{batch}"
                 ),
             )
             .replace("verify: read\n", "mix: {many: 1}\n");
@@ -252,149 +255,152 @@ fn mistakes(from: &str, to: &str) -> String {
     made.map_or_else(|mistakes| mistakes.to_string(), |_| "nothing".to_owned())
 }
 
+/// What is replaced in the small file, by what, and the mistake that it makes.
+const MISTAKES: [(&str, &str, &str); 34] = [
+    (
+        "keyspace: k",
+        "keyspcae: k",
+        "1:1: `keyspcae` is not a key of a workload file\n  hint: did you mean `keyspace`?",
+    ),
+    (
+        "keyspace: k",
+        "keyspace: a-b",
+        "1:11: keyspace \"a-b\" is no name",
+    ),
+    ("v text,", "v txet,", "2:"),
+    (
+        "a: row",
+        "a: rwo",
+        "4:6: there is no function `rwo` of values",
+    ),
+    (
+        "a: row",
+        "a: uniform(1..9",
+        "4:13: the parenthesis that opens here is not closed",
+    ),
+    (
+        "a: row",
+        "a: row(modulo=0)",
+        "4:6: divide and modulo must be at least 1",
+    ),
+    (
+        "a: row",
+        "a: row(modolu=3)",
+        "4:17: row has no argument `modolu` (column t.a)\n  hint: did you mean `modulo`?",
+    ),
+    (
+        "uniform(1..9)",
+        "uniform(1..9G)",
+        "5:6: `uniform(1..9G)` reaches 9000000000; int ends at 2147483647 (column t.b)",
+    ),
+    (
+        "uniform(1..9)",
+        "9..1",
+        "5:6: `9..1` is a range, not a value",
+    ),
+    ("uniform(1..9)", "uniform", "5:6: `uniform` needs a range"),
+    (
+        "uniform(1..9)",
+        "text(3)",
+        "5:6: `text(3)` makes no values of type int (column t.b)",
+    ),
+    (
+        "uniform(1..9)",
+        "\"'nine'\"",
+        "5:7: `'nine'` is no constant of type int",
+    ),
+    ("text(20)", "text(20M)", "6:11: `20M` goes from 20000000"),
+    (
+        "text(20)",
+        "text(20, compressible=2)",
+        "6:28: `2` is no share from 0 to 1",
+    ),
+    (
+        "text(20)",
+        "{is: text(20), pre: row}",
+        "6:21: `pre` is not a key of a value",
+    ),
+    (
+        "text(20)",
+        "{is: text(20), per: rwo}",
+        "6:26: per is row or operation",
+    ),
+    (
+        "text(20)",
+        "{is: text(20), type: txet}",
+        "6:27: `txet` is no CQL type",
+    ),
+    (
+        "text(20)",
+        "timestamp(start='2024-02-30')",
+        "6:22: `'2024-02-30'` is no point in time",
+    ),
+    (
+        "(a, b, v) VALUES",
+        "(a, b, w) VALUES",
+        "8:50: the table t has no column `w`",
+    ),
+    (
+        ":a, :b, :v)",
+        ":a, :b, :x)",
+        "8:50: the marker :x has no value",
+    ),
+    (":a, :b, :v)", ":a, :b, ?)", "8:50: this marker has no name"),
+    ("INTO t", "INTO tt", "8:22: no table `tt` in the schema"),
+    (
+        "INSERT INTO t",
+        "INSRET INTO t",
+        "8:10: `insret` is no SELECT, INSERT, UPDATE or DELETE",
+    ),
+    ("a = :a AND", "f(a, 1) + f(:a) AND", "9:"),
+    ("a = :a AND", "a = 'x AND", "9:"),
+    (
+        "load: write",
+        "load: wirte",
+        "10:7: there is no statement `wirte`\n  hint: did you mean `write`?",
+    ),
+    (
+        "load: write",
+        "load: read",
+        "10:7: read: the load stage writes, and this one reads",
+    ),
+    ("load: write\n", "", "1:1: the file has no `load`"),
+    (
+        "verify: read",
+        "verify: raed",
+        "11:9: there is no statement `raed`",
+    ),
+    (
+        "verify: read",
+        "mix: {raed: 1}",
+        "11:7: there is no statement `raed`",
+    ),
+    (
+        "verify: read",
+        "mix: {read: -1}",
+        "11:13: the weight of read must be a number from 0",
+    ),
+    (
+        "verify: read",
+        "mix: {read: 0}",
+        "11:13: the weights sum up to 0",
+    ),
+    (
+        "verify: read",
+        "rows: zipff",
+        "11:7: \"zipff\" is no distribution",
+    ),
+    (
+        "verify: read",
+        "rows: uniform(0..5k)",
+        "11:7: `uniform(0..5k)` reaches beyond the rows 0 to 999",
+    ),
+];
+
 #[test]
 fn every_mistake_has_its_line_and_column() {
     let mut failed = Vec::new();
-    for (from, to, expected) in [
-        (
-            "keyspace: k",
-            "keyspcae: k",
-            "1:1: `keyspcae` is not a key of a workload file\n  hint: did you mean `keyspace`?",
-        ),
-        (
-            "keyspace: k",
-            "keyspace: a-b",
-            "1:11: keyspace \"a-b\" is no name",
-        ),
-        ("v text,", "v txet,", "2:"),
-        (
-            "a: row",
-            "a: rwo",
-            "4:6: there is no function `rwo` of values",
-        ),
-        (
-            "a: row",
-            "a: uniform(1..9",
-            "4:13: the parenthesis that opens here is not closed",
-        ),
-        (
-            "a: row",
-            "a: row(modulo=0)",
-            "4:6: divide and modulo must be at least 1",
-        ),
-        (
-            "a: row",
-            "a: row(modolu=3)",
-            "4:17: row has no argument `modolu` (column t.a)\n  hint: did you mean `modulo`?",
-        ),
-        (
-            "uniform(1..9)",
-            "uniform(1..9G)",
-            "5:6: `uniform(1..9G)` reaches 9000000000; int ends at 2147483647 (column t.b)",
-        ),
-        (
-            "uniform(1..9)",
-            "9..1",
-            "5:6: `9..1` is a range, not a value",
-        ),
-        ("uniform(1..9)", "uniform", "5:6: `uniform` needs a range"),
-        (
-            "uniform(1..9)",
-            "text(3)",
-            "5:6: `text(3)` makes no values of type int (column t.b)",
-        ),
-        (
-            "uniform(1..9)",
-            "\"'nine'\"",
-            "5:7: `'nine'` is no constant of type int",
-        ),
-        ("text(20)", "text(20M)", "6:11: `20M` goes from 20000000"),
-        (
-            "text(20)",
-            "text(20, compressible=2)",
-            "6:28: `2` is no share from 0 to 1",
-        ),
-        (
-            "text(20)",
-            "{is: text(20), pre: row}",
-            "6:21: `pre` is not a key of a value",
-        ),
-        (
-            "text(20)",
-            "{is: text(20), per: rwo}",
-            "6:26: per is row or operation",
-        ),
-        (
-            "text(20)",
-            "{is: text(20), type: txet}",
-            "6:27: `txet` is no CQL type",
-        ),
-        (
-            "text(20)",
-            "timestamp(start='2024-02-30')",
-            "6:22: `'2024-02-30'` is no point in time",
-        ),
-        (
-            "(a, b, v) VALUES",
-            "(a, b, w) VALUES",
-            "8:50: the table t has no column `w`",
-        ),
-        (
-            ":a, :b, :v)",
-            ":a, :b, :x)",
-            "8:50: the marker :x has no value",
-        ),
-        (":a, :b, :v)", ":a, :b, ?)", "8:50: this marker has no name"),
-        ("INTO t", "INTO tt", "8:22: no table `tt` in the schema"),
-        (
-            "INSERT INTO t",
-            "INSRET INTO t",
-            "8:10: `insret` is no SELECT, INSERT, UPDATE or DELETE",
-        ),
-        ("a = :a AND", "f(a, 1) + f(:a) AND", "9:"),
-        ("a = :a AND", "a = 'x AND", "9:"),
-        (
-            "load: write",
-            "load: wirte",
-            "10:7: there is no statement `wirte`\n  hint: did you mean `write`?",
-        ),
-        (
-            "load: write",
-            "load: read",
-            "10:7: read: the load stage writes, and this one reads",
-        ),
-        ("load: write\n", "", "1:1: the file has no `load`"),
-        (
-            "verify: read",
-            "verify: raed",
-            "11:9: there is no statement `raed`",
-        ),
-        (
-            "verify: read",
-            "mix: {raed: 1}",
-            "11:7: there is no statement `raed`",
-        ),
-        (
-            "verify: read",
-            "mix: {read: -1}",
-            "11:13: the weight of read must be a number from 0",
-        ),
-        (
-            "verify: read",
-            "mix: {read: 0}",
-            "11:13: the weights sum up to 0",
-        ),
-        (
-            "verify: read",
-            "rows: zipff",
-            "11:7: \"zipff\" is no distribution",
-        ),
-        (
-            "verify: read",
-            "rows: uniform(0..5k)",
-            "11:7: `uniform(0..5k)` reaches beyond the rows 0 to 999",
-        ),
-    ] {
+    for (from, to, expected) in MISTAKES {
         let found = mistakes(from, to);
         if !found.contains(&format!("w.yaml:{expected}")) {
             failed.push(format!("{to}, expected {expected}:\n{found}"));

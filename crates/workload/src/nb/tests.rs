@@ -1,3 +1,5 @@
+//! What files and command lines of NoSQLBench come to.
+
 use super::import;
 use super::virtdata::resolve::Env;
 use super::virtdata::{Recipe, Ty};

@@ -119,7 +119,9 @@ fn other_statements_are_left_to_cassandra() {
 
 proptest::proptest! {
     #[test]
-    fn no_text_makes_it_panic(text in "(CREATE|TABLE|TYPE|PRIMARY|KEY|[a-c(),<>.;'\"$/* \\n-]){0,40}") {
+    fn no_text_makes_it_panic(
+        text in "(CREATE|TABLE|TYPE|PRIMARY|KEY|[a-c(),<>.;'\"$/* \\n-]){0,40}"
+    ) {
         let _ = parse(&text, &[]);
         let _ = split(&text);
     }

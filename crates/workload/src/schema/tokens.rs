@@ -53,10 +53,10 @@ pub(crate) fn tokens(cql: &str) -> Result<Vec<Token>, Fault> {
             at += first.len_utf8();
         } else if rest.starts_with("--") || rest.starts_with("//") {
             at += rest.find('\n').unwrap_or(rest.len());
-        } else if rest.starts_with("/*") {
-            at += 2 + until(&rest[2..], "*/", start, "comment")? + 2;
-        } else if rest.starts_with("$$") {
-            let length = until(&rest[2..], "$$", start, "text")?;
+        } else if let Some(comment) = rest.strip_prefix("/*") {
+            at += 2 + until(comment, "*/", start, "comment")? + 2;
+        } else if let Some(text) = rest.strip_prefix("$$") {
+            let length = until(text, "$$", start, "text")?;
             tokens.push(Token {
                 kind: Kind::Text,
                 text: rest[2..2 + length].to_owned(),

@@ -289,8 +289,7 @@ impl Column {
             }
             Kind::Set(element) => {
                 let size = self.size.next().max(0);
-                let mut values: Vec<(Option<i64>, Vec<u8>)> =
-                    (0..size).map(|_| ordered(element)).collect();
+                let mut values: Vec<Ordered> = (0..size).map(|_| ordered(element)).collect();
                 // As Cassandra stores them, and so returns them.
                 values.sort();
                 values.dedup();
@@ -299,7 +298,7 @@ impl Column {
             }
             Kind::Map(key, value) => {
                 let size = self.size.next().max(0);
-                let mut entries: Vec<((Option<i64>, Vec<u8>), Vec<u8>)> =
+                let mut entries: Vec<(Ordered, Vec<u8>)> =
                     (0..size).map(|_| (ordered(key), cell(value))).collect();
                 entries.sort();
                 entries.dedup_by(|a, b| a.0 == b.0);
@@ -413,8 +412,11 @@ fn cell(column: &mut Column) -> Vec<u8> {
     value
 }
 
-/// A value with the number that Cassandra orders it by; none: by its bytes.
-fn ordered(column: &mut Column) -> (Option<i64>, Vec<u8>) {
+/// A value behind the number that Cassandra orders it by; none: by its bytes.
+type Ordered = (Option<i64>, Vec<u8>);
+
+/// The next value, to be ordered.
+fn ordered(column: &mut Column) -> Ordered {
     let value = cell(column);
     let by_number = matches!(column.kind, Kind::Integer(_) | Kind::Varint | Kind::Decimal);
     (column.folded().filter(|_| by_number), value)

@@ -1,4 +1,6 @@
 //! A user profile: one table by its CQL, what its columns hold, how rows are inserted, queries.
+//!
+//! Long because each key of the file has its reader here.
 
 mod statements;
 

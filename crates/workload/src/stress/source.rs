@@ -34,6 +34,10 @@ pub(super) enum Cell {
 
 /// What an operation does.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there are a handful of them in a run, and inserts are the most used"
+)]
 pub(super) enum What {
     /// Writes rows of several partitions.
     Insert {
