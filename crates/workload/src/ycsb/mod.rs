@@ -221,8 +221,8 @@ impl Settings {
         if let Some(draws) = self.source.draws_per_key().filter(|draws| *draws > 100) {
             notes.push(format!(
                 "zipfian draws about {draws} times for each operation until it finds a record \
-                 that is there, as YCSB does: operationcount and insertproportion promise that many \
-                 more records than there are"
+                 that is there, as YCSB does: operationcount and insertproportion promise that \
+                 many more records than there are"
             ));
         }
         if self.scans {
