@@ -226,7 +226,8 @@ fn bound(step: &Step, n: u64) -> Vec<Vec<u8>> {
 #[test]
 fn dataintegrity_writes_ycsb_s_values_and_reads_name_the_fields() {
     let import = imported("load -P a -p dataintegrity=true");
-    let expected = "user6284781860667377211:field0:-56807877:2032869390:-165488160:1762371712:-169193395:-1039977118:-10";
+    let expected = "user6284781860667377211:field0:-56807877:2032869390:-165488160:\
+                    1762371712:-169193395:-1039977118:-10";
     assert_eq!(bound(&import.steps[0], 0)[1], expected.as_bytes());
     // A short field is cut from the same text.
     let import = imported("load -P a -p dataintegrity=true -p fieldlength=12");
