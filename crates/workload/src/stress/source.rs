@@ -40,6 +40,10 @@ pub(super) enum Cell {
 
 /// What an operation does.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a run has a handful of them, made once"
+)]
 pub(super) enum What {
     /// Writes rows of several partitions.
     Insert {
