@@ -16,7 +16,7 @@ use cql::Consistency;
 /// Cassandra's limit on the length of a keyspace's name.
 const KEYSPACE_CHARACTERS_MAX: usize = 48;
 /// Rows beyond this many would overflow the arithmetic of rows and times.
-const ROWS_MAX: u64 = 1 << 62;
+pub(crate) const ROWS_MAX: u64 = 1 << 62;
 
 /// Compiles a spec.
 ///
@@ -155,7 +155,7 @@ pub(crate) fn is_identifier(name: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-fn keyspace_statements(params: &mut Params, keyspace: &str) -> (String, String) {
+pub(crate) fn keyspace_statements(params: &mut Params, keyspace: &str) -> (String, String) {
     let mut parts = Vec::new();
     match &params.spec.replication {
         Replication::Simple { factor } => {

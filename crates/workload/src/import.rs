@@ -180,13 +180,3 @@ pub fn import(
         Tool::Ycsb => crate::ycsb::import(words, seed, read),
     }
 }
-
-/// TEMPORARY
-pub fn compile_file(
-    name: &str,
-    text: &str,
-    spec: &crate::Spec,
-) -> Result<Program, yaml::Diagnostics> {
-    let _ = (name, text, spec);
-    Err(yaml::Diagnostics::new(Vec::new()))
-}

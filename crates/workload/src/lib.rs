@@ -12,6 +12,7 @@ mod bijection;
 mod compile;
 mod decimal;
 mod distribution;
+mod file;
 mod generator;
 mod import;
 mod iot;
@@ -42,12 +43,12 @@ mod zipf;
 pub use source::{Cursor, Source};
 
 pub use compile::compile;
+pub use file::compile_file;
 pub use generator::{Check, Generator, Operation};
-pub use import::{
-    Connection, Import, Offer, ReadFile, Secret, Step, StepLimit, Tool, compile_file, import,
-};
+pub use import::{Connection, Import, Offer, ReadFile, Secret, Step, StepLimit, Tool, import};
 pub use names::{Named, names};
 pub use program::{BatchKind, Kind, Policy, Program, Schema, Stage, Statement};
 pub use sample::{Sample, sample};
 pub use spec::{ParamValue, Problem, Replication, Spec};
 pub use tune::{ALL_KINDS, Tuning, tune};
+pub use ycsb::property as ycsb_property;

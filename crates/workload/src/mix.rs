@@ -13,8 +13,8 @@ const WINDOW_EXACT_MAX: u64 = 1000;
 /// The window of weights that fit no exact window: an error of at most 1/65536 per kind.
 const WINDOW_ROUNDED: u64 = 65_536;
 
-/// At most this many kinds in a workload, so that per-kind state is a small array.
-pub(crate) const KINDS_MAX: usize = 8;
+/// At most this many kinds in a workload, as in the engine, so that per-kind state is an array.
+pub(crate) const KINDS_MAX: usize = 64;
 
 /// A compiled mix.
 #[derive(Clone, Debug)]

@@ -13,8 +13,7 @@ use cql::value::{CqlType, UdtType};
 
 pub(crate) use markers::{Marker, markers};
 pub(crate) use qualify::qualify;
-pub(crate) use tokens::split;
-use tokens::{Kind, Token, tokens};
+pub(crate) use tokens::{Kind, Token, split, tokens};
 
 /// What a statement defines.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,6 +8,10 @@ use workload::Step;
 
 /// What a read-modify-write's parts begin with: they are reads and updates to YCSB.
 const PART: &str = "rmw-";
+/// The series of whole read-modify-writes.
+const WHOLE: &str = "READ-MODIFY-WRITE";
+/// YCSB's percentiles, if none are asked for.
+const PERCENTILES: &str = "50,95,99";
 
 /// What one kind has come to.
 #[derive(Clone, Debug, Default)]
@@ -15,13 +19,18 @@ struct Sum {
     name: String,
     ok: u64,
     errors: u64,
+    /// Reads that found no row: answered, but no success to YCSB.
+    missing: u64,
+    /// Latency of the errors, from the intended time: that from the send is not measured.
+    failed: Histogram,
     service: Histogram,
     latency: Histogram,
 }
 
 /// Gathers what is measured.
 pub struct Ycsb {
-    words: Vec<String>,
+    interval: ycsb::Interval,
+    percentiles: Vec<f64>,
     kinds: Vec<Sum>,
     seconds: f64,
 }
@@ -32,8 +41,15 @@ impl Ycsb {
             name: kind.name.clone(),
             ..Sum::default()
         };
+        let read = |name: &str| std::fs::read_to_string(name).map_err(|e| e.to_string());
+        let property = |name| workload::ycsb_property(words, name, &read);
         Ycsb {
-            words: words.to_vec(),
+            interval: match property("measurement.interval").as_deref() {
+                Some("intended") => ycsb::Interval::Intended,
+                Some("both") => ycsb::Interval::Both,
+                _ => ycsb::Interval::Op,
+            },
+            percentiles: percentiles(property("hdrhistogram.percentiles").as_deref()),
             kinds: step.program.kinds().iter().map(sum).collect(),
             seconds: 0.0,
         }
@@ -54,30 +70,14 @@ impl Ycsb {
         for (sum, kind) in self.kinds.iter_mut().zip(&interval.kinds) {
             sum.ok += kind.outcomes.get(Outcome::Ok);
             sum.errors += kind.outcomes.errors();
+            sum.missing += kind.rows_missing;
+            sum.failed.add(&kind.errors);
             sum.service.add(&kind.service);
             sum.latency.add(&kind.latency);
         }
     }
 
-    /// A property of the command line.
-    fn property(&self, name: &str) -> Option<&str> {
-        let words = self.words.iter().rev();
-        let mut values = words.filter_map(|word| word.strip_prefix(name)?.strip_prefix('='));
-        values.next()
-    }
-
     pub fn end(&self) {
-        let interval = match self.property("measurement.interval") {
-            Some("intended") => ycsb::Interval::Intended,
-            Some("both") => ycsb::Interval::Both,
-            _ => ycsb::Interval::Op,
-        };
-        let percentiles = self.property("hdrhistogram.percentiles");
-        let percentiles: Vec<f64> = percentiles
-            .unwrap_or("50,95,99")
-            .split(',')
-            .filter_map(|text| text.trim().parse().ok())
-            .collect();
         let whole = self.kinds.iter().filter(|sum| !sum.name.starts_with(PART));
         let operations = whole.map(|sum| sum.ok + sum.errors).sum();
         let series = self.series();
@@ -85,8 +85,8 @@ impl Ycsb {
             self.seconds,
             operations,
             &series,
-            interval,
-            &percentiles,
+            self.interval,
+            &self.percentiles,
         ));
     }
 
@@ -95,24 +95,61 @@ impl Ycsb {
         for sum in self.kinds.iter().filter(|sum| sum.ok + sum.errors > 0) {
             let name = sum.name.strip_prefix(PART).unwrap_or(&sum.name);
             let name = name.to_uppercase();
-            let at = match all.iter().position(|series| series.name == name) {
-                Some(at) => at,
-                None => {
-                    all.push(Series {
-                        name,
-                        returns: vec![("OK", 0), ("ERROR", 0)],
-                        service: Histogram::default(),
-                        latency: Histogram::default(),
-                    });
-                    all.len() - 1
-                }
+            // Only reads by key can miss a row, and what a read-modify-write has missed is counted
+            // by the whole of it.
+            let whole = self
+                .kinds
+                .iter()
+                .find(|kind| kind.name.to_uppercase() == WHOLE);
+            let missing = match sum.name.as_str() {
+                "read" => sum.missing,
+                "rmw-read" => sum.missing + whole.map_or(0, |whole| whole.missing),
+                _ => 0,
             };
-            let series = &mut all[at];
-            series.returns[0].1 += sum.ok;
-            series.returns[1].1 += sum.errors;
-            series.service.add(&sum.service);
-            series.latency.add(&sum.latency);
+            let found = sum.ok.saturating_sub(missing);
+            // A whole read-modify-write has no return code.
+            let returns = match name == WHOLE {
+                true => [0, 0, 0],
+                false => [found, missing, sum.errors],
+            };
+            add(&mut all, &name, returns, (&sum.service, &sum.latency));
+            if sum.errors > 0 && name != WHOLE {
+                let failed = format!("{name}-FAILED");
+                add(&mut all, &failed, [0, 0, 0], (&sum.failed, &sum.failed));
+            }
         }
         all
     }
+}
+
+/// Adds to the series of this name.
+fn add(
+    all: &mut Vec<Series>,
+    name: &str,
+    returns: [u64; 3],
+    (service, latency): (&Histogram, &Histogram),
+) {
+    let at = all.iter().position(|series| series.name == name);
+    let at = at.unwrap_or_else(|| {
+        all.push(Series {
+            name: name.to_owned(),
+            returns: vec![("OK", 0), ("NOT_FOUND", 0), ("ERROR", 0)],
+            service: Histogram::default(),
+            latency: Histogram::default(),
+        });
+        all.len() - 1
+    });
+    let series = &mut all[at];
+    for ((_, sum), count) in series.returns.iter_mut().zip(returns) {
+        *sum += count;
+    }
+    series.service.add(service);
+    series.latency.add(latency);
+}
+
+/// `hdrhistogram.percentiles`; YCSB's own if one of them is no number.
+fn percentiles(text: Option<&str>) -> Vec<f64> {
+    let numbers = text.unwrap_or(PERCENTILES).split(',');
+    let numbers: Option<Vec<f64>> = numbers.map(|text| text.trim().parse().ok()).collect();
+    numbers.unwrap_or_else(|| percentiles(None))
 }

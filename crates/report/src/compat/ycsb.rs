@@ -7,7 +7,7 @@ use measure::Histogram;
 pub struct Series {
     /// `READ`, `READ-MODIFY-WRITE`, `INSERT-FAILED`.
     pub name: String,
-    /// Operations by their return code: `OK`, `ERROR`.
+    /// Operations by their return code: `OK`, `NOT_FOUND`, `ERROR`.
     pub returns: Vec<(&'static str, u64)>,
     /// Latency from the send.
     pub service: Histogram,
@@ -45,23 +45,31 @@ pub fn end(
         (seconds * 1e3).round(),
         number(rate)
     );
-    let mut blocks = Vec::new();
-    for one in series {
-        if interval != Interval::Intended {
-            blocks.push((one.name.clone(), one, &one.service));
-        }
-        if interval != Interval::Op {
-            blocks.push((format!("Intended-{}", one.name), one, &one.latency));
-        }
+    let mut series: Vec<&Series> = series.iter().collect();
+    series.sort_by(|a, b| a.name.cmp(&b.name));
+    for one in &series {
+        let histogram = match interval {
+            Interval::Intended => &one.latency,
+            Interval::Op | Interval::Both => &one.service,
+        };
+        text += &block(&one.name, histogram, &one.returns, percentiles);
     }
-    blocks.sort_by(|a, b| a.0.cmp(&b.0));
-    for (name, one, histogram) in blocks {
-        text += &block(&name, one, histogram, percentiles);
+    // Return codes are counted once, with the latencies from the send.
+    if interval == Interval::Both {
+        for one in &series {
+            let name = format!("Intended-{}", one.name);
+            text += &block(&name, &one.latency, &[], percentiles);
+        }
     }
     text
 }
 
-fn block(name: &str, series: &Series, histogram: &Histogram, percentiles: &[f64]) -> String {
+fn block(
+    name: &str,
+    histogram: &Histogram,
+    returns: &[(&'static str, u64)],
+    percentiles: &[f64],
+) -> String {
     let us = |ns: u64| ns / 1000;
     let mut lines = vec![
         ("Operations".to_owned(), histogram.count().to_string()),
@@ -83,7 +91,7 @@ fn block(name: &str, series: &Series, histogram: &Histogram, percentiles: &[f64]
         let name = format!("{}PercentileLatency(us)", ordinal(*percentile));
         (name, value.to_string())
     }));
-    let returns = series.returns.iter().filter(|(_, count)| *count > 0);
+    let returns = returns.iter().filter(|(_, count)| *count > 0);
     lines.extend(returns.map(|(code, count)| (format!("Return={code}"), count.to_string())));
     let lines = lines
         .iter()
@@ -152,6 +160,10 @@ mod tests {
         .assert_eq(&text);
         let text = end(2.0, 100, &series, Interval::Both, &[]);
         assert!(text.contains("[Intended-READ], Operations, 101"));
+        assert_eq!(text.matches("Return=OK").count(), 1);
+        // Alone, the intended latencies have the operation's own name.
+        let text = end(2.0, 100, &series, Interval::Intended, &[]);
+        assert!(text.contains("[READ], Operations, 101\n") && !text.contains("Intended-"));
     }
 
     #[test]

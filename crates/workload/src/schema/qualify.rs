@@ -49,7 +49,10 @@ fn name_after(tokens: &[Token], number: usize, verb: &str) -> Option<usize> {
     let fits = match word.text.as_str() {
         "update" | "truncate" => number == 0,
         "from" | "into" => !(verb == "update" && number > 0),
-        _ => matches!(verb, "create" | "alter" | "drop" | "truncate") && number < 6,
+        // At most CREATE CUSTOM INDEX IF NOT EXISTS name stands before it.
+        "on" => verb == "create" && number < 8,
+        // The fifth word may be a column already.
+        _ => matches!(verb, "create" | "alter" | "drop" | "truncate") && number < 4,
     };
     let mut next = number + 1;
     for skipped in ["if", "not", "exists"] {
@@ -95,6 +98,14 @@ mod tests {
             (
                 "CREATE TABLE IF NOT EXISTS t (type int PRIMARY KEY)",
                 "CREATE TABLE IF NOT EXISTS \"ks\".t (type int PRIMARY KEY)",
+            ),
+            (
+                "CREATE TABLE t (type int PRIMARY KEY)",
+                "CREATE TABLE \"ks\".t (type int PRIMARY KEY)",
+            ),
+            (
+                "CREATE CUSTOM INDEX IF NOT EXISTS i ON t (a)",
+                "CREATE CUSTOM INDEX IF NOT EXISTS i ON \"ks\".t (a)",
             ),
             ("CREATE TYPE p (x int)", "CREATE TYPE \"ks\".p (x int)"),
             ("CREATE INDEX i ON t (a)", "CREATE INDEX i ON \"ks\".t (a)"),

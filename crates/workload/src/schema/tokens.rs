@@ -22,7 +22,7 @@ pub(crate) fn split(text: &str) -> Result<Vec<(usize, &str)>, Fault> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// A word or number.
     Word,
     /// A name in double quotes.
@@ -34,14 +34,14 @@ pub(super) enum Kind {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Token {
-    pub(super) kind: Kind,
+pub(crate) struct Token {
+    pub(crate) kind: Kind,
     /// Words in lower case, names and texts without their quotes.
-    pub(super) text: String,
-    pub(super) at: usize,
+    pub(crate) text: String,
+    pub(crate) at: usize,
 }
 
-pub(super) fn tokens(cql: &str) -> Result<Vec<Token>, Fault> {
+pub(crate) fn tokens(cql: &str) -> Result<Vec<Token>, Fault> {
     let bytes = cql.as_bytes();
     let mut tokens = Vec::new();
     let mut at = 0;

@@ -147,6 +147,11 @@ impl Column {
         }
     }
 
+    #[cfg(test)]
+    pub(crate) fn is_set(&self) -> bool {
+        matches!(self.kind, Kind::Set(_))
+    }
+
     /// Everything drawn from here on follows from `seed`.
     pub(crate) fn set_seed(&mut self, seed: i64) {
         self.identity.set_seed(seed ^ self.salt);

@@ -4,6 +4,8 @@
 //! are those of Apache Commons Math 3 (uniform, normal, exponential after Ahrens and Dieter 1972,
 //! Weibull by its inverse), truncated to whole numbers and held within their bounds.
 
+mod precise;
+
 use crate::normal;
 
 const MULTIPLIER: u64 = 0x5_DEEC_E66D;
@@ -301,7 +303,7 @@ impl Dist {
                 let bits = (p.clamp(0.0, 1.0) * 9_223_372_036_854_775_807.0) as u64;
                 mean + deviation * normal::from_bits(bits)
             }
-            Shape::Exponential { mean } => -mean * libm::log1p(-p),
+            Shape::Exponential { mean } => -mean * precise::ln(1.0 - p),
             Shape::Extreme { shape, scale } | Shape::Quantized { shape, scale, .. } => {
                 weibull(p, shape, scale)
             }
@@ -335,6 +337,14 @@ impl Dist {
         self.max
     }
 
+    /// What cassandra-stress takes for the largest value: of one turned round it is the smallest.
+    pub(crate) fn last(&self) -> i64 {
+        match self.inverted {
+            true => self.min,
+            false => self.max,
+        }
+    }
+
     /// Whether there is only one value.
     pub(crate) fn is_fixed(&self) -> bool {
         self.shape == Shape::Fixed
@@ -359,7 +369,7 @@ fn shape(name: &str, (min, max): (i64, i64), numbers: &[f64]) -> Option<Shape> {
         },
         ("exp" | "exponential", []) => Shape::Exponential {
             // As cassandra-stress has it, to the last bit: width over the unit curve's quantile.
-            mean: width / -libm::log(1.0 - (1.0 - (1.0 / width).sqrt())),
+            mean: width / -precise::ln(1.0 - (1.0 - (1.0 / width).sqrt())),
         },
         ("extreme" | "extr" | "weibull", [shape]) => Shape::Extreme {
             shape: *shape,
@@ -379,7 +389,7 @@ fn shape(name: &str, (min, max): (i64, i64), numbers: &[f64]) -> Option<Shape> {
 
 /// The value of Weibull's curve at quantile `p`: 0 at its begin, infinite at its end.
 fn weibull(p: f64, shape: f64, scale: f64) -> f64 {
-    scale * libm::pow(-libm::log1p(-p), 1.0 / shape)
+    scale * precise::pow(-precise::ln(1.0 - p), 1.0 / shape)
 }
 
 /// `12`, `-3`, `10k`, `5M`, `1B`.

@@ -6,10 +6,12 @@
 //! above, and so on: the same values stand under every value above them. A row's own columns come
 //! from the last level's seed folded over the row's last clustering value.
 //!
-//! A write visits the rows up to a last one, which cassandra-stress reckons from the means of the
-//! levels and compares level by level. With several levels that ends a visit early: of the profile
-//! `cqlstress-example`, whose levels behind the first mostly have one value, a visit writes one
-//! row. It is done likewise here, since the rows are to be the same.
+//! A write visits the rows up to a last one, whose place cassandra-stress reckons from the means of
+//! the levels and compares level by level. If there is one visit, the last row is that behind the
+//! most that a partition can have; otherwise each visit has its share of what an average one has.
+//! With several levels that ends a visit early: of the profile `cqlstress-example`, whose levels
+//! behind the first mostly have one value, a visit writes one row. It is done likewise here, since
+//! the rows are to be the same.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -26,6 +28,8 @@ pub(crate) struct Columns {
     pub(crate) key: Vec<Column>,
     pub(crate) clustering: Vec<Column>,
     pub(crate) values: Vec<Column>,
+    /// The last row of an only visit: the product of what the tool has for the levels' largest.
+    rows_last: i64,
     /// Mean rows below a value of each level, and mean values of each level.
     descendants: Vec<i64>,
     averages: Vec<i64>,
@@ -41,10 +45,16 @@ impl Columns {
         for level in (0..clustering.len().saturating_sub(1)).rev() {
             descendants[level] = averages[level + 1].saturating_mul(descendants[level + 1]);
         }
+        let product: f64 = clustering
+            .iter()
+            .map(|column| column.cluster.last() as f64)
+            .product();
         Columns {
             key,
             clustering,
             values,
+            // The tool counts rows in 32 bits; beyond them nothing is ever the last.
+            rows_last: i64::from(product as i32),
             descendants: descendants.into_iter().map(|count| count.max(1)).collect(),
             averages: averages.into_iter().map(|count| count.max(1)).collect(),
         }
@@ -93,6 +103,8 @@ pub(crate) struct Walk {
     chances: Vec<f64>,
     draws: Draws,
     has_next: bool,
+    /// The seed of the key visited last, how often it was, and the place of its next visit.
+    visited: (i64, i64, i64),
     /// Clustering values of the next row.
     ahead: Vec<Vec<u8>>,
     /// Clustering values, then the others, of the row last visited.
@@ -114,6 +126,7 @@ impl Walk {
             chances: vec![1.0; levels],
             draws: Draws::new(0, 0),
             has_next: false,
+            visited: (0, 0, 0),
             ahead: vec![Vec::new(); levels],
             row: vec![Vec::new(); levels + columns.values.len()],
             columns,
@@ -147,10 +160,7 @@ impl Walk {
         first.set_seed(self.key_seed);
         let count = first.cluster.next();
         let expected = count.saturating_mul(self.columns.descendants[0]).max(1);
-        self.rolls.fill(1.0);
-        self.chances.fill(1.0);
         self.last.fill(i64::MAX);
-        let mut start = 0;
         self.chance = match visit {
             Visit::All => 1.0,
             Visit::Some { rows } => (rows as f64 / expected as f64).clamp(0.0, 1.0),
@@ -159,14 +169,45 @@ impl Walk {
                 visit,
                 visits,
             } => {
-                let rows = (expected / visits.max(1)).max(1);
-                start = visit.saturating_mul(rows);
-                self.last = self.position(start.saturating_add(rows - 1));
-                chance
+                self.chance = chance;
+                let rows = match visits {
+                    1 => self.columns.rows_last.saturating_add(1),
+                    _ => (expected / visits.max(1)).max(1),
+                };
+                return self.visit(visit, rows);
             }
         };
+        self.has_next = self.start(0);
+    }
+
+    /// Goes to visit number `visit` of so many rows each. A visit that finds no row up to its last
+    /// one goes on with the rows of the next, so that those before it decide where it begins.
+    fn visit(&mut self, visit: i64, rows: i64) {
+        let (seed, known, place) = self.visited;
+        let (mut number, mut start) = match seed == self.key_seed && known <= visit {
+            true => (known, place),
+            false => (0, 0),
+        };
+        loop {
+            self.last = self.position(start.saturating_add(rows - 1));
+            self.has_next = self.start(start);
+            start = start.saturating_add(rows);
+            if self.has_next || self.levels[0].is_empty() {
+                if number == visit {
+                    break;
+                }
+                number += 1;
+            }
+        }
+        self.visited = (self.key_seed, number + 1, start);
+    }
+
+    /// Draws the first level anew and goes to the row of this place.
+    fn start(&mut self, place: i64) -> bool {
+        self.rolls.fill(1.0);
+        self.chances.fill(1.0);
         self.fill(0);
-        self.has_next = self.seek_row(start);
+        self.seek_row(place)
     }
 
     /// Where row number `scalar` of an average partition stands, level by level.

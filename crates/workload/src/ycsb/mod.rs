@@ -7,6 +7,7 @@
 
 mod choose;
 mod command;
+mod histogram;
 mod properties;
 mod source;
 mod statements;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 
 use command::{Command, Phase};
 use properties::Properties;
-use source::{KINDS, SCAN, Table};
+use source::{INSERT, KINDS, SCAN, Table};
 use statements::Shape;
 
 use crate::import::{Connection, Import, Offer, ReadFile, Secret, Step, StepLimit};
@@ -31,17 +32,23 @@ const FIELDS_MAX: u64 = 1000;
 
 /// Properties that have an effect here.
 const KNOWN: &[&str] = &[
+    "cassandra.coreconnections",
     "cassandra.keyspace",
+    "cassandra.maxconnections",
     "cassandra.password",
     "cassandra.readconsistencylevel",
+    "cassandra.readtimeoutmillis",
     "cassandra.username",
     "cassandra.useSSL",
     "cassandra.writeconsistencylevel",
+    "core_workload_insertion_retry_limit",
+    "dataintegrity",
     "exponential.frac",
     "exponential.percentile",
     "fieldcount",
     "fieldlength",
     "fieldlengthdistribution",
+    "fieldlengthhistogram",
     "fieldnameprefix",
     "hosts",
     "hotspotdatafraction",
@@ -57,6 +64,7 @@ const KNOWN: &[&str] = &[
     "operationcount",
     "port",
     "readallfields",
+    "readallfieldsbyname",
     "readmodifywriteproportion",
     "readproportion",
     "recordcount",
@@ -75,22 +83,35 @@ const KNOWN: &[&str] = &[
     "measurement.interval",
     "status.interval",
 ];
-/// Properties that mean nothing here; they are told in a note.
+/// Properties that mean nothing here, or beginnings of them up to a dot; they are told in a note.
 const WITHOUT_EFFECT: &[&str] = &[
     "basicdb.",
-    "cassandra.",
-    "core_workload_insertion_retry",
-    "dataintegrity",
+    "cassandra.connecttimeoutmillis",
+    "cassandra.tracing",
+    "columnfamily",
+    "core_workload_insertion_retry_interval",
     "db",
+    "debug",
+    "discardscannedrecord",
     "dotransactions",
     "exporter",
     "exportfile",
-    "hdrhistogram.",
-    "histogram.",
+    "hdrhistogram.fileoutput",
+    "hdrhistogram.output.path",
+    "histogram.buckets",
+    "htrace.",
     "insertion_keep_going_on_error",
     "label",
-    "measurement",
-    "timeseries.",
+    "latencytrackederrors",
+    "maxscanrate",
+    "measurement.histogram.verbose",
+    "measurement.raw.",
+    "measurement.trackjvm",
+    "measurementtype",
+    "reportlatencyforeacherror",
+    "scanoptimelimit",
+    "status",
+    "timeseries.granularity",
 ];
 
 /// What a command line of YCSB asks for. All that is drawn is a function of `seed`.
@@ -100,7 +121,7 @@ const WITHOUT_EFFECT: &[&str] = &[
 pub(crate) fn import(words: &[String], seed: u64, read: ReadFile) -> Result<Import, Diagnostics> {
     let (command, mut properties) = command::parse(words, read)?;
     let mut notes = unknown(&mut properties);
-    let settings = Settings::read(&command, &mut properties, seed);
+    let settings = Settings::read(&command, &mut properties, (seed, read));
     let connection = connection(&mut properties);
     let step = step(&command, &settings, &mut properties);
     properties.out.into_result()?;
@@ -113,6 +134,13 @@ pub(crate) fn import(words: &[String], seed: u64, read: ReadFile) -> Result<Impo
     })
 }
 
+/// A property of a command line and its files, for who prints as YCSB does; none where
+/// the import finds a mistake.
+pub fn property(words: &[String], name: &str, read: ReadFile) -> Option<String> {
+    let (_, properties) = command::parse(words, read).ok()?;
+    properties.text(name).map(str::to_owned)
+}
+
 fn unknown(properties: &mut Properties) -> Vec<String> {
     if let Some(workload) = properties.text("workload").map(str::to_owned)
         && !workload.ends_with(".CoreWorkload")
@@ -120,6 +148,7 @@ fn unknown(properties: &mut Properties) -> Vec<String> {
         let message = format!("workload {workload} is not understood; CoreWorkload is");
         properties.wrong("workload", message, None);
     }
+    properties.word("measurement.interval", &["op", "intended", "both"]);
     let others = properties.unknown(KNOWN, WITHOUT_EFFECT);
     if others.is_empty() {
         return Vec::new();
@@ -141,12 +170,17 @@ struct Settings {
 }
 
 impl Settings {
-    fn read(command: &Command, properties: &mut Properties, seed: u64) -> Settings {
+    fn read(
+        command: &Command,
+        properties: &mut Properties,
+        (seed, read): (u64, ReadFile),
+    ) -> Settings {
         let count = properties.count("fieldcount", 10, (1, FIELDS_MAX)) as usize;
         let prefix = name(properties, "fieldnameprefix", "field");
-        let keyspace = name(properties, "cassandra.keyspace", "ycsb");
-        let table = name(properties, "table", "usertable");
-        let mut source = table::table(command, properties, count, &prefix, seed);
+        // YCSB's statements do not quote them, so that Cassandra folds them.
+        let keyspace = name(properties, "cassandra.keyspace", "ycsb").to_lowercase();
+        let table = name(properties, "table", "usertable").to_lowercase();
+        let mut source = table::table(command, properties, count, &prefix, (seed, read));
         let fields: Vec<String> = (0..count).map(|field| format!("{prefix}{field}")).collect();
         let shape = Shape {
             table: format!("\"{keyspace}\".\"{table}\""),
@@ -155,6 +189,7 @@ impl Settings {
             write_level: level(properties, "cassandra.writeconsistencylevel"),
             read_all: properties.flag("readallfields", true),
             write_all: properties.flag("writeallfields", false),
+            by_name: source.integrity.is_some() || properties.flag("readallfieldsbyname", false),
             verifies: source.verifies(),
         };
         let made = shape.make();
@@ -171,16 +206,25 @@ impl Settings {
 
     /// What is done otherwise than YCSB does it.
     fn notes(&self) -> Vec<String> {
-        let mut notes = vec![
-            format!(
-                "keyspace {} (one replica) and table {} are created if they are not there; YCSB \
+        let mut notes = vec![format!(
+            "keyspace {} (one replica) and table {} are created if they are not there; YCSB \
                  wants them made by hand",
-                self.keyspace, self.table
-            ),
-            "values are functions of the seed, record, field and writing operation, so that reads \
-             can be judged; YCSB's are random"
-                .to_owned(),
-        ];
+            self.keyspace, self.table
+        )];
+        if self.source.integrity.is_none() {
+            notes.push(
+                "values are functions of the seed, record, field and writing operation, so that \
+                 reads can be judged; YCSB's are random"
+                    .to_owned(),
+            );
+        }
+        if let Some(draws) = self.source.draws_per_key().filter(|draws| *draws > 100) {
+            notes.push(format!(
+                "zipfian draws about {draws} times for each operation until it finds a record \
+                 that is there, as YCSB does: operationcount and insertproportion promise that many \
+                 more records than there are"
+            ));
+        }
         if self.scans {
             notes.push(
                 "scans read rows in the order of their tokens, from the token of the drawn key on, \
@@ -258,7 +302,7 @@ fn step(command: &Command, settings: &Settings, properties: &mut Properties) -> 
         keyspace: settings.keyspace.clone(),
         tables: vec![settings.table.clone()],
         schema,
-        kinds: kinds(),
+        kinds: kinds(command, properties),
         statements: settings.statements.clone(),
         rows: source.loaded,
         source: Arc::new(source.clone()),
@@ -288,7 +332,9 @@ fn step(command: &Command, settings: &Settings, properties: &mut Properties) -> 
     }
 }
 
-fn kinds() -> Vec<Kind> {
+fn kinds(command: &Command, properties: &mut Properties) -> Vec<Kind> {
+    let timeout = properties.count("cassandra.readtimeoutmillis", 0, (0, i32::MAX as u64));
+    let retries = properties.count("core_workload_insertion_retry_limit", 0, (0, 255)) as u8;
     let mut kinds: Vec<Kind> = [
         ("read", false),
         ("update", true),
@@ -301,14 +347,24 @@ fn kinds() -> Vec<Kind> {
     .into_iter()
     .map(|(name, is_write)| Kind::new(name, is_write))
     .collect();
+    for kind in &mut kinds {
+        kind.policy.timeout = (timeout > 0).then(|| Duration::from_millis(timeout));
+    }
+    // YCSB tries again only what its load inserts.
+    if command.phase == Phase::Load {
+        kinds[INSERT].policy.retries = retries;
+    }
     kinds[KINDS..].iter_mut().for_each(|kind| kind.part = true);
     kinds
 }
 
 fn connection(properties: &mut Properties) -> Connection {
     let hosts = properties.text("hosts").unwrap_or("localhost").to_owned();
-    let username = properties.text("cassandra.username").map(str::to_owned);
-    let password = properties.text("cassandra.password").map(Secret::new);
+    let said = |text: &&str| !text.is_empty();
+    let username = properties.text("cassandra.username").filter(said);
+    let username = username.map(str::to_owned);
+    let password = properties.text("cassandra.password").filter(said);
+    let password = password.map(Secret::new);
     if username.is_some() != password.is_some() {
         let message = "cassandra.username and cassandra.password belong together".to_owned();
         properties.wrong_secret("cassandra.password", message);
@@ -322,8 +378,16 @@ fn connection(properties: &mut Properties) -> Connection {
         username,
         password,
         tls: properties.flag("cassandra.useSSL", false).then_some(true),
+        connections_per_node: connections(properties),
         ..Connection::default()
     }
+}
+
+/// The pool's size: YCSB's driver opens the core's connections first and up to the most later.
+fn connections(properties: &mut Properties) -> Option<u32> {
+    let keys = ["cassandra.coreconnections", "cassandra.maxconnections"];
+    let counts = keys.map(|key| properties.count(key, 0, (0, 1024)) as u32);
+    counts.into_iter().max().filter(|count| *count > 0)
 }
 
 #[cfg(test)]

@@ -65,6 +65,16 @@ impl Properties {
         self.out.add(&place.unwrap_or_default(), message, hint);
     }
 
+    /// Notes a mistake in a file that a property names.
+    pub(super) fn wrong_in(&mut self, name: &str, text: &str, span: Range<usize>, message: String) {
+        let source = self.out.sources.len();
+        self.out.sources.push(Source {
+            name: name.to_owned(),
+            text: text.to_owned(),
+        });
+        self.out.add(&Place { source, span }, message, None);
+    }
+
     /// As [`Properties::wrong`], of a value that must not be shown.
     pub(super) fn wrong_secret(&mut self, key: &str, message: String) {
         let place = self.all.get(key).map(|property| property.place.clone());
@@ -127,16 +137,20 @@ impl Properties {
         }
     }
 
-    /// The names that are not `known`, for a note. One that is near to a known one, and does not
-    /// begin with one of `families`, is a mistake: YCSB ignores it without a word.
-    pub(super) fn unknown(&mut self, known: &[&str], families: &[&str]) -> Vec<String> {
+    /// The names that are not `known`, for a note. One that is near to a known one, and is none of
+    /// `others` (which also holds beginnings of names, up to a dot), is a mistake: YCSB ignores it
+    /// without a word.
+    pub(super) fn unknown(&mut self, known: &[&str], others: &[&str]) -> Vec<String> {
+        let idle = others;
         let names: Vec<String> = self.all.keys().cloned().collect();
         let mut others = Vec::new();
         for name in names {
             if known.contains(&name.as_str()) {
                 continue;
             }
-            if families.iter().any(|family| name.starts_with(family)) {
+            let is_idle =
+                |idle: &&str| name == **idle || idle.ends_with('.') && name.starts_with(*idle);
+            if idle.iter().any(is_idle) {
                 others.push(name);
                 continue;
             }

@@ -3,7 +3,8 @@
 //! A value says who wrote it: its first characters are the number of the operation that did,
 //! the others follow from seed, record, field and that number. So every field of a row can be
 //! judged alone, whoever wrote it last. To Cassandra they are as random as YCSB's own: printable
-//! ASCII without pattern.
+//! ASCII without pattern. With `dataintegrity` values are YCSB's own, byte for byte: functions of
+//! key and field.
 
 use std::sync::Arc;
 
@@ -36,7 +37,7 @@ pub(super) const MODIFY: usize = 4;
 pub(super) const KINDS: usize = 5;
 
 /// How long a drawn thing is.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Length {
     /// Always the most.
     Constant,
@@ -44,6 +45,8 @@ pub(super) enum Length {
     Uniform,
     /// Short ones are popular.
     Zipfian(super::choose::Zipfian),
+    /// As a file counts them.
+    Histogram(Arc<super::histogram::Buckets>),
 }
 
 impl Length {
@@ -56,6 +59,7 @@ impl Length {
                 let mut zipfian = *zipfian;
                 least + zipfian.draw(most - least + 1, draws)
             }
+            Length::Histogram(buckets) => buckets.length(draws.below(buckets.area())),
         }
     }
 }
@@ -92,6 +96,8 @@ pub(super) struct Table {
     pub(super) statements: Statements,
     /// Per statement: what it binds besides the key.
     pub(super) binds: Vec<Binds>,
+    /// What the fields' names begin with, if values are those of `dataintegrity`.
+    pub(super) integrity: Option<String>,
     /// Fields in the order in which `SELECT *` returns them.
     pub(super) by_name: Vec<usize>,
 }
@@ -101,8 +107,10 @@ pub(super) struct Table {
 pub(super) enum Binds {
     /// Key, then every field.
     Insert,
-    /// Key; returns every field, or one.
+    /// Key; returns key and every field, or one field.
     Read(Option<usize>),
+    /// Key; returns every field, without the key, in their own order.
+    ReadNamed,
     /// Fields, then the key.
     Update(Option<usize>),
     /// Key, then the number of rows.
@@ -127,7 +135,35 @@ impl Table {
 
     /// Whether values are long enough to be judged.
     pub(super) fn verifies(&self) -> bool {
-        self.field_lengths.0 as usize >= WRITER_CHARACTERS + CONTENT_CHARACTERS_MIN
+        self.integrity.is_some()
+            || self.field_lengths.0 as usize >= WRITER_CHARACTERS + CONTENT_CHARACTERS_MIN
+    }
+
+    /// Appends YCSB's deterministic value: key and field, then again and again the hash that Java
+    /// gives the text so far, cut to the length.
+    fn append_integrity(&self, prefix: &str, record: u64, field: usize, out: &mut Vec<u8>) {
+        let start = out.len();
+        let end = start + self.field_bytes_max();
+        self.append_key(record, out);
+        push_text(out, format_args!(":{prefix}{field}"));
+        let (mut hash, mut hashed) = (0i32, start);
+        while out.len() < end {
+            out.push(b':');
+            for byte in &out[hashed..] {
+                hash = hash.wrapping_mul(31).wrapping_add(i32::from(*byte));
+            }
+            hashed = out.len();
+            push_text(out, format_args!("{hash}"));
+        }
+        out.truncate(end);
+    }
+
+    /// How often `zipfian` draws at the begin of a run until it finds a record that is there.
+    pub(super) fn draws_per_key(&self) -> Option<u64> {
+        match self.chooser {
+            Chooser::Zipfian { span, .. } => Some(span / self.records.max(1)),
+            _ => None,
+        }
     }
 
     fn append_key(&self, record: u64, out: &mut Vec<u8>) {
@@ -155,6 +191,9 @@ impl Table {
 
     /// Appends the value that `writer` gives a field, without its length.
     fn append_value(&self, record: u64, field: usize, writer: u64, out: &mut Vec<u8>) {
+        if let Some(prefix) = &self.integrity {
+            return self.append_integrity(prefix, record, field, out);
+        }
         let mut draws = Draws::new(self.value_seed(record, field, writer), 0);
         let length = self.field_length.draw(self.field_lengths, &mut draws) as usize;
         let end = out.len() + length;
@@ -173,8 +212,11 @@ impl Table {
 
     /// Whether a cell is what its own first characters say.
     fn is_right(&self, record: u64, field: usize, cell: &[u8], expected: &mut Vec<u8>) -> bool {
-        let Some(head) = cell.get(..WRITER_CHARACTERS) else {
-            return false;
+        // With `dataintegrity` it does not matter who wrote.
+        let head = match (self.integrity.is_some(), cell.get(..WRITER_CHARACTERS)) {
+            (true, _) => &[],
+            (false, Some(head)) => head,
+            (false, None) => return false,
         };
         let writer = head.iter().enumerate().fold(0u64, |sum, (place, byte)| {
             sum | u64::from(byte.wrapping_sub(b'0') & 63) << (6 * place)
@@ -183,6 +225,11 @@ impl Table {
         self.append_value(record, field, writer, expected);
         expected == cell
     }
+}
+
+/// Appends text; writing to memory does not fail.
+fn push_text(out: &mut Vec<u8>, text: core::fmt::Arguments) {
+    let _ = std::io::Write::write_fmt(out, text);
 }
 
 impl Source for Table {
@@ -199,9 +246,10 @@ impl Source for Table {
 
     fn row_bytes_estimate(&self) -> u64 {
         let (least, most) = self.field_lengths;
-        let length = match self.field_length {
+        let length = match &self.field_length {
             Length::Constant => most,
             Length::Uniform | Length::Zipfian(_) => u64::midpoint(least, most),
+            Length::Histogram(buckets) => buckets.mean(),
         };
         24 + self.fields as u64 * length
     }
@@ -295,7 +343,7 @@ impl Cursor for YcsbCursor {
                 append_value(out, &self.key);
                 (0..self.table.fields).for_each(|field| self.append_field(field, out));
             }
-            Binds::Read(_) => append_value(out, &self.key),
+            Binds::Read(_) | Binds::ReadNamed => append_value(out, &self.key),
             Binds::Update(Some(field)) => {
                 self.append_field(field, out);
                 append_value(out, &self.key);
@@ -318,9 +366,10 @@ impl Cursor for YcsbCursor {
     }
 
     fn check(&mut self, rows: &RawRows) -> Check {
-        let Binds::Read(field) = self.table.binds[usize::from(self.operation.statement)] else {
+        let binds = self.table.binds[usize::from(self.operation.statement)];
+        if !matches!(binds, Binds::Read(_) | Binds::ReadNamed) {
             return Check::Unknown;
-        };
+        }
         let record = self.operation.key;
         let mut rows = rows.rows();
         let row = match rows.next() {
@@ -338,9 +387,10 @@ impl Cursor for YcsbCursor {
             let cell = cell.flatten();
             cell.is_some_and(|cell| table.is_right(record, field, cell, expected))
         };
-        let same = match field {
-            Some(field) => right(field, cells.next()),
-            None => {
+        let same = match binds {
+            Binds::Read(Some(field)) => right(field, cells.next()),
+            Binds::ReadNamed => (0..table.fields).all(|field| right(field, cells.next())),
+            _ => {
                 cells.next().flatten() == Some(&self.key[..])
                     && table
                         .by_name

@@ -14,6 +14,8 @@ pub(super) struct Shape {
     /// Whether a read asks for all fields, and a write sets all.
     pub(super) read_all: bool,
     pub(super) write_all: bool,
+    /// Whether a read of all fields names them.
+    pub(super) by_name: bool,
     /// Whether values can be judged.
     pub(super) verifies: bool,
 }
@@ -47,6 +49,11 @@ impl Shape {
         )
     }
 
+    fn select_named(&self) -> String {
+        let (names, table) = (self.fields.join(", "), &self.table);
+        format!("SELECT {names} FROM {table} WHERE y_id = ? LIMIT 1")
+    }
+
     fn scan(&self, field: Option<usize>) -> String {
         let (columns, table) = (self.columns(field), &self.table);
         format!("SELECT {columns} FROM {table} WHERE token(y_id) >= token(?) LIMIT ?")
@@ -75,7 +82,10 @@ impl Shape {
         let (reads, writes) = (self.parts(self.read_all), self.parts(self.write_all));
         made.by_kind.insert = self.add(&mut made, self.insert(), INSERT, Binds::Insert);
         for field in &reads {
-            let read = self.add(&mut made, self.select(*field), READ, Binds::Read(*field));
+            let read = match (self.by_name, field) {
+                (true, None) => self.add(&mut made, self.select_named(), READ, Binds::ReadNamed),
+                _ => self.add(&mut made, self.select(*field), READ, Binds::Read(*field)),
+            };
             let scan = self.add(&mut made, self.scan(*field), SCAN, Binds::Scan);
             made.by_kind.read.push(read);
             made.by_kind.scan.push(scan);
@@ -99,7 +109,8 @@ impl Shape {
 
     fn add(&self, made: &mut Made, cql: String, kind: usize, binds: Binds) -> u16 {
         let count = cql.matches('?').count() as u16;
-        let reads = matches!(binds, Binds::Read(_) | Binds::Scan);
+        let by_key = matches!(binds, Binds::Read(_) | Binds::ReadNamed);
+        let reads = by_key || binds == Binds::Scan;
         let level = if reads {
             self.read_level
         } else {
@@ -108,7 +119,7 @@ impl Shape {
         made.statements.push(Statement {
             idempotent: true,
             returns_rows: reads,
-            verifies: matches!(binds, Binds::Read(_)) && self.verifies,
+            verifies: by_key && self.verifies,
             ..Statement::new(cql, kind as u8, count, level)
         });
         made.binds.push(binds);

@@ -3,8 +3,10 @@
 use super::RECORDS_MAX;
 use super::choose::{Chooser, Zipfian};
 use super::command::{Command, Phase};
+use super::histogram;
 use super::properties::Properties;
 use super::source::{INSERT, KINDS, Length, MODIFY, READ, SCAN, Statements, Table, UPDATE};
+use crate::import::ReadFile;
 use crate::mix::Mix;
 use crate::random::lane;
 
@@ -20,7 +22,7 @@ pub(super) fn table(
     properties: &mut Properties,
     fields: usize,
     prefix: &str,
-    seed: u64,
+    (seed, read): (u64, ReadFile),
 ) -> Table {
     let records = properties.count("recordcount", 0, (0, RECORDS_MAX));
     let first = properties.count("insertstart", 0, (0, RECORDS_MAX));
@@ -29,7 +31,16 @@ pub(super) fn table(
         records.saturating_sub(first),
         (1, RECORDS_MAX),
     );
-    if loaded == 0 || (command.phase == Phase::Run && records < first + loaded) {
+    if records == 0 && (command.phase == Phase::Run || properties.text("insertcount").is_none()) {
+        if properties
+            .text("recordcount")
+            .is_none_or(|text| text == "0")
+        {
+            let hint = "-p recordcount=1000000, or -P and a file that says it".to_owned();
+            let message = "recordcount is missing: how many records the table has".to_owned();
+            properties.wrong("recordcount", message, Some(hint));
+        }
+    } else if loaded == 0 || (command.phase == Phase::Run && records < first + loaded) {
         let message = format!(
             "recordcount is {records}, but insertstart is {first} and insertcount {loaded}: there \
              must be a record, and none behind recordcount"
@@ -38,7 +49,8 @@ pub(super) fn table(
     }
     let operations = properties.count("operationcount", 1000, (0, RECORDS_MAX));
     let weights = weights(properties);
-    let (field_length, field_lengths) = field_lengths(properties, fields);
+    let (field_length, field_lengths) = field_lengths(properties, fields, read);
+    let integrity = integrity(properties, &field_length).then(|| prefix.to_owned());
     let (scan_length, scan_lengths) = scan_lengths(properties);
     let loaded = loaded.max(1);
     let chooser = chooser(
@@ -65,6 +77,7 @@ pub(super) fn table(
         chooser,
         statements: Statements::default(),
         binds: Vec::new(),
+        integrity,
         by_name,
     }
 }
@@ -113,7 +126,9 @@ fn chooser(
         "exponential" => {
             let percentile = properties.number("exponential.percentile", 95.0, (0.001, 99.999));
             let share = properties.number("exponential.frac", 0.857_142_857_1, (1e-9, 1.0));
-            let gamma = -libm::log(1.0 - percentile / 100.0) / (loaded as f64 * share);
+            // YCSB spreads it over `recordcount`, wherever this client's records begin.
+            let range = records.max(first + loaded) as f64 * share;
+            let gamma = -libm::log(1.0 - percentile / 100.0) / range;
             Chooser::Exponential { gamma }
         }
         _ => Chooser::Hotspot {
@@ -124,13 +139,35 @@ fn chooser(
     }
 }
 
-fn field_lengths(properties: &mut Properties, fields: usize) -> (Length, (u64, u64)) {
-    let length = properties.count("fieldlength", 100, (1, ROW_BYTES_MAX / fields as u64));
+/// Whether values are those of `dataintegrity`, which needs fields of one length.
+fn integrity(properties: &mut Properties, length: &Length) -> bool {
+    let asked = properties.flag("dataintegrity", false);
+    if asked && !matches!(length, Length::Constant) {
+        let message = "dataintegrity needs fieldlengthdistribution=constant".to_owned();
+        properties.wrong("dataintegrity", message, None);
+    }
+    asked
+}
+
+fn field_lengths(
+    properties: &mut Properties,
+    fields: usize,
+    read: ReadFile,
+) -> (Length, (u64, u64)) {
+    let most = ROW_BYTES_MAX / fields as u64;
+    let length = properties.count("fieldlength", 100, (1, most));
     let least = properties.count("minfieldlength", 1, (1, length));
-    let words = ["constant", "uniform", "zipfian"];
+    let words = ["constant", "uniform", "zipfian", "histogram"];
     match properties.word("fieldlengthdistribution", &words) {
         "constant" => (Length::Constant, (length, length)),
         "uniform" => (Length::Uniform, (least, length)),
+        "histogram" => match histogram::read(properties, most, read) {
+            Some(buckets) => {
+                let limits = buckets.limits();
+                (Length::Histogram(buckets.into()), limits)
+            }
+            None => (Length::Constant, (length, length)),
+        },
         _ => {
             let zipfian = Zipfian::new(length - least + 1);
             (Length::Zipfian(zipfian), (least, length))

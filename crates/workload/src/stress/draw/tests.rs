@@ -92,3 +92,23 @@ const WRONG: [&str; 9] = [
     "seq(1..1)",
     "uniform(-9223372036854775808..9223372036854775807)",
 ];
+
+/// `distribution min max average`, then for each of the seeds four values and the bits of the first
+/// as a double, as org.apache.cassandra.stress.settings.OptionDistribution of 3.11.4 has them.
+const DRAWS: &str = include_str!("draws.txt");
+
+#[test]
+fn distributions_of_any_arguments_draw_what_the_tool_draws() {
+    for line in DRAWS.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let mut dist = Dist::parse(words[0]).expect(words[0]);
+        let mut drawn = vec![dist.last().to_string(), dist.average().to_string()];
+        for seed in [1, -7, 123_456_789_012] {
+            dist.set_seed(seed);
+            drawn.extend((0..4).map(|_| dist.next().to_string()));
+            dist.set_seed(seed);
+            drawn.push(format!("{:x}", dist.next_double().to_bits()));
+        }
+        assert_eq!(drawn, words[2..], "{}", words[0]);
+    }
+}

@@ -1,0 +1,178 @@
+//! Our own workload file: schema, values and statements in YAML, made into a program.
+//! `docs/workload-file.md` is its reference.
+//!
+//! What must hold: every mistake is reported with its line and column, all of them together; what
+//! compiles can be generated without a server. Rows are functions of the seed and their number;
+//! values said to be `per: operation` are functions of the seed and the operation's.
+
+mod assemble;
+mod expr;
+mod literal;
+mod options;
+mod resolve;
+mod sections;
+mod source;
+mod statement;
+#[cfg(test)]
+mod tests;
+mod value;
+mod verify;
+
+use crate::compile;
+use crate::params::Params;
+use crate::program::Program;
+use crate::spec::{ParamValue, Spec};
+use yaml::{Diagnostics, Limits, Node, Place, Source, did_you_mean};
+
+/// Every key of the file.
+const KEYS: [&str; 8] = [
+    "keyspace",
+    "schema",
+    "values",
+    "statements",
+    "mix",
+    "rows",
+    "load",
+    "verify",
+];
+/// The keyspace when neither the file nor the study names one.
+const KEYSPACE_DEFAULT: &str = "workload";
+
+/// Compiles the workload file `name`, whose contents are `text`. The spec's mix replaces the
+/// file's; its parameters replace values of the same name, and `rows`.
+///
+/// # Errors
+/// Every mistake in the file, and in what the spec says about it, with its place.
+pub fn compile_file(name: &str, text: &str, spec: &Spec) -> Result<Program, Diagnostics> {
+    let sources = vec![Source {
+        name: name.to_owned(),
+        text: text.to_owned(),
+    }];
+    let mut out = Diagnostics::new(sources);
+    let root = yaml::parse(0, text, Limits::WORKLOAD, &mut out);
+    let program = root.and_then(|root| {
+        let mut file = File {
+            spec,
+            text,
+            root: &root,
+            out: &mut out,
+        };
+        file.program(name)
+    });
+    out.into_result()?;
+    program.ok_or_else(|| {
+        // Nothing was parsed and nothing was said: an empty text.
+        let mut out = Diagnostics::new(Vec::new());
+        out.sources.push(Source {
+            name: name.to_owned(),
+            text: text.to_owned(),
+        });
+        out.add(&Place::default(), "the workload file is empty", None);
+        out
+    })
+}
+
+/// A file being compiled.
+struct File<'a, 'd> {
+    spec: &'a Spec,
+    text: &'a str,
+    root: &'a Node,
+    out: &'d mut Diagnostics,
+}
+
+impl<'a> File<'a, '_> {
+    fn say(&mut self, place: &Place, message: impl Into<String>) {
+        self.out.add(place, message, None);
+    }
+
+    /// The entries of a mapping must be known ones.
+    fn check_keys(&mut self, node: &Node, known: &[&str], what: &str) {
+        let Some(entries) = node.entries() else {
+            let message = format!("{what} is a mapping, not {}", node.describe());
+            return self.say(&node.place, message);
+        };
+        for entry in entries {
+            if !known.contains(&entry.key.as_str()) {
+                let message = format!("`{}` is not a key of {what}", entry.key);
+                let hint = did_you_mean(&entry.key, known.iter().copied());
+                self.out.add(&entry.place, message, hint);
+            }
+        }
+    }
+
+    /// The node of a key that must be there.
+    fn needed(&mut self, key: &str, example: &str) -> Option<&'a Node> {
+        let found = self.root.at(key);
+        if found.is_none() {
+            let place = Place {
+                source: 0,
+                span: 0..0,
+            };
+            let hint = Some(format!("for example `{key}: {example}`"));
+            self.out
+                .add(&place, format!("the file has no `{key}`"), hint);
+        }
+        found
+    }
+
+    /// A text, if the node is one.
+    fn text_of(&mut self, node: &'a Node, what: &str) -> Option<&'a str> {
+        let text = node.text();
+        if text.is_none() {
+            let message = format!("{what} is a text, not {}", node.describe());
+            self.say(&node.place, message);
+        }
+        text
+    }
+
+    /// A place for what the study says: a source of its own.
+    fn study_place(&mut self, what: &str, text: &str) -> Place {
+        self.out.sources.push(Source {
+            name: format!("the study's {what}"),
+            text: text.to_owned(),
+        });
+        Place {
+            source: self.out.sources.len() - 1,
+            span: 0..text.len(),
+        }
+    }
+
+    /// The keyspace, and the statements that make and drop it.
+    fn keyspace(&mut self) -> (String, (String, String)) {
+        let mut place = Place::default();
+        let mut keyspace = KEYSPACE_DEFAULT.to_owned();
+        if let Some(node) = self.root.at("keyspace") {
+            place = node.place.clone();
+            if let Some(text) = self.text_of(node, "keyspace") {
+                keyspace = text.to_owned();
+            }
+        }
+        if let Some(stated) = &self.spec.keyspace {
+            place = self.study_place("keyspace", stated);
+            keyspace = stated.clone();
+        }
+        if !compile::is_identifier(&keyspace) {
+            let message = format!(
+                "keyspace \"{keyspace}\" is no name; it may have 1 to 48 letters, digits and \
+                 underscores"
+            );
+            self.say(&place, message);
+        }
+        let mut params = Params::new(self.spec);
+        let statements = compile::keyspace_statements(&mut params, &keyspace);
+        for problem in params.problems {
+            let place = self.study_place(&problem.path.join("."), "");
+            self.out.add(&place, problem.message, problem.hint);
+        }
+        (keyspace, statements)
+    }
+}
+
+/// A parameter of the study as text.
+fn param_text(param: &ParamValue) -> String {
+    match param {
+        ParamValue::Int(value) => value.to_string(),
+        ParamValue::Float(value) => value.to_string(),
+        ParamValue::Text(text) => text.clone(),
+    }
+}

@@ -1,0 +1,118 @@
+//! What a workload file says about a statement besides its text.
+
+use super::File;
+use super::expr;
+use super::sections::{Named, Options};
+use super::statement::Verb;
+use crate::program::BatchKind;
+use cql::Consistency;
+use yaml::Node;
+
+impl<'a> File<'a, '_> {
+    pub(super) fn options(&mut self, node: &'a Node) -> Options {
+        let mut options = Options {
+            is_write: self.one_of(node, "kind", &[("read", false), ("write", true)]),
+            consistency: self.level(node, "consistency", false),
+            serial: self.level(node, "serial_consistency", true),
+            page_size: self.whole(node, "page_size").map(|size| size as i32),
+            pages_max: self.whole(node, "pages_max"),
+            idempotent: self.one_of(node, "idempotent", &[("true", true), ("false", false)]),
+            client_timestamp: self
+                .one_of(node, "timestamps", &[("client", true), ("server", false)])
+                .unwrap_or(false),
+            adds_rows: self
+                .one_of(node, "rows", &[("new", true), ("loaded", false)])
+                .unwrap_or(false),
+            ..Options::default()
+        };
+        if let Some(batch) = node.at("batch") {
+            self.batch(batch, &mut options);
+        }
+        options
+    }
+
+    fn batch(&mut self, node: &'a Node, options: &mut Options) {
+        self.check_keys(node, &["kind", "size", "partition"], "batch");
+        let kinds = [
+            ("logged", BatchKind::Logged),
+            ("unlogged", BatchKind::Unlogged),
+            ("counter", BatchKind::Counter),
+        ];
+        let kind = self.one_of(node, "kind", &kinds);
+        options.batch = Some(kind.unwrap_or(BatchKind::Logged));
+        options.same_partition = self
+            .one_of(node, "partition", &[("same", true), ("each", false)])
+            .unwrap_or(false);
+        if let Some(size) = node.at("size")
+            && let Some(text) = self.text_of(size, "size")
+        {
+            let place = self.inside(size);
+            match expr::parse(text) {
+                Ok(expr) => options.size = Some((expr, place)),
+                Err(wrong) => self.wrong(&place, wrong),
+            }
+        }
+    }
+
+    /// One of a few words; `None` when it is not said, or is another, which is reported.
+    fn one_of<T: Copy>(&mut self, node: &'a Node, key: &str, known: &[(&str, T)]) -> Option<T> {
+        let found = node.at(key)?;
+        let text = self.text_of(found, key)?;
+        let chosen = known.iter().find(|(word, _)| *word == text);
+        if chosen.is_none() {
+            let words: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
+            let message = format!("{key} is `{text}`; it can be {}", words.join(" or "));
+            let hint = yaml::did_you_mean(text, words);
+            self.out.add(&found.place, message, hint);
+        }
+        chosen.map(|(_, value)| *value)
+    }
+
+    fn level(&mut self, node: &'a Node, key: &str, is_serial: bool) -> Option<Consistency> {
+        let found = node.at(key)?;
+        let text = self.text_of(found, key)?;
+        match text.parse::<Consistency>() {
+            Ok(level) if !is_serial || level.is_serial() => return Some(level),
+            Ok(level) => {
+                let message = format!("{key} is {level}; it can be SERIAL or LOCAL_SERIAL");
+                self.say(&found.place, message);
+            }
+            Err(wrong) => self.say(&found.place, wrong.to_string()),
+        }
+        None
+    }
+
+    /// A whole number from 1 to what an int of the protocol holds.
+    fn whole(&mut self, node: &'a Node, key: &str) -> Option<u32> {
+        let found = node.at(key)?;
+        let text = self.text_of(found, key)?;
+        let number = text.parse().ok();
+        let number = number.filter(|number| (1..=i32::MAX as u32).contains(number));
+        if number.is_none() {
+            let message = format!("{key} is `{text}`; it must be 1 to {}", i32::MAX);
+            self.say(&found.place, message);
+        }
+        number
+    }
+
+    /// What the options say must fit to what the statement is.
+    pub(super) fn check_statement(&mut self, named: &Named) {
+        let (options, name) = (&named.options, &named.name);
+        let reads = named.parts.iter().any(|part| part.verb == Verb::Select);
+        let is_batch = named.parts.len() > 1 || options.batch.is_some();
+        let wrong = if reads && is_batch {
+            "a batch cannot read"
+        } else if reads && options.adds_rows {
+            "a read adds no rows"
+        } else if !reads && (options.page_size.is_some() || options.pages_max.is_some()) {
+            "only a SELECT has pages"
+        } else if options.pages_max.is_some() && options.page_size.is_none() {
+            "pages_max needs a page_size"
+        } else if options.adds_rows && options.size.is_some() {
+            "an operation that adds rows adds one: leave out the size of the batch, or `rows: new`"
+        } else {
+            return;
+        };
+        self.say(&named.place, format!("{name}: {wrong}"));
+    }
+}

@@ -1,0 +1,460 @@
+//! An expression and a CQL type make a generator, or a message that says why they do not fit.
+
+use super::expr::{Argument, Expr, Form, Wrong};
+use super::literal;
+use super::value::{As, Gen, Number, random_bytes};
+use crate::distribution::{self, Sampler, Shape, Written};
+use crate::params::whole_number;
+use cql::value::{CqlType, fixed_bytes};
+use yaml::did_you_mean;
+
+/// What Cassandra's commit log takes with its default segment size, less the rest of the row.
+pub(super) const BYTES_MAX: u64 = 16_000_000;
+/// Elements of a collection: Cassandra warns and slows down well before.
+const ELEMENTS_MAX: u64 = 65_535;
+/// 2024-01-01: where times begin when nothing else is said.
+const START_MS_DEFAULT: i64 = 1_704_067_200_000;
+
+/// Every function of values.
+pub(super) const FUNCTIONS: [&str; 22] = [
+    "row",
+    "hash",
+    "sequence",
+    "uniform",
+    "gaussian",
+    "exponential",
+    "zipf",
+    "fixed",
+    "real",
+    "text",
+    "blob",
+    "words",
+    "uuid",
+    "timeuuid",
+    "timestamp",
+    "boolean",
+    "inet",
+    "list",
+    "set",
+    "map",
+    "tuple",
+    "vector",
+];
+
+/// What the number that a value is made from can be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Numbers {
+    /// The largest one; `None`: there is no bound (operations, rows that are added).
+    pub(super) last: Option<u64>,
+}
+
+/// The generator of an expression for values of a type.
+pub(super) fn resolve(expr: &Expr, typ: &CqlType, numbers: Numbers) -> Result<Gen, Wrong> {
+    match &expr.form {
+        Form::Number | Form::Text(_) => constant(expr, typ),
+        Form::Call { name, .. } => call(expr, name, typ, numbers),
+    }
+}
+
+fn constant(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
+    if expr.text.contains("..") && matches!(expr.form, Form::Number) {
+        let message = format!("`{}` is a range, not a value", expr.text);
+        return Err(Wrong::new(expr.at, message).hint(format!("uniform({})", expr.text)));
+    }
+    literal::bytes(expr, typ).map(Gen::Fixed)
+}
+
+fn call(expr: &Expr, name: &str, typ: &CqlType, numbers: Numbers) -> Result<Gen, Wrong> {
+    match name {
+        "true" | "false" => constant(expr, typ),
+        "fixed" => match expr.arguments() {
+            [Argument { name: None, value }] => constant(value, typ),
+            _ => Err(Wrong::new(
+                expr.at,
+                "fixed takes one value, as in fixed(100)",
+            )),
+        },
+        "row" | "hash" | "sequence" | "uniform" | "gaussian" | "exponential" | "zipf" => {
+            number(expr, typ, numbers)
+        }
+        "real" => real(expr, typ),
+        "text" => {
+            allowed(expr, typ, matches!(typ, CqlType::Text | CqlType::Ascii))?;
+            let (size, random) = sized(expr)?;
+            Ok(Gen::Text { size, random })
+        }
+        "blob" => {
+            allowed(expr, typ, matches!(typ, CqlType::Blob))?;
+            let (size, random) = sized(expr)?;
+            Ok(Gen::Blob { size, random })
+        }
+        "words" => words(expr, typ),
+        "uuid" => {
+            allowed(expr, typ, matches!(typ, CqlType::Uuid))?;
+            no_arguments(expr, Gen::Uuid)
+        }
+        "timeuuid" => {
+            allowed(expr, typ, matches!(typ, CqlType::Timeuuid | CqlType::Uuid))?;
+            let (start_ms, step_ms) = times(expr)?;
+            Ok(Gen::Timeuuid { start_ms, step_ms })
+        }
+        "timestamp" => {
+            let (start_ms, step_ms) = times(expr)?;
+            let written = match typ {
+                CqlType::Timestamp | CqlType::Bigint => As::Int(8),
+                CqlType::Date => As::DayOfTime,
+                CqlType::Time => As::TimeOfTime,
+                CqlType::Varint => As::Varint,
+                _ => return Err(unfit(expr, typ)),
+            };
+            Ok(Gen::Number(Number::Time { start_ms, step_ms }, written))
+        }
+        "boolean" => boolean(expr, typ),
+        "inet" => {
+            allowed(expr, typ, matches!(typ, CqlType::Inet))?;
+            no_arguments(expr, Gen::Inet)
+        }
+        "list" | "set" | "map" | "tuple" | "vector" => collection(expr, name, typ, numbers),
+        _ => {
+            let message = format!("there is no function `{name}` of values");
+            let hint = did_you_mean(name, FUNCTIONS);
+            Err(Wrong {
+                hint,
+                ..Wrong::new(expr.at, message)
+            })
+        }
+    }
+}
+
+fn unfit(expr: &Expr, typ: &CqlType) -> Wrong {
+    let message = format!("`{}` makes no values of type {typ}", expr.text);
+    let fitting = match typ {
+        CqlType::Text | CqlType::Ascii => "text(10..20), words(a, b), row or hash",
+        CqlType::Blob => "blob(100)",
+        CqlType::Boolean => "boolean or boolean(0.9)",
+        CqlType::Float | CqlType::Double | CqlType::Decimal => "real(0..100) or uniform(0..100)",
+        CqlType::Timestamp | CqlType::Date | CqlType::Time => {
+            "timestamp(start='2024-01-01', step=1s)"
+        }
+        CqlType::Uuid => "uuid",
+        CqlType::Timeuuid => "timeuuid",
+        CqlType::Inet => "inet",
+        CqlType::List(_) => "list(value, size)",
+        CqlType::Set(_) => "set(value, size)",
+        CqlType::Map(..) => "map(key, value, size)",
+        CqlType::Tuple(_) | CqlType::Udt(_) => "tuple(value, value, …)",
+        CqlType::Vector(..) => "vector(value)",
+        CqlType::Duration => "a constant such as '1mo2d3h'",
+        CqlType::Custom(_) => return Wrong::new(expr.at, message),
+        _ => "row, hash, uniform(1..100) or a number",
+    };
+    Wrong::new(expr.at, message).hint(format!("for {typ}, write {fitting}"))
+}
+
+fn allowed(expr: &Expr, typ: &CqlType, is_allowed: bool) -> Result<(), Wrong> {
+    if is_allowed {
+        Ok(())
+    } else {
+        Err(unfit(expr, typ))
+    }
+}
+
+fn no_arguments(expr: &Expr, made: Gen) -> Result<Gen, Wrong> {
+    match expr.arguments().first() {
+        None => Ok(made),
+        Some(extra) => {
+            let message = format!("{} takes no arguments", expr.name());
+            Err(Wrong::new(extra.value.at, message))
+        }
+    }
+}
+
+/// The named arguments of a call, of which only `known` are allowed; the others by position.
+fn split<'a>(
+    expr: &'a Expr,
+    known: &[&str],
+) -> Result<(Vec<&'a Expr>, Vec<Option<&'a Expr>>), Wrong> {
+    let mut positional = Vec::new();
+    let mut named = vec![None; known.len()];
+    for argument in expr.arguments() {
+        let Some(name) = &argument.name else {
+            positional.push(&argument.value);
+            continue;
+        };
+        let Some(index) = known.iter().position(|known| known == name) else {
+            let message = format!("{} has no argument `{name}`", expr.name());
+            return Err(Wrong {
+                hint: did_you_mean(name, known.iter().copied()),
+                ..Wrong::new(argument.value.at, message)
+            });
+        };
+        if named[index].replace(&argument.value).is_some() {
+            let message = format!("`{name}` is given twice");
+            return Err(Wrong::new(argument.value.at, message));
+        }
+    }
+    Ok((positional, named))
+}
+
+/// A distribution with a range.
+pub(super) fn sampler(expr: &Expr, limits: (u64, u64)) -> Result<Sampler, Wrong> {
+    // A range alone is meant to be uniform.
+    let text = if matches!(expr.form, Form::Number) && expr.text.contains("..") {
+        format!("uniform({})", expr.text)
+    } else {
+        expr.text.clone()
+    };
+    let written: Written =
+        distribution::parse(&text).map_err(|message| Wrong::new(expr.at, message))?;
+    let Some((first, last)) = written.range else {
+        let message = format!("`{}` needs a range, as in uniform(1..100)", expr.text);
+        return Err(Wrong::new(expr.at, message));
+    };
+    if matches!(written.shape, Shape::Latest { .. }) {
+        let message = "latest is for choosing rows, not for values";
+        return Err(Wrong::new(expr.at, message).hint("zipf(1..100, 0.99)"));
+    }
+    if first < limits.0 || last > limits.1 {
+        let message = format!(
+            "`{}` goes from {first} to {last}; allowed are {} to {}",
+            expr.text, limits.0, limits.1
+        );
+        return Err(Wrong::new(expr.at, message));
+    }
+    Ok(Sampler::new(written, (first, last), None))
+}
+
+fn number_of(expr: &Expr) -> Result<u64, Wrong> {
+    whole_number(&expr.text).ok_or_else(|| {
+        let message = format!("`{}` is no whole number from 0 on", expr.text);
+        Wrong::new(expr.at, message)
+    })
+}
+
+fn number(expr: &Expr, typ: &CqlType, numbers: Numbers) -> Result<Gen, Wrong> {
+    let (number, last) = match expr.name() {
+        "row" => row(expr, numbers)?,
+        "hash" => {
+            no_arguments(expr, Gen::Inet)?;
+            (Number::Hash, None)
+        }
+        "sequence" if expr.arguments().is_empty() => row(expr, numbers)?,
+        _ => {
+            let sampler = sampler(expr, (0, i64::MAX as u64))?;
+            let last = sampler.range().1;
+            (Number::Draw(sampler), Some(last))
+        }
+    };
+    let is_hash = matches!(number, Number::Hash);
+    let (written, max) = match typ {
+        CqlType::Tinyint => (As::Int(1), i8::MAX as u64),
+        CqlType::Smallint => (As::Int(2), i16::MAX as u64),
+        CqlType::Int => (As::Int(4), i32::MAX as u64),
+        CqlType::Bigint | CqlType::Counter => (As::Int(8), u64::MAX),
+        CqlType::Timestamp => (As::Int(8), u64::MAX),
+        CqlType::Time => (As::Int(8), 86_399_999_999_999),
+        CqlType::Blob => (As::Int(8), u64::MAX),
+        CqlType::Text | CqlType::Ascii => (As::Digits, u64::MAX),
+        CqlType::Varint => (As::Varint, u64::MAX),
+        CqlType::Decimal => (As::Decimal, u64::MAX),
+        CqlType::Float => (As::Float, u64::MAX),
+        CqlType::Double => (As::Double, u64::MAX),
+        // A day's number is 32 bits around 1970.
+        CqlType::Date => (As::Day, i32::MAX as u64),
+        CqlType::Inet if is_hash => return Ok(Gen::Inet),
+        CqlType::Uuid if is_hash => return Ok(Gen::Uuid),
+        CqlType::Boolean if is_hash => return Ok(Gen::Boolean { share: 0.5 }),
+        _ => return Err(unfit(expr, typ)),
+    };
+    // Scattered bits are cut to any width of integers, but not every number is a time of day.
+    if is_hash && !matches!(typ, CqlType::Time) || last.unwrap_or(u64::MAX) <= max {
+        return Ok(Gen::Number(number, written));
+    }
+    let reached = last.map_or("any number".to_owned(), |last| last.to_string());
+    let message = format!("`{}` reaches {reached}; {typ} ends at {max}", expr.text);
+    Err(Wrong::new(expr.at, message).hint("cut it off: row(modulo=1000), uniform(0..100)"))
+}
+
+/// `row(from=0, divide=1, modulo=n)` and its largest value.
+fn row(expr: &Expr, numbers: Numbers) -> Result<(Number, Option<u64>), Wrong> {
+    let (positional, named) = split(expr, &["from", "divide", "modulo"])?;
+    if let Some(extra) = positional.first() {
+        let message = "row takes from, divide and modulo, by name";
+        return Err(Wrong::new(extra.at, message).hint("row(divide=10)"));
+    }
+    let read = |place: usize| named[place].map(number_of).transpose();
+    let from = read(0)?.unwrap_or(0);
+    let divide = read(1)?.unwrap_or(1);
+    let modulo = read(2)?;
+    if divide == 0 || modulo == Some(0) || from > i64::MAX as u64 {
+        let message = "divide and modulo must be at least 1, and from fit 63 bits";
+        return Err(Wrong::new(expr.at, message));
+    }
+    let step = match (numbers.last, modulo) {
+        (Some(last), Some(modulo)) => Some((last / divide).min(modulo - 1)),
+        (Some(last), None) => Some(last / divide),
+        (None, modulo) => modulo.map(|modulo| modulo - 1),
+    };
+    let number = Number::Row {
+        from,
+        divide,
+        modulo,
+    };
+    Ok((number, step.map(|step| from.saturating_add(step))))
+}
+
+fn real(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
+    let written = match typ {
+        CqlType::Float => As::Float,
+        CqlType::Double => As::Double,
+        CqlType::Decimal => As::Decimal,
+        _ => return Err(unfit(expr, typ)),
+    };
+    let wrong = || {
+        let message = format!("`{}` is not written as real(from..to)", expr.text);
+        Wrong::new(expr.at, message).hint("real(0..1), real(-2.5..99.9)")
+    };
+    let [Argument { name: None, value }] = expr.arguments() else {
+        return Err(wrong());
+    };
+    let (from, to) = value.text.split_once("..").ok_or_else(wrong)?;
+    let parse = |text: &str| {
+        let number: Option<f64> = text.trim().parse().ok();
+        // Decimals have two digits after the point in 64 bits.
+        number.filter(|number| number.abs() <= 1e15)
+    };
+    match (parse(from), parse(to)) {
+        (Some(from), Some(to)) if from <= to => Ok(Gen::Real { from, to, written }),
+        _ => Err(wrong()),
+    }
+}
+
+/// The size and the random part of a text or blob.
+fn sized(expr: &Expr) -> Result<(Sampler, usize), Wrong> {
+    let (positional, named) = split(expr, &["compressible", "size"])?;
+    let size = match (positional[..].first(), named[1], positional.len()) {
+        (Some(size), None, 1) => size,
+        (None, Some(size), 0) => size,
+        _ => {
+            let message = format!("{} needs one size, as in {0}(10..20)", expr.name());
+            return Err(Wrong::new(expr.at, message));
+        }
+    };
+    let share = match named[0] {
+        None => 0.0,
+        Some(share) => fraction(share)?,
+    };
+    Ok((sampler(size, (0, BYTES_MAX))?, random_bytes(share)))
+}
+
+fn fraction(expr: &Expr) -> Result<f64, Wrong> {
+    let number: Option<f64> = expr.text.parse().ok();
+    number
+        .filter(|share| (0.0..=1.0).contains(share))
+        .ok_or_else(|| {
+            let message = format!("`{}` is no share from 0 to 1", expr.text);
+            Wrong::new(expr.at, message)
+        })
+}
+
+fn boolean(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
+    allowed(expr, typ, matches!(typ, CqlType::Boolean))?;
+    match expr.arguments() {
+        [] => Ok(Gen::Boolean { share: 0.5 }),
+        [Argument { name: None, value }] => Ok(Gen::Boolean {
+            share: fraction(value)?,
+        }),
+        _ => Err(Wrong::new(expr.at, "boolean takes one share: boolean(0.9)")),
+    }
+}
+
+/// `words(a, 'b c', by=zipf)`: constants of the column's type.
+fn words(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
+    let (positional, named) = split(expr, &["by"])?;
+    let words = positional
+        .iter()
+        .map(|word| literal::bytes(word, typ))
+        .collect::<Result<Vec<_>, _>>()?;
+    if words.is_empty() {
+        return Err(Wrong::new(expr.at, "there are no words to choose from"));
+    }
+    let pick = choice(named[0], words.len() as u64)?;
+    Ok(Gen::Words { words, pick })
+}
+
+/// How one of `count` is chosen.
+fn choice(by: Option<&Expr>, count: u64) -> Result<Sampler, Wrong> {
+    let written = match by {
+        None => Written {
+            shape: Shape::Uniform,
+            range: None,
+        },
+        Some(by) => distribution::parse(&by.text).map_err(|message| Wrong::new(by.at, message))?,
+    };
+    if written.range.is_some() || matches!(written.shape, Shape::Latest { .. }) {
+        let at = by.map_or(0, |by| by.at);
+        let message = "words are chosen by a distribution without a range";
+        return Err(Wrong::new(at, message).hint("uniform, zipf, zipf(1.2) or sequence"));
+    }
+    Ok(Sampler::new(written, (0, count - 1), None))
+}
+
+/// `start` and `step` in milliseconds.
+fn times(expr: &Expr) -> Result<(i64, i64), Wrong> {
+    let (positional, named) = split(expr, &["start", "step"])?;
+    if let Some(extra) = positional.first() {
+        let message = format!("{} takes start and step, by name", expr.name());
+        return Err(Wrong::new(extra.at, message).hint("start='2024-01-01', step=1s"));
+    }
+    let start = named[0].map_or(Ok(START_MS_DEFAULT), literal::time_ms)?;
+    let step = named[1].map_or(Ok(1000), literal::span_ms)?;
+    Ok((start, step))
+}
+
+fn collection(expr: &Expr, name: &str, typ: &CqlType, numbers: Numbers) -> Result<Gen, Wrong> {
+    let (positional, _) = split(expr, &[])?;
+    let size = |expr: &Expr| sampler(expr, (0, ELEMENTS_MAX));
+    // Within a collection values are made from the place of the element.
+    let places = Numbers {
+        last: Some(ELEMENTS_MAX),
+    };
+    let inner = |expr: &Expr, typ: &CqlType| resolve(expr, typ, places).map(Box::new);
+    let made = match (name, typ, &positional[..]) {
+        ("list", CqlType::List(of), [value, count]) | ("set", CqlType::Set(of), [value, count]) => {
+            Gen::List {
+                of: inner(value, of)?,
+                size: size(count)?,
+            }
+        }
+        ("map", CqlType::Map(key, value), [k, v, count]) => Gen::Map {
+            keys: inner(k, key)?,
+            values: inner(v, value)?,
+            size: size(count)?,
+        },
+        ("vector", CqlType::Vector(of, count), [value]) => Gen::Vector {
+            is_fixed: fixed_bytes(of).is_some(),
+            of: inner(value, of)?,
+            count: *count,
+        },
+        ("tuple", CqlType::Tuple(types), values) if types.len() == values.len() => {
+            let fields = values.iter().zip(types);
+            let fields = fields.map(|(value, typ)| resolve(value, typ, numbers));
+            Gen::Tuple(fields.collect::<Result<_, _>>()?)
+        }
+        ("tuple", CqlType::Udt(udt), values) if udt.fields.len() == values.len() => {
+            let fields = values.iter().zip(&udt.fields);
+            let fields = fields.map(|(value, (_, typ))| resolve(value, typ, numbers));
+            Gen::Tuple(fields.collect::<Result<_, _>>()?)
+        }
+        _ => return Err(unfit(expr, typ)),
+    };
+    if made.bytes_max() > BYTES_MAX {
+        let message = format!(
+            "`{}` may take {} bytes; a value has at most {BYTES_MAX}",
+            expr.text,
+            made.bytes_max()
+        );
+        return Err(Wrong::new(expr.at, message));
+    }
+    Ok(made)
+}

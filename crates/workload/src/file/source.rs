@@ -1,0 +1,254 @@
+//! What a workload file is at run time: groups of statements with the generators of what they
+//! bind, and the cursor that turns operations into bytes.
+
+use std::sync::Arc;
+
+use super::value::Gen;
+use crate::distribution::Sampler;
+use crate::generator::{Check, Operation};
+use crate::program::{Choices, Stage};
+use crate::random::Draws;
+use crate::source::{Cursor, Source};
+use cql::response::RawRows;
+use cql::token::murmur3;
+
+/// Keeps what is drawn per operation in the load stage apart from the main stage.
+const LOAD_SEED: u64 = 0x6C6F_6164_0000_0001;
+
+/// What a value is a function of, besides the seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Per {
+    Row,
+    Operation,
+}
+
+/// One bind marker.
+#[derive(Clone, Debug)]
+pub(super) struct Bound {
+    pub(super) generate: Gen,
+    pub(super) seed: u64,
+    pub(super) per: Per,
+    /// Whether it is compared or written as a column of the partition key.
+    pub(super) in_partition_key: bool,
+}
+
+/// One statement of a group.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    pub(super) statement: u16,
+    pub(super) bound: Vec<Bound>,
+    /// Which of `bound` are the partition key, in its order; empty: there is no single partition.
+    pub(super) key: Vec<usize>,
+}
+
+/// What an operation sends together: one statement, or a batch.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    pub(super) parts: Vec<Part>,
+    /// Rows per operation.
+    pub(super) size: Sampler,
+    pub(super) size_seed: u64,
+    /// Whether all rows of an operation go to the partition of the first.
+    pub(super) same_partition: bool,
+}
+
+/// What a checked read must return.
+#[derive(Debug)]
+pub(super) struct Expected {
+    /// The read.
+    pub(super) statement: u16,
+    /// Per column of the result.
+    pub(super) cells: Vec<(Gen, u64)>,
+}
+
+#[derive(Debug)]
+pub(super) struct FileSource {
+    pub(super) choices: Choices,
+    /// Rows that the load stage writes.
+    pub(super) rows: u64,
+    pub(super) groups: Vec<Group>,
+    /// Per statement, its group.
+    pub(super) group_of: Vec<usize>,
+    pub(super) expected: Option<Expected>,
+    pub(super) row_bytes: u64,
+    pub(super) values_bytes_max: usize,
+}
+
+#[derive(Debug)]
+struct FileCursor {
+    source: Arc<FileSource>,
+    stage: Stage,
+    rows: Sampler,
+    operation: Operation,
+    group: usize,
+    size: u64,
+    token: Option<i64>,
+    /// Room for keys and expected cells.
+    scratch: Vec<u8>,
+}
+
+impl Source for FileSource {
+    fn cursor(self: Arc<Self>, stage: Stage) -> Box<dyn Cursor> {
+        Box::new(FileCursor {
+            stage,
+            rows: self.choices.rows,
+            operation: Operation::default(),
+            group: 0,
+            size: 1,
+            token: None,
+            scratch: Vec::new(),
+            source: self,
+        })
+    }
+
+    fn row_bytes_estimate(&self) -> u64 {
+        self.row_bytes
+    }
+}
+
+impl Bound {
+    fn number(&self, row: u64, operation: u64) -> u64 {
+        match self.per {
+            Per::Row => row,
+            Per::Operation => operation,
+        }
+    }
+
+    fn seed(&self, stage: Stage) -> u64 {
+        match (self.per, stage) {
+            (Per::Operation, Stage::Load) => self.seed ^ LOAD_SEED,
+            _ => self.seed,
+        }
+    }
+}
+
+impl FileCursor {
+    /// The row of an entry: rows of a batch follow on each other, and after the last loaded row
+    /// comes the first.
+    fn row(&self, index: u64) -> u64 {
+        let key = self.operation.key;
+        if index == 0 || key >= self.source.rows {
+            return key;
+        }
+        (key + index) % self.source.rows
+    }
+
+    /// The number that values per operation are made from: every row of a batch has its own.
+    fn operation_number(&self, index: u64) -> u64 {
+        let group = &self.source.groups[self.group];
+        let stride = group.size.range().1;
+        self.operation
+            .number
+            .wrapping_mul(stride)
+            .wrapping_add(index)
+    }
+
+    fn find_token(&mut self) -> Option<i64> {
+        let operation = self.operation_number(0);
+        let part = &self.source.groups[self.group].parts[0];
+        let scratch = &mut self.scratch;
+        scratch.clear();
+        let composite = part.key.len() > 1;
+        for column in &part.key {
+            let bound = &part.bound[*column];
+            let number = bound.number(self.operation.key, operation);
+            let start = scratch.len();
+            if composite {
+                scratch.extend_from_slice(&[0; 2]);
+            }
+            bound
+                .generate
+                .append(bound.seed(self.stage), number, scratch);
+            if composite {
+                let length = (scratch.len() - start - 2) as u16;
+                scratch[start..start + 2].copy_from_slice(&length.to_be_bytes());
+                scratch.push(0);
+            }
+        }
+        (!part.key.is_empty()).then(|| murmur3(scratch))
+    }
+}
+
+impl Cursor for FileCursor {
+    fn begin(&mut self, n: u64) -> Operation {
+        let choices = &self.source.choices;
+        let operation = choices.operation(self.stage, n, &mut self.rows);
+        self.seek(operation);
+        operation
+    }
+
+    fn seek(&mut self, operation: Operation) {
+        self.operation = operation;
+        self.group = self.source.group_of[usize::from(operation.statement)];
+        let group = &self.source.groups[self.group];
+        let mut size = group.size;
+        let number = operation.number;
+        self.size = size.draw(number, 0, &mut Draws::new(group.size_seed, number));
+        self.token = self.find_token();
+    }
+
+    fn token(&self) -> Option<i64> {
+        self.token
+    }
+
+    fn entries(&self) -> usize {
+        self.source.groups[self.group].parts.len() * self.size as usize
+    }
+
+    fn entry_statement(&self, entry: usize) -> u16 {
+        let parts = &self.source.groups[self.group].parts;
+        parts[entry % parts.len()].statement
+    }
+
+    fn append_values(&mut self, entry: usize, out: &mut Vec<u8>) {
+        let group = &self.source.groups[self.group];
+        let part = &group.parts[entry % group.parts.len()];
+        let index = (entry / group.parts.len()) as u64;
+        let (row, operation) = (self.row(index), self.operation_number(index));
+        let first = (self.operation.key, self.operation_number(0));
+        for bound in &part.bound {
+            let (row, operation) = match group.same_partition && bound.in_partition_key {
+                true => first,
+                false => (row, operation),
+            };
+            let number = bound.number(row, operation);
+            bound
+                .generate
+                .append_cell(bound.seed(self.stage), number, out);
+        }
+    }
+
+    /// Judges the one row, cell by cell, against what the load stage wrote.
+    fn check(&mut self, rows: &RawRows) -> Check {
+        let Some(expected) = &self.source.expected else {
+            return Check::Unknown;
+        };
+        if expected.statement != self.operation.statement {
+            return Check::Unknown;
+        }
+        let row = self.operation.key;
+        let mut rows = rows.rows();
+        let found = match rows.next() {
+            None if row < self.source.rows => return Check::Missing,
+            None => return Check::Unknown,
+            Some(Err(_)) => return Check::Wrong,
+            Some(Ok(found)) => found,
+        };
+        let mut cells = found.cells();
+        for (generate, seed) in &expected.cells {
+            self.scratch.clear();
+            generate.append(*seed, row, &mut self.scratch);
+            if cells.next().flatten() != Some(self.scratch.as_slice()) {
+                return Check::Wrong;
+            }
+        }
+        if cells.next().is_some() || rows.next().is_some() {
+            return Check::Wrong;
+        }
+        Check::Right
+    }
+
+    fn values_bytes_max(&self) -> usize {
+        self.source.values_bytes_max
+    }
+}

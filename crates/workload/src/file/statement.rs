@@ -1,0 +1,468 @@
+//! One CQL statement of a workload file: its markers become generators, and what it does to which
+//! table is read from its text.
+
+use std::collections::BTreeMap;
+
+use super::expr::Expr;
+use super::resolve::{Numbers, resolve};
+use super::source::{Bound, Per};
+use super::value::Gen;
+use crate::random::lane;
+use crate::schema::{self, Kind, Marker, Table, Token};
+use cql::value::CqlType;
+use yaml::{Node, Place};
+
+/// A value of the file.
+#[derive(Clone, Debug)]
+pub(super) struct Value {
+    pub(super) expr: Expr,
+    pub(super) per: Per,
+    /// Stated by the file, where the text of a statement does not say it.
+    pub(super) typ: Option<CqlType>,
+    /// Where the expression begins.
+    pub(super) place: Place,
+    pub(super) seed: u64,
+}
+
+/// What statements are read with.
+pub(super) struct Context<'a> {
+    pub(super) tables: &'a [Table],
+    pub(super) values: &'a BTreeMap<String, Value>,
+    /// The section that the values come from: a value with a mistake is there, and only there.
+    pub(super) written: Option<&'a Node>,
+    pub(super) keyspace: &'a str,
+    pub(super) rows: Numbers,
+    /// The whole text of the file.
+    pub(super) text: &'a str,
+}
+
+/// What a statement does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verb {
+    Select,
+    Insert,
+    Update,
+    Delete,
+}
+
+/// A marker, with the column that it is for.
+#[derive(Clone, Debug)]
+pub(super) struct Bind {
+    pub(super) value: String,
+    pub(super) column: Option<String>,
+    /// Whether it is written to the column or equal to it in the WHERE.
+    pub(super) is_equal: bool,
+}
+
+/// A statement, read.
+#[derive(Clone, Debug)]
+pub(super) struct Read {
+    /// With `?` for markers and the keyspace before the table.
+    pub(super) cql: String,
+    pub(super) verb: Verb,
+    /// Index of its table.
+    pub(super) table: usize,
+    pub(super) binds: Vec<Bind>,
+    pub(super) bound: Vec<Bound>,
+    /// As [`super::source::Part::key`].
+    pub(super) key: Vec<usize>,
+    pub(super) conditional: bool,
+    pub(super) idempotent: bool,
+    pub(super) expires: bool,
+    /// The columns that it writes, by markers or constants.
+    pub(super) writes: Vec<String>,
+    /// Names between SELECT and FROM; `None`: not only names.
+    pub(super) selected: Option<Vec<String>>,
+}
+
+/// A mistake in a statement, at an offset of its text.
+pub(super) struct Mistake {
+    pub(super) place: Place,
+    pub(super) message: String,
+    pub(super) hint: Option<String>,
+}
+
+/// Where offset `at` of a scalar's text stands in the file. Quotes and block scalars move it: then
+/// it is found by counting how often the word there has come before.
+pub(super) fn place_in(file: &str, node: &Node, at: usize) -> Place {
+    let (Some(slice), Some(text)) = (file.get(node.place.span.clone()), node.text()) else {
+        return node.place.clone();
+    };
+    let word_end = |from: usize| {
+        let rest = &text[from..];
+        let end = rest.char_indices().skip(1);
+        let mut end = end.filter(|(_, c)| !c.is_alphanumeric() && *c != '_');
+        from + end.next().map_or(rest.len(), |(at, _)| at)
+    };
+    let Some(word) = text.get(at..).filter(|rest| !rest.is_empty()) else {
+        return node.place.clone();
+    };
+    let word = &word[..word_end(at) - at];
+    let before = text[..at].matches(word).count();
+    let found = slice.match_indices(word).nth(before);
+    let start = node.place.span.start + found.map_or(0, |(at, _)| at);
+    let length = if found.is_some() {
+        word.len()
+    } else {
+        slice.len()
+    };
+    Place {
+        source: node.place.source,
+        span: start..start + length,
+    }
+}
+
+/// Reads the statement in `node`.
+pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>> {
+    let text = node.text().unwrap_or_default();
+    let mistake = |at: usize, message: String, hint: Option<String>| {
+        vec![Mistake {
+            place: place_in(context.text, node, at),
+            message,
+            hint,
+        }]
+    };
+    let tokens = schema::tokens(text).map_err(|fault| mistake(fault.at, fault.message, None))?;
+    let (names, plain) = markers_out(text, &tokens).map_err(|(at, message)| {
+        mistake(
+            at,
+            message,
+            Some("write :name and a value of that name".to_owned()),
+        )
+    })?;
+    let (verb, table_name, table_at) =
+        verb_and_table(&tokens).map_err(|(at, message, hint)| mistake(at, message, hint))?;
+    let Some(table) = context.tables.iter().position(|t| t.name == table_name) else {
+        let known = context.tables.iter().map(|table| table.name.as_str());
+        let hint = yaml::did_you_mean(&table_name, known);
+        return Err(mistake(
+            table_at,
+            format!("no table `{table_name}` in the schema"),
+            hint,
+        ));
+    };
+    let markers = schema::markers(&plain);
+    let markers = markers.map_err(|fault| mistake(0, fault.message, None))?;
+    if markers.len() != names.len() {
+        let message = format!(
+            "{} markers are written here and {} can be told apart",
+            names.len(),
+            markers.len()
+        );
+        let hint = "bind a whole map or user-defined type: m = :m".to_owned();
+        return Err(mistake(0, message, Some(hint)));
+    }
+    let plain_tokens = schema::tokens(&plain).unwrap_or_default();
+    let mut reader = Binder {
+        node,
+        context,
+        table: &context.tables[table],
+        binds: Vec::new(),
+        bound: Vec::new(),
+        mistakes: Vec::new(),
+    };
+    let places = plain_tokens.iter().enumerate();
+    let places = places.filter(|(_, token)| is(token, "?")).map(|(at, _)| at);
+    for ((name, marker), at) in names.iter().zip(&markers).zip(places) {
+        reader.bind(name, marker, &plain_tokens[..at], verb);
+    }
+    let (binds, bound, mistakes) = (reader.binds, reader.bound, reader.mistakes);
+    if !mistakes.is_empty() {
+        return Err(mistakes);
+    }
+    let cql = schema::qualify(&plain, context.keyspace);
+    let cql = cql.map_err(|fault| mistake(0, fault.message, None))?;
+    let table_of = &context.tables[table];
+    Ok(Read {
+        cql: cql.trim().to_owned(),
+        verb,
+        table,
+        key: key(table_of, &binds),
+        binds,
+        bound,
+        conditional: verb != Verb::Select && has(&tokens, "if"),
+        idempotent: is_idempotent(&tokens, verb, table_of),
+        expires: has(&tokens, "ttl"),
+        writes: writes(&plain_tokens, verb),
+        selected: selected(&tokens),
+    })
+}
+
+fn is(token: &Token, symbol: &str) -> bool {
+    token.kind == Kind::Symbol && token.text == symbol
+}
+
+fn is_word(token: &Token, word: &str) -> bool {
+    token.kind == Kind::Word && token.text == word
+}
+
+fn has(tokens: &[Token], word: &str) -> bool {
+    tokens.iter().any(|token| is_word(token, word))
+}
+
+/// The names of the markers, with their offsets, and the text with `?` in their place.
+fn markers_out(
+    text: &str,
+    tokens: &[Token],
+) -> Result<(Vec<(String, usize)>, String), (usize, String)> {
+    let (mut names, mut plain, mut copied) = (Vec::new(), String::new(), 0);
+    for (index, token) in tokens.iter().enumerate() {
+        if is(token, "?") {
+            return Err((token.at, "this marker has no name".to_owned()));
+        }
+        let Some(next) = tokens.get(index + 1) else {
+            break;
+        };
+        if is(token, ":") && next.kind == Kind::Word && next.at == token.at + 1 {
+            let end = next.at + next.text.len();
+            names.push((text[next.at..end].to_owned(), token.at));
+            plain += &text[copied..token.at];
+            plain.push('?');
+            copied = end;
+        }
+    }
+    plain += &text[copied..];
+    Ok((names, plain))
+}
+
+type TableFault = (usize, String, Option<String>);
+
+/// What the statement does, and the name of its table with its offset.
+fn verb_and_table(tokens: &[Token]) -> Result<(Verb, String, usize), TableFault> {
+    let first = tokens.first().map_or("", |token| token.text.as_str());
+    let (verb, before) = match first {
+        "select" => (Verb::Select, "from"),
+        "insert" => (Verb::Insert, "into"),
+        "update" => (Verb::Update, "update"),
+        "delete" => (Verb::Delete, "from"),
+        _ => {
+            let message = format!("`{first}` is no SELECT, INSERT, UPDATE or DELETE");
+            let hint = match first {
+                "begin" => Some("a list of statements under `cql` is sent as a batch"),
+                "create" => Some("what makes tables belongs into `schema`"),
+                _ => None,
+            };
+            return Err((0, message, hint.map(str::to_owned)));
+        }
+    };
+    if let Some(end) = tokens.iter().position(|token| is(token, ";"))
+        && end + 1 < tokens.len()
+    {
+        let message = "a second statement begins here".to_owned();
+        let hint = "a list of statements under `cql` is sent as a batch".to_owned();
+        return Err((tokens[end + 1].at, message, Some(hint)));
+    }
+    let place = tokens.iter().position(|token| is_word(token, before));
+    let place = place.map(|place| match tokens.get(place + 2) {
+        Some(dot) if is(dot, ".") => place + 3,
+        _ => place + 1,
+    });
+    match place.and_then(|place| tokens.get(place)) {
+        Some(name) if matches!(name.kind, Kind::Word | Kind::Quoted) => {
+            Ok((verb, name.text.clone(), name.at))
+        }
+        _ => Err((
+            0,
+            format!("no table's name follows on {}", before.to_uppercase()),
+            None,
+        )),
+    }
+}
+
+/// The partition key's markers, in its order; none unless all its columns have one.
+fn key(table: &Table, binds: &[Bind]) -> Vec<usize> {
+    let columns = table.partition_key.iter();
+    let found: Option<Vec<usize>> = columns
+        .map(|&column| {
+            let name = &table.columns[column].name;
+            binds
+                .iter()
+                .position(|bind| bind.is_equal && bind.column.as_ref() == Some(name))
+        })
+        .collect();
+    found.unwrap_or_default()
+}
+
+/// Whether sending it twice is the same as once, as far as its text tells.
+fn is_idempotent(tokens: &[Token], verb: Verb, table: &Table) -> bool {
+    if verb == Verb::Select {
+        return true;
+    }
+    let is_counter = table
+        .columns
+        .iter()
+        .any(|column| column.typ == CqlType::Counter);
+    let calls = tokens
+        .windows(2)
+        .any(|pair| (is_word(&pair[0], "now") || is_word(&pair[0], "uuid")) && is(&pair[1], "("));
+    // `l = l + ?` appends twice.
+    let adds = verb == Verb::Update && tokens.iter().any(|token| is(token, "+") || is(token, "-"));
+    !(has(tokens, "if") || calls || adds || is_counter && verb == Verb::Update)
+}
+
+/// The columns that an INSERT lists or an UPDATE sets.
+fn writes(tokens: &[Token], verb: Verb) -> Vec<String> {
+    let is_name = |token: &&Token| matches!(token.kind, Kind::Word | Kind::Quoted);
+    let names = |tokens: &[Token]| -> Vec<String> {
+        tokens
+            .iter()
+            .filter(is_name)
+            .map(|token| token.text.clone())
+            .collect()
+    };
+    let between = |open: &dyn Fn(&Token) -> bool, close: &dyn Fn(&Token) -> bool| {
+        let start = tokens
+            .iter()
+            .position(open)
+            .map_or(tokens.len(), |at| at + 1);
+        let end = tokens[start..].iter().position(close);
+        start..end.map_or(tokens.len(), |end| start + end)
+    };
+    match verb {
+        Verb::Insert => names(&tokens[between(&|t| is(t, "("), &|t| is(t, ")"))]),
+        // Too many names rather than too few: `a = a + ?` names one twice, a constant is none.
+        Verb::Update => names(&tokens[between(&|t| is_word(t, "set"), &|t| is_word(t, "where"))]),
+        Verb::Select | Verb::Delete => Vec::new(),
+    }
+}
+
+fn selected(tokens: &[Token]) -> Option<Vec<String>> {
+    let from = tokens.iter().position(|token| is_word(token, "from"))?;
+    let items = tokens[1..from].split(|token| is(token, ","));
+    items
+        .map(|item| match item {
+            [name] if matches!(name.kind, Kind::Word | Kind::Quoted) => Some(name.text.clone()),
+            _ => None,
+        })
+        .collect()
+}
+
+struct Binder<'a> {
+    node: &'a Node,
+    context: &'a Context<'a>,
+    table: &'a Table,
+    binds: Vec<Bind>,
+    bound: Vec<Bound>,
+    mistakes: Vec<Mistake>,
+}
+
+impl Binder<'_> {
+    fn wrong(&mut self, at: usize, message: String, hint: Option<String>) {
+        self.mistakes.push(Mistake {
+            place: place_in(self.context.text, self.node, at),
+            message,
+            hint,
+        });
+    }
+
+    fn bind(&mut self, name: &(String, usize), marker: &Marker, before: &[Token], verb: Verb) {
+        let (name, at) = (&name.0, name.1);
+        let Some(value) = self.context.values.get(name) else {
+            if self
+                .context
+                .written
+                .is_some_and(|values| values.entry(name).is_some())
+            {
+                // Its mistake is reported where it stands.
+                return;
+            }
+            let known = self.context.values.keys().map(String::as_str);
+            let hint = yaml::did_you_mean(name, known);
+            return self.wrong(at, format!("the marker :{name} has no value"), hint);
+        };
+        let Some(typ) = value
+            .typ
+            .clone()
+            .or_else(|| self.type_of(marker, before, at))
+        else {
+            return;
+        };
+        let rows = match value.per {
+            Per::Row => self.context.rows,
+            Per::Operation => Numbers { last: None },
+        };
+        match resolve(&value.expr, &typ, rows) {
+            Ok(generate) => self.add(name, value, generate, marker, before, verb),
+            Err(wrong) => {
+                let start = value.place.span.start + wrong.at;
+                let message = match marker {
+                    Marker::Column(column) => {
+                        format!("{} (column {}.{column})", wrong.message, self.table.name)
+                    }
+                    _ => wrong.message,
+                };
+                self.mistakes.push(Mistake {
+                    place: Place {
+                        source: value.place.source,
+                        span: start.min(value.place.span.end)..value.place.span.end,
+                    },
+                    message,
+                    hint: wrong.hint,
+                });
+            }
+        }
+    }
+
+    fn add(
+        &mut self,
+        name: &str,
+        value: &Value,
+        generate: Gen,
+        marker: &Marker,
+        before: &[Token],
+        verb: Verb,
+    ) {
+        let column = match marker {
+            Marker::Column(column) => Some(column.clone()),
+            _ => None,
+        };
+        let is_equal = verb == Verb::Insert || before.last().is_some_and(|last| is(last, "="));
+        let in_partition_key = is_equal
+            && column.as_ref().is_some_and(|name| {
+                let keys = self.table.partition_key.iter();
+                keys.into_iter()
+                    .any(|&key| self.table.columns[key].name == *name)
+            });
+        self.binds.push(Bind {
+            value: name.to_owned(),
+            column,
+            is_equal,
+        });
+        self.bound.push(Bound {
+            generate,
+            seed: lane(value.seed, 0),
+            per: value.per,
+            in_partition_key,
+        });
+    }
+
+    /// The type that a marker takes; a mistake if the text does not tell.
+    fn type_of(&mut self, marker: &Marker, before: &[Token], at: usize) -> Option<CqlType> {
+        let name = match marker {
+            Marker::Int => return Some(CqlType::Int),
+            Marker::Timestamp => return Some(CqlType::Bigint),
+            Marker::Column(name) => name,
+            Marker::Unknown => {
+                let message = "the text does not tell what type this marker has".to_owned();
+                let hint = "state it at the value: {is: …, type: int}".to_owned();
+                self.wrong(at, message, Some(hint));
+                return None;
+            }
+        };
+        let Some(column) = self.table.column(name) else {
+            let known = self.table.columns.iter().map(|column| column.name.as_str());
+            let hint = yaml::did_you_mean(name, known);
+            let message = format!("the table {} has no column `{name}`", self.table.name);
+            self.wrong(at, message, hint);
+            return None;
+        };
+        let typ = self.table.columns[column].typ.clone();
+        let word = before.last().filter(|token| token.kind == Kind::Word);
+        match (word.map(|word| word.text.as_str()), typ) {
+            (Some("in"), typ) => Some(CqlType::List(Box::new(typ))),
+            (Some("contains"), CqlType::List(of) | CqlType::Set(of)) => Some(*of),
+            (Some("contains"), CqlType::Map(_, of)) => Some(*of),
+            (_, typ) => Some(typ),
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! Generators of single values: a seed and a number in, the bytes of a cell out. Pure; nothing is
+//! kept from one value to the next.
+
+use crate::distribution::Sampler;
+use crate::random::{Draws, GOLDEN, lane, mix};
+
+/// Bytes of the pattern that `compressible` divides into random and repeated ones: well above the
+/// shortest match of LZ4 (4 bytes), well below its window.
+const PATTERN_BYTES: usize = 64;
+/// What fills the compressible part.
+const FILLER: u8 = b'-';
+/// The characters of random texts: 64, so that 6 bits choose one.
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
+/// 100 ns units between the start of the Gregorian calendar, where version 1 UUIDs begin to
+/// count, and 1970 (RFC 4122).
+const GREGORIAN_TO_UNIX: u64 = 0x01B2_1DD2_1381_4000;
+
+/// A whole number.
+#[derive(Clone, Debug)]
+pub(super) enum Number {
+    /// `from + number / divide % modulo`.
+    Row {
+        from: u64,
+        divide: u64,
+        modulo: Option<u64>,
+    },
+    /// 64 scattered bits; different numbers have different ones.
+    Hash,
+    Draw(Sampler),
+    /// Milliseconds since 1970.
+    Time {
+        start_ms: i64,
+        step_ms: i64,
+    },
+}
+
+/// How a whole number is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum As {
+    /// Two's complement of 1, 2, 4 or 8 bytes.
+    Int(usize),
+    Digits,
+    Varint,
+    Decimal,
+    Float,
+    Double,
+    /// Milliseconds since 1970 to a day.
+    DayOfTime,
+    /// Days since 1970.
+    Day,
+    /// Milliseconds to nanoseconds within a day.
+    TimeOfTime,
+}
+
+/// A generator of values of one CQL type.
+#[derive(Clone, Debug)]
+pub(super) enum Gen {
+    Number(Number, As),
+    /// A number between two others.
+    Real {
+        from: f64,
+        to: f64,
+        written: As,
+    },
+    Text {
+        size: Sampler,
+        random: usize,
+    },
+    Blob {
+        size: Sampler,
+        random: usize,
+    },
+    Words {
+        words: Vec<Vec<u8>>,
+        pick: Sampler,
+    },
+    Uuid,
+    Timeuuid {
+        start_ms: i64,
+        step_ms: i64,
+    },
+    Boolean {
+        share: f64,
+    },
+    Inet,
+    /// The same bytes always.
+    Fixed(Vec<u8>),
+    /// Lists and sets.
+    List {
+        of: Box<Gen>,
+        size: Sampler,
+    },
+    Map {
+        keys: Box<Gen>,
+        values: Box<Gen>,
+        size: Sampler,
+    },
+    /// Tuples and user-defined types.
+    Tuple(Vec<Gen>),
+    /// Elements without their lengths if they have a fixed one.
+    Vector {
+        of: Box<Gen>,
+        count: u32,
+        is_fixed: bool,
+    },
+}
+
+/// How many of [`PATTERN_BYTES`] are random when `share` of the bytes is compressible.
+pub(super) fn random_bytes(share: f64) -> usize {
+    ((1.0 - share) * PATTERN_BYTES as f64).round() as usize
+}
+
+impl Number {
+    #[inline]
+    fn draw(&self, seed: u64, n: u64) -> u64 {
+        match self {
+            Number::Row {
+                from,
+                divide,
+                modulo,
+            } => {
+                let step = n / divide;
+                from.wrapping_add(modulo.map_or(step, |modulo| step % modulo))
+            }
+            Number::Hash => mix(n.wrapping_add(seed)),
+            Number::Draw(sampler) => {
+                let mut sampler = *sampler;
+                sampler.draw(n, 0, &mut Draws::new(seed, n))
+            }
+            Number::Time { start_ms, step_ms } => {
+                start_ms.wrapping_add(step_ms.wrapping_mul(n as i64)) as u64
+            }
+        }
+    }
+}
+
+impl Gen {
+    /// Appends the value as `[int length][bytes]`.
+    #[inline]
+    pub(super) fn append_cell(&self, seed: u64, n: u64, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(&[0; 4]);
+        self.append(seed, n, out);
+        let length = (out.len() - start - 4) as u32;
+        out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+    }
+
+    /// Appends the bytes of the value with number `n` under the seed of its name.
+    pub(super) fn append(&self, seed: u64, n: u64, out: &mut Vec<u8>) {
+        let draws = || Draws::new(seed, n);
+        match self {
+            Gen::Number(number, written) => append_number(number.draw(seed, n), *written, out),
+            Gen::Real { from, to, written } => {
+                let real = from + (to - from) * draws().unit();
+                append_real(real, *written, out);
+            }
+            Gen::Text { size, random } => fill(out, *size, *random, seed, n, true),
+            Gen::Blob { size, random } => fill(out, *size, *random, seed, n, false),
+            Gen::Words { words, pick } => {
+                let mut pick = *pick;
+                let word = pick.draw(n, 0, &mut draws()) as usize;
+                out.extend_from_slice(&words[word]);
+            }
+            Gen::Uuid => {
+                let high = mix(n.wrapping_add(seed));
+                // One bit-mixed number would lose bits to the version: the other half keeps all
+                // but two of the number's own.
+                let low = mix(high ^ n.wrapping_mul(GOLDEN));
+                out.extend_from_slice(&(high & !0xF000 | 0x4000).to_be_bytes());
+                out.extend_from_slice(&(low >> 2 | 0x8000_0000_0000_0000).to_be_bytes());
+            }
+            Gen::Timeuuid { start_ms, step_ms } => {
+                let ms = start_ms.wrapping_add(step_ms.wrapping_mul(n as i64));
+                append_timeuuid(ms, mix(n.wrapping_add(seed)), out);
+            }
+            Gen::Boolean { share } => out.push(u8::from(draws().unit() < *share)),
+            Gen::Inet => {
+                let bits = mix(n.wrapping_add(seed)) as u32;
+                // 10.0.0.0/8: addresses that belong to nobody.
+                out.extend_from_slice(&(bits >> 8 | 10 << 24).to_be_bytes());
+            }
+            Gen::Fixed(bytes) => out.extend_from_slice(bytes),
+            _ => self.append_collection(seed, n, out),
+        }
+    }
+
+    fn append_collection(&self, seed: u64, n: u64, out: &mut Vec<u8>) {
+        let count = |size: &Sampler| {
+            let mut size = *size;
+            size.draw(n, 0, &mut Draws::new(lane(seed, 0), n))
+        };
+        // Elements draw under seeds of their own: by place in the value and by number.
+        let element = |place: u64| lane(seed, 1 + place) ^ mix(n.wrapping_mul(GOLDEN));
+        match self {
+            Gen::List { of, size } => {
+                let count = count(size);
+                out.extend_from_slice(&(count as u32).to_be_bytes());
+                (0..count).for_each(|i| of.append_cell(element(0), i, out));
+            }
+            Gen::Map { keys, values, size } => {
+                let count = count(size);
+                out.extend_from_slice(&(count as u32).to_be_bytes());
+                for i in 0..count {
+                    keys.append_cell(element(0), i, out);
+                    values.append_cell(element(1), i, out);
+                }
+            }
+            Gen::Tuple(fields) => {
+                for (place, field) in fields.iter().enumerate() {
+                    field.append_cell(lane(seed, 1 + place as u64), n, out);
+                }
+            }
+            Gen::Vector {
+                of,
+                count,
+                is_fixed,
+            } => {
+                for i in 0..u64::from(*count) {
+                    if *is_fixed {
+                        of.append(element(0), i, out);
+                    } else {
+                        append_counted(of, element(0), i, out);
+                    }
+                }
+            }
+            _ => unreachable!("not a collection"),
+        }
+    }
+
+    /// Whether different numbers are sure, or as good as sure, to have different values.
+    pub(super) fn is_unique(&self) -> bool {
+        let long = |size: &Sampler, random: usize| {
+            // 16 random characters hold 96 bits.
+            size.range().0 >= 16 && random >= 16
+        };
+        match self {
+            Gen::Number(Number::Row { divide, modulo, .. }, written) => {
+                *divide == 1 && modulo.is_none() && !matches!(written, As::Float | As::Double)
+            }
+            Gen::Number(Number::Hash, written) => {
+                matches!(written, As::Int(8) | As::Digits | As::Varint | As::Decimal)
+            }
+            Gen::Number(Number::Time { step_ms, .. }, written) => {
+                *step_ms != 0 && *written == As::Int(8)
+            }
+            Gen::Uuid | Gen::Timeuuid { .. } => true,
+            Gen::Text { size, random } | Gen::Blob { size, random } => long(size, *random),
+            Gen::Tuple(fields) => fields.iter().any(Gen::is_unique),
+            _ => false,
+        }
+    }
+
+    /// Bytes of its largest value, without its length.
+    pub(super) fn bytes_max(&self) -> u64 {
+        let of = |size: &Sampler, each: u64| size.range().1.saturating_mul(each).saturating_add(4);
+        match self {
+            Gen::Number(..) | Gen::Real { .. } => 24,
+            Gen::Text { size, .. } | Gen::Blob { size, .. } => size.range().1,
+            Gen::Words { words, .. } => words.iter().map(Vec::len).max().unwrap_or(0) as u64,
+            Gen::Uuid | Gen::Timeuuid { .. } => 16,
+            Gen::Boolean { .. } => 1,
+            Gen::Inet => 4,
+            Gen::Fixed(bytes) => bytes.len() as u64,
+            Gen::List { of: element, size } => of(size, 4 + element.bytes_max()),
+            Gen::Map { keys, values, size } => of(size, 8 + keys.bytes_max() + values.bytes_max()),
+            Gen::Tuple(fields) => fields.iter().map(|field| 4 + field.bytes_max()).sum(),
+            Gen::Vector { of, count, .. } => u64::from(*count).saturating_mul(4 + of.bytes_max()),
+        }
+    }
+}
+
+/// An element of a vector whose elements have no fixed length: its length as an unsigned vint.
+fn append_counted(of: &Gen, seed: u64, n: u64, out: &mut Vec<u8>) {
+    let mut bytes = Vec::new();
+    of.append(seed, n, &mut bytes);
+    cql::value::append_unsigned_vint(out, bytes.len() as u64);
+    out.extend_from_slice(&bytes);
+}
+
+fn append_number(number: u64, written: As, out: &mut Vec<u8>) {
+    const DAY_MS: i64 = 86_400_000;
+    let signed = number as i64;
+    match written {
+        As::Int(bytes) => out.extend_from_slice(&number.to_be_bytes()[8 - bytes..]),
+        As::Digits => append_digits(number, out),
+        As::Varint => out.extend_from_slice(&number.to_be_bytes()),
+        As::Decimal => {
+            out.extend_from_slice(&0i32.to_be_bytes());
+            out.extend_from_slice(&number.to_be_bytes());
+        }
+        As::Float => out.extend_from_slice(&(signed as f32).to_be_bytes()),
+        As::Double => out.extend_from_slice(&(signed as f64).to_be_bytes()),
+        As::Day => out.extend_from_slice(&((number as u32) ^ 1 << 31).to_be_bytes()),
+        As::DayOfTime => {
+            let day = signed.div_euclid(DAY_MS) as u32;
+            out.extend_from_slice(&(day ^ 1 << 31).to_be_bytes());
+        }
+        As::TimeOfTime => {
+            let ns = signed.rem_euclid(DAY_MS) * 1_000_000;
+            out.extend_from_slice(&ns.to_be_bytes());
+        }
+    }
+}
+
+fn append_digits(mut number: u64, out: &mut Vec<u8>) {
+    // A u64 has at most 20 digits.
+    let mut digits = [0u8; 20];
+    let mut first = digits.len();
+    loop {
+        first -= 1;
+        digits[first] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[first..]);
+}
+
+fn append_real(real: f64, written: As, out: &mut Vec<u8>) {
+    match written {
+        As::Float => out.extend_from_slice(&(real as f32).to_be_bytes()),
+        As::Decimal => {
+            // Two digits after the point: amounts of money.
+            out.extend_from_slice(&2i32.to_be_bytes());
+            out.extend_from_slice(&(libm::round(real * 100.0) as i64).to_be_bytes());
+        }
+        _ => out.extend_from_slice(&real.to_be_bytes()),
+    }
+}
+
+/// A version 1 UUID; the clock sequence and node come from `bits`, so that two of one millisecond
+/// differ.
+fn append_timeuuid(ms: i64, bits: u64, out: &mut Vec<u8>) {
+    let ticks = (ms.wrapping_mul(10_000) as u64).wrapping_add(GREGORIAN_TO_UNIX);
+    out.extend_from_slice(&(ticks as u32).to_be_bytes());
+    out.extend_from_slice(&((ticks >> 32) as u16).to_be_bytes());
+    out.extend_from_slice(&((ticks >> 48) as u16 & 0x0FFF | 0x1000).to_be_bytes());
+    // The variant in the two highest bits; the multicast bit says that no card has this node.
+    let tail = bits & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0100_0000_0000;
+    out.extend_from_slice(&tail.to_be_bytes());
+}
+
+fn fill(out: &mut Vec<u8>, mut size: Sampler, random: usize, seed: u64, n: u64, is_text: bool) {
+    let mut draws = Draws::new(seed, n);
+    let size = size.draw(n, 0, &mut draws) as usize;
+    out.reserve(size);
+    let end = out.len() + size;
+    while out.len() < end {
+        let left = end - out.len();
+        let pattern = left.min(PATTERN_BYTES);
+        let start = out.len();
+        while out.len() < start + random.min(pattern) {
+            let mut bytes = draws.bits().to_le_bytes();
+            if is_text {
+                bytes = bytes.map(|byte| ALPHABET[usize::from(byte & 63)]);
+            }
+            let room = start + random.min(pattern) - out.len();
+            out.extend_from_slice(&bytes[..room.min(8)]);
+        }
+        out.resize(start + pattern, FILLER);
+    }
+}

@@ -1,0 +1,165 @@
+//! Which read can be checked: one row by its whole primary key, of whose columns every write of
+//! the workload writes the same function of the row as the load stage does.
+
+use super::File;
+use super::sections::{Named, Tables};
+use super::source::{Bound, Per};
+use super::statement::{Bind, Read, Verb};
+use super::value::Gen;
+use crate::schema::Table;
+use cql::value::CqlType;
+use yaml::Place;
+
+/// Per column that a checked read returns, its generator and seed.
+type Cells = Vec<(Gen, u64)>;
+
+impl<'a> File<'a, '_> {
+    /// The statement that `verify` names, and what it must return.
+    pub(super) fn verify(
+        &mut self,
+        named: &[Named],
+        tables: &Tables,
+        load: &[usize],
+        weights: Option<&[f64]>,
+    ) -> Option<(usize, Cells)> {
+        let Some(node) = self.root.at("verify") else {
+            let reads = named
+                .iter()
+                .any(|named| named.parts[0].verb == Verb::Select);
+            if !reads && self.out.is_empty() {
+                let place = Place::default();
+                let hint = "add a SELECT, and name it under `verify` to have rows checked";
+                let message = "the workload reads nothing: nobody can see what it has written";
+                self.out.add(&place, message, Some(hint.to_owned()));
+            }
+            return None;
+        };
+        let index = self.name_of(node, named, "verify")?;
+        let read = &named[index].parts[0];
+        if !self.out.is_empty() {
+            // What is wrong already would only be said again in other words.
+            return None;
+        }
+        let judged = expected(read, &tables.tables[read.table], named, load)
+            .and_then(|cells| undisturbed(read, named, load, weights).map(|()| cells));
+        match judged {
+            Ok(cells) => Some((index, cells)),
+            Err(message) => {
+                let name = &named[index].name;
+                self.say(&node.place, format!("{name} cannot be checked: {message}"));
+                None
+            }
+        }
+    }
+}
+
+/// What the load stage writes to the columns that the read returns.
+fn expected(read: &Read, table: &Table, named: &[Named], load: &[usize]) -> Result<Cells, String> {
+    if read.verb != Verb::Select {
+        return Err("it reads nothing".to_owned());
+    }
+    let loads: Vec<&Read> = load
+        .iter()
+        .flat_map(|&index| &named[index].parts)
+        .filter(|part| part.table == read.table)
+        .collect();
+    let mut is_unique = false;
+    for &key in table.partition_key.iter().chain(&table.clustering) {
+        let name = &table.columns[key].name;
+        let asked = written(read, name);
+        let Some((bind, bound)) = asked.filter(|(bind, _)| bind.is_equal) else {
+            return Err(format!(
+                "its WHERE needs {name} = :value, for the whole primary key"
+            ));
+        };
+        let same = loads.iter().filter_map(|load| written(load, name));
+        if !same.into_iter().any(|(load, _)| load.value == bind.value) {
+            return Err(format!(
+                "the load stage does not write :{} to {name}",
+                bind.value
+            ));
+        }
+        is_unique |= bound.per == Per::Row && bound.generate.is_unique();
+    }
+    if !is_unique {
+        return Err(
+            "two rows may have the same primary key: make a column of it `row`, `hash`, `uuid` or \
+             a text of 16 characters or more"
+                .to_owned(),
+        );
+    }
+    let Some(selected) = &read.selected else {
+        return Err("it must select columns by their names".to_owned());
+    };
+    let cells = selected.iter().map(|name| {
+        let typ = table.column(name).map(|column| &table.columns[column].typ);
+        match typ {
+            None => return Err(format!("the table has no column {name}")),
+            Some(CqlType::Set(_) | CqlType::Map(..)) => {
+                return Err(format!(
+                    "the server puts the elements of {name} in an order"
+                ));
+            }
+            Some(CqlType::Counter) => return Err(format!("{name} counts all operations")),
+            Some(_) => {}
+        }
+        let found = loads.iter().find_map(|load| written(load, name));
+        match found {
+            Some((_, bound)) if bound.per == Per::Row => Ok((bound.generate.clone(), bound.seed)),
+            Some((bind, _)) => Err(format!("{name} is {}, which is per operation", bind.value)),
+            None => Err(format!("the load stage binds nothing to {name}")),
+        }
+    });
+    cells.collect()
+}
+
+/// The marker that a statement has for a column.
+fn written<'a>(read: &'a Read, column: &str) -> Option<(&'a Bind, &'a Bound)> {
+    let pairs = read.binds.iter().zip(&read.bound);
+    let mut pairs = pairs.filter(|(bind, _)| bind.is_equal);
+    pairs.find(|(bind, _)| bind.column.as_deref() == Some(column))
+}
+
+/// Whether no write takes away or changes what the read returns.
+fn undisturbed(
+    read: &Read,
+    named: &[Named],
+    load: &[usize],
+    weights: Option<&[f64]>,
+) -> Result<(), String> {
+    let selected = read.selected.as_deref().unwrap_or_default();
+    for (index, other) in named.iter().enumerate() {
+        let is_main = weights.is_none_or(|weights| weights[index] > 0.0);
+        if !is_main && !load.contains(&index) {
+            continue;
+        }
+        for part in other.parts.iter().filter(|part| part.table == read.table) {
+            let why = match part.verb {
+                Verb::Select => continue,
+                Verb::Delete => "deletes from the table",
+                _ if part.expires => "writes with a TTL",
+                _ if other.options.same_partition => "writes rows of other keys: partition: same",
+                _ => "",
+            };
+            if !why.is_empty() {
+                return Err(format!("{} {why}", other.name));
+            }
+            for column in selected
+                .iter()
+                .filter(|column| part.writes.contains(column))
+            {
+                let load = load.iter().flat_map(|&index| &named[index].parts);
+                let mut loads = load.filter(|load| load.table == read.table);
+                let loaded = loads.find_map(|load| written(load, column));
+                let stays = written(part, column)
+                    .zip(loaded)
+                    .is_some_and(|((bind, _), (load, _))| bind.value == load.value);
+                if !stays {
+                    let name = &other.name;
+                    return Err(format!("{name} writes something else to {column}"));
+                }
+            }
+        }
+    }
+    Ok(())
+}

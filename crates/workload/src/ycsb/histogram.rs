@@ -1,0 +1,166 @@
+//! Field lengths as a file counts them: `fieldlengthdistribution=histogram`.
+//!
+//! The file's first line is `BlockSize`, a tab and a number of bytes; each further line is a
+//! bucket's number, from 0 on, a tab and how many fields it counts. What is drawn is YCSB's to the
+//! letter: bucket i stands for (i + 1) blocks, but the last one for as many as that before it, and
+//! a bucket also takes the first draw of the next one.
+
+use super::properties::Properties;
+use crate::import::ReadFile;
+
+/// As many buckets as a length in bytes can have that a row may take.
+const BUCKETS_MAX: usize = 1 << 20;
+
+/// Fields counted by their length.
+#[derive(Debug)]
+pub(super) struct Buckets {
+    /// Bytes from one bucket to the next.
+    block: u64,
+    /// Per bucket: fields in it and in all before it.
+    sums: Vec<u64>,
+}
+
+impl Buckets {
+    /// All fields that were counted; at least 1.
+    pub(super) fn area(&self) -> u64 {
+        self.sums.last().copied().unwrap_or(1)
+    }
+
+    /// The length for a draw below [`Buckets::area`].
+    pub(super) fn length(&self, draw: u64) -> u64 {
+        let last = self.sums.len() - 1;
+        // The first bucket whose sum is not below the draw.
+        let bucket = self.sums[..last].partition_point(|sum| *sum < draw);
+        self.block * (bucket as u64 + 1).min(last as u64)
+    }
+
+    /// The least and highest length that is drawn.
+    pub(super) fn limits(&self) -> (u64, u64) {
+        (self.length(0), self.block * (self.sums.len() as u64 - 1))
+    }
+
+    /// The mean of the lengths that are drawn.
+    pub(super) fn mean(&self) -> u64 {
+        let mut before = 0;
+        let mut bytes = 0u128;
+        for bucket in 0..self.sums.len() {
+            let end = (self.sums[bucket] + 1).min(self.area());
+            let end = if bucket + 1 == self.sums.len() {
+                self.area()
+            } else {
+                end
+            };
+            bytes += u128::from(end.saturating_sub(before)) * u128::from(self.at(bucket));
+            before = end.max(before);
+        }
+        (bytes / u128::from(self.area())) as u64
+    }
+
+    /// The length that a bucket stands for.
+    fn at(&self, bucket: usize) -> u64 {
+        self.block * (bucket as u64 + 1).min(self.sums.len() as u64 - 1)
+    }
+}
+
+/// Reads the file that the properties name; none, with the mistake noted, if it is wrong. No
+/// length is above `most`.
+pub(super) fn read(properties: &mut Properties, most: u64, read: ReadFile) -> Option<Buckets> {
+    const KEY: &str = "fieldlengthhistogram";
+    let name = properties.text(KEY).unwrap_or("hist.txt").to_owned();
+    let text = match read(&name) {
+        Ok(text) => text,
+        Err(message) => {
+            properties.wrong(KEY, format!("{KEY}: {message}"), None);
+            return None;
+        }
+    };
+    match buckets(&text, most) {
+        Ok(buckets) => Some(buckets),
+        Err((span, message)) => {
+            properties.wrong_in(&name, &text, span, message);
+            None
+        }
+    }
+}
+
+/// Where a mistake stands, and what it is.
+type Mistake = (core::ops::Range<usize>, String);
+
+fn buckets(text: &str, most: u64) -> Result<Buckets, Mistake> {
+    let mut at = 0;
+    let mut lines = text.split('\n').map(|line| {
+        let span = at..at + line.len();
+        at = span.end + 1;
+        (span, line.trim_end_matches('\r'))
+    });
+    let (span, head) = lines.next().unwrap_or((0..0, ""));
+    let block = head.strip_prefix("BlockSize\t").and_then(number);
+    let block = block.filter(|block| (1..=most).contains(block));
+    let Some(block) = block else {
+        let message =
+            format!("the first line must be BlockSize, a tab and a number of 1 to {most}");
+        return Err((span, message));
+    };
+    let mut buckets = Buckets {
+        block,
+        sums: Vec::new(),
+    };
+    let mut sum = 0u64;
+    for (span, line) in lines {
+        if line.is_empty() {
+            continue;
+        }
+        let place = buckets.sums.len();
+        let counted = line.split_once('\t');
+        let counted = counted.filter(|(bucket, _)| number(bucket) == Some(place as u64));
+        let Some(count) = counted.and_then(|(_, count)| number(count)) else {
+            return Err((span, format!("the line must be {place}, a tab and a count")));
+        };
+        sum += count;
+        buckets.sums.push(sum);
+        if block * place as u64 > most || place >= BUCKETS_MAX {
+            return Err((span, format!("fields are longer here than {most} bytes")));
+        }
+    }
+    if sum == 0 || sum > i32::MAX as u64 {
+        let message = format!("{sum} fields are counted; it must be 1 to {}", i32::MAX);
+        return Err((span, message));
+    }
+    Ok(buckets)
+}
+
+/// A number that YCSB's int holds.
+fn number(text: &str) -> Option<u64> {
+    let number = text.trim().parse::<u64>().ok()?;
+    (number <= i32::MAX as u64).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_those_that_ycsb_draws() {
+        let buckets = buckets("BlockSize\t10\n0\t2\n1\t0\n2\t3\n3\t1\n", 1000).expect("right");
+        assert_eq!(buckets.area(), 6);
+        let lengths: Vec<u64> = (0..6).map(|draw| buckets.length(draw)).collect();
+        // 0 - 2 <= 0, 1 - 2, 2 - 2: one block; 3 - 2 - 0 - 3 <= 0: three; the last bucket: three.
+        assert_eq!(lengths, [10, 10, 10, 30, 30, 30]);
+        assert_eq!((buckets.limits(), buckets.mean()), ((10, 30), 20));
+    }
+
+    #[test]
+    fn mistakes_are_found_in_their_line() {
+        for (text, line) in [
+            ("", 0),
+            ("BlockSize 10\n0\t1\n", 0),
+            ("BlockSize\t10\n1\t1\n", 1),
+            ("BlockSize\t10\n0\tmany\n", 1),
+            ("BlockSize\t10\n0\t0\n", 0),
+            ("BlockSize\t2000\n0\t1\n", 0),
+        ] {
+            let (span, _) = buckets(text, 1000).expect_err(text);
+            assert_eq!(text[..span.start].matches('\n').count(), line, "{text:?}");
+        }
+    }
+}
