@@ -386,8 +386,8 @@ impl Table {
     }
 }
 
-/// `HashedFileExtractToString`: where an extract begins and how long it is. The length is drawn from
-/// the whole hash, the place from its integer. The text is longer than any extract.
+/// `HashedFileExtractToString`: where an extract begins and how long it is. The length is drawn
+/// from the whole hash, the place from its integer. The text is longer than any extract.
 #[inline]
 pub(crate) fn extract(hash: u64, text_bytes: u64, (least, most): (u64, u64)) -> (usize, usize) {
     let length = least + hash % (most - least + 1);

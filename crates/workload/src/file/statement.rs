@@ -199,9 +199,6 @@ fn has(tokens: &[Token], word: &str) -> bool {
 /// Names of markers, with their offsets.
 type Names = Vec<(String, usize)>;
 
-/// The name of a marker, and where it stands.
-type Named = (String, usize);
-
 /// The names of the markers, and the text with `?` in their place.
 fn markers_out(text: &str, tokens: &[Token]) -> Result<(Names, String), (usize, String)> {
     let (mut names, mut plain, mut copied) = (Vec::new(), String::new(), 0);

@@ -1,4 +1,6 @@
 //! Operations → statements, recipes and steps.
+//!
+//! Long because each part of a file has its reader here.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -4,6 +4,8 @@
 //! own: cassandra-stress refuses them. It also draws the sizes of collections from a generator
 //! that nobody seeds, so that its own second run writes other rows; here they follow from the seed.
 
+mod order;
+
 use super::draw::Dist;
 use crate::java::Faster;
 use cql::token::hash3_x64_128;
@@ -43,6 +45,8 @@ enum Kind {
     HexBlob,
     /// A whole number of so many bytes.
     Integer(usize),
+    /// Days from 1970 on, counted from -2³¹.
+    Date,
     Varint,
     Decimal,
     Float,
@@ -143,6 +147,11 @@ impl Column {
         }
     }
 
+    #[cfg(test)]
+    pub(crate) fn is_set(&self) -> bool {
+        matches!(self.kind, Kind::Set(_))
+    }
+
     /// Everything drawn from here on follows from `seed`.
     pub(crate) fn set_seed(&mut self, seed: i64) {
         self.identity.set_seed(seed ^ self.salt);
@@ -234,9 +243,8 @@ impl Column {
                 out.extend_from_slice(&number.to_be_bytes());
                 Fold::Bytes
             }
-            Kind::Integer(_) | Kind::Varint | Kind::Decimal | Kind::Float | Kind::Double => {
-                self.number(out)
-            }
+            Kind::Integer(_) | Kind::Date | Kind::Varint => self.number(out),
+            Kind::Decimal | Kind::Float | Kind::Double => self.number(out),
             _ => {
                 self.composite(out);
                 Fold::Bytes
@@ -253,6 +261,11 @@ impl Column {
                 out.extend_from_slice(&cut[8 - *bytes..]);
                 let shift = 64 - 8 * *bytes as u32;
                 Fold::Number(number << shift >> shift)
+            }
+            Kind::Date => {
+                let days = self.identity.next() as i32;
+                out.extend_from_slice(&(days ^ i32::MIN).to_be_bytes());
+                Fold::Number(i64::from(days))
             }
             Kind::Varint => {
                 let number = self.identity.next();
@@ -289,23 +302,21 @@ impl Column {
             }
             Kind::Set(element) => {
                 let size = self.size.next().max(0);
-                let mut values: Vec<Ordered> = (0..size).map(|_| ordered(element)).collect();
-                // As Cassandra stores them, and so returns them.
-                values.sort();
+                let mut values: Vec<Vec<u8>> = (0..size).map(|_| cell(element)).collect();
+                values.sort_by(|a, b| order::compare(&element.kind, a, b));
                 values.dedup();
-                let values: Vec<Vec<u8>> = values.into_iter().map(|(_, value)| value).collect();
                 append_cells(&values, out);
             }
             Kind::Map(key, value) => {
                 let size = self.size.next().max(0);
-                let mut entries: Vec<(Ordered, Vec<u8>)> =
-                    (0..size).map(|_| (ordered(key), cell(value))).collect();
-                entries.sort();
-                entries.dedup_by(|a, b| a.0 == b.0);
+                let mut entries: Vec<(Vec<u8>, Vec<u8>)> =
+                    (0..size).map(|_| (cell(key), cell(value))).collect();
+                entries.sort_by(|(a, _), (b, _)| order::compare(&key.kind, a, b));
+                entries.dedup_by(|(a, _), (b, _)| a == b);
                 out.extend_from_slice(&(entries.len() as i32).to_be_bytes());
-                for ((_, key), value) in &entries {
-                    append_cell(key, out);
-                    append_cell(value, out);
+                for (key, value) in entries {
+                    append_cell(&key, out);
+                    append_cell(&value, out);
                 }
             }
             Kind::Tuple(fields) => {
@@ -368,7 +379,8 @@ fn kind(name: &str, typ: &CqlType, salt: i64, spec: Spec) -> Kind {
         CqlType::Ascii | CqlType::Text => Kind::Text,
         CqlType::Blob | CqlType::Custom(_) => Kind::Blob,
         CqlType::Bigint | CqlType::Counter | CqlType::Time => Kind::Integer(8),
-        CqlType::Int | CqlType::Date => Kind::Integer(4),
+        CqlType::Int => Kind::Integer(4),
+        CqlType::Date => Kind::Date,
         CqlType::Smallint => Kind::Integer(2),
         CqlType::Tinyint => Kind::Integer(1),
         CqlType::Varint => Kind::Varint,
@@ -410,16 +422,6 @@ fn cell(column: &mut Column) -> Vec<u8> {
     let mut value = Vec::new();
     column.append(&mut value);
     value
-}
-
-/// A value behind the number that Cassandra orders it by; none: by its bytes.
-type Ordered = (Option<i64>, Vec<u8>);
-
-/// The next value, to be ordered.
-fn ordered(column: &mut Column) -> Ordered {
-    let value = cell(column);
-    let by_number = matches!(column.kind, Kind::Integer(_) | Kind::Varint | Kind::Decimal);
-    (column.folded().filter(|_| by_number), value)
 }
 
 fn append_cells(values: &[Vec<u8>], out: &mut Vec<u8>) {

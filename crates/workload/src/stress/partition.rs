@@ -133,6 +133,11 @@ impl Walk {
         }
     }
 
+    /// Clustering columns, which come first in a row.
+    pub(crate) fn clustering(&self) -> usize {
+        self.levels.len()
+    }
+
     /// Makes the key of a seed.
     pub(crate) fn seek(&mut self, seed: i64) {
         self.key_seed = 0;

@@ -168,15 +168,7 @@ impl<'a> Reader<'a, '_> {
         let specs = self.columnspec(&table);
         let columns = columns(&table, &specs);
         let (insert_cql, insert_bound, insert_values) = insert(&keyspace, &table);
-        let mut create = Vec::new();
-        for key in ["type_definitions", "table_definition", "extra_definitions"] {
-            for (text, place) in self.statements(key) {
-                match schema::qualify(text.trim().trim_end_matches(';'), &keyspace) {
-                    Ok(cql) => create.push(cql),
-                    Err(fault) => self.say(&place, fault.message),
-                }
-            }
-        }
+        let create = self.create(&keyspace, &types);
         let own = [&columns.key, &columns.clustering, &columns.values];
         let own = own.into_iter().flatten().filter(|column| column.is_own());
         let own: Vec<&str> = own.map(|column| column.name.as_str()).collect();
@@ -206,6 +198,26 @@ impl<'a> Reader<'a, '_> {
             columns,
             notes,
         })
+    }
+
+    /// The statements that make the table, each with its keyspace.
+    fn create(&mut self, keyspace: &str, types: &[UdtType]) -> Vec<String> {
+        let (mut create, mut types_count) = (Vec::new(), 0);
+        for key in ["type_definitions", "table_definition", "extra_definitions"] {
+            for (text, place) in self.statements(key) {
+                let text = text.trim().trim_end_matches(';');
+                match schema::qualify(text, keyspace) {
+                    // The table needs its types, wherever the profile has them.
+                    Ok(cql) if matches!(schema::parse(text, types), Ok(Defined::Type(_))) => {
+                        create.insert(types_count, cql);
+                        types_count += 1;
+                    }
+                    Ok(cql) => create.push(cql),
+                    Err(fault) => self.say(&place, fault.message),
+                }
+            }
+        }
+        create
     }
 
     /// The texts of a key: one, or a list.

@@ -30,13 +30,19 @@ pub(super) enum Cell {
     Key(usize),
     /// A clustering column or another one.
     Row(usize),
+    /// Returned only: a column that all rows share, so that the last one written has its value.
+    Static(usize),
+    /// Returned only: a list that every write of its row appends to.
+    Appended(usize),
+    /// Returned only: a collection to which the writes of all rows of a partition add.
+    Gathered(usize),
 }
 
 /// What an operation does.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::large_enum_variant,
-    reason = "there are a handful of them in a run, and inserts are the most used"
+    reason = "a run has a handful of them, made once"
 )]
 pub(super) enum What {
     /// Writes rows of several partitions.
@@ -282,19 +288,26 @@ impl Operations {
         }
     }
 
-    /// The seed of a read that looks back from the last of `written` seeds.
-    fn seed_back(&self, n: u64, written: u64) -> Option<i64> {
+    /// How many seeds read `n` looks back.
+    fn back(&self, n: u64) -> Option<u64> {
         let Seeds::Sequence {
-            first,
             lookback: Some(lookback),
-            count,
+            ..
         } = &self.seeds
         else {
             return None;
         };
         let mut lookback = *lookback;
         lookback.set_seed(Draws::new(lane(self.seed, SEEDS), n).bits() as i64);
-        let back = lookback.next().max(0) as u64;
+        Some(lookback.next().max(0) as u64)
+    }
+
+    /// The seed of a read that looks back from the last of `written` seeds.
+    fn seed_back(&self, n: u64, written: u64) -> Option<i64> {
+        let back = self.back(n)?;
+        let Seeds::Sequence { first, count, .. } = &self.seeds else {
+            return None;
+        };
         let offset = match written.checked_sub(back) {
             Some(offset) => offset,
             None => back.checked_rem(written).unwrap_or(0),
@@ -302,3 +315,6 @@ impl Operations {
         Some(first.wrapping_add((offset.min(written.saturating_sub(1)) % count) as i64))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -106,11 +106,8 @@ impl Planner<'_> {
                 must_find: true,
                 whole: false,
             };
-            (
-                format!("SELECT {list} FROM {target} WHERE KEY=?"),
-                key,
-                what,
-            )
+            let cql = format!("SELECT {list} FROM {target} WHERE KEY=?");
+            (cql, key, what)
         };
         let statement = Statement {
             idempotent: table != "counter1" || !is_write,

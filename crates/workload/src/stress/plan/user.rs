@@ -45,6 +45,7 @@ impl Planner<'_> {
         for weight in ops {
             self.user_op(&profiles, weight);
         }
+        self.what_queries_write();
         let first = profiles.first()?;
         Some(Prepared {
             keyspace: first.keyspace.clone(),
@@ -66,6 +67,41 @@ impl Planner<'_> {
                 })
                 .collect(),
         })
+    }
+
+    /// A query that writes leaves rows that no insert would: what is read from its table cannot be
+    /// compared with the rows that the seeds make.
+    fn what_queries_write(&mut self) {
+        let is_write = |op: &&Op| {
+            let statement = &self.statements[usize::from(op.statement)];
+            matches!(op.what, What::Query { .. }) && !statement.returns_rows
+        };
+        let mut tables: Vec<usize> = self
+            .ops
+            .iter()
+            .filter(is_write)
+            .map(|op| op.table)
+            .collect();
+        tables.sort_unstable();
+        tables.dedup();
+        let mut names = Vec::new();
+        for op in self.ops.iter_mut().filter(|op| tables.contains(&op.table)) {
+            if let What::Query {
+                returned: returned @ Some(_),
+                ..
+            } = &mut op.what
+            {
+                *returned = None;
+                self.statements[usize::from(op.statement)].verifies = false;
+                names.push(self.kinds[usize::from(op.kind)].name.clone());
+            }
+        }
+        if !names.is_empty() {
+            self.notes.push(format!(
+                "rows that {} read are not compared: a query of this run writes to the same table",
+                names.join(", ")
+            ));
+        }
     }
 
     /// `insert`, `query` or `spec.query`.

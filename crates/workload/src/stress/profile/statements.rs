@@ -48,6 +48,28 @@ pub(super) fn cell_of(table: &Table, name: &str) -> Option<Cell> {
     place(&others(table)).map(|other| Cell::Row(table.clustering.len() + other))
 }
 
+/// Whether an insert adds to what a column has.
+fn adds(column: &crate::schema::Column) -> bool {
+    match column.typ {
+        CqlType::Counter => true,
+        CqlType::List(_) | CqlType::Set(_) => !column.is_frozen,
+        _ => false,
+    }
+}
+
+/// What can stand in a returned cell of a column, whose value is that of `cell`.
+fn as_returned(table: &Table, column: usize, cell: Cell) -> Cell {
+    let column = &table.columns[column];
+    match cell {
+        Cell::Row(index) if column.is_static && adds(column) => Cell::Gathered(index),
+        Cell::Row(index) if column.is_static => Cell::Static(index),
+        Cell::Row(index) if adds(column) && matches!(column.typ, CqlType::List(_)) => {
+            Cell::Appended(index)
+        }
+        cell => cell,
+    }
+}
+
 pub(super) fn all_cells(table: &Table) -> Vec<Cell> {
     let keys = (0..table.partition_key.len()).map(Cell::Key);
     let clustering = (0..table.clustering.len()).map(Cell::Row);
@@ -58,7 +80,7 @@ pub(super) fn all_cells(table: &Table) -> Vec<Cell> {
         let base = table.clustering.len();
         let chosen = others.iter().enumerate().filter(same);
         chosen
-            .map(move |(at, _)| Cell::Row(base + at))
+            .map(move |(at, column)| as_returned(table, *column, Cell::Row(base + at)))
             .collect::<Vec<_>>()
     };
     keys.chain(clustering)
@@ -75,7 +97,12 @@ pub(super) fn returned(text: &str, table: &Table) -> Option<Vec<Cell>> {
         return Some(all_cells(table));
     }
     list.split(',')
-        .map(|name| cell_of(table, name.trim().trim_matches('"')))
+        .map(|name| {
+            let name = name.trim().trim_matches('"');
+            let same = |column: &crate::schema::Column| column.name.eq_ignore_ascii_case(name);
+            let column = table.columns.iter().position(same)?;
+            Some(as_returned(table, column, cell_of(table, name)?))
+        })
         .collect()
 }
 
@@ -103,12 +130,7 @@ pub(super) fn insert(keyspace: &str, table: &Table) -> (String, Vec<Cell>, usize
         .map(|other| {
             let column = &table.columns[*other];
             let name = quoted(&column.name);
-            let adds = match column.typ {
-                CqlType::Counter => true,
-                CqlType::List(_) | CqlType::Set(_) => !column.is_frozen,
-                _ => false,
-            };
-            if adds {
+            if adds(column) {
                 format!("{name} = {name} + ?")
             } else {
                 format!("{name} = ?")

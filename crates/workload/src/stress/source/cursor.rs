@@ -15,6 +15,10 @@ use cql::token::murmur3;
 /// Rows of a partition that a read is compared with at most.
 const CHECKED_ROWS_MAX: f64 = 20_000.0;
 
+/// Writes that may be under way at once: a read that looks back fewer seeds may be before its
+/// write.
+const IN_FLIGHT_MAX: u64 = 4096;
+
 impl Source for Operations {
     fn cursor(self: Arc<Self>, _stage: Stage) -> Box<dyn Cursor> {
         Box::new(StressCursor {
@@ -197,7 +201,8 @@ impl StressCursor {
             };
             let value = match cell {
                 Cell::Key(index) => &walk.key[*index],
-                Cell::Row(index) => &rows[row][*index],
+                Cell::Row(index) | Cell::Static(index) => &rows[row][*index],
+                Cell::Appended(index) | Cell::Gathered(index) => &rows[row][*index],
             };
             append_value(&mut self.values, value);
         }
@@ -215,7 +220,70 @@ impl StressCursor {
 fn bytes(walk: &Walk, cell: Cell) -> &[u8] {
     match cell {
         Cell::Key(index) => &walk.key[index],
-        Cell::Row(index) => &walk.row[index],
+        Cell::Row(index) | Cell::Static(index) => &walk.row[index],
+        Cell::Appended(index) | Cell::Gathered(index) => &walk.row[index],
+    }
+}
+
+/// What the rows of a partition can hold.
+struct Possible<'a> {
+    key: Vec<Vec<u8>>,
+    rows: &'a [Vec<Vec<u8>>],
+    /// Clustering columns, which come first in a row.
+    keys: usize,
+    counters: bool,
+}
+
+impl Possible<'_> {
+    /// Whether a returned cell is one that the row `made` can have.
+    fn has(&self, made: &[Vec<u8>], from: Cell, cell: Option<&[u8]>) -> bool {
+        match (from, cell) {
+            (Cell::Key(index), Some(cell)) => self.key[index] == cell,
+            (Cell::Row(index), _) if self.counters && index >= self.keys => true,
+            (Cell::Row(index), Some(cell)) => made[index] == cell,
+            // A column that the population left out.
+            (Cell::Row(index), None) => index >= self.keys,
+            (Cell::Static(_) | Cell::Appended(_), None) | (Cell::Gathered(_), _) => true,
+            (Cell::Static(_), Some(_)) if self.counters => true,
+            (Cell::Static(index), Some(cell)) => self.rows.iter().any(|row| row[index] == cell),
+            (Cell::Appended(index), Some(cell)) => is_repeated(&made[index], cell),
+            (Cell::Key(_), None) => false,
+        }
+    }
+}
+
+/// Whether every row that a write makes of the partition is among those `known` that were `seen`.
+fn all_written(walk: &mut Walk, known: &[Vec<Vec<u8>>], seen: &[bool]) -> bool {
+    let keys = walk.clustering();
+    let write = Visit::Write {
+        chance: 1.0,
+        visit: 0,
+        visits: 1,
+    };
+    walk.begin(write, Draws::new(0, 0));
+    while walk.next_row() {
+        let same = |made: &Vec<Vec<u8>>| made[..keys] == walk.row[..keys];
+        let at = known.iter().position(same);
+        if at.is_none_or(|at| !seen[at]) {
+            return false;
+        }
+    }
+    true
+}
+
+/// Whether a list is once or more times the elements of `made`.
+fn is_repeated(made: &[u8], list: &[u8]) -> bool {
+    let (Some((_, made)), Some((count, list))) =
+        (made.split_first_chunk::<4>(), list.split_first_chunk::<4>())
+    else {
+        return false;
+    };
+    match made.len() {
+        0 => *count == [0; 4],
+        length => {
+            let mut times = list.chunks(length);
+            !list.is_empty() && times.all(|elements| elements == made)
+        }
     }
 }
 
@@ -298,6 +366,12 @@ impl Cursor for StressCursor {
             known.push(walk.row.clone());
         }
         let mut seen = vec![false; known.len()];
+        let possible = Possible {
+            key: walk.key.clone(),
+            rows: &known,
+            keys,
+            counters,
+        };
         let mut any = false;
         for row in rows.rows() {
             let Ok(row) = row else {
@@ -306,39 +380,24 @@ impl Cursor for StressCursor {
             any = true;
             let cells: Vec<Option<&[u8]>> = row.cells().collect();
             let same = |made: &Vec<Vec<u8>>| {
-                let is_right = |from: &Cell, cell: &Option<&[u8]>| match (from, cell) {
-                    (Cell::Key(index), Some(cell)) => walk.key[*index] == *cell,
-                    (Cell::Row(index), _) if counters && *index >= keys => true,
-                    (Cell::Row(index), Some(cell)) => made[*index] == *cell,
-                    // A column that the population left out.
-                    (Cell::Row(index), None) => *index >= keys,
-                    (Cell::Key(_), None) => false,
-                };
                 let mut pairs = returned.iter().zip(&cells);
-                cells.len() == returned.len() && pairs.all(|(from, cell)| is_right(from, cell))
+                cells.len() == returned.len()
+                    && pairs.all(|(from, cell)| possible.has(made, *from, *cell))
             };
             match known.iter().position(same) {
                 Some(at) => seen[at] = true,
                 None => return Check::Wrong,
             }
         }
-        if *whole && any {
-            let write = Visit::Write {
-                chance: 1.0,
-                visit: 0,
-                visits: 1,
-            };
-            walk.begin(write, Draws::new(0, 0));
-            while walk.next_row() {
-                let at = known
-                    .iter()
-                    .position(|made| made[..keys] == walk.row[..keys]);
-                if at.is_none_or(|at| !seen[at]) {
-                    return Check::Missing;
-                }
-            }
+        if *whole && any && !all_written(walk, &known, &seen) {
+            return Check::Missing;
         }
+        let written = self.operation.key / operations.visits();
+        let is_recent = |back: u64| back.min(written) < IN_FLIGHT_MAX;
+        let back = operations.back(self.operation.number);
         match (any, must_find) {
+            // Its write may be under way.
+            (false, true) if back.is_some_and(is_recent) => Check::Unknown,
             (true, _) => Check::Right,
             (false, true) => Check::Missing,
             (false, false) => Check::Unknown,
