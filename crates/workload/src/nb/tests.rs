@@ -252,3 +252,25 @@ fn functions_that_read_a_clock_or_another_binding_are_refused_with_the_reason() 
         assert!(mistakes.contains(expected), "{mistakes}");
     }
 }
+
+#[test]
+fn settings_of_lines_and_operations_act() {
+    use cql::Consistency;
+    let file = FILE.replace("cl: LOCAL_QUORUM", "scl: LOCAL_SERIAL");
+    let import = imported(&file, &["cl=TWO", "compression=LZ4"]).unwrap();
+    let program = &import.steps[0].program;
+    let levels: Vec<Consistency> = program.statements().iter().map(|s| s.consistency).collect();
+    assert_eq!(levels, [Consistency::One, Consistency::Two]);
+    let serial = program.statements()[1].serial_consistency;
+    assert_eq!(serial, Some(Consistency::LocalSerial));
+    assert_eq!(import.connection.compression, Some(cql::Compression::Lz4));
+    for (from, to, words, expected) in [
+        ("", "", &["cl=MANY"][..], "cl=MANY is no consistency level"),
+        ("", "", &["compression=SNAPPY"], "compression SNAPPY"),
+        ("cl: ONE", "scl: ONE", &[], "no serial consistency level"),
+        ("", "", &["main-cycles=0"], "there is nothing to run"),
+    ] {
+        let mistakes = imported(&FILE.replacen(from, to, 1), words).unwrap_err();
+        assert!(mistakes.contains(expected), "{mistakes}");
+    }
+}

@@ -37,6 +37,9 @@ pub(crate) struct Variant {
     pub(crate) step: Step,
 }
 
+/// Texts with cumulative weights up to 1.
+type Weighted = Arc<[(f64, Box<str>)]>;
+
 /// What is done to a value.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
@@ -68,7 +71,7 @@ pub(crate) enum Step {
         text: Arc<str>,
         size: [i64; 2],
     },
-    Weighted(Arc<[(f64, Box<str>)]>),
+    Weighted(Weighted),
     Template(Arc<[String]>, Arc<[Recipe]>),
     Sized {
         /// Whether each value is of the hash of the previous one's input.
@@ -746,7 +749,7 @@ fn file_text(file: &str, call: &Call, env: &mut Env) -> Result<Option<String>, F
 }
 
 /// `a:1.5;b:2` → values with cumulative weights up to 1.
-fn weights(spec: &str) -> Option<Arc<[(f64, Box<str>)]>> {
+fn weights(spec: &str) -> Option<Weighted> {
     let mut pairs = Vec::new();
     for pair in spec.split([';', ',']) {
         let (value, weight) = match pair.split_once(':') {

@@ -137,7 +137,9 @@ fn choose(flavours: &mut [Vec<Variant>], wanted: Option<Ty>) {
             progress = narrow(&mut previous[next - 1], &mut rest[0]);
         }
         if !progress {
-            flavours.iter_mut().for_each(|f| drop(prefer(f)));
+            for flavours in flavours {
+                prefer(flavours);
+            }
             return;
         }
     }

@@ -104,8 +104,6 @@ impl Ty {
 pub(crate) enum Val<'a> {
     Long(i64),
     Int(i32),
-    Short(i16),
-    Byte(i8),
     Float(f32),
     Double(f64),
     Bool(bool),
@@ -128,18 +126,7 @@ impl<'a> Val<'a> {
         match self {
             Val::Long(v) | Val::Digits(v) | Val::Millis(v) => *v,
             Val::Int(v) | Val::Day(v) => i64::from(*v),
-            Val::Short(v) => i64::from(*v),
-            Val::Byte(v) => i64::from(*v),
             other => other.double() as i64,
-        }
-    }
-
-    /// The value as the `int` that the next function takes: the lower half of a `long`.
-    #[inline]
-    pub(crate) fn int(&self) -> i32 {
-        match self {
-            Val::Float(_) | Val::Double(_) => self.double() as i32,
-            _ => self.long() as i32,
         }
     }
 
@@ -174,8 +161,6 @@ impl<'a> Val<'a> {
             Val::Text(text) => out.write_str(text),
             Val::Long(v) | Val::Digits(v) => write!(out, "{v}"),
             Val::Int(v) => write!(out, "{v}"),
-            Val::Short(v) => write!(out, "{v}"),
-            Val::Byte(v) => write!(out, "{v}"),
             Val::Bool(v) => write!(out, "{v}"),
             Val::Float(v) => out.write_str(&java_float(f64::from(*v), format!("{v:e}"))),
             Val::Double(v) => out.write_str(&java_float(*v, format!("{v:e}"))),
@@ -199,8 +184,6 @@ impl<'a> Val<'a> {
         match self {
             Val::Long(v) | Val::Millis(v) => append_value(out, &v.to_be_bytes()),
             Val::Int(v) => append_value(out, &v.to_be_bytes()),
-            Val::Short(v) => append_value(out, &v.to_be_bytes()),
-            Val::Byte(v) => append_value(out, &v.to_be_bytes()),
             Val::Float(v) => append_value(out, &v.to_be_bytes()),
             Val::Double(v) => append_value(out, &v.to_be_bytes()),
             Val::Bool(v) => append_value(out, &[u8::from(*v)]),
