@@ -274,3 +274,33 @@ fn settings_of_lines_and_operations_act() {
         assert!(mistakes.contains(expected), "{mistakes}");
     }
 }
+
+#[test]
+fn a_run_without_a_scenario_takes_all_its_settings_from_the_words() {
+    let read = |name: &str| match name {
+        "file.yaml" => Ok(FILE.to_owned()),
+        _ => Err("no such file".to_owned()),
+    };
+    let run = |text: &str| {
+        let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+        import(&words, &read).map_err(|mistakes| mistakes.to_string())
+    };
+    let line = "run driver=cql workload=file.yaml tags=phase:main,type:write cycles=5..9 threads=3";
+    let import = run(line).unwrap();
+    let step = &import.steps[0];
+    assert_eq!((import.steps.len(), step.first_operation), (1, 5));
+    assert_eq!(step.limit, StepLimit::Operations(4));
+    assert_eq!(step.offer, crate::Offer::Threads(3));
+    assert_eq!(step.program.kinds().len(), 1);
+    for (words, expected) in [
+        ("run driver=cql", "say workload=FILE"),
+        ("run workload=file.yaml more", "`more` is one word too many"),
+        ("file.yaml default more", "`more` is one word too many"),
+        ("file.yaml --progress console:1s", "option --progress"),
+        ("cql-iot", "workload: {use: cql-iot}"),
+        ("cql_keyvalue.yaml", "workload: {use: cql-keyvalue}"),
+    ] {
+        let mistakes = run(words).unwrap_err();
+        assert!(mistakes.contains(expected), "{mistakes}");
+    }
+}
