@@ -373,23 +373,6 @@ fn integers(
 fn arithmetic(name: &str, given: &[Given]) -> Found {
     let one = |args: &[i64]| (args.len() == 1).then(|| [args[0], 0]);
     let divisor = |args: &[i64]| one(args).filter(|args| args[0] != 0);
-    let range = |args: &[i64], last: i64| match *args {
-        [width] if width > 0 => Some([0, width]),
-        [from, to] => to
-            .checked_sub(from)?
-            .checked_add(last)
-            .filter(|width| *width > 0)
-            .map(|width| [from, width]),
-        _ => None,
-    };
-    let inclusive = |args: &[i64]| range(args, 1);
-    let exclusive = |args: &[i64]| range(args, 0);
-    // The int flavour of both masks with the width instead of taking the remainder.
-    let ranges: [fn(i64, [i64; 2]) -> i64; 3] = [
-        hash_range,
-        |x, args| hash_range(x, args) & INT_MASK,
-        |x, [from, width]| from.wrapping_add(int_hash(x) & width),
-    ];
     match name {
         "Mod" => integers(
             given,
@@ -434,6 +417,29 @@ fn arithmetic(name: &str, given: &[Given]) -> Found {
             );
             joined(whole, doubles(given, |x, a| a + x))
         }
+        _ => hashed_integers(name, given),
+    }
+}
+
+fn hashed_integers(name: &str, given: &[Given]) -> Found {
+    let range = |args: &[i64], last: i64| match *args {
+        [width] if width > 0 => Some([0, width]),
+        [from, to] => to
+            .checked_sub(from)?
+            .checked_add(last)
+            .filter(|width| *width > 0)
+            .map(|width| [from, width]),
+        _ => None,
+    };
+    let inclusive = |args: &[i64]| range(args, 1);
+    let exclusive = |args: &[i64]| range(args, 0);
+    // The int flavour of both masks with the width instead of taking the remainder.
+    let ranges: [fn(i64, [i64; 2]) -> i64; 3] = [
+        hash_range,
+        |x, args| hash_range(x, args) & INT_MASK,
+        |x, [from, width]| from.wrapping_add(int_hash(x) & width),
+    ];
+    match name {
         "Hash" if given.is_empty() => integers(
             given,
             |_| Some([0, 0]),
@@ -564,6 +570,13 @@ fn conversions(name: &str, given: &[Given]) -> Found {
             };
             long(ty, Step::Fixed(Box::new(value)))
         }
+        _ => vectors(name, given),
+    }
+}
+
+fn vectors(name: &str, given: &[Given]) -> Found {
+    let long = |output, step| Some(vec![flavour(Ty::Long, output, step)]);
+    match (name, given) {
         ("CqlVector", [Given::Function(inner)]) => {
             long(Ty::Vector, Step::Inner(Box::new(inner.clone())))
         }
