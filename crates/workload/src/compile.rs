@@ -108,8 +108,7 @@ fn find(params: &mut Params) -> Option<&'static Named> {
         params.problem(
             &["use"],
             format!(
-                "no workload is named \"{use_}\"; there are {}",
-                all.join(", ")
+                "no workload is named \"{use_}\"; `cassay workload list` shows those there are"
             ),
             hint,
         );

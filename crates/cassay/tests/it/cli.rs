@@ -133,7 +133,7 @@ window: {warmup: auto, measure: 60}
           |
         help: did you mean `heap`?
 
-        error: no workload is named "standard2"; there are standard1, cql-iot, cql-timeseries, cql-keyvalue, cql-tabular, kv
+        error: no workload is named "standard2"; `cassay workload list` shows those there are
          --> study.yaml:4:17
           |
         4 | workload: {use: standard2, mix: {write: 9}}

@@ -23,7 +23,7 @@ const KINDS_MAX: usize = 64;
 /// Cassandra refuses larger batches long before.
 const REPEAT_MAX: u64 = 65_535;
 /// Settings of a line that are understood elsewhere, or say what is so anyhow.
-const QUIET: [&str; 17] = [
+const QUIET: [&str; 19] = [
     "driver",
     "type",
     "tags",
@@ -41,6 +41,8 @@ const QUIET: [&str; 17] = [
     "localdc",
     "username",
     "password",
+    "cl",
+    "compression",
 ];
 
 /// Makes steps of the operations of a file.
@@ -53,6 +55,8 @@ pub(crate) struct Builder<'a> {
     notes: Vec<String>,
     connection: Connection,
     name: String,
+    /// Consistency of the current line's operations that state none.
+    default_level: Consistency,
 }
 
 impl<'a> Builder<'a> {
@@ -87,6 +91,7 @@ impl<'a> Builder<'a> {
             keyspace: keyspace.unwrap_or_else(|| "baselines".to_owned()),
             notes: Vec::new(),
             connection: Connection::default(),
+            default_level: Consistency::LocalOne,
         }
     }
 
@@ -122,6 +127,18 @@ impl<'a> Builder<'a> {
             before.extend(ops.iter().map(statement_text));
             return None;
         }
+        if line.get("cycles") == Some("0") {
+            let message = format!("{name} has no cycles and is left out");
+            self.notes.push(message);
+            return None;
+        }
+        self.default_level = match line.get("cl").map(|cl| (cl, cl.to_uppercase().parse())) {
+            None => Consistency::LocalOne,
+            Some((_, Ok(level))) => level,
+            Some((cl, Err(_))) => {
+                return self.wrong(&node.place, format!("cl={cl} is no consistency level"));
+            }
+        };
         let program = self.program(node, line, &ops)?;
         let (source_length, program) = program;
         let (offer, first_operation, limit, stage) = match super::frame(line, source_length) {
@@ -190,6 +207,16 @@ impl<'a> Builder<'a> {
                 Err(_) => self
                     .out
                     .add(&node.place, format!("port {port} is no port"), None),
+            }
+        }
+        match line.get("compression").map(str::to_uppercase).as_deref() {
+            None | Some("NONE") => {}
+            Some("LZ4") => self.connection.compression = Some(cql::Compression::Lz4),
+            // Another workload file's template of the table's compressor has the same name.
+            Some(name) if name.ends_with("COMPRESSOR") => {}
+            Some(other) => {
+                let message = format!("compression {other} of frames is not there; LZ4 is");
+                self.out.add(&node.place, message, None);
             }
         }
         self.connection.datacenter = line.get("localdc").map(str::to_owned);
@@ -333,19 +360,14 @@ impl<'a> Builder<'a> {
             None => 1,
             Some(_) => self.number(op, "repeat", 1)?.max(1),
         };
-        let key = table.as_ref().and_then(|table| {
-            let columns = table
-                .partition_key
-                .iter()
-                .map(|column| &table.columns[*column].name);
-            let marker = |name: &String| {
-                marked
-                    .iter()
-                    .position(|m| *m == Marker::Column(name.clone()))
-            };
-            columns.map(marker).collect::<Option<Vec<usize>>>()
-        });
-        let mut statement = Statement::new(cql, kind as u8, binds.len() as u16, self.level(op)?);
+        let key = table.as_ref().and_then(|table| key(table, &marked));
+        let mut statement = Statement::new(
+            cql,
+            kind as u8,
+            binds.len() as u16,
+            self.level(op, self.default_level)?,
+        );
+        statement.serial_consistency = self.serial_level(op)?;
         self.settings(op, &mut statement, repeat);
         Some((statement, CycleOp { binds, key, repeat }))
     }
@@ -373,19 +395,42 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn level(&mut self, op: &Op) -> Option<Consistency> {
+    /// `default` is that of the line.
+    fn level(&mut self, op: &Op, default: Consistency) -> Option<Consistency> {
         let node = ["cl", "consistency", "consistency_level"]
             .iter()
             .find_map(|key| op.param(key));
-        let Some(node) = node else {
-            return Some(Consistency::LocalOne);
+        match node.cloned() {
+            None => Some(default),
+            Some(node) => self.consistency(&node),
+        }
+    }
+
+    fn serial_level(&mut self, op: &Op) -> Option<Option<Consistency>> {
+        let keys = [
+            "scl",
+            "serial_cl",
+            "serial cl",
+            "serial_consistency",
+            "serial_consistency_level",
+        ];
+        let Some(node) = keys.iter().find_map(|key| op.param(key)).cloned() else {
+            return Some(None);
         };
+        let level = self.consistency(&node)?;
+        if !level.is_serial() {
+            let message = format!("{level} is no serial consistency level");
+            return self.wrong(&node.place, message);
+        }
+        Some(Some(level))
+    }
+
+    fn consistency(&mut self, node: &Node) -> Option<Consistency> {
         match node.text().unwrap_or("").to_uppercase().parse() {
             Ok(level) => Some(level),
             Err(_) => {
                 let message = format!("{} is no consistency level", node.describe());
-                let place = node.place.clone();
-                self.wrong(&place, message)
+                self.wrong(&node.place, message)
             }
         }
     }
@@ -438,6 +483,15 @@ impl<'a> Builder<'a> {
 }
 
 /// Whether the driver binds a value of a Java type to a column of a CQL type.
+/// The markers that the partition key is bound by; none if not all of it is.
+fn key(table: &Table, marked: &[Marker]) -> Option<Vec<usize>> {
+    let columns = table.partition_key.iter();
+    let columns = columns.map(|column| Marker::Column(table.columns[*column].name.clone()));
+    columns
+        .map(|column| marked.iter().position(|marker| *marker == column))
+        .collect()
+}
+
 fn is_bindable(ty: Ty, typ: &CqlType) -> bool {
     match ty {
         Ty::Long => matches!(typ, CqlType::Bigint | CqlType::Counter | CqlType::Time),

@@ -157,10 +157,11 @@ fn operation(name: &str, node: &Node, level: &Level, ops: &mut Vec<Op>, out: &mu
         prepared: None,
         repeat: None,
     };
-    op.tags.insert(0, ("name".to_owned(), name.to_owned()));
+    let own = ["name", "op"].map(|tag| (tag.to_owned(), name.to_owned()));
+    op.tags.splice(0..0, own.clone());
     if let Some(entries) = node.entries() {
         let inner = level.within(node);
-        op.tags = [vec![op.tags[0].clone()], inner.tags].concat();
+        op.tags = [own.to_vec(), inner.tags].concat();
         (op.params, op.bindings) = (inner.params, inner.bindings);
         op.repeat = node.at("repeat").cloned();
         let body = node

@@ -44,19 +44,37 @@ pub(crate) fn import(words: &[String], read: ReadFile) -> Result<Import, Diagnos
             None => plain.push(word),
         }
     }
-    let [name, scenario @ ..] = &plain[..] else {
-        return Err(refuse("name the workload file first".to_owned()));
+    // `run driver=cql workload=FILE tags=…` is a scenario of one line.
+    let is_line = plain
+        .first()
+        .is_some_and(|word| ["run", "start"].contains(word));
+    if let Some(option) = plain.iter().find(|word| word.starts_with("--")) {
+        let hint = "scenarios are run; reports and logs are cassay's own";
+        return Err(refuse(format!("option {option} is not understood: {hint}")));
+    }
+    let stated = given.iter().find(|(k, _)| k == "workload" || k == "yaml");
+    let (name, scenario) = match (is_line, &plain[..], stated) {
+        (true, [_], Some((_, file))) => (file.clone(), None),
+        (true, [_, extra, ..], _) | (false, [_, _, extra, ..], _) => {
+            return Err(refuse(format!("`{extra}` is one word too many")));
+        }
+        (true, ..) => return Err(refuse("say workload=FILE".to_owned())),
+        (false, [name, scenario], _) => ((*name).to_owned(), Some(*scenario)),
+        (false, [name], _) => ((*name).to_owned(), Some("default")),
+        (false, [], _) => return Err(refuse("name the workload file first".to_owned())),
     };
-    let scenario = match scenario {
-        [] => "default",
-        [scenario] => scenario,
-        _ => return Err(refuse(format!("`{}` is one word too many", scenario[1]))),
-    };
-    let text = read(name).map_err(|why| refuse(format!("cannot read {name}: {why}")))?;
+    let text = read(&name).map_err(|why| {
+        let mut message = format!("cannot read {name}: {why}");
+        let own = name.trim_end_matches(".yaml").replace('_', "-");
+        if crate::names().iter().any(|named| named.name == own) {
+            message += &format!("; a study has it as `workload: {{use: {own}}}`, without a file");
+        }
+        refuse(message)
+    })?;
     let value = |key: &str| given.iter().find(|(k, _)| k == key).map(|(_, v)| v.clone());
     let text = template::expand(&text, &value);
     let mut out = Diagnostics::new(vec![Source {
-        name: (*name).to_owned(),
+        name,
         text: text.clone(),
     }]);
     let Some(root) = yaml::parse(0, &text, Limits::WORKLOAD, &mut out) else {
@@ -76,7 +94,7 @@ type Steps = (Vec<Step>, Vec<String>, Connection);
 
 fn steps(
     root: &Node,
-    scenario: &str,
+    scenario: Option<&str>,
     given: &[(String, String)],
     read: ReadFile,
     out: &mut Diagnostics,
@@ -85,9 +103,14 @@ fn steps(
     let mut builder = Builder::new(root, ops, read, out);
     let mut before = Vec::new();
     let mut steps: Vec<Step> = Vec::new();
-    let lines = lines(root, scenario, builder.out);
+    let lines = match scenario {
+        Some(scenario) => lines(root, scenario, builder.out),
+        None => vec![("run".to_owned(), root)],
+    };
     for (name, node) in &lines {
-        let result = Line::parse(node.text().unwrap_or("")).and_then(|mut line| {
+        // The settings of a run without a scenario are all given.
+        let text = scenario.and(node.text()).unwrap_or("");
+        let result = Line::parse(text).and_then(|mut line| {
             line.set(given)?;
             Ok(line)
         });
@@ -101,8 +124,10 @@ fn steps(
         }
     }
     if steps.is_empty() && builder.out.is_empty() {
-        let message =
-            format!("scenario {scenario} only changes the schema; there is nothing to run");
+        let message = format!(
+            "{} only changes the schema; there is nothing to run",
+            scenario.map_or("this".to_owned(), |name| format!("scenario {name}"))
+        );
         builder
             .out
             .add(&root.nearest("scenarios").place, message, None);

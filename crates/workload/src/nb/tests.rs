@@ -254,3 +254,55 @@ fn functions_that_read_a_clock_or_another_binding_are_refused_with_the_reason() 
         assert!(mistakes.contains(expected), "{mistakes}");
     }
 }
+
+#[test]
+fn settings_of_lines_and_operations_act() {
+    use cql::Consistency;
+    let file = FILE.replace("cl: LOCAL_QUORUM", "scl: LOCAL_SERIAL");
+    let import = imported(&file, &["cl=TWO", "compression=LZ4"]).unwrap();
+    let program = &import.steps[0].program;
+    let levels: Vec<Consistency> = program.statements().iter().map(|s| s.consistency).collect();
+    assert_eq!(levels, [Consistency::One, Consistency::Two]);
+    let serial = program.statements()[1].serial_consistency;
+    assert_eq!(serial, Some(Consistency::LocalSerial));
+    assert_eq!(import.connection.compression, Some(cql::Compression::Lz4));
+    for (from, to, words, expected) in [
+        ("", "", &["cl=MANY"][..], "cl=MANY is no consistency level"),
+        ("", "", &["compression=SNAPPY"], "compression SNAPPY"),
+        ("cl: ONE", "scl: ONE", &[], "no serial consistency level"),
+        ("", "", &["main-cycles=0"], "there is nothing to run"),
+    ] {
+        let mistakes = imported(&FILE.replacen(from, to, 1), words).unwrap_err();
+        assert!(mistakes.contains(expected), "{mistakes}");
+    }
+}
+
+#[test]
+fn a_run_without_a_scenario_takes_all_its_settings_from_the_words() {
+    let read = |name: &str| match name {
+        "file.yaml" => Ok(FILE.to_owned()),
+        _ => Err("no such file".to_owned()),
+    };
+    let run = |text: &str| {
+        let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+        import(&words, &read).map_err(|mistakes| mistakes.to_string())
+    };
+    let line = "run driver=cql workload=file.yaml tags=phase:main,type:write cycles=5..9 threads=3";
+    let import = run(line).unwrap();
+    let step = &import.steps[0];
+    assert_eq!((import.steps.len(), step.first_operation), (1, 5));
+    assert_eq!(step.limit, StepLimit::Operations(4));
+    assert_eq!(step.offer, crate::Offer::Threads(3));
+    assert_eq!(step.program.kinds().len(), 1);
+    for (words, expected) in [
+        ("run driver=cql", "say workload=FILE"),
+        ("run workload=file.yaml more", "`more` is one word too many"),
+        ("file.yaml default more", "`more` is one word too many"),
+        ("file.yaml --progress console:1s", "option --progress"),
+        ("cql-iot", "workload: {use: cql-iot}"),
+        ("cql_keyvalue.yaml", "workload: {use: cql-keyvalue}"),
+    ] {
+        let mistakes = run(words).unwrap_err();
+        assert!(mistakes.contains(expected), "{mistakes}");
+    }
+}

@@ -80,8 +80,8 @@ fn an_unknown_workload_is_told_its_neighbour() {
     check(
         &spec("standart1"),
         expect![[r#"
-            use: no workload is named "standart1"; there are standard1, cql-iot,
-                cql-timeseries, cql-keyvalue, cql-tabular, kv (did you mean standard1?)
+            use: no workload is named "standart1"; `cassay workload list` shows those there
+                are (did you mean standard1?)
         "#]],
     );
 }
