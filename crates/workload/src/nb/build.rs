@@ -358,18 +358,7 @@ impl<'a> Builder<'a> {
             None => 1,
             Some(_) => self.number(op, "repeat", 1)?.max(1),
         };
-        let key = table.as_ref().and_then(|table| {
-            let columns = table
-                .partition_key
-                .iter()
-                .map(|column| &table.columns[*column].name);
-            let marker = |name: &String| {
-                marked
-                    .iter()
-                    .position(|m| *m == Marker::Column(name.clone()))
-            };
-            columns.map(marker).collect::<Option<Vec<usize>>>()
-        });
+        let key = table.as_ref().and_then(|table| key_markers(table, &marked));
         let mut statement = Statement::new(
             cql,
             kind as u8,
@@ -489,6 +478,15 @@ impl<'a> Builder<'a> {
         let place = node.place.clone();
         self.wrong(&place, message)
     }
+}
+
+/// The markers of the partition key's columns, in the key's order, if all are bound.
+fn key_markers(table: &Table, marked: &[Marker]) -> Option<Vec<usize>> {
+    let bound = |column: &usize| {
+        let column = Marker::Column(table.columns[*column].name.clone());
+        marked.iter().position(|marker| *marker == column)
+    };
+    table.partition_key.iter().map(bound).collect()
 }
 
 /// Whether the driver binds a value of a Java type to a column of a CQL type.

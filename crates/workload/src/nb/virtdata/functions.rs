@@ -1,4 +1,6 @@
 //! The functions: for a name and arguments, the flavours that there are.
+//!
+//! Long because it is one table.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -37,9 +39,6 @@ pub(crate) struct Variant {
     pub(crate) step: Step,
 }
 
-/// Texts with cumulative weights up to 1.
-type Weighted = Arc<[(f64, Box<str>)]>;
-
 /// What is done to a value.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
@@ -71,7 +70,7 @@ pub(crate) enum Step {
         text: Arc<str>,
         size: [i64; 2],
     },
-    Weighted(Weighted),
+    Weighted(Arc<[(f64, Box<str>)]>),
     Template(Arc<[String]>, Arc<[Recipe]>),
     Sized {
         /// Whether each value is of the hash of the previous one's input.
@@ -373,23 +372,6 @@ fn integers(
 fn arithmetic(name: &str, given: &[Given]) -> Found {
     let one = |args: &[i64]| (args.len() == 1).then(|| [args[0], 0]);
     let divisor = |args: &[i64]| one(args).filter(|args| args[0] != 0);
-    let range = |args: &[i64], last: i64| match *args {
-        [width] if width > 0 => Some([0, width]),
-        [from, to] => to
-            .checked_sub(from)?
-            .checked_add(last)
-            .filter(|width| *width > 0)
-            .map(|width| [from, width]),
-        _ => None,
-    };
-    let inclusive = |args: &[i64]| range(args, 1);
-    let exclusive = |args: &[i64]| range(args, 0);
-    // The int flavour of both masks with the width instead of taking the remainder.
-    let ranges: [fn(i64, [i64; 2]) -> i64; 3] = [
-        hash_range,
-        |x, args| hash_range(x, args) & INT_MASK,
-        |x, [from, width]| from.wrapping_add(int_hash(x) & width),
-    ];
     match name {
         "Mod" => integers(
             given,
@@ -434,6 +416,30 @@ fn arithmetic(name: &str, given: &[Given]) -> Found {
             );
             joined(whole, doubles(given, |x, a| a + x))
         }
+        _ => hashed_arithmetic(name, given),
+    }
+}
+
+/// Functions that hash their input to a range.
+fn hashed_arithmetic(name: &str, given: &[Given]) -> Found {
+    let range = |args: &[i64], last: i64| match *args {
+        [width] if width > 0 => Some([0, width]),
+        [from, to] => to
+            .checked_sub(from)?
+            .checked_add(last)
+            .filter(|width| *width > 0)
+            .map(|width| [from, width]),
+        _ => None,
+    };
+    let inclusive = |args: &[i64]| range(args, 1);
+    let exclusive = |args: &[i64]| range(args, 0);
+    // The int flavour of both masks with the width instead of taking the remainder.
+    let ranges: [fn(i64, [i64; 2]) -> i64; 3] = [
+        hash_range,
+        |x, args| hash_range(x, args) & INT_MASK,
+        |x, [from, width]| from.wrapping_add(int_hash(x) & width),
+    ];
+    match name {
         "Hash" if given.is_empty() => integers(
             given,
             |_| Some([0, 0]),
@@ -552,6 +558,14 @@ fn conversions(name: &str, given: &[Given]) -> Found {
             };
             long(Ty::Uuid, Step::TimeUuid { node, clock })
         }
+        _ => collections(name, given),
+    }
+}
+
+/// Constants, lists and vectors.
+fn collections(name: &str, given: &[Given]) -> Found {
+    let long = |output, step| Some(vec![flavour(Ty::Long, output, step)]);
+    match (name, given) {
         ("FixedValue", [value]) => {
             let (ty, value) = match value {
                 Given::Int(v) => (Ty::Int, Val::Int(*v)),
@@ -748,8 +762,11 @@ fn file_text(file: &str, call: &Call, env: &mut Env) -> Result<Option<String>, F
     }
 }
 
+/// Texts with their weights.
+type Weights = Arc<[(f64, Box<str>)]>;
+
 /// `a:1.5;b:2` → values with cumulative weights up to 1.
-fn weights(spec: &str) -> Option<Weighted> {
+fn weights(spec: &str) -> Option<Weights> {
     let mut pairs = Vec::new();
     for pair in spec.split([';', ',']) {
         let (value, weight) = match pair.split_once(':') {
