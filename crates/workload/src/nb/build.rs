@@ -360,7 +360,7 @@ impl<'a> Builder<'a> {
             None => 1,
             Some(_) => self.number(op, "repeat", 1)?.max(1),
         };
-        let key = table.as_ref().and_then(|table| key(table, &marked));
+        let key = table.as_ref().and_then(|table| key_markers(table, &marked));
         let mut statement = Statement::new(
             cql,
             kind as u8,
@@ -482,16 +482,16 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Whether the driver binds a value of a Java type to a column of a CQL type.
-/// The markers that the partition key is bound by; none if not all of it is.
-fn key(table: &Table, marked: &[Marker]) -> Option<Vec<usize>> {
-    let columns = table.partition_key.iter();
-    let columns = columns.map(|column| Marker::Column(table.columns[*column].name.clone()));
-    columns
-        .map(|column| marked.iter().position(|marker| *marker == column))
-        .collect()
+/// The markers of the partition key's columns, in the key's order, if all are bound.
+fn key_markers(table: &Table, marked: &[Marker]) -> Option<Vec<usize>> {
+    let bound = |column: &usize| {
+        let column = Marker::Column(table.columns[*column].name.clone());
+        marked.iter().position(|marker| *marker == column)
+    };
+    table.partition_key.iter().map(bound).collect()
 }
 
+/// Whether the driver binds a value of a Java type to a column of a CQL type.
 fn is_bindable(ty: Ty, typ: &CqlType) -> bool {
     match ty {
         Ty::Long => matches!(typ, CqlType::Bigint | CqlType::Counter | CqlType::Time),

@@ -39,9 +39,6 @@ pub(crate) struct Variant {
     pub(crate) step: Step,
 }
 
-/// Texts with cumulative weights up to 1.
-type Weighted = Arc<[(f64, Box<str>)]>;
-
 /// What is done to a value.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
@@ -73,7 +70,7 @@ pub(crate) enum Step {
         text: Arc<str>,
         size: [i64; 2],
     },
-    Weighted(Weighted),
+    Weighted(Arc<[(f64, Box<str>)]>),
     Template(Arc<[String]>, Arc<[Recipe]>),
     Sized {
         /// Whether each value is of the hash of the previous one's input.
@@ -419,11 +416,12 @@ fn arithmetic(name: &str, given: &[Given]) -> Found {
             );
             joined(whole, doubles(given, |x, a| a + x))
         }
-        _ => hashed_integers(name, given),
+        _ => hashed_arithmetic(name, given),
     }
 }
 
-fn hashed_integers(name: &str, given: &[Given]) -> Found {
+/// Functions that hash their input to a range.
+fn hashed_arithmetic(name: &str, given: &[Given]) -> Found {
     let range = |args: &[i64], last: i64| match *args {
         [width] if width > 0 => Some([0, width]),
         [from, to] => to
@@ -560,6 +558,14 @@ fn conversions(name: &str, given: &[Given]) -> Found {
             };
             long(Ty::Uuid, Step::TimeUuid { node, clock })
         }
+        _ => collections(name, given),
+    }
+}
+
+/// Constants, lists and vectors.
+fn collections(name: &str, given: &[Given]) -> Found {
+    let long = |output, step| Some(vec![flavour(Ty::Long, output, step)]);
+    match (name, given) {
         ("FixedValue", [value]) => {
             let (ty, value) = match value {
                 Given::Int(v) => (Ty::Int, Val::Int(*v)),
@@ -572,13 +578,6 @@ fn conversions(name: &str, given: &[Given]) -> Found {
             };
             long(ty, Step::Fixed(Box::new(value)))
         }
-        _ => vectors(name, given),
-    }
-}
-
-fn vectors(name: &str, given: &[Given]) -> Found {
-    let long = |output, step| Some(vec![flavour(Ty::Long, output, step)]);
-    match (name, given) {
         ("CqlVector", [Given::Function(inner)]) => {
             long(Ty::Vector, Step::Inner(Box::new(inner.clone())))
         }
@@ -763,8 +762,11 @@ fn file_text(file: &str, call: &Call, env: &mut Env) -> Result<Option<String>, F
     }
 }
 
+/// Texts with their weights.
+type Weights = Arc<[(f64, Box<str>)]>;
+
 /// `a:1.5;b:2` → values with cumulative weights up to 1.
-fn weights(spec: &str) -> Option<Weighted> {
+fn weights(spec: &str) -> Option<Weights> {
     let mut pairs = Vec::new();
     for pair in spec.split([';', ',']) {
         let (value, weight) = match pair.split_once(':') {

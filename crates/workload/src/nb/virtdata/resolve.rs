@@ -137,8 +137,8 @@ fn choose(flavours: &mut [Vec<Variant>], wanted: Option<Ty>) {
             progress = narrow(&mut previous[next - 1], &mut rest[0]);
         }
         if !progress {
-            for flavours in flavours {
-                prefer(flavours);
+            for flavour in flavours.iter_mut() {
+                prefer(flavour);
             }
             return;
         }
