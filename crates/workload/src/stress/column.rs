@@ -5,6 +5,7 @@
 //! that nobody seeds, so that its own second run writes other rows; here they follow from the seed.
 
 mod order;
+mod unseeded;
 
 use super::draw::Dist;
 use crate::java::Faster;

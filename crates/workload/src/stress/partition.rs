@@ -60,6 +60,12 @@ impl Columns {
         }
     }
 
+    /// Clustering columns of which the tool has another number of values in each run.
+    pub(crate) fn unseeded_counts(&self) -> impl Iterator<Item = &Column> {
+        let levels = self.clustering.iter();
+        levels.filter(|column| column.has_unseeded_count())
+    }
+
     /// The most rows that a partition has.
     pub(crate) fn rows_max(&self) -> f64 {
         let levels = self.clustering.iter();
@@ -98,6 +104,8 @@ pub(crate) struct Walk {
     current: Vec<i64>,
     last: Vec<i64>,
     chance: f64,
+    /// Whether all rows are visited that any run of the tool could have written.
+    is_whole: bool,
     /// What has been won already on the way down, per level, and what the chance is multiplied by.
     rolls: Vec<f64>,
     chances: Vec<f64>,
@@ -122,6 +130,7 @@ impl Walk {
             current: vec![0; levels],
             last: vec![i64::MAX; levels],
             chance: 1.0,
+            is_whole: false,
             rolls: vec![1.0; levels],
             chances: vec![1.0; levels],
             draws: Draws::new(0, 0),
@@ -161,6 +170,7 @@ impl Walk {
         let count = first.cluster.next();
         let expected = count.saturating_mul(self.columns.descendants[0]).max(1);
         self.last.fill(i64::MAX);
+        self.is_whole = matches!(visit, Visit::All);
         self.chance = match visit {
             Visit::All => 1.0,
             Visit::Some { rows } => (rows as f64 / expected as f64).clamp(0.0, 1.0),
@@ -241,7 +251,10 @@ impl Walk {
         };
         let column = &mut self.columns.clustering[level];
         column.set_seed(seed);
-        let count = column.cluster.next();
+        let count = match self.is_whole && column.has_unseeded_count() {
+            true => column.cluster.max(),
+            false => column.cluster.next(),
+        };
         let values = &mut self.levels[level];
         values.clear();
         for _ in 0..count {

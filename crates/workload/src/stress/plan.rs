@@ -44,6 +44,7 @@ pub fn import(words: &[String], seed: u64, read: ReadFile) -> Result<Import, Dia
         statements: Vec::new(),
         tables: Vec::new(),
         counters: Vec::new(),
+        sparse: Vec::new(),
         ops: Vec::new(),
     };
     let schema = planner.operations(read);
@@ -80,6 +81,7 @@ struct Planner<'a> {
     statements: Vec<Statement>,
     tables: Vec<Columns>,
     counters: Vec<bool>,
+    sparse: Vec<bool>,
     ops: Vec<Op>,
 }
 
@@ -209,6 +211,7 @@ impl Planner<'_> {
             seed: self.seed,
             tables: std::mem::take(&mut self.tables),
             counters: std::mem::take(&mut self.counters),
+            sparse: std::mem::take(&mut self.sparse),
             ops: std::mem::take(&mut self.ops),
             runs,
             seeds,

@@ -15,7 +15,7 @@ use crate::schema::{self, Defined, Marker, Table};
 use cql::Consistency;
 use cql::value::{CqlType, UdtType};
 pub(super) use statements::quoted;
-use statements::{all_cells, cell_of, columns, insert, returned};
+use statements::{all_cells, cell_of, columns, insert, relations, returned};
 use yaml::{Diagnostics, Limits, Node, Place, Raw, Source, did_you_mean};
 
 const KEYS: [&str; 11] = [
@@ -178,6 +178,13 @@ impl<'a> Reader<'a, '_> {
                 "values of {} follow from the seed here; cassandra-stress has no such type, or \
                  draws the sizes of its collections anew in each run",
                 own.join(", ")
+            ));
+        }
+        for column in columns.unseeded_counts() {
+            notes.push(format!(
+                "how many values of {} a partition has follows from the seed here; \
+                 cassandra-stress draws it anew in each run",
+                column.name
             ));
         }
         Some(Profile {
@@ -466,7 +473,7 @@ impl<'a> Reader<'a, '_> {
         }
         let is_select = text.to_lowercase().starts_with("select");
         let only_keys = bound.iter().all(|cell| matches!(cell, Cell::Key(_)));
-        let whole = table.partition_key.len() == bound.len();
+        let whole = table.partition_key.len() == bound.len() && relations(text) == bound.len();
         Some(Query {
             name: String::new(),
             returned: is_select.then(|| returned(text, table)).flatten(),

@@ -109,6 +109,8 @@ pub(super) struct Operations {
     pub(super) tables: Vec<Columns>,
     /// Whether values of a table's columns are counters, which nothing can be compared with.
     pub(super) counters: Vec<bool>,
+    /// Whether writes to a table leave cells out.
+    pub(super) sparse: Vec<bool>,
     pub(super) ops: Vec<Op>,
     pub(super) runs: Dist,
     pub(super) seeds: Seeds,

@@ -55,6 +55,7 @@ impl Planner<'_> {
         let values = self.run.options.columns.names.iter().map(column).collect();
         self.tables.push(Columns::new(key, Vec::new(), values));
         self.counters.push(counter);
+        self.sparse.push(false);
     }
 
     fn predefined_op(

@@ -270,3 +270,46 @@ fn what_is_read_from_a_table_that_a_query_writes_to_is_not_compared() {
     assert_eq!(verifies("insert=1,get=1"), (Some(true), false));
     assert_eq!(verifies("insert=1,get=1,set=1"), (Some(false), true));
 }
+
+#[test]
+fn what_the_tool_does_not_seed_is_said() {
+    let profile = r"keyspace: k
+table: t
+table_definition: |
+  CREATE TABLE t (k int, u timeuuid, PRIMARY KEY (k, u));
+columnspec:
+  - {name: u, cluster: uniform(1..5)}
+";
+    let said = |profile: &str| {
+        let read = |_: &str| Ok(profile.to_owned());
+        let words = ["user profile=p.yaml ops(insert=1) n=1".to_owned()];
+        let import = import(&words, 1, &read).expect("a profile");
+        import.notes.iter().any(|note| note.contains("values of u"))
+    };
+    assert!(said(profile));
+    assert!(!said(&profile.replace("uniform(1..5)", "fixed(5)")));
+}
+
+#[test]
+fn a_query_finds_its_partition_unless_it_asks_for_less() {
+    for (query, must_find) in [
+        ("select * from t where k = ?", true),
+        ("SELECT c, v\nFROM t\nWHERE k = ?\nLIMIT 5", true),
+        ("select * from t where k = ? and c = 5", false),
+        (
+            "select * from t where k = ? AND v > 1 allow filtering",
+            false,
+        ),
+        ("select * from t where k = ? and c = ?", false),
+    ] {
+        let text = format!(
+            "keyspace: k\ntable: t\ntable_definition: CREATE TABLE t (k int, c int, v int, \
+             PRIMARY KEY (k, c))\nqueries:\n  q:\n    cql: {query:?}\n"
+        );
+        let mut out = Diagnostics::new(Vec::new());
+        let profile = crate::stress::profile::read("p", &text, &mut out);
+        let found = &profile.unwrap_or_else(|| panic!("{out}")).queries[0];
+        assert_eq!(found.must_find, must_find, "{query}");
+        assert!(found.returned.is_some(), "{query}");
+    }
+}

@@ -40,6 +40,7 @@ impl Planner<'_> {
         for profile in &profiles {
             self.tables.push(profile.columns.clone());
             self.counters.push(profile.has_counters);
+            self.sparse.push(!self.fills_all(profile));
             self.notes.extend(profile.notes.clone());
         }
         for weight in ops {
@@ -275,15 +276,16 @@ impl Planner<'_> {
     /// Whether an insert writes all rows that a visit can.
     fn writes_all(&self, profile: &Profile) -> bool {
         let insert = &self.run.options.insert;
-        let ratios = [
-            (&insert.select, profile.inserts.select),
-            (&insert.row_population, profile.inserts.population),
-        ];
-        let one = |(spelled, own): (&Option<Spelled>, Option<Ratio>)| {
-            let written = spelled.as_ref().and_then(|s| Ratio::parse(&s.text).ok());
-            written.or(own).is_none_or(|ratio| ratio.is_one())
-        };
-        insert.visits.text.eq_ignore_ascii_case("fixed(1)") && ratios.into_iter().all(one)
+        insert.visits.text.eq_ignore_ascii_case("fixed(1)")
+            && is_one(insert.select.as_ref(), profile.inserts.select)
+            && self.fills_all(profile)
+            && profile.columns.unseeded_counts().next().is_none()
+    }
+
+    /// Whether an insert gives every column of a row a value.
+    fn fills_all(&self, profile: &Profile) -> bool {
+        let population = self.run.options.insert.row_population.as_ref();
+        is_one(population, profile.inserts.population)
     }
 
     /// Reads whole partitions and compares every row.
@@ -322,4 +324,10 @@ impl Planner<'_> {
             bound: (0..keys.len()).map(Cell::Key).collect(),
         });
     }
+}
+
+/// Whether a share is always 1: the command line's, or else the profile's.
+fn is_one(spelled: Option<&Spelled>, own: Option<Ratio>) -> bool {
+    let written = spelled.and_then(|spelled| Ratio::parse(&spelled.text).ok());
+    written.or(own).is_none_or(|ratio| ratio.is_one())
 }

@@ -89,8 +89,16 @@ pub(super) fn all_cells(table: &Table) -> Vec<Cell> {
         .collect()
 }
 
+/// How many conditions a statement has: one without a marker may leave no row of a partition.
+pub(super) fn relations(text: &str) -> usize {
+    let words = text.split_whitespace().map(str::to_lowercase);
+    let conditions = words.skip_while(|word| word != "where").skip(1);
+    1 + conditions.filter(|word| word == "and").count()
+}
+
 /// What a SELECT returns, if it names columns only.
 pub(super) fn returned(text: &str, table: &Table) -> Option<Vec<Cell>> {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let lower = text.to_lowercase();
     let list = text.get("select".len()..lower.find(" from ")?)?.trim();
     if list == "*" {

@@ -7,6 +7,7 @@ use crate::generator::{Check, Operation};
 use crate::program::Stage;
 use crate::random::{Draws, lane};
 use crate::source::{Cursor, Source};
+use crate::stress::column::Column;
 use crate::stress::partition::{Visit, Walk};
 use cql::response::RawRows;
 use cql::template::append_value;
@@ -232,6 +233,8 @@ struct Possible<'a> {
     /// Clustering columns, which come first in a row.
     keys: usize,
     counters: bool,
+    sparse: bool,
+    values: &'a [Column],
 }
 
 impl Possible<'_> {
@@ -240,9 +243,19 @@ impl Possible<'_> {
         match (from, cell) {
             (Cell::Key(index), Some(cell)) => self.key[index] == cell,
             (Cell::Row(index), _) if self.counters && index >= self.keys => true,
-            (Cell::Row(index), Some(cell)) => made[index] == cell,
-            // A column that the population left out.
-            (Cell::Row(index), None) => index >= self.keys,
+            (Cell::Row(index), cell) if index < self.keys => cell == Some(&made[index]),
+            (Cell::Row(index), Some(cell)) => {
+                self.values[index - self.keys].may_be(&made[index], cell)
+            }
+            // A column that the population left out, or an empty collection.
+            (Cell::Row(index), None) => {
+                self.sparse || self.values[index - self.keys].may_be_none(&made[index])
+            }
+            (Cell::Appended(index), Some(_))
+                if self.values[index - self.keys].has_unseeded_size() =>
+            {
+                true
+            }
             (Cell::Static(_) | Cell::Appended(_), None) | (Cell::Gathered(_), _) => true,
             (Cell::Static(_), Some(_)) if self.counters => true,
             (Cell::Static(index), Some(cell)) => self.rows.iter().any(|row| row[index] == cell),
@@ -371,6 +384,8 @@ impl Cursor for StressCursor {
             rows: &known,
             keys,
             counters,
+            sparse: operations.sparse[op.table],
+            values: &operations.tables[op.table].values,
         };
         let mut any = false;
         for row in rows.rows() {

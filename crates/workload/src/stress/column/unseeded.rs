@@ -1,0 +1,123 @@
+//! What cassandra-stress draws from generators that it does not seed, so that each of its runs has
+//! something else: the sizes of collections, and how many time-based UUIDs a level has. Here they
+//! follow from the seed, and rows of its own that are read must not be found wrong for them.
+
+use super::{Column, Kind};
+
+impl Column {
+    /// Whether the tool has another number of values of a level in each run: of time-based UUIDs
+    /// it seeds the times only.
+    pub(crate) fn has_unseeded_count(&self) -> bool {
+        matches!(self.kind, Kind::Timeuuid) && !self.cluster.is_fixed()
+    }
+
+    /// Whether the tool has a collection of another size in each run.
+    pub(crate) fn has_unseeded_size(&self) -> bool {
+        matches!(self.kind, Kind::List(_) | Kind::Set(_)) && !self.size.is_fixed()
+    }
+
+    /// Whether `cell` is the value `made`, or a collection that has as much of it as its size
+    /// allows: elements are seeded, so that the shorter list begins the longer one and the smaller
+    /// set is part of the larger one.
+    pub(crate) fn may_be(&self, made: &[u8], cell: &[u8]) -> bool {
+        if made == cell || !self.has_unseeded_size() {
+            return made == cell;
+        }
+        let (Some(made), Some(cell)) = (elements(made), elements(cell)) else {
+            return false;
+        };
+        if matches!(self.kind, Kind::List(_)) {
+            return made.iter().zip(&cell).all(|(a, b)| a == b);
+        }
+        let (small, large) = match made.len() < cell.len() {
+            true => (made, cell),
+            false => (cell, made),
+        };
+        small.iter().all(|element| large.contains(element))
+    }
+
+    /// Whether Cassandra may return none for `made`: an empty collection is none.
+    pub(crate) fn may_be_none(&self, made: &[u8]) -> bool {
+        match self.kind {
+            Kind::List(_) | Kind::Set(_) | Kind::Map(..) => {
+                made == [0; 4] || self.has_unseeded_size()
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The elements of a list or set.
+fn elements(cell: &[u8]) -> Option<Vec<&[u8]>> {
+    let (count, mut rest) = cell.split_first_chunk::<4>()?;
+    let mut elements = Vec::new();
+    for _ in 0..i32::from_be_bytes(*count) {
+        let (length, behind) = rest.split_first_chunk::<4>()?;
+        let length = usize::try_from(i32::from_be_bytes(*length)).ok()?;
+        let (element, behind) = behind.split_at_checked(length)?;
+        elements.push(element);
+        rest = behind;
+    }
+    rest.is_empty().then_some(elements)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stress::column::Spec;
+    use crate::stress::draw::Dist;
+    use cql::value::CqlType;
+
+    fn list(elements: &[u8]) -> Vec<u8> {
+        let mut cell = (elements.len() as i32).to_be_bytes().to_vec();
+        for element in elements {
+            cell.extend([0, 0, 0, 1, *element]);
+        }
+        cell
+    }
+
+    fn column(typ: &CqlType, size: &str) -> Column {
+        let spec = Spec {
+            size: Some(Dist::parse(size).expect(size)),
+            ..Spec::default()
+        };
+        Column::of_profile("c", typ, spec)
+    }
+
+    #[test]
+    fn a_collection_of_another_size_is_right_if_the_tool_seeds_no_sizes() {
+        let (a_list, a_set) = (
+            CqlType::List(Box::new(CqlType::Tinyint)),
+            CqlType::Set(Box::new(CqlType::Tinyint)),
+        );
+        for (typ, size, made, cell, right) in [
+            (&a_list, "uniform(1..3)", &[1, 2][..], &[1, 2, 3][..], true),
+            (&a_list, "uniform(1..3)", &[1, 2], &[1], true),
+            (&a_list, "uniform(1..3)", &[1, 2], &[2], false),
+            (&a_list, "fixed(2)", &[1, 2], &[1, 2], true),
+            (&a_list, "fixed(2)", &[1, 2], &[1], false),
+            (&a_set, "uniform(1..3)", &[1, 3], &[1, 2, 3], true),
+            (&a_set, "uniform(1..3)", &[1, 3], &[3], true),
+            (&a_set, "uniform(1..3)", &[1, 3], &[2, 3], false),
+            (&a_set, "fixed(2)", &[1, 3], &[3], false),
+            (&CqlType::Blob, "uniform(1..9)", &[1], &[1, 2], false),
+        ] {
+            let column = column(typ, size);
+            let is_right = column.may_be(&list(made), &list(cell));
+            assert_eq!(is_right, right, "{typ:?} {size} {made:?} {cell:?}");
+        }
+    }
+
+    #[test]
+    fn only_an_empty_collection_may_be_none() {
+        let a_list = CqlType::List(Box::new(CqlType::Tinyint));
+        for (typ, made, right) in [
+            (&a_list, &[][..], true),
+            (&a_list, &[1][..], false),
+            (&CqlType::Blob, &[][..], false),
+        ] {
+            let column = column(typ, "fixed(2)");
+            assert_eq!(column.may_be_none(&list(made)), right, "{typ:?} {made:?}");
+        }
+    }
+}
