@@ -229,6 +229,12 @@ impl Planner<'_> {
             let hint = "fewer partitions, a smaller `cluster`, or batchtype UNLOGGED".to_owned();
             self.out.add(&weight.place, message, Some(hint));
         }
+        if batch != BatchKind::Logged && rows_max > BATCH_MAX {
+            self.notes.push(format!(
+                "an insert may come to {rows_max:.0} rows; of more than {BATCH_MAX} only the first \
+                 {BATCH_MAX} are sent, in one batch, where cassandra-stress sends several"
+            ));
+        }
         let batch = match (profile.has_counters, batch) {
             (true, BatchKind::Logged | BatchKind::Unlogged) => BatchKind::Counter,
             (_, batch) => batch,
