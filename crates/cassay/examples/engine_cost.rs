@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use target::null::{NullServer, NullSpec, Reads};
 use workload::{BatchKind, Check, Cursor, Kind, Operation, Program, Source, Stage, Statement};
-use workload::{Replication, Spec};
+use workload::{Replication, Spec, Tool};
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -95,7 +95,11 @@ fn round(config: &Config, what: &str) -> Result<()> {
     Ok(())
 }
 
+/// A named workload's writes, or, where there is a space, the command line of another tool.
 fn named(name: &str) -> Result<Program> {
+    if let Some((tool, words)) = name.split_once(' ') {
+        return imported(tool, words);
+    }
     let spec = Spec {
         use_: name.to_owned(),
         keyspace: None,
@@ -107,6 +111,17 @@ fn named(name: &str) -> Result<Program> {
         epoch: 0,
     };
     workload::compile(&spec).map_err(|problems| anyhow!("{problems:?}"))
+}
+
+/// The last step of a command line: `stress write n=1M`, `ycsb run -P workloada`.
+fn imported(name: &str, words: &str) -> Result<Program> {
+    let tool = Tool::ALL.into_iter().find(|tool| tool.name() == name);
+    let tool = tool.with_context(|| format!("{name} is no tool"))?;
+    let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+    let read = |file: &str| std::fs::read_to_string(file).map_err(|error| error.to_string());
+    let import = workload::import(tool, &words, 1, &read).map_err(|why| anyhow!("{why}"))?;
+    let step = import.steps.last().context("it has no steps")?;
+    Ok(Program::clone(&step.program))
 }
 
 /// A program of one shape; all of them with the values of a standard1 write.

@@ -17,7 +17,7 @@ use crate::tree::Tree;
 use crate::work;
 use measure::clock::SECOND_NS;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use yaml::{Diagnostics, Place, Source, did_you_mean};
 use yaml::{Node, Raw};
 
@@ -44,13 +44,21 @@ pub fn read(path: &Path, overrides: &Overrides) -> Result<Study, StudyError> {
         Ok(text) => {
             let mut overrides = overrides.clone();
             overrides.files.get_or_insert_with(|| Folder {
-                path: path.parent().unwrap_or(Path::new("")).to_owned(),
+                path: folder_of(path),
                 open: false,
             });
             resolve(&name, &text, &overrides).map_err(StudyError::Mistakes)
         }
         Err(source) => Err(StudyError::Unreadable { path: name, source }),
     }
+}
+
+/// The folder of a file; that of a bare name is the current one.
+fn folder_of(path: &Path) -> PathBuf {
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new(".")).to_owned()
 }
 
 /// Resolves a study; `name` is what the text is called in messages.

@@ -10,6 +10,7 @@ use crate::compat::Compat;
 use crate::exit::Exit;
 use crate::{diagnostics, terminal};
 use anyhow::{Context, Result};
+use clap::parser::ValueSource;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -25,6 +26,10 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
     let (options, words) = match options(tool, &args.words) {
         Ok(split) => split,
         Err(usage) => return Ok(terminal::usage(&usage)),
+    };
+    let common = &Common {
+        json: common.json || options.common.json,
+        out: options.out(common),
     };
     let options = ImportOptions {
         target: args.options.target.clone().or(options.options.target),
@@ -102,7 +107,9 @@ fn options(tool: Tool, words: &[String]) -> Result<(ImportOptionsOnly, Vec<Strin
         }
     }
     let matches = command.try_get_matches_from(ours)?;
-    Ok((ImportOptionsOnly::from_arg_matches(&matches)?, theirs))
+    let mut options = ImportOptionsOnly::from_arg_matches(&matches)?;
+    options.has_out = matches.value_source("out") == Some(ValueSource::CommandLine);
+    Ok((options, theirs))
 }
 
 /// Our options, wherever they stand.
@@ -111,6 +118,21 @@ fn options(tool: Tool, words: &[String]) -> Result<(ImportOptionsOnly, Vec<Strin
 struct ImportOptionsOnly {
     #[command(flatten)]
     options: ImportOptions,
+    #[command(flatten)]
+    common: Common,
+    /// Whether the folder of results stands among the words.
+    #[arg(skip)]
+    has_out: bool,
+}
+
+impl ImportOptionsOnly {
+    /// The folder of results: the one among the words, or the one before them.
+    fn out(&self, common: &Common) -> PathBuf {
+        match self.has_out {
+            true => self.common.out.clone(),
+            false => common.out.clone(),
+        }
+    }
 }
 
 /// The import, and the files that it read.

@@ -1,0 +1,197 @@
+//! Workload files and other tools' command lines, from words to results, on the null target.
+
+use crate::program::{Lab, Said};
+
+/// A profile of one counter, whose inserts are batches of several partitions.
+const PROFILE: &str = "\
+keyspace: k
+keyspace_definition: |
+  CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1};
+table: t
+table_definition: CREATE TABLE t (name text PRIMARY KEY, value blob)
+columnspec:
+  - {name: value, size: fixed(10)}
+insert: {partitions: fixed(5), batchtype: UNLOGGED}
+queries:
+  get: {cql: 'select * from t where name = ?', fields: samerow}
+";
+
+const OWN: &str = "\
+schema:
+  - CREATE TABLE t (k bigint PRIMARY KEY, v text)
+values:
+  k: row
+  v: text(20)
+statements:
+  write: INSERT INTO t (k, v) VALUES (:k, :v)
+  read: SELECT k, v FROM t WHERE k = :k
+mix: {write: 1, read: 1}
+load: write
+verify: read
+";
+
+const STUDY: &str = "\
+study: own
+question: Does a file beside the study work?
+target: {null: {}}
+workload: {file: own.yaml}
+data: {load: {operations: 500}}
+procedure: {fixed: {threads: 4}}
+window: {warmup: 0s, measure: 1s}
+";
+
+fn on_null(lab: &Lab, words: &[&str]) -> Said {
+    let (tool, rest) = words.split_first().expect("a tool");
+    lab.cassay(&[&[*tool, "--target", "null"], rest].concat())
+}
+
+#[test]
+fn a_profile_runs_by_its_partitions_and_says_what_the_tool_says() {
+    let lab = Lab::new();
+    lab.write("p.yaml", PROFILE);
+    let words = [
+        "stress",
+        "--compat",
+        "user",
+        "profile=p.yaml",
+        "ops(insert=1)",
+    ];
+    let more = ["n=1000", "no-warmup", "-rate", "threads=4"];
+    let said = on_null(&lab, &[&words[..], &more].concat()).ended_with(0);
+    for line in [
+        "Running [insert] with 4 threads for 1000 iteration",
+        "type       total ops,    op/s,",
+        "Total partitions          :      1,000 [insert: 1,000]",
+        "Total errors              :          0 [insert: 0]",
+    ] {
+        assert!(said.stdout.contains(line), "{line}: {said}");
+    }
+    assert!(said.stdout.ends_with("END\n"), "{said}");
+    // The same run has left our own folder.
+    let run = lab.run();
+    let trial = &run.findings.expect("findings").trials[0];
+    assert_eq!(
+        (trial.ops_total, trial.counts["insert"].batched),
+        (200, 800)
+    );
+    assert!(run.path.join("report.html").is_file());
+}
+
+#[test]
+fn a_ladder_of_threads_is_one_trial_for_each_step() {
+    let lab = Lab::new();
+    let words = [
+        "stress",
+        "write",
+        "n=20000",
+        "no-warmup",
+        "-rate",
+        "threads>=4",
+        "threads<=16",
+    ];
+    let said = on_null(&lab, &[&words[..], &["--json"]].concat())
+        .ended_with(0)
+        .json();
+    let trials = said["trials"].as_array().expect("trials");
+    let threads: Vec<_> = trials
+        .iter()
+        .map(|t| t["point"]["threads"].as_f64())
+        .collect();
+    assert_eq!(threads, [Some(4.0), Some(8.0), Some(16.0)]);
+}
+
+#[test]
+fn ycsb_s_lines_are_printed_and_a_read_modify_write_is_also_its_parts() {
+    let lab = Lab::new();
+    let properties = "recordcount=100\noperationcount=1000\nreadproportion=0\n\
+                      updateproportion=0\nreadmodifywriteproportion=1\n";
+    lab.write("workload", properties);
+    let words = ["ycsb", "run", "-P", "workload", "-threads", "4", "--compat"];
+    let said = on_null(&lab, &words).ended_with(0);
+    for line in [
+        "[OVERALL], RunTime(ms), ",
+        "[READ], Operations, 1000",
+        "[UPDATE], Operations, 1000",
+        "[READ-MODIFY-WRITE], Operations, 1000",
+    ] {
+        assert!(said.stdout.contains(line), "{line}: {said}");
+    }
+}
+
+#[test]
+fn words_with_mistakes_start_nothing_and_a_password_is_written_nowhere() {
+    let lab = Lab::new();
+    for words in [
+        &["stress", "write", "n=10", "-rate", "thread=5"][..],
+        &["stress", "write", "n=10", "-sendto", "127.0.0.1"],
+        &["ycsb", "run", "-P", "absent"],
+        &["nb", "absent.yaml"],
+    ] {
+        on_null(&lab, words).ended_with(2);
+    }
+    assert!(!lab.path().join("results").exists());
+    let words = [
+        "stress",
+        "write",
+        "n=10",
+        "no-warmup",
+        "-rate",
+        "threads=1",
+        "-mode",
+        "native",
+    ];
+    let secret = ["cql3", "user=me", "password=topsecret"];
+    let said = on_null(&lab, &[&words[..], &secret].concat()).ended_with(0);
+    assert!(
+        !said.stdout.contains("topsecret") && !said.stderr.contains("topsecret"),
+        "{said}"
+    );
+    let mut folders = vec![lab.path().to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+            let path = entry.path();
+            if path.is_dir() && !path.is_symlink() {
+                folders.push(path);
+            } else if let Ok(bytes) = std::fs::read(&path) {
+                let text = String::from_utf8_lossy(&bytes);
+                assert!(!text.contains("topsecret"), "{}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_study_s_own_workload_file_lies_beside_it_and_is_kept_with_the_run() {
+    let lab = Lab::with(STUDY);
+    lab.write("own.yaml", OWN);
+    lab.cassay(&["run", "study.yaml"]).ended_with(0);
+    let plan = lab.run().plan;
+    assert_eq!(plan.resolved["overrides"]["inputs"]["own.yaml"], OWN);
+    let requests = &plan.resolved["requests"]["-"];
+    assert_eq!(requests[0]["retries"], 0, "{requests}");
+
+    let outside = STUDY.replace("own.yaml", "../own.yaml");
+    lab.write("study.yaml", &outside);
+    let said = lab.cassay(&["run", "study.yaml"]).ended_with(2);
+    assert!(
+        said.stderr.contains("leads out of the study's folder"),
+        "{said}"
+    );
+}
+
+#[test]
+fn workload_files_are_checked_and_sampled() {
+    let lab = Lab::new();
+    lab.write("own.yaml", OWN);
+    let said = lab.cassay(&["workload", "check", "own.yaml"]).ended_with(0);
+    assert!(
+        said.stdout
+            .contains("read, LOCAL_ONE, verified: SELECT k, v"),
+        "{said}"
+    );
+    let said = lab.cassay(&["workload", "sample", "own.yaml", "--rows", "2"]);
+    assert!(said.ended_with(0).stdout.contains("1 write"));
+    lab.write("own.yaml", &OWN.replace("v: text(20)", "v: txet(20)"));
+    let said = lab.cassay(&["workload", "check", "own.yaml"]).ended_with(2);
+    assert!(said.stderr.contains("own.yaml:5:"), "{said}");
+}
