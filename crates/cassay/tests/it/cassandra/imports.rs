@@ -74,6 +74,17 @@ blocks:
         ratio: 9
 ";
 
+const ORDERS: &str = "\
+study: orders
+question: Does the example do what it says?
+target: {null: {}}
+workload: {file: orders.yaml}
+data: {load: {operations: 2k}, settle: none}
+procedure: {fixed: {threads: 8}}
+window: {warmup: 1s, measure: 4s}
+verify: {reads: all, sample: 1000}
+";
+
 /// The trials of a command line of another tool, every read compared.
 fn trials(lab: &Lab, node: SocketAddr, words: &[&str]) -> Vec<Value> {
     let target = format!("attach:{node}");
@@ -205,6 +216,26 @@ fn nosqlbench(lab: &Lab, node: SocketAddr) {
     assert_eq!(trials[1]["server"]["reads"], 200);
 }
 
+/// The workload file that the documents show: two tables, a logged batch, conditions, pages.
+fn own_file(lab: &Lab, node: SocketAddr) {
+    let shown = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/orders.yaml");
+    let text = std::fs::read_to_string(shown).expect("the example");
+    lab.write("orders.yaml", &text);
+    lab.write("orders-study.yaml", ORDERS);
+    let target = format!("attach:{node}");
+    let run = ["run", "orders-study.yaml", "--json", "--target", &target];
+    let trial = only_trial(&lab.cassay(&run).ended_with(0));
+    assert_rows_are_right(&trial, 500);
+    assert_eq!(trial["errors"], serde_json::json!({}));
+    let sum = |name: &str| {
+        let counts = trial["counts"].as_object().expect("counts").values();
+        counts.filter_map(|kind| kind[name].as_u64()).sum::<u64>()
+    };
+    for name in ["rows", "pages", "batched", "applied", "not_applied"] {
+        assert!(sum(name) > 0, "{name}: {}", trial["counts"]);
+    }
+}
+
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn the_files_of_other_tools_do_the_same_work_on_a_real_cassandra() {
@@ -217,6 +248,7 @@ fn the_files_of_other_tools_do_the_same_work_on_a_real_cassandra() {
     every_type(&lab, node);
     ycsb(&lab, node);
     nosqlbench(&lab, node);
+    own_file(&lab, node);
     lab.cassay(&["target", "down", &id]).ended_with(0);
     assert_nothing_is_left(&lab);
 }
