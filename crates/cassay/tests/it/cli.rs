@@ -205,47 +205,47 @@ fn a_key_that_stands_twice_is_refused_beside_all_that_are_missing() {
     check_mistakes(
         "study: a\nstudy: b\n",
         expect![[r#"
-        error: `question` is missing
-         --> study.yaml:1:1
-          |
-        1 | study: a
-          | ^
-          |
-        help: it means: The question, in words. The report answers it first.
+            error: `question` is missing
+             --> study.yaml:1:1
+              |
+            1 | study: a
+              | ^
+              |
+            help: it means: The question, in words. The report answers it first.
 
-        error: `target` is missing
-         --> study.yaml:1:1
-          |
-        1 | study: a
-          | ^
-          |
-        help: it means: The system under test: exactly one of these.
+            error: `target` is missing
+             --> study.yaml:1:1
+              |
+            1 | study: a
+              | ^
+              |
+            help: it means: The system under test: exactly one of these.
 
-        error: `workload` is missing
-         --> study.yaml:1:1
-          |
-        1 | study: a
-          | ^
-          |
-        help: it means: What is asked of the target.
+            error: `workload` is missing
+             --> study.yaml:1:1
+              |
+            1 | study: a
+              | ^
+              |
+            help: it means: What is asked of the target.
 
-        error: `procedure` is missing
-         --> study.yaml:1:1
-          |
-        1 | study: a
-          | ^
-          |
-        help: it means: Which points are measured: either `sweep` or `fixed`.
+            error: `procedure` is missing
+             --> study.yaml:1:1
+              |
+            1 | study: a
+              | ^
+              |
+            help: for example: procedure: {fixed: {threads: 16}}
 
-        error: `study` stands here a second time; the first is in line 1
-         --> study.yaml:2:1
-          |
-        2 | study: b
-          | ^^^^^
+            error: `study` stands here a second time; the first is in line 1
+             --> study.yaml:2:1
+              |
+            2 | study: b
+              | ^^^^^
 
-        5 mistakes; nothing was started
+            5 mistakes; nothing was started
 
-    "#]],
+        "#]],
     );
 }
 
