@@ -50,6 +50,8 @@ pub(crate) struct StatementFacts {
     pub then: u16,
     /// The kind under which it is recorded as a part, or [`NO_KIND`].
     pub part: u8,
+    /// The bit of the table that it writes; what a server counts a batch by.
+    pub table: u64,
 }
 
 /// All kinds and statements of a program.
@@ -83,7 +85,7 @@ impl Facts {
         }
         let mut facts = Facts {
             kinds: Vec::new(),
-            statements: statements.iter().map(statement).collect(),
+            statements: with_tables(statements),
             classes: Vec::new(),
             has_courses: false,
             has_retries: false,
@@ -134,7 +136,22 @@ fn ns(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(NEVER_NS - 1)
 }
 
-fn statement(statement: &Statement) -> StatementFacts {
+/// Each with a bit of its table; of more than 64 tables the last ones share theirs.
+fn with_tables(statements: &[Statement]) -> Vec<StatementFacts> {
+    let mut tables = Vec::new();
+    let facts = statements.iter().map(|of| {
+        let name = of.table();
+        let known = tables.iter().position(|known| *known == name);
+        let index = known.unwrap_or_else(|| {
+            tables.push(name);
+            tables.len() - 1
+        });
+        statement(of, 1 << index.min(63))
+    });
+    facts.collect()
+}
+
+fn statement(statement: &Statement, table: u64) -> StatementFacts {
     let paged = statement.page_size.is_some();
     StatementFacts {
         verifies: statement.verifies,
@@ -152,6 +169,7 @@ fn statement(statement: &Statement) -> StatementFacts {
         pages_max: statement.pages_max.unwrap_or(u32::MAX).max(1),
         then: statement.then.unwrap_or(NO_STATEMENT),
         part: statement.part.unwrap_or(NO_KIND),
+        table,
     }
 }
 

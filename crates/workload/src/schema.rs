@@ -3,6 +3,7 @@
 //!
 //! A reader, not a judge: options after the columns are skipped, and Cassandra has the last word.
 
+mod counting;
 mod markers;
 mod qualify;
 mod tokens;

@@ -28,8 +28,9 @@ pub struct Evidence {
     pub shares_cores: bool,
     /// What the same program reaches on the null target on this machine, op/s.
     pub ceiling_ops_per_s: Option<f64>,
-    /// What the server counted over the whole trial.
-    pub server: Option<ServerCounts>,
+    /// What the server counted over the whole trial, or why that cannot be compared; `None` where
+    /// nobody read it.
+    pub server: Option<Result<ServerCounts, String>>,
     /// How settling ended.
     pub settle: Option<Settle>,
     /// Pending compactions over the window, all nodes, in order of time.

@@ -11,11 +11,13 @@ const FOREIGN_OPERATIONS: u64 = 50;
 
 /// V7: the server counted what the client counted.
 pub(super) fn counts_agree(evidence: &Evidence, limits: &Limits) -> Judged {
-    let Some(counts) = &evidence.server else {
-        return (
-            Outcome::Unknown,
-            "the server's own counts were not read".to_owned(),
-        );
+    let counts = match &evidence.server {
+        Some(Ok(counts)) => counts,
+        Some(Err(why)) => return (Outcome::Unknown, format!("not compared: {why}")),
+        None => {
+            let why = "the server's own counts were not read";
+            return (Outcome::Unknown, why.to_owned());
+        }
     };
     let mut worst = Outcome::Pass;
     let mut parts = Vec::new();

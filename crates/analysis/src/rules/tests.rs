@@ -50,12 +50,12 @@ fn healthy() -> Evidence {
         client_cores: 1.0,
         shares_cores: true,
         ceiling_ops_per_s: Some(1_500_000.0),
-        server: Some(ServerCounts {
+        server: Some(Ok(ServerCounts {
             source: "system_views".to_owned(),
             server: [0, 20_003],
             client: [0, 20_000],
             uncertain: 0,
-        }),
+        })),
         settle: Some(Settle::Settled),
         not_recorded: Some(Vec::new()),
         checks: CheckCounts {
@@ -311,8 +311,12 @@ fn each_thing_that_goes_wrong_is_found_by_its_rule() {
     }
 }
 
+fn counts(evidence: &mut Evidence) -> &mut ServerCounts {
+    evidence.server.as_mut().unwrap().as_mut().unwrap()
+}
+
 fn set_server(evidence: &mut Evidence, writes: u64) {
-    evidence.server.as_mut().unwrap().server[1] = writes;
+    counts(evidence).server[1] = writes;
 }
 
 fn fault(confirmed: Option<bool>, healed: bool) -> Fault {
@@ -396,10 +400,24 @@ fn few_operations_make_the_p99_suspect() {
 }
 
 #[test]
+fn counts_that_cannot_be_compared_accuse_nobody_and_say_why() {
+    let mut evidence = healthy();
+    evidence.server = Some(Err("`SELECT ...` has IN".to_owned()));
+    let judgement = judge(&evidence, &Limits::default());
+    assert_eq!(judgement.verdict, Verdict::Valid);
+    let rule = judgement.rules.iter().find(|rule| rule.id == "V7").unwrap();
+    let said = (rule.outcome, rule.detail.as_str());
+    assert_eq!(
+        said,
+        (Outcome::Unknown, "not compared: `SELECT ...` has IN")
+    );
+}
+
+#[test]
 fn uncertain_operations_may_be_on_either_side_of_the_servers_count() {
     let (_, bad) = after(|e| {
         set_server(e, 20_400);
-        e.server.as_mut().unwrap().uncertain = 400;
+        counts(e).uncertain = 400;
     });
     assert_eq!(bad, vec![]);
 }

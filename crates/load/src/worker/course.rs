@@ -37,6 +37,8 @@ pub(crate) struct Course {
     pub speculative: bool,
     /// The statement that is being prepared again.
     pub preparing: u16,
+    /// Tables that the request writes: as often is it counted by the server.
+    pub tables: u8,
 }
 
 impl Default for Course {
@@ -54,6 +56,7 @@ impl Default for Course {
             twin: NONE,
             speculative: false,
             preparing: 0,
+            tables: 1,
         }
     }
 }

@@ -21,7 +21,7 @@ impl Worker {
     /// is set. `Err`: no frame can hold it; nothing was appended.
     pub(super) fn encode_special(&mut self, output: &mut Vec<u8>, id: u16) -> Result<(), String> {
         let statement = usize::from(self.in_flight.slot(id).operation.statement);
-        let course = &self.courses[usize::from(id)];
+        let course = &mut self.courses[usize::from(id)];
         let template = &self.templates[statement];
         let entries = self.generator.entries();
         let (start, has_timestamp);
@@ -34,12 +34,15 @@ impl Worker {
             start = batch.begin(output, entries as u16);
             let kind = usize::from(self.in_flight.slot(id).operation.kind);
             self.recorder.part.kinds[kind].batched += entries as u64 - 1;
+            let mut tables = 0_u64;
             for entry in 0..entries {
                 let statement = usize::from(self.generator.entry_statement(entry));
+                tables |= self.facts.statements[statement].table;
                 self.templates[statement].append_entry(output);
                 self.generator.append_entry_values(entry, output);
             }
             batch.finish(output, start, id as i16);
+            course.tables = tables.count_ones() as u8;
             has_timestamp = batch.has_timestamp();
         } else if entries != 1 {
             return Err(match entries {
@@ -96,7 +99,9 @@ impl Worker {
     ) -> bool {
         self.win(id, slot.operation.kind);
         let facts = self.facts.statements[usize::from(slot.operation.statement)];
-        self.count_request(slot.operation.kind, facts.is_read, 1);
+        let tables = i64::from(self.courses[usize::from(id)].tables);
+        let count = if facts.is_read { 1 } else { tables };
+        self.count_request(slot.operation.kind, facts.is_read, count);
         let mut applied = None;
         let mut turn = Turn::Last;
         match rows {

@@ -49,6 +49,22 @@ fn the_statements_of_an_operation_go_as_one_batch_of_the_kind_asked_for() {
     }
 }
 
+/// Cassandra counts a batch once for each of its tables, however many statements it has.
+#[test]
+fn a_batch_is_expected_in_the_servers_counts_once_for_each_of_its_tables() {
+    let other = "INSERT INTO k.other (a, b) VALUES (?, ?)";
+    for (third, extra) in [(INSERT, 0), (other, 100)] {
+        let server = Server::start(|_| Does::Acknowledges);
+        let statements = vec![batch(BatchKind::Logged), statement(third, 0)];
+        let second = |entry| (entry == 2).then_some(1);
+        let program = batches(write(), statements, &[0], |_| 3, second);
+        let ran = run(&config(&[&server], program, 100));
+        assert_eq!(ran.kinds[0].outcomes.get(Outcome::Ok), 100);
+        let beyond = (ran.kinds[0].extra_reads, ran.kinds[0].extra_writes);
+        assert_eq!(beyond, (0, extra), "{third}");
+    }
+}
+
 #[test]
 fn what_no_frame_can_hold_is_an_error_of_the_client_and_no_panic() {
     let server = Server::start(|_| Does::Acknowledges);

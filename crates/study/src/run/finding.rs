@@ -46,7 +46,7 @@ pub struct Facts<'a> {
     /// Connections at the start line.
     pub connections: usize,
     /// Both sides' counts.
-    pub server: Option<ServerCounts>,
+    pub server: Option<Result<ServerCounts, String>>,
     /// Whether the target is the null target.
     pub is_null: bool,
     /// Whether nodes run on the client's cores.
@@ -108,7 +108,11 @@ pub fn trial(facts: &Facts<'_>) -> TrialFinding {
         counts: counts.collect(),
         client: client(facts),
         verify: convert::verify(&facts.checks),
-        server: facts.server.as_ref().map(server_record),
+        server: facts
+            .server
+            .as_ref()
+            .and_then(|counts| counts.as_ref().ok())
+            .map(server_record),
         load: facts.load.clone(),
     }
 }

@@ -133,11 +133,10 @@ impl Stagehand<'_> {
             return Ok(came);
         }
         let after = running.counts(self.program.keyspace())?;
-        // A batch, a page or a condition counts otherwise on the server than at the client.
-        let plain =
-            |s: &workload::Statement| s.batch.is_none() && s.page_size.is_none() && !s.conditional;
-        let server = between(before, after, &state.answered)
-            .filter(|_| self.step.is_none() || self.program.statements().iter().all(plain));
+        let server = match self.program.uncountable() {
+            Some(why) => Some(Err(why)),
+            None => between(before, after, &state.answered).map(Ok),
+        };
         let finding = self.judge(Some(running), &mut state, server);
         Ok(Came::Finished(Box::new(finding)))
     }
@@ -388,7 +387,7 @@ impl Stagehand<'_> {
         &self,
         running: Option<&Running>,
         state: &mut State,
-        server: Option<ServerCounts>,
+        server: Option<Result<ServerCounts, String>>,
     ) -> TrialFinding {
         let facts = Facts {
             trial: self.trial,

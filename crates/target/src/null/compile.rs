@@ -3,11 +3,12 @@
 use super::Reads;
 use super::catalog::{Catalog, ColumnKind, ID_BYTES, Table};
 use super::pages::Pages;
-use super::prepared::{Effect, Ready};
+use super::prepared::{Effect, Ready, TableMark};
 use super::statement::{Marker, Select, SelectorOf, StandsFor, Statement, TableName};
 use super::system;
 use cql::response::{ColumnSpec, Prepared};
 use cql::{CqlType, Value, compression, reply};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A statement as the server carries it out.
 #[derive(Debug)]
@@ -37,7 +38,7 @@ pub fn compile(
             };
             let effect = match write.conditional {
                 true => Effect::Conditional(ready_rows(&columns, &[vec![Value::Boolean(true)]])),
-                false => Effect::Write(ready_void()),
+                false => Effect::Write(ready_void(), mark(&write.table, in_use)),
             };
             (
                 bind_columns(&write.markers, table, &write.table, in_use),
@@ -49,7 +50,12 @@ pub fn compile(
         Statement::Other { markers } => {
             let unknown = TableName::default();
             let binds = bind_columns(&markers, None, &unknown, in_use);
-            (binds, None, Vec::new(), Effect::Write(ready_void()))
+            (
+                binds,
+                None,
+                Vec::new(),
+                Effect::Write(ready_void(), mark(&unknown, in_use)),
+            )
         }
         _ => (BindColumns::default(), None, Vec::new(), Effect::Schema),
     };
@@ -57,6 +63,13 @@ pub fn compile(
         prepared: prepared(id, markers, table, result_columns),
         effect,
     })
+}
+
+fn mark(name: &TableName, in_use: &str) -> TableMark {
+    let mut hasher = DefaultHasher::new();
+    name.keyspace.as_deref().unwrap_or(in_use).hash(&mut hasher);
+    name.table.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn compile_select(

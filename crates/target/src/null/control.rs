@@ -134,9 +134,9 @@ impl Engine {
             return false;
         };
         let (ready, count) = match effect {
-            Effect::Write(ready) => (ready, &mut self.counts.writes),
+            Effect::Write(ready, _) => (ready, &mut self.counts.writes),
             Effect::Read(ready) => (ready, &mut self.counts.reads),
-            Effect::Conditional(ready) => (ready, &mut self.counts.writes),
+            Effect::Conditional(ready) => (ready, &mut self.counts.reads),
             Effect::Pages(_) | Effect::System(_) | Effect::Schema => return false,
         };
         if !self.refusals.is_empty()

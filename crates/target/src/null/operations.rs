@@ -141,7 +141,8 @@ impl Engine {
         self.texts.insert(id, effect);
     }
 
-    /// A batch: acknowledged, or with the answer of its conditional statements.
+    /// A batch: acknowledged, or with the answer of its conditional statements. Counted as Cassandra
+    /// does: once for each table, and once as a read with a condition.
     pub(super) fn batch<'a>(
         &mut self,
         in_use: &str,
@@ -149,7 +150,7 @@ impl Engine {
         statements: impl Iterator<Item = &'a BatchStatement<'a>>,
         out: &mut Vec<u8>,
     ) {
-        let mut conditional = None;
+        let (mut conditional, mut tables) = (None, Vec::new());
         for statement in statements {
             let known = match statement {
                 BatchStatement::Prepared(id) => match self.learn(id) {
@@ -161,18 +162,25 @@ impl Engine {
                     None => return syntax_error(out, stream),
                 },
             };
-            if matches!(self.effect(known), Some(Effect::Conditional(_))) {
-                conditional = Some(known);
+            match self.effect(known) {
+                Some(Effect::Conditional(_)) => conditional = Some(known),
+                Some(Effect::Write(_, table)) if !tables.contains(table) => tables.push(*table),
+                _ => {}
             }
         }
         if self.is_refused(stream, out) {
             return;
         }
         match conditional.and_then(|known| self.effect(known)) {
-            Some(Effect::Conditional(ready)) => ready.append(out, stream, false, false),
-            _ => reply::void(out, stream),
+            Some(Effect::Conditional(ready)) => {
+                ready.append(out, stream, false, false);
+                self.counts.reads += 1;
+            }
+            _ => {
+                reply::void(out, stream);
+                self.counts.writes += tables.len().max(1) as u64;
+            }
         }
-        self.counts.writes += 1;
     }
 
     /// Makes sure that this loop knows what a text in a batch does. None: it cannot be read.
@@ -208,11 +216,11 @@ impl Engine {
         }
         let skip = parameters.skip_metadata;
         let is_read = match self.effect(known) {
-            Some(Effect::Write(ready) | Effect::Conditional(ready)) => {
+            Some(Effect::Write(ready, _)) => {
                 ready.append(out, stream, skip, false);
                 false
             }
-            Some(Effect::Read(ready)) => {
+            Some(Effect::Read(ready) | Effect::Conditional(ready)) => {
                 ready.append(out, stream, skip, false);
                 true
             }

@@ -12,8 +12,8 @@ use cql::frame::HEADER_BYTES;
 /// What executing a statement does.
 #[derive(Clone, Debug)]
 pub enum Effect {
-    /// Acknowledges a write.
-    Write(Ready),
+    /// Acknowledges a write, of the table with this mark.
+    Write(Ready, TableMark),
     /// Answers a write that has a condition, which always holds.
     Conditional(Ready),
     /// Answers a read of a table.
@@ -25,6 +25,9 @@ pub enum Effect {
     /// Changes the schema or the keyspace in use: carried out like a QUERY.
     Schema,
 }
+
+/// Tells tables apart: what a batch is counted by.
+pub type TableMark = u64;
 
 /// A ready-made answer in each form that a client can ask for.
 #[derive(Clone, Debug)]

@@ -39,7 +39,7 @@ pub(crate) fn qualify(cql: &str, keyspace: &str) -> Result<String, Fault> {
 }
 
 /// The token that is a table's name, when `number` is a word that stands before one.
-fn name_after(tokens: &[Token], number: usize, verb: &str) -> Option<usize> {
+pub(super) fn name_after(tokens: &[Token], number: usize, verb: &str) -> Option<usize> {
     let word = &tokens[number];
     if word.kind != Kind::Word || !BEFORE.contains(&word.text.as_str()) {
         return None;

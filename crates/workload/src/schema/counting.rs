@@ -1,0 +1,133 @@
+//! How often a server counts a statement: what its own counts are held against.
+//!
+//! Cassandra counts a write once for each table that a request writes, and a read once for each
+//! partition that is asked for and once for each page of a range. What cannot be known from the
+//! text alone is said, so that nobody is accused of a difference that nobody can explain.
+
+use super::qualify::name_after;
+use super::{Kind, tokens};
+use crate::program::{Program, Statement};
+
+/// Aggregates; the server reads their rows page by page, and tells nobody how many pages.
+const AGGREGATES: [&str; 5] = ["avg", "count", "max", "min", "sum"];
+
+/// Tables that the engine can tell apart in one request, by a bit each.
+const TABLES_MAX: usize = 64;
+
+impl Statement {
+    /// The table that it reads or writes, as its text names it with its keyspace; `None` for what
+    /// is no single read or write.
+    pub fn table(&self) -> Option<String> {
+        let tokens = tokens(&self.cql).ok()?;
+        let verb = tokens.first()?.text.as_str();
+        if !matches!(verb, "select" | "insert" | "update" | "delete") {
+            return None;
+        }
+        let name = (0..tokens.len()).find_map(|word| name_after(&tokens, word, verb))?;
+        let is_qualified = tokens.get(name + 1).is_some_and(|next| next.text == ".");
+        let last = name + if is_qualified { 2 } else { 0 };
+        let parts = tokens.get(name..=last)?;
+        Some(parts.iter().map(|token| token.text.as_str()).collect())
+    }
+
+    /// Why the server's count of this statement cannot be told beforehand.
+    fn uncountable(&self) -> Option<String> {
+        let tokens = tokens(&self.cql).ok()?;
+        let is_word = |number: usize, word: &str| {
+            let token = tokens.get(number);
+            token.is_some_and(|token| token.kind == Kind::Word && token.text == word)
+        };
+        let is_call = |number: usize| {
+            AGGREGATES.iter().any(|name| is_word(number, name))
+                && tokens.get(number + 1).is_some_and(|next| next.text == "(")
+        };
+        let numbers = || 0..tokens.len();
+        let why = if self.table().is_none() {
+            "is not one read or write"
+        } else if !is_word(0, "select") {
+            return None;
+        } else if numbers().any(|number| is_word(number, "in")) {
+            "has IN, of which the server counts each partition"
+        } else if numbers().any(is_call) || numbers().any(|number| is_word(number, "group")) {
+            "has an aggregate, whose pages the server counts"
+        } else {
+            return None;
+        };
+        Some(format!("`{}` {why}", self.cql))
+    }
+}
+
+impl Program {
+    /// Why what the server counts cannot be told from what the client asked; `None`: it can.
+    pub fn uncountable(&self) -> Option<String> {
+        let mut tables: Vec<_> = self
+            .statements
+            .iter()
+            .filter_map(Statement::table)
+            .collect();
+        tables.sort_unstable();
+        tables.dedup();
+        if tables.len() > TABLES_MAX {
+            return Some(format!(
+                "it has {} tables, more than {TABLES_MAX}",
+                tables.len()
+            ));
+        }
+        let other = tables
+            .iter()
+            .filter_map(|name| name.split_once('.'))
+            .find(|(keyspace, _)| *keyspace != self.keyspace);
+        if let Some((keyspace, _)) = other {
+            return Some(format!(
+                "it uses the keyspace {keyspace} besides {}",
+                self.keyspace
+            ));
+        }
+        self.statements.iter().find_map(Statement::uncountable)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cql::Consistency;
+
+    fn statement(cql: &str) -> Statement {
+        Statement::new(cql, 0, 0, Consistency::One)
+    }
+
+    #[test]
+    fn a_statement_names_its_table() {
+        for (cql, table) in [
+            ("SELECT a FROM k.t WHERE b = ?", Some("k.t")),
+            ("INSERT INTO \"K\".t (a) VALUES (?)", Some("K.t")),
+            ("UPDATE t SET a = ? WHERE b = 1", Some("t")),
+            (
+                "DELETE a FROM k.t USING TIMESTAMP ? WHERE b = 1",
+                Some("k.t"),
+            ),
+            ("BEGIN BATCH INSERT INTO t (a) VALUES (1) APPLY BATCH", None),
+            ("CREATE TABLE t (a int PRIMARY KEY)", None),
+        ] {
+            assert_eq!(statement(cql).table().as_deref(), table, "{cql}");
+        }
+    }
+
+    #[test]
+    fn what_a_server_counts_otherwise_than_a_client_is_known() {
+        for (cql, countable) in [
+            ("SELECT a FROM k.t WHERE b = ? AND c > ? LIMIT ?", true),
+            ("SELECT count FROM k.t WHERE b = ?", true),
+            ("SELECT a FROM k.t WHERE b IN (?, ?)", false),
+            ("SELECT count(*) FROM k.t WHERE b = ?", false),
+            ("SELECT b, c FROM k.t GROUP BY b", false),
+            ("DELETE FROM k.t WHERE b IN (?, ?)", true),
+            (
+                "BEGIN BATCH INSERT INTO t (a) VALUES (1) APPLY BATCH",
+                false,
+            ),
+        ] {
+            assert_eq!(statement(cql).uncountable().is_none(), countable, "{cql}");
+        }
+    }
+}
