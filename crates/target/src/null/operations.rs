@@ -141,8 +141,8 @@ impl Engine {
         self.texts.insert(id, effect);
     }
 
-    /// A batch: acknowledged, or with the answer of its conditional statements. Counted as Cassandra
-    /// does: once for each table, and once as a read with a condition.
+    /// A batch: acknowledged, or with the answer of its conditional statements. It counts as with
+    /// Cassandra: once for each table, and once as a read with a condition.
     pub(super) fn batch<'a>(
         &mut self,
         in_use: &str,
