@@ -3,6 +3,9 @@
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use std::path::PathBuf;
 
+const ABOUT: &str =
+    "A performance laboratory for Apache Cassandra: a study in one file, its answer in a report.";
+
 const AFTER: &str = "\
 Exit codes: 0 done, 1 error, 2 usage or mistakes in the study, 3 the run is invalid, \
 4 a stated requirement was missed, 130 interrupted.
@@ -12,7 +15,7 @@ Folders: CASSAY_CACHE for jars (default ~/.cache/cassay), CASSAY_DATA for cluste
 
 /// A performance laboratory for Apache Cassandra.
 #[derive(Debug, Parser)]
-#[command(name = "cassay", version, about, after_help = AFTER)]
+#[command(name = "cassay", version, about = ABOUT, after_help = AFTER)]
 pub struct Args {
     #[command(flatten)]
     pub common: Common,

@@ -133,13 +133,6 @@ impl Planner<'_> {
                     .to_owned(),
             );
         }
-        if self.run.options.errors.retries.is_none() {
-            self.notes.push(
-                "an operation that fails is an error at once; cassandra-stress tries it ten \
-                 times unless -errors retries= says otherwise"
-                    .to_owned(),
-            );
-        }
         match &self.run.verb {
             Verb::User { profiles, ops } => self.user(profiles, ops, read),
             Verb::Mixed(weights) => {

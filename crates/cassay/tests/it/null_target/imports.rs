@@ -1,6 +1,7 @@
 //! Workload files and other tools' command lines, from words to results, on the null target.
 
 use crate::program::{Lab, Said};
+use serde_json::Value;
 
 /// A profile of one counter, whose inserts are batches of several partitions.
 const PROFILE: &str = "\
@@ -115,6 +116,61 @@ fn ycsb_s_lines_are_printed_and_a_read_modify_write_is_also_its_parts() {
         "[READ-MODIFY-WRITE], Operations, 1000",
     ] {
         assert!(said.stdout.contains(line), "{line}: {said}");
+    }
+}
+
+/// Other clients leave what was due and never sent out of one output or all.
+#[test]
+fn what_was_due_and_never_sent_stands_in_every_output() {
+    let lab = Lab::new();
+    let words = [
+        "stress",
+        "write",
+        "duration=1s",
+        "no-warmup",
+        "-rate",
+        "threads=1",
+    ];
+    on_null(&lab, &[&words[..], &["fixed=9000000/s"]].concat()).ended_with(3);
+    let run = lab.run();
+    let trial = &run.findings.as_ref().expect("findings").trials[0];
+    let never_sent = trial.due_never_sent;
+    assert!(never_sent > 0 && never_sent + trial.ops_total <= 9_000_000);
+    let path = run
+        .path
+        .join("trials/00-write-rate-9000000/intervals.ndjson");
+    let seconds = std::fs::read_to_string(path).expect("the seconds");
+    let written: u64 = seconds
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("a line of JSON"))
+        .filter_map(|line| line["client"]["due_never_sent"].as_u64())
+        .sum();
+    assert_eq!(written, never_sent);
+    let said = format!("{never_sent} never sent");
+    let text = lab.cassay(&["show", "latest"]).ended_with(0).stdout;
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let page = std::fs::read_to_string(run.path.join("report.html")).expect("a page");
+    let json = lab
+        .cassay(&["show", "latest", "--json"])
+        .ended_with(0)
+        .stdout;
+    for (output, text) in [("terminal", text), ("page", page), ("JSON", json)] {
+        assert!(text.contains(&said), "{output}: {said}");
+    }
+}
+
+/// A section of no operation has no mean: YCSB itself divides by zero there.
+#[test]
+fn sections_without_an_operation_say_nothing_that_is_no_number() {
+    let lab = Lab::new();
+    let properties = "recordcount=100\noperationcount=200\nreadproportion=1\n\
+                      updateproportion=0\nscanproportion=0.0000001\n";
+    lab.write("workload", properties);
+    let words = ["ycsb", "run", "-P", "workload", "-threads", "2", "--compat"];
+    let said = on_null(&lab, &words).ended_with(0);
+    assert!(said.stdout.contains("[READ], Operations, 200"), "{said}");
+    for nonsense in ["NaN", "Infinity", "inf"] {
+        assert!(!said.stdout.contains(nonsense), "{nonsense}: {said}");
     }
 }
 
