@@ -8,6 +8,7 @@ mod code;
 mod limits;
 mod manifests;
 mod text;
+mod traps;
 
 use crate::tree::Tree;
 use anyhow::{Result, bail};
@@ -49,7 +50,7 @@ impl fmt::Display for Violation {
 type Rule = fn(&Tree) -> Vec<Violation>;
 
 /// Every rule, with its name.
-const RULES: [(&str, Rule); 15] = [
+const RULES: [(&str, Rule); 16] = [
     (
         "crates and dependencies are those of ARCHITECTURE.md",
         manifests::dependencies,
@@ -80,6 +81,7 @@ const RULES: [(&str, Rule); 15] = [
         "docs/measurement.md states the limits of the code",
         limits::limits,
     ),
+    ("docs/traps.md names tests that are there", traps::traps),
 ];
 
 /// `cargo xtask tidy`: every rule on the working copy.

@@ -15,8 +15,8 @@ const SAFETY_LINES_MAX: usize = 8;
 const HOT_LOOP: &str = "crates/load/src/worker.rs";
 const HOT_LOOP_MODULES: &str = "crates/load/src/worker/";
 /// What costs, blocks or surprises per operation.
-const HOT_LOOP_BANS: [&str; 7] = [
-    "dyn", "Mutex", "RwLock", "HashMap", "BTreeMap", "async", "await",
+const HOT_LOOP_BANS: [&str; 8] = [
+    "dyn", "Mutex", "RwLock", "HashMap", "BTreeMap", "Regex", "async", "await",
 ];
 /// Crates whose results depend on their arguments alone.
 const PURE_CRATES: [&str; 3] = ["cql", "workload", "analysis"];

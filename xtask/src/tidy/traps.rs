@@ -1,0 +1,50 @@
+//! The tests that `docs/traps.md` promises are there, under the names that it gives: a promise to
+//! the reader that nobody would miss when a test is renamed or taken away.
+
+use super::Violation;
+use crate::tree::Tree;
+
+const DOCUMENT: &str = "docs/traps.md";
+
+/// Each test that stands in the last column of the table is a function of the file beside it.
+pub fn traps(tree: &Tree) -> Vec<Violation> {
+    let Some(document) = tree.file(DOCUMENT) else {
+        return vec![Violation::of_file(DOCUMENT, "is missing")];
+    };
+    let lines = document.text().lines().enumerate();
+    let rows: Vec<_> = lines
+        .filter_map(|(index, line)| Some((index + 1, line.strip_prefix('|')?)))
+        .filter(|(_, row)| row.contains('`'))
+        .collect();
+    if rows.is_empty() {
+        return vec![Violation::of_file(DOCUMENT, "names no test")];
+    }
+    let promised = rows.iter().flat_map(|(line, row)| {
+        let last = row.trim_end_matches('|').rsplit('|').next().unwrap_or("");
+        let named: Vec<&str> = last.split('`').skip(1).step_by(2).collect();
+        named.into_iter().map(move |name| (*line, name.to_owned()))
+    });
+    promised
+        .filter_map(|(line, name)| {
+            let (path, test) = name.split_once("::")?;
+            let text = tree.file(path).map_or("", |file| file.text());
+            let is_there = text.contains(&format!("fn {test}()"));
+            (!is_there).then(|| Violation::at(DOCUMENT, line, format!("no test `{name}`")))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_promised_test_that_is_not_there_is_found() {
+        let page = "| trap | test |\n| --- | --- |\n| a | `src/a.rs::one`, `src/a.rs::two` |\n";
+        let tree = Tree::of(&[(DOCUMENT, page), ("src/a.rs", "#[test]\nfn one() {}")]);
+        let found: Vec<String> = traps(&tree).iter().map(ToString::to_string).collect();
+        assert_eq!(found, ["docs/traps.md:3: no test `src/a.rs::two`"]);
+        assert_eq!(traps(&Tree::of(&[(DOCUMENT, "# Traps")])).len(), 1);
+        assert_eq!(traps(&Tree::of(&[])).len(), 1);
+    }
+}
