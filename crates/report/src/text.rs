@@ -109,6 +109,12 @@ fn block(out: &mut String, what: &Block) {
         Block::Text(text) | Block::Note(_, text) => paragraph(out, text, ""),
         Block::Table(what) => table(out, what),
         Block::Chart(_) | Block::Choice(..) | Block::Details(..) => {}
+        Block::List(heading, items) => {
+            line(out, &clean(heading));
+            for item in items {
+                hanging(out, item, "  - ", "    ");
+            }
+        }
         Block::Facts(facts) => {
             let longest = facts.iter().map(|(name, _)| width(name)).max().unwrap_or(0);
             for (name, value) in facts {

@@ -109,19 +109,41 @@ fn verify_table(view: &RunView) -> Table {
     }
 }
 
+/// What columns of counts need to be said of them.
+const COUNTED: [(&str, &str); 4] = [
+    (
+        "Added by batches",
+        "Batches add to the operations all their statements but the first.",
+    ),
+    (
+        "Not applied",
+        "A condition (IF …) that did not hold is an answer, not an error.",
+    ),
+    (
+        "Retries",
+        "A retried operation is one operation; its latency runs over all its tries.",
+    ),
+    (
+        "Prepared again",
+        "Prepared again: the node had dropped the prepared statement.",
+    ),
+];
+
 /// Rows, pages, batches, conditions, retries and speculations, by kind; columns in which every
 /// cell would be 0 are left out.
 fn counts_table(view: &RunView) -> Table {
     type Count = fn(&CountsRecord) -> u64;
-    let all: [(&str, Count); 8] = [
-        ("Rows", |c| c.rows),
-        ("Pages", |c| c.pages),
-        ("In batches", |c| c.batched),
-        ("Applied", |c| c.applied),
-        ("Not applied", |c| c.not_applied),
-        ("Retries", |c| c.retries),
-        ("Speculations", |c| c.speculations),
-        ("Won", |c| c.speculations_won),
+    let all: [(&str, &str, Count); 10] = [
+        ("Rows", "read", |c| c.rows),
+        ("Without a row", "reads", |c| c.rows_missing),
+        ("Pages", "read", |c| c.pages),
+        ("Added by batches", "statements", |c| c.batched),
+        ("Applied", "LWT", |c| c.applied),
+        ("Not applied", "LWT", |c| c.not_applied),
+        ("Retries", "", |c| c.retries),
+        ("Speculative", "executions", |c| c.speculations),
+        ("Answered first", "of these", |c| c.speculations_won),
+        ("Prepared again", "", |c| c.reprepared),
     ];
     let trials = &view.findings.trials;
     let any = |count: &Count| {
@@ -130,15 +152,20 @@ fn counts_table(view: &RunView) -> Table {
             .flat_map(|t| t.counts.values())
             .any(|c| count(c) > 0)
     };
-    let shown: Vec<&(&str, Count)> = all.iter().filter(|(_, count)| any(count)).collect();
+    let shown: Vec<_> = all.iter().filter(|(.., count)| any(count)).collect();
     let mut columns = trial_columns();
-    columns.push(Column::text("Kind"));
-    columns.extend(shown.iter().map(|(name, _)| Column::number(name, "")));
+    columns.extend([Column::text("Kind"), Column::number("Operations", "")]);
+    columns.extend(shown.iter().map(|(name, of, _)| Column::number(name, of)));
     let rows = trials.iter().flat_map(|trial| {
         trial.counts.iter().map(|(kind, counts)| {
             let mut cells = trial_cells(view, trial);
             cells.push(Cell::new(kind.clone()));
-            let numbers = shown.iter().map(|(_, count)| number::count(count(counts)));
+            let ops = trial
+                .kinds
+                .get(kind)
+                .map(|series| number::count(series.ops));
+            cells.push(Cell::new(ops.unwrap_or(number::ABSENT.into())));
+            let numbers = shown.iter().map(|(.., count)| number::count(count(counts)));
             cells.extend(numbers.map(Cell::new));
             Row {
                 cells,
@@ -150,10 +177,12 @@ fn counts_table(view: &RunView) -> Table {
         caption: "What operations came to besides time".into(),
         columns,
         rows: rows.collect(),
-        foot:
-            "Statements in batches are those beyond one for each operation. A condition that did \
-               not hold is an answer, not an error."
-                .into(),
+        foot: COUNTED
+            .iter()
+            .filter(|(column, _)| shown.iter().any(|(name, ..)| name == column))
+            .map(|(_, words)| *words)
+            .collect::<Vec<_>>()
+            .join(" "),
     }
 }
 

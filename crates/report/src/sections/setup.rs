@@ -2,20 +2,24 @@
 
 use crate::number;
 use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
+use crate::sections::requests;
 use crate::summary::{variant_name, variants};
 use crate::view::RunView;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What differs, then the whole resolved study, the nodes and the machine.
+/// What to know, what differs, how requests are sent, the nodes and the machine, then the whole
+/// resolved study.
 pub fn configuration(view: &RunView) -> Option<Section> {
     let mut blocks = Vec::new();
+    blocks.extend(notes(view));
     blocks.extend(what_varies(view).map(Block::Table));
+    blocks.extend(requests::blocks(view));
     if !view.facts.is_empty() {
         blocks.push(Block::Facts(view.facts.clone()));
     }
     blocks.extend(nodes_table(view).map(Block::Table));
-    let resolved: Vec<(String, String)> = flatten(&view.plan.resolved).into_iter().collect();
+    let resolved = resolved(view);
     if !resolved.is_empty() {
         blocks.push(Block::Details(
             "The study with every default filled in".into(),
@@ -32,6 +36,22 @@ pub fn configuration(view: &RunView) -> Option<Section> {
         lead: String::new(),
         blocks,
     })
+}
+
+/// What the study could not be told by its own text: a sentence each.
+fn notes(view: &RunView) -> Option<Block> {
+    let notes = view.plan.resolved["notes"].as_array()?.iter();
+    let notes: Vec<String> = notes.filter_map(Value::as_str).map(str::to_owned).collect();
+    (!notes.is_empty()).then(|| Block::List("To be known about this run".into(), notes))
+}
+
+/// The study with its defaults, without what has a place of its own.
+fn resolved(view: &RunView) -> Vec<(String, String)> {
+    let mut tree = view.plan.resolved.clone();
+    if let Some(map) = tree.as_object_mut() {
+        map.retain(|key, _| !["notes", "requests"].contains(&key.as_str()));
+    }
+    flatten(&tree).into_iter().collect()
 }
 
 /// Dotted paths and values of a JSON tree: `target.local.nodes` → `1`.
