@@ -109,6 +109,9 @@ fn verify_table(view: &RunView) -> Table {
     }
 }
 
+/// Columns of counts that a terminal may leave out.
+const WIDE_ONLY: [&str; 4] = ["Rows", "Without a row", "Pages", "Prepared again"];
+
 /// What columns of counts need to be said of them.
 const COUNTED: [(&str, &str); 4] = [
     (
@@ -154,17 +157,15 @@ fn counts_table(view: &RunView) -> Table {
     };
     let shown: Vec<_> = all.iter().filter(|(.., count)| any(count)).collect();
     let mut columns = trial_columns();
-    columns.extend([Column::text("Kind"), Column::number("Operations", "")]);
-    columns.extend(shown.iter().map(|(name, of, _)| Column::number(name, of)));
+    columns.push(Column::text("Kind"));
+    columns.extend(shown.iter().map(|(name, of, _)| Column {
+        wide_only: WIDE_ONLY.contains(name),
+        ..Column::number(name, of)
+    }));
     let rows = trials.iter().flat_map(|trial| {
         trial.counts.iter().map(|(kind, counts)| {
             let mut cells = trial_cells(view, trial);
             cells.push(Cell::new(kind.clone()));
-            let ops = trial
-                .kinds
-                .get(kind)
-                .map(|series| number::count(series.ops));
-            cells.push(Cell::new(ops.unwrap_or(number::ABSENT.into())));
             let numbers = shown.iter().map(|(.., count)| number::count(count(counts)));
             cells.extend(numbers.map(Cell::new));
             Row {

@@ -13,7 +13,8 @@ use std::collections::BTreeSet;
 /// Characters of a statement that tell it from others in a cell; the whole is in its own table.
 const CQL_CHARS_SHORT: usize = 40;
 
-/// One thing that is recorded of a request.
+/// One thing that is recorded of a request. In a terminal that is too narrow, those at the end
+/// that can be said of all give way first.
 struct Field {
     title: &'static str,
     /// The value of a statement; none where it does not apply or is not on record.
@@ -77,7 +78,11 @@ const FIELDS: [Field; 10] = [
     Field {
         title: "Sent as",
         value: sent_as,
-        said: Some(|v| format!("sent as {v}")),
+        said: Some(|v| match v {
+            "prepared" => "prepared statements".into(),
+            "not prepared" => "statements that are not prepared".into(),
+            batch => format!("sent as {batch}"),
+        }),
     },
     Field {
         title: "Page size",
@@ -92,9 +97,9 @@ const FIELDS: [Field; 10] = [
         // A read has none.
         value: |r| match r["returns_rows"].as_bool() {
             Some(true) => None,
-            _ => word(&r["timestamps"]).map(|who| format!("by the {who}")),
+            _ => word(&r["timestamps"]),
         },
-        said: Some(|v| format!("timestamps {v}")),
+        said: Some(|v| format!("timestamps by the {v}")),
     },
     Field {
         title: "Compression",
@@ -137,8 +142,8 @@ fn serial_consistency(request: &Value) -> Option<String> {
 fn sent_as(request: &Value) -> Option<String> {
     match (request["batch"].as_str(), request["prepared"].as_bool()?) {
         (Some(kind), _) => Some(format!("{} BATCH", kind.to_uppercase())),
-        (None, true) => Some("prepared statements".into()),
-        (None, false) => Some("unprepared statements".into()),
+        (None, true) => Some("prepared".into()),
+        (None, false) => Some("not prepared".into()),
     }
 }
 
@@ -187,25 +192,21 @@ pub fn blocks(view: &RunView) -> Vec<Block> {
 /// The statements on record whose kind was executed, in the order of the plan.
 fn requests(view: &RunView) -> Vec<Request<'_>> {
     let executed = executed_kinds(view);
-    let of_variant = |(variant, list): (&'_ String, &'_ Value)| {
-        let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
-        let request = |one: &'_ Value| {
-            let kind = one["kind"].as_str()?;
-            (executed.is_empty() || executed.contains(kind)).then(|| Request {
+    let mut requests = Vec::new();
+    let variants = view.plan.resolved["requests"].as_object();
+    for (variant, list) in variants.into_iter().flatten() {
+        for one in list.as_array().into_iter().flatten() {
+            let kind = one["kind"].as_str();
+            let kind = kind.filter(|kind| executed.is_empty() || executed.contains(kind));
+            requests.extend(kind.map(|kind| Request {
                 variant,
                 kind,
                 cql: one["cql"].as_str().unwrap_or_default(),
                 values: FIELDS.iter().map(|field| (field.value)(one)).collect(),
-            })
-        };
-        list.iter().filter_map(request).collect::<Vec<_>>()
-    };
-    let variants = view.plan.resolved["requests"].as_object();
-    variants
-        .into_iter()
-        .flatten()
-        .flat_map(of_variant)
-        .collect()
+            }));
+        }
+    }
+    requests
 }
 
 /// Kinds of which any trial has an operation; none for a run without records.
@@ -278,7 +279,10 @@ fn requests_table(view: &RunView, requests: &[Request<'_>]) -> Table {
     if by_variant {
         columns.push(Column::text("Variant"));
     }
-    columns.extend(shown.iter().map(|at| Column::text(FIELDS[*at].title)));
+    columns.extend(shown.iter().map(|at| Column {
+        wide_only: FIELDS[*at].said.is_some(),
+        ..Column::text(FIELDS[*at].title)
+    }));
     let row = |group: &Group<'_>| {
         let mut cells = vec![Cell::new(group.kind)];
         if by_statement {
@@ -360,7 +364,10 @@ fn said_of_all(groups: &[Group<'_>]) -> String {
     let said: Vec<String> = said.collect();
     match said.is_empty() {
         true => String::new(),
-        false => format!("The same for all to which it applies: {}.", said.join("; ")),
+        false => format!(
+            "The same for all requests, where it applies: {}.",
+            said.join("; ")
+        ),
     }
 }
 

@@ -38,11 +38,11 @@ pub fn configuration(view: &RunView) -> Option<Section> {
     })
 }
 
-/// What the study could not be told by its own text: a sentence each.
+/// What was adapted, and what an import does differently here.
 fn notes(view: &RunView) -> Option<Block> {
     let notes = view.plan.resolved["notes"].as_array()?.iter();
     let notes: Vec<String> = notes.filter_map(Value::as_str).map(str::to_owned).collect();
-    (!notes.is_empty()).then(|| Block::List("To be known about this run".into(), notes))
+    (!notes.is_empty()).then(|| Block::List("Notes".into(), notes))
 }
 
 /// The study with its defaults, without what has a place of its own.

@@ -201,6 +201,7 @@ fn finding(index: usize, shape: Shape, intervals: &[(&str, Interval)]) -> TrialF
     let mut outcomes = OutcomeCounts::default();
     all.iter().for_each(|k| outcomes.add(&k.outcomes));
     let series_all = series(&all);
+    let reads = series(&of(0));
     let client_ops = series_all.ops + 8_000;
     TrialFinding {
         index,
@@ -219,7 +220,7 @@ fn finding(index: usize, shape: Shape, intervals: &[(&str, Interval)]) -> TrialF
             steady: "detected".into(),
         },
         kinds: BTreeMap::from([
-            (KINDS[0].to_string(), series(&of(0))),
+            (KINDS[0].to_string(), reads.clone()),
             (KINDS[1].to_string(), series(&of(1))),
         ]),
         client: ClientRecord {
@@ -250,8 +251,8 @@ fn finding(index: usize, shape: Shape, intervals: &[(&str, Interval)]) -> TrialF
         counts: BTreeMap::from([(
             KINDS[0].to_string(),
             CountsRecord {
-                rows: 10 * client_ops,
-                pages: client_ops,
+                rows: 10 * reads.ops,
+                pages: reads.ops,
                 speculations: shape.threads,
                 speculations_won: shape.threads / 4,
                 ..CountsRecord::default()
