@@ -69,7 +69,8 @@ fn request(program: &Program, statement: &Statement, client: &Client) -> Value {
         "cql": statement.cql,
         "consistency": statement.consistency.to_string(),
         "serial_consistency": statement.serial_consistency.map(|level| level.to_string()),
-        "idempotent": statement.idempotent,
+        // Whatever it says of itself, reading twice is the same as once.
+        "idempotent": statement.idempotent || (statement.returns_rows && !statement.conditional),
         "prepared": statement.prepared,
         "batch": statement.batch.map(|batch| format!("{batch:?}").to_lowercase()),
         "conditional": statement.conditional,

@@ -166,8 +166,11 @@ fn counts_table(view: &RunView) -> Table {
         trial.counts.iter().map(|(kind, counts)| {
             let mut cells = trial_cells(view, trial);
             cells.push(Cell::new(kind.clone()));
-            let numbers = shown.iter().map(|(.., count)| number::count(count(counts)));
-            cells.extend(numbers.map(Cell::new));
+            let numbers = shown.iter().map(|(.., count)| count(counts));
+            cells.extend(numbers.map(|number| match number {
+                0 => Cell::new("0").tone(Tone::Muted),
+                number => Cell::new(number::count(number)),
+            }));
             Row {
                 cells,
                 tone: Tone::Plain,
@@ -199,9 +202,18 @@ fn server_table(view: &RunView) -> Table {
     ]);
     let rows = view.findings.trials.iter().filter_map(|trial| {
         let server = trial.server.as_ref()?;
-        let theirs = (server.writes + server.reads) as f64;
-        let ours = (server.client_writes + server.client_reads) as f64;
-        let difference = (theirs - ours) / ours * 100.0;
+        // Reads too many would hide as many writes too few in a sum.
+        let difference = |theirs: u64, ours: u64| match ours {
+            0 => 0.0,
+            ours => (theirs as f64 / ours as f64 - 1.0) * 100.0,
+        };
+        let writes = difference(server.writes, server.client_writes);
+        let reads = difference(server.reads, server.client_reads);
+        let difference = if writes.abs() > reads.abs() {
+            writes
+        } else {
+            reads
+        };
         let mut cells = trial_cells(view, trial);
         for count in [
             server.writes,
@@ -222,7 +234,9 @@ fn server_table(view: &RunView) -> Table {
         caption: "What the server counted, beside what the client counted".into(),
         columns,
         rows: rows.collect(),
-        foot: "Over the whole trial: load, warm-up, measurement and drain.".into(),
+        foot: "Over the whole trial: load, warm-up, measurement and drain. The difference is that \
+               of reads or of writes, whichever is larger."
+            .into(),
     }
 }
 

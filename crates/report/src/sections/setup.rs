@@ -26,6 +26,7 @@ pub fn configuration(view: &RunView) -> Option<Section> {
             vec![Block::Facts(resolved)],
         ));
     }
+    blocks.extend(input_files(view));
     blocks.extend(settings_table(view).map(|table| {
         let title = format!("Cassandra's own settings ({})", table.rows.len());
         Block::Details(title, vec![Block::Table(table)])
@@ -45,11 +46,34 @@ fn notes(view: &RunView) -> Option<Block> {
     (!notes.is_empty()).then(|| Block::List("Notes".into(), notes))
 }
 
+/// Bytes that are shown of a file: four such files are a small part of a page of 6 MB.
+const INPUT_BYTES_MAX: usize = 64 << 10;
+
+/// The files that the study names, as they were read.
+fn input_files(view: &RunView) -> Vec<Block> {
+    let files = view.plan.resolved["overrides"]["inputs"].as_object();
+    let file = |(name, text): (&String, &Value)| {
+        let text = text.as_str()?;
+        let shown = text.floor_char_boundary(INPUT_BYTES_MAX);
+        let mut blocks = vec![Block::Code(text[..shown].to_owned())];
+        if shown < text.len() {
+            let whole = number::bytes(text.len() as u64);
+            let rest = format!("This is its beginning; plan.json has all of its {whole}.");
+            blocks.push(Block::Text(rest));
+        }
+        Some(Block::Details(format!("The file {name}"), blocks))
+    };
+    files.into_iter().flatten().filter_map(file).collect()
+}
+
 /// The study with its defaults, without what has a place of its own.
 fn resolved(view: &RunView) -> Vec<(String, String)> {
     let mut tree = view.plan.resolved.clone();
     if let Some(map) = tree.as_object_mut() {
         map.retain(|key, _| !["notes", "requests"].contains(&key.as_str()));
+    }
+    if let Some(map) = tree.get_mut("overrides").and_then(Value::as_object_mut) {
+        map.retain(|key, _| key != "inputs");
     }
     flatten(&tree).into_iter().collect()
 }

@@ -22,6 +22,7 @@ fn hostile_run() -> RunView {
     run.plan.resolved = serde_json::json!({
         HOSTILE: [HOSTILE, { "a": HOSTILE }],
         "notes": [HOSTILE],
+        "overrides": { "inputs": { HOSTILE: HOSTILE } },
         "requests": { HOSTILE: [request], "on": [] },
     });
     run.findings.reasons = vec![HOSTILE.into()];

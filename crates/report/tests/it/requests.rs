@@ -205,6 +205,20 @@ fn notes_stand_in_the_configuration_and_not_among_its_settings() {
 }
 
 #[test]
+fn files_of_a_study_keep_their_lines_and_a_long_one_is_cut() {
+    let mut view = fixture::run(1);
+    let long = "ä".repeat(40 << 10);
+    let inputs = json!({"own.yaml": "a: 1\nb: <2>\n", "long.yaml": long, "odd": 3});
+    view.plan.resolved["overrides"] = json!({"inputs": inputs, "seed": 7});
+    let html = html(&page(&view));
+    assert!(html.contains("<summary>The file own.yaml</summary>"));
+    assert!(html.contains("<pre><code>a: 1\nb: &lt;2&gt;\n</code></pre>"));
+    assert_eq!(html.matches('ä').count(), 32 << 10);
+    assert!(html.contains("plan.json has all of its 80.0 KiB"));
+    assert!(html.contains("overrides.seed") && !html.contains("overrides.inputs"));
+}
+
+#[test]
 fn only_counts_that_are_not_all_zero_have_a_column_and_an_explanation() {
     const CAPTION: &str = "What operations came to besides time";
     let mut view = fixture::run(1);
