@@ -264,9 +264,9 @@ fn notes_of(one: &str, other: &str) -> Vec<String> {
 
 #[test]
 fn notes_of_imports_are_said_once_and_name_their_variants_where_not_all_have_them() {
-    let plain = "write n=10 no-warmup -rate threads=1";
+    let plain = "write n=10 no-warmup -rate threads=1 -errors retries=0";
     let graph = format!("{plain} -graph file=x");
-    let jmx = format!("{graph} -jmx host=x");
+    let jmx = format!("{graph} -jmx user=x");
     let note = "`-graph` has no effect: the report has the graphs.";
     assert_eq!(notes_of(plain, plain), Vec::<String>::new());
     assert_eq!(notes_of(&graph, &graph), [note]);

@@ -194,7 +194,8 @@ fn what_an_import_does_differently_is_said_once_planned_and_reported() {
     let lab = Lab::with(&study);
     let planned = lab.cassay(&["plan", "study.yaml", "--json"]).ended_with(0);
     assert_eq!(times(&planned, NOTE), 1, "{planned}");
-    assert_eq!(planned.json()["resolved"]["notes"][0], NOTE);
+    let notes = planned.json()["resolved"]["notes"].to_string();
+    assert!(notes.contains(NOTE), "{notes}");
     let words: Vec<&str> = command.split(' ').collect();
     for words in [vec!["run", "study.yaml"], [vec!["stress"], words].concat()] {
         let said = on_null(&lab, &words).ended_with(0);
