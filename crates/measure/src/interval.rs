@@ -244,6 +244,7 @@ mod tests {
             let mut kind = KindInterval {
                 rows: n,
                 pages: n,
+                batched: n,
                 rows_missing: n,
                 applied: n,
                 not_applied: n,

@@ -202,6 +202,7 @@ fn block(out: &mut String, what: &Block) {
         Block::Table(what) => table(out, what),
         Block::Chart(what) => chart(out, what),
         Block::Choice(label, charts) => choice(out, label, charts),
+        Block::List(heading, items) => list(out, heading, items),
         Block::Facts(facts) => {
             out.push_str("<dl class=\"facts\">");
             for (name, value) in facts {
@@ -219,6 +220,14 @@ fn block(out: &mut String, what: &Block) {
             out.push_str("</details>\n");
         }
     }
+}
+
+fn list(out: &mut String, heading: &str, items: &[String]) {
+    let _ = write!(out, "<h3>{}</h3>\n<ul class=\"list\">", escape(heading));
+    for item in items {
+        let _ = write!(out, "<li>{}</li>", escape(item));
+    }
+    out.push_str("</ul>\n");
 }
 
 fn marks(out: &mut String, marks: &[Mark]) {

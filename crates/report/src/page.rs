@@ -141,6 +141,8 @@ pub enum Block {
     Chart(Chart),
     /// One of several charts, to be chosen by its label.
     Choice(String, Vec<(String, Chart)>),
+    /// Sentences, one item each, under a heading.
+    List(String, Vec<String>),
     /// Names and values.
     Facts(Vec<(String, String)>),
     /// Short marks in a row: label, tone, and what it means.

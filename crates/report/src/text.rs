@@ -109,7 +109,16 @@ fn block(out: &mut String, what: &Block) {
         Block::Text(text) | Block::Note(_, text) => paragraph(out, text, ""),
         Block::Table(what) => table(out, what),
         Block::Chart(_) | Block::Choice(..) | Block::Details(..) => {}
+        Block::List(heading, items) => {
+            line(out, &clean(heading));
+            for item in items {
+                hanging(out, item, "  - ", "    ");
+            }
+        }
         Block::Facts(facts) => {
+            if !out.is_empty() {
+                out.push('\n');
+            }
             let longest = facts.iter().map(|(name, _)| width(name)).max().unwrap_or(0);
             for (name, value) in facts {
                 let pad = " ".repeat(longest - width(name) + 2);
@@ -168,19 +177,7 @@ fn title(column: &Column) -> String {
 }
 
 fn table(out: &mut String, table: &Table) {
-    let all: Vec<usize> = (0..table.columns.len()).collect();
-    let shown = if natural_widths(table, &all)
-        .iter()
-        .map(|w| w + 2)
-        .sum::<usize>()
-        > WIDTH
-    {
-        all.into_iter()
-            .filter(|i| !table.columns[*i].wide_only)
-            .collect()
-    } else {
-        all
-    };
+    let shown = shown_columns(table);
     let widths = fit(table, &shown);
     if !table.caption.is_empty() {
         out.push('\n');
@@ -204,6 +201,23 @@ fn table(out: &mut String, table: &Table) {
     if !table.foot.is_empty() {
         paragraph(out, &table.foot, "  ");
     }
+}
+
+/// The columns that there is room for: of those that may be left out, the last go first.
+fn shown_columns(table: &Table) -> Vec<usize> {
+    let mut shown: Vec<usize> = (0..table.columns.len()).collect();
+    while natural_widths(table, &shown)
+        .iter()
+        .map(|w| w + 2)
+        .sum::<usize>()
+        > WIDTH
+    {
+        let Some(last) = shown.iter().rposition(|i| table.columns[*i].wide_only) else {
+            break;
+        };
+        shown.remove(last);
+    }
+    shown
 }
 
 /// Heads may be broken at spaces, so a column needs the longest word of its head only.

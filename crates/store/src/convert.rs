@@ -62,6 +62,8 @@ pub fn counts(kind: &KindInterval) -> Option<CountsRecord> {
         retries: kind.retries,
         speculations: kind.speculations,
         speculations_won: kind.speculations_won,
+        rows_missing: kind.rows_missing,
+        reprepared: kind.reprepared,
     };
     (counts != CountsRecord::default()).then_some(counts)
 }
@@ -110,6 +112,7 @@ fn kind_record(base: &IntervalRecord, name: &str, kind: &KindInterval) -> Interv
         error_ms: some(&kind.errors),
         rows: kind.rows,
         pages: kind.pages,
+        batched: kind.batched,
         rows_missing: kind.rows_missing,
         applied: kind.applied,
         not_applied: kind.not_applied,

@@ -130,6 +130,9 @@ pub struct IntervalRecord {
     /// Pages read, of statements that are read in pages.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub pages: u64,
+    /// Statements in batches, beyond one for each operation.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub batched: u64,
     /// Reads that ended without a row.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rows_missing: u64,
@@ -419,6 +422,12 @@ pub struct CountsRecord {
     /// Such tries that were answered first.
     #[serde(default)]
     pub speculations_won: u64,
+    /// Reads that ended without a row.
+    #[serde(default)]
+    pub rows_missing: u64,
+    /// Requests sent again because the server had forgotten the prepared statement.
+    #[serde(default)]
+    pub reprepared: u64,
 }
 
 /// Verified reads: answers compared with values made again from the seed.

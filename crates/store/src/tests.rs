@@ -431,3 +431,38 @@ fn a_run_of_the_first_version_stays_readable() {
         1
     );
 }
+
+/// Each counter has another value, so that none can stand for another.
+#[test]
+fn every_count_of_an_interval_is_in_its_line_and_in_the_counts_of_its_trial() {
+    let mut seconds = interval(0, 0);
+    let kind = &mut seconds.kinds[0];
+    let counters: [(&str, &mut u64); 10] = [
+        ("rows", &mut kind.rows),
+        ("pages", &mut kind.pages),
+        ("batched", &mut kind.batched),
+        ("rows_missing", &mut kind.rows_missing),
+        ("applied", &mut kind.applied),
+        ("not_applied", &mut kind.not_applied),
+        ("retries", &mut kind.retries),
+        ("speculations", &mut kind.speculations),
+        ("speculations_won", &mut kind.speculations_won),
+        ("reprepared", &mut kind.reprepared),
+    ];
+    let mut expected = BTreeMap::new();
+    for (value, (name, counter)) in (1u64..).zip(counters) {
+        *counter = value;
+        expected.insert(name, value);
+    }
+    let counts = serde_json::to_value(crate::convert::counts(&seconds.kinds[0])).unwrap();
+    let kinds = ["write".to_owned()];
+    let lines = crate::convert::interval_records("measure", 0, &kinds, &seconds);
+    let line = serde_json::to_value(&lines[0]).unwrap();
+    for (name, value) in expected {
+        assert_eq!(
+            (&counts[name], &line[name]),
+            (&json!(value), &json!(value)),
+            "{name}"
+        );
+    }
+}

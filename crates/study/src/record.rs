@@ -1,7 +1,7 @@
 //! The plan as it stands on disk, and back: the one place where both forms are seen.
 
 use crate::plan::{Plan, Trial};
-use crate::settings::{Overrides, Study};
+use crate::settings::{Client, Overrides, Study};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -53,30 +53,35 @@ fn requests(study: &Study, plan: &Plan) -> Value {
     let all = study.variants.iter().zip(&plan.works);
     let all = all.map(|(variant, work)| {
         let program = &work.program;
-        let one = |statement: &Statement| request(program, statement);
+        let one = |statement: &Statement| request(program, statement, &variant.settings.client);
         let statements: Vec<Value> = program.statements().iter().map(one).collect();
         (variant.name.clone(), Value::from(statements))
     });
     Value::Object(all.collect())
 }
 
-fn request(program: &Program, statement: &Statement) -> Value {
+fn request(program: &Program, statement: &Statement, client: &Client) -> Value {
     let kind = &program.kinds()[usize::from(statement.kind)];
+    let timeout = Duration::from_nanos(client.timeout_ns);
     let ms = |time: Option<Duration>| time.map(|time| time.as_secs_f64() * 1e3);
     json!({
         "kind": kind.name,
         "cql": statement.cql,
         "consistency": statement.consistency.to_string(),
         "serial_consistency": statement.serial_consistency.map(|level| level.to_string()),
-        "idempotent": statement.idempotent,
+        // Whatever it says of itself, reading twice is the same as once.
+        "idempotent": statement.idempotent || (statement.returns_rows && !statement.conditional),
         "prepared": statement.prepared,
         "batch": statement.batch.map(|batch| format!("{batch:?}").to_lowercase()),
+        "conditional": statement.conditional,
+        "returns_rows": statement.returns_rows,
         "page_size": statement.page_size,
         "pages_max": statement.pages_max,
         "timestamps": if statement.client_timestamp { "client" } else { "server" },
-        "timeout_ms": ms(kind.policy.timeout),
+        "timeout_ms": ms(Some(kind.policy.timeout.unwrap_or(timeout))),
         "retries": kind.policy.retries,
         "speculate_after_ms": ms(kind.policy.speculate_after),
+        "compression": if client.lz4 { "lz4" } else { "none" },
     })
 }
 

@@ -14,7 +14,7 @@ use crate::settings::{
     Folder, Overrides, Repeat, Settings, Settle, Study, Target, Variant, Warmup,
 };
 use crate::tree::Tree;
-use crate::work;
+use crate::work::{self, Steps};
 use measure::clock::SECOND_NS;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -83,11 +83,10 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
         flags: &from_flags,
         inputs: &inputs,
     };
-    let (variants, tree) = resolver.wanted_scale(&mut out);
+    let resolved = resolver.wanted_scale(&mut out);
     resolver.other_scales(&mut out);
     out.clone().into_result()?;
-    let source = &out.sources[0];
-    let resolved = study(source, overrides, variants, &tree);
+    let resolved = study(&out.sources[0], overrides, resolved);
     let finished = resolved.map(|study| Study {
         inputs: inputs.into_read(),
         ..study
@@ -181,9 +180,18 @@ struct Resolver<'a> {
     inputs: &'a Inputs<'a>,
 }
 
+/// A study in one scale.
+struct Resolved {
+    variants: Vec<Variant>,
+    /// Of the first side.
+    tree: Tree,
+    /// What imports do differently here, by the name of the side.
+    notes: Vec<(String, Vec<String>)>,
+}
+
 impl Resolver<'_> {
-    /// The study in the scale that was asked for: its variants, and the tree of the first.
-    fn wanted_scale(&self, out: &mut Diagnostics) -> (Vec<Variant>, Tree) {
+    /// The study in the scale that was asked for.
+    fn wanted_scale(&self, out: &mut Diagnostics) -> Resolved {
         let scale = self.overrides.scale.as_deref().and_then(|wanted| {
             let scales = self.root.at("scales");
             let found = scales.and_then(|scales| scales.entry(wanted));
@@ -209,7 +217,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn variants(&self, scale: Option<&Node>, out: &mut Diagnostics) -> (Vec<Variant>, Tree) {
+    fn variants(&self, scale: Option<&Node>, out: &mut Diagnostics) -> Resolved {
         let mut base = self.root.clone();
         for entry in scale.and_then(Node::entries).unwrap_or_default() {
             merge(
@@ -224,7 +232,7 @@ impl Resolver<'_> {
         for over in &self.flags.rest {
             merge(&mut base, over, "");
         }
-        let mut variants = Vec::new();
+        let (mut variants, mut notes) = (Vec::new(), Vec::new());
         let mut first = None;
         for (name, over) in sides(&base) {
             let mut node = base.clone();
@@ -243,18 +251,25 @@ impl Resolver<'_> {
             rules::check(&subject, out);
             work::check(&node, &tree, self.inputs, out);
             if let Some(settings) = Settings::read(&tree) {
-                variants.extend(self.steps(&name, settings, &tree));
+                let (steps, said) = self.steps(&name, settings, &tree);
+                variants.extend(steps);
+                notes.push((name, said));
             }
             first.get_or_insert(tree);
         }
-        (variants, first.unwrap_or(Tree::Null))
+        Resolved {
+            variants,
+            tree: first.unwrap_or(Tree::Null),
+            notes,
+        }
     }
 
-    /// The variant itself, or one for each step of its import. Mistakes of the import have been
-    /// said by [`work::check`].
-    fn steps(&self, name: &str, settings: Settings, tree: &Tree) -> Vec<Variant> {
+    /// The variant itself, or one for each step of its import; and the import's notes. Mistakes
+    /// of the import have been said by [`work::check`].
+    fn steps(&self, name: &str, settings: Settings, tree: &Tree) -> (Vec<Variant>, Vec<String>) {
         let seed = tree.at("seed").and_then(Tree::count).unwrap_or_default();
-        let steps = work::steps(adapt(settings), seed, self.inputs).unwrap_or_default();
+        let Steps { steps, notes } =
+            work::steps(adapt(settings), seed, self.inputs).unwrap_or_default();
         let variant = |(step, settings): (Option<String>, Settings)| Variant {
             name: match &step {
                 None => name.to_owned(),
@@ -265,7 +280,7 @@ impl Resolver<'_> {
             settings,
             tree: sections(tree),
         };
-        steps.into_iter().map(variant).collect()
+        (steps.into_iter().map(variant).collect(), notes)
     }
 }
 
@@ -330,9 +345,10 @@ fn sections(tree: &Tree) -> Tree {
     Tree::Map(entries.filter(|(key, _)| keep(key)).cloned().collect())
 }
 
-fn notes(variants: &[Variant], overrides: &Overrides) -> Vec<String> {
+fn notes(resolved: &Resolved, overrides: &Overrides) -> Vec<String> {
     let mut notes = Vec::new();
-    let null = variants
+    let null = resolved
+        .variants
         .iter()
         .any(|v| matches!(v.settings.target, Target::Null(_)));
     if null && overrides.target.is_some() {
@@ -340,22 +356,37 @@ fn notes(variants: &[Variant], overrides: &Overrides) -> Vec<String> {
             "the null target stores nothing: reads are not verified, nothing is settled".to_owned(),
         );
     }
+    notes.extend(notes_of_imports(&resolved.notes));
     notes
 }
 
-fn study(
-    source: &Source,
-    overrides: &Overrides,
-    variants: Vec<Variant>,
-    tree: &Tree,
-) -> Option<Study> {
+/// Each note once; with the names of the sides where it does not hold for all of them.
+fn notes_of_imports(sides: &[(String, Vec<String>)]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for note in sides.iter().flat_map(|(_, notes)| notes) {
+        let with = sides.iter().filter(|(_, notes)| notes.contains(note));
+        let names: Vec<&str> = with.map(|(name, _)| name.as_str()).collect();
+        let said = match names.len() == sides.len() {
+            true => note.clone(),
+            false => format!("{}: {note}", names.join(", ")),
+        };
+        if !notes.contains(&said) {
+            notes.push(said);
+        }
+    }
+    notes
+}
+
+fn study(source: &Source, overrides: &Overrides, resolved: Resolved) -> Option<Study> {
+    let notes = notes(&resolved, overrides);
+    let Resolved { variants, tree, .. } = resolved;
     let word = |key: &str| tree.at(key).and_then(Tree::text).map(str::to_owned);
     Some(Study {
         name: word("study")?,
         question: word("question")?,
         published: word("published"),
         seed: tree.at("seed")?.count()?,
-        notes: notes(&variants, overrides),
+        notes,
         variants,
         repeat: Repeat::read(tree.at("repeat")?)?,
         source: source.name.clone(),

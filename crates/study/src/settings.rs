@@ -34,7 +34,7 @@ pub struct Study {
     pub text: String,
     /// What the command line changed.
     pub overrides: Overrides,
-    /// What was adapted and the user should know, one sentence each.
+    /// What was adapted, and what imports do differently here: a sentence each.
     pub notes: Vec<String>,
     /// The files that its workloads name, with their contents as they were read.
     pub inputs: BTreeMap<String, String>,

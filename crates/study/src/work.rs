@@ -21,8 +21,6 @@ pub struct Work {
     pub program: Arc<Program>,
     /// The step of an import; none for other workloads.
     pub step: Option<Step>,
-    /// What an import does differently here, a sentence each.
-    pub notes: Vec<String>,
 }
 
 /// Compiles the workload of settings that were resolved. Resolving compiles it too, so an error
@@ -44,7 +42,6 @@ pub fn compile(settings: &Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Wo
         return Ok(Work {
             program: Arc::clone(&step.program),
             step: Some(step),
-            notes: import.notes,
         });
     }
     let parts = Parts {
@@ -60,18 +57,25 @@ pub fn compile(settings: &Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Wo
     Ok(Work {
         program: Arc::new(tuned),
         step: None,
-        notes: Vec::new(),
     })
 }
 
-/// The settings of every step of an import, with its name; other settings as they are.
-pub fn steps(
-    settings: Settings,
-    seed: u64,
-    inputs: &Inputs<'_>,
-) -> Result<Vec<(Option<String>, Settings)>, Diagnostics> {
+/// What settings come to before they are variants.
+#[derive(Debug, Default)]
+pub struct Steps {
+    /// The settings of each step, with its name; no name if the workload is no import.
+    pub steps: Vec<(Option<String>, Settings)>,
+    /// What an import does differently here, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// The settings of every step of an import; other settings as they are.
+pub fn steps(settings: Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Steps, Diagnostics> {
     let Some(imported) = &settings.workload.import else {
-        return Ok(vec![(None, settings)]);
+        return Ok(Steps {
+            steps: vec![(None, settings)],
+            notes: Vec::new(),
+        });
     };
     let import = import(imported, seed, inputs)?;
     let one = |(number, step): (usize, &Step)| {
@@ -87,7 +91,10 @@ pub fn steps(
         settings.client.lz4 |= import.connection.compression.is_some();
         (Some(step.name.clone()), settings)
     };
-    Ok(import.steps.iter().enumerate().map(one).collect())
+    Ok(Steps {
+        steps: import.steps.iter().enumerate().map(one).collect(),
+        notes: import.notes,
+    })
 }
 
 fn procedure(offer: Offer) -> Procedure {

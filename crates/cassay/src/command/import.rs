@@ -5,6 +5,7 @@
 //! and `resume` are the same.
 
 use super::run::run_study;
+use super::say_notes;
 use crate::args::{Common, ImportArgs, ImportOptions};
 use crate::compat::Compat;
 use crate::exit::Exit;
@@ -65,9 +66,7 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
         Ok(study) => study,
         Err(mistakes) => return Ok(show(&mistakes, common)),
     };
-    for note in &import.notes {
-        terminal::say(&format!("note: {note}"));
-    }
+    say_notes(&study);
     let compat = match options.compat {
         true => Some(Compat::new(tool, &words, &import)?),
         false => None,

@@ -29,9 +29,7 @@ fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
     };
     match resolve::read(&args.study, &overrides) {
         Ok(study) => {
-            for note in &study.notes {
-                terminal::say(&format!("note: {note}"));
-            }
+            say_notes(&study);
             Ok(study)
         }
         Err(StudyError::Mistakes(mistakes)) => {
@@ -42,6 +40,13 @@ fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
             Err(Ok(Exit::Usage))
         }
         Err(error @ StudyError::Unreadable { .. }) => Err(Err(error.into())),
+    }
+}
+
+/// Says what was adapted; the plan and the report hold it too.
+fn say_notes(study: &Study) {
+    for note in &study.notes {
+        terminal::say(&format!("note: {note}"));
     }
 }
 

@@ -7,6 +7,7 @@
 mod imports;
 mod interruption;
 mod record;
+mod requests;
 
 use crate::cli::SMALL;
 use crate::program::{Lab, Started};

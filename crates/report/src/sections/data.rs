@@ -109,19 +109,44 @@ fn verify_table(view: &RunView) -> Table {
     }
 }
 
+/// Columns of counts that a terminal may leave out.
+const WIDE_ONLY: [&str; 4] = ["Rows", "Without a row", "Pages", "Prepared again"];
+
+/// What columns of counts need to be said of them.
+const COUNTED: [(&str, &str); 4] = [
+    (
+        "Added by batches",
+        "Batches add to the operations all their statements but the first.",
+    ),
+    (
+        "Not applied",
+        "A condition (IF …) that did not hold is an answer, not an error.",
+    ),
+    (
+        "Retries",
+        "A retried operation is one operation; its latency runs over all its tries.",
+    ),
+    (
+        "Prepared again",
+        "Prepared again: the node had dropped the prepared statement.",
+    ),
+];
+
 /// Rows, pages, batches, conditions, retries and speculations, by kind; columns in which every
 /// cell would be 0 are left out.
 fn counts_table(view: &RunView) -> Table {
     type Count = fn(&CountsRecord) -> u64;
-    let all: [(&str, Count); 8] = [
-        ("Rows", |c| c.rows),
-        ("Pages", |c| c.pages),
-        ("In batches", |c| c.batched),
-        ("Applied", |c| c.applied),
-        ("Not applied", |c| c.not_applied),
-        ("Retries", |c| c.retries),
-        ("Speculations", |c| c.speculations),
-        ("Won", |c| c.speculations_won),
+    let all: [(&str, &str, Count); 10] = [
+        ("Rows", "read", |c| c.rows),
+        ("Without a row", "reads", |c| c.rows_missing),
+        ("Pages", "read", |c| c.pages),
+        ("Added by batches", "statements", |c| c.batched),
+        ("Applied", "LWT", |c| c.applied),
+        ("Not applied", "LWT", |c| c.not_applied),
+        ("Retries", "", |c| c.retries),
+        ("Speculative", "executions", |c| c.speculations),
+        ("Answered first", "of these", |c| c.speculations_won),
+        ("Prepared again", "", |c| c.reprepared),
     ];
     let trials = &view.findings.trials;
     let any = |count: &Count| {
@@ -130,16 +155,22 @@ fn counts_table(view: &RunView) -> Table {
             .flat_map(|t| t.counts.values())
             .any(|c| count(c) > 0)
     };
-    let shown: Vec<&(&str, Count)> = all.iter().filter(|(_, count)| any(count)).collect();
+    let shown: Vec<_> = all.iter().filter(|(.., count)| any(count)).collect();
     let mut columns = trial_columns();
     columns.push(Column::text("Kind"));
-    columns.extend(shown.iter().map(|(name, _)| Column::number(name, "")));
+    columns.extend(shown.iter().map(|(name, of, _)| Column {
+        wide_only: WIDE_ONLY.contains(name),
+        ..Column::number(name, of)
+    }));
     let rows = trials.iter().flat_map(|trial| {
         trial.counts.iter().map(|(kind, counts)| {
             let mut cells = trial_cells(view, trial);
             cells.push(Cell::new(kind.clone()));
-            let numbers = shown.iter().map(|(_, count)| number::count(count(counts)));
-            cells.extend(numbers.map(Cell::new));
+            let numbers = shown.iter().map(|(.., count)| count(counts));
+            cells.extend(numbers.map(|number| match number {
+                0 => Cell::new("0").tone(Tone::Muted),
+                number => Cell::new(number::count(number)),
+            }));
             Row {
                 cells,
                 tone: Tone::Plain,
@@ -150,10 +181,12 @@ fn counts_table(view: &RunView) -> Table {
         caption: "What operations came to besides time".into(),
         columns,
         rows: rows.collect(),
-        foot:
-            "Statements in batches are those beyond one for each operation. A condition that did \
-               not hold is an answer, not an error."
-                .into(),
+        foot: COUNTED
+            .iter()
+            .filter(|(column, _)| shown.iter().any(|(name, ..)| name == column))
+            .map(|(_, words)| *words)
+            .collect::<Vec<_>>()
+            .join(" "),
     }
 }
 
@@ -169,9 +202,18 @@ fn server_table(view: &RunView) -> Table {
     ]);
     let rows = view.findings.trials.iter().filter_map(|trial| {
         let server = trial.server.as_ref()?;
-        let theirs = (server.writes + server.reads) as f64;
-        let ours = (server.client_writes + server.client_reads) as f64;
-        let difference = (theirs - ours) / ours * 100.0;
+        // Reads too many would hide as many writes too few in a sum.
+        let difference = |theirs: u64, ours: u64| match ours {
+            0 => 0.0,
+            ours => (theirs as f64 / ours as f64 - 1.0) * 100.0,
+        };
+        let writes = difference(server.writes, server.client_writes);
+        let reads = difference(server.reads, server.client_reads);
+        let difference = if writes.abs() > reads.abs() {
+            writes
+        } else {
+            reads
+        };
         let mut cells = trial_cells(view, trial);
         for count in [
             server.writes,
@@ -192,7 +234,9 @@ fn server_table(view: &RunView) -> Table {
         caption: "What the server counted, beside what the client counted".into(),
         columns,
         rows: rows.collect(),
-        foot: "Over the whole trial: load, warm-up, measurement and drain.".into(),
+        foot: "Over the whole trial: load, warm-up, measurement and drain. The difference is that \
+               of reads or of writes, whichever is larger."
+            .into(),
     }
 }
 

@@ -10,4 +10,5 @@ pub mod time;
 
 pub mod data;
 pub mod instrument;
+pub mod requests;
 pub mod setup;

@@ -2,26 +2,31 @@
 
 use crate::number;
 use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
+use crate::sections::requests;
 use crate::summary::{variant_name, variants};
 use crate::view::RunView;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What differs, then the whole resolved study, the nodes and the machine.
+/// What to know, what differs, how requests are sent, the nodes and the machine, then the whole
+/// resolved study.
 pub fn configuration(view: &RunView) -> Option<Section> {
     let mut blocks = Vec::new();
+    blocks.extend(notes(view));
     blocks.extend(what_varies(view).map(Block::Table));
+    blocks.extend(requests::blocks(view));
     if !view.facts.is_empty() {
         blocks.push(Block::Facts(view.facts.clone()));
     }
     blocks.extend(nodes_table(view).map(Block::Table));
-    let resolved: Vec<(String, String)> = flatten(&view.plan.resolved).into_iter().collect();
+    let resolved = resolved(view);
     if !resolved.is_empty() {
         blocks.push(Block::Details(
             "The study with every default filled in".into(),
             vec![Block::Facts(resolved)],
         ));
     }
+    blocks.extend(input_files(view));
     blocks.extend(settings_table(view).map(|table| {
         let title = format!("Cassandra's own settings ({})", table.rows.len());
         Block::Details(title, vec![Block::Table(table)])
@@ -32,6 +37,45 @@ pub fn configuration(view: &RunView) -> Option<Section> {
         lead: String::new(),
         blocks,
     })
+}
+
+/// What was adapted, and what an import does differently here.
+fn notes(view: &RunView) -> Option<Block> {
+    let notes = view.plan.resolved["notes"].as_array()?.iter();
+    let notes: Vec<String> = notes.filter_map(Value::as_str).map(str::to_owned).collect();
+    (!notes.is_empty()).then(|| Block::List("Notes".into(), notes))
+}
+
+/// Bytes that are shown of a file: four such files are a small part of a page of 6 MB.
+const INPUT_BYTES_MAX: usize = 64 << 10;
+
+/// The files that the study names, as they were read.
+fn input_files(view: &RunView) -> Vec<Block> {
+    let files = view.plan.resolved["overrides"]["inputs"].as_object();
+    let file = |(name, text): (&String, &Value)| {
+        let text = text.as_str()?;
+        let shown = text.floor_char_boundary(INPUT_BYTES_MAX);
+        let mut blocks = vec![Block::Code(text[..shown].to_owned())];
+        if shown < text.len() {
+            let whole = number::bytes(text.len() as u64);
+            let rest = format!("This is its beginning; plan.json has all of its {whole}.");
+            blocks.push(Block::Text(rest));
+        }
+        Some(Block::Details(format!("The file {name}"), blocks))
+    };
+    files.into_iter().flatten().filter_map(file).collect()
+}
+
+/// The study with its defaults, without what has a place of its own.
+fn resolved(view: &RunView) -> Vec<(String, String)> {
+    let mut tree = view.plan.resolved.clone();
+    if let Some(map) = tree.as_object_mut() {
+        map.retain(|key, _| !["notes", "requests"].contains(&key.as_str()));
+    }
+    if let Some(map) = tree.get_mut("overrides").and_then(Value::as_object_mut) {
+        map.retain(|key, _| key != "inputs");
+    }
+    flatten(&tree).into_iter().collect()
 }
 
 /// Dotted paths and values of a JSON tree: `target.local.nodes` → `1`.

@@ -5,7 +5,7 @@
 use measure::outcome::OutcomeCounts;
 use measure::{ClientInterval, Histogram, Interval, KindInterval, Outcome};
 use report::{Curve, FileView, NodeView, PointView, RunView, TrialView};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use store::record::*;
@@ -201,6 +201,7 @@ fn finding(index: usize, shape: Shape, intervals: &[(&str, Interval)]) -> TrialF
     let mut outcomes = OutcomeCounts::default();
     all.iter().for_each(|k| outcomes.add(&k.outcomes));
     let series_all = series(&all);
+    let reads = series(&of(0));
     let client_ops = series_all.ops + 8_000;
     TrialFinding {
         index,
@@ -219,7 +220,7 @@ fn finding(index: usize, shape: Shape, intervals: &[(&str, Interval)]) -> TrialF
             steady: "detected".into(),
         },
         kinds: BTreeMap::from([
-            (KINDS[0].to_string(), series(&of(0))),
+            (KINDS[0].to_string(), reads.clone()),
             (KINDS[1].to_string(), series(&of(1))),
         ]),
         client: ClientRecord {
@@ -247,6 +248,16 @@ fn finding(index: usize, shape: Shape, intervals: &[(&str, Interval)]) -> TrialF
             client_writes: client_ops * 9 / 10,
             client_reads: client_ops / 10,
         }),
+        counts: BTreeMap::from([(
+            KINDS[0].to_string(),
+            CountsRecord {
+                rows: 10 * reads.ops,
+                pages: reads.ops,
+                speculations: shape.threads,
+                speculations_won: shape.threads / 4,
+                ..CountsRecord::default()
+            },
+        )]),
         load: Some(LoadRecord {
             operations: 200_000,
             seconds: 4.7,
@@ -315,8 +326,40 @@ pub fn plan(shapes: &[Shape]) -> PlanRecord {
             "target": { "local": { "cassandra": "5.0.8", "nodes": 2, "heap": "1GiB" } },
             "workload": { "use": "cql-iot", "mix": { "write": 9, "read": 1 } },
             "procedure": { "sweep": { "threads": [4, 8, 16, 32, 64, 128] } },
+            "notes": ["`-graph` has no effect: the report has the graphs."],
+            "requests": {
+                "off": [request("write"), request("read")],
+                "on": [request("write"), request("read")],
+            },
         }),
     }
+}
+
+/// A statement as a plan records it.
+pub fn request(kind: &str) -> Value {
+    let is_read = kind == "read";
+    json!({
+        "kind": kind,
+        "cql": if is_read {
+            "SELECT v FROM iot.sensors WHERE k = ?"
+        } else {
+            "INSERT INTO iot.sensors (k, v) VALUES (?, ?)"
+        },
+        "consistency": "LOCAL_ONE",
+        "serial_consistency": null,
+        "idempotent": true,
+        "prepared": true,
+        "batch": null,
+        "conditional": false,
+        "returns_rows": is_read,
+        "page_size": is_read.then_some(5_000),
+        "pages_max": null,
+        "timestamps": "server",
+        "timeout_ms": 2_000.0,
+        "retries": 0,
+        "speculate_after_ms": if is_read { json!(50.0) } else { json!(null) },
+        "compression": "none",
+    })
 }
 
 fn comparisons(blocks: usize) -> Vec<ComparisonRecord> {

@@ -16,7 +16,15 @@ fn hostile_run() -> RunView {
     run.plan.question = HOSTILE.into();
     run.plan.rerun = HOSTILE.into();
     run.plan.scale = Some(HOSTILE.into());
-    run.plan.resolved = serde_json::json!({ HOSTILE: [HOSTILE, { "a": HOSTILE }] });
+    let request = serde_json::json!({
+        "kind": HOSTILE, "cql": HOSTILE, "consistency": HOSTILE, "batch": HOSTILE,
+    });
+    run.plan.resolved = serde_json::json!({
+        HOSTILE: [HOSTILE, { "a": HOSTILE }],
+        "notes": [HOSTILE],
+        "overrides": { "inputs": { HOSTILE: HOSTILE } },
+        "requests": { HOSTILE: [request], "on": [] },
+    });
     run.findings.reasons = vec![HOSTILE.into()];
     run.findings.answer = vec![HOSTILE.into()];
     run.facts = vec![(HOSTILE.into(), HOSTILE.into())];

@@ -252,6 +252,34 @@ fn the_target_flag_replaces_every_variants_target_and_says_what_is_left_out() {
     assert_eq!(study.notes.len(), 1);
 }
 
+/// What the notes of a study are whose two variants run these cassandra-stress commands.
+fn notes_of(one: &str, other: &str) -> Vec<String> {
+    let text = format!(
+        "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{stress: '{one}'}}\n\
+         variants:\n  one: {{}}\n  other: {{workload: {{stress: '{other}'}}}}\n"
+    );
+    let study = resolve("s", &text, &Overrides::default());
+    study.unwrap_or_else(|mistakes| panic!("{mistakes}")).notes
+}
+
+#[test]
+fn notes_of_imports_are_said_once_and_name_their_variants_where_not_all_have_them() {
+    let plain = "write n=10 no-warmup -rate threads=1 -errors retries=0";
+    let graph = format!("{plain} -graph file=x");
+    let jmx = format!("{graph} -jmx user=x");
+    let note = "`-graph` has no effect: the report has the graphs.";
+    assert_eq!(notes_of(plain, plain), Vec::<String>::new());
+    assert_eq!(notes_of(&graph, &graph), [note]);
+    assert_eq!(notes_of(plain, &graph), [format!("other: {note}")]);
+    let both = notes_of(&graph, &jmx);
+    assert_eq!(both.len(), 2, "{both:?}");
+    assert!(both.contains(&note.to_owned()), "{both:?}");
+    assert!(
+        both.iter().any(|n| n.starts_with("other: `-jmx`")),
+        "{both:?}"
+    );
+}
+
 proptest! {
     #[test]
     fn no_text_makes_it_panic(text in "\\PC{0,60}") {

@@ -6,7 +6,7 @@ use analysis::rules::Verdict;
 use analysis::series;
 use analysis::sweep::{Point as SweepPoint, read_sweep};
 use std::collections::BTreeMap;
-use store::record::{ComparisonRecord, FORMAT, FindingsRecord, TrialFinding};
+use store::record::{ComparisonRecord, CountsRecord, FORMAT, FindingsRecord, TrialFinding};
 
 /// One number of a finding that is compared.
 struct Compared {
@@ -177,7 +177,44 @@ fn answer(study: &Study, trials: &[TrialFinding], comparisons: &[ComparisonRecor
             .filter(|c| c.metric == "ops_per_s" && c.point.contains_key("threads"))
             .map(comparison_sentence),
     );
+    sentences.extend(besides_sentence(trials));
     sentences
+}
+
+/// What the times of all trials do not tell: operations that were tried again or twice, or whose
+/// condition did not hold, by kind. None if there were none.
+fn besides_sentence(trials: &[TrialFinding]) -> Option<String> {
+    let mut kinds: BTreeMap<&str, CountsRecord> = BTreeMap::new();
+    for (kind, counts) in trials.iter().flat_map(|trial| &trial.counts) {
+        let sum = kinds.entry(kind).or_default();
+        sum.retries += counts.retries;
+        sum.speculations += counts.speculations;
+        sum.speculations_won += counts.speculations_won;
+        sum.applied += counts.applied;
+        sum.not_applied += counts.not_applied;
+    }
+    let count = |count: u64| thousands(count as f64);
+    let by_kind = |what: &str, say: &dyn Fn(&CountsRecord) -> Option<String>| {
+        let said = kinds.iter();
+        let said = said.filter_map(|(kind, sum)| Some(format!("{kind} {}", say(sum)?)));
+        let said: Vec<String> = said.collect();
+        (!said.is_empty()).then(|| format!("{what}: {}", said.join(", ")))
+    };
+    let parts = [
+        by_kind("retries", &|sum| {
+            (sum.retries > 0).then(|| count(sum.retries))
+        }),
+        by_kind("speculative executions", &|sum| {
+            let (sent, won) = (count(sum.speculations), count(sum.speculations_won));
+            (sum.speculations > 0).then(|| format!("{sent} ({won} answered first)"))
+        }),
+        by_kind("conditions (LWT) not applied", &|sum| {
+            let all = count(sum.applied + sum.not_applied);
+            (sum.not_applied > 0).then(|| format!("{} of {all}", count(sum.not_applied)))
+        }),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| format!("All trials together: {}.", parts.join("; ")))
 }
 
 fn bound_of(study: &Study, variant: &str) -> Option<f64> {
@@ -378,6 +415,37 @@ mod tests {
                 At 4 threads, “b” against “a”: +400.0 % throughput
                   (one block: without an interval): inconclusive.
             "#]],
+        );
+    }
+
+    #[test]
+    fn what_was_tried_again_or_not_applied_is_said_by_kind() {
+        let mut trials = vec![
+            trial("a", 4.0, 0, 1000.0, "valid"),
+            trial("b", 4.0, 0, 1000.0, "valid"),
+        ];
+        assert_eq!(besides_sentence(&trials), None);
+        for trial in &mut trials {
+            let read = CountsRecord {
+                rows: 4_000,
+                retries: 600,
+                speculations: 20,
+                speculations_won: 7,
+                ..CountsRecord::default()
+            };
+            let claim = CountsRecord {
+                applied: 9,
+                not_applied: 1,
+                ..CountsRecord::default()
+            };
+            trial.counts = BTreeMap::from([("read".into(), read), ("claim".into(), claim)]);
+        }
+        assert_eq!(
+            besides_sentence(&trials).as_deref(),
+            Some(
+                "All trials together: retries: read 1,200; speculative executions: read 40 \
+                 (14 answered first); conditions (LWT) not applied: claim 2 of 20."
+            )
         );
     }
 

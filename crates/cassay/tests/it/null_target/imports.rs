@@ -235,6 +235,38 @@ fn a_study_s_own_workload_file_lies_beside_it_and_is_kept_with_the_run() {
     );
 }
 
+/// How often the program has said this on stderr.
+fn times(said: &Said, text: &str) -> usize {
+    said.stderr.matches(text).count()
+}
+
+#[test]
+fn what_an_import_does_differently_is_said_once_planned_and_reported() {
+    const NOTE: &str = "`-graph` has no effect: the report has the graphs.";
+    let command = "write n=1000 no-warmup -rate threads=2 -graph file=x.html";
+    let study = format!(
+        "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{stress: '{command}'}}\n"
+    );
+    let lab = Lab::with(&study);
+    let planned = lab.cassay(&["plan", "study.yaml", "--json"]).ended_with(0);
+    assert_eq!(times(&planned, NOTE), 1, "{planned}");
+    let notes = planned.json()["resolved"]["notes"].to_string();
+    assert!(notes.contains(NOTE), "{notes}");
+    let words: Vec<&str> = command.split(' ').collect();
+    for words in [vec!["run", "study.yaml"], [vec!["stress"], words].concat()] {
+        let said = on_null(&lab, &words).ended_with(0);
+        assert_eq!(times(&said, NOTE), 1, "{said}");
+        let run = lab.run();
+        let notes = run.plan.resolved["notes"].to_string();
+        assert!(notes.contains(NOTE), "{notes}");
+        let html = std::fs::read_to_string(run.path.join("report.html")).expect("a report");
+        // The page's own text; the plan is not in it a second time.
+        assert_eq!(html.matches(NOTE).count(), 1, "in the report of {words:?}");
+        let shown = lab.cassay(&["show", "latest"]).ended_with(0);
+        assert!(shown.stdout.contains(NOTE), "{shown}");
+    }
+}
+
 #[test]
 fn workload_files_are_checked_and_sampled() {
     let lab = Lab::new();

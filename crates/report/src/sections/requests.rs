@@ -1,0 +1,404 @@
+//! How requests are sent: consistency, time-outs, retries and the like, for each kind of operation.
+//!
+//! Read from `requests` of the plan. Variants and statements that agree share a row. A column
+//! stands only for what differs between rows; what is the same for all is a sentence below.
+
+use crate::number;
+use crate::page::{Block, Cell, Column, Row, Table, Tone};
+use crate::summary::variant_name;
+use crate::view::RunView;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Characters of a statement that tell it from others in a cell; the whole is in its own table.
+const CQL_CHARS_SHORT: usize = 40;
+
+/// One thing that is recorded of a request. In a terminal that is too narrow, those at the end
+/// that can be said of all give way first.
+struct Field {
+    title: &'static str,
+    /// The value of a statement; none where it does not apply or is not on record.
+    value: fn(&Value) -> Option<String>,
+    /// How it is said of all statements together; none: it always has its column.
+    said: Option<fn(&str) -> String>,
+}
+
+const FIELDS: [Field; 10] = [
+    Field {
+        title: "Consistency",
+        value: |r| word(&r["consistency"]),
+        said: None,
+    },
+    Field {
+        title: "Serial consistency",
+        value: serial_consistency,
+        said: Some(|v| format!("serial consistency {v}")),
+    },
+    Field {
+        title: "Time-out",
+        value: |r| milliseconds(&r["timeout_ms"]),
+        said: None,
+    },
+    Field {
+        title: "Retries",
+        value: |r| r["retries"].as_u64().map(times),
+        said: Some(|v| match v {
+            "none" => "no retries".into(),
+            count => format!("retries of a failed try: {count}"),
+        }),
+    },
+    Field {
+        title: "Speculative execution",
+        value: |r| {
+            let after = milliseconds(r.get("speculate_after_ms")?);
+            Some(after.map_or("none".into(), |after| format!("after {after}")))
+        },
+        said: Some(|v| match v {
+            "none" => "no speculative execution".into(),
+            after => format!("speculative execution {after}"),
+        }),
+    },
+    Field {
+        title: "Idempotent",
+        value: |r| {
+            Some(
+                if r["idempotent"].as_bool()? {
+                    "yes"
+                } else {
+                    "no"
+                }
+                .into(),
+            )
+        },
+        said: Some(|v| match v {
+            "yes" => "idempotent".into(),
+            _ => "not idempotent".into(),
+        }),
+    },
+    Field {
+        title: "Sent as",
+        value: sent_as,
+        said: Some(|v| match v {
+            "prepared" => "prepared statements".into(),
+            "not prepared" => "statements that are not prepared".into(),
+            batch => format!("sent as {batch}"),
+        }),
+    },
+    Field {
+        title: "Page size",
+        value: page_size,
+        said: Some(|v| match v {
+            "no paging" => "no paging".into(),
+            rows => format!("page size {rows}"),
+        }),
+    },
+    Field {
+        title: "Timestamps",
+        // A read has none.
+        value: |r| match r["returns_rows"].as_bool() {
+            Some(true) => None,
+            _ => word(&r["timestamps"]),
+        },
+        said: Some(|v| format!("timestamps by the {v}")),
+    },
+    Field {
+        title: "Compression",
+        value: |r| word(&r["compression"]),
+        said: Some(|v| match v {
+            "none" => "no compression".into(),
+            how => format!("compression {how}"),
+        }),
+    },
+];
+
+fn word(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
+
+fn times(count: u64) -> String {
+    match count {
+        0 => "none".into(),
+        count => number::count(count),
+    }
+}
+
+/// A time in ms as people write it: `2 s`, `50 ms`.
+fn milliseconds(value: &Value) -> Option<String> {
+    let ms = value.as_f64()?;
+    let (value, unit) = match ms {
+        1000.0.. => (ms / 1e3, "s"),
+        _ => (ms, "ms"),
+    };
+    // Six digits are more than anybody states; without them 0.1 + 0.2 would be shown in full.
+    Some(format!("{} {unit}", number::round(value, 6)))
+}
+
+/// Conditional statements without one of their own have the protocol's default.
+fn serial_consistency(request: &Value) -> Option<String> {
+    let default = || (request["conditional"] == true).then(|| "SERIAL".to_owned());
+    word(&request["serial_consistency"]).or_else(default)
+}
+
+fn sent_as(request: &Value) -> Option<String> {
+    match (request["batch"].as_str(), request["prepared"].as_bool()?) {
+        (Some(kind), _) => Some(format!("{} BATCH", kind.to_uppercase())),
+        (None, true) => Some("prepared".into()),
+        (None, false) => Some("not prepared".into()),
+    }
+}
+
+fn page_size(request: &Value) -> Option<String> {
+    let Some(rows) = request["page_size"].as_u64() else {
+        return (request["returns_rows"] == true).then(|| "no paging".into());
+    };
+    let rows = format!("{} rows", number::count(rows));
+    Some(match request["pages_max"].as_u64() {
+        None => rows,
+        Some(1) => format!("{rows}, first page only"),
+        Some(pages) => format!("{rows}, at most {} pages", number::count(pages)),
+    })
+}
+
+/// One statement of one variant.
+struct Request<'a> {
+    variant: &'a str,
+    kind: &'a str,
+    cql: &'a str,
+    values: Vec<Option<String>>,
+}
+
+/// What one row of the table stands for.
+struct Group<'a> {
+    kind: &'a str,
+    values: Vec<Option<String>>,
+    variants: Vec<&'a str>,
+    cqls: Vec<&'a str>,
+}
+
+/// The table and the statements themselves; nothing for a plan that does not record them.
+pub fn blocks(view: &RunView) -> Vec<Block> {
+    let requests = requests(view);
+    if requests.is_empty() {
+        return Vec::new();
+    }
+    let statements = statements_table(view, &requests);
+    let title = format!("The statements ({})", statements.rows.len());
+    vec![
+        Block::Table(requests_table(view, &requests)),
+        Block::Details(title, vec![Block::Table(statements)]),
+    ]
+}
+
+/// The statements on record whose kind was executed, in the order of the plan.
+fn requests(view: &RunView) -> Vec<Request<'_>> {
+    let executed = executed_kinds(view);
+    let mut requests = Vec::new();
+    let variants = view.plan.resolved["requests"].as_object();
+    for (variant, list) in variants.into_iter().flatten() {
+        for one in list.as_array().into_iter().flatten() {
+            let kind = one["kind"].as_str();
+            let kind = kind.filter(|kind| executed.is_empty() || executed.contains(kind));
+            requests.extend(kind.map(|kind| Request {
+                variant,
+                kind,
+                cql: one["cql"].as_str().unwrap_or_default(),
+                values: FIELDS.iter().map(|field| (field.value)(one)).collect(),
+            }));
+        }
+    }
+    requests
+}
+
+/// Kinds of which any trial has an operation; none for a run without records.
+fn executed_kinds(view: &RunView) -> BTreeSet<&str> {
+    let intervals = view.trials.iter().flat_map(|trial| &trial.intervals);
+    intervals
+        .filter(|interval| interval.ok > 0 || !interval.errors.is_empty())
+        .map(|interval| interval.kind.as_str())
+        .collect()
+}
+
+/// Variants of all requests, in the order of the plan.
+fn variants_of<'a>(requests: &[Request<'a>]) -> Vec<&'a str> {
+    let mut variants = Vec::new();
+    requests.iter().for_each(|r| add(&mut variants, r.variant));
+    variants
+}
+
+fn add<'a>(list: &mut Vec<&'a str>, one: &'a str) {
+    if !list.contains(&one) {
+        list.push(one);
+    }
+}
+
+/// Requests that agree in everything but variant and text.
+fn groups<'a>(requests: &[Request<'a>]) -> Vec<Group<'a>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for request in requests {
+        let same = |g: &&mut Group<'_>| g.kind == request.kind && g.values == request.values;
+        if let Some(group) = groups.iter_mut().find(same) {
+            add(&mut group.variants, request.variant);
+            add(&mut group.cqls, request.cql);
+        } else {
+            groups.push(Group {
+                kind: request.kind,
+                values: request.values.clone(),
+                variants: vec![request.variant],
+                cqls: vec![request.cql],
+            });
+        }
+    }
+    // Rows of a kind stand together, wherever the plan has them.
+    let mut kinds = Vec::new();
+    requests.iter().for_each(|r| add(&mut kinds, r.kind));
+    groups.sort_by_key(|group| kinds.iter().position(|kind| *kind == group.kind));
+    groups
+}
+
+/// Whether all groups to which a field applies have the same value of it.
+fn is_uniform(groups: &[Group<'_>], field: usize) -> bool {
+    let mut values = groups.iter().filter_map(|g| g.values[field].as_ref());
+    let first = values.next();
+    values.all(|value| Some(value) == first)
+}
+
+fn requests_table(view: &RunView, requests: &[Request<'_>]) -> Table {
+    let groups = groups(requests);
+    let variants = variants_of(requests);
+    let shown: Vec<usize> = (0..FIELDS.len())
+        .filter(|at| FIELDS[*at].said.is_none() || !is_uniform(&groups, *at))
+        .collect();
+    let by_variant = groups.iter().any(|g| g.variants.len() < variants.len());
+    let by_statement = variants
+        .iter()
+        .any(|variant| splits_a_kind(&groups, variant));
+    let mut columns = vec![Column::text("Kind")];
+    if by_statement {
+        columns.push(Column::text("Statement"));
+    }
+    if by_variant {
+        columns.push(Column::text("Variant"));
+    }
+    columns.extend(shown.iter().map(|at| Column {
+        wide_only: FIELDS[*at].said.is_some(),
+        ..Column::text(FIELDS[*at].title)
+    }));
+    let row = |group: &Group<'_>| {
+        let mut cells = vec![Cell::new(group.kind)];
+        if by_statement {
+            cells.push(statement_cell(&group.cqls));
+        }
+        if by_variant {
+            cells.push(variants_cell(view, &group.variants, &variants));
+        }
+        cells.extend(shown.iter().map(|at| value_cell(&groups, group, *at)));
+        Row {
+            cells,
+            tone: Tone::Plain,
+        }
+    };
+    Table {
+        caption: "How requests are sent".into(),
+        columns,
+        rows: groups.iter().map(row).collect(),
+        foot: said_of_all(&groups),
+    }
+}
+
+/// Whether a variant sends statements of one kind in different ways.
+fn splits_a_kind(groups: &[Group<'_>], variant: &str) -> bool {
+    let of_variant = groups.iter().filter(|g| g.variants.contains(&variant));
+    let mut kinds = BTreeSet::new();
+    !of_variant.map(|g| g.kind).all(|kind| kinds.insert(kind))
+}
+
+fn statement_cell(cqls: &[&str]) -> Cell {
+    let short = cqls.first().copied().map(short).unwrap_or_default();
+    let cell = Cell::new(short).hint(cqls.join("\n"));
+    match cqls.len() {
+        0 | 1 => cell,
+        count => cell.detail(format!("and {} more", count - 1)),
+    }
+}
+
+/// The beginning of a statement, in one line.
+fn short(cql: &str) -> String {
+    let words: Vec<&str> = cql.split_whitespace().collect();
+    let line = words.join(" ");
+    match line.char_indices().nth(CQL_CHARS_SHORT) {
+        None => line,
+        Some((end, _)) => format!("{}…", line[..end].trim_end()),
+    }
+}
+
+fn variants_cell(view: &RunView, of: &[&str], all: &[&str]) -> Cell {
+    if of.len() == all.len() {
+        return Cell::new("all").tone(Tone::Muted);
+    }
+    let names = of.iter().map(|name| variant_name(name, view));
+    Cell::new(names.collect::<Vec<_>>().join(", "))
+}
+
+/// A value; strong where rows of the same kind differ.
+fn value_cell(groups: &[Group<'_>], group: &Group<'_>, field: usize) -> Cell {
+    let Some(value) = &group.values[field] else {
+        return Cell::new(number::ABSENT).tone(Tone::Muted);
+    };
+    let mut others = groups.iter().filter(|g| g.kind == group.kind);
+    let cell = Cell::new(value.as_str());
+    match others.any(|g| g.values[field].as_ref().is_some_and(|v| v != value)) {
+        true => cell.tone(Tone::Strong),
+        false => cell,
+    }
+}
+
+/// What has no column because it is the same wherever it applies.
+fn said_of_all(groups: &[Group<'_>]) -> String {
+    let said = FIELDS.iter().enumerate().filter_map(|(at, field)| {
+        let said = field.said.filter(|_| is_uniform(groups, at))?;
+        groups
+            .iter()
+            .find_map(|g| g.values[at].as_deref())
+            .map(said)
+    });
+    let said: Vec<String> = said.collect();
+    match said.is_empty() {
+        true => String::new(),
+        false => format!(
+            "The same for all requests, where it applies: {}.",
+            said.join("; ")
+        ),
+    }
+}
+
+fn statements_table(view: &RunView, requests: &[Request<'_>]) -> Table {
+    let variants = variants_of(requests);
+    let mut rows: Vec<(&str, &str, Vec<&str>)> = Vec::new();
+    for request in requests {
+        let same = |row: &&mut (&str, &str, _)| row.0 == request.kind && row.1 == request.cql;
+        match rows.iter_mut().find(same) {
+            Some((_, _, variants)) => add(variants, request.variant),
+            None => rows.push((request.kind, request.cql, vec![request.variant])),
+        }
+    }
+    let by_variant = rows.iter().any(|row| row.2.len() < variants.len());
+    let mut columns = vec![Column::text("Kind"), Column::text("CQL")];
+    if by_variant {
+        columns.push(Column::text("Variant"));
+    }
+    let row = |(kind, cql, of): (&str, &str, Vec<&str>)| {
+        let mut cells = vec![Cell::new(kind), Cell::new(cql)];
+        if by_variant {
+            cells.push(variants_cell(view, &of, &variants));
+        }
+        Row {
+            cells,
+            tone: Tone::Plain,
+        }
+    };
+    Table {
+        columns,
+        rows: rows.into_iter().map(row).collect(),
+        ..Table::default()
+    }
+}

@@ -1,0 +1,253 @@
+//! How requests were sent, what they came to besides time, and the notes of a run, on its page.
+
+use crate::fixture::{self, request};
+use report::{Block, Page, RunView, Table, Tone, html, page, text};
+use serde_json::{Value, json};
+
+/// A run of two variants whose plan records these requests.
+fn run(off: Value, on: Value) -> RunView {
+    let mut view = fixture::run(1);
+    view.plan.resolved["requests"] = json!({"off": off, "on": on});
+    view
+}
+
+fn blocks(page: &Page) -> Vec<&Block> {
+    page.sections.iter().flat_map(|s| &s.blocks).collect()
+}
+
+fn table<'a>(page: &'a Page, caption: &str) -> &'a Table {
+    let mut tables = blocks(page).into_iter().filter_map(|block| match block {
+        Block::Table(table) => Some(table),
+        _ => None,
+    });
+    let found = tables.find(|table| table.caption == caption);
+    found.unwrap_or_else(|| panic!("no table {caption:?}"))
+}
+
+/// Heads and rows of a table, one line each; `!` marks what is strong.
+fn lines(table: &Table) -> Vec<String> {
+    let heads: Vec<&str> = table.columns.iter().map(|c| c.title.as_str()).collect();
+    let mut lines = vec![heads.join(" | ")];
+    for row in &table.rows {
+        assert_eq!(row.cells.len(), heads.len(), "{lines:?}");
+        let cell = |cell: &report::Cell| match cell.tone {
+            Tone::Strong => format!("{}!", cell.text),
+            _ => cell.text.clone(),
+        };
+        lines.push(row.cells.iter().map(cell).collect::<Vec<_>>().join(" | "));
+    }
+    lines
+}
+
+/// A statement that differs from the usual one of its kind.
+fn with(kind: &str, changes: &[(&str, Value)]) -> Value {
+    let mut request = request(kind);
+    for (key, value) in changes {
+        request[*key] = value.clone();
+    }
+    request
+}
+
+#[track_caller]
+fn shows(view: &RunView, rows: &[&str], foot: &str) {
+    let page = page(view);
+    let table = table(&page, "How requests are sent");
+    assert_eq!((lines(table), table.foot.as_str()), (owned(rows), foot));
+}
+
+fn owned(rows: &[&str]) -> Vec<String> {
+    rows.iter().map(|row| (*row).to_owned()).collect()
+}
+
+#[test]
+fn what_all_requests_share_is_a_sentence_and_the_rest_a_column() {
+    let both = json!([request("write"), request("read")]);
+    shows(
+        &run(both.clone(), both),
+        &[
+            "Kind | Consistency | Time-out | Speculative execution",
+            "write | LOCAL_ONE | 2 s | none",
+            "read | LOCAL_ONE | 2 s | after 50 ms",
+        ],
+        "The same for all requests, where it applies: no retries; idempotent; prepared \
+         statements; page size 5,000 rows; timestamps by the server; no compression.",
+    );
+}
+
+#[test]
+fn rows_in_which_variants_differ_name_them_and_stress_the_difference() {
+    let quorum = with(
+        "read",
+        &[
+            ("consistency", json!("QUORUM")),
+            ("retries", json!(3)),
+            ("timeout_ms", json!(250.0)),
+            ("speculate_after_ms", json!(null)),
+            ("compression", json!("lz4")),
+        ],
+    );
+    let usual = with("read", &[("speculate_after_ms", json!(null))]);
+    shows(
+        &run(
+            json!([request("write"), usual]),
+            json!([request("write"), quorum]),
+        ),
+        &[
+            "Kind | Variant | Consistency | Time-out | Retries | Compression",
+            "write | all | LOCAL_ONE | 2 s | none | none",
+            "read | off | LOCAL_ONE! | 2 s! | none! | none!",
+            "read | on | QUORUM! | 250 ms! | 3! | lz4!",
+        ],
+        "The same for all requests, where it applies: no speculative execution; idempotent; \
+         prepared statements; page size 5,000 rows; timestamps by the server.",
+    );
+}
+
+#[test]
+fn statements_of_one_kind_that_are_sent_differently_have_a_row_each() {
+    let claim = with(
+        "write",
+        &[
+            (
+                "cql",
+                json!("UPDATE iot.sensors SET v = ?\n  WHERE k = ? IF v = ?"),
+            ),
+            ("conditional", json!(true)),
+            ("idempotent", json!(false)),
+            ("timestamps", json!("server")),
+        ],
+    );
+    let batch = with(
+        "write",
+        &[
+            ("batch", json!("unlogged")),
+            ("timestamps", json!("client")),
+            ("serial_consistency", json!("LOCAL_SERIAL")),
+        ],
+    );
+    let both = json!([batch, claim]);
+    shows(
+        &run(both.clone(), both),
+        &[
+            "Kind | Statement | Consistency | Serial consistency | Time-out | Idempotent | Sent as \
+             | Timestamps",
+            "write | INSERT INTO iot.sensors (k, v) VALUES (?… | LOCAL_ONE | LOCAL_SERIAL! | 2 s \
+             | yes! | UNLOGGED BATCH! | client!",
+            "write | UPDATE iot.sensors SET v = ? WHERE k = ?… | LOCAL_ONE | SERIAL! | 2 s \
+             | no! | prepared! | server!",
+        ],
+        "The same for all requests, where it applies: no retries; no speculative execution; no \
+         compression.",
+    );
+}
+
+#[test]
+fn kinds_that_were_never_executed_have_no_row() {
+    let both = json!([request("write"), request("read"), request("delete")]);
+    let mut view = run(both.clone(), both);
+    let kinds = |view: &RunView| -> Vec<String> {
+        let page = page(view);
+        let table = table(&page, "How requests are sent");
+        let kind = |row: &report::Row| row.cells[0].text.clone();
+        table.rows.iter().map(kind).collect()
+    };
+    assert_eq!(kinds(&view), ["write", "read"]);
+    // Before anything was executed, all that may be are shown.
+    view.trials.clear();
+    assert_eq!(kinds(&view), ["write", "read", "delete"]);
+}
+
+#[test]
+fn every_statement_stands_whole_behind_the_table() {
+    let both = json!([request("write"), request("read")]);
+    let html = html(&page(&run(both.clone(), both)));
+    assert!(html.contains("<summary>The statements (2)</summary>"));
+    for cql in [
+        "INSERT INTO iot.sensors (k, v) VALUES (?, ?)",
+        "SELECT v FROM iot.sensors WHERE k = ?",
+    ] {
+        assert_eq!(html.matches(cql).count(), 1, "{cql}");
+    }
+}
+
+#[test]
+fn a_plan_without_requests_or_with_nonsense_has_a_page() {
+    for requests in [
+        json!(null),
+        json!("text"),
+        json!([1]),
+        json!({"off": 3, "on": [4, "x", {}, {"kind": 5}]}),
+    ] {
+        let mut view = fixture::run(1);
+        view.plan.resolved["requests"] = requests.clone();
+        let text = text(&page(&view));
+        assert!(!text.contains("How requests are sent"), "{requests}");
+    }
+    // A kind alone: nothing else is on record.
+    shows(
+        &run(json!([{"kind": "read"}]), json!([{"kind": "read"}])),
+        &["Kind | Consistency | Time-out", "read | – | –"],
+        "",
+    );
+}
+
+#[test]
+fn notes_stand_in_the_configuration_and_not_among_its_settings() {
+    let note = "scans read rows in the order of their tokens <not of their keys>";
+    let mut view = fixture::run(1);
+    view.plan.resolved["notes"] = json!([note]);
+    let page = page(&view);
+    assert_eq!(text(&page).matches(note).count(), 1);
+    let escaped = note.replace('<', "&lt;").replace('>', "&gt;");
+    assert_eq!(html(&page).matches(&escaped).count(), 1);
+    view.plan.resolved["notes"] = json!([]);
+    assert!(!text(&report::page(&view)).contains("Notes\n"));
+}
+
+#[test]
+fn files_of_a_study_keep_their_lines_and_a_long_one_is_cut() {
+    let mut view = fixture::run(1);
+    let long = "ä".repeat(40 << 10);
+    let inputs = json!({"own.yaml": "a: 1\nb: <2>\n", "long.yaml": long, "odd": 3});
+    view.plan.resolved["overrides"] = json!({"inputs": inputs, "seed": 7});
+    let html = html(&page(&view));
+    assert!(html.contains("<summary>The file own.yaml</summary>"));
+    assert!(html.contains("<pre><code>a: 1\nb: &lt;2&gt;\n</code></pre>"));
+    assert_eq!(html.matches('ä').count(), 32 << 10);
+    assert!(html.contains("plan.json has all of its 80.0 KiB"));
+    assert!(html.contains("overrides.seed") && !html.contains("overrides.inputs"));
+}
+
+#[test]
+fn only_counts_that_are_not_all_zero_have_a_column_and_an_explanation() {
+    const CAPTION: &str = "What operations came to besides time";
+    let mut view = fixture::run(1);
+    view.findings.trials.truncate(1);
+    let heads = |view: &RunView| {
+        let page = page(view);
+        let table = table(&page, CAPTION);
+        (lines(table), table.foot.clone())
+    };
+    let counts = view.findings.trials[0].counts.get_mut("read");
+    *counts.expect("counts") = store::record::CountsRecord {
+        retries: 1_234,
+        not_applied: 5,
+        reprepared: 2,
+        rows_missing: 7,
+        ..Default::default()
+    };
+    let (lines, foot) = heads(&view);
+    assert_eq!(
+        lines,
+        [
+            "Trial | Variant | Point | Kind | Without a row | Not applied | Retries \
+             | Prepared again",
+            "0 | off | threads 4 | read | 7 | 5 | 1,234 | 2",
+        ]
+    );
+    for (words, said) in [("IF …", true), ("dropped", true), ("Batches", false)] {
+        assert_eq!(foot.contains(words), said, "{words}: {foot}");
+    }
+    view.findings.trials[0].counts.clear();
+    assert!(!text(&page(&view)).contains(CAPTION));
+}
