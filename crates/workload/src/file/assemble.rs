@@ -44,11 +44,14 @@ impl<'a> File<'a, '_> {
         }
         let rows = rows.clamp(1, ROWS_MAX);
         let (keyspace, keyspaces) = self.keyspace();
+        let before = self.out.list.len();
         let tables = self.tables(&keyspace);
+        let is_incomplete = self.out.list.len() > before;
         let values = self.values(&tables.types);
         let last = (!self.adds_rows()).then_some(rows - 1);
         let named = self.statements(&Context {
             tables: &tables.tables,
+            is_incomplete,
             values: &values,
             written: self.root.at("values"),
             keyspace: &keyspace,
@@ -237,7 +240,9 @@ impl<'a> File<'a, '_> {
                 uniform
             }
             Err(message) => {
-                let hint = did_you_mean(&text, distribution::NAMES);
+                let name = text.split('(').next().unwrap_or_default();
+                let is_known = distribution::NAMES.contains(&name);
+                let hint = did_you_mean(name, distribution::NAMES).filter(|_| !is_known);
                 self.out.add(&place, message, hint);
                 uniform
             }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::expr::Expr;
+use super::expr::{Expr, Wrong};
 use super::resolve::{Numbers, resolve};
 use super::source::{Bound, Per};
 use super::value::Gen;
@@ -22,11 +22,29 @@ pub(super) struct Value {
     /// Where the expression begins.
     pub(super) place: Place,
     pub(super) seed: u64,
+    /// `divide` and `modulo`, as [`Gen::Every`] has them.
+    pub(super) every: Option<(u64, Option<u64>)>,
+}
+
+impl Value {
+    /// Its generator for values of a type, made from such numbers.
+    fn generator(&self, typ: &CqlType, numbers: Numbers) -> Result<Gen, Wrong> {
+        let Some((divide, modulo)) = self.every else {
+            return resolve(&self.expr, typ, numbers);
+        };
+        let step = numbers.last.map(|last| last / divide);
+        let most = modulo.map(|modulo| modulo - 1);
+        let last = step.into_iter().chain(most).min();
+        let of = Box::new(resolve(&self.expr, typ, Numbers { last })?);
+        Ok(Gen::Every { of, divide, modulo })
+    }
 }
 
 /// What statements are read with.
 pub(super) struct Context<'a> {
     pub(super) tables: &'a [Table],
+    /// Whether the schema has mistakes, so that a table may be missing for that.
+    pub(super) is_incomplete: bool,
     pub(super) values: &'a BTreeMap<String, Value>,
     /// The section that the values come from: a value with a mistake is there, and only there.
     pub(super) written: Option<&'a Node>,
@@ -95,7 +113,18 @@ pub(super) fn place_in(file: &str, node: &Node, at: usize) -> Place {
         from + end.next().map_or(rest.len(), |(at, _)| at)
     };
     let Some(word) = text.get(at..).filter(|rest| !rest.is_empty()) else {
-        return node.place.clone();
+        // The text ends too early: its last character is where to look.
+        let end = node.place.span.end;
+        let last = slice
+            .trim_end()
+            .chars()
+            .next_back()
+            .map_or(0, char::len_utf8);
+        let end = end - (slice.len() - slice.trim_end().len());
+        return Place {
+            source: node.place.source,
+            span: end - last..end,
+        };
     };
     let word = &word[..word_end(at) - at];
     let before = text[..at].matches(word).count();
@@ -133,6 +162,10 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
     let (verb, table_name, table_at) =
         verb_and_table(&tokens).map_err(|(at, message, hint)| mistake(at, message, hint))?;
     let Some(table) = context.tables.iter().position(|t| t.name == table_name) else {
+        if context.is_incomplete {
+            // What is wrong with the schema has been said, and this may be the table.
+            return Err(Vec::new());
+        }
         let known = context.tables.iter().map(|table| table.name.as_str());
         let hint = yaml::did_you_mean(&table_name, known);
         return Err(mistake(
@@ -141,6 +174,10 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
             hint,
         ));
     };
+    if let Some((columns, values)) = schema::insert_counts(&tokens).filter(|(c, v)| c != v) {
+        let message = format!("{columns} columns are named here, and {values} values stand there");
+        return Err(mistake(table_at, message, None));
+    }
     let markers = schema::markers(&plain);
     let markers = markers.map_err(|fault| mistake(0, fault.message, None))?;
     if markers.len() != names.len() {
@@ -257,11 +294,14 @@ fn verb_and_table(tokens: &[Token]) -> Result<(Verb, String, usize), TableFault>
         Some(name) if matches!(name.kind, Kind::Word | Kind::Quoted) => {
             Ok((verb, name.text.clone(), name.at))
         }
-        _ => Err((
-            0,
-            format!("no table's name follows on {}", before.to_uppercase()),
-            None,
-        )),
+        _ => {
+            let before = before.to_uppercase();
+            let message = match place {
+                Some(_) => format!("no table's name follows on {before}"),
+                None => format!("there is no {before}, which a table's name follows on"),
+            };
+            Err((0, message, None))
+        }
     }
 }
 
@@ -392,7 +432,7 @@ impl Binder<'_> {
             Per::Row => self.context.rows,
             Per::Operation => Numbers { last: None },
         };
-        match resolve(&value.expr, &typ, rows) {
+        match value.generator(&typ, rows) {
             Ok(generate) => self.add(name, value, generate, marker, before, verb),
             Err(wrong) => {
                 let start = value.place.span.start + wrong.at;
@@ -451,7 +491,7 @@ impl Binder<'_> {
     fn type_of(&mut self, marker: &Marker, before: &[Token], at: usize) -> Option<CqlType> {
         let name = match marker {
             Marker::Int => return Some(CqlType::Int),
-            Marker::Timestamp => return Some(CqlType::Bigint),
+            Marker::Timestamp | Marker::Token => return Some(CqlType::Bigint),
             Marker::Column(name) => name,
             Marker::Unknown => {
                 let message = "the text does not tell what type this marker has".to_owned();

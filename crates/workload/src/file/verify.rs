@@ -40,8 +40,11 @@ impl<'a> File<'a, '_> {
             // What is wrong already would only be said again in other words.
             return None;
         }
-        let judged = expected(read, &tables.tables[read.table], named, load)
-            .and_then(|cells| undisturbed(read, named, load, weights).map(|()| cells));
+        let table = &tables.tables[read.table];
+        let judged = expected(read, table, named, load).and_then(|cells| {
+            undisturbed((read, table), named, load, weights)?;
+            Ok(cells)
+        });
         match judged {
             Ok(cells) => Some((index, cells)),
             Err(message) => {
@@ -63,7 +66,7 @@ fn expected(read: &Read, table: &Table, named: &[Named], load: &[usize]) -> Resu
         .flat_map(|&index| &named[index].parts)
         .filter(|part| part.table == read.table)
         .collect();
-    let mut is_unique = false;
+    let mut keys = Vec::new();
     for &key in table.partition_key.iter().chain(&table.clustering) {
         let name = &table.columns[key].name;
         let asked = written(read, name);
@@ -79,21 +82,33 @@ fn expected(read: &Read, table: &Table, named: &[Named], load: &[usize]) -> Resu
                 bind.value
             ));
         }
-        is_unique |= bound.per == Per::Row && bound.generate.is_unique();
+        keys.extend((bound.per == Per::Row).then_some(&bound.generate));
     }
-    if !is_unique {
+    if !are_unique(&keys) {
         return Err(
             "two rows may have the same primary key: make a column of it `row`, `hash`, `uuid` or \
-             a text of 16 characters or more"
+             a text of 16 characters or more, or two of them row(divide=n) and row(modulo=n)"
                 .to_owned(),
         );
     }
+    let partition = table.partition_key.iter();
+    let partition = partition.filter_map(|&key| written(read, &table.columns[key].name));
+    let partition: Vec<&Gen> = partition
+        .filter(|(_, bound)| bound.per == Per::Row)
+        .map(|(_, bound)| &bound.generate)
+        .collect();
+    let shares_partition = !are_unique(&partition);
     let Some(selected) = &read.selected else {
         return Err("it must select columns by their names".to_owned());
     };
     let cells = selected.iter().map(|name| {
-        let typ = table.column(name).map(|column| &table.columns[column].typ);
-        match typ {
+        let column = table.column(name).map(|column| &table.columns[column]);
+        if shares_partition && column.is_some_and(|column| column.is_static) {
+            return Err(format!(
+                "{name} is static, and rows of one partition write it differently"
+            ));
+        }
+        match column.map(|column| &column.typ) {
             None => return Err(format!("the table has no column {name}")),
             Some(CqlType::Set(_) | CqlType::Map(..)) => {
                 return Err(format!(
@@ -113,6 +128,17 @@ fn expected(read: &Read, table: &Table, named: &[Named], load: &[usize]) -> Resu
     cells.collect()
 }
 
+/// Whether no two rows have the same values of all these generators.
+fn are_unique(keys: &[&Gen]) -> bool {
+    let divided = keys.iter().filter_map(|key| key.divided());
+    let mut rests = keys.iter().filter_map(|key| key.modulo());
+    // Rows of the same quotient are fewer than the divisor and follow on each other.
+    keys.iter().any(|key| key.is_unique())
+        || divided
+            .min()
+            .is_some_and(|divide| rests.any(|modulo| modulo >= divide))
+}
+
 /// The marker that a statement has for a column.
 fn written<'a>(read: &'a Read, column: &str) -> Option<(&'a Bind, &'a Bound)> {
     let pairs = read.binds.iter().zip(&read.bound);
@@ -122,12 +148,15 @@ fn written<'a>(read: &'a Read, column: &str) -> Option<(&'a Bind, &'a Bound)> {
 
 /// Whether no write takes away or changes what the read returns.
 fn undisturbed(
-    read: &Read,
+    (read, table): (&Read, &Table),
     named: &[Named],
     load: &[usize],
     weights: Option<&[f64]>,
 ) -> Result<(), String> {
     let selected = read.selected.as_deref().unwrap_or_default();
+    if table.expires {
+        return Err("rows of its table expire by default_time_to_live".to_owned());
+    }
     for (index, other) in named.iter().enumerate() {
         let is_main = weights.is_none_or(|weights| weights[index] > 0.0);
         if !is_main && !load.contains(&index) {
@@ -143,6 +172,14 @@ fn undisturbed(
             };
             if !why.is_empty() {
                 return Err(format!("{} {why}", other.name));
+            }
+            if part.writes.iter().any(|column| selected.contains(column))
+                && let Some(key) = other_key(read, table, part)
+            {
+                let name = &other.name;
+                return Err(format!(
+                    "{name} writes rows of other keys: {key} is another value there"
+                ));
             }
             for column in selected
                 .iter()
@@ -162,4 +199,20 @@ fn undisturbed(
         }
     }
     Ok(())
+}
+
+/// The key column that a write binds otherwise than the read does, if there is one: it then writes
+/// the values of one row to another. A write of static columns alone needs no clustering columns.
+fn other_key<'t>(read: &Read, table: &'t Table, part: &Read) -> Option<&'t str> {
+    let mut columns = table.columns.iter().enumerate();
+    let is_of_rows = columns.any(|(index, column)| {
+        !column.is_static && !table.is_key(index) && part.writes.contains(&column.name)
+    });
+    let clustering = table.clustering.iter().filter(|_| is_of_rows);
+    let keys = table.partition_key.iter().chain(clustering);
+    let mut names = keys.map(|&key| table.columns[key].name.as_str());
+    names.find(|name| {
+        let value = |of: &Read| written(of, name).map(|(bind, _)| bind.value.clone());
+        value(read) != value(part)
+    })
 }

@@ -119,6 +119,28 @@ fn ycsb_s_lines_are_printed_and_a_read_modify_write_is_also_its_parts() {
 }
 
 #[test]
+fn ycsb_s_exportfile_and_exporter_take_the_lines() {
+    let lab = Lab::new();
+    lab.write("workload", "recordcount=100\noperationcount=1000\n");
+    let words = ["ycsb", "run", "-P", "workload", "--compat", "-p"];
+    let class = "exporter=site.ycsb.measurements.exporter.JSONArrayMeasurementsExporter";
+    let more = [class, "-p", "exportfile=out.json"];
+    let said = on_null(&lab, &[&words[..], &more].concat()).ended_with(0);
+    assert_eq!(said.stdout, "", "{said}");
+    let text = std::fs::read_to_string(lab.path().join("out.json")).expect("it was written");
+    let rows: Vec<serde_json::Value> = serde_json::from_str(&text).expect("JSON");
+    let reads = rows
+        .iter()
+        .find(|row| row["metric"] == "READ" && row["measurement"] == "Operations");
+    assert_eq!(reads.map(|row| &row["value"]), Some(&950.into()));
+    // A path that cannot be written loses nothing.
+    let more = ["exportfile=no/such/folder", "-s"];
+    let said = on_null(&lab, &[&words[..], &more].concat()).ended_with(0);
+    assert!(said.stdout.contains("[READ], Operations, 950"), "{said}");
+    assert!(said.stderr.contains("exportfile no/such/folder"), "{said}");
+}
+
+#[test]
 fn words_with_mistakes_start_nothing_and_a_password_is_written_nowhere() {
     let lab = Lab::new();
     for words in [
