@@ -272,6 +272,16 @@ impl Gen {
         modulo.filter(|_| divide == 1)
     }
 
+    /// Whether numbers with the same quotient by `divide` have the same value.
+    pub(super) fn is_same_within(&self, divide: Option<u64>) -> bool {
+        let own = match self {
+            Gen::Fixed(_) => return true,
+            Gen::Number(Number::Row { divide, .. }, _) | Gen::Every { divide, .. } => *divide,
+            _ => return false,
+        };
+        divide.is_some_and(|divide| own.is_multiple_of(divide))
+    }
+
     fn stride(&self) -> Option<(u64, Option<u64>)> {
         match self {
             Gen::Number(Number::Row { divide, modulo, .. }, written) => {

@@ -48,8 +48,9 @@ impl<'a> File<'a, '_> {
         match judged {
             Ok(cells) => Some((index, cells)),
             Err(message) => {
-                let name = &named[index].name;
-                self.say(&node.place, format!("{name} cannot be checked: {message}"));
+                let message = format!("{} cannot be checked: {message}", named[index].name);
+                let hint = "change that, or leave `verify` out: then nothing is checked";
+                self.out.add(&node.place, message, Some(hint.to_owned()));
                 None
             }
         }
@@ -98,14 +99,21 @@ fn expected(read: &Read, table: &Table, named: &[Named], load: &[usize]) -> Resu
         .map(|(_, bound)| &bound.generate)
         .collect();
     let shares_partition = !are_unique(&partition);
+    let divided = partition.iter().find_map(|key| key.divided());
     let Some(selected) = &read.selected else {
         return Err("it must select columns by their names".to_owned());
     };
     let cells = selected.iter().map(|name| {
         let column = table.column(name).map(|column| &table.columns[column]);
-        if shares_partition && column.is_some_and(|column| column.is_static) {
+        let value = loads.iter().find_map(|load| written(load, name));
+        if shares_partition
+            && column.is_some_and(|column| column.is_static)
+            && !value.is_some_and(|(_, bound)| bound.generate.is_same_within(divided))
+        {
+            let divide = divided.map_or("n".to_owned(), |divide| divide.to_string());
             return Err(format!(
-                "{name} is static, and rows of one partition write it differently"
+                "{name} is static, and rows of one partition write it differently; give its value \
+                 `divide: {divide}`, so that they share it"
             ));
         }
         match column.map(|column| &column.typ) {
@@ -118,8 +126,7 @@ fn expected(read: &Read, table: &Table, named: &[Named], load: &[usize]) -> Resu
             Some(CqlType::Counter) => return Err(format!("{name} counts all operations")),
             Some(_) => {}
         }
-        let found = loads.iter().find_map(|load| written(load, name));
-        match found {
+        match value {
             Some((_, bound)) if bound.per == Per::Row => Ok((bound.generate.clone(), bound.seed)),
             Some((bind, _)) => Err(format!("{name} is {}, which is per operation", bind.value)),
             None => Err(format!("the load stage binds nothing to {name}")),
