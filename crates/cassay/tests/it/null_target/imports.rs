@@ -213,6 +213,15 @@ fn workload_files_are_checked_and_sampled() {
     );
     let said = lab.cassay(&["workload", "sample", "own.yaml", "--rows", "2"]);
     assert!(said.ended_with(0).stdout.contains("1 write"));
+    // What only the load stage executes is not taken for a kind of the mix.
+    let twice = OWN.replace("load: write", "load: [write, write]");
+    lab.write("own.yaml", &twice);
+    let said = lab.cassay(&["workload", "check", "own.yaml"]).ended_with(0);
+    assert_eq!(
+        said.stdout.matches("\nload, LOCAL_ONE: INSERT").count(),
+        2,
+        "{said}"
+    );
     lab.write("own.yaml", &OWN.replace("v: text(20)", "v: txet(20)"));
     let said = lab.cassay(&["workload", "check", "own.yaml"]).ended_with(2);
     assert!(said.stderr.contains("own.yaml:5:"), "{said}");
