@@ -87,9 +87,8 @@ impl Row {
             what,
             value,
         } = self;
-        format!(
-            "{{\n  \"metric\" : \"{metric}\",\n  \"measurement\" : \"{what}\",\n  \"value\" : {value}\n}}"
-        )
+        let names = format!("\"metric\" : \"{metric}\",\n  \"measurement\" : \"{what}\"");
+        format!("{{\n  {names},\n  \"value\" : {value}\n}}")
     }
 }
 

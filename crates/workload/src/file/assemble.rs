@@ -34,15 +34,7 @@ impl<'a> File<'a, '_> {
     pub(super) fn program(&mut self, name: &str) -> Option<Program> {
         self.check_keys(self.root, &KEYS, "a workload file");
         self.root.entries()?;
-        let rows = self.spec.rows;
-        if rows == 0 || rows > ROWS_MAX {
-            let place = self.study_place("rows", &rows.to_string());
-            self.say(
-                &place,
-                format!("{rows} rows; there must be 1 to {ROWS_MAX}"),
-            );
-        }
-        let rows = rows.clamp(1, ROWS_MAX);
+        let rows = self.row_count();
         let (keyspace, keyspaces) = self.keyspace();
         let before = self.out.list.len();
         let tables = self.tables(&keyspace);
@@ -103,6 +95,17 @@ impl<'a> File<'a, '_> {
             rows,
             source: Arc::new(FileSource { expected, ..source }),
         })
+    }
+
+    /// How many rows the study asks for.
+    fn row_count(&mut self) -> u64 {
+        let rows = self.spec.rows;
+        if rows == 0 || rows > ROWS_MAX {
+            let place = self.study_place("rows", &rows.to_string());
+            let message = format!("{rows} rows; there must be 1 to {ROWS_MAX}");
+            self.say(&place, message);
+        }
+        rows.clamp(1, ROWS_MAX)
     }
 
     fn adds_rows(&self) -> bool {

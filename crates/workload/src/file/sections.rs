@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::expr::{self, Argument, Expr, Form, Wrong};
+use super::place::place_in;
 use super::source::Per;
-use super::statement::{self, Context, Value, place_in};
+use super::statement::{self, Context, Value};
 use super::{File, param_text};
 use crate::params::whole_number;
 use crate::program::{BatchKind, lanes};

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::expr::{Expr, Wrong};
+use super::place::place_in;
 use super::resolve::{Numbers, resolve};
 use super::source::{Bound, Per};
 use super::value::Gen;
@@ -100,47 +101,6 @@ pub(super) struct Mistake {
     pub(super) hint: Option<String>,
 }
 
-/// Where offset `at` of a scalar's text stands in the file. Quotes and block scalars move it: then
-/// it is found by counting how often the word there has come before.
-pub(super) fn place_in(file: &str, node: &Node, at: usize) -> Place {
-    let (Some(slice), Some(text)) = (file.get(node.place.span.clone()), node.text()) else {
-        return node.place.clone();
-    };
-    let word_end = |from: usize| {
-        let rest = &text[from..];
-        let end = rest.char_indices().skip(1);
-        let mut end = end.filter(|(_, c)| !c.is_alphanumeric() && *c != '_');
-        from + end.next().map_or(rest.len(), |(at, _)| at)
-    };
-    let Some(word) = text.get(at..).filter(|rest| !rest.is_empty()) else {
-        // The text ends too early: its last character is where to look.
-        let end = node.place.span.end;
-        let last = slice
-            .trim_end()
-            .chars()
-            .next_back()
-            .map_or(0, char::len_utf8);
-        let end = end - (slice.len() - slice.trim_end().len());
-        return Place {
-            source: node.place.source,
-            span: end - last..end,
-        };
-    };
-    let word = &word[..word_end(at) - at];
-    let before = text[..at].matches(word).count();
-    let found = slice.match_indices(word).nth(before);
-    let start = node.place.span.start + found.map_or(0, |(at, _)| at);
-    let length = if found.is_some() {
-        word.len()
-    } else {
-        slice.len()
-    };
-    Place {
-        source: node.place.source,
-        span: start..start + length,
-    }
-}
-
 /// Reads the statement in `node`.
 pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>> {
     let text = node.text().unwrap_or_default();
@@ -161,19 +121,11 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
     })?;
     let (verb, table_name, table_at) =
         verb_and_table(&tokens).map_err(|(at, message, hint)| mistake(at, message, hint))?;
-    let Some(table) = context.tables.iter().position(|t| t.name == table_name) else {
-        if context.is_incomplete {
-            // What is wrong with the schema has been said, and this may be the table.
-            return Err(Vec::new());
-        }
-        let known = context.tables.iter().map(|table| table.name.as_str());
-        let hint = yaml::did_you_mean(&table_name, known);
-        return Err(mistake(
-            table_at,
-            format!("no table `{table_name}` in the schema"),
-            hint,
-        ));
-    };
+    let table = table_of(&table_name, context).map_err(|wrong| match wrong {
+        // What is wrong with the schema has been said, and this may be the table.
+        None => Vec::new(),
+        Some((message, hint)) => mistake(table_at, message, hint),
+    })?;
     if let Some((columns, values)) = schema::insert_counts(&tokens).filter(|(c, v)| c != v) {
         let message = format!("{columns} columns are named here, and {values} values stand there");
         return Err(mistake(table_at, message, None));
@@ -205,19 +157,28 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
     }
     let cql = schema::qualify(&plain, context.keyspace);
     let cql = cql.map_err(|fault| mistake(0, fault.message, None))?;
-    let table_of = &context.tables[table];
     Ok(Read {
         cql: cql.trim().to_owned(),
         verb,
         table,
-        key: key(table_of, &binds),
+        key: key(&context.tables[table], &binds),
         binds,
         bound,
         conditional: verb != Verb::Select && has(&tokens, "if"),
-        idempotent: is_idempotent(&tokens, verb, table_of),
+        idempotent: is_idempotent(&tokens, verb, &context.tables[table]),
         expires: has(&tokens, "ttl"),
         writes: writes(&plain_tokens, verb),
         selected: selected(&tokens),
+    })
+}
+
+/// The index of a table; why there is none, unless a mistake in the schema may be the reason.
+fn table_of(name: &str, context: &Context) -> Result<usize, Option<(String, Option<String>)>> {
+    let found = context.tables.iter().position(|table| table.name == name);
+    found.ok_or_else(|| {
+        let known = context.tables.iter().map(|table| table.name.as_str());
+        let message = format!("no table `{name}` in the schema");
+        (!context.is_incomplete).then(|| (message, yaml::did_you_mean(name, known)))
     })
 }
 

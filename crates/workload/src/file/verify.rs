@@ -92,29 +92,14 @@ fn expected(read: &Read, table: &Table, named: &[Named], load: &[usize]) -> Resu
                 .to_owned(),
         );
     }
-    let partition = table.partition_key.iter();
-    let partition = partition.filter_map(|&key| written(read, &table.columns[key].name));
-    let partition: Vec<&Gen> = partition
-        .filter(|(_, bound)| bound.per == Per::Row)
-        .map(|(_, bound)| &bound.generate)
-        .collect();
-    let shares_partition = !are_unique(&partition);
-    let divided = partition.iter().find_map(|key| key.divided());
     let Some(selected) = &read.selected else {
         return Err("it must select columns by their names".to_owned());
     };
     let cells = selected.iter().map(|name| {
         let column = table.column(name).map(|column| &table.columns[column]);
         let value = loads.iter().find_map(|load| written(load, name));
-        if shares_partition
-            && column.is_some_and(|column| column.is_static)
-            && !value.is_some_and(|(_, bound)| bound.generate.is_same_within(divided))
-        {
-            let divide = divided.map_or("n".to_owned(), |divide| divide.to_string());
-            return Err(format!(
-                "{name} is static, and rows of one partition write it differently; give its value \
-                 `divide: {divide}`, so that they share it"
-            ));
+        if column.is_some_and(|column| column.is_static) {
+            shared(read, table, name, value)?;
         }
         match column.map(|column| &column.typ) {
             None => return Err(format!("the table has no column {name}")),
@@ -133,6 +118,28 @@ fn expected(read: &Read, table: &Table, named: &[Named], load: &[usize]) -> Resu
         }
     });
     cells.collect()
+}
+
+/// Whether all rows of a partition write the same `value` to the static column `name`.
+fn shared(
+    read: &Read,
+    table: &Table,
+    name: &str,
+    value: Option<(&Bind, &Bound)>,
+) -> Result<(), String> {
+    let keys = table.partition_key.iter();
+    let keys = keys.filter_map(|&key| written(read, &table.columns[key].name));
+    let keys = keys.filter(|(_, bound)| bound.per == Per::Row);
+    let keys: Vec<&Gen> = keys.map(|(_, bound)| &bound.generate).collect();
+    let divided = keys.iter().find_map(|key| key.divided());
+    if are_unique(&keys) || value.is_some_and(|(_, of)| of.generate.is_same_within(divided)) {
+        return Ok(());
+    }
+    let divide = divided.map_or("n".to_owned(), |divide| divide.to_string());
+    Err(format!(
+        "{name} is static, and rows of one partition write it differently; give its value \
+         `divide: {divide}`, so that they share it"
+    ))
 }
 
 /// Whether no two rows have the same values of all these generators.
