@@ -9,6 +9,8 @@ mod assemble;
 mod expr;
 mod literal;
 mod options;
+mod place;
+mod range;
 mod resolve;
 mod sections;
 mod source;

@@ -77,6 +77,7 @@ fn values(cql: &str, mut bytes: &[u8], tables: &[Table]) -> Vec<(String, String)
             Marker::Column(name) => (name.clone(), table.and_then(|table| typ(table, name))),
             Marker::Int => ("limit or ttl".to_owned(), Some(CqlType::Int)),
             Marker::Timestamp => ("timestamp".to_owned(), Some(CqlType::Bigint)),
+            Marker::Token => ("token".to_owned(), Some(CqlType::Bigint)),
             Marker::Unknown => ("?".to_owned(), None),
         };
         let text = match length {

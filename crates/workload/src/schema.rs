@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use cql::value::{CqlType, UdtType};
 
-pub(crate) use markers::{Marker, markers};
+pub(crate) use markers::{Marker, insert_counts, markers};
 pub(crate) use qualify::qualify;
 pub(crate) use tokens::{Kind, Token, split, tokens};
 
@@ -42,6 +42,8 @@ pub(crate) struct Table {
     pub(crate) partition_key: Vec<usize>,
     /// Indices of the clustering columns.
     pub(crate) clustering: Vec<usize>,
+    /// Whether rows expire by `default_time_to_live`.
+    pub(crate) expires: bool,
 }
 
 /// A column.
@@ -188,6 +190,7 @@ impl Reader<'_> {
             columns: Vec::new(),
             partition_key: Vec::new(),
             clustering: Vec::new(),
+            expires: false,
         };
         self.need("(")?;
         while !self.take(")") {
@@ -197,12 +200,18 @@ impl Reader<'_> {
                 self.column(&mut table)?;
             }
             if !self.take(",") && !self.is(Kind::Symbol, ")") {
-                return self.fault("`,` or `)` is expected here");
+                return self.fault(match self.peek() {
+                    Some(_) => "`,` or `)` is expected here",
+                    None => "the `)` of the table is missing at the end",
+                });
             }
         }
         if table.partition_key.is_empty() {
             return self.fault(format!("table {} has no PRIMARY KEY", table.name));
         }
+        let options = self.tokens[self.next..].windows(3);
+        let mut ttl = options.filter(|option| option[0].text == "default_time_to_live");
+        table.expires = ttl.any(|option| option[2].text.parse() != Ok(0));
         Ok(table)
     }
 

@@ -171,7 +171,7 @@ pub fn parse(
             Err(error) => {
                 let at = builder.byte(error.marker().index());
                 let message = format!("not valid YAML: {}", error.info());
-                let hint = syntax_hint(text);
+                let hint = syntax_hint(text, at);
                 builder.diagnostics.add(&place(at..at), message, hint);
                 return None;
             }
@@ -180,9 +180,18 @@ pub fn parse(
     builder.root
 }
 
-fn syntax_hint(text: &str) -> Option<String> {
-    text.contains('\t')
-        .then(|| "YAML indents with spaces; the text contains tabs".to_owned())
+/// What is most likely the reason for a mistake in the syntax at byte `at`.
+fn syntax_hint(text: &str, at: usize) -> Option<String> {
+    if text.contains('\t') {
+        return Some("YAML indents with spaces; the text contains tabs".to_owned());
+    }
+    let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
+    let line = text[start..].lines().next().unwrap_or_default();
+    // `key: text with: a colon`, and CQL's `{'class': 'x'}`, which is taken for a quoted key.
+    let colons = line.matches(": ").count();
+    (colons > 1 || line.contains("': ")).then(|| {
+        "a text with `: ` in it stands in quotes, or on lines of its own under `|`".to_owned()
+    })
 }
 
 /// A collection whose end has not come yet.

@@ -170,14 +170,37 @@ impl Secret {
         Ok(Secret { password, file })
     }
 
-    /// The words without the password.
+    /// The words without the password, which is only hidden where it is one: it may well be
+    /// `cassandra`, of which the other words have many.
     fn hide(&self, words: &[String]) -> Vec<String> {
         let Some(password) = self.password.as_deref().filter(|p| !p.is_empty()) else {
             return words.to_vec();
         };
-        let hidden = words.iter().map(|word| word.replace(password, "***"));
-        hidden.collect()
+        let mut before = String::new();
+        let mut hidden = Vec::new();
+        for word in words {
+            hidden.push(hide_in(word, password, &before));
+            before = format!("{before} {word}");
+        }
+        hidden
     }
+}
+
+/// A word without the password where it is the value of a key that says so; `before` are the words
+/// before it.
+fn hide_in(word: &str, password: &str, before: &str) -> String {
+    let (mut out, mut copied) = (String::new(), 0);
+    for (at, _) in word.match_indices(password) {
+        let key = format!("{before} {}", &word[..at]);
+        let key = key.trim_end().strip_suffix('=').map(str::trim_end);
+        let key = key.and_then(|key| key.rsplit([' ', ',', '(']).next());
+        if key.is_some_and(|key| key.to_ascii_lowercase().contains("pass")) {
+            out += &word[copied..at];
+            out += "***";
+            copied = at + password.len();
+        }
+    }
+    out + &word[copied..]
 }
 
 /// The study that holds the command line.
@@ -234,4 +257,39 @@ fn study_text(
         quoted(&imported.command),
         tool = tool.name(),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_hidden_where_it_is_one_and_only_there() {
+        let hidden = |line: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let password = Some("cassandra".to_owned());
+            Secret {
+                password,
+                file: None,
+            }
+            .hide(&words)
+            .join(" ")
+        };
+        for (line, expected) in [
+            (
+                "run cassandra-cql -p cassandra.username=cassandra -p cassandra.password=cassandra",
+                "run cassandra-cql -p cassandra.username=cassandra -p cassandra.password=***",
+            ),
+            (
+                "-mode user=u password = cassandra -node cassandra",
+                "-mode user=u password = *** -node cassandra",
+            ),
+            (
+                "password=cassandra host=cassandra",
+                "password=*** host=cassandra",
+            ),
+        ] {
+            assert_eq!(hidden(line), expected);
+        }
+    }
 }

@@ -48,19 +48,25 @@ pub fn run(command: &WorkloadCommand, common: &Common) -> Result<Exit> {
 /// Compiles a workload file, and says what it would do.
 fn check(file: &Path, common: &Common) -> Result<Exit> {
     let program = match program(&file.display().to_string(), 1)? {
-        Ok(program) => program,
+        Ok(program) => Arc::new(program),
         Err(mistakes) => return Ok(show(&mistakes, common)),
     };
     let kinds = program.kinds();
-    let statement = |statement: &workload::Statement| {
+    let load = load_copies(&program);
+    let name = |number: usize, statement: &workload::Statement| match number >= load {
+        true => "load",
+        false => kinds[usize::from(statement.kind)].name.as_str(),
+    };
+    let statement = |(number, statement): (usize, &workload::Statement)| {
         json!({
-            "kind": kinds[usize::from(statement.kind)].name,
+            "kind": name(number, statement),
             "cql": statement.cql,
             "consistency": statement.consistency.to_string(),
             "verifies": statement.verifies,
         })
     };
-    let statements: Vec<Value> = program.statements().iter().map(statement).collect();
+    let numbered = || program.statements().iter().enumerate();
+    let statements: Vec<Value> = numbered().map(statement).collect();
     let schema = program.schema();
     if common.json {
         terminal::json(&json!({
@@ -75,14 +81,26 @@ fn check(file: &Path, common: &Common) -> Result<Exit> {
     for table in &schema.create_tables {
         text += &format!("{table}\n");
     }
-    for statement in program.statements() {
+    for (number, statement) in numbered() {
         let verified = if statement.verifies { ", verified" } else { "" };
-        let kind = &kinds[usize::from(statement.kind)].name;
+        let kind = name(number, statement);
         let level = statement.consistency;
         text += &format!("{kind}, {level}{verified}: {}\n", statement.cql);
     }
     terminal::data(&text);
     Ok(Exit::Done)
+}
+
+/// Where the statements begin that only the load stage has: it has copies of several that follow on
+/// each other for each row.
+fn load_copies(program: &Arc<Program>) -> usize {
+    let first = usize::from(program.generator(Stage::Load).begin(0).statement);
+    let statements = program.statements();
+    let kind = statements[first].kind;
+    match statements[..first].iter().any(|other| other.kind == kind) {
+        true => first,
+        false => statements.len(),
+    }
 }
 
 /// The first operations of the load stage, as CQL.

@@ -2,7 +2,7 @@
 
 use crate::terminal;
 use measure::{Histogram, Interval, Outcome};
-use report::compat::ycsb::{self, Series};
+use report::compat::ycsb::{self, Exporter, Series};
 use study::run::Event;
 use workload::Step;
 
@@ -31,6 +31,9 @@ struct Sum {
 pub struct Ycsb {
     interval: ycsb::Interval,
     percentiles: Vec<f64>,
+    exporter: Exporter,
+    /// `exportfile`: where the end goes in place of stdout.
+    file: Option<String>,
     kinds: Vec<Sum>,
     seconds: f64,
 }
@@ -50,6 +53,8 @@ impl Ycsb {
                 _ => ycsb::Interval::Op,
             },
             percentiles: percentiles(property("hdrhistogram.percentiles").as_deref()),
+            exporter: Exporter::of_class(&property("exporter").unwrap_or_default()),
+            file: property("exportfile"),
             kinds: step.program.kinds().iter().map(sum).collect(),
             seconds: 0.0,
         }
@@ -81,13 +86,23 @@ impl Ycsb {
         let whole = self.kinds.iter().filter(|sum| !sum.name.starts_with(PART));
         let operations = whole.map(|sum| sum.ok + sum.errors).sum();
         let series = self.series();
-        terminal::data(&ycsb::end(
-            self.seconds,
-            operations,
+        let text = ycsb::end(
+            (self.seconds, operations),
             &series,
             self.interval,
             &self.percentiles,
-        ));
+            self.exporter,
+        );
+        let Some(file) = &self.file else {
+            return terminal::data(&text);
+        };
+        // A measured run must not be lost to a path that is none.
+        if let Err(error) = std::fs::write(file, &text) {
+            terminal::say(&format!(
+                "exportfile {file}: {error}; the results are on stdout"
+            ));
+            terminal::data(&text);
+        }
     }
 
     fn series(&self) -> Vec<Series> {

@@ -26,25 +26,90 @@ pub enum Interval {
     Both,
 }
 
+/// How the end of a run is written: `exporter`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exporter {
+    /// A line for each number.
+    Text,
+    /// A JSON object for each number, one behind the other.
+    Json,
+    /// The same objects in one array.
+    JsonArray,
+}
+
+impl Exporter {
+    /// The exporter of a class, whatever package it is in; text, as for YCSB, where there is none
+    /// of this name.
+    #[must_use]
+    pub fn of_class(class: &str) -> Exporter {
+        match class.rsplit('.').next() {
+            Some("JSONMeasurementsExporter") => Exporter::Json,
+            Some("JSONArrayMeasurementsExporter") => Exporter::JsonArray,
+            _ => Exporter::Text,
+        }
+    }
+
+    fn write(self, rows: &[Row]) -> String {
+        if self == Exporter::Text {
+            let lines = rows
+                .iter()
+                .map(|row| format!("[{}], {}, {}\n", row.metric, row.what, row.value));
+            return lines.collect();
+        }
+        let objects: Vec<String> = rows.iter().map(Row::json).collect();
+        match self {
+            Exporter::JsonArray => format!("[ {} ]\n", objects.join(", ")),
+            _ => objects.join(" ") + "\n",
+        }
+    }
+}
+
+/// One number; `value` is how Java prints it.
+struct Row {
+    metric: String,
+    what: String,
+    value: String,
+}
+
+impl Row {
+    fn new(metric: &str, what: impl Into<String>, value: impl ToString) -> Row {
+        Row {
+            metric: metric.to_owned(),
+            what: what.into(),
+            value: value.to_string(),
+        }
+    }
+
+    /// The object, laid out as YCSB's JSON library does. Names are ours and need no escapes.
+    fn json(&self) -> String {
+        let Row {
+            metric,
+            what,
+            value,
+        } = self;
+        let names = format!("\"metric\" : \"{metric}\",\n  \"measurement\" : \"{what}\"");
+        format!("{{\n  {names},\n  \"value\" : {value}\n}}")
+    }
+}
+
 /// The end of a run. `seconds` is its length, `operations` all that ended; `percentiles` are those
 /// of `hdrhistogram.percentiles`.
 pub fn end(
-    seconds: f64,
-    operations: u64,
+    (seconds, operations): (f64, u64),
     series: &[Series],
     interval: Interval,
     percentiles: &[f64],
+    exporter: Exporter,
 ) -> String {
     let rate = if seconds > 0.0 {
         operations as f64 / seconds
     } else {
         0.0
     };
-    let mut text = format!(
-        "[OVERALL], RunTime(ms), {}\n[OVERALL], Throughput(ops/sec), {}\n",
-        (seconds * 1e3).round(),
-        number(rate)
-    );
+    let mut rows = vec![
+        Row::new("OVERALL", "RunTime(ms)", (seconds * 1e3).round()),
+        Row::new("OVERALL", "Throughput(ops/sec)", number(rate)),
+    ];
     let mut series: Vec<&Series> = series.iter().collect();
     series.sort_by(|a, b| a.name.cmp(&b.name));
     for one in &series {
@@ -52,51 +117,38 @@ pub fn end(
             Interval::Intended => &one.latency,
             Interval::Op | Interval::Both => &one.service,
         };
-        text += &block(&one.name, histogram, &one.returns, percentiles);
+        block(&mut rows, &one.name, histogram, (&one.returns, percentiles));
     }
     // Return codes are counted once, with the latencies from the send.
     if interval == Interval::Both {
         for one in &series {
             let name = format!("Intended-{}", one.name);
-            text += &block(&name, &one.latency, &[], percentiles);
+            block(&mut rows, &name, &one.latency, (&[], percentiles));
         }
     }
-    text
+    exporter.write(&rows)
 }
 
 fn block(
+    rows: &mut Vec<Row>,
     name: &str,
     histogram: &Histogram,
-    returns: &[(&'static str, u64)],
-    percentiles: &[f64],
-) -> String {
+    (returns, percentiles): (&[(&'static str, u64)], &[f64]),
+) {
     let us = |ns: u64| ns / 1000;
-    let mut lines = vec![
-        ("Operations".to_owned(), histogram.count().to_string()),
-        (
-            "AverageLatency(us)".to_owned(),
-            number(histogram.mean_ns() / 1e3),
-        ),
-        (
-            "MinLatency(us)".to_owned(),
-            us(histogram.min_ns()).to_string(),
-        ),
-        (
-            "MaxLatency(us)".to_owned(),
-            us(histogram.max_ns()).to_string(),
-        ),
-    ];
-    lines.extend(percentiles.iter().map(|percentile| {
+    rows.push(Row::new(name, "Operations", histogram.count()));
+    let mean = number(histogram.mean_ns() / 1e3);
+    rows.push(Row::new(name, "AverageLatency(us)", mean));
+    rows.push(Row::new(name, "MinLatency(us)", us(histogram.min_ns())));
+    rows.push(Row::new(name, "MaxLatency(us)", us(histogram.max_ns())));
+    for percentile in percentiles {
         let value = us(histogram.quantile_ns(percentile / 100.0));
-        let name = format!("{}PercentileLatency(us)", ordinal(*percentile));
-        (name, value.to_string())
-    }));
-    let returns = returns.iter().filter(|(_, count)| *count > 0);
-    lines.extend(returns.map(|(code, count)| (format!("Return={code}"), count.to_string())));
-    let lines = lines
-        .iter()
-        .map(|(what, value)| format!("[{name}], {what}, {value}\n"));
-    lines.collect()
+        let what = format!("{}PercentileLatency(us)", ordinal(*percentile));
+        rows.push(Row::new(name, what, value));
+    }
+    for (code, count) in returns.iter().filter(|(_, count)| *count > 0) {
+        rows.push(Row::new(name, format!("Return={code}"), count));
+    }
 }
 
 /// `95th`, `1st`, `99.9`.
@@ -144,7 +196,13 @@ mod tests {
             service,
             latency,
         }];
-        let text = end(2.0, 100, &series, Interval::Op, &[50.0, 95.0, 99.9]);
+        let text = end(
+            (2.0, 100),
+            &series,
+            Interval::Op,
+            &[50.0, 95.0, 99.9],
+            Exporter::Text,
+        );
         expect![[r#"
             [OVERALL], RunTime(ms), 2000
             [OVERALL], Throughput(ops/sec), 50.0
@@ -158,12 +216,45 @@ mod tests {
             [READ], Return=OK, 100
         "#]]
         .assert_eq(&text);
-        let text = end(2.0, 100, &series, Interval::Both, &[]);
+        let text = end((2.0, 100), &series, Interval::Both, &[], Exporter::Text);
         assert!(text.contains("[Intended-READ], Operations, 101"));
         assert_eq!(text.matches("Return=OK").count(), 1);
         // Alone, the intended latencies have the operation's own name.
-        let text = end(2.0, 100, &series, Interval::Intended, &[]);
+        let text = end((2.0, 100), &series, Interval::Intended, &[], Exporter::Text);
         assert!(text.contains("[READ], Operations, 101\n") && !text.contains("Intended-"));
+    }
+
+    #[test]
+    fn the_json_exporters_write_the_same_numbers() {
+        let class = "site.ycsb.measurements.exporter.JSONArrayMeasurementsExporter";
+        let text = end(
+            (2.0, 100),
+            &[],
+            Interval::Op,
+            &[],
+            Exporter::of_class(class),
+        );
+        expect![[r#"
+            [ {
+              "metric" : "OVERALL",
+              "measurement" : "RunTime(ms)",
+              "value" : 2000
+            }, {
+              "metric" : "OVERALL",
+              "measurement" : "Throughput(ops/sec)",
+              "value" : 50.0
+            } ]
+        "#]]
+        .assert_eq(&text);
+        let text = end(
+            (2.0, 100),
+            &[],
+            Interval::Op,
+            &[],
+            Exporter::of_class("com.yahoo.ycsb.measurements.exporter.JSONMeasurementsExporter"),
+        );
+        assert!(text.starts_with("{\n") && text.contains("\n} {\n") && text.ends_with("}\n"));
+        assert_eq!(Exporter::of_class("my.Exporter"), Exporter::Text);
     }
 
     #[test]

@@ -34,21 +34,16 @@ impl<'a> File<'a, '_> {
     pub(super) fn program(&mut self, name: &str) -> Option<Program> {
         self.check_keys(self.root, &KEYS, "a workload file");
         self.root.entries()?;
-        let rows = self.spec.rows;
-        if rows == 0 || rows > ROWS_MAX {
-            let place = self.study_place("rows", &rows.to_string());
-            self.say(
-                &place,
-                format!("{rows} rows; there must be 1 to {ROWS_MAX}"),
-            );
-        }
-        let rows = rows.clamp(1, ROWS_MAX);
+        let rows = self.row_count();
         let (keyspace, keyspaces) = self.keyspace();
+        let before = self.out.list.len();
         let tables = self.tables(&keyspace);
+        let is_incomplete = self.out.list.len() > before;
         let values = self.values(&tables.types);
         let last = (!self.adds_rows()).then_some(rows - 1);
         let named = self.statements(&Context {
             tables: &tables.tables,
+            is_incomplete,
             values: &values,
             written: self.root.at("values"),
             keyspace: &keyspace,
@@ -100,6 +95,17 @@ impl<'a> File<'a, '_> {
             rows,
             source: Arc::new(FileSource { expected, ..source }),
         })
+    }
+
+    /// How many rows the study asks for.
+    fn row_count(&mut self) -> u64 {
+        let rows = self.spec.rows;
+        if rows == 0 || rows > ROWS_MAX {
+            let place = self.study_place("rows", &rows.to_string());
+            let message = format!("{rows} rows; there must be 1 to {ROWS_MAX}");
+            self.say(&place, message);
+        }
+        rows.clamp(1, ROWS_MAX)
     }
 
     fn adds_rows(&self) -> bool {
@@ -237,7 +243,9 @@ impl<'a> File<'a, '_> {
                 uniform
             }
             Err(message) => {
-                let hint = did_you_mean(&text, distribution::NAMES);
+                let name = text.split('(').next().unwrap_or_default();
+                let is_known = distribution::NAMES.contains(&name);
+                let hint = did_you_mean(name, distribution::NAMES).filter(|_| !is_known);
                 self.out.add(&place, message, hint);
                 uniform
             }

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use super::expr::{Expr, Form, Wrong};
+use super::value::append_varint;
 use cql::value::{CqlType, Value};
 
 const MS_PER_DAY: i64 = 86_400_000;
@@ -40,7 +41,7 @@ fn value(text: &str, typ: &CqlType) -> Option<Value> {
         CqlType::Int => Value::Int(text.parse().ok()?),
         CqlType::Bigint => Value::Bigint(text.parse().ok()?),
         CqlType::Counter => Value::Counter(text.parse().ok()?),
-        CqlType::Varint => Value::Varint(text.parse::<i64>().ok()?.to_be_bytes().to_vec()),
+        CqlType::Varint => Value::Varint(varint(text.parse().ok()?)),
         CqlType::Decimal => decimal(text)?,
         CqlType::Float => Value::Float(text.parse().ok()?),
         CqlType::Double => Value::Double(text.parse().ok()?),
@@ -83,6 +84,12 @@ fn uuid(text: &str) -> Option<[u8; 16]> {
     hexadecimal(&text.replace('-', ""))?.try_into().ok()
 }
 
+fn varint(number: i64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    append_varint(number, &mut bytes);
+    bytes
+}
+
 fn decimal(text: &str) -> Option<Value> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     if fraction.starts_with(['-', '+']) {
@@ -90,7 +97,7 @@ fn decimal(text: &str) -> Option<Value> {
     }
     let unscaled: i64 = format!("{whole}{fraction}").parse().ok()?;
     Some(Value::Decimal {
-        unscaled: unscaled.to_be_bytes().to_vec(),
+        unscaled: varint(unscaled),
         scale: i32::try_from(fraction.len()).ok()?,
     })
 }

@@ -2,6 +2,7 @@
 
 use super::expr::{Argument, Expr, Form, Wrong};
 use super::literal;
+use super::range::{from_zero, least, signed};
 use super::value::{As, Gen, Number, random_bytes};
 use crate::distribution::{self, Sampler, Shape, Written};
 use crate::params::whole_number;
@@ -240,9 +241,15 @@ fn number(expr: &Expr, typ: &CqlType, numbers: Numbers) -> Result<Gen, Wrong> {
         }
         "sequence" if expr.arguments().is_empty() => row(expr, numbers)?,
         _ => {
-            let sampler = sampler(expr, (0, i64::MAX as u64))?;
-            let last = sampler.range().1;
-            (Number::Draw(sampler), Some(last))
+            let (from, moved) = from_zero(expr);
+            if let Some(least) = least(typ).filter(|least| from < *least) {
+                let message = format!("`{}` begins at {from}; {typ} begins at {least}", expr.text);
+                return Err(Wrong::new(expr.at, message));
+            }
+            let sampler = sampler(moved.as_ref().unwrap_or(expr), (0, i64::MAX as u64))?;
+            // All of it below 0 is below the largest value of every type.
+            let last = sampler.range().1.checked_add_signed(from).unwrap_or(0);
+            (Number::Draw(from, sampler), Some(last))
         }
     };
     let is_hash = matches!(number, Number::Hash);
@@ -319,7 +326,8 @@ fn real(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
     };
     let (from, to) = value.text.split_once("..").ok_or_else(wrong)?;
     let parse = |text: &str| {
-        let number: Option<f64> = text.trim().parse().ok();
+        let whole = signed(text).map(|number| number as f64);
+        let number = whole.or_else(|| text.trim().parse().ok());
         // Decimals have two digits after the point in 64 bits.
         number.filter(|number| number.abs() <= 1e15)
     };

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::expr::{self, Argument, Expr, Form, Wrong};
+use super::place::place_in;
 use super::source::Per;
-use super::statement::{self, Context, Value, place_in};
+use super::statement::{self, Context, Value};
 use super::{File, param_text};
+use crate::params::whole_number;
 use crate::program::{BatchKind, lanes};
 use crate::random::lane;
 use crate::schema::{self, Defined, Kind, Table};
@@ -188,11 +190,12 @@ impl<'a> File<'a, '_> {
 
     fn value(&mut self, entry: &'a Entry, types: &[UdtType]) -> Option<Value> {
         let mut per = Per::Row;
-        let mut typ = None;
+        let (mut typ, mut every) = (None, None);
         let mut node = &entry.value;
         if node.entries().is_some() {
-            let known = ["is", "words", "by", "per", "type"];
+            let known = ["is", "words", "by", "per", "type", "divide", "modulo"];
             self.check_keys(&entry.value, &known, "a value");
+            every = self.every(&entry.value)?;
             per = match entry.value.at("per").and_then(Node::text) {
                 Some("operation") => Per::Operation,
                 None if entry.value.at("per").is_none() => Per::Row,
@@ -211,14 +214,9 @@ impl<'a> File<'a, '_> {
                 (None, Some(words)) => {
                     let by = entry.value.at("by");
                     let expr = self.words(words, by)?;
-                    return Some(made(
-                        entry,
-                        expr,
-                        per,
-                        typ,
-                        words.place.clone(),
-                        self.spec.seed,
-                    ));
+                    let place = words.place.clone();
+                    let value = made(entry, expr, (per, every), typ, place, self.spec.seed);
+                    return Some(value);
                 }
                 _ => {
                     self.say(&entry.place, "a value has either `is` or `words`");
@@ -229,12 +227,34 @@ impl<'a> File<'a, '_> {
         let text = self.text_of(node, "a value")?;
         let place = self.inside(node);
         match expr::parse(text) {
-            Ok(expr) => Some(made(entry, expr, per, typ, place, self.spec.seed)),
+            Ok(expr) => {
+                let seed = self.spec.seed;
+                Some(made(entry, expr, (per, every), typ, place, seed))
+            }
             Err(wrong) => {
                 self.wrong(&place, wrong);
                 None
             }
         }
+    }
+
+    /// `divide` and `modulo` of a value; `None` is a mistake that is said.
+    fn every(&mut self, node: &'a Node) -> Option<Option<(u64, Option<u64>)>> {
+        let mut read = |key: &str| match node.at(key) {
+            None => Some(None),
+            Some(number) => {
+                let found = number.text().and_then(whole_number).filter(|n| *n > 0);
+                if found.is_none() {
+                    let message = format!("{key} is a whole number from 1");
+                    self.say(&number.place, message);
+                }
+                found.map(Some)
+            }
+        };
+        Some(match (read("divide")?, read("modulo")?) {
+            (None, None) => None,
+            (divide, modulo) => Some((divide.unwrap_or(1), modulo)),
+        })
     }
 
     /// Where a scalar's text stands, without its quotes.
@@ -383,7 +403,7 @@ fn if_not_exists(cql: &str) -> String {
 fn made(
     entry: &Entry,
     expr: Expr,
-    per: Per,
+    (per, every): (Per, Option<(u64, Option<u64>)>),
     typ: Option<CqlType>,
     place: Place,
     seed: u64,
@@ -400,5 +420,6 @@ fn made(
         typ,
         place,
         seed,
+        every,
     }
 }

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::expr::Expr;
+use super::expr::{Expr, Wrong};
+use super::place::place_in;
 use super::resolve::{Numbers, resolve};
 use super::source::{Bound, Per};
 use super::value::Gen;
@@ -22,11 +23,29 @@ pub(super) struct Value {
     /// Where the expression begins.
     pub(super) place: Place,
     pub(super) seed: u64,
+    /// `divide` and `modulo`, as [`Gen::Every`] has them.
+    pub(super) every: Option<(u64, Option<u64>)>,
+}
+
+impl Value {
+    /// Its generator for values of a type, made from such numbers.
+    fn generator(&self, typ: &CqlType, numbers: Numbers) -> Result<Gen, Wrong> {
+        let Some((divide, modulo)) = self.every else {
+            return resolve(&self.expr, typ, numbers);
+        };
+        let step = numbers.last.map(|last| last / divide);
+        let most = modulo.map(|modulo| modulo - 1);
+        let last = step.into_iter().chain(most).min();
+        let of = Box::new(resolve(&self.expr, typ, Numbers { last })?);
+        Ok(Gen::Every { of, divide, modulo })
+    }
 }
 
 /// What statements are read with.
 pub(super) struct Context<'a> {
     pub(super) tables: &'a [Table],
+    /// Whether the schema has mistakes, so that a table may be missing for that.
+    pub(super) is_incomplete: bool,
     pub(super) values: &'a BTreeMap<String, Value>,
     /// The section that the values come from: a value with a mistake is there, and only there.
     pub(super) written: Option<&'a Node>,
@@ -82,36 +101,6 @@ pub(super) struct Mistake {
     pub(super) hint: Option<String>,
 }
 
-/// Where offset `at` of a scalar's text stands in the file. Quotes and block scalars move it: then
-/// it is found by counting how often the word there has come before.
-pub(super) fn place_in(file: &str, node: &Node, at: usize) -> Place {
-    let (Some(slice), Some(text)) = (file.get(node.place.span.clone()), node.text()) else {
-        return node.place.clone();
-    };
-    let word_end = |from: usize| {
-        let rest = &text[from..];
-        let end = rest.char_indices().skip(1);
-        let mut end = end.filter(|(_, c)| !c.is_alphanumeric() && *c != '_');
-        from + end.next().map_or(rest.len(), |(at, _)| at)
-    };
-    let Some(word) = text.get(at..).filter(|rest| !rest.is_empty()) else {
-        return node.place.clone();
-    };
-    let word = &word[..word_end(at) - at];
-    let before = text[..at].matches(word).count();
-    let found = slice.match_indices(word).nth(before);
-    let start = node.place.span.start + found.map_or(0, |(at, _)| at);
-    let length = if found.is_some() {
-        word.len()
-    } else {
-        slice.len()
-    };
-    Place {
-        source: node.place.source,
-        span: start..start + length,
-    }
-}
-
 /// Reads the statement in `node`.
 pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>> {
     let text = node.text().unwrap_or_default();
@@ -132,15 +121,15 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
     })?;
     let (verb, table_name, table_at) =
         verb_and_table(&tokens).map_err(|(at, message, hint)| mistake(at, message, hint))?;
-    let Some(table) = context.tables.iter().position(|t| t.name == table_name) else {
-        let known = context.tables.iter().map(|table| table.name.as_str());
-        let hint = yaml::did_you_mean(&table_name, known);
-        return Err(mistake(
-            table_at,
-            format!("no table `{table_name}` in the schema"),
-            hint,
-        ));
-    };
+    let table = table_of(&table_name, context).map_err(|wrong| match wrong {
+        // What is wrong with the schema has been said, and this may be the table.
+        None => Vec::new(),
+        Some((message, hint)) => mistake(table_at, message, hint),
+    })?;
+    if let Some((columns, values)) = schema::insert_counts(&tokens).filter(|(c, v)| c != v) {
+        let message = format!("{columns} columns are named here, and {values} values stand there");
+        return Err(mistake(table_at, message, None));
+    }
     let markers = schema::markers(&plain);
     let markers = markers.map_err(|fault| mistake(0, fault.message, None))?;
     if markers.len() != names.len() {
@@ -168,19 +157,28 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
     }
     let cql = schema::qualify(&plain, context.keyspace);
     let cql = cql.map_err(|fault| mistake(0, fault.message, None))?;
-    let table_of = &context.tables[table];
     Ok(Read {
         cql: cql.trim().to_owned(),
         verb,
         table,
-        key: key(table_of, &binds),
+        key: key(&context.tables[table], &binds),
         binds,
         bound,
         conditional: verb != Verb::Select && has(&tokens, "if"),
-        idempotent: is_idempotent(&tokens, verb, table_of),
+        idempotent: is_idempotent(&tokens, verb, &context.tables[table]),
         expires: has(&tokens, "ttl"),
         writes: writes(&plain_tokens, verb),
         selected: selected(&tokens),
+    })
+}
+
+/// The index of a table; why there is none, unless a mistake in the schema may be the reason.
+fn table_of(name: &str, context: &Context) -> Result<usize, Option<(String, Option<String>)>> {
+    let found = context.tables.iter().position(|table| table.name == name);
+    found.ok_or_else(|| {
+        let known = context.tables.iter().map(|table| table.name.as_str());
+        let message = format!("no table `{name}` in the schema");
+        (!context.is_incomplete).then(|| (message, yaml::did_you_mean(name, known)))
     })
 }
 
@@ -257,11 +255,14 @@ fn verb_and_table(tokens: &[Token]) -> Result<(Verb, String, usize), TableFault>
         Some(name) if matches!(name.kind, Kind::Word | Kind::Quoted) => {
             Ok((verb, name.text.clone(), name.at))
         }
-        _ => Err((
-            0,
-            format!("no table's name follows on {}", before.to_uppercase()),
-            None,
-        )),
+        _ => {
+            let before = before.to_uppercase();
+            let message = match place {
+                Some(_) => format!("no table's name follows on {before}"),
+                None => format!("there is no {before}, which a table's name follows on"),
+            };
+            Err((0, message, None))
+        }
     }
 }
 
@@ -392,7 +393,7 @@ impl Binder<'_> {
             Per::Row => self.context.rows,
             Per::Operation => Numbers { last: None },
         };
-        match resolve(&value.expr, &typ, rows) {
+        match value.generator(&typ, rows) {
             Ok(generate) => self.add(name, value, generate, marker, before, verb),
             Err(wrong) => {
                 let start = value.place.span.start + wrong.at;
@@ -451,7 +452,7 @@ impl Binder<'_> {
     fn type_of(&mut self, marker: &Marker, before: &[Token], at: usize) -> Option<CqlType> {
         let name = match marker {
             Marker::Int => return Some(CqlType::Int),
-            Marker::Timestamp => return Some(CqlType::Bigint),
+            Marker::Timestamp | Marker::Token => return Some(CqlType::Bigint),
             Marker::Column(name) => name,
             Marker::Unknown => {
                 let message = "the text does not tell what type this marker has".to_owned();

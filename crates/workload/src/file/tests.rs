@@ -2,6 +2,8 @@
 //!
 //! Long because each mistake is a line of one table.
 
+mod shared;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

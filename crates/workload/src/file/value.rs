@@ -26,12 +26,10 @@ pub(super) enum Number {
     },
     /// 64 scattered bits; different numbers have different ones.
     Hash,
-    Draw(Sampler),
+    /// The first of the range, which may be below 0, and the distance from it.
+    Draw(i64, Sampler),
     /// Milliseconds since 1970.
-    Time {
-        start_ms: i64,
-        step_ms: i64,
-    },
+    Time { start_ms: i64, step_ms: i64 },
 }
 
 /// How a whole number is written.
@@ -85,6 +83,13 @@ pub(super) enum Gen {
     Inet,
     /// The same bytes always.
     Fixed(Vec<u8>),
+    /// The value of another number: `divide` numbers in a row have the same one, and after
+    /// `modulo` different ones they begin again.
+    Every {
+        of: Box<Gen>,
+        divide: u64,
+        modulo: Option<u64>,
+    },
     /// Lists and sets.
     List {
         of: Box<Gen>,
@@ -123,9 +128,10 @@ impl Number {
                 from.wrapping_add(modulo.map_or(step, |modulo| step % modulo))
             }
             Number::Hash => mix(n.wrapping_add(seed)),
-            Number::Draw(sampler) => {
+            Number::Draw(from, sampler) => {
                 let mut sampler = *sampler;
-                sampler.draw(n, 0, &mut Draws::new(seed, n))
+                let drawn = sampler.draw(n, 0, &mut Draws::new(seed, n));
+                drawn.wrapping_add_signed(*from)
             }
             Number::Time { start_ms, step_ms } => {
                 start_ms.wrapping_add(step_ms.wrapping_mul(n as i64)) as u64
@@ -180,6 +186,10 @@ impl Gen {
                 out.extend_from_slice(&(bits >> 8 | 10 << 24).to_be_bytes());
             }
             Gen::Fixed(bytes) => out.extend_from_slice(bytes),
+            Gen::Every { of, divide, modulo } => {
+                let step = n / divide;
+                of.append(seed, modulo.map_or(step, |modulo| step % modulo), out);
+            }
             _ => self.append_collection(seed, n, out),
         }
     }
@@ -250,6 +260,39 @@ impl Gen {
         }
     }
 
+    /// How many numbers in a row share a value, if any two others have different ones.
+    pub(super) fn divided(&self) -> Option<u64> {
+        let (divide, modulo) = self.stride()?;
+        modulo.is_none().then_some(divide)
+    }
+
+    /// After how many numbers values come again, if those between all differ.
+    pub(super) fn modulo(&self) -> Option<u64> {
+        let (divide, modulo) = self.stride()?;
+        modulo.filter(|_| divide == 1)
+    }
+
+    /// Whether numbers with the same quotient by `divide` have the same value.
+    pub(super) fn is_same_within(&self, divide: Option<u64>) -> bool {
+        let own = match self {
+            Gen::Fixed(_) => return true,
+            Gen::Number(Number::Row { divide, .. }, _) | Gen::Every { divide, .. } => *divide,
+            _ => return false,
+        };
+        divide.is_some_and(|divide| own.is_multiple_of(divide))
+    }
+
+    fn stride(&self) -> Option<(u64, Option<u64>)> {
+        match self {
+            Gen::Number(Number::Row { divide, modulo, .. }, written) => {
+                let is_exact = !matches!(written, As::Float | As::Double);
+                is_exact.then_some((*divide, *modulo))
+            }
+            Gen::Every { of, divide, modulo } => of.is_unique().then_some((*divide, *modulo)),
+            _ => None,
+        }
+    }
+
     /// Bytes of its largest value, without its length.
     pub(super) fn bytes_max(&self) -> u64 {
         let of = |size: &Sampler, each: u64| size.range().1.saturating_mul(each).saturating_add(4);
@@ -261,6 +304,7 @@ impl Gen {
             Gen::Boolean { .. } => 1,
             Gen::Inet => 4,
             Gen::Fixed(bytes) => bytes.len() as u64,
+            Gen::Every { of, .. } => of.bytes_max(),
             Gen::List { of: element, size } => of(size, 4 + element.bytes_max()),
             Gen::Map { keys, values, size } => of(size, 8 + keys.bytes_max() + values.bytes_max()),
             Gen::Tuple(fields) => fields.iter().map(|field| 4 + field.bytes_max()).sum(),
@@ -283,10 +327,10 @@ fn append_number(number: u64, written: As, out: &mut Vec<u8>) {
     match written {
         As::Int(bytes) => out.extend_from_slice(&number.to_be_bytes()[8 - bytes..]),
         As::Digits => append_digits(number, out),
-        As::Varint => out.extend_from_slice(&number.to_be_bytes()),
+        As::Varint => append_varint(signed, out),
         As::Decimal => {
             out.extend_from_slice(&0i32.to_be_bytes());
-            out.extend_from_slice(&number.to_be_bytes());
+            append_varint(signed, out);
         }
         As::Float => out.extend_from_slice(&(signed as f32).to_be_bytes()),
         As::Double => out.extend_from_slice(&(signed as f64).to_be_bytes()),
@@ -300,6 +344,12 @@ fn append_number(number: u64, written: As, out: &mut Vec<u8>) {
             out.extend_from_slice(&ns.to_be_bytes());
         }
     }
+}
+
+/// Two's complement in as few bytes as it takes: the form that other clients look for in a key.
+pub(super) fn append_varint(number: i64, out: &mut Vec<u8>) {
+    let bits = 65 - (number ^ number >> 63).leading_zeros() as usize;
+    out.extend_from_slice(&number.to_be_bytes()[8 - bits.div_ceil(8)..]);
 }
 
 fn append_digits(mut number: u64, out: &mut Vec<u8>) {
@@ -323,7 +373,7 @@ fn append_real(real: f64, written: As, out: &mut Vec<u8>) {
         As::Decimal => {
             // Two digits after the point: amounts of money.
             out.extend_from_slice(&2i32.to_be_bytes());
-            out.extend_from_slice(&(libm::round(real * 100.0) as i64).to_be_bytes());
+            append_varint(libm::round(real * 100.0) as i64, out);
         }
         _ => out.extend_from_slice(&real.to_be_bytes()),
     }

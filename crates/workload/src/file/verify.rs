@@ -40,13 +40,17 @@ impl<'a> File<'a, '_> {
             // What is wrong already would only be said again in other words.
             return None;
         }
-        let judged = expected(read, &tables.tables[read.table], named, load)
-            .and_then(|cells| undisturbed(read, named, load, weights).map(|()| cells));
+        let table = &tables.tables[read.table];
+        let judged = expected(read, table, named, load).and_then(|cells| {
+            undisturbed((read, table), named, load, weights)?;
+            Ok(cells)
+        });
         match judged {
             Ok(cells) => Some((index, cells)),
             Err(message) => {
-                let name = &named[index].name;
-                self.say(&node.place, format!("{name} cannot be checked: {message}"));
+                let message = format!("{} cannot be checked: {message}", named[index].name);
+                let hint = "change that, or leave `verify` out: then nothing is checked";
+                self.out.add(&node.place, message, Some(hint.to_owned()));
                 None
             }
         }
@@ -63,7 +67,7 @@ fn expected(read: &Read, table: &Table, named: &[Named], load: &[usize]) -> Resu
         .flat_map(|&index| &named[index].parts)
         .filter(|part| part.table == read.table)
         .collect();
-    let mut is_unique = false;
+    let mut keys = Vec::new();
     for &key in table.partition_key.iter().chain(&table.clustering) {
         let name = &table.columns[key].name;
         let asked = written(read, name);
@@ -79,12 +83,12 @@ fn expected(read: &Read, table: &Table, named: &[Named], load: &[usize]) -> Resu
                 bind.value
             ));
         }
-        is_unique |= bound.per == Per::Row && bound.generate.is_unique();
+        keys.extend((bound.per == Per::Row).then_some(&bound.generate));
     }
-    if !is_unique {
+    if !are_unique(&keys) {
         return Err(
             "two rows may have the same primary key: make a column of it `row`, `hash`, `uuid` or \
-             a text of 16 characters or more"
+             a text of 16 characters or more, or two of them row(divide=n) and row(modulo=n)"
                 .to_owned(),
         );
     }
@@ -92,8 +96,12 @@ fn expected(read: &Read, table: &Table, named: &[Named], load: &[usize]) -> Resu
         return Err("it must select columns by their names".to_owned());
     };
     let cells = selected.iter().map(|name| {
-        let typ = table.column(name).map(|column| &table.columns[column].typ);
-        match typ {
+        let column = table.column(name).map(|column| &table.columns[column]);
+        let value = loads.iter().find_map(|load| written(load, name));
+        if column.is_some_and(|column| column.is_static) {
+            shared(read, table, name, value)?;
+        }
+        match column.map(|column| &column.typ) {
             None => return Err(format!("the table has no column {name}")),
             Some(CqlType::Set(_) | CqlType::Map(..)) => {
                 return Err(format!(
@@ -103,14 +111,46 @@ fn expected(read: &Read, table: &Table, named: &[Named], load: &[usize]) -> Resu
             Some(CqlType::Counter) => return Err(format!("{name} counts all operations")),
             Some(_) => {}
         }
-        let found = loads.iter().find_map(|load| written(load, name));
-        match found {
+        match value {
             Some((_, bound)) if bound.per == Per::Row => Ok((bound.generate.clone(), bound.seed)),
             Some((bind, _)) => Err(format!("{name} is {}, which is per operation", bind.value)),
             None => Err(format!("the load stage binds nothing to {name}")),
         }
     });
     cells.collect()
+}
+
+/// Whether all rows of a partition write the same `value` to the static column `name`.
+fn shared(
+    read: &Read,
+    table: &Table,
+    name: &str,
+    value: Option<(&Bind, &Bound)>,
+) -> Result<(), String> {
+    let keys = table.partition_key.iter();
+    let keys = keys.filter_map(|&key| written(read, &table.columns[key].name));
+    let keys = keys.filter(|(_, bound)| bound.per == Per::Row);
+    let keys: Vec<&Gen> = keys.map(|(_, bound)| &bound.generate).collect();
+    let divided = keys.iter().find_map(|key| key.divided());
+    if are_unique(&keys) || value.is_some_and(|(_, of)| of.generate.is_same_within(divided)) {
+        return Ok(());
+    }
+    let divide = divided.map_or("n".to_owned(), |divide| divide.to_string());
+    Err(format!(
+        "{name} is static, and rows of one partition write it differently; give its value \
+         `divide: {divide}`, so that they share it"
+    ))
+}
+
+/// Whether no two rows have the same values of all these generators.
+fn are_unique(keys: &[&Gen]) -> bool {
+    let divided = keys.iter().filter_map(|key| key.divided());
+    let mut rests = keys.iter().filter_map(|key| key.modulo());
+    // Rows of the same quotient are fewer than the divisor and follow on each other.
+    keys.iter().any(|key| key.is_unique())
+        || divided
+            .min()
+            .is_some_and(|divide| rests.any(|modulo| modulo >= divide))
 }
 
 /// The marker that a statement has for a column.
@@ -122,12 +162,15 @@ fn written<'a>(read: &'a Read, column: &str) -> Option<(&'a Bind, &'a Bound)> {
 
 /// Whether no write takes away or changes what the read returns.
 fn undisturbed(
-    read: &Read,
+    (read, table): (&Read, &Table),
     named: &[Named],
     load: &[usize],
     weights: Option<&[f64]>,
 ) -> Result<(), String> {
     let selected = read.selected.as_deref().unwrap_or_default();
+    if table.expires {
+        return Err("rows of its table expire by default_time_to_live".to_owned());
+    }
     for (index, other) in named.iter().enumerate() {
         let is_main = weights.is_none_or(|weights| weights[index] > 0.0);
         if !is_main && !load.contains(&index) {
@@ -143,6 +186,14 @@ fn undisturbed(
             };
             if !why.is_empty() {
                 return Err(format!("{} {why}", other.name));
+            }
+            if part.writes.iter().any(|column| selected.contains(column))
+                && let Some(key) = other_key(read, table, part)
+            {
+                let name = &other.name;
+                return Err(format!(
+                    "{name} writes rows of other keys: {key} is another value there"
+                ));
             }
             for column in selected
                 .iter()
@@ -162,4 +213,20 @@ fn undisturbed(
         }
     }
     Ok(())
+}
+
+/// The key column that a write binds otherwise than the read does, if there is one: it then writes
+/// the values of one row to another. A write of static columns alone needs no clustering columns.
+fn other_key<'t>(read: &Read, table: &'t Table, part: &Read) -> Option<&'t str> {
+    let mut columns = table.columns.iter().enumerate();
+    let is_of_rows = columns.any(|(index, column)| {
+        !column.is_static && !table.is_key(index) && part.writes.contains(&column.name)
+    });
+    let clustering = table.clustering.iter().filter(|_| is_of_rows);
+    let keys = table.partition_key.iter().chain(clustering);
+    let mut names = keys.map(|&key| table.columns[key].name.as_str());
+    names.find(|name| {
+        let value = |of: &Read| written(of, name).map(|(bind, _)| bind.value.clone());
+        value(read) != value(part)
+    })
 }

@@ -460,7 +460,7 @@ impl<'a> Builder<'a> {
     ) -> Option<()> {
         let typ = match marker {
             Marker::Int => CqlType::Int,
-            Marker::Timestamp => CqlType::Bigint,
+            Marker::Timestamp | Marker::Token => CqlType::Bigint,
             Marker::Unknown => return Some(()),
             Marker::Column(column) => {
                 let table = table?;

@@ -9,6 +9,8 @@ pub(crate) enum Marker {
     Column(String),
     /// `LIMIT ?`, `PER PARTITION LIMIT ?`, `TTL ?`: an int.
     Int,
+    /// `token(k) > ?`: a token of the partitioner that everybody has.
+    Token,
     /// `TIMESTAMP ?`: microseconds since 1970.
     Timestamp,
     /// The text does not say.
@@ -41,6 +43,29 @@ fn is(token: &Token, symbol: &str) -> bool {
 
 fn is_word(token: &Token, word: &str) -> bool {
     token.kind == Kind::Word && token.text == word
+}
+
+/// How many columns an INSERT names, and how many values it gives; none for other statements.
+pub(crate) fn insert_counts(tokens: &[Token]) -> Option<(usize, usize)> {
+    let is_insert = tokens.first().is_some_and(|token| is_word(token, "insert"));
+    let values = tokens.iter().position(|token| is_word(token, "values"))?;
+    let list = |from: usize| {
+        let open = from + tokens[from..].iter().position(|token| is(token, "("))?;
+        let (mut depth, mut count) = (0, 1);
+        for token in &tokens[open..] {
+            match token.text.as_str() {
+                "(" | "{" | "[" if token.kind == Kind::Symbol => depth += 1,
+                ")" | "}" | "]" if token.kind == Kind::Symbol => depth -= 1,
+                "," if token.kind == Kind::Symbol && depth == 1 => count += 1,
+                _ => {}
+            }
+            if depth == 0 {
+                return Some(count);
+            }
+        }
+        None
+    };
+    is_insert.then(|| Some((list(0)?, list(values)?)))?
 }
 
 /// The markers in the VALUES of an INSERT: index of the token, and the column of its position.
@@ -117,6 +142,14 @@ fn before(tokens: &[Token]) -> Marker {
     let Some(last) = end.checked_sub(1).map(|last| &rest[last]) else {
         return Marker::Unknown;
     };
+    if is(last, ")") && end < rest.len() {
+        let open = rest[..end].iter().rposition(|token| is(token, "("));
+        let of = open.and_then(|open| open.checked_sub(1));
+        return match of.is_some_and(|of| is_word(&rest[of], "token")) {
+            true => Marker::Token,
+            false => Marker::Unknown,
+        };
+    }
     if last.kind == Kind::Quoted {
         return Marker::Column(last.text.clone());
     }
@@ -127,6 +160,9 @@ fn before(tokens: &[Token]) -> Marker {
         "limit" | "ttl" => Marker::Int,
         "timestamp" if end == rest.len() => Marker::Timestamp,
         "in" | "contains" | "like" if end >= 2 => Marker::Column(rest[end - 2].text.clone()),
+        "of" if end >= 3 && is_word(&rest[end - 2], "ann") => {
+            Marker::Column(rest[end - 3].text.clone())
+        }
         _ if position > 0 => Marker::Unknown,
         name => Marker::Column(name.to_owned()),
     }
@@ -183,9 +219,33 @@ mod tests {
                 vec![column("k"), column("k"), column("timestamp"), column("l")],
             ),
             ("DELETE FROM t WHERE k IN ?", vec![column("k")]),
+            (
+                "SELECT k FROM t WHERE token(a, b) > ? AND token(a, b) <= :end LIMIT 5",
+                vec![Marker::Token, Marker::Token],
+            ),
+            (
+                "SELECT k FROM t WHERE b = ? ORDER BY v ANN OF ? LIMIT ?",
+                vec![column("b"), column("v"), Marker::Int],
+            ),
             ("SELECT '?' FROM t -- ?", vec![]),
         ] {
             assert_eq!(markers(cql).as_ref(), Ok(&expected), "{cql}");
+        }
+    }
+
+    #[test]
+    fn columns_and_values_of_an_insert_are_counted() {
+        for (cql, expected) in [
+            ("INSERT INTO t (a, b) VALUES (?, {1, 2})", Some((2, 2))),
+            (
+                "INSERT INTO t (a, b) VALUES (f(1, 2), [?, ?], (1, 2))",
+                Some((2, 3)),
+            ),
+            ("INSERT INTO t JSON ?", None),
+            ("UPDATE t SET a = ?", None),
+        ] {
+            let tokens = tokens(cql).expect("tokens");
+            assert_eq!(insert_counts(&tokens), expected, "{cql}");
         }
     }
 
@@ -193,6 +253,7 @@ mod tests {
         #[test]
         fn no_text_makes_it_panic(text in "(INSERT|VALUES|IN|token|[ab?:,()=<+ ]){0,30}") {
             let _ = markers(&text);
+            let _ = tokens(&text).map(|tokens| insert_counts(&tokens));
         }
     }
 }

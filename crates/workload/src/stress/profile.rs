@@ -459,7 +459,7 @@ impl<'a> Reader<'a, '_> {
         for marker in markers {
             let column = match &marker {
                 Marker::Column(name) => cell_of(table, name),
-                Marker::Int | Marker::Timestamp | Marker::Unknown => None,
+                Marker::Int | Marker::Timestamp | Marker::Token | Marker::Unknown => None,
             };
             let Some(cell) = column else {
                 let what = match marker {

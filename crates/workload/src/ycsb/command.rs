@@ -22,13 +22,20 @@ pub(super) struct Command {
 /// Options with a value that have no effect here.
 const WITHOUT_EFFECT: &[&str] = &["-l", "-label", "-cp", "-jvm-args", "-classpath"];
 
+/// Whether a word is one of those with its value in the same word: `-jvm-args=-Xmx4g`.
+fn is_idle(word: &str) -> bool {
+    let option = word.split_once('=').map(|(option, _)| option);
+    option.is_some_and(|option| WITHOUT_EFFECT.contains(&option))
+}
+
 /// Reads the words, and the files that they name.
 pub(super) fn parse(
     words: &[String],
     read: ReadFile,
 ) -> Result<(Command, Properties), Diagnostics> {
     let mut reader = Reader::new(words);
-    let mut index = 0;
+    // A command line may be pasted with the program that it is for.
+    let mut index = usize::from(words.first().is_some_and(|word| is_launcher(word)));
     while index < words.len() {
         index += reader.take(index);
     }
@@ -45,12 +52,20 @@ pub(super) fn parse(
     let Some(phase) = reader.phase else {
         let hint = "cassay ycsb load -P workloads/workloada".to_owned();
         let message = "the first word must be load or run";
+        // Without it no other word can be understood, so that nothing else is said.
         let place = reader.places.first().cloned().unwrap_or_default();
-        properties.out.add(&place, message, Some(hint));
-        return Err(properties.out);
+        let mut out = Properties::new(words.join(" ")).out;
+        out.add(&place, message, Some(hint));
+        return Err(out);
     };
     let notes = reader.notes;
     Ok((Command { phase, notes }, properties))
+}
+
+/// Whether a word is YCSB's own program: `bin/ycsb`, `./bin/ycsb.sh`.
+fn is_launcher(word: &str) -> bool {
+    let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
+    matches!(name, "ycsb" | "ycsb.sh" | "ycsb.bat")
 }
 
 /// Reads word by word.
@@ -96,11 +111,12 @@ impl<'a> Reader<'a> {
             ("load" | "-load", _) => self.phase = Some(Phase::Load),
             ("run" | "-t", _) => self.phase = Some(Phase::Run),
             ("-s", _) => {}
+            (option, _) if is_idle(option) => self.idle(option),
             (option, Some(value)) if self.takes(index, option, value) => return 2,
             (option, None) if option.starts_with('-') => {
                 self.wrong(index, format!("{option} needs a value"), None);
             }
-            (binding, _) if index == 1 && !binding.starts_with('-') => {
+            (binding, _) if self.is_binding(index) => {
                 if !binding.starts_with("cassandra") {
                     let hint = "write cassandra-cql, or nothing".to_owned();
                     let message = format!("binding {binding} is not Cassandra's");
@@ -116,6 +132,20 @@ impl<'a> Reader<'a> {
         1
     }
 
+    /// Whether the word is the name behind `load` or `run`.
+    fn is_binding(&self, index: usize) -> bool {
+        let before = index.checked_sub(1).map(|at| self.words[at].as_str());
+        matches!(before, Some("load" | "run")) && !self.words[index].starts_with('-')
+    }
+
+    fn idle(&mut self, option: &str) {
+        let name = option.split('=').next().unwrap_or(option);
+        let note = format!("{name} has no effect here");
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
     /// Takes an option that has a value; false if it is none.
     fn takes(&mut self, index: usize, option: &str, value: &'a str) -> bool {
         let at = index + 1;
@@ -127,10 +157,14 @@ impl<'a> Reader<'a> {
             },
             "-threads" => self.set.push((at, "threadcount", value)),
             "-target" => self.set.push((at, "target", value)),
-            "-db" => {}
-            _ if WITHOUT_EFFECT.contains(&option) => {
-                self.notes.push(format!("{option} has no effect here"));
+            "-db" => {
+                if !value.to_lowercase().contains("cassandra") {
+                    let hint = "leave -db out".to_owned();
+                    let message = format!("-db {value} is not Cassandra's binding");
+                    self.wrong(at, message, Some(hint));
+                }
             }
+            _ if WITHOUT_EFFECT.contains(&option) => self.idle(option),
             _ => return false,
         }
         true

@@ -30,6 +30,10 @@ use yaml::Diagnostics;
 const RECORDS_MAX: u64 = 1 << 62;
 const FIELDS_MAX: u64 = 1000;
 
+const RETRIES: &str = "core_workload_insertion_retry_limit";
+/// What the engine counts to; an insert that failed as often is not saved by one more.
+const RETRIES_MAX: u64 = u8::MAX as u64;
+
 /// Properties that have an effect here.
 const KNOWN: &[&str] = &[
     "cassandra.coreconnections",
@@ -41,7 +45,7 @@ const KNOWN: &[&str] = &[
     "cassandra.username",
     "cassandra.useSSL",
     "cassandra.writeconsistencylevel",
-    "core_workload_insertion_retry_limit",
+    RETRIES,
     "dataintegrity",
     "exponential.frac",
     "exponential.percentile",
@@ -78,10 +82,13 @@ const KNOWN: &[&str] = &[
     "workload",
     "writeallfields",
     "zeropadding",
-    // How results are written: read by whoever writes them.
+];
+/// How YCSB's own output is written; read by who writes that.
+const OUTPUT: &[&str] = &[
+    "exporter",
+    "exportfile",
     "hdrhistogram.percentiles",
     "measurement.interval",
-    "status.interval",
 ];
 /// Properties that mean nothing here, or beginnings of them up to a dot; they are told in a note.
 const WITHOUT_EFFECT: &[&str] = &[
@@ -94,8 +101,6 @@ const WITHOUT_EFFECT: &[&str] = &[
     "debug",
     "discardscannedrecord",
     "dotransactions",
-    "exporter",
-    "exportfile",
     "hdrhistogram.fileoutput",
     "hdrhistogram.output.path",
     "histogram.buckets",
@@ -111,6 +116,7 @@ const WITHOUT_EFFECT: &[&str] = &[
     "reportlatencyforeacherror",
     "scanoptimelimit",
     "status",
+    "status.interval",
     "timeseries.granularity",
 ];
 
@@ -120,6 +126,9 @@ const WITHOUT_EFFECT: &[&str] = &[
 /// Every mistake in the words and files, with its place.
 pub(crate) fn import(words: &[String], seed: u64, read: ReadFile) -> Result<Import, Diagnostics> {
     let (command, mut properties) = command::parse(words, read)?;
+    if !is_core_workload(&mut properties) {
+        return Err(properties.out);
+    }
     let mut notes = unknown(&mut properties);
     let settings = Settings::read(&command, &mut properties, (seed, read));
     let connection = connection(&mut properties);
@@ -141,22 +150,58 @@ pub fn property(words: &[String], name: &str, read: ReadFile) -> Option<String> 
     properties.text(name).map(str::to_owned)
 }
 
+/// Whether the workload is the one that we speak; of another, no property means what it does here.
+fn is_core_workload(properties: &mut Properties) -> bool {
+    let Some(workload) = properties.text("workload").map(str::to_owned) else {
+        return true;
+    };
+    let is_core = workload.rsplit('.').next() == Some("CoreWorkload");
+    if !is_core {
+        let message = format!(
+            "workload {workload} is not understood: only YCSB's CoreWorkload is, which is also the \
+             only one that its Cassandra binding can run"
+        );
+        let hint = "site.ycsb.workloads.CoreWorkload; for time series, `use: cql-timeseries` in a \
+                    study, or a workload file";
+        properties.wrong("workload", message, Some(hint.to_owned()));
+    }
+    is_core
+}
+
 fn unknown(properties: &mut Properties) -> Vec<String> {
-    if let Some(workload) = properties.text("workload").map(str::to_owned)
-        && !workload.ends_with(".CoreWorkload")
-    {
-        let message = format!("workload {workload} is not understood; CoreWorkload is");
-        properties.wrong("workload", message, None);
-    }
     properties.word("measurement.interval", &["op", "intended", "both"]);
-    let others = properties.unknown(KNOWN, WITHOUT_EFFECT);
-    if others.is_empty() {
-        return Vec::new();
+    let mut notes = Vec::new();
+    if let Some(order) = properties.text("insertorder")
+        && !matches!(order, "hashed" | "ordered")
+    {
+        notes.push(format!(
+            "insertorder is `{order}`: as for YCSB, all that is not hashed is ordered"
+        ));
     }
-    vec![format!(
-        "properties without effect here: {}",
-        others.join(", ")
-    )]
+    if properties.text("hosts").is_none() {
+        notes.push("hosts is not there: localhost, unless --target says another".to_owned());
+    }
+    let retries = properties.count(RETRIES, 0, (0, i32::MAX as u64));
+    if retries > RETRIES_MAX {
+        notes.push(format!(
+            "{RETRIES} is {retries}: an insert is tried again {RETRIES_MAX} times"
+        ));
+    }
+    let known = [KNOWN, OUTPUT].concat();
+    let others = properties.unknown(&known, WITHOUT_EFFECT);
+    if !others.is_empty() {
+        let names = others.join(", ");
+        notes.push(format!("properties without effect here: {names}"));
+    }
+    let said = |name: &&&str| properties.text(name).is_some();
+    let output: Vec<&str> = OUTPUT.iter().filter(said).copied().collect();
+    if !output.is_empty() {
+        let names = output.join(", ");
+        notes.push(format!(
+            "properties that have an effect with --compat only: {names}"
+        ));
+    }
+    notes
 }
 
 /// The properties that make the table and its operations.
@@ -334,7 +379,8 @@ fn step(command: &Command, settings: &Settings, properties: &mut Properties) -> 
 
 fn kinds(command: &Command, properties: &mut Properties) -> Vec<Kind> {
     let timeout = properties.count("cassandra.readtimeoutmillis", 0, (0, i32::MAX as u64));
-    let retries = properties.count("core_workload_insertion_retry_limit", 0, (0, 255)) as u8;
+    let retries = properties.count(RETRIES, 0, (0, i32::MAX as u64));
+    let retries = retries.min(RETRIES_MAX) as u8;
     let mut kinds: Vec<Kind> = [
         ("read", false),
         ("update", true),

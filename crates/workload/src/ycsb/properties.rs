@@ -137,9 +137,9 @@ impl Properties {
         }
     }
 
-    /// The names that are not `known`, for a note. One that is near to a known one, and is none of
-    /// `others` (which also holds beginnings of names, up to a dot), is a mistake: YCSB ignores it
-    /// without a word.
+    /// The names that are not `known`, for a note. One that is a slip of the finger away from a
+    /// known one, and is none of `others` (which also holds beginnings of names, up to a dot), is a
+    /// mistake: YCSB ignores it without a word. The properties of YCSB's many forks are none.
     pub(super) fn unknown(&mut self, known: &[&str], others: &[&str]) -> Vec<String> {
         let idle = others;
         let names: Vec<String> = self.all.keys().cloned().collect();
@@ -154,15 +154,31 @@ impl Properties {
                 others.push(name);
                 continue;
             }
-            match did_you_mean(&name, known.iter().copied()) {
-                Some(hint) if hint.starts_with("did you mean") => {
+            match known.iter().find(|known| is_slip(&name, known)) {
+                Some(near) => {
                     let message = format!("`{name}` is not a property of YCSB's core workload");
-                    self.wrong(&name, message, Some(hint));
+                    self.wrong(&name, message, Some(format!("did you mean `{near}`?")));
                 }
-                _ => others.push(name),
+                None => others.push(name),
             }
         }
         others
+    }
+}
+
+/// Whether a name is another one with one character left out, added, replaced or two neighbours
+/// exchanged, whatever their case.
+fn is_slip(written: &str, meant: &str) -> bool {
+    let [mut a, mut b] = [written, meant].map(|name| name.to_lowercase().into_bytes());
+    if a.len() > b.len() {
+        std::mem::swap(&mut a, &mut b);
+    }
+    let start = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+    let (a, b) = (&a[start..], &b[start..]);
+    match (a, b) {
+        ([], _) => b.len() <= 1,
+        ([x, y, a @ ..], [y2, x2, b @ ..]) if (x, y) == (x2, y2) && a == b => true,
+        _ => a == &b[1..] || a.len() == b.len() && a[1..] == b[1..],
     }
 }
 
@@ -283,6 +299,30 @@ mod tests {
         let others = properties.unknown(&["recordcount"], &["hdrhistogram."]);
         assert_eq!(others, ["hdrhistogram.x", "zzz"]);
         assert_eq!(properties.out.list.len(), 1);
+    }
+
+    #[test]
+    fn one_slip_is_near_and_a_name_of_a_fork_is_not() {
+        for (written, meant, expected) in [
+            ("host", "hosts", true),
+            ("filedlength", "fieldlength", true),
+            ("recordcuont", "recordcount", true),
+            ("Cassandra.usessl", "cassandra.useSSL", true),
+            ("fieldcounts", "fieldcount", true),
+            ("fieldcoumt", "fieldcount", true),
+            ("operationretrylimit", "operationcount", false),
+            ("hostsFile", "hosts", false),
+            ("tagcount", "threadcount", false),
+            (
+                "cassandra.maxpendingrequests",
+                "cassandra.maxconnections",
+                false,
+            ),
+            ("a", "bc", false),
+        ] {
+            assert_eq!(is_slip(written, meant), expected, "{written}");
+            assert_eq!(is_slip(meant, written), expected, "{written}");
+        }
     }
 
     proptest::proptest! {

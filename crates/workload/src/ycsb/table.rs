@@ -48,7 +48,7 @@ pub(super) fn table(
         properties.wrong("recordcount", message, None);
     }
     let operations = properties.count("operationcount", 1000, (0, RECORDS_MAX));
-    let weights = weights(properties);
+    let weights = weights(command.phase, properties);
     let (field_length, field_lengths) = field_lengths(properties, fields, read);
     let integrity = integrity(properties, &field_length).then(|| prefix.to_owned());
     let (scan_length, scan_lengths) = scan_lengths(properties);
@@ -63,7 +63,9 @@ pub(super) fn table(
     by_name.sort_by_key(|field| format!("{prefix}{field}").to_lowercase());
     Table {
         seed,
-        hashed: properties.word("insertorder", &["hashed", "ordered"]) == "hashed",
+        hashed: properties
+            .text("insertorder")
+            .is_none_or(|order| order == "hashed"),
         padding: properties.count("zeropadding", 1, (0, 1000)) as usize,
         fields,
         field_lengths,
@@ -82,7 +84,8 @@ pub(super) fn table(
     }
 }
 
-fn weights(properties: &mut Properties) -> [f64; KINDS] {
+/// The mix. A load only inserts, so that command lines which set all of it to 0 there are right.
+fn weights(phase: Phase, properties: &mut Properties) -> [f64; KINDS] {
     let mut weights = [0.0; KINDS];
     for (kind, key, default) in [
         (READ, "readproportion", 0.95),
@@ -94,9 +97,12 @@ fn weights(properties: &mut Properties) -> [f64; KINDS] {
         weights[kind] = properties.number(key, default, (0.0, 1e9));
     }
     if weights.iter().sum::<f64>() <= 0.0 {
+        weights[READ] = 1.0;
+        if phase == Phase::Load {
+            return weights;
+        }
         let message = "no kind of operation has a proportion above 0".to_owned();
         properties.wrong("readproportion", message, None);
-        weights[READ] = 1.0;
     }
     weights
 }

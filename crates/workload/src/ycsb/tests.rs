@@ -159,7 +159,7 @@ fn mistakes_are_said_where_they_stand() {
             "fieldcount is `0`; it must be a whole number of 1 to 1000",
         ),
         ("run -P zzz", "command line:1:8: cannot read zzz"),
-        ("walk -P a", "the first word must be load or run"),
+        ("walk on -P a", "the first word must be load or run"),
         ("run mongodb -P a", "binding mongodb is not Cassandra's"),
         (
             "run -P a -p requestdistribution=zipf",
@@ -180,6 +180,18 @@ fn mistakes_are_said_where_they_stand() {
         (
             "run -P a -p measurement.interval=intend",
             "did you mean `intended`?",
+        ),
+        (
+            "load -db com.yahoo.ycsb.db.MongoDbClient -P a",
+            "-db com.yahoo.ycsb.db.MongoDbClient is not Cassandra's binding",
+        ),
+        (
+            "run -P a -p workload=site.ycsb.workloads.TimeSeriesWorkload -p sparsity=0.00",
+            "only YCSB's CoreWorkload is",
+        ),
+        (
+            "run -P a -p readproportion=0 -p updateproportion=0",
+            "no kind of operation has a proportion above 0",
         ),
         ("run -p operationcount=5", "recordcount is missing"),
         ("run -P a -p operationcount=0", "operationcount is missing"),
@@ -316,6 +328,71 @@ fn the_binding_s_settings_act() {
     // Only load tries again.
     let import = imported("run -P d -p core_workload_insertion_retry_limit=3");
     assert_eq!(import.steps[0].program.kinds()[INSERT].policy.retries, 0);
+}
+
+#[test]
+fn command_lines_of_scripts_are_taken_as_they_stand() {
+    for (line, threads) in [
+        ("bin/ycsb.sh load cassandra-cql -P a -threads 5", 5),
+        ("ycsb load cassandra2-cql -s -P a -p threadcount=6", 6),
+        (
+            "-db com.yahoo.ycsb.db.CassandraCQLClient -load -P a -threads 7",
+            7,
+        ),
+        (
+            "load cassandra-cql -jvm-args=-Xmx4g -cp=x.jar -P a -threads 8",
+            8,
+        ),
+        // A load inserts, whatever the mix says.
+        (
+            "load -P a -p readproportion=0 -p updateproportion=0 -threads 9",
+            9,
+        ),
+    ] {
+        let import = imported(line);
+        assert_eq!(import.steps[0].offer, Offer::Threads(threads), "{line}");
+        assert_eq!(import.steps[0].limit, StepLimit::Operations(1000), "{line}");
+    }
+}
+
+#[test]
+fn what_does_not_act_is_named_in_a_note() {
+    for (line, note) in [
+        ("load -jvm-args=-Xmx4g -P a", "-jvm-args has no effect here"),
+        (
+            "run -P a -p insertorder=nonhashed",
+            "all that is not hashed is ordered",
+        ),
+        (
+            "run -P a -p exportfile=f -p status.interval=1",
+            "--compat only: exportfile",
+        ),
+        (
+            "run -P a -p status.interval=1",
+            "without effect here: status.interval",
+        ),
+        (
+            "load -P a -p core_workload_insertion_retry_limit=10000",
+            "tried again 255 times",
+        ),
+        ("run -P a", "hosts is not there: localhost"),
+        (
+            "run -P a -p cassandra.maxpendingrequests=256 -p threads=9",
+            "without effect here: cassandra.maxpendingrequests, threads",
+        ),
+    ] {
+        let notes = imported(line).notes;
+        assert!(
+            notes.iter().any(|said| said.contains(note)),
+            "{line}: {notes:?}"
+        );
+    }
+    assert!(
+        !imported("run -P a -p hosts=h")
+            .notes
+            .iter()
+            .any(|note| note.contains("hosts"))
+    );
 }
 
 /// The share of ten thousand reads that touch a record below `bound`.

@@ -31,6 +31,21 @@ fn null_is_a_key_like_any_other() {
 }
 
 #[test]
+fn a_text_with_a_colon_in_it_is_said_to_need_quotes_or_a_block() {
+    for (text, is_hinted) in [
+        ("a:\n  - x WITH y = {'class': 'Z'}\n", true),
+        ("a: b WHERE c = ': d'\n", true),
+        ("a: 1\n   b: 2\n", false),
+        ("a: [1, 2\n", false),
+    ] {
+        let (_, diagnostics) = parse_text(text);
+        let said = diagnostics.to_string();
+        assert!(said.contains("not valid YAML"), "{text}: {said}");
+        assert_eq!(said.contains("under `|`"), is_hinted, "{text}: {said}");
+    }
+}
+
+#[test]
 fn a_key_that_stands_twice_is_said_with_the_line_of_the_first() {
     let (_, diagnostics) = parse_text("a: 1\nb: 2\na: 3\n");
     assert_eq!(

@@ -175,6 +175,28 @@ fn sections_without_an_operation_say_nothing_that_is_no_number() {
 }
 
 #[test]
+fn ycsb_s_exportfile_and_exporter_take_the_lines() {
+    let lab = Lab::new();
+    lab.write("workload", "recordcount=100\noperationcount=1000\n");
+    let words = ["ycsb", "run", "-P", "workload", "--compat", "-p"];
+    let class = "exporter=site.ycsb.measurements.exporter.JSONArrayMeasurementsExporter";
+    let more = [class, "-p", "exportfile=out.json"];
+    let said = on_null(&lab, &[&words[..], &more].concat()).ended_with(0);
+    assert_eq!(said.stdout, "", "{said}");
+    let text = std::fs::read_to_string(lab.path().join("out.json")).expect("it was written");
+    let rows: Vec<serde_json::Value> = serde_json::from_str(&text).expect("JSON");
+    let reads = rows
+        .iter()
+        .find(|row| row["metric"] == "READ" && row["measurement"] == "Operations");
+    assert_eq!(reads.map(|row| &row["value"]), Some(&950.into()));
+    // A path that cannot be written loses nothing.
+    let more = ["exportfile=no/such/folder", "-s"];
+    let said = on_null(&lab, &[&words[..], &more].concat()).ended_with(0);
+    assert!(said.stdout.contains("[READ], Operations, 950"), "{said}");
+    assert!(said.stderr.contains("exportfile no/such/folder"), "{said}");
+}
+
+#[test]
 fn words_with_mistakes_start_nothing_and_a_password_is_written_nowhere() {
     let lab = Lab::new();
     for words in [
@@ -279,6 +301,15 @@ fn workload_files_are_checked_and_sampled() {
     );
     let said = lab.cassay(&["workload", "sample", "own.yaml", "--rows", "2"]);
     assert!(said.ended_with(0).stdout.contains("1 write"));
+    // What only the load stage executes is not taken for a kind of the mix.
+    let twice = OWN.replace("load: write", "load: [write, write]");
+    lab.write("own.yaml", &twice);
+    let said = lab.cassay(&["workload", "check", "own.yaml"]).ended_with(0);
+    assert_eq!(
+        said.stdout.matches("\nload, LOCAL_ONE: INSERT").count(),
+        2,
+        "{said}"
+    );
     lab.write("own.yaml", &OWN.replace("v: text(20)", "v: txet(20)"));
     let said = lab.cassay(&["workload", "check", "own.yaml"]).ended_with(2);
     assert!(said.stderr.contains("own.yaml:5:"), "{said}");

@@ -1,0 +1,44 @@
+//! Where a word of a scalar stands in the file that it was read from.
+
+use yaml::{Node, Place};
+
+/// Where offset `at` of a scalar's text stands in the file. Quotes and block scalars move it: then
+/// it is found by counting how often the word there has come before.
+pub(super) fn place_in(file: &str, node: &Node, at: usize) -> Place {
+    let (Some(slice), Some(text)) = (file.get(node.place.span.clone()), node.text()) else {
+        return node.place.clone();
+    };
+    let word_end = |from: usize| {
+        let rest = &text[from..];
+        let end = rest.char_indices().skip(1);
+        let mut end = end.filter(|(_, c)| !c.is_alphanumeric() && *c != '_');
+        from + end.next().map_or(rest.len(), |(at, _)| at)
+    };
+    let Some(word) = text.get(at..).filter(|rest| !rest.is_empty()) else {
+        // The text ends too early: its last character is where to look.
+        let end = node.place.span.end;
+        let last = slice
+            .trim_end()
+            .chars()
+            .next_back()
+            .map_or(0, char::len_utf8);
+        let end = end - (slice.len() - slice.trim_end().len());
+        return Place {
+            source: node.place.source,
+            span: end - last..end,
+        };
+    };
+    let word = &word[..word_end(at) - at];
+    let before = text[..at].matches(word).count();
+    let found = slice.match_indices(word).nth(before);
+    let start = node.place.span.start + found.map_or(0, |(at, _)| at);
+    let length = if found.is_some() {
+        word.len()
+    } else {
+        slice.len()
+    };
+    Place {
+        source: node.place.source,
+        span: start..start + length,
+    }
+}
