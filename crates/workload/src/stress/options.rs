@@ -421,9 +421,16 @@ fn pace(params: &Params, d: &mut Diagnostics) -> Pace {
 
 fn errors(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> Errors {
     let params = params_or_none("-errors", groups, &ERRORS, d);
-    let retries = |text: &str| values::number(text, (0, u64::from(u8::MAX))).map(|n| n as u8);
+    let retries = |text: &str| values::number(text, (0, u64::from(u32::MAX)));
+    let wanted = params.value("retries=", d, retries);
+    if let Some(more @ 256..) = wanted {
+        notes.push(format!(
+            "`-errors retries={more}`: an operation is tried {} more times at most.",
+            u8::MAX
+        ));
+    }
     let errors = Errors {
-        retries: params.value("retries=", d, retries),
+        retries: wanted.map(|wanted| u8::try_from(wanted).unwrap_or(u8::MAX)),
         ignore: params.has("ignore"),
         skip_read_validation: params.has("skip-read-validation"),
         skip_unsupported_columns: params.has("skip-unsupported-columns"),
