@@ -337,6 +337,11 @@ impl Dist {
         self.max
     }
 
+    /// The smallest value.
+    pub(crate) fn min(&self) -> i64 {
+        self.min
+    }
+
     /// What cassandra-stress takes for the largest value: of one turned round it is the smallest.
     pub(crate) fn last(&self) -> i64 {
         match self.inverted {

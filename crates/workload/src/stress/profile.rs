@@ -263,7 +263,8 @@ impl<'a> Reader<'a, '_> {
         let mut notes = std::mem::take(&mut self.notes);
         if self.root.at("keyspace_definition").is_none() {
             notes.push(format!(
-                "the profile has no keyspace_definition: keyspace {keyspace} must be there"
+                "the profile has no keyspace_definition: keyspace {keyspace} is made with one \
+                 replica, unless it is there already"
             ));
         }
         if !own.is_empty() {
@@ -283,9 +284,7 @@ impl<'a> Reader<'a, '_> {
         let (queries, unreadable) = self.queries(&keyspace, &table);
         Some(Profile {
             name: self.text("specname").map(|(text, _)| text.to_owned()),
-            create_keyspace: self
-                .text("keyspace_definition")
-                .map(|(text, _)| text.trim().trim_end_matches(';').to_owned()),
+            create_keyspace: Some(self.create_keyspace(&keyspace)),
             create,
             inserts: self.inserts(),
             queries,
@@ -300,6 +299,19 @@ impl<'a> Reader<'a, '_> {
             columns,
             notes,
         })
+    }
+
+    /// The statement that makes the keyspace. Without a definition the tool expects it to be there;
+    /// a new cluster has none, and this changes none that is there.
+    fn create_keyspace(&mut self, keyspace: &str) -> String {
+        match self.text("keyspace_definition") {
+            Some((text, _)) => text.trim().trim_end_matches(';').to_owned(),
+            None => format!(
+                "CREATE KEYSPACE IF NOT EXISTS {} WITH replication = \
+                 {{'class': 'SimpleStrategy', 'replication_factor': 1}}",
+                quoted(keyspace)
+            ),
+        }
     }
 
     /// The statements that make the table, each with its keyspace.

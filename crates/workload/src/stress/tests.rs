@@ -369,7 +369,6 @@ fn what_has_no_effect_leaves_a_note() {
         ("read -graph file=x", "-graph"),
         ("read -port jmx=7199", "-port jmx="),
         ("read -col comparator=AsciiType", "comparator"),
-        ("read -rate threads>=4", "Without `auto`"),
         ("read -jmx user=a", "-jmx"),
         ("read -errors delay-policy=linear", "delay-policy"),
         ("read -errors retries=999", "255 more times"),

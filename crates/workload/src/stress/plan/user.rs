@@ -26,10 +26,15 @@ impl Planner<'_> {
     ) -> Option<Prepared> {
         let mut profiles = Vec::new();
         for path in paths {
+            let path = &path_of(path);
             let text = match read(path) {
                 Ok(text) => text,
                 Err(message) => {
-                    let hint = "a relative path counts from the folder of the command".to_owned();
+                    let hint = match path.contains("://") {
+                        true => "download it and name the file: nothing is fetched here",
+                        false => "a relative path counts from the folder of the command",
+                    };
+                    let hint = hint.to_owned();
                     self.out.add(&self.profile_place, message, Some(hint));
                     continue;
                 }
@@ -301,7 +306,9 @@ impl Planner<'_> {
         let visits = self.dist(&insert.visits);
         let select = select.unwrap_or(Ratio::one());
         let batch = insert.batch.or(inserts.batch).unwrap_or(BatchKind::Logged);
-        let rows_max = profile.columns.rows_max() * partitions.max() as f64 * select.max();
+        // A visit writes its part of a partition's rows.
+        let rows = profile.columns.rows_max() * partitions.max() as f64 * select.max();
+        let rows_max = rows / visits.min().max(1) as f64;
         if batch == BatchKind::Logged && rows_max > BATCH_MAX {
             let message = format!(
                 "an insert may hold {rows_max:.0} rows; a logged batch holds {BATCH_MAX} at most"
@@ -409,6 +416,18 @@ impl Planner<'_> {
             },
             bound: (0..keys.len()).map(Cell::Key).collect(),
         });
+    }
+}
+
+/// The path that a profile's name means, which may be written `file:///path`.
+fn path_of(name: &str) -> String {
+    let Some(rest) = name.strip_prefix("file:") else {
+        return name.to_owned();
+    };
+    let rest = rest.strip_prefix("//localhost").unwrap_or(rest);
+    match rest.trim_start_matches('/') {
+        path if path.len() < rest.len() => format!("/{path}"),
+        path => path.to_owned(),
     }
 }
 

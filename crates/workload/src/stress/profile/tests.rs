@@ -201,3 +201,64 @@ fn a_profile_that_cannot_be_read_is_a_mistake_of_the_word_that_names_it() {
     let mistakes = crate::stress::plan::import(&words, 1, &read).expect_err("no file");
     assert_eq!(mistakes.list[0].column, 20, "{mistakes}");
 }
+
+#[test]
+fn a_profile_may_be_named_as_a_file_of_this_machine_and_of_no_other() {
+    for (name, path) in [
+        ("p.yaml", "p.yaml"),
+        ("/a/p.yaml", "/a/p.yaml"),
+        ("file:///a/p.yaml", "/a/p.yaml"),
+        ("file:////a/p.yaml", "/a/p.yaml"),
+        ("file://localhost/a/p.yaml", "/a/p.yaml"),
+        ("file:/a/p.yaml", "/a/p.yaml"),
+        ("file:p.yaml", "p.yaml"),
+    ] {
+        let read = |asked: &str| match asked == path {
+            true => Ok(PROFILE.to_owned()),
+            false => Err(format!("no {asked}")),
+        };
+        let words = [format!("user profile={name} ops(insert=1) n=1")];
+        let import = crate::stress::plan::import(&words, 1, &read);
+        assert!(import.is_ok(), "{name}: {import:?}");
+    }
+    let read = |_: &str| Err("no such file".to_owned());
+    let words = ["user profile=http://127.0.0.1/p.yaml ops(insert=1)".to_owned()];
+    let mistakes = crate::stress::plan::import(&words, 1, &read).expect_err("a URL");
+    let hint = mistakes.list[0].hint.as_deref().unwrap_or("");
+    assert!(hint.contains("download it"), "{mistakes}");
+}
+
+#[test]
+fn a_keyspace_without_a_definition_is_made_where_it_is_not_there() {
+    let start = PROFILE.find("keyspace_definition").expect("a definition");
+    let end = PROFILE.find("table:").expect("a table");
+    let without = [&PROFILE[..start], &PROFILE[end..]].concat();
+    for (profile, made, noted) in [
+        (PROFILE, "CREATE KEYSPACE ks WITH", false),
+        (&without, "CREATE KEYSPACE IF NOT EXISTS \"ks\" WITH", true),
+    ] {
+        let import = run(profile, "insert=1").expect("a profile");
+        let first = &import.steps[0].before[0];
+        assert!(first.starts_with(made), "{first}");
+        let said = import.notes.join("\n");
+        assert_eq!(said.contains("unless it is there already"), noted, "{said}");
+    }
+}
+
+#[test]
+fn a_logged_batch_holds_what_one_visit_writes() {
+    let wide = PROFILE
+        .replace(
+            "k int PRIMARY KEY, v text",
+            "k int, c int, v text, PRIMARY KEY (k, c)",
+        )
+        .replace("{name: v, size: fixed(9)}", "{name: c, cluster: fixed(1M)}");
+    let read = |_: &str| Ok(wide.clone());
+    for (visits, fits) in [("1", false), ("15", false), ("16", true), ("100K", true)] {
+        let words = [format!(
+            "user profile=p.yaml ops(insert=1) n=50 -insert visits=FIXED({visits}) revisit=FIXED(100K)"
+        )];
+        let import = crate::stress::plan::import(&words, 1, &read);
+        assert_eq!(import.is_ok(), fits, "{visits}: {import:?}");
+    }
+}
