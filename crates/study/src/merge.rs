@@ -63,6 +63,7 @@ pub fn nested(dotted: &str, place: &Place, value: Node) -> Node {
             key: part.to_owned(),
             place: place.clone(),
             value: node,
+            earlier: None,
         };
         node = Node {
             raw: Raw::Map(vec![entry]),

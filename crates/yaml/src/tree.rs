@@ -23,6 +23,9 @@ pub struct Limits {
     pub text_bytes_max: usize,
     /// Whether anchors, aliases and `<<` are understood; otherwise they are refused.
     pub aliases: bool,
+    /// Whether a key that stands twice has its last value, as other tools read it; otherwise it is
+    /// refused.
+    pub last_wins: bool,
 }
 
 impl Limits {
@@ -31,12 +34,14 @@ impl Limits {
         what: "a study",
         text_bytes_max: 1 << 20,
         aliases: false,
+        last_wins: false,
     };
     /// A workload file, our own or of another tool.
     pub const WORKLOAD: Limits = Limits {
         what: "a workload file",
         text_bytes_max: 1 << 22,
         aliases: true,
+        last_wins: false,
     };
 }
 
@@ -76,6 +81,8 @@ pub struct Entry {
     pub place: Place,
     /// The value.
     pub value: Node,
+    /// Where the key stood before, if it may stand twice and does.
+    pub earlier: Option<Place>,
 }
 
 impl Node {
@@ -383,7 +390,12 @@ impl<'a, 'd> Builder<'a, 'd> {
             open.key = Some((key, node.place));
             return;
         };
-        if let Some(first) = entries.iter().find(|entry| entry.key == key) {
+        if let Some(first) = entries.iter_mut().find(|entry| entry.key == key) {
+            if self.limits.last_wins {
+                first.earlier = Some(std::mem::replace(&mut first.place, place));
+                first.value = node;
+                return;
+            }
             let source = &self.text[..first.place.span.start];
             let line = source.matches('\n').count() + 1;
             let message = format!("`{key}` stands here a second time; the first is in line {line}");
@@ -397,7 +409,12 @@ impl<'a, 'd> Builder<'a, 'd> {
                     raw,
                     place: node.place,
                 };
-                entries.push(Entry { key, place, value });
+                entries.push(Entry {
+                    key,
+                    place,
+                    value,
+                    earlier: None,
+                });
             }
         }
     }

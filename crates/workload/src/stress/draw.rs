@@ -337,6 +337,11 @@ impl Dist {
         self.max
     }
 
+    /// The smallest value.
+    pub(crate) fn min(&self) -> i64 {
+        self.min
+    }
+
     /// What cassandra-stress takes for the largest value: of one turned round it is the smallest.
     pub(crate) fn last(&self) -> i64 {
         match self.inverted {
@@ -434,7 +439,11 @@ impl Ratio {
         let Some((dist, divisor)) = text.rsplit_once('/') else {
             return Err(format!("`{text}` is no share: write DISTRIBUTION/divisor"));
         };
-        let divisor = number(divisor.trim())?;
+        let divisor = divisor.trim();
+        let divisor = match count(divisor) {
+            Ok(whole) => whole as f64,
+            Err(_) => number(divisor)?,
+        };
         if divisor <= 0.0 {
             return Err(format!("the divisor of `{text}` must be above 0"));
         }

@@ -207,7 +207,7 @@ pub(crate) fn read(
         population: population(groups, verb, limit, d),
         insert: insert(groups, d),
         columns: columns(groups, notes, d),
-        rate: rate(groups, verb, limit, notes, d),
+        rate: rate(groups, verb, limit, d),
         errors: errors(groups, notes, d),
         schema: schema::read(groups, verb, d),
         connect: connection::read(groups, notes, d),
@@ -349,13 +349,7 @@ fn columns(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) ->
     }
 }
 
-fn rate(
-    groups: &mut Groups,
-    verb: &Verb,
-    limit: Limit,
-    notes: &mut Vec<String>,
-    d: &mut Diagnostics,
-) -> Rate {
+fn rate(groups: &mut Groups, verb: &Verb, limit: Limit, d: &mut Diagnostics) -> Rate {
     let Some(params) = params("-rate", groups, &RATE, d) else {
         let counted = matches!(limit, Limit::Operations(count) if count > 0);
         return match counted && matches!(verb, Verb::Write | Verb::CounterWrite) {
@@ -392,11 +386,6 @@ fn rate(
         );
     }
     let auto = params.has("auto");
-    if !auto {
-        let note = "Without `auto` the tool tries every number of threads up to the last; here, \
-                    as with `auto`, the ladder also ends when more threads no longer help.";
-        notes.push(note.to_owned());
-    }
     Rate::Ladder { from, to, auto }
 }
 
@@ -421,9 +410,16 @@ fn pace(params: &Params, d: &mut Diagnostics) -> Pace {
 
 fn errors(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> Errors {
     let params = params_or_none("-errors", groups, &ERRORS, d);
-    let retries = |text: &str| values::number(text, (0, u64::from(u8::MAX))).map(|n| n as u8);
+    let retries = |text: &str| values::number(text, (0, u64::from(u32::MAX)));
+    let wanted = params.value("retries=", d, retries);
+    if let Some(more @ 256..) = wanted {
+        notes.push(format!(
+            "`-errors retries={more}`: an operation is tried {} more times at most.",
+            u8::MAX
+        ));
+    }
     let errors = Errors {
-        retries: params.value("retries=", d, retries),
+        retries: wanted.map(|wanted| u8::try_from(wanted).unwrap_or(u8::MAX)),
         ignore: params.has("ignore"),
         skip_read_validation: params.has("skip-read-validation"),
         skip_unsupported_columns: params.has("skip-unsupported-columns"),

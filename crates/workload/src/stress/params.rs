@@ -6,6 +6,7 @@
 
 use yaml::{Diagnostics, Place};
 
+use super::tables::{COMMON, MIXED, USER};
 use super::values::{self, Spelled};
 use super::words::Word;
 
@@ -262,6 +263,15 @@ pub(crate) fn name(form: &str) -> &str {
     form.trim_end_matches(['=', '('])
 }
 
+/// Whether a word behind an option is one that a command takes.
+fn of_commands(option: &str, word: &str) -> bool {
+    let commands = [&COMMON[..], &MIXED, &USER];
+    option.starts_with('-')
+        && commands
+            .iter()
+            .any(|table| table.iter().any(|known| fits(known.form, word)))
+}
+
 fn unknown(owner: &str, word: &Word, table: &[Known], diagnostics: &mut Diagnostics) {
     // Only the name is quoted: the value may be a misspelt secret.
     let key = word.key();
@@ -279,7 +289,12 @@ fn unknown(owner: &str, word: &Word, table: &[Known], diagnostics: &mut Diagnost
         ),
         true => (
             format!("`{owner}` has no parameter `{key}`"),
-            yaml::did_you_mean(key, table.iter().map(|known| name(known.form))),
+            match of_commands(owner, &word.text) {
+                true => Some(format!(
+                    "`{key}` belongs to the command: write it before the first option"
+                )),
+                false => yaml::did_you_mean(key, table.iter().map(|known| name(known.form))),
+            },
         ),
     };
     diagnostics.add(&word.place(), message, hint);

@@ -15,7 +15,7 @@ use super::source::{Op, Operations, Seeds};
 use super::values::Spelled;
 use crate::import::{Import, Offer, ReadFile, Step, StepLimit};
 use crate::program::{Kind, Policy, Program, Schema, Stage, Statement};
-use yaml::Diagnostics;
+use yaml::{Diagnostics, Place};
 
 /// Operations of a warm-up at most, and their share of the run's.
 const WARMUP_MAX: u64 = 50_000;
@@ -35,9 +35,16 @@ pub fn import(words: &[String], seed: u64, read: ReadFile) -> Result<Import, Dia
         out.add(&place.unwrap_or_default(), message, Some(hint));
         return Err(out);
     };
+    let is_profile = |text: &str| text.to_ascii_lowercase().starts_with("profile=");
+    let profile = command
+        .line
+        .words
+        .iter()
+        .find(|word| is_profile(&word.text));
     let mut planner = Planner {
         run,
         seed,
+        profile_place: profile.map(|word| word.place()).unwrap_or_default(),
         out,
         notes: run.notes.clone(),
         kinds: Vec::new(),
@@ -75,6 +82,8 @@ struct Prepared {
 struct Planner<'a> {
     run: &'a Run,
     seed: u64,
+    /// Where the profiles' files are named.
+    profile_place: Place,
     out: Diagnostics,
     notes: Vec<String>,
     kinds: Vec<Kind>,

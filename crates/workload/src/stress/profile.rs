@@ -2,6 +2,7 @@
 //!
 //! Long because each key of the file has its reader here.
 
+mod queries;
 mod statements;
 
 use std::collections::BTreeMap;
@@ -11,12 +12,12 @@ use super::draw::{Dist, Ratio};
 use super::partition::Columns;
 use super::source::Cell;
 use crate::program::BatchKind;
-use crate::schema::{self, Defined, Marker, Table};
+use crate::schema::{self, Defined, Fault, Table};
 use cql::Consistency;
 use cql::value::{CqlType, UdtType};
 pub(super) use statements::quoted;
-use statements::{all_cells, cell_of, columns, insert, relations, returned};
-use yaml::{Diagnostics, Limits, Node, Place, Raw, Source, did_you_mean};
+use statements::{all_cells, columns, insert};
+use yaml::{Diagnostic, Diagnostics, Entry, Limits, Node, Place, Raw, Source, did_you_mean};
 
 const KEYS: [&str; 11] = [
     "specname",
@@ -30,6 +31,23 @@ const KEYS: [&str; 11] = [
     "queries",
     "token_range_queries",
     "type_definitions",
+];
+
+/// A profile as SnakeYAML takes it: of a key that stands twice, the last value.
+const LIMITS: Limits = Limits {
+    last_wins: true,
+    ..Limits::WORKLOAD
+};
+
+/// Keys of inserts that profiles have and cassandra-stress does not know (any more), and what is
+/// written today.
+const OLD_INSERT: [(&str, &str); 3] = [
+    (
+        "pervisit",
+        "cassandra-stress 2.1 renamed it: write `select`",
+    ),
+    ("perbatch", "cassandra-stress 2.1 dropped it: leave it out"),
+    ("visits", "it stands on the command line: -insert visits=…"),
 ];
 
 /// What a profile says of inserts; absent: the command line's or the tool's default.
@@ -53,6 +71,8 @@ pub(super) struct Query {
     pub(super) returned: Option<Vec<Cell>>,
     pub(super) must_find: bool,
     pub(super) is_select: bool,
+    /// Whether it is about the profile's table, and no view or other table.
+    pub(super) is_own: bool,
     pub(super) consistency: Option<Consistency>,
     pub(super) serial: Option<Consistency>,
 }
@@ -77,6 +97,8 @@ pub(super) struct Profile {
     pub(super) create: Vec<String>,
     pub(super) inserts: Inserts,
     pub(super) queries: Vec<Query>,
+    /// Queries that cannot be read, by their names: mistakes only where they are used.
+    pub(super) unreadable: Vec<(String, Vec<Diagnostic>)>,
     pub(super) token_queries: Vec<TokenQuery>,
     /// The insert's statement, what it binds, and how many of those are no key.
     pub(super) insert_cql: String,
@@ -101,8 +123,12 @@ pub(super) fn read(name: &str, text: &str, out: &mut Diagnostics) -> Option<Prof
         text: text.to_owned(),
     });
     let before = out.list.len();
-    let root = yaml::parse(source, text, Limits::WORKLOAD, out)?;
-    let mut reader = Reader { root: &root, out };
+    let root = yaml::parse(source, text, LIMITS, out)?;
+    let mut reader = Reader {
+        root: &root,
+        notes: repeats(&root, out),
+        out,
+    };
     let profile = reader.profile();
     if out.list.len() > before {
         None
@@ -114,6 +140,62 @@ pub(super) fn read(name: &str, text: &str, out: &mut Diagnostics) -> Option<Prof
 struct Reader<'a, 'd> {
     root: &'a Node,
     out: &'d mut Diagnostics,
+    notes: Vec<String>,
+}
+
+/// A note on each key that stands twice, at any depth.
+fn repeats(node: &Node, out: &Diagnostics) -> Vec<String> {
+    let of_entry = |entry: &Entry| {
+        let earlier = entry.earlier.as_ref();
+        let own = earlier.map(|earlier| {
+            format!(
+                "{} is there twice; {} counts, as in cassandra-stress, not {}",
+                entry.key,
+                where_is(&entry.place, out),
+                where_is(earlier, out)
+            )
+        });
+        let within = repeats(&entry.value, out);
+        own.into_iter().chain(within).collect::<Vec<_>>()
+    };
+    match &node.raw {
+        Raw::Map(entries) => entries.iter().flat_map(of_entry).collect::<Vec<_>>(),
+        Raw::List(items) => items.iter().flat_map(|item| repeats(item, out)).collect(),
+        Raw::Null | Raw::Scalar { .. } => Vec::new(),
+    }
+}
+
+/// A place in words: `p.yaml:3`.
+fn where_is(place: &Place, out: &Diagnostics) -> String {
+    let source = &out.sources[place.source];
+    let (line, _) = yaml::line_and_column(&source.text, place.span.start);
+    format!("{}:{line}", source.name)
+}
+
+/// Where in the file a statement's `fault` is: what stands there is looked for, since a text of
+/// several lines is not in the file as YAML makes it.
+fn within(node: &Node, source: &str, text: &str, fault: &Fault) -> Place {
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    let rest = text.get(fault.at..).unwrap_or_default();
+    let length = match rest.find(|c| !word(c)) {
+        Some(0) => rest.chars().next().map_or(0, char::len_utf8),
+        Some(length) => length,
+        None => rest.len(),
+    };
+    let token = &rest[..length];
+    let span = node.place.span.clone();
+    let written = source.get(span.clone()).unwrap_or_default();
+    if token.is_empty() {
+        return node.place.clone();
+    }
+    let before = text[..fault.at].matches(token).count();
+    match written.match_indices(token).nth(before) {
+        Some((at, _)) => Place {
+            source: node.place.source,
+            span: span.start + at..span.start + at + length,
+        },
+        None => node.place.clone(),
+    }
 }
 
 impl<'a> Reader<'a, '_> {
@@ -146,22 +228,28 @@ impl<'a> Reader<'a, '_> {
         Some((text?, node))
     }
 
-    fn needed(&mut self, key: &str) -> Option<&'a str> {
+    fn needed(&mut self, key: &str, hint: &str) -> Option<&'a str> {
         let found = self.text(key).map(|(text, _)| text);
         if found.is_none() && self.root.at(key).is_none() {
             let place = Place {
                 source: self.root.place.source,
                 span: self.root.place.span.start..self.root.place.span.start,
             };
-            self.say(&place, format!("`{key}` is missing"));
+            let message = format!("`{key}` is missing");
+            self.out.add(&place, message, Some(hint.to_owned()));
         }
         found
     }
 
     fn profile(&mut self) -> Option<Profile> {
         self.keys(self.root, &KEYS, "a profile");
-        let (keyspace, table) = (self.needed("keyspace"), self.needed("table"));
-        let definition = self.needed("table_definition");
+        let keyspace = self.needed("keyspace", "add the name of the table's keyspace");
+        let table = self.needed("table", "add the name of the table");
+        let definition = self.needed(
+            "table_definition",
+            "add the table's CREATE TABLE, as DESCRIBE TABLE shows it in cqlsh: columns are known \
+             by it alone; a table that is there already stays as it is",
+        );
         let (keyspace, table_name) = (keyspace?.to_lowercase(), table?);
         let types = self.types();
         let table = self.table(definition?, table_name, &types)?;
@@ -172,7 +260,13 @@ impl<'a> Reader<'a, '_> {
         let own = [&columns.key, &columns.clustering, &columns.values];
         let own = own.into_iter().flatten().filter(|column| column.is_own());
         let own: Vec<&str> = own.map(|column| column.name.as_str()).collect();
-        let mut notes = Vec::new();
+        let mut notes = std::mem::take(&mut self.notes);
+        if self.root.at("keyspace_definition").is_none() {
+            notes.push(format!(
+                "the profile has no keyspace_definition: keyspace {keyspace} is made with one \
+                 replica, unless it is there already"
+            ));
+        }
         if !own.is_empty() {
             notes.push(format!(
                 "values of {} follow from the seed here; cassandra-stress has no such type, or \
@@ -187,14 +281,14 @@ impl<'a> Reader<'a, '_> {
                 column.name
             ));
         }
+        let (queries, unreadable) = self.queries(&keyspace, &table);
         Some(Profile {
             name: self.text("specname").map(|(text, _)| text.to_owned()),
-            create_keyspace: self
-                .text("keyspace_definition")
-                .map(|(text, _)| text.trim().trim_end_matches(';').to_owned()),
+            create_keyspace: Some(self.create_keyspace(&keyspace)),
             create,
             inserts: self.inserts(),
-            queries: self.queries(&keyspace, &table),
+            queries,
+            unreadable,
             token_queries: self.token_queries(&keyspace, &table),
             has_counters: table.columns.iter().any(|c| c.typ == CqlType::Counter),
             insert_cql,
@@ -205,6 +299,19 @@ impl<'a> Reader<'a, '_> {
             columns,
             notes,
         })
+    }
+
+    /// The statement that makes the keyspace. Without a definition the tool expects it to be there;
+    /// a new cluster has none, and this changes none that is there.
+    fn create_keyspace(&mut self, keyspace: &str) -> String {
+        match self.text("keyspace_definition") {
+            Some((text, _)) => text.trim().trim_end_matches(';').to_owned(),
+            None => format!(
+                "CREATE KEYSPACE IF NOT EXISTS {} WITH replication = \
+                 {{'class': 'SimpleStrategy', 'replication_factor': 1}}",
+                quoted(keyspace)
+            ),
+        }
     }
 
     /// The statements that make the table, each with its keyspace.
@@ -262,7 +369,8 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn table(&mut self, definition: &str, name: &str, types: &[UdtType]) -> Option<Table> {
-        let place = self.root.at("table_definition")?.place.clone();
+        let node = self.root.at("table_definition")?;
+        let place = node.place.clone();
         match schema::parse(definition, types) {
             Ok(Defined::Table(table)) if table.name.eq_ignore_ascii_case(name) => Some(table),
             Ok(Defined::Table(table)) => {
@@ -275,6 +383,8 @@ impl<'a> Reader<'a, '_> {
                 None
             }
             Err(fault) => {
+                let source = &self.out.sources[place.source].text;
+                let place = within(node, source, definition, &fault);
                 self.say(&place, format!("table_definition: {}", fault.message));
                 None
             }
@@ -337,10 +447,15 @@ impl<'a> Reader<'a, '_> {
                 Some(column) => {
                     specs.insert((*column).to_owned(), spec);
                 }
+                // As the tool, which looks a column up and never a specification.
                 None => {
-                    let message = format!("the table has no column `{name}`");
-                    self.out
-                        .add(&node.place, message, did_you_mean(name, known));
+                    let near = did_you_mean(name, known).filter(|hint| hint.starts_with("did"));
+                    let near = near.map_or(String::new(), |hint| format!("; {hint}"));
+                    self.notes.push(format!(
+                        "{}: the table has no column {name}, so its specification has no \
+                         effect{near}",
+                        where_is(&node.place, self.out)
+                    ));
                 }
             }
         }
@@ -359,11 +474,24 @@ impl<'a> Reader<'a, '_> {
             "batchtype",
             "consistencylevel",
             "serialconsistencylevel",
-            "visits",
         ];
-        self.keys(node, &known, "insert");
+        let old = |key: &str| {
+            OLD_INSERT
+                .iter()
+                .find(|(old, _)| key.eq_ignore_ascii_case(old))
+        };
+        let all: Vec<&str> = known
+            .into_iter()
+            .chain(OLD_INSERT.map(|(old, _)| old))
+            .collect();
+        self.keys(node, &all, "insert");
         for entry in node.entries().unwrap_or_default() {
             let value = &entry.value;
+            if let Some((_, hint)) = old(&entry.key) {
+                let message = format!("`{}` is not a key of insert", entry.key);
+                self.out
+                    .add(&entry.place, message, Some((*hint).to_owned()));
+            }
             match entry.key.to_lowercase().as_str() {
                 "partitions" => inserts.partitions = self.dist(value),
                 "select" => inserts.select = self.ratio(value),
@@ -397,94 +525,6 @@ impl<'a> Reader<'a, '_> {
             self.say(&node.place, message);
         }
         level.ok()
-    }
-
-    fn queries(&mut self, keyspace: &str, table: &Table) -> Vec<Query> {
-        let entries = self.root.at("queries").and_then(Node::entries);
-        let mut queries = Vec::new();
-        for entry in entries.unwrap_or_default() {
-            let node = &entry.value;
-            let known = [
-                "cql",
-                "fields",
-                "consistencylevel",
-                "serialconsistencylevel",
-            ];
-            self.keys(node, &known, "a query");
-            let at = |key: &str| {
-                let mut entries = node.entries().unwrap_or_default().iter();
-                entries
-                    .find(|entry| entry.key.eq_ignore_ascii_case(key))
-                    .map(|e| &e.value)
-            };
-            let Some(cql) = at("cql") else {
-                self.say(&entry.place, format!("query `{}` has no `cql`", entry.key));
-                continue;
-            };
-            let same_row = match at("fields").map(|node| (node.text().unwrap_or_default(), node)) {
-                None => false,
-                Some((fields, _)) if fields.eq_ignore_ascii_case("samerow") => true,
-                Some((fields, _)) if fields.eq_ignore_ascii_case("multirow") => false,
-                Some((fields, node)) => {
-                    let message = format!("fields is `{fields}`; it is samerow or multirow");
-                    self.say(&node.place, message);
-                    false
-                }
-            };
-            let levels = [at("consistencylevel"), at("serialconsistencylevel")];
-            let [consistency, serial] = levels.map(|node| node.and_then(|node| self.level(node)));
-            let text = cql.text().unwrap_or_default();
-            if let Some(mut query) = self.query(text, &cql.place, keyspace, table) {
-                query.name = entry.key.to_lowercase();
-                query.same_row = same_row;
-                (query.consistency, query.serial) = (consistency, serial);
-                queries.push(query);
-            }
-        }
-        queries
-    }
-
-    fn query(&mut self, text: &str, place: &Place, keyspace: &str, table: &Table) -> Option<Query> {
-        let text = text.trim().trim_end_matches(';');
-        let read =
-            schema::qualify(text, keyspace).and_then(|cql| Ok((schema::markers(text)?, cql)));
-        let (markers, cql) = match read {
-            Ok(read) => read,
-            Err(fault) => {
-                self.say(place, fault.message);
-                return None;
-            }
-        };
-        let mut bound = Vec::new();
-        for marker in markers {
-            let column = match &marker {
-                Marker::Column(name) => cell_of(table, name),
-                Marker::Int | Marker::Timestamp | Marker::Token | Marker::Unknown => None,
-            };
-            let Some(cell) = column else {
-                let what = match marker {
-                    Marker::Column(name) => format!("`{name}` is no column of the table"),
-                    _ => "a marker stands where no column gives it a value".to_owned(),
-                };
-                self.say(place, what);
-                return None;
-            };
-            bound.push(cell);
-        }
-        let is_select = text.to_lowercase().starts_with("select");
-        let only_keys = bound.iter().all(|cell| matches!(cell, Cell::Key(_)));
-        let whole = table.partition_key.len() == bound.len() && relations(text) == bound.len();
-        Some(Query {
-            name: String::new(),
-            returned: is_select.then(|| returned(text, table)).flatten(),
-            must_find: is_select && only_keys && whole && !text.to_lowercase().contains(" if "),
-            cql,
-            same_row: false,
-            bound,
-            is_select,
-            consistency: None,
-            serial: None,
-        })
     }
 
     fn token_queries(&mut self, keyspace: &str, table: &Table) -> Vec<TokenQuery> {
@@ -529,3 +569,6 @@ impl<'a> Reader<'a, '_> {
         queries
     }
 }
+
+#[cfg(test)]
+mod tests;

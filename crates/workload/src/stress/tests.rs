@@ -292,7 +292,13 @@ const MISTAKES: &[Mistake] = &[
         "Java class",
         "leave it out",
     ),
-    ("write -errors retries=256", 23, "between 0 and 255", "9"),
+    ("write -errors retries=-1", 23, "retries: `-1`", "9"),
+    (
+        "write -rate threads=5 duration=5m",
+        23,
+        "`-rate` has no parameter `duration`",
+        "before the first option",
+    ),
     ("write -log interval=0", 21, "greater than zero", "1s"),
     ("write -node a b", 15, "second list", "commas"),
     ("write -port native=0", 20, "between 1 and 65535", "9042"),
@@ -363,9 +369,10 @@ fn what_has_no_effect_leaves_a_note() {
         ("read -graph file=x", "-graph"),
         ("read -port jmx=7199", "-port jmx="),
         ("read -col comparator=AsciiType", "comparator"),
-        ("read -rate threads>=4", "Without `auto`"),
         ("read -jmx user=a", "-jmx"),
         ("read -errors delay-policy=linear", "delay-policy"),
+        ("read -errors retries=999", "255 more times"),
+        ("read -graph file=x title=A B", "-graph"),
     ] {
         assert!(notes(line).contains(part), "{line}: {}", notes(line));
     }

@@ -55,6 +55,25 @@ fn a_key_that_stands_twice_is_said_with_the_line_of_the_first() {
 }
 
 #[test]
+fn where_a_key_may_stand_twice_its_last_value_counts_and_both_places_are_known() {
+    let limits = Limits {
+        last_wins: true,
+        ..Limits::WORKLOAD
+    };
+    let mut diagnostics = Diagnostics::new(Vec::new());
+    let node = parse(0, "a: 1\nb: 2\na: 3\n", limits, &mut diagnostics).unwrap();
+    assert!(diagnostics.is_empty());
+    let entry = node.entry("a").unwrap();
+    assert_eq!(entry.value.text(), Some("3"));
+    assert_eq!(entry.place.span, 10..11);
+    assert_eq!(
+        entry.earlier.as_ref().map(|place| place.span.clone()),
+        Some(0..1)
+    );
+    assert_eq!(node.entry("b").unwrap().earlier, None);
+}
+
+#[test]
 fn deep_nesting_and_second_documents_are_refused() {
     let deep = "[".repeat(DEPTH_MAX + 1);
     for text in [

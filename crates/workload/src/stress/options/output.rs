@@ -4,9 +4,9 @@ use core::time::Duration;
 
 use yaml::Diagnostics;
 
-use super::{params, params_or_none};
+use super::params_or_none;
 use crate::stress::command::Groups;
-use crate::stress::params::{Known, known};
+use crate::stress::params::{Known, Params, known};
 use crate::stress::values;
 
 /// What is shown and kept.
@@ -99,7 +99,9 @@ pub(crate) fn read(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnos
     let log = params_or_none("-log", groups, &LOG, d);
     let reporting = params_or_none("-reporting", groups, &REPORTING, d);
     let ranges = params_or_none("-tokenrange", groups, &TOKEN_RANGE, d);
-    if let Some(graph) = params("-graph", groups, &GRAPH, d) {
+    if let Some((option, words)) = groups.take("-graph") {
+        // A title of several words is several words here: the tool joins and splits them all.
+        let graph = Params::read("-graph", option.place(), words, &GRAPH, true, d);
         if !graph.has("file=") {
             let hint = Some("write for example -graph file=run.html".to_owned());
             d.add(&graph.place, "`-graph` needs `file=`", hint);

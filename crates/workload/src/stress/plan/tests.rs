@@ -240,6 +240,7 @@ fn types_are_created_before_the_table_that_has_them() {
     assert_eq!(
         starts,
         [
+            "CREATE KEYSP",
             "CREATE TYPE ",
             "CREATE TYPE ",
             "CREATE TABLE",
@@ -247,7 +248,7 @@ fn types_are_created_before_the_table_that_has_them() {
         ]
     );
     assert!(
-        before[0].contains("pair ") && before[1].contains("pairs "),
+        before[1].contains("pair ") && before[2].contains("pairs "),
         "{before:?}"
     );
 }

@@ -5,10 +5,11 @@ use crate::import::ReadFile;
 use crate::program::{BatchKind, Statement};
 use crate::stress::command::Weight;
 use crate::stress::draw::{Dist, Ratio};
+use crate::stress::options::Seeds;
 use crate::stress::profile::{self, Profile, Query, TokenQuery, quoted};
 use crate::stress::source::{Cell, Op, What};
 use crate::stress::values::Spelled;
-use yaml::{Place, did_you_mean};
+use yaml::did_you_mean;
 
 /// Ranges that the ring is cut into for reads by token, so that each is a few pages.
 const TOKEN_RANGES: u64 = 1024;
@@ -25,10 +26,16 @@ impl Planner<'_> {
     ) -> Option<Prepared> {
         let mut profiles = Vec::new();
         for path in paths {
+            let path = &path_of(path);
             let text = match read(path) {
                 Ok(text) => text,
                 Err(message) => {
-                    self.out.add(&Place::default(), message, None);
+                    let hint = match path.contains("://") {
+                        true => "download it and name the file: nothing is fetched here",
+                        false => "a relative path counts from the folder of the command",
+                    };
+                    let hint = hint.to_owned();
+                    self.out.add(&self.profile_place, message, Some(hint));
                     continue;
                 }
             };
@@ -47,6 +54,8 @@ impl Planner<'_> {
             self.user_op(&profiles, weight);
         }
         self.what_queries_write();
+        self.what_is_not_written_yet(&profiles);
+        self.what_is_not_used(&profiles, ops);
         let first = profiles.first()?;
         Some(Prepared {
             keyspace: first.keyspace.clone(),
@@ -105,6 +114,70 @@ impl Planner<'_> {
         }
     }
 
+    /// A query that finds nothing is no mistake in a run that also writes: with seeds drawn, or
+    /// each operation having the next of a sequence, the row may not have been written yet. A read
+    /// that looks back from the last write must find it.
+    fn what_is_not_written_yet(&mut self, profiles: &[Profile]) {
+        let looks_back = matches!(
+            &self.run.options.population.seeds,
+            Seeds::Sequence {
+                lookback: Some(_),
+                ..
+            }
+        );
+        if looks_back {
+            return;
+        }
+        let of = |table: usize| {
+            let profile = &profiles[table];
+            (profile.keyspace.as_str(), profile.table.name.as_str())
+        };
+        let is_insert = |op: &&Op| matches!(op.what, What::Insert { .. });
+        let inserts = self.ops.iter().filter(is_insert);
+        let written: Vec<_> = inserts.map(|op| of(op.table)).collect();
+        let mut names = Vec::new();
+        for op in &mut self.ops {
+            if let What::Query { must_find, .. } = &mut op.what
+                && *must_find
+                && written.contains(&of(op.table))
+            {
+                let name = &self.kinds[usize::from(op.kind)].name;
+                // `validate` says itself that its rows are there.
+                if !name.to_lowercase().ends_with("validate") {
+                    *must_find = false;
+                    names.push(name.clone());
+                }
+            }
+        }
+        if !names.is_empty() {
+            self.notes.push(format!(
+                "a partition that {} does not find may not have been written yet and is no \
+                 mistake; rows that are found are compared",
+                names.join(", ")
+            ));
+        }
+    }
+
+    /// What is wrong with queries that this run has no share for.
+    fn what_is_not_used(&mut self, profiles: &[Profile], ops: &[Weight]) {
+        let used = |name: &str| {
+            ops.iter().any(|weight| {
+                let own = weight.name.rsplit('.').next().unwrap_or_default();
+                own.eq_ignore_ascii_case(name)
+            })
+        };
+        for (name, mistakes) in profiles.iter().flat_map(|profile| &profile.unreadable) {
+            if !used(name)
+                && let Some(mistake) = mistakes.first()
+            {
+                self.notes.push(format!(
+                    "query {name} is not used here and could not be: line {}: {}",
+                    mistake.line, mistake.message
+                ));
+            }
+        }
+    }
+
     /// `insert`, `query` or `spec.query`.
     fn user_op(&mut self, profiles: &[Profile], weight: &Weight) {
         // A profile without a name is called `keyspace.table`: the last point parts.
@@ -141,6 +214,11 @@ impl Planner<'_> {
         {
             return self.token_query(query, table, weight);
         }
+        let unreadable = profile.unreadable.iter().find(|(query, _)| *query == name);
+        if let Some((_, mistakes)) = unreadable {
+            self.out.list.extend(mistakes.iter().cloned());
+            return;
+        }
         let queries = profile.queries.iter().map(|query| query.name.as_str());
         let tokens = profile
             .token_queries
@@ -157,6 +235,13 @@ impl Planner<'_> {
     }
 
     fn query(&mut self, query: &Query, table: usize, weight: &Weight) {
+        if query.is_select && !query.is_own {
+            self.notes.push(format!(
+                "rows that {} reads are not compared: they are of another table or view than the \
+                 profile's",
+                weight.name
+            ));
+        }
         let kind = self.kind(&weight.name, !query.is_select);
         let level = query.consistency.unwrap_or(self.run.consistency);
         let statement = Statement {
@@ -221,7 +306,9 @@ impl Planner<'_> {
         let visits = self.dist(&insert.visits);
         let select = select.unwrap_or(Ratio::one());
         let batch = insert.batch.or(inserts.batch).unwrap_or(BatchKind::Logged);
-        let rows_max = profile.columns.rows_max() * partitions.max() as f64 * select.max();
+        // A visit writes its part of a partition's rows.
+        let rows = profile.columns.rows_max() * partitions.max() as f64 * select.max();
+        let rows_max = rows / visits.min().max(1) as f64;
         if batch == BatchKind::Logged && rows_max > BATCH_MAX {
             let message = format!(
                 "an insert may hold {rows_max:.0} rows; a logged batch holds {BATCH_MAX} at most"
@@ -329,6 +416,18 @@ impl Planner<'_> {
             },
             bound: (0..keys.len()).map(Cell::Key).collect(),
         });
+    }
+}
+
+/// The path that a profile's name means, which may be written `file:///path`.
+fn path_of(name: &str) -> String {
+    let Some(rest) = name.strip_prefix("file:") else {
+        return name.to_owned();
+    };
+    let rest = rest.strip_prefix("//localhost").unwrap_or(rest);
+    match rest.trim_start_matches('/') {
+        path if path.len() < rest.len() => format!("/{path}"),
+        path => path.to_owned(),
     }
 }
 
