@@ -131,6 +131,8 @@ pub struct Connection {
     pub username: Option<String>,
     /// Password.
     pub password: Option<Secret>,
+    /// File that holds the password in its first line. The import does not read it.
+    pub password_file: Option<String>,
     /// Whether TLS is wanted.
     pub tls: Option<bool>,
     /// Compression of frames.

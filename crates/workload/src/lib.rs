@@ -22,7 +22,7 @@ mod keyvalue;
 mod kv;
 mod mix;
 mod names;
-mod nb;
+pub mod nb;
 mod normal;
 mod params;
 mod program;

@@ -15,7 +15,7 @@ use clap::parser::ValueSource;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use study::inputs::Inputs;
 use study::resolve;
 use study::settings::{Folder, Imported, Overrides};
@@ -38,9 +38,12 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
         set: [args.options.set.clone(), options.options.set].concat(),
         seed: args.options.seed.or(options.options.seed),
     };
-    if tool == Tool::Stress
-        && let Some(text) = workload::stress::answer(&words)
-    {
+    let answer = match tool {
+        Tool::Stress => workload::stress::answer(&words),
+        Tool::Nb => workload::nb::answer(&words),
+        Tool::Ycsb => None,
+    };
+    if let Some(text) = answer {
         terminal::data(&text);
         return Ok(Exit::Done);
     }
@@ -153,6 +156,8 @@ fn compile(
 struct Secret {
     password: Option<String>,
     file: Option<NamedTempFile>,
+    /// A file of the user's own instead.
+    named: Option<PathBuf>,
 }
 
 impl Secret {
@@ -167,7 +172,24 @@ impl Secret {
                 Some(file)
             }
         };
-        Ok(Secret { password, file })
+        let named = match (&file, &connection.password_file) {
+            (None, Some(name)) => {
+                let path = std::path::absolute(name);
+                Some(path.with_context(|| format!("find the password's file {name}"))?)
+            }
+            _ => None,
+        };
+        Ok(Secret {
+            password,
+            file,
+            named,
+        })
+    }
+
+    /// The file that holds the password.
+    fn path(&self) -> Option<&Path> {
+        let file = self.file.as_ref().map(NamedTempFile::path);
+        file.or(self.named.as_deref())
     }
 
     /// The words without the password, which is only hidden where it is one: it may well be
@@ -234,8 +256,8 @@ fn study_text(
     if let Some(datacenter) = &connection.datacenter {
         attach += &format!(", datacenter: {}", quoted(datacenter));
     }
-    if let (Some(user), Some(file)) = (&connection.username, &secret.file) {
-        let path = file.path().display().to_string();
+    if let (Some(user), Some(path)) = (&connection.username, secret.path()) {
+        let path = path.display().to_string();
         attach += &format!(
             ", user: {}, password: {{file: {}}}",
             quoted(user),
@@ -271,6 +293,7 @@ mod tests {
             Secret {
                 password,
                 file: None,
+                named: None,
             }
             .hide(&words)
             .join(" ")

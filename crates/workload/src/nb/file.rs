@@ -12,8 +12,8 @@ pub(crate) struct Op {
     /// Inner levels first.
     pub(crate) bindings: Vec<Entry>,
     pub(crate) cql: Node,
-    /// Whether it is prepared, if its shape says so.
-    pub(crate) prepared: Option<bool>,
+    /// The key of its text, such as `raw`; empty: the text stands alone.
+    pub(crate) shape: String,
     /// Statements of a batch.
     pub(crate) repeat: Option<Node>,
 }
@@ -154,7 +154,7 @@ fn operation(name: &str, node: &Node, level: &Level, ops: &mut Vec<Op>, out: &mu
         params: level.params.clone(),
         bindings: level.bindings.clone(),
         cql: node.clone(),
-        prepared: None,
+        shape: String::new(),
         repeat: None,
     };
     let own = ["name", "op"].map(|tag| (tag.to_owned(), name.to_owned()));
@@ -178,11 +178,7 @@ fn operation(name: &str, node: &Node, level: &Level, ops: &mut Vec<Op>, out: &mu
             out.add(&node.place, message, None);
             return;
         };
-        op.prepared = match text.key.as_str() {
-            "prepared" => Some(true),
-            "simple" | "raw" => Some(false),
-            _ => None,
-        };
+        op.shape.clone_from(&text.key);
         let aside = |e: &&Entry| {
             !["tags", "params", "bindings", "op_template", "name"].contains(&e.key.as_str())
                 && e.key != text.key

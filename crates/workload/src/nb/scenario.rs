@@ -4,6 +4,10 @@
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Line {
     pub(crate) settings: Vec<(String, Lock, String)>,
+    /// Whether NoSQLBench would go on with the next line at once.
+    pub(crate) starts: bool,
+    /// Keys whose value is the command line's.
+    given: Vec<String>,
 }
 
 /// Whether the command line may change a setting.
@@ -20,13 +24,17 @@ pub(crate) enum Lock {
 impl Line {
     /// Reads a line. Quotes hold a word together and are dropped.
     pub(crate) fn parse(text: &str) -> Result<Line, String> {
-        let mut settings = Vec::new();
+        let mut line = Line::default();
         for word in words(text) {
             let Some((key, rest)) = word.split_once('=') else {
                 if word == "run" || word == "start" {
+                    line.starts = word == "start";
                     continue;
                 }
-                return Err(format!("`{word}` is no setting like `key=value`"));
+                return Err(format!(
+                    "`{word}` is no setting like `key=value`, and of commands only run and start \
+                     are run here"
+                ));
             };
             let (lock, value) = if let Some(value) = rest.strip_prefix("==") {
                 (Lock::Loud, value)
@@ -35,25 +43,41 @@ impl Line {
             } else {
                 (Lock::Open, rest)
             };
-            settings.push((key.to_owned(), lock, value.to_owned()));
+            // NoSQLBench keeps the last of several.
+            line.settings.retain(|(known, ..)| known != key);
+            let setting = (key.to_owned(), lock, value.to_owned());
+            line.settings.push(setting);
         }
-        Ok(Line { settings })
+        Ok(line)
     }
 
     /// Takes over what the command line says; an error where that is locked.
     pub(crate) fn set(&mut self, given: &[(String, String)]) -> Result<(), String> {
         for (key, value) in given {
             match self.settings.iter_mut().find(|(known, ..)| known == key) {
-                None => self.settings.push((key.clone(), Lock::Open, value.clone())),
-                Some((_, Lock::Open, current)) => current.clone_from(value),
+                None => {
+                    let setting = (key.clone(), Lock::Open, value.clone());
+                    self.settings.push(setting);
+                    self.given.push(key.clone());
+                }
+                Some((_, Lock::Open, current)) => {
+                    current.clone_from(value);
+                    self.given.push(key.clone());
+                }
                 Some((_, Lock::Silent, _)) => {}
                 Some((_, Lock::Loud, current)) => {
                     return Err(format!("{key} is locked to {current} by the scenario"));
                 }
             }
         }
-        self.settings.retain(|(_, _, value)| value != "UNDEF");
+        self.settings
+            .retain(|(_, _, value)| !value.eq_ignore_ascii_case("undef"));
         Ok(())
+    }
+
+    /// Whether a setting is the command line's.
+    pub(crate) fn is_given(&self, key: &str) -> bool {
+        self.given.iter().any(|given| given == key)
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<&str> {
@@ -78,7 +102,7 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// `10`, `10k`, `5M`, `1B`.
+/// `10`, `10k`, `5M`, `1B`; also T, P and E.
 pub(crate) fn count(text: &str) -> Option<u64> {
     let text = text.replace('_', "");
     let split = text
@@ -89,6 +113,9 @@ pub(crate) fn count(text: &str) -> Option<u64> {
         "k" => 1_000,
         "m" => 1_000_000,
         "b" | "g" => 1_000_000_000,
+        "t" => 1_000_000_000_000,
+        "p" => 1_000_000_000_000_000,
+        "e" => 1_000_000_000_000_000_000,
         _ => return None,
     };
     match text[..split].parse::<u64>() {
@@ -159,9 +186,27 @@ mod tests {
     }
 
     #[test]
+    fn what_the_command_line_says_is_known_to_be_its_own() {
+        let mut line = Line::parse("start threads=1 rate==5 x=Undef").unwrap();
+        let given = ["threads", "rate", "cl"].map(|key| (key.to_owned(), "7".to_owned()));
+        line.set(&given).unwrap();
+        let own = ["threads", "rate", "cl", "x"].map(|key| line.is_given(key));
+        assert_eq!(own, [true, false, true, false]);
+        assert!(line.starts && line.get("x").is_none());
+        let refused = Line::parse("waitmillis ms=5").unwrap_err();
+        assert!(
+            refused.contains("only run and start are run here"),
+            "{refused}"
+        );
+    }
+
+    #[test]
     fn counts_and_ranges_are_read() {
         assert_eq!(cycles("1k..1M"), Some((1000, 1_000_000)));
         assert_eq!(cycles("2.5k"), Some((0, 2500)));
+        assert_eq!(cycles("0..100"), Some((0, 100)));
+        assert_eq!(cycles("10K"), Some((0, 10_000)));
+        assert_eq!(cycles("2T"), Some((0, 2_000_000_000_000)));
         assert_eq!(cycles("5..5"), None);
         assert_eq!(count("99999999999999999999B"), None);
     }

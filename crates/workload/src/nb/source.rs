@@ -18,6 +18,8 @@ pub(crate) struct Cycles {
     pub(crate) sequence: Vec<u16>,
     /// Of values per row, for estimates.
     pub(crate) row_bytes: u64,
+    /// First cycle and how many there are, when they are run several times.
+    pub(crate) again: Option<(u64, u64)>,
 }
 
 /// An operation: statement and kind have its index.
@@ -115,10 +117,14 @@ impl CyclesCursor {
 impl Cursor for CyclesCursor {
     fn begin(&mut self, n: u64) -> Operation {
         let sequence = &self.source.sequence;
-        let op = sequence[(n % sequence.len() as u64) as usize];
+        let cycle = match self.source.again {
+            None => n,
+            Some((first, count)) => first + n.wrapping_sub(first) % count,
+        };
+        let op = sequence[(cycle % sequence.len() as u64) as usize];
         let operation = Operation {
             number: n,
-            key: n,
+            key: cycle,
             statement: op,
             kind: op as u8,
         };

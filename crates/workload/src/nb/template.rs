@@ -1,40 +1,48 @@
-//! Template parameters in the text of a workload file: `<<name:default>>` and
+//! Template parameters in the text of a workload file: `<<name:default>>`, `${name:default}` and
 //! `TEMPLATE(name,default)`, one within another, replaced before the YAML is read.
+
+use std::collections::BTreeSet;
 
 /// Parameters within parameters, at most: more is a parameter within itself.
 const ROUNDS_MAX: usize = 16;
 
 /// Replaces all parameters by `value`'s text or else their default. Lines stay where they are.
-pub(crate) fn expand(text: &str, value: &dyn Fn(&str) -> Option<String>) -> String {
-    let mut text = text.to_owned();
+/// Also the names of all parameters.
+pub(crate) fn expand(
+    text: &str,
+    value: &dyn Fn(&str) -> Option<String>,
+) -> (String, BTreeSet<String>) {
+    let (mut text, mut names) = (text.to_owned(), BTreeSet::new());
     for _ in 0..ROUNDS_MAX {
-        let (expanded, found) = round(&text, value);
+        let (expanded, found) = round(&text, value, &mut names);
         text = expanded;
         if !found {
             break;
         }
     }
-    text
+    (text, names)
 }
 
+/// How a parameter begins.
+const OPENINGS: [&str; 3] = ["TEMPLATE(", "<<", "${"];
+
 /// Replaces the innermost parameters; whether there were any.
-fn round(text: &str, value: &dyn Fn(&str) -> Option<String>) -> (String, bool) {
-    const OPEN: &str = "TEMPLATE(";
+fn round(
+    text: &str,
+    value: &dyn Fn(&str) -> Option<String>,
+    names: &mut BTreeSet<String>,
+) -> (String, bool) {
     let (mut out, mut rest, mut found) = (String::with_capacity(text.len()), text, false);
     loop {
-        let call = rest.find(OPEN);
-        let angle = rest.find("<<");
-        let (at, is_call) = match (call, angle) {
-            (Some(call), Some(angle)) => (call.min(angle), call < angle),
-            (Some(call), None) => (call, true),
-            (None, Some(angle)) => (angle, false),
-            (None, None) => break,
+        let begins = |opening: &'static str| Some((rest.find(opening)?, opening));
+        let Some((at, opening)) = OPENINGS.into_iter().filter_map(begins).min() else {
+            break;
         };
-        let opened = &rest[at + if is_call { OPEN.len() } else { 2 }..];
-        let closed = if is_call {
-            parenthesis(opened)
-        } else {
-            angles(opened)
+        let opened = &rest[at + opening.len()..];
+        let closed = match opening {
+            "<<" => enclosed(opened, ">>"),
+            "${" => enclosed(opened, "}"),
+            _ => parenthesis(opened),
         };
         let Some((inner, after)) = closed else {
             let skipped = rest.len() - opened.len();
@@ -47,14 +55,15 @@ fn round(text: &str, value: &dyn Fn(&str) -> Option<String>) -> (String, bool) {
             None => (inner.trim(), None),
         };
         out.push_str(&rest[..at]);
-        match value(name) {
-            Some(value) => out.push_str(&value),
-            None => out.push_str(
-                default
-                    .map_or_else(|| format!("UNSET:{name}"), str::to_owned)
-                    .as_str(),
-            ),
+        match (value(name), default) {
+            (Some(value), _) => out.push_str(&value),
+            (None, Some(default)) => out.push_str(default),
+            (None, None) => {
+                out.push_str("UNSET:");
+                out.push_str(name);
+            }
         }
+        names.insert(name.to_owned());
         (rest, found) = (after, true);
     }
     out.push_str(rest);
@@ -76,11 +85,11 @@ fn parenthesis(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// As [`parenthesis`], to `>>`; YAML's merge key `<<:` is none of it.
-fn angles(text: &str) -> Option<(&str, &str)> {
-    let inner = &text[..text.find(">>")?];
+/// As [`parenthesis`], to `end`; YAML's merge key `<<:` is none of it.
+fn enclosed<'a>(text: &'a str, end: &str) -> Option<(&'a str, &'a str)> {
+    let inner = &text[..text.find(end)?];
     let named = inner.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    (named && !inner.contains('\n')).then(|| (inner, &text[inner.len() + 2..]))
+    (named && !inner.contains('\n')).then(|| (inner, &text[inner.len() + end.len()..]))
 }
 
 #[cfg(test)]
@@ -96,15 +105,17 @@ mod tests {
             ("TEMPLATE(c,TEMPLATE(a,1))", "5"),
             ("1TEMPLATE(z,)", "1"),
             ("TEMPLATE(q)", "UNSET:q"),
+            ("${a:1} ${c:x} $5 ${}", "5 x $5 ${}"),
             ("  <<: *anchor\n<<b:2>>", "  <<: *anchor\n2"),
         ] {
-            assert_eq!(expand(text, &value), expected, "{text}");
+            assert_eq!(expand(text, &value).0, expected, "{text}");
         }
     }
 
     #[test]
     fn a_parameter_within_itself_ends() {
         let value = |_: &str| Some("<<a>>".to_owned());
-        assert_eq!(expand("<<a>>", &value), "<<a>>");
+        let (text, names) = expand("<<a>>", &value);
+        assert_eq!((text.as_str(), names.len()), ("<<a>>", 1));
     }
 }

@@ -32,6 +32,7 @@ pub(super) fn connection(connect: &Connect, read: ReadFile, d: &mut Diagnostics)
         port: connect.port,
         username,
         password,
+        password_file: None,
         tls: connect.tls.then_some(true),
         compression: connect.compression,
         connections_per_node: connect.connections_per_node,

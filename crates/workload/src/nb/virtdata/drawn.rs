@@ -108,7 +108,7 @@ fn set(spec: &str) -> Option<Vec<u8>> {
 }
 
 /// The flavours of a call that fit its arguments; None: it is none of these functions.
-pub(crate) fn variants(call: &Call, given: &[Given], env: &mut Env) -> Result<Found, Fault> {
+pub(crate) fn variants(call: &Call, given: &[Given], _: &mut Env) -> Result<Found, Fault> {
     let long = |ty, step| Ok(Some(vec![flavour(Ty::Long, ty, step)]));
     let drawn = |ty, drawn: Option<Drawn>| {
         Ok(drawn.map(|drawn| vec![flavour(Ty::Long, ty, Step::Drawn(drawn))]))
@@ -123,13 +123,6 @@ pub(crate) fn variants(call: &Call, given: &[Given], env: &mut Env) -> Result<Fo
             drawn(Ty::Bytes, Count::given(length).map(Drawn::Bytes))
         }
         ("WeightedLongs", [Given::Text(spec)]) => drawn(Ty::Long, weighted(spec)),
-        ("Save" | "SaveString", [Given::Text(_)]) => {
-            env.note(
-                "what Save saves is read by nothing here: Load is refused, so the value is only \
-                 passed on",
-            );
-            Ok(Some(saved(&call.name)))
-        }
         ("LongToLocalDateDays", []) => long(Ty::Day, Step::Day),
         ("StartingEpochMillis", [Given::Text(date)]) => {
             let start = millis(date).ok_or_else(|| no_date(date, call))?;
@@ -207,15 +200,6 @@ fn weighted(spec: &str) -> Option<Drawn> {
         *weight = sum;
     }
     (total > 0.0 && total.is_finite()).then(|| Drawn::Weighted(pairs.into()))
-}
-
-fn saved(name: &str) -> Vec<super::functions::Variant> {
-    if name == "SaveString" {
-        let number = flavour(Ty::Long, Ty::Text, Step::ToText);
-        return vec![flavour(Ty::Text, Ty::Text, Step::Identity), number];
-    }
-    let types = [Ty::Long, Ty::Int, Ty::Double, Ty::Text];
-    types.map(|ty| flavour(ty, ty, Step::Identity)).to_vec()
 }
 
 fn fixed(given: &[Given]) -> Found {

@@ -5,14 +5,20 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::alias::{self, Alias};
+use super::collections::{self, Collection};
+use super::convert::{self, Concat};
 use super::curve::{Curve, normal_quantile, uniform_quantile, zipf_table};
+use super::dates;
 use super::drawn::{self, Drawn};
 use super::names;
 use super::recipe::{Call, Fault};
 use super::resolve::{Env, Recipe};
+use super::state;
 use super::value::{Ty, Val};
 use crate::iot_data;
 use crate::virtdata::{hash, hashed_uuid};
+use cql::value::CqlType;
 
 /// The low 31 bits: how `int` flavours avoid negative numbers.
 pub(crate) const INT_MASK: i64 = 0x7FFF_FFFF;
@@ -64,6 +70,7 @@ pub(crate) enum Step {
     Millis {
         spacing: i64,
         repeats: i64,
+        is_date: bool,
     },
     Line(Arc<[Box<str>]>),
     Extract {
@@ -72,12 +79,29 @@ pub(crate) enum Step {
     },
     Weighted(Arc<[(f64, Box<str>)]>),
     Template(Arc<[String]>, Arc<[Recipe]>),
-    Sized {
-        /// Whether each value is of the hash of the previous one's input.
-        hashed: bool,
-        size: Box<Count>,
-        values: Arc<[Recipe]>,
+    Collection(Box<Collection>),
+    NumberName,
+    Alias(Box<Alias>),
+    Concat(Box<Concat>),
+    Flow(Arc<[Recipe]>),
+    Save(Box<str>),
+    SaveText(Box<str>),
+    Load {
+        slot: Box<str>,
+        /// What is given when nothing has been saved.
+        default: Option<Box<Val<'static>>>,
     },
+    /// A value of a number and of two arguments.
+    Made(fn(i64, [i64; 2]) -> Val<'static>, [i64; 2]),
+    /// A text of a text and of an argument.
+    OfText(fn(&str, &str) -> String, Box<str>),
+    ParseUuid,
+    DatePattern(Box<str>),
+    HexUpper,
+    /// The bytes of a value as it is sent.
+    OwnBytes,
+    /// Makes what is written into a statement's text the column's type.
+    WrittenAs(Box<CqlType>),
     Floats {
         size: Box<Count>,
         value: Box<Recipe>,
@@ -191,8 +215,16 @@ impl Step {
             },
             Step::HashedUuid => Val::Uuid(hashed_uuid(value.long() as u64)),
             Step::TimeUuid { node, clock } => Val::Uuid(time_uuid(value.long(), *node, *clock)),
-            Step::Millis { spacing, repeats } => {
-                Val::Millis(value.long().wrapping_mul(*spacing) / repeats)
+            Step::Millis {
+                spacing,
+                repeats,
+                is_date,
+            } => {
+                let millis = value.long().wrapping_mul(*spacing) / repeats;
+                match is_date {
+                    true => Val::Date(millis),
+                    false => Val::Millis(millis),
+                }
             }
             _ => self.apply_text(value),
         }
@@ -233,20 +265,6 @@ impl Step {
 
     fn apply_list<'a>(&'a self, value: Val<'a>, input: i64) -> Val<'a> {
         match self {
-            Step::Sized {
-                hashed: is_hashed,
-                size,
-                values,
-            } => {
-                let mut hashed = input;
-                let items = (0..size.of(input).max(0) as usize).map(|index| {
-                    if *is_hashed {
-                        hashed = hash(hashed as u64) as i64;
-                    }
-                    values[index.min(values.len() - 1)].value(hashed)
-                });
-                Val::List(items.collect())
-            }
             Step::Floats { size, value: of } => {
                 let image = hash(input as u64) as i64;
                 let item = |index| of.value(image.wrapping_add(index)).double() as f32;
@@ -269,8 +287,78 @@ impl Step {
                 *clock,
             )),
             Step::Drawn(drawn) => drawn.value(input),
+            _ => self.apply_made(value, input),
+        }
+    }
+
+    fn apply_made<'a>(&'a self, value: Val<'a>, input: i64) -> Val<'a> {
+        match self {
+            Step::Collection(collection) => collection.value(input),
+            Step::NumberName => collections::number_name(input),
+            Step::Alias(alias) => alias.value(input),
+            Step::Concat(concat) => concat.value(input),
+            Step::Flow(recipes) => {
+                let first = recipes[0].value(input);
+                let rest = recipes[1..].iter();
+                rest.fold(first, |value, recipe| recipe.value_of(value))
+            }
+            Step::Save(slot) => {
+                state::save(slot, &value);
+                value
+            }
+            Step::SaveText(slot) => {
+                let value = Val::Text(value.text());
+                state::save(slot, &value);
+                value
+            }
+            Step::Load { slot, default } => match (state::load(slot), default) {
+                (Some(value), _) => value,
+                (None, Some(default)) => Val::clone(default),
+                (None, None) => Val::Long(0),
+            },
+            Step::Made(make, args) => make(input, *args),
+            Step::OfText(change, arg) => Val::Text(Cow::Owned(change(&value.text(), arg))),
+            Step::ParseUuid => Val::Uuid(parse_uuid(&value.text())),
+            Step::DatePattern(pattern) => {
+                let text = dates::by_pattern(pattern, input).unwrap_or_default();
+                Val::Text(Cow::Owned(text))
+            }
+            Step::HexUpper => Val::Text(Cow::Owned(value.text().to_uppercase())),
+            Step::OwnBytes => {
+                let mut bytes = Vec::new();
+                value.append(&mut bytes);
+                Val::Bytes(bytes.split_off(4))
+            }
+            Step::WrittenAs(typ) => written_as(value, typ),
             _ => value,
         }
+    }
+}
+
+/// The digits of a UUID's text; what is no digit is left out.
+fn parse_uuid(text: &str) -> [u8; 16] {
+    let digits = text.chars().filter_map(|c| c.to_digit(16));
+    let value = digits.fold(0u128, |value, digit| value << 4 | u128::from(digit));
+    value.to_be_bytes()
+}
+
+/// What Cassandra makes of a value that stands in a statement's text.
+fn written_as<'a>(value: Val<'a>, typ: &CqlType) -> Val<'a> {
+    match (typ, value) {
+        (CqlType::Text | CqlType::Ascii, Val::Long(v)) => Val::Digits(v),
+        (CqlType::Text | CqlType::Ascii, value @ Val::Digits(_)) => value,
+        (CqlType::Text | CqlType::Ascii, value) => Val::Text(value.text()),
+        (CqlType::Uuid | CqlType::Timeuuid, Val::Text(text)) => Val::Uuid(parse_uuid(&text)),
+        (CqlType::Bigint | CqlType::Counter, value) => Val::Long(value.long()),
+        (CqlType::Timestamp, value) => Val::Millis(value.long()),
+        (CqlType::Int, value) => Val::Int(value.long() as i32),
+        (CqlType::Smallint, value) => Val::Short(value.long() as i16),
+        (CqlType::Tinyint, value) => Val::Byte(value.long() as i8),
+        (CqlType::Varint, value) => Val::BigInt(value.long()),
+        (CqlType::Double, value) => Val::Double(value.double()),
+        (CqlType::Float, value) => Val::Float(value.double() as f32),
+        (CqlType::Boolean, Val::Text(text)) => Val::Bool(text == "true"),
+        (_, value) => value,
     }
 }
 
@@ -304,12 +392,30 @@ fn hash_range(value: i64, [first, width]: [i64; 2]) -> i64 {
     first.wrapping_add(hash(value as u64) as i64 % width)
 }
 
-/// A version 1 UUID of a time in milliseconds since 1970.
-fn time_uuid(millis: i64, node: i64, clock: i64) -> [u8; 16] {
+/// Steps of 100 ns from the start of the Gregorian calendar to a time in milliseconds since 1970.
+fn gregorian_ticks(millis: i64) -> u64 {
     /// From the start of the Gregorian calendar to 1970, in milliseconds.
     const GREGORIAN_MILLIS: i64 = 12_219_292_800_000;
-    let ticks = millis.wrapping_add(GREGORIAN_MILLIS).wrapping_mul(10_000) as u64;
-    uuid_of_ticks(ticks, node, clock)
+    millis.wrapping_add(GREGORIAN_MILLIS).wrapping_mul(10_000) as u64
+}
+
+/// A version 1 UUID of a time in milliseconds since 1970.
+fn time_uuid(millis: i64, node: i64, clock: i64) -> [u8; 16] {
+    uuid_of_ticks(gregorian_ticks(millis), node, clock)
+}
+
+/// The least (0) or the greatest (1) version 1 UUID of a millisecond since 1970, as Cassandra
+/// orders them: bytes are compared with their signs.
+pub(super) fn uuid_at(millis: i64, greatest: i64) -> Val<'static> {
+    /// Of steps of 100 ns in a millisecond, the last.
+    const LAST_TICK: u64 = 9_999;
+    let ticks = gregorian_ticks(millis);
+    let (ticks, low) = match greatest {
+        0 => (ticks, 0x8080_8080_8080_8080_u64),
+        _ => (ticks.wrapping_add(LAST_TICK), 0x7F7F_7F7F_7F7F_7F7F),
+    };
+    let upper = u128::from_be_bytes(uuid_of_ticks(ticks, 0, 0)) >> 64 << 64;
+    Val::Uuid((upper | u128::from(low)).to_be_bytes())
 }
 
 /// A version 1 UUID of a time in steps of 100 ns since the start of the Gregorian calendar.
@@ -329,10 +435,7 @@ pub(crate) fn variants(call: &Call, given: &[Given], env: &mut Env) -> Result<Ve
         Some(found) => Some(found),
         None => match curves(&call.name, given) {
             Some(found) => Some(found),
-            None => match drawn::variants(call, given, env)? {
-                Some(found) => Some(found),
-                None => texts(call, given, env)?,
-            },
+            None => further(call, given, env)?,
         },
     };
     found.filter(|found| !found.is_empty()).ok_or_else(|| {
@@ -343,6 +446,20 @@ pub(crate) fn variants(call: &Call, given: &[Given], env: &mut Env) -> Result<Ve
         );
         Fault::new(message, call.at)
     })
+}
+
+/// The functions that have tables of their own.
+fn further(call: &Call, given: &[Given], env: &mut Env) -> Result<Found, Fault> {
+    let plain = collections::variants(&call.name, given);
+    if let Some(found) = plain.or_else(|| state::variants(&call.name, given)) {
+        return Ok(Some(found));
+    }
+    for variants in [drawn::variants, convert::variants, alias::variants, texts] {
+        if let Some(found) = variants(call, given, env)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
 }
 
 pub(crate) fn flavour(input: Ty, output: Ty, step: Step) -> Variant {
@@ -522,7 +639,15 @@ fn conversions(name: &str, given: &[Given]) -> Found {
             [spacing, repeats] if repeats != 0 => (spacing, repeats),
             _ => return None,
         };
-        long(ty, Step::Millis { spacing, repeats })
+        let is_date = ty == Ty::Date;
+        long(
+            ty,
+            Step::Millis {
+                spacing,
+                repeats,
+                is_date,
+            },
+        )
     };
     match (name, given) {
         ("Identity", []) => any(Ty::Long, Step::Identity),
@@ -566,18 +691,7 @@ fn conversions(name: &str, given: &[Given]) -> Found {
 fn collections(name: &str, given: &[Given]) -> Found {
     let long = |output, step| Some(vec![flavour(Ty::Long, output, step)]);
     match (name, given) {
-        ("FixedValue", [value]) => {
-            let (ty, value) = match value {
-                Given::Int(v) => (Ty::Int, Val::Int(*v)),
-                Given::Long(v) => (Ty::Long, Val::Long(*v)),
-                Given::Float(v) => (Ty::Float, Val::Float(*v)),
-                Given::Double(v) => (Ty::Double, Val::Double(*v)),
-                Given::Text(v) => (Ty::Text, Val::Text(Cow::Owned(v.clone()))),
-                Given::Bool(v) => (Ty::Bool, Val::Bool(*v)),
-                Given::Function(_) => return None,
-            };
-            long(ty, Step::Fixed(Box::new(value)))
-        }
+        ("FixedValue", [value]) => convert::constant(value),
         ("CqlVector", [Given::Function(inner)]) => {
             long(Ty::Vector, Step::Inner(Box::new(inner.clone())))
         }
@@ -595,23 +709,6 @@ fn collections(name: &str, given: &[Given]) -> Found {
             float_vectors(size, range)
         }
         ("HashedFloatVectors", [size]) => float_vectors(size, Step::DoubleOfHash(0.0, 1.0)),
-        ("ListSized" | "ListSizedHashed", [size, values @ ..]) => {
-            let functions = values.iter().map(|value| match value {
-                Given::Function(recipe) => Some(recipe.clone()),
-                _ => None,
-            });
-            let values: Arc<[Recipe]> = functions.collect::<Option<_>>()?;
-            let size = Count::given(size).filter(|_| !values.is_empty())?;
-            let hashed = name == "ListSizedHashed";
-            long(
-                Ty::List,
-                Step::Sized {
-                    hashed,
-                    size,
-                    values,
-                },
-            )
-        }
         _ => None,
     }
 }
@@ -691,6 +788,33 @@ fn texts(call: &Call, given: &[Given], env: &mut Env) -> Result<Found, Fault> {
             }
             long(Ty::Text, Step::Line(lines))
         }
+        ("HashedLineToStringList" | "HashedLineToStringSet", _) => line_lists(call, given, env),
+        ("ModuloLineToString", [Given::Text(file)]) => {
+            let text = file_text(file, call, env)?.unwrap_or_else(|| iot_data::words().join("\n"));
+            let lines = text.lines().map(|line| Val::Text(line.to_owned().into()));
+            let lines: Vec<Val> = lines.collect();
+            if lines.is_empty() {
+                return Err(Fault::new(format!("{file} has no line"), call.at));
+            }
+            long(Ty::Text, Step::FixedOf(lines.into()))
+        }
+        ("TextOfFile" | "FirstLines", [Given::Text(file), lines @ ..]) => {
+            let whole = call.name == "TextOfFile";
+            let lines = match lines {
+                [] => 1,
+                [lines] => lines.int().unwrap_or(1).max(1) as usize,
+                _ => return Ok(None),
+            };
+            let text = file_text(file, call, env)?.unwrap_or_else(iot_data::text);
+            // Of several lines NoSQLBench leaves out the last, and what ends the others.
+            let first: String = text.lines().take((lines - 1).max(1)).collect();
+            let text = if whole { text } else { first };
+            let step = || Step::Fixed(Box::new(Val::Text(Cow::Owned(text.clone()))));
+            let inputs = [Ty::Long, Ty::Object];
+            Ok(Some(
+                inputs.map(|ty| flavour(ty, Ty::Text, step())).to_vec(),
+            ))
+        }
         ("HashedFileExtractToString", [Given::Text(file), Given::Int(least), Given::Int(most)])
             if 0 <= *least && least <= most =>
         {
@@ -742,12 +866,45 @@ fn texts(call: &Call, given: &[Given], env: &mut Env) -> Result<Found, Fault> {
     }
 }
 
+/// `HashedLineToStringList(file, least, most)`: lines of a file, in a list.
+fn line_lists(call: &Call, given: &[Given], env: &mut Env) -> Result<Found, Fault> {
+    let [Given::Text(_), Given::Int(least), Given::Int(most)] = given else {
+        return Ok(None);
+    };
+    let line = Call {
+        name: "HashedLineToString".to_owned(),
+        args: call.args[..1].to_vec(),
+        ..call.clone()
+    };
+    let Some(mut line) = texts(&line, &given[..1], env)? else {
+        return Ok(None);
+    };
+    let line = Recipe::single(line.swap_remove(0).step, Ty::Text);
+    let width = i64::from(*most) - i64::from(*least) + 1;
+    if width < 1 {
+        return Ok(None);
+    }
+    let size = Step::Long(hash_range, [i64::from(*least), width]);
+    let size = Given::Function(Recipe::single(size, Ty::Long));
+    let name = match call.name.as_str() {
+        "HashedLineToStringList" => "ListSizedStepped",
+        _ => "SetSizedStepped",
+    };
+    Ok(collections::variants(name, &[size, Given::Function(line)]))
+}
+
 /// The content of a data file; None: ours stands in for NoSQLBench's.
 fn file_text(file: &str, call: &Call, env: &mut Env) -> Result<Option<String>, Fault> {
     match (env.read)(file) {
         Ok(text) => Ok(Some(text)),
         Err(_)
-            if file.ends_with("variable_words.txt") || file.ends_with("lorem_ipsum_full.txt") =>
+            if [
+                "variable_words.txt",
+                "lorem_ipsum_full.txt",
+                "cql-starter-message.txt",
+            ]
+            .iter()
+            .any(|name| file.ends_with(name)) =>
         {
             env.note(format!(
                 "{file} is not here: our own text of the same shape stands in for it; lines, \

@@ -3,12 +3,18 @@
 //! Reading order: [`recipe`] reads the text, [`functions`] knows the flavours of each function,
 //! [`resolve`] chooses among them as virtdata does, [`Recipe`] runs the chain.
 
+mod alias;
+mod collections;
+mod convert;
 pub(crate) mod curve;
+mod dates;
 mod drawn;
 pub(crate) mod functions;
 mod names;
+mod places;
 pub(crate) mod recipe;
 pub(crate) mod resolve;
+mod state;
 pub(crate) mod value;
 
 pub(crate) use resolve::Recipe;

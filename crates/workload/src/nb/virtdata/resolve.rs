@@ -3,7 +3,9 @@
 
 use super::functions::{self, Given, Step, Variant};
 use super::recipe::{Arg, Call, Fault, parse};
+use super::state::Uses;
 use super::value::{Ty, Val};
+use cql::value::CqlType;
 
 /// What functions may need besides their arguments.
 pub(crate) struct Env<'a> {
@@ -36,6 +38,11 @@ impl Recipe {
         Self::of_calls(&parse(text)?, env)
     }
 
+    /// What a recipe saves and loads; nothing when it is none.
+    pub(crate) fn uses(text: &str) -> Uses {
+        parse(text).map_or_else(|_| Uses::default(), |calls| Uses::of(&calls))
+    }
+
     /// A recipe of one step.
     pub(crate) fn single(step: Step, ty: Ty) -> Recipe {
         Recipe {
@@ -47,11 +54,23 @@ impl Recipe {
     /// The value of a cycle.
     #[inline]
     pub(crate) fn value(&self, cycle: i64) -> Val<'_> {
-        let mut value = Val::Long(cycle);
+        self.value_of(Val::Long(cycle))
+    }
+
+    /// What becomes of a value.
+    #[inline]
+    pub(crate) fn value_of<'a>(&'a self, mut value: Val<'a>) -> Val<'a> {
         for step in &self.steps {
             value = step.apply(value);
         }
         value
+    }
+
+    /// The recipe of what Cassandra makes of the value when it stands in a statement's text.
+    pub(crate) fn written_as(mut self, typ: &CqlType) -> Recipe {
+        self.steps.push(Step::WrittenAs(Box::new(typ.clone())));
+        self.ty = self.value(0).ty();
+        self
     }
 
     fn of_calls(calls: &[Call], env: &mut Env) -> Result<Recipe, Fault> {

@@ -27,8 +27,15 @@ pub(crate) enum Ty {
     Bytes,
     Chars,
     List,
+    Set,
+    Map,
     Floats,
     Vector,
+    BigInt,
+    Decimal,
+    Duration,
+    Inet,
+    Time,
 }
 
 impl Ty {
@@ -39,9 +46,9 @@ impl Ty {
             "int" | "java.lang.Integer" | "Integer" => Ty::Int,
             "float" | "java.lang.Float" | "Float" => Ty::Float,
             "double" | "java.lang.Double" | "Double" => Ty::Double,
-            "boolean" | "java.lang.Boolean" => Ty::Bool,
-            "byte" | "java.lang.Byte" => Ty::Byte,
-            "short" | "java.lang.Short" => Ty::Short,
+            "boolean" | "java.lang.Boolean" | "Boolean" => Ty::Bool,
+            "byte" | "java.lang.Byte" | "Byte" => Ty::Byte,
+            "short" | "java.lang.Short" | "Short" => Ty::Short,
             "String" | "java.lang.String" => Ty::Text,
             "Object" | "java.lang.Object" => Ty::Object,
             "java.util.UUID" => Ty::Uuid,
@@ -50,7 +57,17 @@ impl Ty {
             "java.time.LocalDate" => Ty::Day,
             "java.nio.ByteBuffer" => Ty::Bytes,
             "java.nio.CharBuffer" => Ty::Chars,
-            "java.util.List" => Ty::List,
+            "java.util.List" | "List" => Ty::List,
+            "java.util.Set" | "Set" => Ty::Set,
+            "java.util.Map" | "Map" => Ty::Map,
+            "java.math.BigInteger" | "BigInteger" => Ty::BigInt,
+            "java.math.BigDecimal" | "BigDecimal" => Ty::Decimal,
+            "java.net.InetAddress" | "InetAddress" => Ty::Inet,
+            "java.time.LocalTime" | "LocalTime" => Ty::Time,
+            "UUID" => Ty::Uuid,
+            "Instant" => Ty::Instant,
+            "ByteBuffer" => Ty::Bytes,
+            "CharBuffer" => Ty::Chars,
             _ => return None,
         })
     }
@@ -74,6 +91,13 @@ impl Ty {
             Ty::Bytes => "ByteBuffer",
             Ty::Chars => "CharBuffer",
             Ty::List => "List",
+            Ty::Set => "Set",
+            Ty::Map => "Map",
+            Ty::BigInt => "BigInteger",
+            Ty::Decimal => "BigDecimal",
+            Ty::Duration => "CqlDuration",
+            Ty::Inet => "InetAddress",
+            Ty::Time => "LocalTime",
             Ty::Floats => "float[]",
             Ty::Vector => "CqlVector",
         }
@@ -111,21 +135,123 @@ pub(crate) enum Val<'a> {
     /// The text of a number; most keys are that, and so none is allocated.
     Digits(i64),
     Uuid([u8; 16]),
-    /// Milliseconds since 1970: `Date` and `Instant`.
+    /// Milliseconds since 1970: `Instant`.
     Millis(i64),
+    /// Milliseconds since 1970: `Date`, whose text is another one.
+    Date(i64),
     /// Days since 1970.
     Day(i32),
     Bytes(Vec<u8>),
     List(Vec<Val<'a>>),
+    /// Without duplicates.
+    Set(Vec<Val<'a>>),
+    /// Without duplicate keys.
+    Map(Vec<(Val<'a>, Val<'a>)>),
+    Byte(i8),
+    Short(i16),
+    BigInt(i64),
+    /// The number is `unscaled` × 10^-`scale`.
+    Decimal {
+        unscaled: i64,
+        scale: i32,
+    },
+    Duration {
+        months: i32,
+        days: i32,
+        nanos: i64,
+    },
+    Inet([u8; 4]),
+    /// Nanoseconds since midnight.
+    Time(i64),
 }
 
 impl<'a> Val<'a> {
+    /// The type of the value.
+    pub(crate) fn ty(&self) -> Ty {
+        match self {
+            Val::Long(_) => Ty::Long,
+            Val::Int(_) => Ty::Int,
+            Val::Float(_) => Ty::Float,
+            Val::Double(_) => Ty::Double,
+            Val::Bool(_) => Ty::Bool,
+            Val::Text(_) | Val::Digits(_) => Ty::Text,
+            Val::Uuid(_) => Ty::Uuid,
+            Val::Millis(_) => Ty::Instant,
+            Val::Date(_) => Ty::Date,
+            Val::Day(_) => Ty::Day,
+            Val::Bytes(_) => Ty::Bytes,
+            Val::List(_) => Ty::List,
+            Val::Set(_) => Ty::Set,
+            Val::Map(_) => Ty::Map,
+            Val::Byte(_) => Ty::Byte,
+            Val::Short(_) => Ty::Short,
+            Val::BigInt(_) => Ty::BigInt,
+            Val::Decimal { .. } => Ty::Decimal,
+            Val::Duration { .. } => Ty::Duration,
+            Val::Inet(_) => Ty::Inet,
+            Val::Time(_) => Ty::Time,
+        }
+    }
+
+    /// The value without what it borrows.
+    pub(crate) fn owned(self) -> Val<'static> {
+        let all = |items: Vec<Val<'a>>| items.into_iter().map(Val::owned).collect();
+        match self {
+            Val::Text(text) => Val::Text(Cow::Owned(text.into_owned())),
+            Val::List(items) => Val::List(all(items)),
+            Val::Set(items) => Val::Set(all(items)),
+            Val::Map(pairs) => {
+                let pairs = pairs.into_iter();
+                Val::Map(pairs.map(|(k, v)| (k.owned(), v.owned())).collect())
+            }
+            Val::Long(v) => Val::Long(v),
+            Val::Int(v) => Val::Int(v),
+            Val::Float(v) => Val::Float(v),
+            Val::Double(v) => Val::Double(v),
+            Val::Bool(v) => Val::Bool(v),
+            Val::Digits(v) => Val::Digits(v),
+            Val::Uuid(v) => Val::Uuid(v),
+            Val::Millis(v) => Val::Millis(v),
+            Val::Date(v) => Val::Date(v),
+            Val::Day(v) => Val::Day(v),
+            Val::Bytes(v) => Val::Bytes(v),
+            Val::Byte(v) => Val::Byte(v),
+            Val::Short(v) => Val::Short(v),
+            Val::BigInt(v) => Val::BigInt(v),
+            Val::Decimal { unscaled, scale } => Val::Decimal { unscaled, scale },
+            Val::Duration {
+                months,
+                days,
+                nanos,
+            } => Val::Duration {
+                months,
+                days,
+                nanos,
+            },
+            Val::Inet(v) => Val::Inet(v),
+            Val::Time(v) => Val::Time(v),
+        }
+    }
+
+    /// Whether a set holds one of the two only: equal ones are one.
+    pub(crate) fn is_same(&self, other: &Val) -> bool {
+        match (self, other) {
+            (Val::Digits(_), Val::Text(_)) | (Val::Text(_), Val::Digits(_)) => {
+                self.text() == other.text()
+            }
+            (one, other) => one == other,
+        }
+    }
+
     /// The value as the `long` that the next function takes.
     #[inline]
     pub(crate) fn long(&self) -> i64 {
         match self {
-            Val::Long(v) | Val::Digits(v) | Val::Millis(v) => *v,
+            Val::Long(v) | Val::Digits(v) | Val::Millis(v) | Val::Date(v) => *v,
+            Val::BigInt(v) | Val::Time(v) => *v,
             Val::Int(v) | Val::Day(v) => i64::from(*v),
+            Val::Byte(v) => i64::from(*v),
+            Val::Short(v) => i64::from(*v),
             other => other.double() as i64,
         }
     }
@@ -137,7 +263,14 @@ impl<'a> Val<'a> {
             Val::Float(v) => f64::from(*v),
             Val::Text(text) => text.trim().parse().unwrap_or(0.0),
             Val::Bool(v) => f64::from(u8::from(*v)),
-            Val::Uuid(_) | Val::Bytes(_) | Val::List(_) => 0.0,
+            Val::Decimal { unscaled, scale } => *unscaled as f64 / 10f64.powi(*scale),
+            Val::Uuid(_)
+            | Val::Bytes(_)
+            | Val::List(_)
+            | Val::Set(_)
+            | Val::Map(_)
+            | Val::Duration { .. }
+            | Val::Inet(_) => 0.0,
             other => other.long() as f64,
         }
     }
@@ -165,10 +298,23 @@ impl<'a> Val<'a> {
             Val::Float(v) => out.write_str(&java_float(f64::from(*v), format!("{v:e}"))),
             Val::Double(v) => out.write_str(&java_float(*v, format!("{v:e}"))),
             Val::Uuid(bytes) => write_uuid(bytes, out),
-            Val::Millis(v) => write!(out, "{v}"),
-            Val::Day(v) => write!(out, "{v}"),
+            Val::Millis(v) => out.write_str(&super::dates::instant(*v)),
+            Val::Date(v) => out.write_str(&super::dates::date(*v)),
+            Val::Day(v) => out.write_str(&super::dates::day(i64::from(*v))),
+            Val::Time(v) => out.write_str(&super::dates::time(*v)),
+            Val::Byte(v) => write!(out, "{v}"),
+            Val::Short(v) => write!(out, "{v}"),
+            Val::BigInt(v) => write!(out, "{v}"),
+            Val::Decimal { unscaled, scale } => out.write_str(&decimal(*unscaled, *scale)),
+            Val::Duration {
+                months,
+                days,
+                nanos,
+            } => write!(out, "{months}mo{days}d{nanos}ns"),
+            // As Java has it for an address without a name.
+            Val::Inet([a, b, c, d]) => write!(out, "/{a}.{b}.{c}.{d}"),
             Val::Bytes(bytes) => bytes.iter().try_for_each(|b| write!(out, "{b:02x}")),
-            Val::List(items) => {
+            Val::List(items) | Val::Set(items) => {
                 out.push('[');
                 for (index, item) in items.iter().enumerate() {
                     out.push_str(if index == 0 { "" } else { ", " });
@@ -176,13 +322,46 @@ impl<'a> Val<'a> {
                 }
                 out.write_char(']')
             }
+            Val::Map(pairs) => {
+                out.push('{');
+                for (index, (key, value)) in pairs.iter().enumerate() {
+                    out.push_str(if index == 0 { "" } else { ", " });
+                    key.write(out);
+                    out.push('=');
+                    value.write(out);
+                }
+                out.write_char('}')
+            }
         };
     }
 
     /// Appends `[int length][bytes]` as the driver serialises a value of this type.
     pub(crate) fn append(&self, out: &mut Vec<u8>) {
         match self {
-            Val::Long(v) | Val::Millis(v) => append_value(out, &v.to_be_bytes()),
+            Val::Long(v) | Val::Millis(v) | Val::Date(v) | Val::Time(v) => {
+                append_value(out, &v.to_be_bytes());
+            }
+            Val::Byte(v) => append_value(out, &v.to_be_bytes()),
+            Val::Short(v) => append_value(out, &v.to_be_bytes()),
+            Val::BigInt(v) => append_value(out, shortest(&v.to_be_bytes())),
+            Val::Decimal { unscaled, scale } => {
+                let bytes = unscaled.to_be_bytes();
+                let parts = [&scale.to_be_bytes()[..], shortest(&bytes)];
+                append_value(out, &parts.concat());
+            }
+            Val::Duration {
+                months,
+                days,
+                nanos,
+            } => {
+                let duration = cql::value::Value::Duration {
+                    months: *months,
+                    days: *days,
+                    nanoseconds: *nanos,
+                };
+                duration.append_cell(out);
+            }
+            Val::Inet(bytes) => append_value(out, bytes),
             Val::Int(v) => append_value(out, &v.to_be_bytes()),
             Val::Float(v) => append_value(out, &v.to_be_bytes()),
             Val::Double(v) => append_value(out, &v.to_be_bytes()),
@@ -193,13 +372,18 @@ impl<'a> Val<'a> {
             // Day 2^31 is 1970-01-01.
             Val::Day(v) => append_value(out, &((*v as u32) ^ 0x8000_0000).to_be_bytes()),
             Val::Bytes(bytes) => append_value(out, bytes),
-            Val::List(items) => {
-                let start = out.len();
-                out.extend_from_slice(&[0; 4]);
-                out.extend_from_slice(&(items.len() as u32).to_be_bytes());
+            Val::List(items) | Val::Set(items) => {
+                let start = begin(items.len(), out);
                 items.iter().for_each(|item| item.append(out));
-                let length = (out.len() - start - 4) as u32;
-                out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+                end(start, out);
+            }
+            Val::Map(pairs) => {
+                let start = begin(pairs.len(), out);
+                for (key, value) in pairs {
+                    key.append(out);
+                    value.append(out);
+                }
+                end(start, out);
             }
         }
     }
@@ -216,9 +400,51 @@ impl<'a> Val<'a> {
             item.append(out);
             out.drain(before..before + 4);
         }
-        let length = (out.len() - start - 4) as u32;
-        out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+        end(start, out);
     }
+}
+
+/// Begins a collection of so many entries; where its length stands.
+fn begin(entries: usize, out: &mut Vec<u8>) -> usize {
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    out.extend_from_slice(&(entries as u32).to_be_bytes());
+    start
+}
+
+/// Writes the length of what stands behind it.
+fn end(start: usize, out: &mut [u8]) {
+    let length = (out.len() - start - 4) as u32;
+    out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+}
+
+/// Two's complement without the leading bytes that only repeat the sign.
+fn shortest(bytes: &[u8; 8]) -> &[u8] {
+    let repeats = |at: &usize| {
+        let sign = (bytes[at + 1] as i8) < 0;
+        bytes[*at] == if sign { 0xFF } else { 0 }
+    };
+    let from = (0..7).take_while(repeats).count();
+    &bytes[from..]
+}
+
+/// Java's text of a decimal number.
+fn decimal(unscaled: i64, scale: i32) -> String {
+    let digits = unscaled.unsigned_abs().to_string();
+    let sign = if unscaled < 0 { "-" } else { "" };
+    let exponent = digits.len() as i64 - 1 - i64::from(scale);
+    if scale == 0 {
+        return format!("{sign}{digits}");
+    }
+    if scale > 0 && exponent >= -6 {
+        let width = scale as usize + 1;
+        let digits = format!("{digits:0>width$}");
+        let (whole, fraction) = digits.split_at(digits.len() - scale as usize);
+        return format!("{sign}{whole}.{fraction}");
+    }
+    let (first, rest) = digits.split_at(1);
+    let point = if rest.is_empty() { "" } else { "." };
+    format!("{sign}{first}{point}{rest}E{exponent:+}")
 }
 
 fn write_uuid(bytes: &[u8; 16], out: &mut String) -> std::fmt::Result {
@@ -276,6 +502,53 @@ mod tests {
             assert_eq!(Val::Double(value).text(), text);
         }
         assert_eq!(Val::Float(0.1).text(), "0.1");
+    }
+
+    #[test]
+    fn texts_of_other_types_are_java_s() {
+        let decimal = |unscaled, scale| Val::Decimal { unscaled, scale };
+        for (value, text) in [
+            (decimal(12345, 2), "123.45"),
+            (decimal(-5, 3), "-0.005"),
+            (decimal(7, 0), "7"),
+            (decimal(7, 10), "7E-10"),
+            (decimal(123, -2), "1.23E+4"),
+            (Val::Inet([1, 2, 3, 4]), "/1.2.3.4"),
+            (Val::Millis(0), "1970-01-01T00:00:00Z"),
+            (Val::Millis(1_517_461_200_120), "2018-02-01T05:00:00.120Z"),
+            (Val::Date(1_517_461_200_000), "Thu Feb 01 05:00:00 UTC 2018"),
+            (Val::Day(-1), "1969-12-31"),
+            (Val::Time(3_600_000_000_000), "01:00"),
+            (Val::Time(3_605_120_000_000), "01:00:05.120"),
+            (Val::Set(vec![Val::Int(1), Val::Int(2)]), "[1, 2]"),
+            (Val::Map(vec![(Val::Int(1), Val::Bool(true))]), "{1=true}"),
+        ] {
+            assert_eq!(value.text(), text);
+        }
+    }
+
+    #[test]
+    fn whole_numbers_of_any_size_are_as_short_as_they_can_be() {
+        for (value, expected) in [
+            (0, &[0][..]),
+            (127, &[127]),
+            (128, &[0, 128]),
+            (-1, &[255]),
+            (-128, &[128]),
+            (-129, &[255, 127]),
+            (i64::MIN, &[128, 0, 0, 0, 0, 0, 0, 0]),
+        ] {
+            assert_eq!(shortest(&value.to_be_bytes()), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn maps_are_counted_pairs_with_lengths() {
+        let map = Val::Map(vec![(Val::Byte(1), Val::Short(2))]);
+        let mut out = Vec::new();
+        map.append(&mut out);
+        let expected = [0, 0, 0, 15, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 0, 2, 0, 2];
+        assert_eq!(out, expected);
     }
 
     #[test]

@@ -1,0 +1,375 @@
+//! The words of a NoSQLBench command line → what to run, in order.
+//!
+//! What must hold: a command line that NoSQLBench takes is taken, and what has no meaning here is
+//! named in a note.
+
+/// What a command line asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Words {
+    /// At least one.
+    pub(crate) commands: Vec<Command>,
+    /// A sentence for each word that has no effect.
+    pub(crate) notes: Vec<String>,
+}
+
+/// A workload file and what of it is run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Command {
+    pub(crate) file: String,
+    pub(crate) run: Run,
+    /// `key=value` words behind it.
+    pub(crate) given: Vec<(String, String)>,
+}
+
+/// What of a workload file is run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Run {
+    /// Scenarios of the file, each by its name or as `scenario.step`.
+    Scenarios(Vec<String>),
+    /// `run` or `start`: a line of its own.
+    Line,
+}
+
+/// Options of NoSQLBench that take no value.
+const FLAGS: [&str; 11] = [
+    "show-stacktraces",
+    "experimental",
+    "enable-logged-metrics",
+    "disable-logged-metrics",
+    "enable-dedicated-verification-logging",
+    "enable-chart",
+    "use-nbio-cache",
+    "disable-nbio-cache",
+    "nbio-cache-force-update",
+    "nbio-cache-no-verify",
+    "docker-metrics",
+];
+
+/// Options that take a value.
+const OPTIONS: [&str; 45] = [
+    "statedir",
+    "include",
+    "properties",
+    "environment",
+    "metrics-prefix",
+    "annotate",
+    "annotators",
+    "annotate-labelspec",
+    "metrics-labelspec",
+    "labelspec",
+    "set-labels",
+    "add-labels",
+    "add-label",
+    "heartbeat-millis",
+    "ansi",
+    "maturity",
+    "advisor",
+    "hdr-digits",
+    "session-name",
+    "logs-dir",
+    "workspaces-dir",
+    "logs-max",
+    "logs-level",
+    "log-level-override",
+    "report-interval",
+    "report-graphite-to",
+    "report-prompush-to",
+    "report-csv-to",
+    "report-sqlite-to",
+    "report-summary-to",
+    "prompush-apikeyfile",
+    "graphite-log-level",
+    "summary",
+    "sqlite-histograms",
+    "classic-histograms",
+    "progress",
+    "with-logging-pattern",
+    "logging-pattern",
+    "console-pattern",
+    "logfile-pattern",
+    "log-histograms",
+    "log-histostats",
+    "docker-metrics-at",
+    "nbio-cache-dir",
+    "nbio-cache-max-retries",
+];
+
+/// Options that change what NoSQLBench does, and what to write here instead.
+const REFUSED: [(&str, &str); 9] = [
+    (
+        "export-cycle-log",
+        "write a range of cycles such as cycles=0..1M",
+    ),
+    (
+        "import-cycle-log",
+        "write a range of cycles such as cycles=0..1M",
+    ),
+    (
+        "script-file",
+        "scripts are not run; name a workload file and a scenario",
+    ),
+    (
+        "show-script",
+        "there is no script; `cassay plan` shows what a study would do",
+    ),
+    (
+        "compile-script",
+        "there is no script; `cassay plan` shows what a study would do",
+    ),
+    (
+        "copy",
+        "named workloads are no files; `cassay workload show NAME` prints one",
+    ),
+    (
+        "cat",
+        "named workloads are no files; `cassay workload show NAME` prints one",
+    ),
+    (
+        "argsfile",
+        "write the arguments of the file on the command line",
+    ),
+    ("pin", "write the arguments of the file on the command line"),
+];
+
+/// Commands of NoSQLBench's scenarios that are no workload.
+const COMMANDS: [&str; 10] = [
+    "script",
+    "fragment",
+    "await",
+    "stop",
+    "forcestop",
+    "waitmillis",
+    "context",
+    "java",
+    "summary",
+    "runapp",
+];
+
+/// Reads the words.
+pub(crate) fn parse(words: &[String]) -> Result<Words, String> {
+    let mut out = Words::default();
+    let mut words = words.iter().map(String::as_str).peekable();
+    // People paste whole command lines.
+    words.next_if(|word| ["nb", "nb5"].contains(&word.trim_start_matches("./")));
+    while let Some(word) = words.next() {
+        if let Some(option) = word.strip_prefix("--") {
+            let value = words.peek().copied();
+            if out.option(option, value)? {
+                words.next();
+            }
+        } else if word.starts_with('-') {
+            out.dash(word)?;
+        } else if let Some((key, value)) = word.split_once('=') {
+            out.setting(key, value)?;
+        } else {
+            out.plain(word)?;
+        }
+    }
+    out.finish()
+}
+
+impl Words {
+    /// Whether the next word is the option's value.
+    fn option(&mut self, option: &str, next: Option<&str>) -> Result<bool, String> {
+        let (name, inline) = match option.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (option, None),
+        };
+        if let Some((_, instead)) = REFUSED.iter().find(|(known, _)| *known == name) {
+            return Err(format!("option --{name} is not there: {instead}"));
+        }
+        let takes_value = OPTIONS.contains(&name);
+        if !takes_value && !FLAGS.contains(&name) {
+            let known = OPTIONS.iter().chain(&FLAGS).copied();
+            let hint = yaml::did_you_mean(name, known).filter(|hint| hint.starts_with("did"));
+            let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
+            return Err(format!("option --{name} is not understood{hint}"));
+        }
+        if takes_value && inline.or(next).is_none() {
+            return Err(format!("option --{name} has no value behind it"));
+        }
+        self.notes.push(format!(
+            "--{name} has no effect here: results, reports and logs are those of cassay"
+        ));
+        Ok(takes_value && inline.is_none())
+    }
+
+    fn dash(&mut self, word: &str) -> Result<(), String> {
+        match word {
+            "-v" | "-vv" | "-vvv" => {
+                let note = format!("{word} has no effect here: logs are those of cassay");
+                self.notes.push(note);
+                Ok(())
+            }
+            _ => Err(format!("option {word} is not understood")),
+        }
+    }
+
+    fn setting(&mut self, key: &str, value: &str) -> Result<(), String> {
+        // `workload=FILE …` alone runs it.
+        if self.commands.is_empty() {
+            self.commands.push(Command::line());
+        }
+        let Some(command) = self.commands.last_mut() else {
+            return Ok(());
+        };
+        if command.given.iter().any(|(known, _)| known == key) {
+            return Err(format!("{key} is given twice; leave one out"));
+        }
+        // `==` and `===` lock only what a scenario in a file says.
+        let value = value.trim_start_matches('=');
+        command.given.push((key.to_owned(), value.to_owned()));
+        Ok(())
+    }
+
+    fn plain(&mut self, word: &str) -> Result<(), String> {
+        if word == "run" || word == "start" {
+            if word == "start" {
+                self.notes.push(START.to_owned());
+            }
+            self.commands.push(Command::line());
+            return Ok(());
+        }
+        if COMMANDS.contains(&word.to_lowercase().as_str()) {
+            return Err(format!(
+                "command {word} is not run here; run, start and the scenarios of a file are"
+            ));
+        }
+        match self.commands.last_mut() {
+            Some(Command {
+                run: Run::Scenarios(names),
+                given,
+                ..
+            }) if given.is_empty() => names.push(word.to_owned()),
+            Some(Command { run: Run::Line, .. }) => {
+                return Err(format!(
+                    "`{word}` is no setting of run, such as cycles=10k or tags=block:main"
+                ));
+            }
+            Some(_) => {
+                return Err(format!(
+                    "`{word}` stands behind the settings; scenarios come before them"
+                ));
+            }
+            None => self.commands.push(Command {
+                file: word.to_owned(),
+                run: Run::Scenarios(Vec::new()),
+                given: Vec::new(),
+            }),
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Words, String> {
+        if self.commands.is_empty() {
+            return Err("name the workload file first".to_owned());
+        }
+        for command in &mut self.commands {
+            match &mut command.run {
+                Run::Scenarios(names) if names.is_empty() => names.push("default".to_owned()),
+                Run::Scenarios(_) => {}
+                Run::Line => {
+                    let stated = |key: &str| command.given.iter().find(|(k, _)| k == key);
+                    let Some((_, file)) = stated("workload").or_else(|| stated("yaml")) else {
+                        let has_statement = ["op", "stmt", "statement"]
+                            .iter()
+                            .any(|key| stated(key).is_some());
+                        return Err(match has_statement {
+                            true => "op= needs a file: write the statement into a workload file \
+                                     and say workload=FILE"
+                                .to_owned(),
+                            false => "say workload=FILE".to_owned(),
+                        });
+                    };
+                    command.file = file.clone();
+                }
+            }
+        }
+        Ok(self)
+    }
+}
+
+/// What is different about `start`.
+pub(crate) const START: &str = "start runs activities side by side in NoSQLBench; here they \
+    follow one another, each with results of its own";
+
+impl Command {
+    fn line() -> Command {
+        Command {
+            file: String::new(),
+            run: Run::Line,
+            given: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Words, String> {
+        let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+        parse(&words)
+    }
+
+    #[test]
+    fn scenarios_and_lines_take_the_settings_behind_them() {
+        let words = read(
+            "nb5 a.yaml default.schema main x=1 hosts=h run workload=b tags=block:main \
+             cycles==5 start yaml=c --progress console:1s -v",
+        )
+        .unwrap();
+        let shown: Vec<(&str, Vec<&str>, usize)> = words
+            .commands
+            .iter()
+            .map(|command| {
+                let names = match &command.run {
+                    Run::Scenarios(names) => names.iter().map(String::as_str).collect(),
+                    Run::Line => vec![],
+                };
+                (command.file.as_str(), names, command.given.len())
+            })
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                ("a.yaml", vec!["default.schema", "main"], 2),
+                ("b", vec![], 3),
+                ("c", vec![], 1),
+            ]
+        );
+        assert_eq!(words.commands[1].given[2], ("cycles".into(), "5".into()));
+        assert_eq!(words.notes.len(), 3, "{:?}", words.notes);
+    }
+
+    #[test]
+    fn a_file_alone_means_its_default_scenario() {
+        let words = read("a.yaml threads=5").unwrap();
+        let expected = Run::Scenarios(vec!["default".to_owned()]);
+        assert_eq!(words.commands[0].run, expected);
+        assert_eq!(read("workload=a").unwrap().commands[0].run, Run::Line);
+    }
+
+    #[test]
+    fn words_without_a_meaning_are_refused_with_what_to_do() {
+        for (text, expected) in [
+            ("", "name the workload file first"),
+            ("run driver=cql", "say workload=FILE"),
+            ("run op=select", "write the statement into a workload file"),
+            ("run workload=a more", "`more` is no setting of run"),
+            ("a.yaml x=1 more", "`more` stands behind the settings"),
+            ("a.yaml x=1 x=2", "x is given twice"),
+            ("a.yaml --progres 1s", "did you mean `progress`"),
+            ("a.yaml --progress", "has no value behind it"),
+            ("a.yaml --copy cql-iot", "named workloads are no files"),
+            ("a.yaml -x", "option -x is not understood"),
+            (
+                "a.yaml waitmillis ms=5",
+                "command waitmillis is not run here",
+            ),
+        ] {
+            let why = read(text).unwrap_err();
+            assert!(why.contains(expected), "{text}: {why}");
+        }
+    }
+}
