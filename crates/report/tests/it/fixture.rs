@@ -2,10 +2,11 @@
 //! 30 s of measurement a trial, one trial invalid and one suspect. Made of real histograms, so
 //! that every number agrees with every other; the same in every run of the tests.
 
+use crate::requests::{counts, request};
 use measure::outcome::OutcomeCounts;
 use measure::{ClientInterval, Histogram, Interval, KindInterval, Outcome};
 use report::{Curve, FileView, NodeView, PointView, RunView, TrialView};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use store::record::*;
@@ -241,23 +242,8 @@ fn finding(index: usize, shape: Shape, intervals: &[(&str, Interval)]) -> TrialF
             stale: u64::from(shape.verdict == "invalid"),
             ..VerifyRecord::default()
         },
-        server: Some(ServerCountsRecord {
-            source: "system_views.coordinator_write_latency".into(),
-            writes: client_ops * 9 / 10 + 41,
-            reads: client_ops / 10,
-            client_writes: client_ops * 9 / 10,
-            client_reads: client_ops / 10,
-        }),
-        counts: BTreeMap::from([(
-            KINDS[0].to_string(),
-            CountsRecord {
-                rows: 10 * reads.ops,
-                pages: reads.ops,
-                speculations: shape.threads,
-                speculations_won: shape.threads / 4,
-                ..CountsRecord::default()
-            },
-        )]),
+        server: Some(server(client_ops)),
+        counts: counts(shape, reads.ops),
         load: Some(LoadRecord {
             operations: 200_000,
             seconds: 4.7,
@@ -267,6 +253,16 @@ fn finding(index: usize, shape: Shape, intervals: &[(&str, Interval)]) -> TrialF
         }),
         all: series_all,
         ..TrialFinding::default()
+    }
+}
+
+fn server(client_ops: u64) -> ServerCountsRecord {
+    ServerCountsRecord {
+        source: "system_views.coordinator_write_latency".into(),
+        writes: client_ops * 9 / 10 + 41,
+        reads: client_ops / 10,
+        client_writes: client_ops * 9 / 10,
+        client_reads: client_ops / 10,
     }
 }
 
@@ -333,33 +329,6 @@ pub fn plan(shapes: &[Shape]) -> PlanRecord {
             },
         }),
     }
-}
-
-/// A statement as a plan records it.
-pub fn request(kind: &str) -> Value {
-    let is_read = kind == "read";
-    json!({
-        "kind": kind,
-        "cql": if is_read {
-            "SELECT v FROM iot.sensors WHERE k = ?"
-        } else {
-            "INSERT INTO iot.sensors (k, v) VALUES (?, ?)"
-        },
-        "consistency": "LOCAL_ONE",
-        "serial_consistency": null,
-        "idempotent": true,
-        "prepared": true,
-        "batch": null,
-        "conditional": false,
-        "returns_rows": is_read,
-        "page_size": is_read.then_some(5_000),
-        "pages_max": null,
-        "timestamps": "server",
-        "timeout_ms": 2_000.0,
-        "retries": 0,
-        "speculate_after_ms": if is_read { json!(50.0) } else { json!(null) },
-        "compression": "none",
-    })
 }
 
 fn comparisons(blocks: usize) -> Vec<ComparisonRecord> {

@@ -1,8 +1,49 @@
 //! How requests were sent, what they came to besides time, and the notes of a run, on its page.
 
-use crate::fixture::{self, request};
+use crate::fixture::{self, Shape};
 use report::{Block, Page, RunView, Table, Tone, html, page, text};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use store::record::CountsRecord;
+
+/// A statement as a plan records it.
+pub fn request(kind: &str) -> Value {
+    let is_read = kind == "read";
+    json!({
+        "kind": kind,
+        "cql": if is_read {
+            "SELECT v FROM iot.sensors WHERE k = ?"
+        } else {
+            "INSERT INTO iot.sensors (k, v) VALUES (?, ?)"
+        },
+        "consistency": "LOCAL_ONE",
+        "serial_consistency": null,
+        "idempotent": true,
+        "prepared": true,
+        "batch": null,
+        "conditional": false,
+        "returns_rows": is_read,
+        "page_size": is_read.then_some(5_000),
+        "pages_max": null,
+        "timestamps": "server",
+        "timeout_ms": 2_000.0,
+        "retries": 0,
+        "speculate_after_ms": if is_read { json!(50.0) } else { json!(null) },
+        "compression": "none",
+    })
+}
+
+/// What reads came to besides time: a page of ten rows each.
+pub fn counts(shape: Shape, reads: u64) -> BTreeMap<String, CountsRecord> {
+    let counts = CountsRecord {
+        rows: 10 * reads,
+        pages: reads,
+        speculations: shape.threads,
+        speculations_won: shape.threads / 4,
+        ..CountsRecord::default()
+    };
+    BTreeMap::from([("read".to_string(), counts)])
+}
 
 /// A run of two variants whose plan records these requests.
 fn run(off: Value, on: Value) -> RunView {
@@ -229,7 +270,7 @@ fn only_counts_that_are_not_all_zero_have_a_column_and_an_explanation() {
         (lines(table), table.foot.clone())
     };
     let counts = view.findings.trials[0].counts.get_mut("read");
-    *counts.expect("counts") = store::record::CountsRecord {
+    *counts.expect("counts") = CountsRecord {
         retries: 1_234,
         not_applied: 5,
         reprepared: 2,
