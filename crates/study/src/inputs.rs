@@ -45,10 +45,33 @@ impl<'a> Inputs<'a> {
         Ok(text)
     }
 
+    /// Keeps a password out of what is kept with the run: files of properties may hold it.
+    pub fn hide(&self, password: &str) {
+        for text in self.read.borrow_mut().values_mut() {
+            if !password.is_empty() && text.contains(password) {
+                let lines = text.split_inclusive('\n');
+                *text = lines.map(|line| without(line, password)).collect();
+            }
+        }
+    }
+
     /// Everything that was read, by the names that were given.
     pub fn into_read(self) -> BTreeMap<String, String> {
         self.read.into_inner()
     }
+}
+
+/// A line without the password, if its key says that it is one: `cassandra.password=secret`.
+fn without(line: &str, password: &str) -> String {
+    let trimmed = line.trim_start();
+    let end = trimmed.find(|c: char| c == '=' || c == ':' || c.is_whitespace());
+    let key = &trimmed[..end.unwrap_or(trimmed.len())];
+    if !key.to_ascii_lowercase().contains("pass") {
+        return line.to_owned();
+    }
+    let value = line.len() - trimmed.len() + key.len();
+    let (before, value) = line.split_at(value);
+    format!("{before}{}", value.replacen(password, "***", 1))
 }
 
 fn read_below(folder: &Folder, name: &str) -> Result<String, String> {
@@ -119,6 +142,21 @@ mod tests {
             Inputs::new(&overrides).read("../secret").as_deref(),
             Ok("s")
         );
+    }
+
+    #[test]
+    fn a_password_is_kept_out_of_the_record_and_nothing_else_is_changed() {
+        let text = "# cassandra\ndb=cassandra\r\n cassandra.password : cassandra\r\npassword=other";
+        let overrides = Overrides {
+            inputs: BTreeMap::from([("a".to_owned(), text.to_owned())]),
+            ..Overrides::default()
+        };
+        let inputs = Inputs::new(&overrides);
+        inputs.hide("");
+        assert_eq!(inputs.read("a").as_deref(), Ok(text));
+        inputs.hide("cassandra");
+        let hidden = "# cassandra\ndb=cassandra\r\n cassandra.password : ***\r\npassword=other";
+        assert_eq!(inputs.read("a").as_deref(), Ok(hidden));
     }
 
     #[test]

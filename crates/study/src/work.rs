@@ -146,7 +146,11 @@ pub fn import(imported: &Imported, seed: u64, inputs: &Inputs<'_>) -> Result<Imp
         out.add(&Place::default(), "a quote is not closed", None);
         return Err(out);
     };
-    workload::import(imported.tool, &words, seed, &|name| inputs.read(name))
+    let import = workload::import(imported.tool, &words, seed, &|name| inputs.read(name))?;
+    if let Some(password) = &import.connection.password {
+        inputs.hide(password.reveal());
+    }
+    Ok(import)
 }
 
 enum Failed {

@@ -148,6 +148,9 @@ fn compile(
     let inputs = Inputs::new(overrides);
     let seed = overrides.seed.unwrap_or_default();
     let import = workload::import(tool, words, seed, &|name| inputs.read(name))?;
+    if let Some(password) = &import.connection.password {
+        inputs.hide(password.reveal());
+    }
     Ok((import, inputs.into_read()))
 }
 

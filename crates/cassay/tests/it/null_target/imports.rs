@@ -224,6 +224,16 @@ fn words_with_mistakes_start_nothing_and_a_password_is_written_nowhere() {
         !said.stdout.contains("topsecret") && !said.stderr.contains("topsecret"),
         "{said}"
     );
+    // In a file of properties, and as a word of which the command line has others.
+    let user = "recordcount=9\ncassandra.username=me\ncassandra.password=topsecret\n";
+    lab.write("properties", user);
+    let words = ["ycsb", "load", "-P", "properties"];
+    on_null(&lab, &words).ended_with(0);
+    std::fs::remove_file(lab.path().join("properties")).expect("it was there");
+    let words = "ycsb load cassandra-cql -p recordcount=9 -p cassandra.username=cassandra \
+                 -p cassandra.password=cassandra";
+    let words: Vec<&str> = words.split(' ').filter(|word| !word.is_empty()).collect();
+    on_null(&lab, &words).ended_with(0);
     let mut folders = vec![lab.path().to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
