@@ -180,6 +180,8 @@ fn text_that_is_not_yaml_is_shown_where_it_breaks() {
               |
             3 | target: {null: {}}
               |       ^
+              |
+            help: a text with `: ` in it stands in quotes, or on lines of its own under `|`
 
             1 mistake; nothing was started
 
