@@ -297,18 +297,17 @@ impl Planner<'_> {
     fn insert(&mut self, profile: &Profile, table: usize, weight: &Weight) {
         let insert = self.run.options.insert.clone();
         let inserts = profile.inserts;
-        let partitions = insert.partitions.as_ref().map(|spelled| self.dist(spelled));
-        let partitions = partitions.or(inserts.partitions).unwrap_or(Dist::fixed(1));
-        let select = self.ratio(insert.select.as_ref()).or(inserts.select);
+        let written = insert.partitions.as_ref().map(|spelled| self.dist(spelled));
+        let partitions = written.or(inserts.partitions).unwrap_or(Dist::fixed(1));
+        let written = self.ratio(insert.select.as_ref());
+        let select = written.or(inserts.select).unwrap_or(Ratio::one());
         let population = self
             .ratio(insert.row_population.as_ref())
             .or(inserts.population);
         let visits = self.dist(&insert.visits);
-        let select = select.unwrap_or(Ratio::one());
         let batch = insert.batch.or(inserts.batch).unwrap_or(BatchKind::Logged);
-        // A visit writes its part of a partition's rows.
-        let rows = profile.columns.rows_max() * partitions.max() as f64 * select.max();
-        let rows_max = rows / visits.min().max(1) as f64;
+        let share = select.max() / visits.min().max(1) as f64;
+        let rows_max = profile.columns.rows_max() * partitions.max() as f64 * share;
         if batch == BatchKind::Logged && rows_max > BATCH_MAX {
             let message = format!(
                 "an insert may hold {rows_max:.0} rows; a logged batch holds {BATCH_MAX} at most"

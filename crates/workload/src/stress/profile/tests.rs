@@ -256,7 +256,8 @@ fn a_logged_batch_holds_what_one_visit_writes() {
     let read = |_: &str| Ok(wide.clone());
     for (visits, fits) in [("1", false), ("15", false), ("16", true), ("100K", true)] {
         let words = [format!(
-            "user profile=p.yaml ops(insert=1) n=50 -insert visits=FIXED({visits}) revisit=FIXED(100K)"
+            "user profile=p.yaml ops(insert=1) n=50 -insert visits=FIXED({visits}) \
+             revisit=FIXED(100K)"
         )];
         let import = crate::stress::plan::import(&words, 1, &read);
         assert_eq!(import.is_ok(), fits, "{visits}: {import:?}");
