@@ -134,6 +134,13 @@ fn one(command: &Command, file: &File, read: ReadFile) -> Result<Import, Diagnos
         return Err(out);
     };
     let ops = file::operations(&root, &mut out);
+    if ops.is_empty() && out.is_empty() {
+        let message = "the file has no operations, which stand in blocks, ops or statements";
+        out.add(&root.place, message, None);
+    }
+    if !out.is_empty() {
+        return Err(out);
+    }
     let mut builder = Builder::new(&root, ops, file, read, &mut out);
     let scenarios = match &command.run {
         Run::Scenarios(names) => names.clone(),
