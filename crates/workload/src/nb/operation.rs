@@ -139,6 +139,13 @@ impl Builder<'_> {
 
     /// Notes the settings of an operation that do not act.
     fn tell_operation(&mut self, op: &Op) {
+        for entry in &op.inner {
+            let note = format!(
+                "{}: within op_template has no effect: the settings beside it count for the batch",
+                entry.key
+            );
+            self.note_at(&entry.value.place.clone(), &note);
+        }
         let mut seen: Vec<&str> = Vec::new();
         for entry in &op.params {
             let key = entry.key.as_str();

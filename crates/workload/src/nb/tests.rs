@@ -398,6 +398,16 @@ fn line(settings: &str) -> Result<crate::Import, String> {
 }
 
 #[test]
+fn changes_of_the_schema_go_before_the_next_command_s_step() {
+    let read = |_: &str| Ok(FILE.to_owned());
+    let words = "run workload=f tags=phase:schema run workload=f tags=type:read cycles=9";
+    let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+    let steps = import(&words, &read).unwrap().steps;
+    assert_eq!((steps.len(), steps[0].before.len()), (1, 1));
+    assert_eq!(steps[0].limit, StepLimit::Operations(9));
+}
+
+#[test]
 fn rates_strides_and_operations_in_flight_are_offers() {
     let rate = |per_second, threads| crate::Offer::Rate {
         per_second,
@@ -748,4 +758,53 @@ blocks:
         why.contains("operation say is no statement of CQL"),
         "{why}"
     );
+}
+
+#[test]
+fn a_batch_has_the_settings_beside_its_template_and_is_unlogged_unless_it_says_otherwise() {
+    let file = "
+bindings: {id: Identity()}
+ops:
+  make: create table k.t (id bigint primary key)
+  put:
+    batch: testing
+    repeat: 3
+    cl: TWO
+    op_template:
+      prepared: insert into k.t (id) values ({id})
+      cl: ONE
+  other:
+    batchtype: logged
+    repeat: 2
+    op_template: {stmt: 'insert into k.t (id) values ({id})'}
+  plain:
+    op: {simple: 'insert into k.t (id) values ({id})', cl: THREE}
+";
+    let read = |_: &str| Ok(file.to_owned());
+    let words = ["run", "workload=f", "tags=name:(put|other|plain)"].map(str::to_owned);
+    let import = import(&words, &read).unwrap();
+    let told = import.notes.join("\n");
+    assert!(
+        told.contains("f:11: cl: within op_template has no effect"),
+        "{told}"
+    );
+    let program = &import.steps[0].program;
+    let shapes: Vec<_> = program
+        .statements()
+        .iter()
+        .map(|s| (s.batch, s.consistency.to_string(), s.prepared))
+        .collect();
+    use crate::program::BatchKind::{Logged, Unlogged};
+    let expected = [
+        (Some(Unlogged), "TWO".to_owned(), true),
+        (Some(Logged), "LOCAL_ONE".to_owned(), true),
+        (None, "THREE".to_owned(), false),
+    ];
+    assert_eq!(shapes, expected);
+    let mut generator = program.generator(Stage::Main);
+    generator.begin(3);
+    let mut last = Vec::new();
+    generator.append_entry_values(2, &mut last);
+    // Batch 3 of three statements each ends with cycle 11.
+    assert_eq!(last, [&[0, 0, 0, 8][..], &11i64.to_be_bytes()].concat());
 }
