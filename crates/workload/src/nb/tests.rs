@@ -1,4 +1,6 @@
 //! What files and command lines of NoSQLBench come to.
+//!
+//! Long because each table of examples stands whole.
 
 use super::import;
 use super::virtdata::resolve::Env;
@@ -551,6 +553,15 @@ fn collections_are_made_of_the_same_the_next_or_hashed_inputs() {
         ),
         ("SetStepped(ToString(), FixedValue(3))", 3, "[3, 3]"),
         ("Set(FixedValue(2),Add(15L))", 1, "[16, 17]"),
+    ] {
+        let found = recipe(text).value(cycle).text().into_owned();
+        assert_eq!(found, expected, "{text} of {cycle}");
+    }
+}
+
+#[test]
+fn maps_are_made_of_pairs_of_functions() {
+    for (text, cycle, expected) in [
         ("MapSized(1, NumberNameToString(),ToString())", 1, "{one=1}"),
         (
             "MapSizedStepped(Identity(), FixedValue(1.5), FixedValue('B'), ToString(), ToDouble())",
@@ -621,6 +632,16 @@ fn numbers_are_made_other_types_as_java_makes_them() {
             Ty::Uuid,
         ),
         ("ToInt(30)", 64, "4", Ty::Int),
+    ] {
+        let recipe = recipe(text);
+        let found = (recipe.value(cycle).text().into_owned(), recipe.ty);
+        assert_eq!(found, (expected.to_owned(), ty), "{text} of {cycle}");
+    }
+}
+
+#[test]
+fn ranges_texts_and_what_was_saved_are_as_nosqlbench_has_them() {
+    for (text, cycle, expected, ty) in [
         ("CycleRange(5,8)", 4, "6", Ty::Long),
         ("AddCycleRange(3)", 4, "5", Ty::Long),
         ("Max(7)", 4, "7", Ty::Long),
