@@ -209,8 +209,9 @@ bindings:
 blocks:
   schema:
     ops:
-      keyspace: create keyspace nb with replication = {'class': 'SimpleStrategy',
-        'replication_factor': 1}
+      keyspace: >-
+        create keyspace nb with replication =
+        {'class': 'SimpleStrategy', 'replication_factor': 1}
       make: create table if not exists nb.t (id bigint primary key, names map<text, int>)
   rampup:
     ops:
