@@ -114,7 +114,7 @@ impl<'a> Builder<'a> {
         let kinds = texts.iter().enumerate();
         let kinds = kinds.map(|(number, text)| {
             let words: Vec<&str> = text.split_whitespace().take(2).collect();
-            let mut kind = Kind::new(format!("{} {}", words.join(" "), number + 1), true);
+            let mut kind = Kind::new(format!("{}-{}", words.join("-"), number + 1), true);
             kind.policy.timeout = Some(super::operation::SCHEMA_TIMEOUT);
             kind
         });
@@ -308,7 +308,9 @@ impl<'a> Builder<'a> {
         for (index, op) in ops.iter().enumerate() {
             ratios.push(self.number(op, "ratio", 1)? as u32);
             let operation = self.operation(index, op, &mut known, &mut recipes)?;
-            let mut kind = Kind::new(&*op.name, !operation.statement.returns_rows);
+            // Histogram logs take no commas and no spaces in names.
+            let name = op.name.replace(|c: char| c == ',' || c.is_whitespace(), "-");
+            let mut kind = Kind::new(name, !operation.statement.returns_rows);
             let taken = |name: &str| kinds.iter().any(|kind| kind.name == name);
             if taken(&kind.name) {
                 let mut numbered = (2..).map(|n| format!("{}-{n}", op.name));
