@@ -270,10 +270,17 @@ fn study_text(
     if connection.tls == Some(true) {
         attach += ", tls: {verify: true}";
     }
-    let mut client = String::new();
+    let mut client = Vec::new();
     if connection.compression.is_some() {
-        client += "client: {compression: lz4}\n";
+        client.push("compression: lz4".to_owned());
     }
+    if let Some(connections) = connection.connections_per_node {
+        client.push(format!("connections_per_node: {connections}"));
+    }
+    let client = match client.is_empty() {
+        true => String::new(),
+        false => format!("client: {{{}}}\n", client.join(", ")),
+    };
     Ok(format!(
         "# Written by `cassay {tool}`.\nstudy: {tool}\n\
          question: {}\ntarget: {{attach: {{{attach}}}}}\n\

@@ -1,6 +1,6 @@
 //! Lines of scenarios and operations → programs and steps.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::File;
@@ -32,6 +32,8 @@ pub(super) struct Builder<'a> {
     file: &'a File,
     keyspace: String,
     notes: Vec<String>,
+    /// Notes on places in the file, with their lines.
+    lined: BTreeMap<String, BTreeSet<usize>>,
     connection: Connection,
     name: String,
 }
@@ -69,6 +71,7 @@ impl<'a> Builder<'a> {
             keyspace: keyspace.unwrap_or_else(|| "baselines".to_owned()),
             file,
             notes: Vec::new(),
+            lined: BTreeMap::new(),
             connection: Connection::default(),
             defaults: Defaults::default(),
         }
@@ -111,7 +114,7 @@ impl<'a> Builder<'a> {
         let kinds = texts.iter().enumerate();
         let kinds = kinds.map(|(number, text)| {
             let words: Vec<&str> = text.split_whitespace().take(2).collect();
-            let mut kind = Kind::new(format!("{} {}", words.join(" "), number + 1), true);
+            let mut kind = Kind::new(format!("{}-{}", words.join("-"), number + 1), true);
             kind.policy.timeout = Some(super::operation::SCHEMA_TIMEOUT);
             kind
         });
@@ -165,21 +168,32 @@ impl<'a> Builder<'a> {
         };
         let notes = std::mem::take(&mut self.defaults.notes);
         self.notes.extend(notes);
-        let filter = match Filter::parse(line.get("tags").unwrap_or("")) {
-            Ok(filter) => filter,
-            Err(message) => return self.wrong(&node.place, message),
-        };
-        let ops = self.ops.iter().filter(|op| filter.matches(&op.tags));
-        let ops: Vec<Op> = ops.cloned().collect();
+        let tags = line.get("tags").unwrap_or("");
+        let ops = self.tagged(node, tags)?;
+        if !ops.is_empty() {
+            return Some(ops);
+        }
+        // Shipped files have renamed their blocks, and not the tags that name them.
+        let ops = self.tagged(node, &tags.replace('-', "[-_]"))?;
         if ops.is_empty() {
-            let message = match line.get("tags") {
-                Some(tags) => format!("no operation has the tags {tags}"),
-                None => "the file has no operations".to_owned(),
-            };
+            let message = format!("no operation has the tags {tags}");
             self.out.add(&node.place, message, self.blocks());
             return None;
         }
+        let note = format!("tags={tags} fits no operation unless - and _ are taken as the same");
+        self.note_at(&node.place.clone(), &note);
         Some(ops)
+    }
+
+    /// The operations with these tags.
+    fn tagged(&mut self, node: &Node, tags: &str) -> Option<Vec<Op>> {
+        match Filter::parse(tags) {
+            Ok(filter) => {
+                let ops = self.ops.iter().filter(|op| filter.matches(&op.tags));
+                Some(ops.cloned().collect())
+            }
+            Err(message) => self.wrong(&node.place, message),
+        }
     }
 
     /// The step of a line with operations.
@@ -233,17 +247,20 @@ impl<'a> Builder<'a> {
 
     /// Notes what has no effect, with file and line.
     pub(super) fn note_at(&mut self, place: &Place, note: &str) {
-        let source = &self.file.source;
-        let (line, _) = yaml::line_and_column(&source.text, place.span.start);
-        let note = format!("{}:{line}: {note}", source.name);
-        if !self.notes.contains(&note) {
-            self.notes.push(note);
-        }
+        let text = &self.file.source.text;
+        let (line, _) = yaml::line_and_column(text, place.span.start);
+        self.lined.entry(note.to_owned()).or_default().insert(line);
     }
 
     /// Notes, and how to get in.
     pub(super) fn finish(mut self) -> (Vec<String>, Connection) {
         self.notes.append(&mut self.env.notes);
+        for (note, lines) in &self.lined {
+            let lines: Vec<String> = lines.iter().map(usize::to_string).collect();
+            let name = &self.file.source.name;
+            self.notes
+                .push(format!("{name}:{}: {note}", lines.join(",")));
+        }
         (self.notes, self.connection)
     }
 
@@ -291,7 +308,11 @@ impl<'a> Builder<'a> {
         for (index, op) in ops.iter().enumerate() {
             ratios.push(self.number(op, "ratio", 1)? as u32);
             let operation = self.operation(index, op, &mut known, &mut recipes)?;
-            let mut kind = Kind::new(&*op.name, !operation.statement.returns_rows);
+            // Histogram logs take no commas and no spaces in names.
+            let name = op
+                .name
+                .replace(|c: char| c == ',' || c.is_whitespace(), "-");
+            let mut kind = Kind::new(name, !operation.statement.returns_rows);
             let taken = |name: &str| kinds.iter().any(|kind| kind.name == name);
             if taken(&kind.name) {
                 let mut numbered = (2..).map(|n| format!("{}-{n}", op.name));

@@ -16,6 +16,8 @@ pub(crate) struct Op {
     pub(crate) shape: String,
     /// Statements of a batch.
     pub(crate) repeat: Option<Node>,
+    /// Settings of the statements of a batch, where only those of the batch count.
+    pub(crate) inner: Vec<Entry>,
 }
 
 const OPS: [&str; 7] = [
@@ -156,6 +158,7 @@ fn operation(name: &str, node: &Node, level: &Level, ops: &mut Vec<Op>, out: &mu
         cql: node.clone(),
         shape: String::new(),
         repeat: None,
+        inner: Vec::new(),
     };
     let own = ["name", "op"].map(|tag| (tag.to_owned(), name.to_owned()));
     op.tags.splice(0..0, own.clone());
@@ -183,7 +186,13 @@ fn operation(name: &str, node: &Node, level: &Level, ops: &mut Vec<Op>, out: &mu
             !["tags", "params", "bindings", "op_template", "name"].contains(&e.key.as_str())
                 && e.key != text.key
         };
-        let own: Vec<Entry> = entries.iter().filter(aside).cloned().collect();
+        let mut own: Vec<Entry> = entries.iter().filter(aside).cloned().collect();
+        let body_entries = body.entries().unwrap_or(&[]).iter();
+        if node.at("op_template").is_some() {
+            op.inner = body_entries.filter(aside).cloned().collect();
+        } else if node.at("op").is_some_and(|op| op.entries().is_some()) {
+            own.extend(body_entries.filter(aside).cloned());
+        }
         op.params.splice(0..0, own);
         op.cql = text.value.clone();
     }

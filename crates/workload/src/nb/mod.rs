@@ -53,6 +53,8 @@ pub(crate) fn import(words: &[String], read: ReadFile) -> Result<Import, Diagnos
         notes: words.notes,
         connection: Connection::default(),
     };
+    // Changes of the schema that no step has made yet, and the steps that only make them.
+    let mut pending: Vec<Schema> = Vec::new();
     for command in &words.commands {
         let (name, text) = find(&command.file, read).map_err(refuse)?;
         let value = |key: &str| {
@@ -64,13 +66,30 @@ pub(crate) fn import(words: &[String], read: ReadFile) -> Result<Import, Diagnos
             source: Source { name, text },
             parameters,
         };
-        let import = one(command, &file, read)?;
+        let (mut import, schema) = one(command, &file, read)?;
+        if let Some(first) = import.steps.first_mut() {
+            let texts = pending.drain(..).flat_map(|(texts, _)| texts);
+            first.before = texts.chain(std::mem::take(&mut first.before)).collect();
+        }
         append(&mut all, import);
+        pending.extend(schema);
+    }
+    for (_, step) in pending {
+        let steps = vec![step];
+        let alone = Import {
+            steps,
+            notes: Vec::new(),
+            connection: Connection::default(),
+        };
+        append(&mut all, alone);
     }
     all.notes.sort();
     all.notes.dedup();
     Ok(all)
 }
+
+/// Changes of the schema, and a step that makes them.
+type Schema = (Vec<String>, Step);
 
 /// A workload file with its template parameters replaced.
 #[derive(Debug)]
@@ -126,14 +145,25 @@ fn append(all: &mut Import, mut more: Import) {
     own.datacenter = own.datacenter.take().or(other.datacenter);
 }
 
-/// What one command asks for.
-fn one(command: &Command, file: &File, read: ReadFile) -> Result<Import, Diagnostics> {
+/// What one command asks for, and what it changes about the schema after its last step.
+fn one(
+    command: &Command,
+    file: &File,
+    read: ReadFile,
+) -> Result<(Import, Option<Schema>), Diagnostics> {
     let mut out = Diagnostics::new(vec![file.source.clone()]);
     let text = &file.source.text;
     let Some(root) = yaml::parse(0, text, Limits::WORKLOAD, &mut out) else {
         return Err(out);
     };
     let ops = file::operations(&root, &mut out);
+    if ops.is_empty() && out.is_empty() {
+        let message = "the file has no operations, which stand in blocks, ops or statements";
+        out.add(&root.place, message, None);
+    }
+    if !out.is_empty() {
+        return Err(out);
+    }
     let mut builder = Builder::new(&root, ops, file, read, &mut out);
     let scenarios = match &command.run {
         Run::Scenarios(names) => names.clone(),
@@ -146,8 +176,8 @@ fn one(command: &Command, file: &File, read: ReadFile) -> Result<Import, Diagnos
     if command.run == Run::Line {
         lines.push(("run".to_owned(), &root));
     }
-    let steps = steps(&mut builder, &lines, command);
-    if steps.is_empty() && builder.out.is_empty() {
+    let (steps, schema) = steps(&mut builder, &lines, command);
+    if steps.is_empty() && schema.is_none() && builder.out.is_empty() {
         let message = match scenarios.is_empty() {
             true => "this has no cycles; there is nothing to run".to_owned(),
             false => format!(
@@ -160,16 +190,21 @@ fn one(command: &Command, file: &File, read: ReadFile) -> Result<Import, Diagnos
     }
     let (notes, connection) = builder.finish();
     out.into_result()?;
-    Ok(Import {
+    let import = Import {
         steps,
         notes,
         connection,
-    })
+    };
+    Ok((import, schema))
 }
 
-/// The steps of lines. Schema changes go before the first step that does more; without one they
-/// are a step themselves.
-fn steps(builder: &mut Builder, lines: &[(String, &Node)], command: &Command) -> Vec<Step> {
+/// The steps of lines. Schema changes go before the next step that does more; those that have none
+/// are given back.
+fn steps(
+    builder: &mut Builder,
+    lines: &[(String, &Node)],
+    command: &Command,
+) -> (Vec<Step>, Option<Schema>) {
     let (mut before, mut steps) = (Vec::new(), Vec::new());
     let mut last = None;
     for (name, node) in lines {
@@ -188,12 +223,13 @@ fn steps(builder: &mut Builder, lines: &[(String, &Node)], command: &Command) ->
             }
         }
     }
-    if let (true, Some((name, node))) = (builder.out.is_empty(), last)
-        && !before.is_empty()
-    {
-        steps.extend(builder.schema_step(name, node, &before));
-    }
-    steps
+    let schema = match (builder.out.is_empty(), last) {
+        (true, Some((name, node))) if !before.is_empty() => builder
+            .schema_step(name, node, &before)
+            .map(|step| (before, step)),
+        _ => None,
+    };
+    (steps, schema)
 }
 
 type Lines<'a> = Vec<(String, &'a Node)>;

@@ -9,8 +9,8 @@ use super::params;
 use super::scenario;
 use super::source::CycleOp;
 use super::statement::{
-    Anchored, anchors, is_bindable, is_schema, key_markers, may_be_long, mentions, rendered,
-    statement_text,
+    Anchored, anchors, first_word, is_bindable, is_cql, is_schema, key_markers, may_be_long,
+    mentions, rendered, statement_text,
 };
 use super::virtdata::{Recipe, Ty};
 use crate::program::{BatchKind, Policy, Statement};
@@ -100,8 +100,14 @@ impl Builder<'_> {
         known: &mut Known,
         recipes: &mut Vec<Recipe>,
     ) -> Option<Operation> {
+        let text = statement_text(op);
+        if !is_cql(&text) {
+            let begins: String = text.chars().take(30).collect();
+            let message = format!("operation {} is no statement of CQL: `{begins}…`", op.name);
+            return self.wrong(&op.cql.place, message);
+        }
         self.tell_operation(op);
-        let anchored = anchors(&statement_text(op));
+        let anchored = anchors(&text);
         let table = self.tables.iter();
         let table = table
             .filter(|table| mentions(&anchored.cql, &table.name))
@@ -133,6 +139,13 @@ impl Builder<'_> {
 
     /// Notes the settings of an operation that do not act.
     fn tell_operation(&mut self, op: &Op) {
+        for entry in &op.inner {
+            let note = format!(
+                "{}: within op_template has no effect: the settings beside it count for the batch",
+                entry.key
+            );
+            self.note_at(&entry.value.place.clone(), &note);
+        }
         let mut seen: Vec<&str> = Vec::new();
         for entry in &op.params {
             let key = entry.key.as_str();
@@ -140,7 +153,8 @@ impl Builder<'_> {
                 continue;
             }
             seen.push(key);
-            let value = entry.value.text().unwrap_or("…");
+            let value = entry.value.text().and_then(|text| text.lines().next());
+            let value = value.unwrap_or("…");
             let note = match params::told(key) {
                 Some(why) => format!("{key}: {value} {why}"),
                 None => {
@@ -179,7 +193,8 @@ impl Builder<'_> {
             self.loads(op, &entry.value, &mut saved)?;
             let typ = type_of(marker, table);
             // A value that is written into the text takes the column's type.
-            let written = typ.clone().filter(|_| is_raw);
+            let quoted_text = quoted.then_some(CqlType::Text);
+            let written = typ.clone().or(quoted_text).filter(|_| is_raw);
             let key = format!("{name} {written:?}");
             let id = (entry.value.place.span.start, key);
             let index = match known.get(&id) {
@@ -281,8 +296,8 @@ impl Builder<'_> {
     }
 
     fn settings(&mut self, op: &Op, statement: &mut Statement) -> Option<()> {
-        let lower = statement.cql.trim_start().to_lowercase();
-        statement.returns_rows = lower.starts_with("select");
+        let lower = statement.cql.to_lowercase();
+        statement.returns_rows = ["select", "list"].contains(&first_word(&lower).as_str());
         statement.idempotent = self
             .flag(op, "idempotent")?
             .or(self.defaults.idempotent)

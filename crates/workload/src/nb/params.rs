@@ -2,6 +2,8 @@
 //! said of those that do not.
 //!
 //! What must hold: a setting either acts or is named, with its place, in a note or a mistake.
+//!
+//! Long because the tables of settings stand beside those who read them.
 
 use core::time::Duration;
 

@@ -78,9 +78,34 @@ pub(super) fn statement_text(op: &Op) -> String {
     text.replace("'sstable_compression'", "'class'")
 }
 
+/// The first word of a statement in small letters, behind comments.
+pub(super) fn first_word(cql: &str) -> String {
+    let mut rest = cql.trim_start();
+    loop {
+        let after = match rest {
+            _ if rest.starts_with("--") || rest.starts_with("//") => rest.split_once('\n'),
+            _ if rest.starts_with("/*") => rest.split_once("*/"),
+            _ => break,
+        };
+        rest = after.map_or("", |(_, after)| after).trim_start();
+    }
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+    rest[..end].to_lowercase()
+}
+
 pub(super) fn is_schema(cql: &str) -> bool {
-    let first = cql.split_whitespace().next().unwrap_or("").to_lowercase();
-    ["create", "drop", "alter", "truncate", "use", "grant"].contains(&first.as_str())
+    let schema = [
+        "create", "drop", "alter", "truncate", "use", "grant", "revoke",
+    ];
+    schema.contains(&first_word(cql).as_str())
+}
+
+/// Whether a text begins as statements of CQL do.
+pub(super) fn is_cql(cql: &str) -> bool {
+    let first = first_word(cql);
+    let others = ["select", "insert", "update", "delete", "begin", "list"];
+    is_schema(cql) || others.contains(&first.as_str())
 }
 
 pub(super) fn mentions(cql: &str, table: &str) -> bool {
@@ -188,6 +213,19 @@ mod tests {
             assert_eq!(anchored.names.join(" "), names);
         }
         assert_eq!(anchors("x='{b}' y={c}").quoted, [true, false]);
+    }
+
+    #[test]
+    fn statements_of_cql_are_told_from_other_texts() {
+        for (text, is) in [
+            ("-- the first\n// the second\n/* and */ SELECT 1", true),
+            ("begin batch insert", true),
+            ("verify-fields: key", false),
+            ("GET http://host/", false),
+            ("", false),
+        ] {
+            assert_eq!(is_cql(text), is, "{text}");
+        }
     }
 
     #[test]

@@ -324,3 +324,78 @@ fn workload_files_are_checked_and_sampled() {
     let said = lab.cassay(&["workload", "check", "own.yaml"]).ended_with(2);
     assert!(said.stderr.contains("own.yaml:5:"), "{said}");
 }
+
+/// A workload file of NoSQLBench: a schema, rows with a map, and reads of them.
+const NB: &str = "\
+scenarios:
+  default:
+    schema: run driver=cql tags==block:schema threads==1 cycles==UNDEF
+    rampup: run driver=cql tags==block:rampup cycles===TEMPLATE(rampup-cycles,1M) threads=auto
+    main: run driver=cql tags==block:main cycles=TEMPLATE(main-cycles,1M) errors=count,retry
+bindings:
+  id: Mod(50)
+  names: MapSizedStepped(2, NumberNameToString(), ToInt())
+blocks:
+  schema:
+    ops:
+      keyspace: >-
+        create keyspace nb with replication =
+        {'class': 'SimpleStrategy', 'replication_factor': 1}
+      make: create table if not exists nb.t (id bigint primary key, names map<text, int>)
+  rampup:
+    ops:
+      put: {stmt: 'insert into nb.t (id, names) values ({id}, {names})', instrument: true}
+  main:
+    params: {cl: LOCAL_QUORUM, timeout: 0.5}
+    ops:
+      get: select * from nb.t where id = {id}
+";
+
+#[test]
+fn nosqlbench_s_lines_run_by_scenario_by_step_and_by_themselves() {
+    let lab = Lab::new();
+    lab.write("w.yaml", NB);
+    let trials = |words: &[&str]| {
+        let said = on_null(&lab, &[words, &["--json"]].concat()).ended_with(0);
+        let operations = said.json()["trials"].as_array().map(|trials| {
+            let one = |trial: &serde_json::Value| trial["ops_total"].as_u64();
+            trials.iter().map(one).collect::<Vec<_>>()
+        });
+        (operations.unwrap_or_default(), said.stderr)
+    };
+    let cycles = [
+        "rampup-cycles=300",
+        "main-cycles=0..200",
+        "hosts=absent",
+        "localdc=dc1",
+    ];
+    let (operations, notes) = trials(&[&["nb", "w"][..], &cycles].concat());
+    assert_eq!(operations, [Some(300), Some(200)]);
+    for note in ["w.yaml:15: instrument: true", "without `idempotent: true`"] {
+        assert!(
+            notes.contains(note) == note.starts_with('w'),
+            "{note}: {notes}"
+        );
+    }
+    let (operations, _) = trials(&["nb", "w.yaml", "default.schema", "--progress", "console:1s"]);
+    assert_eq!(operations, [Some(1)]);
+    let line = [
+        "nb",
+        "run",
+        "driver=cql",
+        "workload=w",
+        "tags=block:main",
+        "cycles=1k..2k",
+    ];
+    assert_eq!(trials(&line).0, [Some(1000)]);
+    let built_in = [
+        "nb",
+        "cql-keyvalue",
+        "rampup-cycles=100",
+        "main-cycles=90",
+        "threads=2",
+    ];
+    assert_eq!(trials(&built_in).0, [Some(100), Some(90)]);
+    let said = lab.cassay(&["nb", "--list-workloads"]).ended_with(0);
+    assert!(said.stdout.contains("cql-tabular: rows of text"), "{said}");
+}

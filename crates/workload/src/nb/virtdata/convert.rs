@@ -107,6 +107,14 @@ fn numbers(name: &str, given: &[Given]) -> Found {
                     .to_vec(),
             )
         }
+        _ => objects(name, given),
+    }
+}
+
+/// Numbers of any size, identifiers and addresses.
+fn objects(name: &str, given: &[Given]) -> Found {
+    let long = |ty, make, args| Some(vec![made(Ty::Long, ty, make, args)]);
+    match (name, given) {
         ("ToBigInt", []) => long(Ty::BigInt, |x, _| Val::BigInt(x), [0, 0]),
         ("ToBigDecimal", [] | [Given::Int(_)]) => {
             let scale = given.first().and_then(Given::int).unwrap_or(0);

@@ -788,33 +788,6 @@ fn texts(call: &Call, given: &[Given], env: &mut Env) -> Result<Found, Fault> {
             }
             long(Ty::Text, Step::Line(lines))
         }
-        ("HashedLineToStringList" | "HashedLineToStringSet", _) => line_lists(call, given, env),
-        ("ModuloLineToString", [Given::Text(file)]) => {
-            let text = file_text(file, call, env)?.unwrap_or_else(|| iot_data::words().join("\n"));
-            let lines = text.lines().map(|line| Val::Text(line.to_owned().into()));
-            let lines: Vec<Val> = lines.collect();
-            if lines.is_empty() {
-                return Err(Fault::new(format!("{file} has no line"), call.at));
-            }
-            long(Ty::Text, Step::FixedOf(lines.into()))
-        }
-        ("TextOfFile" | "FirstLines", [Given::Text(file), lines @ ..]) => {
-            let whole = call.name == "TextOfFile";
-            let lines = match lines {
-                [] => 1,
-                [lines] => lines.int().unwrap_or(1).max(1) as usize,
-                _ => return Ok(None),
-            };
-            let text = file_text(file, call, env)?.unwrap_or_else(iot_data::text);
-            // Of several lines NoSQLBench leaves out the last, and what ends the others.
-            let first: String = text.lines().take((lines - 1).max(1)).collect();
-            let text = if whole { text } else { first };
-            let step = || Step::Fixed(Box::new(Val::Text(Cow::Owned(text.clone()))));
-            let inputs = [Ty::Long, Ty::Object];
-            Ok(Some(
-                inputs.map(|ty| flavour(ty, Ty::Text, step())).to_vec(),
-            ))
-        }
         ("HashedFileExtractToString", [Given::Text(file), Given::Int(least), Given::Int(most)])
             if 0 <= *least && least <= most =>
         {
@@ -861,6 +834,41 @@ fn texts(call: &Call, given: &[Given], env: &mut Env) -> Result<Found, Fault> {
                     Err(Fault::new(message, call.at))
                 }
             }
+        }
+        _ => file_texts(call, given, env),
+    }
+}
+
+/// Functions of the lines of a file.
+fn file_texts(call: &Call, given: &[Given], env: &mut Env) -> Result<Found, Fault> {
+    let long = |ty, step| Ok(Some(vec![flavour(Ty::Long, ty, step)]));
+    match (call.name.as_str(), given) {
+        ("HashedLineToStringList" | "HashedLineToStringSet", _) => line_lists(call, given, env),
+        ("ModuloLineToString", [Given::Text(file)]) => {
+            let text = file_text(file, call, env)?.unwrap_or_else(|| iot_data::words().join("\n"));
+            let lines = text.lines().map(|line| Val::Text(line.to_owned().into()));
+            let lines: Vec<Val> = lines.collect();
+            if lines.is_empty() {
+                return Err(Fault::new(format!("{file} has no line"), call.at));
+            }
+            long(Ty::Text, Step::FixedOf(lines.into()))
+        }
+        ("TextOfFile" | "FirstLines", [Given::Text(file), lines @ ..]) => {
+            let whole = call.name == "TextOfFile";
+            let lines = match lines {
+                [] => 1,
+                [lines] => lines.int().unwrap_or(1).max(1) as usize,
+                _ => return Ok(None),
+            };
+            let text = file_text(file, call, env)?.unwrap_or_else(iot_data::text);
+            // Of several lines NoSQLBench leaves out the last, and what ends the others.
+            let first: String = text.lines().take((lines - 1).max(1)).collect();
+            let text = if whole { text } else { first };
+            let step = || Step::Fixed(Box::new(Val::Text(Cow::Owned(text.clone()))));
+            let inputs = [Ty::Long, Ty::Object];
+            Ok(Some(
+                inputs.map(|ty| flavour(ty, Ty::Text, step())).to_vec(),
+            ))
         }
         _ => Ok(None),
     }

@@ -147,6 +147,10 @@ impl<'a> Reader<'a> {
         self.expect("(")?;
         let mut args = Vec::new();
         while !self.take(")") {
+            if self.rest().is_empty() || self.rest().starts_with(';') {
+                let message = format!("the parenthesis behind {name} is not closed");
+                return Err(Fault::new(message, self.at));
+            }
             if !args.is_empty() {
                 self.expect(",")?;
             }

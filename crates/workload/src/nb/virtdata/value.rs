@@ -1,5 +1,7 @@
 //! What functions of a recipe take and give: Java's types, as far as they can be told apart in
 //! Cassandra, and the conversions that happen between one function and the next.
+//!
+//! Long because every type is written, sent and compared here.
 
 use std::borrow::Cow;
 
