@@ -309,7 +309,9 @@ impl<'a> Builder<'a> {
             ratios.push(self.number(op, "ratio", 1)? as u32);
             let operation = self.operation(index, op, &mut known, &mut recipes)?;
             // Histogram logs take no commas and no spaces in names.
-            let name = op.name.replace(|c: char| c == ',' || c.is_whitespace(), "-");
+            let name = op
+                .name
+                .replace(|c: char| c == ',' || c.is_whitespace(), "-");
             let mut kind = Kind::new(name, !operation.statement.returns_rows);
             let taken = |name: &str| kinds.iter().any(|kind| kind.name == name);
             if taken(&kind.name) {
