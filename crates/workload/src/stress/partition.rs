@@ -14,13 +14,17 @@
 //! the rows are to be the same.
 
 use std::cmp::Ordering;
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use super::column::{Column, fold};
 use crate::random::Draws;
 
 /// Above this share a row is always visited.
 const ALWAYS: f64 = 0.99999;
+
+/// So many values of a level are compared one by one; more are looked up, or a partition of a
+/// million rows would take a million million comparisons.
+const LOOKED_THROUGH: i64 = 32;
 
 /// The columns of a table, by their part in it.
 #[derive(Clone, Debug)]
@@ -257,10 +261,15 @@ impl Walk {
         };
         let values = &mut self.levels[level];
         values.clear();
+        let mut known = HashSet::new();
         for _ in 0..count {
             let mut value = Vec::new();
             column.append(&mut value);
-            if !values.iter().any(|(known, _)| *known == value) {
+            let is_new = match count {
+                ..=LOOKED_THROUGH => !values.iter().any(|(known, _)| *known == value),
+                _ => known.insert(value.clone()),
+            };
+            if is_new {
                 values.push_back((value, column.folded()));
             }
         }

@@ -172,6 +172,23 @@ fn a_share_of_the_rows_is_a_share_of_the_rows() {
 }
 
 #[test]
+fn a_value_that_is_drawn_again_makes_no_second_row_in_narrow_and_wide_partitions() {
+    for (population, cluster, distinct) in [
+        ("uniform(1..5)", "fixed(30)", 4..=5),
+        ("uniform(1..50)", "fixed(2000)", 50..=50),
+        ("uniform(1..100B)", "fixed(200k)", 199_000..=200_000),
+    ] {
+        let columns = Columns::new(
+            vec![column("k", CqlType::Int, "", "", "")],
+            vec![column("c", CqlType::Bigint, population, "", cluster)],
+            Vec::new(),
+        );
+        let count = rows(columns, 7, Visit::All).len();
+        assert!(distinct.contains(&count), "{cluster}: {count}");
+    }
+}
+
+#[test]
 fn a_date_counts_its_days_from_the_middle_of_the_range() {
     // LocalDates of 3.11.4 gives the days; its driver's codec for dates sends them like this.
     for (days, expected) in [
