@@ -207,7 +207,12 @@ impl Session {
     pub fn execute_schema_if_absent(&mut self, cql: &str) -> Result<()> {
         let exists = |error: &anyhow::Error| {
             let refused = error.downcast_ref::<ServerError>();
-            refused.is_some_and(|refused| refused.code == ErrorCode::AlreadyExists)
+            refused.is_some_and(|refused| match refused.code {
+                ErrorCode::AlreadyExists => true,
+                // A type that is there has no code of its own.
+                ErrorCode::Invalid => refused.message.ends_with("already exists"),
+                _ => false,
+            })
         };
         match self.execute_schema(cql) {
             Err(error) if exists(&error) => Ok(()),

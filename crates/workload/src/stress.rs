@@ -13,6 +13,7 @@ mod plan;
 mod profile;
 mod source;
 mod tables;
+mod undefined;
 mod values;
 mod words;
 
@@ -46,4 +47,5 @@ pub use options::{
     SchemaOptions, Seeds, Style,
 };
 pub use plan::import;
+pub use undefined::{Undefined, connection};
 pub use values::Spelled;

@@ -4,6 +4,8 @@
 //! study is written that holds the command line, and run like any other, so that results, reports
 //! and `resume` are the same.
 
+mod definition;
+
 use super::run::run_study;
 use super::say_notes;
 use crate::args::{Common, ImportArgs, ImportOptions};
@@ -57,6 +59,9 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
         }),
         ..Overrides::default()
     };
+    if tool == Tool::Stress {
+        overrides.inputs = definition::of_cluster(&words, &overrides)?;
+    }
     let (import, inputs) = match compile(tool, &words, &overrides) {
         Ok(compiled) => compiled,
         Err(mistakes) => return Ok(show(&mistakes, common)),
@@ -228,20 +233,8 @@ fn hide_in(word: &str, password: &str, before: &str) -> String {
     out + &word[copied..]
 }
 
-/// The study that holds the command line.
-fn study_text(
-    tool: Tool,
-    words: &[String],
-    connection: &Connection,
-    secret: &Secret,
-) -> Result<String> {
-    let command = shlex::try_join(words.iter().map(String::as_str))
-        .context("the command line has a character that no shell can write")?;
-    let imported = Imported {
-        tool,
-        command: command.clone(),
-        step: 0,
-    };
+/// Where the study's target is, as the study writes it.
+fn attach_text(connection: &Connection, secret: &Secret) -> String {
     let mut contact = connection.nodes.clone();
     if contact.is_empty() {
         contact.push("localhost".to_owned());
@@ -270,6 +263,25 @@ fn study_text(
     if connection.tls == Some(true) {
         attach += ", tls: {verify: true}";
     }
+    attach
+}
+
+/// The study that holds the command line.
+fn study_text(
+    tool: Tool,
+    words: &[String],
+    connection: &Connection,
+    secret: &Secret,
+) -> Result<String> {
+    let command = shlex::try_join(words.iter().map(String::as_str))
+        .context("the command line has a character that no shell can write")?;
+    let imported = Imported {
+        tool,
+        command: command.clone(),
+        step: 0,
+    };
+    let attach = attach_text(connection, secret);
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
     let mut client = Vec::new();
     if connection.compression.is_some() {
         client.push("compression: lz4".to_owned());

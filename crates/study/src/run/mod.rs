@@ -6,6 +6,7 @@
 
 mod ceiling;
 mod course;
+mod describe;
 mod event;
 mod finding;
 mod offer;
@@ -15,6 +16,7 @@ mod summary;
 mod tally;
 mod trial;
 
+pub use describe::{Described, describe};
 pub use event::{Event, Progress};
 pub use resume::Interrupted;
 pub use running::null_spec;

@@ -34,7 +34,7 @@ const KEYS: [&str; 11] = [
 ];
 
 /// A profile as SnakeYAML takes it: of a key that stands twice, the last value.
-const LIMITS: Limits = Limits {
+pub(super) const LIMITS: Limits = Limits {
     last_wins: true,
     ..Limits::WORKLOAD
 };
@@ -247,8 +247,8 @@ impl<'a> Reader<'a, '_> {
         let table = self.needed("table", "add the name of the table");
         let definition = self.needed(
             "table_definition",
-            "add the table's CREATE TABLE, as DESCRIBE TABLE shows it in cqlsh: columns are known \
-             by it alone; a table that is there already stays as it is",
+            "add the table's CREATE TABLE; `cassay stress` asks the cluster for it, where it is 4.0 \
+             or later and has the table",
         );
         let (keyspace, table_name) = (keyspace?.to_lowercase(), table?);
         let types = self.types();

@@ -178,6 +178,23 @@ fn every_type(lab: &Lab, node: SocketAddr) {
     assert_eq!(trial["verify"]["missing"], 900, "{}", trial["verify"]);
 }
 
+/// The same profile without its definitions: the cluster has them, and the rows are the same.
+fn a_table_that_the_cluster_knows(lab: &Lab, node: SocketAddr) {
+    let (before, rest) = ALL_TYPES.split_once("type_definitions:").expect("types");
+    let (_, after) = rest.split_once("columnspec:").expect("columns");
+    let text = format!("{before}table: everything\ncolumnspec:{after}");
+    lab.write("bare.yaml", &text);
+    let words = words("profile=bare.yaml", "ops(validate=1)", &[]);
+    let trial = one(trials(lab, node, &[&["stress"], &words[..]].concat()));
+    assert_rows_are_right(&trial, PARTITIONS);
+    let kept = &lab.run().plan.resolved["overrides"]["inputs"]["bare.yaml"];
+    let kept = kept.as_str().expect("the profile");
+    assert!(
+        kept.contains("CREATE TYPE IF NOT EXISTS kinds.point") && kept.contains("vector<float, 3>"),
+        "{kept}"
+    );
+}
+
 fn ycsb(lab: &Lab, node: SocketAddr) {
     lab.write(
         "workloadf",
@@ -246,6 +263,7 @@ fn the_files_of_other_tools_do_the_same_work_on_a_real_cassandra() {
         profile_both_ways(&lab, node, name);
     }
     every_type(&lab, node);
+    a_table_that_the_cluster_knows(&lab, node);
     ycsb(&lab, node);
     nosqlbench(&lab, node);
     own_file(&lab, node);

@@ -156,7 +156,7 @@ fn a_mistake_is_where_it_stands_in_the_file_and_says_what_to_write() {
             "",
             1,
             "`table_definition` is missing",
-            "DESCRIBE TABLE",
+            "asks the cluster",
         ),
         (
             "queries:",

@@ -1,0 +1,127 @@
+//! Profiles that leave their table's definition out, because the table is there already: what has
+//! to be asked of the cluster, and the profile with the answer in it.
+//!
+//! The tool asks the cluster each time. Here the answer becomes part of the profile that is kept
+//! with the run, so that the run can be done again, elsewhere too.
+
+use super::command::{Command, Task};
+use super::{access, profile};
+use crate::import::{Connection, ReadFile};
+use yaml::{Diagnostics, Raw, Source};
+
+/// A table whose definition only the cluster knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undefined {
+    /// Its keyspace, as the tool reads it.
+    pub keyspace: String,
+    /// Its name.
+    pub table: String,
+    /// Whether the profile defines types of its own.
+    has_types: bool,
+}
+
+impl Undefined {
+    /// What `profile` leaves out; `None` if it has a definition, or is no profile.
+    pub fn of(profile: &str) -> Option<Undefined> {
+        let mut ignored = Diagnostics::new(vec![Source {
+            name: String::new(),
+            text: profile.to_owned(),
+        }]);
+        let root = yaml::parse(0, profile, profile::LIMITS, &mut ignored)?;
+        let text = |key: &str| Some(root.at(key)?.text()?.to_owned());
+        let has = |key: &str| {
+            root.at(key)
+                .is_some_and(|node| !matches!(node.raw, Raw::Null))
+        };
+        if has("table_definition") {
+            return None;
+        }
+        Some(Undefined {
+            keyspace: text("keyspace")?.to_lowercase(),
+            table: text("table")?,
+            has_types: has("type_definitions"),
+        })
+    }
+
+    /// The profile with the statements that `DESCRIBE` gave; `from` says where.
+    pub fn define(&self, profile: &str, table: &str, types: &[String], from: &str) -> String {
+        // It is there already, and a run elsewhere makes it.
+        let block = |indent: &str, create: &str, cql: &str| {
+            let cql = cql.replacen(create, &format!("{create} IF NOT EXISTS"), 1);
+            let lines = cql.lines().map(|line| format!("{indent}{line}\n"));
+            lines.collect::<String>()
+        };
+        let mut out = format!(
+            "{}\n\n# Not in the profile; read from {from} when it was run.\ntable_definition: |\n{}",
+            profile.trim_end(),
+            block("  ", "CREATE TABLE", table)
+        );
+        if !self.has_types && !types.is_empty() {
+            out += "type_definitions:\n";
+            for cql in types {
+                out += &format!("  - |\n{}", block("    ", "CREATE TYPE", cql));
+            }
+        }
+        out
+    }
+}
+
+/// Whom a command line asks; `None` for one with mistakes.
+pub fn connection(words: &[String], read: ReadFile) -> Option<Connection> {
+    let command = Command::parse(words).ok()?;
+    let Task::Run(run) = &command.task else {
+        return None;
+    };
+    let mut mistakes = command.line.diagnostics();
+    let connection = access::connection(&run.options.connect, read, &mut mistakes);
+    mistakes.list.is_empty().then_some(connection)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PROFILE: &str = "keyspace: KS\ntable: t\ncolumnspec:\n  - {name: k, size: fixed(8)}\n\
+                           queries:\n  q: {cql: 'select * from t where k = ?', fields: samerow}\n";
+
+    #[test]
+    fn only_a_profile_without_its_tables_definition_is_undefined() {
+        let undefined = Undefined::of(PROFILE).expect("it leaves the table out");
+        assert_eq!(
+            (undefined.keyspace.as_str(), undefined.table.as_str()),
+            ("ks", "t")
+        );
+        for other in [
+            "keyspace: ks\ntable: t\ntable_definition: CREATE TABLE t (k int PRIMARY KEY)\n",
+            "columnspec: []\n",
+            "- a\n",
+            "a: [",
+            "",
+        ] {
+            assert_eq!(Undefined::of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_profile_with_the_clusters_answer_is_whole() {
+        let undefined = Undefined::of(PROFILE).expect("it leaves the table out");
+        let table = "CREATE TABLE ks.t (\n    k text PRIMARY KEY,\n    p frozen<pair>\n) WITH \
+                     comment = 'a: b'";
+        let types = ["CREATE TYPE ks.pair (\n    a int,\n    b int\n);".to_owned()];
+        let whole = undefined.define(PROFILE, table, &types, "127.0.0.1:9042");
+        assert_eq!(Undefined::of(&whole), None);
+        let words = [
+            "user".to_owned(),
+            "profile=p".to_owned(),
+            "ops(insert=1,q=1)".to_owned(),
+        ];
+        let words = [&words[..], &["n=10".to_owned()]].concat();
+        let imported = crate::stress::import(&words, 1, &|_| Ok(whole.clone()));
+        let step = imported.expect("it can be run").steps.remove(0);
+        let schema = step.before.join("\n");
+        assert!(
+            schema.contains("CREATE TYPE IF NOT") && schema.contains("CREATE TABLE IF NOT"),
+            "{schema}"
+        );
+    }
+}
