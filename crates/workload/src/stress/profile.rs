@@ -247,8 +247,8 @@ impl<'a> Reader<'a, '_> {
         let table = self.needed("table", "add the name of the table");
         let definition = self.needed(
             "table_definition",
-            "add the table's CREATE TABLE; `cassay stress` asks the cluster for it, where it is 4.0 \
-             or later and has the table",
+            "add the table's CREATE TABLE; `cassay stress` asks the cluster for it, where it is \
+             4.0 or later and has the table",
         );
         let (keyspace, table_name) = (keyspace?.to_lowercase(), table?);
         let types = self.types();

@@ -52,7 +52,8 @@ impl Undefined {
             lines.collect::<String>()
         };
         let mut out = format!(
-            "{}\n\n# Not in the profile; read from {from} when it was run.\ntable_definition: |\n{}",
+            "{}\n\n# Not in the profile; read from {from} when it was run.\n\
+             table_definition: |\n{}",
             profile.trim_end(),
             block("  ", "CREATE TABLE", table)
         );

@@ -51,7 +51,8 @@ fn defined(
     // The way in is that of a study, so that it is read by the same rules.
     let study = format!(
         "study: definition\nquestion: What is the table?\ntarget: {{attach: {{{}}}}}\n\
-         workload: {{use: kv}}\ndata: {{load: {{operations: 1}}}}\nprocedure: {{fixed: {{threads: 1}}}}\n",
+         workload: {{use: kv}}\ndata: {{load: {{operations: 1}}}}\n\
+         procedure: {{fixed: {{threads: 1}}}}\n",
         attach_text(asks, &secret)
     );
     let target = Overrides {
