@@ -113,7 +113,8 @@ pub fn trial_record(study: &Study, trial: &Trial) -> TrialRecord {
 /// The command that makes the same run again.
 fn rerun(study: &Study) -> String {
     let overrides = &study.overrides;
-    let mut words = vec!["cassay run".to_owned(), quoted(&study.source)];
+    let run = || format!("cassay run {}", quoted(&study.source));
+    let mut words = vec![overrides.command.clone().unwrap_or_else(run)];
     let mut option = |name: &str, value: &str| words.push(format!("{name} {}", quoted(value)));
     if let Some(target) = &overrides.target {
         option("--target", target);
@@ -130,8 +131,8 @@ fn rerun(study: &Study) -> String {
     words.join(" ")
 }
 
-/// In single quotes where a shell would see more than a word.
-fn quoted(word: &str) -> String {
+/// A word for a shell: in single quotes where it would see more than a word.
+pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();
@@ -171,6 +172,7 @@ pub fn overrides_of(plan: &PlanRecord) -> Overrides {
             .flatten()
             .filter_map(|(name, text)| Some((name.clone(), text.as_str()?.to_owned())))
             .collect(),
+        command: None,
         files: None,
     }
 }

@@ -55,6 +55,8 @@ pub struct Overrides {
     pub inputs: BTreeMap<String, String>,
     /// Where other files are read from; none: nowhere.
     pub files: Option<Folder>,
+    /// The command that made the study, where it was no file: `cassay stress write n=1M`.
+    pub command: Option<String>,
 }
 
 /// Where the files that a workload names are read from.

@@ -19,8 +19,9 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use study::inputs::Inputs;
+use study::record::quoted;
 use study::resolve;
-use study::settings::{Folder, Imported, Overrides};
+use study::settings::{Folder, Overrides};
 use tempfile::NamedTempFile;
 use workload::{Connection, Import, Tool};
 
@@ -59,9 +60,11 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
         }),
         ..Overrides::default()
     };
-    if tool == Tool::Stress {
-        overrides.inputs = definition::of_cluster(&words, &overrides)?;
-    }
+    let defined = match tool {
+        Tool::Stress => definition::of_cluster(&words, &overrides)?,
+        Tool::Nb | Tool::Ycsb => definition::Defined::default(),
+    };
+    overrides.inputs = defined.profiles;
     let (import, inputs) = match compile(tool, &words, &overrides) {
         Ok(compiled) => compiled,
         Err(mistakes) => return Ok(show(&mistakes, common)),
@@ -69,11 +72,13 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
     overrides.inputs = inputs;
     let secret = Secret::of(&import.connection)?;
     let shown = secret.hide(&words);
-    let text = study_text(tool, &shown, &import.connection, &secret)?;
-    let study = match resolve::resolve(tool.name(), &text, &overrides) {
+    let text = study_text(tool, &shown, &import.connection, &secret);
+    overrides.command = Some(format!("cassay {} {}", tool.name(), command_line(&shown)));
+    let mut study = match resolve::resolve(tool.name(), &text, &overrides) {
         Ok(study) => study,
         Err(mistakes) => return Ok(show(&mistakes, common)),
     };
+    study.notes.extend(defined.notes);
     say_notes(&study);
     let compat = match options.compat {
         true => Some(Compat::new(tool, &words, &import)?),
@@ -246,18 +251,17 @@ fn attach_text(connection: &Connection, secret: &Secret) -> String {
         };
         contact = contact.iter().map(with_port).collect();
     }
-    let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
-    let contact: Vec<String> = contact.iter().map(|node| quoted(node)).collect();
+    let contact: Vec<String> = contact.iter().map(|node| yaml_text(node)).collect();
     let mut attach = format!("contact_points: [{}]", contact.join(", "));
     if let Some(datacenter) = &connection.datacenter {
-        attach += &format!(", datacenter: {}", quoted(datacenter));
+        attach += &format!(", datacenter: {}", yaml_text(datacenter));
     }
     if let (Some(user), Some(path)) = (&connection.username, secret.path()) {
         let path = path.display().to_string();
         attach += &format!(
             ", user: {}, password: {{file: {}}}",
-            quoted(user),
-            quoted(&path)
+            yaml_text(user),
+            yaml_text(&path)
         );
     }
     if connection.tls == Some(true) {
@@ -266,22 +270,16 @@ fn attach_text(connection: &Connection, secret: &Secret) -> String {
     attach
 }
 
+/// The words as a shell takes them.
+fn command_line(words: &[String]) -> String {
+    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    words.join(" ")
+}
+
 /// The study that holds the command line.
-fn study_text(
-    tool: Tool,
-    words: &[String],
-    connection: &Connection,
-    secret: &Secret,
-) -> Result<String> {
-    let command = shlex::try_join(words.iter().map(String::as_str))
-        .context("the command line has a character that no shell can write")?;
-    let imported = Imported {
-        tool,
-        command: command.clone(),
-        step: 0,
-    };
+fn study_text(tool: Tool, words: &[String], connection: &Connection, secret: &Secret) -> String {
+    let command = command_line(words);
     let attach = attach_text(connection, secret);
-    let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
     let mut client = Vec::new();
     if connection.compression.is_some() {
         client.push("compression: lz4".to_owned());
@@ -293,14 +291,19 @@ fn study_text(
         true => String::new(),
         false => format!("client: {{{}}}\n", client.join(", ")),
     };
-    Ok(format!(
+    format!(
         "# Written by `cassay {tool}`.\nstudy: {tool}\n\
          question: {}\ntarget: {{attach: {{{attach}}}}}\n\
          workload: {{{tool}: {}}}\ndata: {{settle: none}}\n{client}",
-        quoted(&format!("What does `{} {command}` measure?", tool.name())),
-        quoted(&imported.command),
+        yaml_text(&format!("What does `{} {command}` measure?", tool.name())),
+        yaml_text(&command),
         tool = tool.name(),
-    ))
+    )
+}
+
+/// A text in YAML's single quotes.
+fn yaml_text(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
 }
 
 #[cfg(test)]

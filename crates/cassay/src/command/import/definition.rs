@@ -3,50 +3,61 @@
 
 use super::{Secret, attach_text};
 use crate::command::dirs;
-use crate::terminal;
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use study::inputs::Inputs;
 use study::resolve;
-use study::run::describe;
+use study::run::{Described, describe};
 use study::settings::Overrides;
 use workload::Connection;
 use workload::stress::{Undefined, connection};
+
+/// Profiles that are whole now, and what is to be said of them.
+#[derive(Debug, Default)]
+pub(super) struct Defined {
+    /// By the names that the command line gives them.
+    pub profiles: BTreeMap<String, String>,
+    /// A sentence each.
+    pub notes: Vec<String>,
+}
 
 /// The profiles of a command line that have no definition of their table, with the cluster's. What
 /// cannot be had is left as it is: then the mistake is said where it stands.
 ///
 /// # Errors
 /// The cluster that the words name cannot be reached.
-pub(super) fn of_cluster(
-    words: &[String],
-    overrides: &Overrides,
-) -> Result<BTreeMap<String, String>> {
+pub(super) fn of_cluster(words: &[String], overrides: &Overrides) -> Result<Defined> {
     let inputs = Inputs::new(overrides);
     let seed = overrides.seed.unwrap_or_default();
     // For the files that it reads; mistakes are said when it is read with all that can be had.
     let _ = workload::stress::import(words, seed, &|name| inputs.read(name));
     let asks = connection(words, &|name| inputs.read(name));
-    let mut whole = BTreeMap::new();
+    let mut all = Defined::default();
     for (name, text) in inputs.into_read() {
         let (Some(undefined), Some(asks)) = (Undefined::of(&text), &asks) else {
             continue;
         };
-        if let Some(text) = defined(&name, &text, &undefined, asks, overrides)? {
-            whole.insert(name, text);
+        let found = described(&name, &undefined, asks, overrides)?;
+        if let Some(Described { table, types, from }) = found {
+            all.notes.push(format!(
+                "{name} has no table_definition; that of {}.{} was read from {from} and is kept \
+                 with the run",
+                undefined.keyspace, undefined.table,
+            ));
+            let whole = undefined.define(&text, &table, &types, &from);
+            all.profiles.insert(name, whole);
         }
     }
-    Ok(whole)
+    Ok(all)
 }
 
-/// A profile with the cluster's definition; `None` if the cluster has none to give.
-fn defined(
+/// What the cluster says of a profile's table; `None` if it has nothing to say.
+fn described(
     name: &str,
-    text: &str,
     undefined: &Undefined,
     asks: &Connection,
     overrides: &Overrides,
-) -> Result<Option<String>> {
+) -> Result<Option<Described>> {
     let secret = Secret::of(asks)?;
     // The way in is that of a study, so that it is read by the same rules.
     let study = format!(
@@ -68,15 +79,7 @@ fn defined(
     let (keyspace, table) = (&undefined.keyspace, &undefined.table);
     let target = &variant.settings.target;
     let found = describe(target, &dirs()?, keyspace, table, &mut |_| {});
-    let found = found.with_context(|| {
+    found.with_context(|| {
         format!("read the definition of {keyspace}.{table}, which {name} leaves out")
-    })?;
-    Ok(found.map(|found| {
-        terminal::say(&format!(
-            "note: {name} has no table_definition; that of {keyspace}.{table} was read from {} and \
-             is kept with the run",
-            found.from
-        ));
-        undefined.define(text, &found.table, &found.types, &found.from)
-    }))
+    })
 }

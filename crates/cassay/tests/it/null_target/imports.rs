@@ -76,6 +76,9 @@ fn a_profile_runs_by_its_partitions_and_says_what_the_tool_says() {
         (200, 800)
     );
     assert!(run.path.join("report.html").is_file());
+    let rerun = "cassay stress user profile=p.yaml 'ops(insert=1)' n=1000 no-warmup -rate \
+                 threads=4 --target null";
+    assert_eq!(run.plan.rerun, rerun);
 }
 
 #[test]
