@@ -1,17 +1,20 @@
 //! Checks a spec and makes a program of it. All mistakes are reported together.
 
+use crate::distribution::Sampler;
 use crate::iot;
 use crate::keyvalue;
 use crate::kv;
 use crate::mix::Mix;
 use crate::names::{Named, names};
 use crate::params::{Params, did_you_mean};
-use crate::program::{Kind, Program, Schema, Statement, lanes};
+use crate::program::{Choices, Kind, Program, Schema, Statement, lanes};
 use crate::random::lane;
+use crate::source::{Chosen, Table};
 use crate::spec::{Problem, Replication, Spec};
 use crate::standard1;
 use crate::tabular;
 use cql::Consistency;
+use std::sync::Arc;
 
 /// Cassandra's limit on the length of a keyspace's name.
 const KEYSPACE_CHARACTERS_MAX: usize = 48;
@@ -67,6 +70,26 @@ pub(crate) struct Draft {
     weights: Vec<f64>,
 }
 
+/// What named workloads of one table differ in.
+pub(crate) struct OneTable<'a, T> {
+    /// The table, without its keyspace.
+    pub(crate) name: String,
+    /// Its `CREATE TABLE`.
+    pub(crate) create: String,
+    /// Names, and whether they write.
+    pub(crate) kinds: &'a [(&'a str, bool)],
+    pub(crate) statements: Vec<Statement>,
+    pub(crate) rows: u64,
+    /// Which rows the main stage is about.
+    pub(crate) picks: Sampler,
+    /// A kind that adds rows, by the statement of the same number.
+    pub(crate) insert_kind: Option<u8>,
+    /// The statement of the verify stage.
+    pub(crate) verify: u16,
+    /// Where keys and values come from.
+    pub(crate) table: T,
+}
+
 impl Draft {
     /// The schema of one table, given `CREATE TABLE`.
     pub(crate) fn schema(&self, table: &str, create_table: String) -> Schema {
@@ -81,6 +104,37 @@ impl Draft {
     /// The table with its keyspace, quoted.
     pub(crate) fn qualified(&self, table: &str) -> String {
         format!("\"{}\".\"{table}\"", self.keyspace)
+    }
+
+    /// The program of `parts`. The first kind writes by the first statement, and loads; the second
+    /// reads by the second one, and verifies by `parts.verify`.
+    pub(crate) fn program<T: Table>(self, params: &Params, parts: OneTable<T>) -> Program {
+        let (sample, rows_seed) = Choices::sample(params.spec.seed, parts.rows);
+        let insert = parts.insert_kind;
+        let choices = Choices {
+            mix: self.mix(params),
+            rows: parts.picks,
+            insert_kind: insert,
+            main_statements: [0, 1].into_iter().chain(insert.map(u16::from)).collect(),
+            load: (0, 0),
+            verify: (1, parts.verify),
+            sample,
+            rows_seed,
+        };
+        Program {
+            name: self.named.name.to_owned(),
+            schema: self.schema(&parts.name, parts.create),
+            tables: vec![parts.name],
+            kinds: kinds(parts.kinds),
+            statements: parts.statements,
+            rows: parts.rows,
+            source: Arc::new(Chosen {
+                choices,
+                rows: parts.rows,
+                table: parts.table,
+            }),
+            keyspace: self.keyspace,
+        }
     }
 
     /// The mix; of the first kind alone when something is wrong, and reported.

@@ -9,14 +9,12 @@
 //! Write timestamps begin in 1970: whatever a run with present timestamps deleted or wrote hides
 //! them, so the table must be truncated before loading.
 
-use std::sync::Arc;
-
-use crate::compile::{self, Draft, is_identifier};
+use crate::compile::{self, Draft, OneTable, is_identifier};
 use crate::distribution::{Sampler, Shape, Written};
 use crate::generator::{Check, Operation};
 use crate::params::Params;
-use crate::program::{Choices, Program, Stage};
-use crate::source::{self, Chosen};
+use crate::program::{Program, Stage};
+use crate::source;
 use crate::virtdata::{hash, hashed_uuid, integer};
 use crate::{iot_data, normal};
 use cql::Consistency;
@@ -33,7 +31,6 @@ const KINDS: [(&str, bool); 2] = [("write", true), ("read", false)];
 
 /// Statement indices.
 const WRITE: u16 = 0;
-const READ: u16 = 1;
 const VERIFY: u16 = 2;
 
 /// Characters of an extract, both ends included.
@@ -116,39 +113,27 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     }
     let qualified = draft.qualified(&name);
     let [write, read, verify] = statements(&qualified, table.limit);
-    let (sample, rows_seed) = Choices::sample(spec.seed, rows);
     let every_cycle = Written {
         shape: Shape::Sequence,
         range: None,
     };
     let level = Consistency::LocalQuorum;
-    Program {
-        name: draft.named.name.to_owned(),
-        schema: draft.schema(&name, create_table(&qualified, &compression, window)),
-        tables: vec![name],
-        kinds: compile::kinds(&KINDS),
+    let parts = OneTable {
+        name,
+        create: create_table(&qualified, &compression, window),
+        kinds: &KINDS,
         statements: vec![
             compile::statement(&KINDS, 0, write, level),
             compile::statement(&KINDS, 1, read, level),
             compile::statement(&KINDS, 1, verify, level),
         ],
         rows,
-        source: Arc::new(Chosen {
-            choices: Choices {
-                mix: draft.mix(params),
-                rows: Sampler::new(every_cycle, (0, u64::MAX - 1), None),
-                insert_kind: None,
-                main_statements: vec![WRITE, READ],
-                load: (0, WRITE),
-                verify: (1, VERIFY),
-                sample,
-                rows_seed,
-            },
-            rows,
-            table,
-        }),
-        keyspace: draft.keyspace,
-    }
+        picks: Sampler::new(every_cycle, (0, u64::MAX - 1), None),
+        insert_kind: None,
+        verify: VERIFY,
+        table,
+    };
+    draft.program(params, parts)
 }
 
 fn table(params: &mut Params) -> Table {
@@ -210,7 +195,7 @@ fn create_table(table: &str, compression: &str, window_minutes: u64) -> String {
     )
 }
 
-/// In the order of [`WRITE`], [`READ`] and [`VERIFY`].
+/// To write, to read and to verify: [`WRITE`], 1 and [`VERIFY`].
 fn statements(table: &str, limit: usize) -> [String; 3] {
     let partition = format!("SELECT * FROM {table} WHERE machine_id = ? AND sensor_name = ?");
     [

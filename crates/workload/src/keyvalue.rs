@@ -5,16 +5,14 @@
 //! of which many cycles take the same, so that no read can be judged. Here every write of a row
 //! writes the row's one value, and every read is verified. The number of keys is that of the rows.
 
-use std::sync::Arc;
-
-use crate::compile::{self, Draft, is_identifier};
+use crate::compile::{self, Draft, OneTable, is_identifier};
 use crate::decimal::Decimal;
 use crate::distribution::Sampler;
 use crate::generator::{Check, Operation};
 use crate::params::Params;
-use crate::program::{Choices, Program, Stage, lanes};
+use crate::program::{Program, Stage, lanes};
 use crate::random::lane;
-use crate::source::{self, Chosen};
+use crate::source;
 use crate::virtdata::hash;
 use cql::Consistency;
 use cql::response::{RawRows, Row};
@@ -59,37 +57,22 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let level = Consistency::LocalQuorum;
     let write = format!("INSERT INTO {table} (key, value) VALUES (?, ?)");
     let read = format!("SELECT * FROM {table} WHERE key = ?");
-    let (sample, rows_seed) = Choices::sample(spec.seed, rows);
     let popular = lane(spec.seed, lanes::POPULAR);
-    Program {
-        name: draft.named.name.to_owned(),
-        schema: draft.schema(
-            &name,
-            format!("CREATE TABLE IF NOT EXISTS {table} (key text PRIMARY KEY, value text)"),
-        ),
-        tables: vec![name],
-        kinds: compile::kinds(&KINDS),
+    let parts = OneTable {
+        name,
+        create: format!("CREATE TABLE IF NOT EXISTS {table} (key text PRIMARY KEY, value text)"),
+        kinds: &KINDS,
         statements: vec![
             compile::statement(&KINDS, 0, write, level),
             compile::statement(&KINDS, 1, read, level),
         ],
         rows,
-        source: Arc::new(Chosen {
-            choices: Choices {
-                mix: draft.mix(params),
-                rows: Sampler::new(distribution, (0, rows - 1), Some(popular)),
-                insert_kind: None,
-                main_statements: vec![WRITE, READ],
-                load: (0, WRITE),
-                verify: (1, READ),
-                sample,
-                rows_seed,
-            },
-            rows,
-            table: Table { valuecount },
-        }),
-        keyspace: draft.keyspace,
-    }
+        picks: Sampler::new(distribution, (0, rows - 1), Some(popular)),
+        insert_kind: None,
+        verify: READ,
+        table: Table { valuecount },
+    };
+    draft.program(params, parts)
 }
 
 /// The parameter `table`.

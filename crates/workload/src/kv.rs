@@ -15,15 +15,14 @@
 //! mixes may change between epochs; a different seed makes every value wrong.
 
 use std::cmp::Ordering;
-use std::sync::Arc;
 
-use crate::compile::{self, Draft};
+use crate::compile::{self, Draft, OneTable};
 use crate::distribution::{Sampler, Shape, Written};
 use crate::generator::{Check, Operation};
 use crate::params::Params;
-use crate::program::{Choices, Program, Stage, lanes};
+use crate::program::{Program, Stage, lanes};
 use crate::random::{Draws, GOLDEN, lane, mix};
-use crate::source::{self, Chosen};
+use crate::source;
 use cql::Consistency;
 use cql::response::RawRows;
 use cql::template::append_value;
@@ -85,7 +84,6 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let sizes = sizes(params);
     let distribution = params.rows_distribution("distribution", rows);
     let popular = lane(spec.seed, lanes::POPULAR);
-    let (sample, rows_seed) = Choices::sample(spec.seed, rows);
     let table = draft.qualified(TABLE);
     let insert = format!("INSERT INTO {table} (key, value) VALUES (?, ?)");
     let select = format!("SELECT value FROM {table} WHERE key = ?");
@@ -94,38 +92,26 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
         let level = Consistency::LocalOne;
         statements.push(compile::statement(&KINDS, kind as u8, cql.clone(), level));
     }
-    Program {
-        name: draft.named.name.to_owned(),
-        schema: draft.schema(
-            TABLE,
-            format!("CREATE TABLE IF NOT EXISTS {table} (key {key_type} PRIMARY KEY, value blob)"),
+    let parts = OneTable {
+        name: TABLE.to_owned(),
+        create: format!(
+            "CREATE TABLE IF NOT EXISTS {table} (key {key_type} PRIMARY KEY, value blob)"
         ),
-        tables: vec![TABLE.to_owned()],
-        kinds: compile::kinds(&KINDS),
+        kinds: &KINDS,
         statements,
         rows,
-        source: Arc::new(Chosen {
-            choices: Choices {
-                mix: draft.mix(params),
-                rows: Sampler::new(distribution, (0, rows - 1), Some(popular)),
-                insert_kind: Some(2),
-                main_statements: vec![0, READ, 2],
-                load: (0, 0),
-                verify: (1, READ),
-                sample,
-                rows_seed,
-            },
-            rows,
-            table: Table {
-                is_bigint: key_type == "bigint",
-                epoch: spec.epoch,
-                sizes,
-                sizes_seed: lane(lane(spec.seed, lanes::SIZES), spec.epoch),
-                contents_seed: lane(spec.seed, lanes::CONTENTS),
-            },
-        }),
-        keyspace: draft.keyspace,
-    }
+        picks: Sampler::new(distribution, (0, rows - 1), Some(popular)),
+        insert_kind: Some(2),
+        verify: READ,
+        table: Table {
+            is_bigint: key_type == "bigint",
+            epoch: spec.epoch,
+            sizes,
+            sizes_seed: lane(lane(spec.seed, lanes::SIZES), spec.epoch),
+            contents_seed: lane(spec.seed, lanes::CONTENTS),
+        },
+    };
+    draft.program(params, parts)
 }
 
 fn sizes(params: &mut Params) -> Sampler {

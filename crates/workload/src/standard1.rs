@@ -8,16 +8,14 @@
 //! Differences from the original's text: tables carry their keyspace, compression is switched
 //! off in the words of Cassandra 5, whose empty map means its default instead.
 
-use std::sync::Arc;
-
-use crate::compile::{self, Draft};
+use crate::compile::{self, Draft, OneTable};
 use crate::distribution::Sampler;
 use crate::generator::{Check, Operation};
 use crate::java::{Faster, Random};
 use crate::params::Params;
-use crate::program::{Choices, Program, Stage, lanes};
+use crate::program::{Program, Stage, lanes};
 use crate::random::lane;
-use crate::source::{self, Chosen};
+use crate::source;
 use cql::Consistency;
 use cql::response::RawRows;
 use cql::template::append_value;
@@ -123,35 +121,23 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
         params.problem(&["params", "column_size"], message, None);
     }
     let popular = lane(spec.seed, lanes::POPULAR);
-    let (sample, rows_seed) = Choices::sample(spec.seed, rows);
     let table = draft.qualified(TABLE);
     let [write, read] = statements(&table, columns);
-    Program {
-        name: draft.named.name.to_owned(),
-        schema: draft.schema(TABLE, create_table(&table, columns)),
-        tables: vec![TABLE.to_owned()],
-        kinds: compile::kinds(&KINDS),
+    let parts = OneTable {
+        name: TABLE.to_owned(),
+        create: create_table(&table, columns),
+        kinds: &KINDS,
         statements: vec![
             compile::statement(&KINDS, 0, write, Consistency::LocalOne),
             compile::statement(&KINDS, 1, read, Consistency::LocalOne),
         ],
         rows,
-        source: Arc::new(Chosen {
-            choices: Choices {
-                mix: draft.mix(params),
-                rows: Sampler::new(distribution, (0, rows - 1), Some(popular)),
-                insert_kind: None,
-                main_statements: vec![WRITE, READ],
-                load: (0, WRITE),
-                verify: (1, READ),
-                sample,
-                rows_seed,
-            },
-            rows,
-            table: Table::new(columns, column_size as usize, key_size as usize),
-        }),
-        keyspace: draft.keyspace,
-    }
+        picks: Sampler::new(distribution, (0, rows - 1), Some(popular)),
+        insert_kind: None,
+        verify: READ,
+        table: Table::new(columns, column_size as usize, key_size as usize),
+    };
+    draft.program(params, parts)
 }
 
 impl source::Table for Table {

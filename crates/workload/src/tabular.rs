@@ -6,9 +6,7 @@
 //! every read is verified: the first rows of a partition, in the order of their text, must all be
 //! there. The number of partitions follows from the rows and `partsize`.
 
-use std::sync::Arc;
-
-use crate::compile::{self, Draft};
+use crate::compile::{self, Draft, OneTable};
 use crate::decimal::{self, Decimal};
 use crate::distribution::Sampler;
 use crate::generator::{Check, Operation};
@@ -16,9 +14,9 @@ use crate::iot::{self, extract};
 use crate::keyvalue::table_name;
 use crate::nb::UniformInt;
 use crate::params::Params;
-use crate::program::{Choices, Program, Stage, lanes};
+use crate::program::{Program, Stage, lanes};
 use crate::random::lane;
-use crate::source::{self, Chosen};
+use crate::source;
 use crate::virtdata::hash;
 use cql::Consistency;
 use cql::response::{RawRows, Row};
@@ -74,43 +72,28 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
         text: iot::text(params, DATA_BYTES.1),
     };
     let distribution = params.rows_distribution("distribution", rows);
-    let (sample, rows_seed) = Choices::sample(spec.seed, rows);
     let popular = lane(spec.seed, lanes::POPULAR);
     let level = Consistency::LocalQuorum;
     let [write, read, verify] = statements(&qualified);
-    Program {
-        name: draft.named.name.to_owned(),
-        schema: draft.schema(
-            &name,
-            format!(
-                "CREATE TABLE IF NOT EXISTS {qualified} (part text, clust text, data text, \
+    let parts = OneTable {
+        name,
+        create: format!(
+            "CREATE TABLE IF NOT EXISTS {qualified} (part text, clust text, data text, \
                  PRIMARY KEY (part, clust))"
-            ),
         ),
-        tables: vec![name],
-        kinds: compile::kinds(&KINDS),
+        kinds: &KINDS,
         statements: vec![
             compile::statement(&KINDS, 0, write, level),
             compile::statement(&KINDS, 1, read, level),
             compile::statement(&KINDS, 1, verify, level),
         ],
         rows,
-        source: Arc::new(Chosen {
-            choices: Choices {
-                mix: draft.mix(params),
-                rows: Sampler::new(distribution, (0, rows - 1), Some(popular)),
-                insert_kind: None,
-                main_statements: vec![WRITE, READ],
-                load: (0, WRITE),
-                verify: (1, VERIFY),
-                sample,
-                rows_seed,
-            },
-            rows,
-            table,
-        }),
-        keyspace: draft.keyspace,
-    }
+        picks: Sampler::new(distribution, (0, rows - 1), Some(popular)),
+        insert_kind: None,
+        verify: VERIFY,
+        table,
+    };
+    draft.program(params, parts)
 }
 
 /// In the order of [`WRITE`], [`READ`] and [`VERIFY`].
