@@ -60,13 +60,19 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
         }),
         ..Overrides::default()
     };
-    let defined = match tool {
-        Tool::Stress => definition::of_cluster(&words, &overrides)?,
-        Tool::Nb | Tool::Ycsb => definition::Defined::default(),
-    };
-    overrides.inputs = defined.profiles;
-    let (import, inputs) = match compile(tool, &words, &overrides) {
-        Ok(compiled) => compiled,
+    let mut compiled = compile(tool, &words, &overrides);
+    let mut notes = Vec::new();
+    if tool == Tool::Stress && compiled.0.is_err() {
+        let defined = definition::of_cluster(&words, &compiled.1, &overrides)?;
+        if !defined.notes.is_empty() {
+            notes = defined.notes;
+            overrides.inputs = defined.profiles;
+            compiled = compile(tool, &words, &overrides);
+        }
+    }
+    let (import, inputs) = compiled;
+    let import = match import {
+        Ok(import) => import,
         Err(mistakes) => return Ok(show(&mistakes, common)),
     };
     overrides.inputs = inputs;
@@ -78,7 +84,7 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
         Ok(study) => study,
         Err(mistakes) => return Ok(show(&mistakes, common)),
     };
-    study.notes.extend(defined.notes);
+    study.notes.extend(notes);
     say_notes(&study);
     let compat = match options.compat {
         true => Some(Compat::new(tool, &words, &import)?),
@@ -147,21 +153,21 @@ impl ImportOptionsOnly {
     }
 }
 
-/// The import, and the files that it read.
-type Compiled = (Import, BTreeMap<String, String>);
+/// The import or its mistakes, and the files that were read.
+type Compiled = (Result<Import, yaml::Diagnostics>, BTreeMap<String, String>);
 
-fn compile(
-    tool: Tool,
-    words: &[String],
-    overrides: &Overrides,
-) -> Result<Compiled, yaml::Diagnostics> {
+fn compile(tool: Tool, words: &[String], overrides: &Overrides) -> Compiled {
     let inputs = Inputs::new(overrides);
     let seed = overrides.seed.unwrap_or_default();
-    let import = workload::import(tool, words, seed, &|name| inputs.read(name))?;
-    if let Some(password) = &import.connection.password {
+    let import = workload::import(tool, words, seed, &|name| inputs.read(name));
+    let password = import
+        .as_ref()
+        .ok()
+        .and_then(|i| i.connection.password.as_ref());
+    if let Some(password) = password {
         inputs.hide(password.reveal());
     }
-    Ok((import, inputs.into_read()))
+    (import, inputs.into_read())
 }
 
 /// A password that the command line holds. It goes to the target by a file that only this user

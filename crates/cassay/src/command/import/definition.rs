@@ -21,31 +21,32 @@ pub(super) struct Defined {
     pub notes: Vec<String>,
 }
 
-/// The profiles of a command line that have no definition of their table, with the cluster's. What
-/// cannot be had is left as it is: then the mistake is said where it stands.
+/// Those of the files that were `read` which have no definition of their table, with the cluster's.
+/// What cannot be had is left as it is: then the mistake is said where it stands.
 ///
 /// # Errors
 /// The cluster that the words name cannot be reached.
-pub(super) fn of_cluster(words: &[String], overrides: &Overrides) -> Result<Defined> {
+pub(super) fn of_cluster(
+    words: &[String],
+    read: &BTreeMap<String, String>,
+    overrides: &Overrides,
+) -> Result<Defined> {
     let inputs = Inputs::new(overrides);
-    let seed = overrides.seed.unwrap_or_default();
-    // For the files that it reads; mistakes are said when it is read with all that can be had.
-    let _ = workload::stress::import(words, seed, &|name| inputs.read(name));
     let asks = connection(words, &|name| inputs.read(name));
     let mut all = Defined::default();
-    for (name, text) in inputs.into_read() {
-        let (Some(undefined), Some(asks)) = (Undefined::of(&text), &asks) else {
+    for (name, text) in read {
+        let (Some(undefined), Some(asks)) = (Undefined::of(text), &asks) else {
             continue;
         };
-        let found = described(&name, &undefined, asks, overrides)?;
+        let found = described(name, &undefined, asks, overrides)?;
         if let Some(Described { table, types, from }) = found {
             all.notes.push(format!(
                 "{name} has no table_definition; that of {}.{} was read from {from} and is kept \
                  with the run",
                 undefined.keyspace, undefined.table,
             ));
-            let whole = undefined.define(&text, &table, &types, &from);
-            all.profiles.insert(name, whole);
+            let whole = undefined.define(text, &table, &types, &from);
+            all.profiles.insert(name.clone(), whole);
         }
     }
     Ok(all)
