@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use cql::value::{CqlType, UdtType};
 
+pub(crate) use counting::is_conditional;
 pub(crate) use markers::{Marker, insert_counts, markers};
 pub(crate) use qualify::qualify;
 pub(crate) use tokens::{Kind, Token, split, tokens};

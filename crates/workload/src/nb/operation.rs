@@ -14,7 +14,7 @@ use super::statement::{
 };
 use super::virtdata::{Recipe, Ty};
 use crate::program::{BatchKind, Policy, Statement};
-use crate::schema::{Marker, Table, markers};
+use crate::schema::{Marker, Table, is_conditional, markers};
 use cql::Consistency;
 use cql::value::CqlType;
 use yaml::Node;
@@ -302,9 +302,7 @@ impl Builder<'_> {
             .flag(op, "idempotent")?
             .or(self.defaults.idempotent)
             .unwrap_or(statement.returns_rows);
-        let mut words = lower.split_whitespace();
-        statement.conditional =
-            !statement.returns_rows && !is_schema(&lower) && words.any(|word| word == "if");
+        statement.conditional = is_conditional(&statement.cql);
         if op.repeat.is_some() {
             statement.batch = self.read(op, &["batchtype"], batch)?;
             statement.batch = statement.batch.or(Some(BatchKind::Unlogged));

@@ -5,7 +5,7 @@
 //! text alone is said, so that nobody is accused of a difference that nobody can explain.
 
 use super::qualify::name_after;
-use super::{Kind, tokens};
+use super::{Kind, Token, tokens};
 use crate::program::{Program, Statement};
 
 /// Aggregates; the server reads their rows page by page, and tells nobody how many pages.
@@ -13,6 +13,15 @@ const AGGREGATES: [&str; 5] = ["avg", "count", "max", "min", "sum"];
 
 /// Tables that the engine can tell apart in one request, by a bit each.
 const TABLES_MAX: usize = 64;
+
+/// Whether a write has a condition (`IF …`), so that its result says if it was applied.
+pub(crate) fn is_conditional(cql: &str) -> bool {
+    let tokens = tokens(cql).unwrap_or_default();
+    let is_word = |token: &Token, word: &str| token.kind == Kind::Word && token.text == word;
+    let writes = ["insert", "update", "delete", "begin"];
+    let is_write = |verb: &Token| writes.iter().any(|write| is_word(verb, write));
+    tokens.first().is_some_and(is_write) && tokens.iter().any(|token| is_word(token, "if"))
+}
 
 impl Statement {
     /// The table that it reads or writes, as its text names it with its keyspace; `None` for what
@@ -110,6 +119,24 @@ mod tests {
             ("CREATE TABLE t (a int PRIMARY KEY)", None),
         ] {
             assert_eq!(statement(cql).table().as_deref(), table, "{cql}");
+        }
+    }
+
+    #[test]
+    fn a_condition_is_a_word_of_a_write_wherever_it_stands() {
+        for (cql, conditional) in [
+            ("INSERT INTO t (a) VALUES (?) IF NOT EXISTS", true),
+            ("UPDATE t SET a = ?\nWHERE b = ?\nIF\ta = ?", true),
+            (
+                "BEGIN BATCH DELETE FROM t WHERE a = 1 IF EXISTS APPLY BATCH",
+                true,
+            ),
+            ("INSERT INTO t (a) VALUES (' if ')", false),
+            ("UPDATE t SET \"if\" = ? WHERE b = ?", false),
+            ("CREATE TABLE IF NOT EXISTS t (a int PRIMARY KEY)", false),
+            ("SELECT a FROM t WHERE b = ' if '", false),
+        ] {
+            assert_eq!(is_conditional(cql), conditional, "{cql}");
         }
     }
 

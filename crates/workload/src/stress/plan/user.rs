@@ -3,6 +3,7 @@
 use super::{Planner, Prepared, truncate};
 use crate::import::ReadFile;
 use crate::program::{BatchKind, Statement};
+use crate::schema::is_conditional;
 use crate::stress::command::Weight;
 use crate::stress::draw::{Dist, Ratio};
 use crate::stress::options::Seeds;
@@ -249,7 +250,7 @@ impl Planner<'_> {
             returns_rows: query.is_select,
             verifies: query.returned.is_some(),
             serial_consistency: query.serial,
-            conditional: !query.is_select && query.cql.to_lowercase().contains(" if "),
+            conditional: is_conditional(&query.cql),
             ..Statement::new(&query.cql, kind, query.bound.len() as u16, level)
         };
         let statement = self.statement(statement);

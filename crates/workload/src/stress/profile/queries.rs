@@ -115,13 +115,12 @@ impl Reader<'_, '_> {
         let is_own = is_of(text, keyspace, table);
         let only_keys = bound.iter().all(|cell| matches!(cell, Cell::Key(_)));
         let whole = table.partition_key.len() == bound.len() && relations(text) == bound.len();
-        let is_conditional = text.to_lowercase().contains(" if ");
         Some(Query {
             name: String::new(),
             returned: (is_select && is_own)
                 .then(|| returned(text, table))
                 .flatten(),
-            must_find: is_select && is_own && only_keys && whole && !is_conditional,
+            must_find: is_select && is_own && only_keys && whole,
             cql,
             same_row: false,
             bound,
