@@ -10,6 +10,7 @@
 pub mod convert;
 pub mod find;
 pub mod hlog;
+mod lab;
 mod lines;
 pub mod record;
 mod run;
@@ -33,6 +34,7 @@ mod file {
     pub const TRIALS: &str = "trials";
     pub const TRIAL: &str = "trial.json";
     pub const FINDING: &str = "finding.json";
+    pub const NODES: &str = "nodes.json";
     pub const INTERVALS: &str = "intervals.ndjson";
     pub const PROBES: &str = "probes";
     pub const LOGS: &str = "logs";

@@ -5,6 +5,9 @@
 //!
 //! Long because it is one format.
 
+pub use crate::lab::{
+    DataRecord, HostRecord, NodeRecord, NodesRecord, PhaseTimeRecord, ProbeRecord, ProofRecord,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -322,6 +325,15 @@ pub struct TrialFinding {
     /// The load phase, if the trial loaded data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadRecord>,
+    /// The snapshot that the trial began with, if it restored one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<DataRecord>,
+    /// The phases as they were, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<PhaseTimeRecord>,
+    /// The probes that ran, with their cost.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<ProbeRecord>,
 }
 
 /// How warm-up went.

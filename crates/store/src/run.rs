@@ -7,8 +7,8 @@ use crate::file;
 use crate::hlog::{self, HlogReader};
 use crate::lines::Lines;
 use crate::record::{
-    FORMAT, FindingsRecord, IntervalRecord, JournalRecord, PlanRecord, SampleRecord, TrialFinding,
-    TrialFindingRecord, TrialRecord,
+    FORMAT, FindingsRecord, IntervalRecord, JournalRecord, NodesRecord, PlanRecord, SampleRecord,
+    TrialFinding, TrialFindingRecord, TrialRecord,
 };
 use crate::write::tag_of;
 use anyhow::{Context, Result, bail};
@@ -205,6 +205,12 @@ impl Trial {
         }
         let record: TrialFindingRecord = read_json(&path)?;
         Ok(Some(record.finding))
+    }
+
+    /// The hosts and nodes as they were; none in runs that did not record them.
+    pub fn nodes(&self) -> Result<Option<NodesRecord>> {
+        let path = self.path.join(file::NODES);
+        path.exists().then(|| read_json(&path)).transpose()
     }
 
     /// The interval lines, in order of time, one at a time.

@@ -8,8 +8,8 @@
 use crate::convert::{interval_records, seconds_since};
 use crate::hlog::HlogWriter;
 use crate::lines::{LineWriter, Lines};
-use crate::record::{FORMAT, FindingsRecord, JournalRecord, PlanRecord, SampleRecord};
-use crate::record::{TrialFinding, TrialFindingRecord, TrialRecord};
+use crate::record::{FORMAT, FindingsRecord, JournalRecord, NodesRecord, PlanRecord};
+use crate::record::{SampleRecord, TrialFinding, TrialFindingRecord, TrialRecord};
 use crate::run::HistogramKind;
 use crate::{file, stamp};
 use anyhow::{Context, Result, bail};
@@ -202,6 +202,11 @@ impl TrialWriter {
             }
         }
         Ok(())
+    }
+
+    /// Writes `nodes.json`, whole: the hosts and nodes as they are now.
+    pub fn write_nodes(&self, nodes: &NodesRecord) -> Result<()> {
+        write_json(&self.path.join(file::NODES), nodes)
     }
 
     /// Writes samples to `probes/<probe>.ndjson`.

@@ -251,6 +251,7 @@ fn nodes_of(
         let address = address_of(row)?;
         nodes.push(NodeInfo {
             name: address.ip().to_string(),
+            host: address.ip().to_string(),
             address,
             datacenter: text(row, datacenter),
             rack: text(row, rack),

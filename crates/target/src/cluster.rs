@@ -29,6 +29,8 @@ pub struct Cluster {
 pub struct NodeInfo {
     /// `node1` for a node of ours, the address for an attached one.
     pub name: String,
+    /// The host it lives on: `host1`, or the address for an attached one.
+    pub host: String,
     /// Where it answers CQL.
     pub address: SocketAddr,
     /// Data center.

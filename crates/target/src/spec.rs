@@ -20,13 +20,15 @@ pub enum Spec {
     Attach(AttachSpec),
 }
 
-/// A local cluster of Apache Cassandra on loopback addresses.
+/// A local cluster of Apache Cassandra: on loopback addresses, or on hosts of its own.
 #[derive(Clone, Debug)]
 pub struct LocalSpec {
     /// Version of Cassandra; [`CASSANDRA_VERSION`] unless `CASSANDRA_HOME` names a distribution.
     pub version: String,
-    /// How many nodes, 1 to [`NODES_COUNT_MAX`].
+    /// How many nodes, 1 to [`NODES_COUNT_MAX`]; with hosts, a multiple of their number.
     pub nodes: usize,
+    /// The hosts that nodes live on, the same number on each; none: loopback addresses.
+    pub hosts: Option<HostsSpec>,
     /// Rack of each node, in order; the last one is used again when there are fewer than nodes.
     /// Empty: `rack1` for all.
     pub racks: Vec<String>,
@@ -36,6 +38,8 @@ pub struct LocalSpec {
     pub address: Option<std::net::Ipv4Addr>,
     /// Heap of each node in bytes, initial and maximal.
     pub heap_bytes: u64,
+    /// Garbage collector; none: G1, as Apache's options for Java 17 have it.
+    pub collector: Option<Collector>,
     /// Settings of `cassandra.yaml` beyond ours; keys that cassay owns are refused.
     pub yaml: serde_json::Map<String, serde_json::Value>,
     /// Options of the JVM after ours, so that they win.
@@ -49,15 +53,77 @@ impl Default for LocalSpec {
         LocalSpec {
             version: CASSANDRA_VERSION.to_string(),
             nodes: 1,
+            hosts: None,
             racks: Vec::new(),
             datacenter: "dc1".to_string(),
             address: None,
             heap_bytes: 1 << 30,
+            collector: None,
             yaml: serde_json::Map::new(),
             jvm_options: Vec::new(),
             start_timeout: Duration::from_secs(180),
         }
     }
+}
+
+/// Stand-ins for machines, all alike, as `host` makes them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HostsSpec {
+    /// How many.
+    pub count: usize,
+    /// How far they are kept apart.
+    pub isolation: Isolation,
+    /// What each of them is limited to.
+    pub host: HostSpec,
+}
+
+/// How far hosts are kept apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Isolation {
+    /// As [`Isolation::Hosts`] where this machine allows it, otherwise as loopback.
+    #[default]
+    Auto,
+    /// Each has a network, cgroups and a volume of its own; refused where that cannot be had.
+    Hosts,
+    /// Only addresses of their own: nothing of [`HostSpec`] can be had.
+    Loopback,
+}
+
+/// What a host is limited to; what is absent is not limited.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HostSpec {
+    /// Numbers of the CPUs that it may use.
+    pub cpus: Option<Vec<usize>>,
+    /// CPU time, in cores: 1.5 is 150 ms in each 100 ms.
+    pub cpu_quota: Option<f64>,
+    /// Memory in bytes, page cache included.
+    pub memory_bytes: Option<u64>,
+    /// Size of its data volume in bytes; absent: its data is on the machine's own file system.
+    pub volume_bytes: Option<u64>,
+    /// Its link to the switch.
+    pub link: LinkSpec,
+}
+
+/// A host's link, the same in both directions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkSpec {
+    /// Bits per second.
+    pub rate_bits_per_s: Option<u64>,
+    /// One way, added to what the path takes by itself.
+    pub delay: Option<Duration>,
+}
+
+/// Garbage collectors of the JVM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Collector {
+    /// `-XX:+UseG1GC`
+    G1,
+    /// `-XX:+UseZGC`
+    Z,
+    /// `-XX:+UseShenandoahGC`: not in every build of the JDK.
+    Shenandoah,
+    /// `-XX:+UseParallelGC`
+    Parallel,
 }
 
 /// An existing cluster.

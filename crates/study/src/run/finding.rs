@@ -114,6 +114,7 @@ pub fn trial(facts: &Facts<'_>) -> TrialFinding {
             .and_then(|counts| counts.as_ref().ok())
             .map(server_record),
         load: facts.load.clone(),
+        ..TrialFinding::default()
     }
 }
 

@@ -270,6 +270,8 @@ impl Nodes {
     fn describe(&self, version: &str) -> Vec<NodeInfo> {
         let info = |node: &Node| NodeInfo {
             name: node.layout.name.clone(),
+            // Nodes on loopback addresses share the machine; each counts as a host by itself.
+            host: node.layout.name.replace("node", "host"),
             address: node.cql_address(),
             datacenter: node.layout.datacenter.clone(),
             rack: node.layout.rack.clone(),

@@ -1,0 +1,161 @@
+//! What stands in `trials/*/nodes.json`: the hosts and nodes of one trial as they really were.
+//!
+//! Asked from the nodes themselves after the last restart before the measured window, so that the
+//! report shows what was in effect, not what was wished for. Sizes are bytes, shares 0 to 1.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// `trials/NN-slug/nodes.json`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct NodesRecord {
+    /// [`crate::record::FORMAT`].
+    pub format: u32,
+    /// `hosts`, `loopback`, `attach` or `null`.
+    pub isolation: String,
+    /// The hosts that nodes live on.
+    #[serde(default)]
+    pub hosts: Vec<HostRecord>,
+    /// The nodes.
+    #[serde(default)]
+    pub nodes: Vec<NodeRecord>,
+    /// Every setting that the study asked for, with what each node says of it.
+    #[serde(default)]
+    pub proofs: Vec<ProofRecord>,
+    /// What could not be seen, a sentence each with the reason.
+    #[serde(default)]
+    pub unseen: Vec<String>,
+}
+
+/// A host.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct HostRecord {
+    /// `host1`; for an attached node its address.
+    pub name: String,
+    /// Its address.
+    #[serde(default)]
+    pub address: String,
+    /// What it is limited to, in words by name: `cpus`, `cpu_quota`, `memory`, `volume`,
+    /// `link_rate`, `link_delay`. What is not limited is not here.
+    #[serde(default)]
+    pub limits: BTreeMap<String, String>,
+    /// Size of its data volume; none where it shares the machine's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume_bytes: Option<u64>,
+    /// In use on the volume when the measured window began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume_used_bytes: Option<u64>,
+}
+
+/// A node.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct NodeRecord {
+    /// `node1`, or the address of an attached one.
+    pub name: String,
+    /// Name of its host.
+    #[serde(default)]
+    pub host: String,
+    /// Address and port of CQL.
+    pub address: String,
+    /// Version of Cassandra.
+    #[serde(default)]
+    pub version: String,
+    /// Its data center.
+    #[serde(default)]
+    pub datacenter: String,
+    /// Its rack.
+    #[serde(default)]
+    pub rack: String,
+    /// `UN` and the like, as nodetool writes it; empty if nobody could tell.
+    #[serde(default)]
+    pub state: String,
+    /// Data on its disks; none where it is out of sight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_bytes: Option<u64>,
+    /// How many tokens it has.
+    #[serde(default)]
+    pub tokens: usize,
+    /// Its share of the keyspace's data: 1.0 is a whole copy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owns: Option<f64>,
+    /// `system_views.settings`.
+    #[serde(default)]
+    pub settings: BTreeMap<String, String>,
+    /// The JVM's flags, by name, where they differ from its defaults.
+    #[serde(default)]
+    pub flags: BTreeMap<String, String>,
+    /// The JVM: version, vendor, what it takes its machine for.
+    #[serde(default)]
+    pub jvm: BTreeMap<String, String>,
+}
+
+/// One setting that was asked for, and what a node says.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProofRecord {
+    /// The node.
+    pub node: String,
+    /// The key: `commitlog_sync`, `-XX:MaxHeapSize`, `cpus`.
+    pub key: String,
+    /// What the study asked for.
+    pub wanted: String,
+    /// What is in effect.
+    pub effective: String,
+    /// Where that was read: `system_views.settings`, `HotSpotDiagnostic`.
+    pub source: String,
+    /// Whether they are the same.
+    pub holds: bool,
+}
+
+/// The state of the data that a trial began with: how it was made.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct DataRecord {
+    /// Name of the snapshot that was restored.
+    pub snapshot: String,
+    /// `online` (import) or `offline` (swap).
+    pub how: String,
+    /// How long the restore took, all nodes, seconds.
+    pub seconds: f64,
+    /// SSTables, all nodes.
+    pub sstables: u64,
+    /// Bytes, all nodes.
+    pub bytes: u64,
+    /// Fingerprint of the SSTables of each node, equal to the snapshot's.
+    #[serde(default)]
+    pub fingerprints: BTreeMap<String, String>,
+    /// `kept` or `dropped`: the page cache.
+    pub page_cache: String,
+}
+
+/// What one probe was and cost.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ProbeRecord {
+    /// `hosts`, `processes`, `jvm`, `cassandra`, `gc_log`, an import's file.
+    pub probe: String,
+    /// Host or node that it looked at; empty for all.
+    #[serde(default)]
+    pub place: String,
+    /// Seconds between two looks.
+    pub period_s: f64,
+    /// How often it looked.
+    pub looks: u64,
+    /// Values that it read.
+    pub values: u64,
+    /// CPU time of ours, seconds.
+    pub cpu_s: f64,
+    /// Longest look, seconds.
+    pub longest_s: f64,
+    /// What went wrong, each once.
+    #[serde(default)]
+    pub problems: Vec<String>,
+}
+
+/// A phase of a trial as it was.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PhaseTimeRecord {
+    /// `schema`, `load`, `settle`, `restore`, `warmup`, `measure`, `verify`.
+    pub name: String,
+    /// Begin, in seconds since the trial's start line.
+    pub from_s: f64,
+    /// End.
+    pub to_s: f64,
+}
