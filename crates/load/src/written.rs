@@ -19,16 +19,44 @@ const ROWS_MAX: usize = 1 << 24;
 /// The acknowledged writes of earlier runs.
 #[derive(Debug, Default)]
 pub struct Written {
-    loaded: Option<Arc<Ledger>>,
+    loaded: Loaded,
     /// By row, the highest number of an acknowledged write of the main stage.
     overwrites: HashMap<u64, u64>,
 }
 
+/// What the load stage has written.
+#[derive(Clone, Debug, Default)]
+enum Loaded {
+    #[default]
+    Unknown,
+    /// What its ledger says.
+    Ledger(Arc<Ledger>),
+    /// All rows below this one, and no other.
+    Below(u64),
+}
+
 impl Written {
+    /// All rows below `rows`, by load stages of which every operation was acknowledged.
+    pub fn by_loads(rows: u64) -> Written {
+        Written {
+            loaded: Loaded::Below(rows),
+            overwrites: HashMap::new(),
+        }
+    }
+
+    /// What the load stage alone has written: what a snapshot of its data brings back.
+    #[must_use]
+    pub fn without_main(&self) -> Written {
+        Written {
+            loaded: self.loaded.clone(),
+            overwrites: HashMap::new(),
+        }
+    }
+
     /// What the load stage has written.
     pub fn by_load(ledger: Arc<Ledger>) -> Written {
         Written {
-            loaded: Some(ledger),
+            loaded: Loaded::Ledger(ledger),
             overwrites: HashMap::new(),
         }
     }
@@ -59,8 +87,11 @@ impl Written {
         if self.overwrites.contains_key(&row) {
             return Some(true);
         }
-        let loaded = self.loaded.as_ref()?;
-        Some(loaded.state(row) == WriteState::Acknowledged)
+        match &self.loaded {
+            Loaded::Unknown => None,
+            Loaded::Ledger(ledger) => Some(ledger.state(row) == WriteState::Acknowledged),
+            Loaded::Below(rows) => Some(row < *rows),
+        }
     }
 }
 
@@ -137,6 +168,19 @@ mod tests {
             note_check(&mut checks, check, row, writer, Some(&written));
             assert_eq!(in_order(&checks), counts, "{check:?} {row} {writer:?}");
         }
+    }
+
+    #[test]
+    fn what_a_snapshot_brings_back_is_what_was_loaded() {
+        let mut written = Written::by_loads(5);
+        written.overwrites.insert(7, 70);
+        assert_eq!(written.is_acknowledged(4), Some(true));
+        assert_eq!(written.is_acknowledged(5), Some(false));
+        assert_eq!(written.is_acknowledged(7), Some(true), "it was overwritten");
+        let restored = written.without_main();
+        assert_eq!(restored.is_acknowledged(7), Some(false));
+        assert_eq!(restored.is_acknowledged(4), Some(true));
+        assert_eq!(Written::default().is_acknowledged(0), None);
     }
 
     #[test]

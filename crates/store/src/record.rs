@@ -275,6 +275,9 @@ pub struct TrialFindingRecord {
 pub struct TrialFinding {
     /// Number of the trial.
     pub index: usize,
+    /// The start line, in nanoseconds since 1970: where the seconds of its records count from.
+    #[serde(default)]
+    pub started_unix_ns: u64,
     /// Name of the variant.
     pub variant: String,
     /// Where on the axes.

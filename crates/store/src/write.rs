@@ -131,6 +131,20 @@ impl RunWriter {
         write_json(&folder.join(file::FINDING), &record)
     }
 
+    /// Adds a probe's samples to the trial in folder `slug`, which has ended: what was recorded
+    /// elsewhere meanwhile. One that is there already is replaced.
+    pub fn write_imported(&self, slug: &str, probe: &str, samples: &[SampleRecord]) -> Result<()> {
+        stamp::check_folder_name("trial", slug)?;
+        stamp::check_folder_name("probe", probe)?;
+        let mut lines = Vec::new();
+        for sample in samples {
+            serde_json::to_writer(&mut lines, sample).context("write a sample")?;
+            lines.push(b'\n');
+        }
+        let folder = self.path.join(file::TRIALS).join(slug).join(file::PROBES);
+        write_whole(&folder.join(format!("{probe}.ndjson")), &lines)
+    }
+
     /// Writes `findings.json`, whole.
     pub fn write_findings(&self, findings: &FindingsRecord) -> Result<()> {
         write_json(&self.path.join(file::FINDINGS), findings)
@@ -148,6 +162,7 @@ impl RunWriter {
 pub struct TrialWriter {
     path: PathBuf,
     start_ns: u64,
+    start_unix_ns: u64,
     kinds: Vec<String>,
     intervals: LineWriter,
     logs: [HlogWriter; 3],
@@ -168,6 +183,7 @@ impl TrialWriter {
         ];
         Ok(TrialWriter {
             start_ns: clock::now_ns(),
+            start_unix_ns: unix_ns,
             kinds: kinds.to_vec(),
             intervals: LineWriter::open(&path.join(file::INTERVALS))?,
             logs,
@@ -184,6 +200,11 @@ impl TrialWriter {
     /// The start line, monotonic clock: what `t_s` in all records counts from.
     pub fn start_ns(&self) -> u64 {
         self.start_ns
+    }
+
+    /// The start line, in nanoseconds since 1970.
+    pub fn start_unix_ns(&self) -> u64 {
+        self.start_unix_ns
     }
 
     /// Writes one interval of `phase`: its lines in `intervals.ndjson` and its histograms. In the

@@ -18,5 +18,7 @@ pub mod resolve;
 pub mod rules;
 pub mod run;
 pub mod settings;
+pub mod standing;
+pub mod targets;
 pub mod tree;
 pub mod work;

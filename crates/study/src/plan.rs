@@ -8,7 +8,12 @@
 use crate::estimate::{self, Estimate};
 use crate::human;
 use crate::inputs::Inputs;
-use crate::settings::{Point, Procedure, Settings, Settle, Study, Target, Until, Variant, Warmup};
+use crate::settings::{
+    Load, PageCache, Point, Procedure, Reset, Restore, Settings, Settle, Study, Target, Until,
+    Variant, Warmup,
+};
+use crate::standing::{Preparation, Standing};
+use crate::targets;
 use crate::work::{self, Work};
 use workload::{Program, Step, StepLimit};
 
@@ -69,6 +74,12 @@ pub enum PhaseKind {
     Load,
     /// Flushes and compactions are awaited.
     Settle,
+    /// The loaded data is kept as hard links.
+    Snapshot,
+    /// Nodes get another configuration, one after the other.
+    Restart,
+    /// The data is brought back to a snapshot.
+    Restore,
     /// Load is offered, and not yet counted.
     Warmup,
     /// Load is offered and counted.
@@ -85,74 +96,12 @@ impl PhaseKind {
             PhaseKind::Schema => "schema",
             PhaseKind::Load => "load",
             PhaseKind::Settle => "settle",
+            PhaseKind::Snapshot => "snapshot",
+            PhaseKind::Restart => "restart",
+            PhaseKind::Restore => "restore",
             PhaseKind::Warmup => "warmup",
             PhaseKind::Measure => "measure",
             PhaseKind::Verify => "verify",
-        }
-    }
-}
-
-/// What stands on a target: which keyspaces were filled by what.
-#[derive(Clone, Debug, Default)]
-pub struct Standing {
-    filled: Vec<(String, DataKey)>,
-}
-
-/// Two variants with equal keys find the same rows in the same tables.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DataKey {
-    workload: String,
-    params: Vec<(String, crate::tree::Tree)>,
-    keyspace: crate::settings::Keyspace,
-    rows: u64,
-    load_rows: u64,
-}
-
-/// What a trial has to do before it can warm up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Preparation {
-    /// The data is there.
-    Nothing,
-    /// Create keyspace and tables, and load.
-    Fill,
-    /// The keyspace holds other tables or rows: drop it, then as `Fill`.
-    Replace,
-    /// Empty the tables, and load again.
-    Truncate,
-}
-
-impl Standing {
-    /// What `settings` need on a target in this state.
-    pub fn preparation(&self, settings: &Settings, program: &Program) -> Preparation {
-        let key = DataKey::of(settings);
-        match self
-            .filled
-            .iter()
-            .find(|(name, _)| name == program.keyspace())
-        {
-            None => Preparation::Fill,
-            Some((_, there)) if *there != key => Preparation::Replace,
-            Some(_) if settings.data.truncate => Preparation::Truncate,
-            Some(_) => Preparation::Nothing,
-        }
-    }
-
-    /// Notes that it was done.
-    pub fn prepared(&mut self, settings: &Settings, program: &Program) {
-        self.filled.retain(|(name, _)| name != program.keyspace());
-        self.filled
-            .push((program.keyspace().to_owned(), DataKey::of(settings)));
-    }
-}
-
-impl DataKey {
-    fn of(settings: &Settings) -> DataKey {
-        DataKey {
-            workload: settings.workload.name.clone(),
-            params: settings.workload.params.clone(),
-            keyspace: settings.keyspace.clone(),
-            rows: settings.data.rows,
-            load_rows: settings.data.load_rows,
         }
     }
 }
@@ -177,20 +126,12 @@ pub fn plan(study: &Study) -> Result<Plan, String> {
         .map(|v| v.settings.procedure.points.len())
         .max();
     let digits = order.len().saturating_sub(1).to_string().len().max(2);
-    let mut standing = Standing::default();
-    let mut target: Option<&Target> = None;
+    let mut stage = Scene::default();
     let mut trials = Vec::new();
     for (index, cell) in order.into_iter().enumerate() {
         let variant = &study.variants[cell.variant];
         let (settings, work) = (&variant.settings, &works[cell.variant]);
         let program = &work.program;
-        let starts = target != Some(&settings.target);
-        if starts {
-            standing = Standing::default();
-            target = Some(&settings.target);
-        }
-        let preparation = standing.preparation(settings, program);
-        standing.prepared(settings, program);
         let point = settings.procedure.points[cell.rung];
         let cell_number = cell.block * cells_per_block.unwrap_or(1) + cell.rung;
         trials.push(Trial {
@@ -209,10 +150,7 @@ pub fn plan(study: &Study) -> Result<Plan, String> {
                 Some(step) => step.first_operation,
                 None => cell_number as u64 * OPERATIONS_PER_CELL,
             },
-            phases: match &work.step {
-                Some(step) => step_phases(settings, step, point, starts),
-                None => phases(settings, program, point, starts, preparation),
-            },
+            phases: stage.phases(settings, program, work.step.as_ref(), point),
         });
     }
     let estimate = estimate::of_run(study, &works, &trials);
@@ -321,104 +259,154 @@ fn slug(study: &Study, variant: &Variant, point: Point, block: usize, number: &s
     slug
 }
 
-fn phases(
-    settings: &Settings,
-    program: &Program,
-    point: Point,
-    starts: bool,
-    preparation: Preparation,
-) -> Vec<Phase> {
-    let mut phases = Vec::new();
-    let mut add = |kind, what: String| {
-        let seconds = estimate::of_phase(kind, settings);
-        phases.push(Phase {
-            kind,
-            what,
-            seconds,
-        });
-    };
-    if starts {
-        add(PhaseKind::Target, target_words(&settings.target));
-    }
-    let (keyspace, tables) = (program.keyspace(), program.tables().join(", "));
-    match preparation {
-        Preparation::Nothing => {}
-        Preparation::Fill => add(PhaseKind::Schema, format!("create {keyspace}: {tables}")),
-        Preparation::Replace => {
-            add(
-                PhaseKind::Schema,
-                format!("drop and create {keyspace}: {tables}"),
-            );
-        }
-        Preparation::Truncate => add(PhaseKind::Schema, format!("empty {keyspace}: {tables}")),
-    }
-    if preparation != Preparation::Nothing && settings.data.load_rows > 0 {
-        let rows = human::format_count(settings.data.load_rows);
-        add(PhaseKind::Load, format!("write {rows} rows"));
-    }
-    // Before every trial: the writes of the one before leave compactions too.
-    if settings.data.settle != Settle::None {
-        add(
-            PhaseKind::Settle,
-            "flush, and wait for compactions".to_owned(),
-        );
-    }
-    let offered = offered_words(point, &settings.procedure);
-    let warmup = match settings.window.warmup {
-        Warmup::Auto(max) => {
-            format!(
-                "{offered}, until steady, at most {}",
-                human::format_duration_ns(max)
-            )
-        }
-        Warmup::Fixed(ns) => format!("{offered}, {}", human::format_duration_ns(ns)),
-    };
-    if settings.window.warmup != Warmup::Fixed(0) {
-        add(PhaseKind::Warmup, warmup);
-    }
-    let measure = human::format_duration_ns(settings.window.measure_ns);
-    add(PhaseKind::Measure, format!("{offered}, {measure}"));
-    if settings.verify.sample > 0 {
-        let rows = human::format_count(settings.verify.sample);
-        add(PhaseKind::Verify, format!("read {rows} rows and compare"));
-    }
-    phases
+/// What is there while the trials of a plan follow one another, and the phases that it takes to
+/// get from it to each of them.
+#[derive(Default)]
+struct Scene<'a> {
+    standing: Standing,
+    /// How the nodes are configured now.
+    target: Option<&'a Target>,
+    phases: Vec<Phase>,
 }
 
-/// The phases of an import's step.
-fn step_phases(settings: &Settings, step: &Step, point: Point, starts: bool) -> Vec<Phase> {
-    let mut phases = Vec::new();
-    let mut add = |kind, what: String, seconds: f64| {
-        phases.push(Phase {
+impl<'a> Scene<'a> {
+    fn phases(
+        &mut self,
+        settings: &'a Settings,
+        program: &Program,
+        step: Option<&Step>,
+        point: Point,
+    ) -> Vec<Phase> {
+        let is_new = !self
+            .target
+            .is_some_and(|there| targets::is_same_cluster(there, &settings.target));
+        if is_new {
+            self.standing = Standing::default();
+            self.target = None;
+        }
+        match step {
+            Some(step) => self.step(settings, step, point),
+            None => {
+                self.data(settings, program);
+                self.offer(settings, point);
+            }
+        }
+        std::mem::take(&mut self.phases)
+    }
+
+    fn add(&mut self, kind: PhaseKind, settings: &Settings, what: String) {
+        let seconds = estimate::of_phase(kind, settings);
+        self.phases.push(Phase {
             kind,
             what,
             seconds,
         });
-    };
-    let usual = |kind| estimate::of_phase(kind, settings);
-    if starts {
-        let what = target_words(&settings.target);
-        add(PhaseKind::Target, what, usual(PhaseKind::Target));
     }
-    if !step.before.is_empty() {
-        let what = format!("execute {} statement(s) of the schema", step.before.len());
-        add(PhaseKind::Schema, what, usual(PhaseKind::Schema));
+
+    /// Starts a target, or gives its nodes another configuration; nothing if it has it already.
+    fn configure(&mut self, settings: &'a Settings, target: &'a Target) {
+        match self.target {
+            None => self.add(PhaseKind::Target, settings, target_words(target)),
+            Some(there) if there != target => {
+                let what = targets::difference_words(there, target);
+                self.add(PhaseKind::Restart, settings, what);
+            }
+            Some(_) => {}
+        }
+        self.target = Some(target);
     }
-    if settings.data.settle != Settle::None {
-        let what = "flush, and wait for compactions".to_owned();
-        add(PhaseKind::Settle, what, usual(PhaseKind::Settle));
+
+    /// The state of the data that a trial begins with, as `Stagehand::prepare` brings it about.
+    fn data(&mut self, settings: &'a Settings, program: &Program) {
+        let preparation = self.standing.preparation(settings, program);
+        let data = &settings.data;
+        if preparation.fills() {
+            self.configure(settings, settings.target_of_load());
+            self.add(PhaseKind::Schema, settings, schema_words(preparation, program));
+            if data.load != Load::None {
+                self.add(PhaseKind::Load, settings, load_words(settings));
+                self.settle(settings);
+            }
+            self.standing.prepared(settings, program, data.rows);
+            if data.reset == Reset::Snapshot {
+                let what = "keep the loaded data as hard links".to_owned();
+                self.add(PhaseKind::Snapshot, settings, what);
+                self.standing.kept(settings, program, String::new());
+            }
+        }
+        let restarts = self.target.is_some_and(|there| *there != settings.target);
+        let is_loaded = preparation.fills() && data.load != Load::None;
+        self.configure(settings, &settings.target);
+        if data.reset == Reset::Snapshot {
+            self.add(PhaseKind::Restore, settings, restore_words(settings));
+        } else if restarts || !is_loaded {
+            // Before every trial: the writes of the one before leave compactions too.
+            self.settle(settings);
+        }
     }
-    let offered = offered_words(point, &settings.procedure);
-    if step.warmup_operations > 0 {
-        let count = human::format_count(step.warmup_operations);
-        let seconds = estimate::of_operations(step.warmup_operations, settings, point);
-        let what = format!("{offered}, {count} operations, not counted");
-        add(PhaseKind::Warmup, what, seconds);
+
+    fn settle(&mut self, settings: &Settings) {
+        if settings.data.settle != Settle::None {
+            let what = "flush, and wait for compactions".to_owned();
+            self.add(PhaseKind::Settle, settings, what);
+        }
     }
-    let (what, seconds) = match step.limit {
+
+    fn offer(&mut self, settings: &Settings, point: Point) {
+        let offered = offered_words(point, &settings.procedure);
+        let warmup = match settings.window.warmup {
+            Warmup::Auto(max) => {
+                let max = human::format_duration_ns(max);
+                format!("{offered}, until steady, at most {max}")
+            }
+            Warmup::Fixed(ns) => format!("{offered}, {}", human::format_duration_ns(ns)),
+        };
+        if settings.window.warmup != Warmup::Fixed(0) {
+            self.add(PhaseKind::Warmup, settings, warmup);
+        }
+        let measure = human::format_duration_ns(settings.window.measure_ns);
+        let what = format!("{offered}, {measure}");
+        self.add(PhaseKind::Measure, settings, what);
+        if settings.verify.sample > 0 {
+            let rows = human::format_count(settings.verify.sample);
+            let what = format!("read {rows} rows and compare");
+            self.add(PhaseKind::Verify, settings, what);
+        }
+    }
+
+    /// The phases of an import's step.
+    fn step(&mut self, settings: &'a Settings, step: &Step, point: Point) {
+        self.configure(settings, &settings.target);
+        if !step.before.is_empty() {
+            let what = format!("execute {} statement(s) of the schema", step.before.len());
+            self.add(PhaseKind::Schema, settings, what);
+        }
+        self.settle(settings);
+        let offered = offered_words(point, &settings.procedure);
+        if step.warmup_operations > 0 {
+            let count = human::format_count(step.warmup_operations);
+            self.phases.push(Phase {
+                kind: PhaseKind::Warmup,
+                what: format!("{offered}, {count} operations, not counted"),
+                seconds: estimate::of_operations(step.warmup_operations, settings, point),
+            });
+        }
+        let (what, seconds) = step_words(settings, step, point);
+        self.phases.push(Phase {
+            kind: PhaseKind::Measure,
+            what: format!("{offered}, {what}"),
+            seconds,
+        });
+    }
+}
+
+/// How long a step is, in words and in seconds.
+fn step_words(settings: &Settings, step: &Step, point: Point) -> (String, f64) {
+    let of_operations = |count| estimate::of_operations(count, settings, point);
+    match step.limit {
         StepLimit::Operations(count) => (
             format!("{} operations", human::format_count(count)),
-            estimate::of_operations(count, settings, point),
+            of_operations(count),
         ),
         StepLimit::Either(count, length) => (
             format!(
@@ -426,7 +414,7 @@ fn step_phases(settings: &Settings, step: &Step, point: Point, starts: bool) -> 
                 human::format_count(count),
                 length.as_secs_f64()
             ),
-            estimate::of_operations(count, settings, point).min(length.as_secs_f64()),
+            of_operations(count).min(length.as_secs_f64()),
         ),
         StepLimit::Duration(length) => (
             human::format_duration_ns(settings.window.measure_ns),
@@ -436,9 +424,44 @@ fn step_phases(settings: &Settings, step: &Step, point: Point, starts: bool) -> 
             format!("until the rate's standard error is below {target}, {min} to {max} intervals"),
             f64::from(min),
         ),
+    }
+}
+
+fn schema_words(preparation: Preparation, program: &Program) -> String {
+    let what = match preparation {
+        Preparation::Replace => "drop and create",
+        Preparation::Truncate => "empty",
+        Preparation::Nothing | Preparation::Fill => "create",
     };
-    add(PhaseKind::Measure, format!("{offered}, {what}"), seconds);
-    phases
+    format!("{what} {}: {}", program.keyspace(), program.tables().join(", "))
+}
+
+fn load_words(settings: &Settings) -> String {
+    let rows = human::format_count(settings.data.rows);
+    match settings.data.load {
+        Load::None => "write nothing".to_owned(),
+        Load::Operations(rows) => format!("write {} rows", human::format_count(rows)),
+        Load::BytesPerNode(bytes) => {
+            let bytes = human::format_bytes(bytes);
+            format!("write until each node has {bytes}, about {rows} rows")
+        }
+        Load::Fraction(share) => {
+            let percent = share * 100.0;
+            format!("write until the data volumes are {percent} % full, about {rows} rows")
+        }
+    }
+}
+
+fn restore_words(settings: &Settings) -> String {
+    let how = match settings.data.restore {
+        Restore::Auto | Restore::Online => "import the snapshot's files",
+        Restore::Offline => "stop the nodes and swap their files for the snapshot's",
+    };
+    let cache = match settings.data.page_cache {
+        PageCache::Keep => "",
+        PageCache::Drop => ", drop the page cache",
+    };
+    format!("{how}{cache}")
 }
 
 /// A target in words.

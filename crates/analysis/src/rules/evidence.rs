@@ -236,6 +236,8 @@ pub enum Settle {
 pub struct Environment {
     /// Settings that were not the same at the end: `node1 concurrent_reads`.
     pub settings_changed: Vec<String>,
+    /// Settings that the study asked for and a node does not have, a sentence each.
+    pub not_in_effect: Vec<String>,
     /// Nodes whose process was another one at the end.
     pub nodes_restarted: Vec<String>,
     /// Time that the hypervisor gave to others, as a share.

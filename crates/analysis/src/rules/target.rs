@@ -119,6 +119,13 @@ pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> Judged {
             environment.nodes_restarted.join(", ")
         ));
     }
+    if !environment.not_in_effect.is_empty() {
+        outcome = outcome.max(Outcome::Fail);
+        parts.push(format!(
+            "not in effect: {}",
+            environment.not_in_effect.join("; ")
+        ));
+    }
     if !environment.settings_changed.is_empty() {
         outcome = outcome.max(Outcome::Warn);
         parts.push(format!(

@@ -1,5 +1,6 @@
 //! What one trial found: the tally as a record, judged by the rules.
 
+use super::gather::Seen;
 use super::tally::Tally;
 use crate::plan::Trial;
 use crate::settings::{Point, Settings, Target};
@@ -10,8 +11,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use store::convert;
 use store::record::{
-    ClientRecord, LagRecord, LoadRecord, RuleRecord, ServerCountsRecord, TrialFinding, TrialRecord,
-    WarmupRecord,
+    ClientRecord, DataRecord, LagRecord, LoadRecord, PhaseTimeRecord, ProbeRecord, RuleRecord,
+    ServerCountsRecord, TrialFinding, TrialRecord, WarmupRecord,
 };
 use workload::Program;
 
@@ -21,6 +22,8 @@ pub struct Facts<'a> {
     pub trial: &'a Trial,
     /// As it stands on disk.
     pub record: &'a TrialRecord,
+    /// Its start line, in nanoseconds since 1970.
+    pub started_unix_ns: u64,
     /// Its settings.
     pub settings: &'a Settings,
     /// Its program.
@@ -39,6 +42,18 @@ pub struct Facts<'a> {
     pub settle: Option<rules::Settle>,
     /// The load phase.
     pub load: Option<LoadRecord>,
+    /// The snapshot that was restored.
+    pub data: Option<DataRecord>,
+    /// When the phases were.
+    pub phases: Vec<PhaseTimeRecord>,
+    /// The probes and their cost.
+    pub probes: Vec<ProbeRecord>,
+    /// What the probes saw that the rules judge.
+    pub seen: Seen,
+    /// Settings that were asked for and are not in effect, a sentence each.
+    pub not_in_effect: Vec<String>,
+    /// Nodes whose process is another one at the end; none if nobody looked.
+    pub nodes_restarted: Option<Vec<String>>,
     /// Why it ended before its plan did.
     pub aborted: Option<String>,
     /// Event loops.
@@ -76,6 +91,7 @@ pub fn trial(facts: &Facts<'_>) -> TrialFinding {
     let counts = counts.filter_map(|(kind, series)| Some((kind.name.clone(), series.counts()?)));
     TrialFinding {
         index: facts.trial.index,
+        started_unix_ns: facts.started_unix_ns,
         variant: facts.record.variant.clone(),
         point: facts.record.point.clone(),
         block: facts.trial.block,
@@ -114,7 +130,9 @@ pub fn trial(facts: &Facts<'_>) -> TrialFinding {
             .and_then(|counts| counts.as_ref().ok())
             .map(server_record),
         load: facts.load.clone(),
-        ..TrialFinding::default()
+        data: facts.data.clone(),
+        phases: facts.phases.clone(),
+        probes: facts.probes.clone(),
     }
 }
 
@@ -174,14 +192,8 @@ fn evidence(facts: &Facts<'_>) -> Evidence {
         ceiling_ops_per_s: facts.ceiling_ops_per_s,
         server: facts.server.clone(),
         settle: facts.settle,
-        pending_compactions: None,
-        environment: facts
-            .settings_changed
-            .clone()
-            .map(|settings_changed| Environment {
-                settings_changed,
-                ..Environment::default()
-            }),
+        pending_compactions: facts.seen.pending_compactions.clone(),
+        environment: environment(facts),
         weak_consistency: weak_consistency(facts),
         checks: facts.checks,
         faults: Vec::new(),
@@ -191,8 +203,18 @@ fn evidence(facts: &Facts<'_>) -> Evidence {
             Some(vec!["settings of the nodes".to_owned()])
         },
         data_and_memory_bytes: facts.memory_bytes.map(|memory| (data_bytes(facts), memory)),
-        probes_cpu_share: Some(0.0),
+        probes_cpu_share: Some(facts.seen.cpu_share.unwrap_or(0.0)),
     }
+}
+
+fn environment(facts: &Facts<'_>) -> Option<Environment> {
+    let settings_changed = facts.settings_changed.clone()?;
+    Some(Environment {
+        settings_changed,
+        not_in_effect: facts.not_in_effect.clone(),
+        nodes_restarted: facts.nodes_restarted.clone().unwrap_or_default(),
+        steal_share: facts.seen.steal_share,
+    })
 }
 
 /// Data of one node, without what the database adds to it, bytes.

@@ -9,27 +9,33 @@ mod course;
 mod describe;
 mod event;
 mod finding;
+mod gather;
+mod nodes;
 mod offer;
 mod resume;
 mod running;
 mod summary;
 mod tally;
+mod timeline;
 mod trial;
 
 pub use describe::{Described, describe};
 pub use event::{Event, Progress};
 pub use resume::Interrupted;
-pub use running::null_spec;
+pub use crate::targets::null_spec;
 pub use summary::{may_be_believed, point_words};
 
 use crate::plan::{PhaseKind, Plan, Trial};
+use crate::inputs::Inputs;
 use crate::record;
 use crate::settings::{Study, Target, Until};
+use crate::targets::is_same_cluster;
 use anyhow::Result;
 use running::Running;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::RunWriter;
 use store::record::{FindingsRecord, TrialFinding, TrialRecord};
@@ -217,7 +223,12 @@ impl<'a> Engine<'a> {
                     let why = format!("{error:#}");
                     let finding = finding::failed(trial, &record, &why);
                     self.fail(trial, name, finding, &why)?;
-                    if let Some(died) = self.target_died() {
+                    if self.is_broken() {
+                        // Others may still be had: this one configuration is not asked for again.
+                        let target = &self.study.variants[trial.variant].settings.target;
+                        self.refused.push(target.clone());
+                        self.stop_target()?;
+                    } else if let Some(died) = self.target_died() {
                         return Ok(End::Stopped(died));
                     }
                 }
@@ -228,6 +239,11 @@ impl<'a> Engine<'a> {
 
     fn interrupted(&self) -> bool {
         self.options.interrupt.load(Ordering::Relaxed)
+    }
+
+    /// Whether the target is of no more use since a restart has failed.
+    fn is_broken(&self) -> bool {
+        self.running.as_ref().is_some_and(|running| running.broken)
     }
 
     fn target_died(&mut self) -> Option<String> {
@@ -259,11 +275,14 @@ impl<'a> Engine<'a> {
                 .join(&trial.slug)
                 .join("logs"),
         );
+        let inputs = Inputs::recorded(&self.study.inputs);
         let stagehand = Stagehand {
             trial,
             record: record.clone(),
             settings: &self.study.variants[trial.variant].settings,
-            program: &self.plan.works[trial.variant].program,
+            program: Arc::clone(&self.plan.works[trial.variant].program),
+            seed: self.study.seed,
+            inputs: &inputs,
             step: self.plan.works[trial.variant].step.as_ref(),
             is_first: self.plan.trials[..trial.index]
                 .iter()
@@ -276,17 +295,19 @@ impl<'a> Engine<'a> {
         stagehand.run(running)
     }
 
-    /// Starts the trial's target, unless an equal one runs already.
+    /// Starts the trial's target, unless one runs that is the same but for restarts.
     fn ready_target(&mut self, trial: &Trial) -> Result<()> {
-        let target = &self.study.variants[trial.variant].settings.target;
-        if self
-            .running
-            .as_ref()
-            .is_some_and(|running| running.settings == *target)
-        {
+        let settings = &self.study.variants[trial.variant].settings;
+        let running = self.running.as_ref();
+        if running.is_some_and(|there| is_same_cluster(&there.settings, &settings.target)) {
             return Ok(());
         }
         self.stop_target()?;
+        // A new target has no data: what comes first is loading.
+        let target = match &self.plan.works[trial.variant].step {
+            Some(_) => &settings.target,
+            None => settings.target_of_load(),
+        };
         let detail = json!({"kind": target.kind(), "what": crate::plan::target_words(target)});
         self.writer
             .journal("target_starting", Some(trial.index), detail)?;
@@ -302,7 +323,7 @@ impl<'a> Engine<'a> {
             events(Event::Said(text.to_owned()));
         });
         if started.is_err() {
-            self.refused.push(target.clone());
+            self.refused.push(settings.target.clone());
         }
         let running = started?;
         self.writer

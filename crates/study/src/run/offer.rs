@@ -4,8 +4,10 @@
 //! disk as they come, a dead node and Ctrl-C end the phase, progress is told.
 
 use super::event::{Event, Progress};
+use super::gather::Gather;
 use super::running::Running;
 use super::tally::Answered;
+use super::timeline::Timeline;
 use crate::plan::{PhaseKind, Trial};
 use crate::settings::{Point, Settings};
 use anyhow::{Context, Result};
@@ -49,6 +51,10 @@ pub struct Watch<'a> {
     pub files: &'a mut TrialWriter,
     /// What the client had answered, over all phases of the trial.
     pub answered: &'a mut Answered,
+    /// The probes.
+    pub gather: &'a mut Gather,
+    /// When the phases were.
+    pub timeline: &'a mut Timeline,
     /// Whoever watches the run.
     pub events: &'a mut dyn FnMut(Event),
     /// Set by Ctrl-C.
@@ -137,6 +143,14 @@ impl Offered {
             format!("{count} {name}{}", message.unwrap_or_default())
         });
         Some(words.collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// A closed loop of at most `in_flight`, and never more than there is to do.
+pub fn closed(in_flight: u32, operations: u64) -> Schedule {
+    let operations = u32::try_from(operations).unwrap_or(u32::MAX);
+    Schedule::Closed {
+        in_flight: in_flight.min(operations).max(1),
     }
 }
 
@@ -261,8 +275,12 @@ pub fn offer(
 impl Watch<'_> {
     fn keep(&mut self, interval: &Interval, decision: &Decision) -> Result<()> {
         self.files.write_interval(decision.phase, interval)?;
+        self.gather.write(self.files)?;
         match decision.next {
-            Some(kind) => begin_phase(kind, self.trial, self.run, self.events),
+            Some(kind) => {
+                self.timeline.begin(kind.name(), interval.end_ns);
+                begin_phase(kind, self.trial, self.run, self.events)
+            }
             None => Ok(()),
         }
     }

@@ -3,16 +3,16 @@
 //! The null target is a server of ours that speaks CQL: it is attached to like any other cluster,
 //! so that a run without Java takes the same way as one with it.
 
-use crate::plan::Standing;
-use crate::settings::{self, Latency, Secret, Target};
+use crate::settings::Target;
+use crate::standing::Standing;
+use crate::targets;
 use anyhow::{Context, Result, bail};
 use load::Written;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
-use target::null::{NullServer, NullSpec, Stall};
-use target::{Ability, AttachSpec, Cluster, Dirs, LocalSpec, SecretSource, Spec, TlsSpec};
+use target::null::NullServer;
+use target::{Ability, AttachSpec, Cluster, Dirs, RestoreHow, Restored, Spec};
 
 /// A running target. Dropping it stops what was started.
 pub struct Running {
@@ -24,6 +24,10 @@ pub struct Running {
     pub standing: Standing,
     /// Acknowledged writes to the data that stands, as far as all of them were written down.
     pub written: Option<Written>,
+    /// How settling ended before the snapshots were made.
+    pub settled: Option<analysis::rules::Settle>,
+    /// Whether a restart has failed: nothing more can be done with it.
+    pub broken: bool,
     /// Settings of each node when it was ready; empty where they cannot be read.
     pub node_settings: Vec<(String, BTreeMap<String, String>)>,
     /// The server behind a null target. After the cluster: connections end before it does.
@@ -45,11 +49,11 @@ impl Running {
     /// Starts or attaches.
     pub fn start(target: &Target, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<Running> {
         let (spec, null) = match target {
-            Target::Local(local) => (Spec::Local(local_spec(local)), None),
-            Target::Attach(attach) => (Spec::Attach(attach_spec(attach)), None),
+            Target::Local(local) => (Spec::Local(targets::local_spec(local)), None),
+            Target::Attach(attach) => (Spec::Attach(targets::attach_spec(attach)), None),
             Target::Null(null) => {
                 let server =
-                    NullServer::start(&null_spec(null)?).context("start the null target")?;
+                    NullServer::start(&targets::null_spec(null)?).context("start the null target")?;
                 let spec = AttachSpec {
                     contact_points: vec![server.address().to_string()],
                     ..AttachSpec::default()
@@ -58,19 +62,64 @@ impl Running {
             }
         };
         let cluster = target::start(&spec, dirs, say)?;
-        let node_settings = if null.is_none() && cluster.can(Ability::Settings) {
-            cluster.settings()?
-        } else {
-            Vec::new()
-        };
+        let node_settings = node_settings(&cluster, null.is_some())?;
         Ok(Running {
             settings: target.clone(),
             cluster,
             standing: Standing::default(),
             written: None,
+            settled: None,
+            broken: false,
             node_settings,
             null,
         })
+    }
+
+    /// Gives the nodes another configuration, one node after the other; the data stays.
+    ///
+    /// # Errors
+    /// A node did not come back; the target is of no more use then.
+    pub fn reconfigure(&mut self, target: &Target, say: &mut dyn FnMut(&str)) -> Result<()> {
+        let Target::Local(local) = target else {
+            bail!("only nodes of our own can be given another configuration");
+        };
+        self.broken = true;
+        let spec = targets::local_spec(local);
+        self.cluster
+            .reconfigure(&spec, say)
+            .context("restart the nodes with another configuration")?;
+        self.node_settings = node_settings(&self.cluster, false)?;
+        self.settings = target.clone();
+        self.broken = false;
+        Ok(())
+    }
+
+    /// Brings the data back to a snapshot.
+    ///
+    /// # Errors
+    /// It could not be done, or a node's files differ from the snapshot's afterwards.
+    pub fn restore(
+        &mut self,
+        name: &str,
+        how: RestoreHow,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Restored> {
+        let restored = self.cluster.snapshot_restore(name, how, say);
+        restored.with_context(|| format!("restore the snapshot {name}"))
+    }
+
+    /// The nodes' processes, by node.
+    pub fn pids(&self) -> Vec<(String, Option<u32>)> {
+        let nodes = self.cluster.nodes().iter();
+        nodes.map(|node| (node.name.clone(), node.pid)).collect()
+    }
+
+    /// The nodes whose process is another one than in `before`.
+    pub fn pids_changed(&self, before: &[(String, Option<u32>)]) -> Vec<String> {
+        let now = self.pids().into_iter();
+        now.filter(|node| !before.contains(node))
+            .map(|(name, _)| name)
+            .collect()
     }
 
     /// Whether it is the null target.
@@ -80,13 +129,12 @@ impl Running {
 
     /// Whether nodes run on this machine, and share its cores with the client.
     pub fn shares_cores(&self) -> bool {
-        self.cluster
-            .nodes()
-            .iter()
-            .any(|node| node.address.ip().is_loopback())
+        let is_ours = matches!(self.settings, Target::Local(_));
+        let mut nodes = self.cluster.nodes().iter();
+        is_ours || nodes.any(|node| node.address.ip().is_loopback())
     }
 
-    /// Memory of the machine for each local node, bytes; none for nodes elsewhere.
+    /// Memory of the machine for each local node, or of its host, bytes; none for nodes elsewhere.
     pub fn memory_bytes(&self) -> Option<u64> {
         let Target::Local(local) = &self.settings else {
             return None;
@@ -200,62 +248,13 @@ impl Running {
     }
 }
 
-fn local_spec(local: &settings::Local) -> LocalSpec {
-    LocalSpec {
-        version: local.version.clone(),
-        nodes: local.nodes,
-        // Dealt in turn: the target itself would repeat the last one.
-        racks: (0..local.nodes)
-            .map(|node| local.racks[node % local.racks.len().max(1)].clone())
-            .collect(),
-        datacenter: local.datacenter.clone(),
-        heap_bytes: local.heap_bytes,
-        yaml: local.yaml.iter().cloned().collect(),
-        jvm_options: local.jvm.clone(),
-        start_timeout: Duration::from_nanos(local.start_timeout_ns),
-        ..LocalSpec::default()
+/// The effective settings of every node; none where they cannot be read.
+fn node_settings(
+    cluster: &Cluster,
+    is_null: bool,
+) -> Result<Vec<(String, BTreeMap<String, String>)>> {
+    if is_null || !cluster.can(Ability::Settings) {
+        return Ok(Vec::new());
     }
-}
-
-fn attach_spec(attach: &settings::Attach) -> AttachSpec {
-    AttachSpec {
-        contact_points: attach.contact_points.clone(),
-        user: attach.user.clone(),
-        password: attach.password.as_ref().map(|secret| match secret {
-            Secret::File(path) => SecretSource::File(path.clone()),
-            Secret::Env(name) => SecretSource::Env(name.clone()),
-        }),
-        tls: attach.tls.as_ref().map(|tls| TlsSpec {
-            ca: tls.ca.clone(),
-            verify: tls.verify,
-            server_name: tls.server_name.clone(),
-        }),
-        datacenter: attach.datacenter.clone(),
-    }
-}
-
-/// The null target's own form of the settings.
-pub fn null_spec(null: &settings::Null) -> Result<NullSpec> {
-    let mut errors = Vec::new();
-    for (name, share) in &null.errors {
-        match target::null::error_code(name) {
-            Some(code) => errors.push((code, *share)),
-            None => bail!("`{name}` is not an error that the null target answers"),
-        }
-    }
-    Ok(NullSpec {
-        latency: match null.latency {
-            Latency::None => target::null::Latency::None,
-            Latency::Fixed(ns) => target::null::Latency::Fixed { ns },
-            Latency::Exponential(mean_ns) => target::null::Latency::Exponential { mean_ns },
-            Latency::Uniform(from_ns, to_ns) => target::null::Latency::Uniform { from_ns, to_ns },
-        },
-        stall: null.stall_ns.map(|(every, length)| Stall {
-            every: Duration::from_nanos(every),
-            length: Duration::from_nanos(length),
-        }),
-        errors,
-        cpus: null.cpu.into_iter().collect(),
-        ..NullSpec::default()
-    })
+    cluster.settings()
 }

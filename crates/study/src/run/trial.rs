@@ -1,31 +1,35 @@
 //! One trial on a running target: prepare the data, offer load, verify, judge.
 
+mod count;
+mod data;
 mod step;
 
 use super::course::Course;
 use super::event::Event;
 use super::finding::{self, Facts};
-use super::offer::{self, Cut, Decision, Offer, Offered, Watch};
-use super::running::{Counted, Running};
+use super::gather::{Gather, Looked};
+use super::nodes;
+use super::offer::{self, Cut, Decision, Offer, Offered, Watch, closed};
+use super::running::Running;
 use super::tally::{Answered, Tally};
-use crate::plan::{PhaseKind, Preparation, Trial};
-use crate::settings::{Settings, Settle};
+use super::timeline::Timeline;
+use crate::inputs::Inputs;
+use crate::plan::{PhaseKind, Trial};
+use crate::settings::Settings;
 use analysis::rules::{self, ServerCounts};
 use analysis::steady::SteadyState;
-use anyhow::{Context, Result, bail};
-use load::{Flow, LEDGER_OPERATIONS_MAX, Limit, Schedule, VerifyReads, Written};
+use anyhow::{Context, Result};
+use count::Counting;
+use load::{Flow, Limit, VerifyReads};
 use measure::Interval;
 use measure::interval::CheckCounts;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use store::record::{LoadRecord, TrialFinding, TrialRecord, WarmupRecord};
+use store::record::{DataRecord, LoadRecord, TrialFinding, TrialRecord, WarmupRecord};
 use store::{RunWriter, TrialWriter};
-use target::{Ability, SettleOutcome};
 use workload::{Program, Stage, Step};
 
-/// In flight while rows are loaded: enough for a small cluster, few enough not to time out.
-const LOAD_IN_FLIGHT: u32 = 64;
 /// In flight while rows are read back.
 const VERIFY_IN_FLIGHT: u32 = 32;
 /// What one trial needs.
@@ -36,8 +40,12 @@ pub struct Stagehand<'a> {
     pub record: TrialRecord,
     /// Its settings.
     pub settings: &'a Settings,
-    /// Its program.
-    pub program: &'a Arc<Program>,
+    /// Its program. Another one for data that is loaded to a size, once its rows are known.
+    pub program: Arc<Program>,
+    /// The study's seed.
+    pub seed: u64,
+    /// The files that its workload names.
+    pub inputs: &'a Inputs<'a>,
     /// The step of an import that it runs; none for other workloads.
     pub step: Option<&'a Step>,
     /// Whether it is the first of its variant.
@@ -66,7 +74,11 @@ pub enum Came {
 struct State {
     writer: TrialWriter,
     answered: Answered,
+    counting: Counting,
+    gather: Gather,
+    timeline: Timeline,
     load: Option<LoadRecord>,
+    data: Option<DataRecord>,
     settle: Option<rules::Settle>,
     tally: Tally,
     warmup: WarmupRecord,
@@ -75,28 +87,54 @@ struct State {
     workers: usize,
     connections: usize,
     aborted: Option<String>,
+    /// Settings that were asked for and are not in effect.
+    not_in_effect: Vec<String>,
+    /// The nodes' processes when the measured part began.
+    pids: Vec<(String, Option<u32>)>,
 }
 
 impl Stagehand<'_> {
     /// Runs the trial.
     ///
-    /// 1. Create or empty the tables: what the target's standing asks for.
-    /// 2. Read the server's counts.
-    /// 3. Load, if the standing asks for it; settle.
-    /// 4. Warm up and measure, in one run of the engine, without a gap in between.
-    /// 5. Read rows back and compare.
-    /// 6. Read the server's counts again, judge.
+    /// 1. Bring the nodes to their configuration and the data to its state.
+    /// 2. Write down what the nodes are; read the server's counts.
+    /// 3. Warm up and measure, in one run of the engine, without a gap in between.
+    /// 4. Read rows back and compare.
+    /// 5. Read the server's counts again, judge.
     pub fn run(mut self, running: &mut Running) -> Result<Came> {
+        let mut state = self.begin()?;
+        let looked = self.looked();
+        state.gather.start(running, self.settings, &looked)?;
+        let came = self.phases(running, &mut state);
+        // The probes' last readings are kept whatever happened, and hide no other error.
+        let stopped = state.gather.stop(&mut state.writer);
+        let came = match came? {
+            Some(came) => came,
+            None => {
+                stopped?;
+                let finding = self.judge(Some(running), &mut state);
+                Came::Finished(Box::new(finding))
+            }
+        };
+        Ok(came)
+    }
+
+    fn begin(&self) -> Result<State> {
         let kinds: Vec<String> = self
             .program
             .kinds()
             .iter()
             .map(|kind| kind.name.to_owned())
             .collect();
-        let mut state = State {
-            writer: self.writer.begin_trial(&self.record, &kinds)?,
+        let writer = self.writer.begin_trial(&self.record, &kinds)?;
+        Ok(State {
+            timeline: Timeline::new(writer.start_ns()),
+            writer,
             answered: Answered::default(),
+            counting: Counting::default(),
+            gather: Gather::default(),
             load: None,
+            data: None,
             settle: None,
             tally: Tally::new(kinds.len()),
             warmup: WarmupRecord::default(),
@@ -105,162 +143,59 @@ impl Stagehand<'_> {
             workers: 0,
             connections: 0,
             aborted: None,
-        };
-        let before;
-        if let Some(step) = self.step {
-            if !step.before.is_empty() {
-                self.begin_phase(PhaseKind::Schema)?;
+            not_in_effect: Vec::new(),
+            pids: Vec::new(),
+        })
+    }
+
+    /// All phases; what came of them if they did not all end as planned.
+    fn phases(&mut self, running: &mut Running, state: &mut State) -> Result<Option<Came>> {
+        match self.step {
+            Some(step) => {
+                self.configure(running, state, &self.settings.target)?;
+                if !step.before.is_empty() {
+                    self.begin_phase(PhaseKind::Schema, state)?;
+                }
+                self.execute(running, &step.before)?;
+                self.settle(running, state)?;
             }
-            self.execute(running, &step.before)?;
-            before = running.counts(self.program.keyspace())?;
-        } else {
-            let preparation = running.standing.preparation(self.settings, self.program);
-            self.schema(running, preparation)?;
-            before = running.counts(self.program.keyspace())?;
-            if let Some(came) = self.fill(running, preparation, &mut state)? {
-                return Ok(came);
+            None => {
+                if let Some(came) = self.prepare(running, state)? {
+                    return Ok(Some(came));
+                }
             }
         }
-        self.settle(running, &mut state)?;
+        self.note_nodes(running, state)?;
+        self.begin_count(running, state)?;
         let came = match self.step {
-            Some(step) => self.measure_step(step, running, &mut state)?,
-            None => self.measure(running, &mut state)?,
+            Some(step) => self.measure_step(step, running, state)?,
+            None => self.measure(running, state)?,
         };
-        if let Some(came) = came {
+        if came.is_some() {
             return Ok(came);
         }
-        if let Some(came) = self.verify(running, &mut state)? {
-            return Ok(came);
+        if let Some(came) = self.verify(running, state)? {
+            return Ok(Some(came));
         }
-        let after = running.counts(self.program.keyspace())?;
-        let server = match self.program.uncountable() {
-            Some(why) => Some(Err(why)),
-            None => between(before, after, &state.answered).map(Ok),
-        };
-        let finding = self.judge(Some(running), &mut state, server);
-        Ok(Came::Finished(Box::new(finding)))
-    }
-
-    fn schema(&mut self, running: &mut Running, preparation: Preparation) -> Result<()> {
-        if preparation == Preparation::Nothing {
-            return Ok(());
-        }
-        self.begin_phase(PhaseKind::Schema)?;
-        let schema = self.program.schema();
-        let mut session = running.cluster.session()?;
-        if preparation == Preparation::Truncate {
-            for truncate in &schema.truncate {
-                session.query(truncate).context("empty a table")?;
-            }
-            return Ok(());
-        }
-        if preparation == Preparation::Replace {
-            session
-                .execute_schema(&schema.drop_keyspace)
-                .context("drop the keyspace")?;
-        }
-        session
-            .execute_schema(&schema.create_keyspace)
-            .context("create the keyspace")?;
-        for table in &schema.create_tables {
-            session.execute_schema(table).context("create a table")?;
-        }
-        Ok(())
-    }
-
-    /// Loads, if the standing asks for it.
-    fn fill(
-        &mut self,
-        running: &mut Running,
-        preparation: Preparation,
-        state: &mut State,
-    ) -> Result<Option<Came>> {
-        if preparation == Preparation::Nothing {
-            return Ok(None);
-        }
-        let rows = self.settings.data.load_rows;
-        if rows > 0 {
-            self.begin_phase(PhaseKind::Load)?;
-            let offer = Offer {
-                stage: Stage::Load,
-                schedule: closed(LOAD_IN_FLIGHT, rows),
-                limit: Limit::Operations(rows),
-                first_operation: 0,
-                verify: VerifyReads::Off,
-                keeps_ledger: self.keeps_ledger(rows),
-                written: None,
-            };
-            let offered = self.offer(running, state, &offer, &mut |_| Decision {
-                phase: "load",
-                flow: Flow::Continue,
-                next: None,
-            })?;
-            if let Some(came) = self.cut(&offered, state) {
-                return Ok(Some(came));
-            }
-            if let Some(errors) = offered.errors_words() {
-                bail!(
-                    "of {rows} rows not all could be loaded: {errors}; a lower load or a longer \
-                     `client.timeout` may help"
-                );
-            }
-            let ledger = offered.summary.ledger.clone();
-            running.written = ledger.map(Written::by_load);
-            state.load = Some(LoadRecord {
-                operations: offered.summary.operations_ended,
-                seconds: offered.seconds,
-                settle: "skipped".to_owned(),
-                ..LoadRecord::default()
-            });
-        }
-        running.standing.prepared(self.settings, self.program);
+        state.timeline.end();
+        self.end_count(running, state)?;
         Ok(None)
     }
 
-    /// Whether acknowledged writes are written down: where rows are read back at the end, and as
-    /// far as memory allows.
-    fn keeps_ledger(&self, operations: u64) -> bool {
-        self.settings.verify.sample > 0 && operations <= LEDGER_OPERATIONS_MAX
+    /// Writes down what the nodes are and how they are set, and who they are.
+    fn note_nodes(&self, running: &Running, state: &mut State) -> Result<()> {
+        let record = nodes::record(running, self.settings, self.program.keyspace());
+        state.not_in_effect = nodes::not_in_effect(&record);
+        state.pids = running.pids();
+        state.writer.write_nodes(&record)
     }
 
-    /// Waits until neither the load phase nor the trial before has work pending on the server.
-    fn settle(&mut self, running: &mut Running, state: &mut State) -> Result<()> {
-        let can = running.cluster.can(Ability::Settle);
-        match self.settings.data.settle {
-            Settle::None => {
-                state.settle = Some(rules::Settle::NotAsked);
-                return Ok(());
-            }
-            Settle::Auto if !can => {
-                state.settle = Some(rules::Settle::Unknown);
-                return Ok(());
-            }
-            Settle::Compactions if !can => bail!(
-                "`data.settle: compactions` was asked for, but the target cannot tell when they \
-                 are done; use `auto` or `none`"
-            ),
-            _ => {}
+    /// What the database's probes look at.
+    fn looked(&self) -> Looked {
+        Looked {
+            keyspace: self.program.keyspace().to_owned(),
+            tables: self.program.tables().into_iter().map(str::to_owned).collect(),
         }
-        self.begin_phase(PhaseKind::Settle)?;
-        let events = &mut *self.events;
-        let settled = running.cluster.settle(
-            self.program.keyspace(),
-            &self.program.tables(),
-            Duration::from_nanos(self.settings.data.settle_limit_ns),
-            &mut |text| events(Event::Said(text.to_owned())),
-        )?;
-        let (word, outcome) = match settled.outcome {
-            SettleOutcome::Settled => ("settled", rules::Settle::Settled),
-            SettleOutcome::Stalled => ("stalled", rules::Settle::Stalled),
-            SettleOutcome::Timeout => ("timeout", rules::Settle::Timeout),
-            SettleOutcome::Unknown => ("unknown", rules::Settle::Unknown),
-        };
-        state.settle = Some(outcome);
-        if let Some(load) = &mut state.load {
-            load.settle = word.to_owned();
-            load.settle_seconds = settled.seconds;
-        }
-        Ok(())
     }
 
     /// Warm-up and measured window, in one run of the engine: nothing is reconnected in between.
@@ -281,18 +216,19 @@ impl Stagehand<'_> {
             keeps_ledger: running.written.is_some(),
             written: None,
         };
-        self.begin_phase(if course.measuring {
+        let first_phase = if course.measuring {
             PhaseKind::Measure
         } else {
             PhaseKind::Warmup
-        })?;
+        };
+        self.begin_phase(first_phase, state)?;
         let offered = self.offer(running, state, &offer, &mut |interval| course.see(interval))?;
         let first = self.trial.first_operation;
         let range = first..offered.summary.next_operation;
         // Writes that nobody has written down may be on any row: then nothing is known any more.
         running.written = match (running.written.take(), &offered.summary.ledger) {
             (Some(mut written), Some(ledger)) => {
-                written.add_main(self.program, ledger, range);
+                written.add_main(&self.program, ledger, range);
                 Some(written)
             }
             _ => None,
@@ -315,7 +251,7 @@ impl Stagehand<'_> {
         if rows == 0 || self.step.is_some() || state.aborted.is_some() {
             return Ok(None);
         }
-        self.begin_phase(PhaseKind::Verify)?;
+        self.begin_phase(PhaseKind::Verify, state)?;
         let offer = Offer {
             stage: Stage::Verify,
             schedule: closed(VERIFY_IN_FLIGHT, rows),
@@ -346,7 +282,8 @@ impl Stagehand<'_> {
         Ok(self.cut(&offered, state))
     }
 
-    fn begin_phase(&mut self, kind: PhaseKind) -> Result<()> {
+    fn begin_phase(&mut self, kind: PhaseKind, state: &mut State) -> Result<()> {
+        state.timeline.begin(kind.name(), measure::clock::now_ns());
         offer::begin_phase(kind, self.trial, self.writer, self.events)
     }
 
@@ -358,12 +295,14 @@ impl Stagehand<'_> {
         decide: &mut dyn FnMut(&Interval) -> Decision,
     ) -> Result<Offered> {
         let access = running.access(self.settings.client.lz4);
-        let config = offer::config(self.settings, self.program, running.nodes(), access, offer);
+        let config = offer::config(self.settings, &self.program, running.nodes(), access, offer);
         let mut watch = Watch {
             trial: self.trial,
             run: self.writer,
             files: &mut state.writer,
             answered: &mut state.answered,
+            gather: &mut state.gather,
+            timeline: &mut state.timeline,
             events: self.events,
             interrupt: self.interrupt,
         };
@@ -377,23 +316,24 @@ impl Stagehand<'_> {
             Some(Cut::Interrupted) => Some(Came::Interrupted),
             Some(Cut::NodeDied(how)) => {
                 state.aborted = Some(how.clone());
-                let finding = self.judge(None, state, None);
+                let finding = self.judge(None, state);
                 Some(Came::TargetLost(Box::new(finding)))
             }
         }
     }
 
-    fn judge(
-        &self,
-        running: Option<&Running>,
-        state: &mut State,
-        server: Option<Result<ServerCounts, String>>,
-    ) -> TrialFinding {
+    fn judge(&self, running: Option<&Running>, state: &mut State) -> TrialFinding {
+        let server = match self.program.uncountable() {
+            Some(why) => Some(Err(why)),
+            None => state.counting.beside(&state.answered).map(Ok),
+        };
+        let (from_ns, to_ns) = state.timeline.of("measure").unwrap_or_default();
         let facts = Facts {
             trial: self.trial,
             record: &self.record,
+            started_unix_ns: state.writer.start_unix_ns(),
             settings: self.settings,
-            program: self.program,
+            program: &self.program,
             ceiling_ops_per_s: self.ceiling_ops_per_s,
             tally: &state.tally,
             checks: state.checks,
@@ -401,6 +341,12 @@ impl Stagehand<'_> {
             steady: state.steady,
             settle: state.settle,
             load: state.load.clone(),
+            data: state.data.clone(),
+            phases: state.timeline.records(),
+            probes: state.gather.records(),
+            seen: state.gather.seen(from_ns, to_ns),
+            not_in_effect: state.not_in_effect.clone(),
+            nodes_restarted: running.map(|r| r.pids_changed(&state.pids)),
             aborted: state.aborted.clone(),
             workers: state.workers,
             connections: state.connections,
@@ -412,55 +358,5 @@ impl Stagehand<'_> {
             settings_recorded: running.is_some_and(|r| r.is_null() || !r.node_settings.is_empty()),
         };
         finding::trial(&facts)
-    }
-}
-
-/// A closed loop of at most `in_flight`, and never more than there is to do.
-fn closed(in_flight: u32, operations: u64) -> Schedule {
-    let operations = u32::try_from(operations).unwrap_or(u32::MAX);
-    Schedule::Closed {
-        in_flight: in_flight.min(operations).max(1),
-    }
-}
-
-/// What the server counted between two readings, beside the client's.
-fn between(
-    before: Option<Counted>,
-    after: Option<Counted>,
-    answered: &Answered,
-) -> Option<ServerCounts> {
-    let (before, after) = (before?, after?);
-    Some(ServerCounts {
-        source: after.source,
-        server: [
-            after.reads.saturating_sub(before.reads),
-            after.writes.saturating_sub(before.writes),
-        ],
-        client: [answered.reads, answered.writes],
-        uncertain: answered.uncertain,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counts_between_two_readings_are_differences() {
-        let counted = |reads, writes| {
-            Some(Counted {
-                source: "x".into(),
-                reads,
-                writes,
-            })
-        };
-        let answered = Answered {
-            reads: 5,
-            writes: 7,
-            uncertain: 0,
-        };
-        let counts = between(counted(10, 20), counted(15, 27), &answered).unwrap();
-        assert_eq!((counts.server, counts.client), ([5, 7], [5, 7]));
-        assert!(between(None, counted(1, 1), &answered).is_none());
     }
 }

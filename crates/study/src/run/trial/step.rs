@@ -48,7 +48,7 @@ impl Stagehand<'_> {
         };
         let mut course = StepCourse::new(step.limit, self.program.kinds().len());
         if step.warmup_operations > 0 {
-            self.begin_phase(PhaseKind::Warmup)?;
+            self.begin_phase(PhaseKind::Warmup, state)?;
             let offered = self.offer(running, state, &offer, &mut |interval| {
                 course.warm(interval)
             })?;
@@ -59,7 +59,7 @@ impl Stagehand<'_> {
         if step.truncates_always || self.is_first {
             self.execute(running, &step.truncate)?;
         }
-        self.begin_phase(PhaseKind::Measure)?;
+        self.begin_phase(PhaseKind::Measure, state)?;
         offer.limit = course.limit();
         let offered = self.offer(running, state, &offer, &mut |interval| course.see(interval))?;
         state.workers = offered.summary.workers;

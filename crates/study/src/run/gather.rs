@@ -1,0 +1,221 @@
+//! What the probes see of a trial: it goes to disk as it comes, and what the rules need of it is
+//! kept.
+//!
+//! A probe looks at processes, so that it ends before they are restarted and begins again after;
+//! the files go on.
+
+use super::running::Running;
+use crate::settings::Settings;
+use anyhow::{Context, Result};
+use measure::clock;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use store::TrialWriter;
+use store::record::{ProbeRecord, SampleRecord};
+use target::probe::{ProbeCost, ProbeSpec, Probes, Reading};
+
+/// Series of which the rules judge the measured window.
+const PENDING: &str = "compactions.pending";
+const STEAL: &str = "mpstat.%steal";
+
+/// The probes of one trial.
+#[derive(Default)]
+pub struct Gather {
+    probes: Option<Probes>,
+    /// Since when they run.
+    began_ns: u64,
+    /// How long those that have ended ran, ns.
+    ran_ns: u64,
+    costs: Vec<ProbeCost>,
+    /// Readings of [`PENDING`] and [`STEAL`].
+    kept: Vec<Reading>,
+}
+
+/// What the rules need of the readings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Seen {
+    /// Pending compactions of all nodes, second by second of the window.
+    pub pending_compactions: Option<Vec<f64>>,
+    /// Share of the CPU time that was stolen in the window.
+    pub steal_share: Option<f64>,
+    /// CPU of the probes while they ran, as a share of one core; none if none ran.
+    pub cpu_share: Option<f64>,
+}
+
+impl Gather {
+    /// Starts the probes that `settings` ask for.
+    ///
+    /// # Errors
+    /// A thread could not be started. What cannot be seen is no error: see `Cluster::unseen`.
+    pub fn start(&mut self, running: &Running, settings: &Settings, what: &Looked) -> Result<()> {
+        let Some(spec) = spec(settings).filter(|_| !running.is_null()) else {
+            return Ok(());
+        };
+        let tables: Vec<&str> = what.tables.iter().map(String::as_str).collect();
+        let probes = running.cluster.probe(&spec, &what.keyspace, &tables);
+        self.probes = Some(probes.context("start the probes")?);
+        self.began_ns = clock::now_ns();
+        Ok(())
+    }
+
+    /// Writes what was read since the last time.
+    pub fn write(&mut self, files: &mut TrialWriter) -> Result<()> {
+        match &self.probes {
+            Some(probes) => {
+                let readings = probes.take();
+                self.keep(files, readings)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the probes, before the processes that they look at end.
+    pub fn stop(&mut self, files: &mut TrialWriter) -> Result<()> {
+        let Some(probes) = self.probes.take() else {
+            return Ok(());
+        };
+        let (readings, costs) = probes.stop();
+        self.ran_ns += clock::now_ns() - self.began_ns;
+        self.costs.extend(costs);
+        self.keep(files, readings)
+    }
+
+    fn keep(&mut self, files: &mut TrialWriter, readings: Vec<Reading>) -> Result<()> {
+        let mut by_probe: BTreeMap<&str, Vec<SampleRecord>> = BTreeMap::new();
+        for reading in &readings {
+            let since_ns = reading.at_ns as i128 - i128::from(files.start_ns());
+            by_probe
+                .entry(reading.probe)
+                .or_default()
+                .push(SampleRecord {
+                    t_s: since_ns as f64 / 1e9,
+                    name: reading.name.to_string(),
+                    place: reading.place.to_string(),
+                    unit: reading.unit.to_owned(),
+                    value: reading.value,
+                });
+        }
+        for (probe, samples) in by_probe {
+            files.write_samples(probe, &samples)?;
+        }
+        let judged = |reading: &Reading| matches!(&*reading.name, PENDING | STEAL);
+        self.kept.extend(readings.into_iter().filter(judged));
+        Ok(())
+    }
+
+    /// What the rules need, of the window between two times of the monotonic clock.
+    pub fn seen(&self, from_ns: u64, to_ns: u64) -> Seen {
+        let within = |reading: &&Reading| (from_ns..=to_ns).contains(&reading.at_ns);
+        let kept: Vec<&Reading> = self.kept.iter().filter(within).collect();
+        let of = |name: &'static str| kept.iter().filter(move |reading| &*reading.name == name);
+        let mut pending: BTreeMap<u64, f64> = BTreeMap::new();
+        for reading in of(PENDING) {
+            *pending
+                .entry((reading.at_ns - from_ns) / clock::SECOND_NS)
+                .or_default() += reading.value;
+        }
+        let steal: Vec<f64> = of(STEAL)
+            .filter(|reading| !reading.place.contains('/'))
+            .map(|reading| reading.value / 100.0)
+            .collect();
+        let mean = || steal.iter().sum::<f64>() / steal.len() as f64;
+        let cpu_ns: u64 = self.costs.iter().map(|cost| cost.cpu_ns).sum();
+        Seen {
+            pending_compactions: (!pending.is_empty()).then(|| pending.into_values().collect()),
+            steal_share: (!steal.is_empty()).then(mean),
+            cpu_share: (self.ran_ns > 0).then(|| cpu_ns as f64 / self.ran_ns as f64),
+        }
+    }
+
+    /// What each probe was and cost; those of one name and place together.
+    pub fn records(&self) -> Vec<ProbeRecord> {
+        let mut records: Vec<ProbeRecord> = Vec::new();
+        for cost in &self.costs {
+            let (probe, place) = (cost.probe.to_string(), cost.place.to_string());
+            let same = |record: &&mut ProbeRecord| record.probe == probe && record.place == place;
+            let seconds = |ns: u64| ns as f64 / 1e9;
+            let mut problems = cost.problems.clone();
+            match records.iter_mut().find(same) {
+                Some(record) => {
+                    record.looks += cost.looks;
+                    record.values += cost.values;
+                    record.cpu_s += seconds(cost.cpu_ns);
+                    record.longest_s = record.longest_s.max(seconds(cost.longest_ns));
+                    problems.retain(|problem| !record.problems.contains(problem));
+                    record.problems.append(&mut problems);
+                }
+                None => records.push(ProbeRecord {
+                    probe,
+                    place,
+                    period_s: cost.period.as_secs_f64(),
+                    looks: cost.looks,
+                    values: cost.values,
+                    cpu_s: seconds(cost.cpu_ns),
+                    longest_s: seconds(cost.longest_ns),
+                    problems,
+                }),
+            }
+        }
+        records
+    }
+}
+
+/// What the database's probes look at.
+#[derive(Clone, Debug, Default)]
+pub struct Looked {
+    /// The workload's keyspace.
+    pub keyspace: String,
+    /// Its tables.
+    pub tables: Vec<String>,
+}
+
+/// The target's own form of the settings; none if nothing is to be looked at.
+pub fn spec(settings: &Settings) -> Option<ProbeSpec> {
+    let probes = settings.probes.as_ref()?;
+    let period = |ns: Option<u64>| ns.map(Duration::from_nanos);
+    Some(ProbeSpec {
+        hosts: period(probes.hosts_ns),
+        processes: period(probes.processes_ns),
+        jvm: period(probes.jvm_ns),
+        cassandra: period(probes.cassandra_ns),
+        gc_log: period(probes.gc_log_ns),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(at_s: f64, name: &str, place: &str, value: f64) -> Reading {
+        Reading {
+            probe: "test",
+            at_ns: (at_s * 1e9) as u64,
+            name: name.into(),
+            place: place.into(),
+            unit: "count",
+            value,
+        }
+    }
+
+    #[test]
+    fn the_window_is_judged_by_what_was_read_within_it() {
+        let gather = Gather {
+            kept: vec![
+                reading(0.5, PENDING, "node1", 50.0),
+                reading(1.1, PENDING, "node1", 2.0),
+                reading(1.4, PENDING, "node2", 3.0),
+                reading(2.2, PENDING, "node1", 7.0),
+                reading(1.5, STEAL, "machine", 2.0),
+                reading(2.5, STEAL, "machine", 4.0),
+                reading(2.5, STEAL, "machine/cpu0", 100.0),
+                reading(3.5, STEAL, "machine", 90.0),
+            ],
+            ..Gather::default()
+        };
+        let seen = gather.seen(1_000_000_000, 3_000_000_000);
+        assert_eq!(seen.pending_compactions, Some(vec![5.0, 7.0]));
+        assert!((seen.steal_share.unwrap() - 0.03).abs() < 1e-9);
+        assert_eq!(seen.cpu_share, None, "no probe ran");
+        assert_eq!(Gather::default().seen(0, 1), Seen::default());
+    }
+}

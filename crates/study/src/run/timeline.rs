@@ -1,0 +1,74 @@
+//! When the phases of a trial really were.
+
+use measure::clock;
+use store::record::PhaseTimeRecord;
+
+/// The phases so far, on the monotonic clock.
+#[derive(Debug)]
+pub struct Timeline {
+    start_ns: u64,
+    phases: Vec<(&'static str, u64, Option<u64>)>,
+}
+
+impl Timeline {
+    /// Nothing yet, since the trial's start line.
+    pub fn new(start_ns: u64) -> Timeline {
+        Timeline {
+            start_ns,
+            phases: Vec::new(),
+        }
+    }
+
+    /// A phase begins, and the one before has ended.
+    pub fn begin(&mut self, name: &'static str, at_ns: u64) {
+        self.end_at(at_ns);
+        self.phases.push((name, at_ns, None));
+    }
+
+    /// The last phase has ended.
+    pub fn end(&mut self) {
+        self.end_at(clock::now_ns());
+    }
+
+    fn end_at(&mut self, at_ns: u64) {
+        if let Some((_, _, end @ None)) = self.phases.last_mut() {
+            *end = Some(at_ns);
+        }
+    }
+
+    /// Begin and end of the last phase of that name.
+    pub fn of(&self, name: &str) -> Option<(u64, u64)> {
+        let found = self.phases.iter().rev().find(|(known, _, _)| *known == name);
+        found.map(|(_, from, to)| (*from, to.unwrap_or_else(clock::now_ns)))
+    }
+
+    /// For the finding.
+    pub fn records(&self) -> Vec<PhaseTimeRecord> {
+        let since_start_s = |ns: u64| ns.saturating_sub(self.start_ns) as f64 / 1e9;
+        let record = |(name, from, to): &(&'static str, u64, Option<u64>)| PhaseTimeRecord {
+            name: (*name).to_owned(),
+            from_s: since_start_s(*from),
+            to_s: since_start_s(to.unwrap_or_else(clock::now_ns)),
+        };
+        self.phases.iter().map(record).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phase_ends_where_the_next_begins() {
+        let mut timeline = Timeline::new(1_000_000_000);
+        timeline.begin("load", 2_000_000_000);
+        timeline.begin("measure", 5_000_000_000);
+        timeline.end_at(6_000_000_000);
+        timeline.end();
+        let records = timeline.records();
+        let spans: Vec<_> = records.iter().map(|r| (r.from_s, r.to_s)).collect();
+        assert_eq!(spans, [(1.0, 4.0), (4.0, 5.0)]);
+        assert_eq!(timeline.of("measure"), Some((5_000_000_000, 6_000_000_000)));
+        assert_eq!(timeline.of("verify"), None);
+    }
+}
