@@ -16,6 +16,7 @@ pub mod kept;
 pub mod leftovers;
 mod local;
 pub mod null;
+pub mod probe;
 mod process;
 mod session;
 mod settle;
