@@ -31,8 +31,8 @@ pub use local::memory_bytes;
 pub use session::{QueryResult, ServerError, Session};
 pub use settle::{Settle, SettleOutcome};
 pub use spec::{
-    AttachSpec, CASSANDRA_VERSION, Collector, Dirs, HostSpec, HostsSpec, Isolation, LinkSpec,
-    LocalSpec, NODES_COUNT_MAX, SecretSource, Spec, TlsSpec,
+    AttachSpec, CASSANDRA_VERSION, Collector, Dirs, HostSpec, HostsSpec, Isolation, JOLOKIA_PORT,
+    JolokiaAccess, LinkSpec, LocalSpec, NODES_COUNT_MAX, SecretSource, Spec, TlsSpec,
 };
 
 /// Starts the target of `spec`, or attaches to it. `say` hears what goes on, a line at a time.
