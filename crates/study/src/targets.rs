@@ -87,6 +87,7 @@ pub fn attach_spec(attach: &settings::Attach) -> AttachSpec {
             server_name: tls.server_name.clone(),
         }),
         datacenter: attach.datacenter.clone(),
+        jolokia: None,
     }
 }
 

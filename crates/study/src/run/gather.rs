@@ -138,6 +138,7 @@ impl Gather {
             match records.iter_mut().find(same) {
                 Some(record) => {
                     record.looks += cost.looks;
+                    record.missed += cost.missed;
                     record.values += cost.values;
                     record.cpu_s += seconds(cost.cpu_ns);
                     record.longest_s = record.longest_s.max(seconds(cost.longest_ns));
@@ -149,6 +150,7 @@ impl Gather {
                     place,
                     period_s: cost.period.as_secs_f64(),
                     looks: cost.looks,
+                    missed: cost.missed,
                     values: cost.values,
                     cpu_s: seconds(cost.cpu_ns),
                     longest_s: seconds(cost.longest_ns),
