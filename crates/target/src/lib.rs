@@ -26,7 +26,7 @@ pub use access::{Access, Credentials, Secret, Tls};
 pub use capability::{Ability, Capability};
 pub use cluster::{Cluster, NodeDied, NodeInfo};
 pub use counts::OperationCounts;
-pub use local::memory_bytes;
+pub use local::{NOT_SHOWN, NodeConfiguration, Proof, memory_bytes};
 pub use session::{QueryResult, ServerError, Session};
 pub use settle::{Settle, SettleOutcome};
 pub use spec::{
