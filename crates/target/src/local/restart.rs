@@ -245,7 +245,7 @@ mod tests {
             (yaml("num_tokens"), false, true),
             (yaml("sstable"), false, true),
             (changed(|spec| spec.nodes = 2), false, false),
-            (changed(|spec| spec.hosts = None), false, false),
+            (changed(|spec| spec.hosts = None), false, true),
             (changed(|spec| spec.version = "5.0.6".into()), false, false),
         ];
         for (index, (to, suffices, restarts)) in cases.iter().enumerate() {
