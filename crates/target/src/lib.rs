@@ -15,10 +15,12 @@ mod jolokia;
 pub mod kept;
 pub mod leftovers;
 mod local;
+mod mbeans;
 pub mod null;
 mod process;
 mod session;
 mod settle;
+mod snapshot;
 mod spec;
 mod supply;
 
@@ -29,6 +31,9 @@ pub use counts::OperationCounts;
 pub use local::memory_bytes;
 pub use session::{QueryResult, ServerError, Session};
 pub use settle::{Settle, SettleOutcome};
+pub use snapshot::{
+    Fingerprint, NodeSnapshot, RestoreHow, Restored, Snapshot, SstableIdentity, TableLayout,
+};
 pub use spec::{
     AttachSpec, CASSANDRA_VERSION, Collector, Dirs, HostSpec, HostsSpec, Isolation, LinkSpec,
     LocalSpec, NODES_COUNT_MAX, SecretSource, Spec, TlsSpec,

@@ -7,9 +7,10 @@
 
 use crate::cluster::Cluster;
 use crate::jolokia::Jolokia;
+use crate::mbeans;
 use anyhow::{Context, Result};
 use measure::clock::{self, Deadline};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::time::Duration;
 
 /// How waiting ended.
@@ -85,12 +86,11 @@ pub(crate) fn run(
     say: &mut dyn FnMut(&str),
 ) -> Result<Settle> {
     let began_ns = clock::now_ns();
-    let agents = agents_of(cluster);
+    let agents = cluster.agents();
     if let Some(agents) = &agents {
         say(&format!("flushing {keyspace}"));
         for (name, agent) in agents {
-            flush(agent, keyspace, tables)
-                .with_context(|| format!("flush {keyspace} on {name}"))?;
+            mbeans::flush(agent, keyspace, tables).with_context(|| name.to_string())?;
         }
     }
     let look = || -> Result<Vec<Sample>> {
@@ -118,12 +118,14 @@ pub(crate) fn run(
     })
 }
 
-/// The agents of all nodes, if all have one.
-fn agents_of(cluster: &Cluster) -> Option<Vec<(&str, &Jolokia)>> {
-    let nodes = cluster.local()?.jolokias();
-    nodes
-        .map(|(name, agent)| agent.map(|agent| (name, agent)))
-        .collect()
+impl Cluster {
+    /// The agents of all nodes, by their names, if all have one.
+    pub(crate) fn agents(&self) -> Option<Vec<(&str, &Jolokia)>> {
+        let nodes = self.local()?.jolokias();
+        nodes
+            .map(|(name, agent)| agent.map(|agent| (name, agent)))
+            .collect()
+    }
 }
 
 fn wait(
@@ -186,19 +188,6 @@ impl Watch {
         let unchanged = Duration::from_nanos(now_ns - self.unchanged_since_ns);
         (unchanged >= rule.stalled_after).then_some(SettleOutcome::Stalled)
     }
-}
-
-fn flush(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<()> {
-    const OPERATION: &str = "forceKeyspaceFlush(java.lang.String,[Ljava.lang.String;)";
-    let arguments = [json!(keyspace), json!(tables)];
-    // It returns when the memtables are on disk.
-    agent
-        .call(
-            "org.apache.cassandra.db:type=StorageService",
-            OPERATION,
-            &arguments,
-        )
-        .map(drop)
 }
 
 fn look_by_agent(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<Sample> {
