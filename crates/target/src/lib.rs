@@ -16,6 +16,7 @@ pub mod kept;
 pub mod leftovers;
 mod local;
 pub mod null;
+pub mod probe;
 mod process;
 mod ring;
 mod session;
@@ -33,8 +34,8 @@ pub use ring::{Replication, Ring};
 pub use session::{QueryResult, ServerError, Session};
 pub use settle::{Settle, SettleOutcome};
 pub use spec::{
-    AttachSpec, CASSANDRA_VERSION, Collector, Dirs, HostSpec, HostsSpec, Isolation, LinkSpec,
-    LocalSpec, NODES_COUNT_MAX, SecretSource, Spec, TlsSpec,
+    AttachSpec, CASSANDRA_VERSION, Collector, Dirs, HostSpec, HostsSpec, Isolation, JOLOKIA_PORT,
+    JolokiaAccess, LinkSpec, LocalSpec, NODES_COUNT_MAX, SecretSource, Spec, TlsSpec,
 };
 pub use status::{NodeState, Overview};
 

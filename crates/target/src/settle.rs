@@ -85,7 +85,7 @@ pub(crate) fn run(
     say: &mut dyn FnMut(&str),
 ) -> Result<Settle> {
     let began_ns = clock::now_ns();
-    let agents = agents_of(cluster);
+    let agents = cluster.agents();
     if let Some(agents) = &agents {
         say(&format!("flushing {keyspace}"));
         for (name, agent) in agents {
@@ -116,14 +116,6 @@ pub(crate) fn run(
         seconds: (clock::now_ns() - began_ns) as f64 / clock::SECOND_NS as f64,
         detail: detail.join("; "),
     })
-}
-
-/// The agents of all nodes, if all have one.
-fn agents_of(cluster: &Cluster) -> Option<Vec<(&str, &Jolokia)>> {
-    let nodes = cluster.local()?.jolokias();
-    nodes
-        .map(|(name, agent)| agent.map(|agent| (name, agent)))
-        .collect()
 }
 
 fn wait(
