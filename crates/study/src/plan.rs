@@ -9,7 +9,7 @@ use crate::estimate::{self, Estimate};
 use crate::human;
 use crate::inputs::Inputs;
 use crate::settings::{
-    Load, PageCache, Point, Procedure, Reset, Restore, Settings, Settle, Study, Target, Until,
+    Change, How, Load, PageCache, Point, Procedure, Reset, Settings, Settle, Study, Target, Until,
     Variant, Warmup,
 };
 use crate::standing::{Preparation, Standing};
@@ -279,7 +279,7 @@ impl<'a> Scene<'a> {
     ) -> Vec<Phase> {
         let is_new = !self
             .target
-            .is_some_and(|there| targets::is_same_cluster(there, &settings.target));
+            .is_some_and(|there| settings.target.change_from(there) != Change::Start);
         if is_new {
             self.standing = Standing::default();
             self.target = None;
@@ -321,7 +321,7 @@ impl<'a> Scene<'a> {
         let preparation = self.standing.preparation(settings, program);
         let data = &settings.data;
         if preparation.fills() {
-            self.configure(settings, settings.target_of_load());
+            self.configure(settings, settings.load_target());
             self.add(PhaseKind::Schema, settings, schema_words(preparation, program));
             if data.load != Load::None {
                 self.add(PhaseKind::Load, settings, load_words(settings));
@@ -454,8 +454,8 @@ fn load_words(settings: &Settings) -> String {
 
 fn restore_words(settings: &Settings) -> String {
     let how = match settings.data.restore {
-        Restore::Auto | Restore::Online => "import the snapshot's files",
-        Restore::Offline => "stop the nodes and swap their files for the snapshot's",
+        How::Auto | How::Online => "import the snapshot's files",
+        How::Offline => "stop the nodes and swap their files for the snapshot's",
     };
     let cache = match settings.data.page_cache {
         PageCache::Keep => "",

@@ -127,7 +127,7 @@ impl DataKey {
             workload: settings.workload.name.clone(),
             params: settings.workload.params.clone(),
             keyspace: settings.keyspace.clone(),
-            load: settings.data.load.clone(),
+            load: settings.data.load,
             rows: settings.data.rows,
         }
     }

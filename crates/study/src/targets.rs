@@ -5,17 +5,10 @@ use crate::settings::{self, Latency, Secret, Target};
 use anyhow::{Result, bail};
 use std::time::Duration;
 use target::null::{NullSpec, Stall};
-use target::{AttachSpec, LocalSpec, SecretSource, TlsSpec};
-
-/// Whether nodes as `there` become `wanted` by restarts at most, and keep their data.
-pub fn is_same_cluster(there: &Target, wanted: &Target) -> bool {
-    match (there, wanted) {
-        (Target::Local(there), Target::Local(wanted)) => {
-            local_spec(wanted).restart_suffices(&local_spec(there))
-        }
-        _ => there == wanted,
-    }
-}
+use target::{
+    AttachSpec, Collector, HostSpec, HostsSpec, JolokiaAccess, LinkSpec, LocalSpec, SecretSource,
+    TlsSpec,
+};
 
 /// What a restart from one configuration to another changes, in words.
 pub fn difference_words(there: &Target, wanted: &Target) -> String {
@@ -27,8 +20,8 @@ pub fn difference_words(there: &Target, wanted: &Target) -> String {
         words.push(format!("heap {}", human::format_bytes(wanted.heap_bytes)));
     }
     if there.collector != wanted.collector {
-        let collector = wanted.collector.as_deref().unwrap_or("g1");
-        words.push(format!("collector {collector}"));
+        let collector = wanted.collector.unwrap_or(Collector::G1);
+        words.push(format!("collector {collector:?}"));
     }
     let value = |yaml: &[(String, serde_json::Value)], key: &str| {
         let found = yaml.iter().find(|(name, _)| name == key);
@@ -59,16 +52,35 @@ pub fn local_spec(local: &settings::Local) -> LocalSpec {
     LocalSpec {
         version: local.version.clone(),
         nodes: local.nodes,
-        // Dealt in turn: the target itself would repeat the last one.
+        hosts: local.hosts.as_ref().map(hosts_spec),
+        // Of every node: the target itself would repeat the last one.
         racks: (0..local.nodes)
-            .map(|node| local.racks[node % local.racks.len().max(1)].clone())
+            .map(|node| local.rack_of(node).to_owned())
             .collect(),
         datacenter: local.datacenter.clone(),
         heap_bytes: local.heap_bytes,
+        collector: local.collector,
         yaml: local.yaml.iter().cloned().collect(),
         jvm_options: local.jvm.clone(),
         start_timeout: Duration::from_nanos(local.start_timeout_ns),
         ..LocalSpec::default()
+    }
+}
+
+fn hosts_spec(hosts: &settings::Hosts) -> HostsSpec {
+    HostsSpec {
+        count: hosts.count,
+        isolation: hosts.isolation,
+        host: HostSpec {
+            cpus: hosts.cpus.clone(),
+            cpu_quota: hosts.cpu_quota,
+            memory_bytes: hosts.memory_bytes,
+            volume_bytes: hosts.volume_bytes,
+            link: LinkSpec {
+                rate_bits_per_s: hosts.link_rate_bits,
+                delay: hosts.link_delay_ns.map(Duration::from_nanos),
+            },
+        },
     }
 }
 
@@ -77,17 +89,30 @@ pub fn attach_spec(attach: &settings::Attach) -> AttachSpec {
     AttachSpec {
         contact_points: attach.contact_points.clone(),
         user: attach.user.clone(),
-        password: attach.password.as_ref().map(|secret| match secret {
-            Secret::File(path) => SecretSource::File(path.clone()),
-            Secret::Env(name) => SecretSource::Env(name.clone()),
-        }),
-        tls: attach.tls.as_ref().map(|tls| TlsSpec {
-            ca: tls.ca.clone(),
-            verify: tls.verify,
-            server_name: tls.server_name.clone(),
-        }),
+        password: attach.password.as_ref().map(secret_source),
+        tls: attach.tls.as_ref().map(tls_spec),
         datacenter: attach.datacenter.clone(),
-        jolokia: None,
+        jolokia: attach.jolokia.as_ref().map(|jolokia| JolokiaAccess {
+            port: jolokia.port,
+            user: jolokia.user.clone(),
+            password: jolokia.password.as_ref().map(secret_source),
+            tls: jolokia.tls.as_ref().map(tls_spec),
+        }),
+    }
+}
+
+fn secret_source(secret: &Secret) -> SecretSource {
+    match secret {
+        Secret::File(path) => SecretSource::File(path.clone()),
+        Secret::Env(name) => SecretSource::Env(name.clone()),
+    }
+}
+
+fn tls_spec(tls: &settings::Tls) -> TlsSpec {
+    TlsSpec {
+        ca: tls.ca.clone(),
+        verify: tls.verify,
+        server_name: tls.server_name.clone(),
     }
 }
 

@@ -28,8 +28,7 @@ pub use summary::{may_be_believed, point_words};
 use crate::plan::{PhaseKind, Plan, Trial};
 use crate::inputs::Inputs;
 use crate::record;
-use crate::settings::{Study, Target, Until};
-use crate::targets::is_same_cluster;
+use crate::settings::{Change, Study, Target, Until};
 use anyhow::Result;
 use running::Running;
 use serde_json::{Value, json};
@@ -299,14 +298,15 @@ impl<'a> Engine<'a> {
     fn ready_target(&mut self, trial: &Trial) -> Result<()> {
         let settings = &self.study.variants[trial.variant].settings;
         let running = self.running.as_ref();
-        if running.is_some_and(|there| is_same_cluster(&there.settings, &settings.target)) {
+        let change = running.map(|there| settings.target.change_from(&there.settings));
+        if change.is_some_and(|change| change != Change::Start) {
             return Ok(());
         }
         self.stop_target()?;
         // A new target has no data: what comes first is loading.
         let target = match &self.plan.works[trial.variant].step {
             Some(_) => &settings.target,
-            None => settings.target_of_load(),
+            None => settings.load_target(),
         };
         let detail = json!({"kind": target.kind(), "what": crate::plan::target_words(target)});
         self.writer

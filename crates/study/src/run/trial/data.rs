@@ -9,7 +9,7 @@ use crate::plan::PhaseKind;
 use crate::run::event::Event;
 use crate::run::offer::{Decision, Offer, closed};
 use crate::run::running::Running;
-use crate::settings::{Keyspace, Load, PageCache, Reset, Restore, Settle, Target};
+use crate::settings::{Keyspace, Load, How, PageCache, Reset, Settle, Target};
 use crate::standing::Preparation;
 use crate::{human, targets, work};
 use analysis::rules;
@@ -47,7 +47,7 @@ impl Stagehand<'_> {
         let settings = self.settings;
         let preparation = running.standing.preparation(settings, &self.program);
         if preparation.fills() {
-            self.configure(running, state, settings.target_of_load())?;
+            self.configure(running, state, settings.load_target())?;
             self.schema(running, state, preparation)?;
             self.begin_count(running, state)?;
             if let Some(came) = self.fill(running, state)? {
@@ -101,7 +101,7 @@ impl Stagehand<'_> {
     /// The program for the rows that are there, where only loading could tell how many.
     fn know_rows(&mut self, running: &Running) -> Result<()> {
         match running.standing.rows(self.settings, &self.program) {
-            Some(rows) if rows != self.program.rows() && self.settings.data.load.is_size() => {
+            Some(rows) if rows != self.program.rows() && !self.settings.data.load.rows_are_known() => {
                 self.compile_for(rows)
             }
             _ => Ok(()),
@@ -140,22 +140,20 @@ impl Stagehand<'_> {
             }
         }
         drop(session);
-        let keyspace = self.settings.keyspace_of_load();
+        let keyspace = self.settings.load_keyspace();
         self.set_options(running, keyspace)
     }
 
     /// Gives the workload's tables the options that the study states.
     fn set_options(&self, running: &Running, keyspace: &Keyspace) -> Result<()> {
-        let options = keyspace.options_cql();
-        if options.is_empty() {
+        let Some(options) = keyspace.table_options() else {
             return Ok(());
-        }
+        };
         let mut session = running.cluster.session()?;
         for table in self.program.tables() {
             let alter = format!(
-                "ALTER TABLE {}.{table} WITH {}",
-                self.program.keyspace(),
-                options.join(" AND ")
+                "ALTER TABLE {}.{table} WITH {options}",
+                self.program.keyspace()
             );
             session
                 .execute_schema(&alter)
@@ -180,7 +178,7 @@ impl Stagehand<'_> {
         }
         let rows = self.program.rows();
         running.standing.prepared(self.settings, &self.program, rows);
-        if state.load.is_some() && !self.settings.data.load.is_size() {
+        if state.load.is_some() && self.settings.data.load.rows_are_known() {
             self.settle(running, state)?;
         }
         Ok(None)
@@ -342,8 +340,8 @@ impl Stagehand<'_> {
         let kept = running.standing.snapshot(self.settings);
         let name = kept.context("the snapshot of this data was not made")?.name.clone();
         let how = match self.settings.data.restore {
-            Restore::Auto | Restore::Online => RestoreHow::Online,
-            Restore::Offline => RestoreHow::Offline,
+            How::Auto | How::Online => RestoreHow::Online,
+            How::Offline => RestoreHow::Offline,
         };
         self.begin_phase(PhaseKind::Restore, state)?;
         if how == RestoreHow::Offline {
