@@ -5,6 +5,7 @@
 use crate::access::Access;
 use crate::capability::{Ability, Capability};
 use crate::counts::OperationCounts;
+use crate::jolokia::Jolokia;
 use crate::session::{ServerError, Session};
 use crate::settle::Settle;
 use crate::{attach, counts, local, settle};
@@ -22,6 +23,8 @@ pub struct Cluster {
     capabilities: Vec<Capability>,
     /// The processes, where they are ours.
     local: Option<local::Nodes>,
+    /// The agents of an attached cluster, in the order of the nodes; empty without access to them.
+    agents: Vec<attach::Agent>,
 }
 
 /// One Cassandra process, as far as it can be seen.
@@ -64,15 +67,21 @@ impl Cluster {
             access: Access::default(),
             capabilities: local::capabilities(&nodes),
             local: Some(nodes),
+            agents: Vec::new(),
         }
     }
 
-    pub(crate) fn of_attached(nodes: Vec<NodeInfo>, access: Access) -> Cluster {
+    pub(crate) fn of_attached(
+        nodes: Vec<NodeInfo>,
+        access: Access,
+        agents: Vec<attach::Agent>,
+    ) -> Cluster {
         Cluster {
-            capabilities: attach::capabilities(&nodes),
+            capabilities: attach::capabilities(&nodes, &agents),
             nodes,
             access,
             local: None,
+            agents,
         }
     }
 
@@ -197,6 +206,31 @@ impl Cluster {
     /// The processes, to be stopped by somebody else.
     pub(crate) fn into_local(mut self) -> Option<local::Nodes> {
         self.local.take()
+    }
+
+    /// The MBeans of all nodes, by name and in their order, if every node shows them.
+    pub(crate) fn agents(&self) -> Option<Vec<(&str, &Jolokia)>> {
+        let of = |node: &'_ NodeInfo| self.agent(&node.name).ok();
+        let agents = self
+            .nodes
+            .iter()
+            .map(|node| Some((node.name.as_str(), of(node)?)));
+        agents.collect()
+    }
+
+    /// The MBeans of one node, or why they are out of sight.
+    pub(crate) fn agent(&self, name: &str) -> std::result::Result<&Jolokia, String> {
+        if let Some(local) = &self.local {
+            let agent = local.jolokias().find(|(node, _)| *node == name);
+            return agent.and_then(|(_, agent)| agent).ok_or_else(|| {
+                "the distribution in use comes without a Jolokia agent".to_string()
+            });
+        }
+        let index = self.nodes.iter().position(|node| node.name == name);
+        match index.and_then(|index| self.agents.get(index)) {
+            Some(agent) => agent.as_ref().map_err(Clone::clone),
+            None => Err("no access to a Jolokia agent is given".to_string()),
+        }
     }
 
     pub(crate) fn local(&self) -> Option<&local::Nodes> {

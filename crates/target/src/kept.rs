@@ -38,6 +38,8 @@ pub struct KeptCluster {
 pub struct KeptNode {
     /// `node1`.
     pub name: String,
+    /// The host it lives on: `host1`.
+    pub host: String,
     /// Where it answers CQL.
     pub address: SocketAddr,
     /// Its rack.
@@ -114,6 +116,7 @@ fn look(folder: PathBuf, state: &state::State) -> KeptCluster {
                 .is_ok();
         KeptNode {
             name: node.name.clone(),
+            host: node.name.replace("node", "host"),
             address,
             rack: node.rack.clone(),
             pid,

@@ -118,16 +118,6 @@ pub(crate) fn run(
     })
 }
 
-impl Cluster {
-    /// The agents of all nodes, by their names, if all have one.
-    pub(crate) fn agents(&self) -> Option<Vec<(&str, &Jolokia)>> {
-        let nodes = self.local()?.jolokias();
-        nodes
-            .map(|(name, agent)| agent.map(|agent| (name, agent)))
-            .collect()
-    }
-}
-
 fn wait(
     rule: &Rule,
     mut look: impl FnMut() -> Result<Vec<Sample>>,

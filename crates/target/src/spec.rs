@@ -11,6 +11,9 @@ pub const CASSANDRA_VERSION: &str = "5.0.8";
 /// The most nodes of a local cluster: three replicas is what one machine can reasonably carry.
 pub const NODES_COUNT_MAX: usize = 3;
 
+/// The port that a Jolokia agent takes unless it is told another.
+pub const JOLOKIA_PORT: u16 = 8778;
+
 /// Which system is under test.
 #[derive(Clone, Debug)]
 pub enum Spec {
@@ -139,6 +142,32 @@ pub struct AttachSpec {
     pub tls: Option<TlsSpec>,
     /// Only nodes of this data center are used; all when absent.
     pub datacenter: Option<String>,
+    /// The Jolokia agent in every node's JVM, for its MBeans; without it only CQL is spoken.
+    pub jolokia: Option<JolokiaAccess>,
+}
+
+/// How the Jolokia agents of a cluster are reached: on each node's CQL address, at one port.
+#[derive(Clone, Debug)]
+pub struct JolokiaAccess {
+    /// The same on every node.
+    pub port: u16,
+    /// User name, if the agent wants one; requires a password.
+    pub user: Option<String>,
+    /// Where the password is.
+    pub password: Option<SecretSource>,
+    /// HTTPS; plain HTTP when absent. Without a server name the certificate must carry the address.
+    pub tls: Option<TlsSpec>,
+}
+
+impl Default for JolokiaAccess {
+    fn default() -> JolokiaAccess {
+        JolokiaAccess {
+            port: JOLOKIA_PORT,
+            user: None,
+            password: None,
+            tls: None,
+        }
+    }
 }
 
 /// Where a secret is kept.

@@ -231,6 +231,7 @@ fn attach_spec(attach: &settings::Attach) -> AttachSpec {
             server_name: tls.server_name.clone(),
         }),
         datacenter: attach.datacenter.clone(),
+        jolokia: None,
     }
 }
 
