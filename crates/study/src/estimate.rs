@@ -28,6 +28,12 @@ const LOAD_ROWS_PER_S: f64 = 20_000.0;
 const LOAD_NULL_ROWS_PER_S: f64 = 1_000_000.0;
 /// Flush, compactions of small data, and the quiet after them.
 const SETTLE_S: f64 = 5.0;
+/// Flush and hard links.
+const SNAPSHOT_S: f64 = 1.0;
+/// Truncation, import and comparison, of tens of files.
+const RESTORE_S: f64 = 3.0;
+/// Drain, stop and start of one node, until the others see it.
+const RESTART_S: f64 = 20.0;
 /// An auto warm-up on a JVM; often less, sometimes its limit.
 const WARMUP_AUTO_S: f64 = 20.0;
 /// Rows read back per second, with connecting.
@@ -86,6 +92,12 @@ pub fn of_phase(kind: PhaseKind, settings: &Settings) -> f64 {
         PhaseKind::Load if null => settings.data.load_rows as f64 / LOAD_NULL_ROWS_PER_S,
         PhaseKind::Load => settings.data.load_rows as f64 / LOAD_ROWS_PER_S,
         PhaseKind::Settle => SETTLE_S,
+        PhaseKind::Snapshot => SNAPSHOT_S,
+        PhaseKind::Restart => RESTART_S * nodes_count(settings),
+        PhaseKind::Restore if settings.data.restore == How::Offline => {
+            RESTORE_S + RESTART_S * nodes_count(settings)
+        }
+        PhaseKind::Restore => RESTORE_S,
         PhaseKind::Warmup => match settings.window.warmup {
             Warmup::Fixed(ns) => ns as f64 / 1e9,
             Warmup::Auto(max) => WARMUP_AUTO_S.min(max as f64 / 1e9),
@@ -93,6 +105,10 @@ pub fn of_phase(kind: PhaseKind, settings: &Settings) -> f64 {
         PhaseKind::Measure => settings.window.measure_ns as f64 / 1e9,
         PhaseKind::Verify => settings.verify.sample as f64 / VERIFY_ROWS_PER_S + 0.2,
     }
+}
+
+fn nodes_count(settings: &Settings) -> f64 {
+    settings.target.local().map_or(0.0, |local| local.nodes as f64)
 }
 
 /// Expected length of so many operations at a point, seconds.
