@@ -183,7 +183,7 @@ impl Cluster {
                 "hosts",
                 "",
                 period,
-                Box::new(hosts::Machine::open()),
+                Box::new(hosts::Machine::open(Default::default())?),
             ));
         }
         samplers.push(os);
