@@ -11,10 +11,10 @@
 //! waiting longer would change nothing, and the report says so.
 
 use crate::cluster::Cluster;
+use crate::data_use;
 use crate::jolokia::Jolokia;
 use crate::mbeans;
 use crate::snapshot::schema;
-use crate::data_use;
 use anyhow::{Context, Result};
 use measure::clock::{self, Deadline};
 use serde_json::Value;
@@ -130,8 +130,7 @@ pub(crate) fn run(
     }
     let kick = || -> Result<()> {
         for (name, agent, tables) in &kicks {
-            mbeans::enable_compaction(agent, keyspace, tables)
-                .with_context(|| name.to_string())?;
+            mbeans::enable_compaction(agent, keyspace, tables).with_context(|| name.to_string())?;
         }
         Ok(())
     };
@@ -451,7 +450,10 @@ mod tests {
         // The kick has done it: what was pending runs, and then there is rest.
         let helped = still().take(11).chain([sample(1, Some(3), 7)]);
         let helped = helped.chain(std::iter::repeat_with(|| sample(0, Some(0), 9)).take(9));
-        assert_eq!(states(helped), [(10, State::Stuck), over(14, SettleOutcome::Settled)]);
+        assert_eq!(
+            states(helped),
+            [(10, State::Stuck), over(14, SettleOutcome::Settled)]
+        );
     }
 
     #[test]

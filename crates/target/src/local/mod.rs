@@ -345,11 +345,6 @@ impl Nodes {
             .map(|node| (node.layout.name.as_str(), node.jolokia.as_ref()))
     }
 
-    /// The folder of each node, in order.
-    pub fn folders(&self) -> impl Iterator<Item = &Path> {
-        self.nodes.iter().map(|node| node.layout.folder.as_path())
-    }
-
     /// Leaves the processes running from now on: `down` will end them. Until here, a cluster that
     /// is meant to be kept counts as ours, so that one that was killed half-made is cleared.
     ///
