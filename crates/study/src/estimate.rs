@@ -4,7 +4,7 @@
 //! is early rather than late.
 
 use crate::plan::{PhaseKind, Trial};
-use crate::settings::{Load, Point, Settings, Study, Target, Warmup};
+use crate::settings::{How, Load, Point, Settings, Study, Target, Warmup};
 use crate::work::Work;
 
 /// What a run is expected to take.
@@ -108,7 +108,10 @@ pub fn of_phase(kind: PhaseKind, settings: &Settings) -> f64 {
 }
 
 fn nodes_count(settings: &Settings) -> f64 {
-    settings.target.local().map_or(0.0, |local| local.nodes as f64)
+    settings
+        .target
+        .local()
+        .map_or(0.0, |local| local.nodes as f64)
 }
 
 /// Expected length of so many operations at a point, seconds.

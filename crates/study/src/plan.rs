@@ -322,7 +322,11 @@ impl<'a> Scene<'a> {
         let data = &settings.data;
         if preparation.fills() {
             self.configure(settings, settings.load_target());
-            self.add(PhaseKind::Schema, settings, schema_words(preparation, program));
+            self.add(
+                PhaseKind::Schema,
+                settings,
+                schema_words(preparation, program),
+            );
             if data.load != Load::None {
                 self.add(PhaseKind::Load, settings, load_words(settings));
                 self.settle(settings);
@@ -433,7 +437,11 @@ fn schema_words(preparation: Preparation, program: &Program) -> String {
         Preparation::Truncate => "empty",
         Preparation::Nothing | Preparation::Fill => "create",
     };
-    format!("{what} {}: {}", program.keyspace(), program.tables().join(", "))
+    format!(
+        "{what} {}: {}",
+        program.keyspace(),
+        program.tables().join(", ")
+    )
 }
 
 fn load_words(settings: &Settings) -> String {

@@ -90,7 +90,9 @@ impl Standing {
 
     /// Notes that what is there now was kept as a snapshot.
     pub fn kept(&mut self, settings: &Settings, program: &Program, name: String) {
-        let rows = self.filled(program.keyspace()).map_or(0, |there| there.rows);
+        let rows = self
+            .filled(program.keyspace())
+            .map_or(0, |there| there.rows);
         let key = DataKey::of(settings);
         self.snapshots.retain(|kept| kept.key != key);
         self.snapshots.push(Kept { key, name, rows });

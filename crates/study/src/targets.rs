@@ -37,9 +37,15 @@ pub fn difference_words(there: &Target, wanted: &Target) -> String {
             words.push(format!("{key} as by default"));
         }
     }
-    let added = wanted.jvm.iter().filter(|option| !there.jvm.contains(option));
+    let added = wanted
+        .jvm
+        .iter()
+        .filter(|option| !there.jvm.contains(option));
     words.extend(added.cloned());
-    let removed = there.jvm.iter().filter(|option| !wanted.jvm.contains(option));
+    let removed = there
+        .jvm
+        .iter()
+        .filter(|option| !wanted.jvm.contains(option));
     words.extend(removed.map(|option| format!("without {option}")));
     if there.hosts != wanted.hosts {
         words.push("other limits of the hosts".to_owned());

@@ -49,11 +49,11 @@ fn variants_on_different_targets_keep_theirs_for_all_points_of_a_block() {
         expect![[r#"
             00-a-threads-4-block-1 target schema load settle warmup measure verify
             01-a-threads-8-block-1 settle warmup measure verify
-            02-b-threads-4-block-1 target schema load settle warmup measure verify
+            02-b-threads-4-block-1 restart settle warmup measure verify
             03-b-threads-8-block-1 settle warmup measure verify
-            04-a-threads-4-block-2 target schema load settle warmup measure verify
+            04-a-threads-4-block-2 restart settle warmup measure verify
             05-a-threads-8-block-2 settle warmup measure verify
-            06-b-threads-4-block-2 target schema load settle warmup measure verify
+            06-b-threads-4-block-2 restart settle warmup measure verify
             07-b-threads-8-block-2 settle warmup measure verify
         "#]],
     );

@@ -45,7 +45,7 @@ verifi: {sample: 5}
         text,
         &Overrides::default(),
         expect![[r#"
-            s.yaml:3:25: `target.local.nodes` is `7`: the most is 3
+            s.yaml:3:17: 7 local nodes; the most is 3
             s.yaml:3:28: `target.local.heep` is not a key of a study
               hint: did you mean `heap`?
             s.yaml:4:11: the mix has `read`, but no rows are loaded to be read

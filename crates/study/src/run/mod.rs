@@ -19,14 +19,14 @@ mod tally;
 mod timeline;
 mod trial;
 
+pub use crate::targets::null_spec;
 pub use describe::{Described, describe};
 pub use event::{Event, Progress};
 pub use resume::Interrupted;
-pub use crate::targets::null_spec;
 pub use summary::{may_be_believed, point_words};
 
-use crate::plan::{PhaseKind, Plan, Trial};
 use crate::inputs::Inputs;
+use crate::plan::{PhaseKind, Plan, Trial};
 use crate::record;
 use crate::settings::{Change, Study, Target, Until};
 use anyhow::Result;

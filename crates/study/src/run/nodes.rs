@@ -124,7 +124,7 @@ fn proofs(running: &Running, into: &mut Vec<ProofRecord>) -> Result<()> {
             key: proof.key,
             wanted: proof.wanted,
             effective: proof.effective,
-            source: proof.source,
+            source: proof.source.to_owned(),
             holds: proof.holds,
         });
     }

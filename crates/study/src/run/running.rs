@@ -52,8 +52,8 @@ impl Running {
             Target::Local(local) => (Spec::Local(targets::local_spec(local)), None),
             Target::Attach(attach) => (Spec::Attach(targets::attach_spec(attach)), None),
             Target::Null(null) => {
-                let server =
-                    NullServer::start(&targets::null_spec(null)?).context("start the null target")?;
+                let server = NullServer::start(&targets::null_spec(null)?)
+                    .context("start the null target")?;
                 let spec = AttachSpec {
                     contact_points: vec![server.address().to_string()],
                     ..AttachSpec::default()

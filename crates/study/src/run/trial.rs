@@ -16,9 +16,9 @@ use super::timeline::Timeline;
 use crate::inputs::Inputs;
 use crate::plan::{PhaseKind, Trial};
 use crate::settings::Settings;
-use analysis::rules::{self, ServerCounts};
+use analysis::rules;
 use analysis::steady::SteadyState;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use count::Counting;
 use load::{Flow, Limit, VerifyReads};
 use measure::Interval;
@@ -194,7 +194,12 @@ impl Stagehand<'_> {
     fn looked(&self) -> Looked {
         Looked {
             keyspace: self.program.keyspace().to_owned(),
-            tables: self.program.tables().into_iter().map(str::to_owned).collect(),
+            tables: self
+                .program
+                .tables()
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
         }
     }
 

@@ -9,7 +9,7 @@ use crate::plan::PhaseKind;
 use crate::run::event::Event;
 use crate::run::offer::{Decision, Offer, closed};
 use crate::run::running::Running;
-use crate::settings::{Keyspace, Load, How, PageCache, Reset, Settle, Target};
+use crate::settings::{How, Keyspace, Load, PageCache, Reset, Settle, Target};
 use crate::standing::Preparation;
 use crate::{human, targets, work};
 use analysis::rules;
@@ -101,7 +101,9 @@ impl Stagehand<'_> {
     /// The program for the rows that are there, where only loading could tell how many.
     fn know_rows(&mut self, running: &Running) -> Result<()> {
         match running.standing.rows(self.settings, &self.program) {
-            Some(rows) if rows != self.program.rows() && !self.settings.data.load.rows_are_known() => {
+            Some(rows)
+                if rows != self.program.rows() && !self.settings.data.load.rows_are_known() =>
+            {
                 self.compile_for(rows)
             }
             _ => Ok(()),
@@ -177,7 +179,9 @@ impl Stagehand<'_> {
             return Ok(came);
         }
         let rows = self.program.rows();
-        running.standing.prepared(self.settings, &self.program, rows);
+        running
+            .standing
+            .prepared(self.settings, &self.program, rows);
         if state.load.is_some() && self.settings.data.load.rows_are_known() {
             self.settle(running, state)?;
         }
@@ -198,7 +202,7 @@ impl Stagehand<'_> {
             at_first < 1.0,
             "the nodes hold as much as the study wants to load before anything is loaded"
         );
-        let (mut rows, mut share) = (0, at_first);
+        let (mut rows, mut share): (u64, f64) = (0, at_first);
         let mut next = (self.settings.data.rows as f64 * SIZE_FIRST_SHARE).ceil() as u64;
         for _ in 0..SIZE_ROUNDS_MAX {
             self.begin_phase(PhaseKind::Load, state)?;
@@ -219,7 +223,7 @@ impl Stagehand<'_> {
                 self.compile_for(rows)?;
                 return Ok(None);
             }
-            let per_row = ((share - at_first) / rows as f64).max(f64::MIN_POSITIVE);
+            let per_row: f64 = ((share - at_first) / rows as f64).max(f64::MIN_POSITIVE);
             // Never more than three times what is there: the first round is small, and what it
             // takes may be mostly overhead.
             next = (((1.0 - share) / per_row).ceil() as u64).min(rows.saturating_mul(3));
@@ -338,7 +342,10 @@ impl Stagehand<'_> {
     /// Brings the data back to the snapshot, on every node.
     fn restore(&mut self, running: &mut Running, state: &mut State) -> Result<()> {
         let kept = running.standing.snapshot(self.settings);
-        let name = kept.context("the snapshot of this data was not made")?.name.clone();
+        let name = kept
+            .context("the snapshot of this data was not made")?
+            .name
+            .clone();
         let how = match self.settings.data.restore {
             How::Auto | How::Online => RestoreHow::Online,
             How::Offline => RestoreHow::Offline,
@@ -354,7 +361,9 @@ impl Stagehand<'_> {
             state.gather.start(running, self.settings, &self.looked())?;
         }
         let rows = self.program.rows();
-        running.standing.prepared(self.settings, &self.program, rows);
+        running
+            .standing
+            .prepared(self.settings, &self.program, rows);
         running.written = match running.written.take() {
             Some(written) => Some(written.without_main()),
             None => self.loads_are_whole().then(|| Written::by_loads(rows)),
