@@ -10,6 +10,11 @@ mod attach;
 mod capability;
 mod cluster;
 mod counts;
+#[allow(
+    dead_code,
+    reason = "the local target takes it into use in the same change set"
+)]
+mod host;
 mod java;
 mod jolokia;
 pub mod kept;
@@ -29,6 +34,7 @@ pub use access::{Access, Credentials, Secret, Tls};
 pub use capability::{Ability, Capability};
 pub use cluster::{Cluster, NodeDied, NodeInfo};
 pub use counts::OperationCounts;
+pub use host::{Able, HostAbility, VolumeUse, abilities, separate_mounts};
 pub use local::memory_bytes;
 pub use ring::{Replication, Ring};
 pub use session::{QueryResult, ServerError, Session};
