@@ -142,13 +142,26 @@ pub struct ReportArgs {
 pub enum TargetCommand {
     /// Start a local cluster that goes on when this command ends.
     Up(UpArgs),
-    /// Show local clusters.
-    Status,
+    /// Show how the nodes of local clusters are, or of another one.
+    ///
+    /// State is Up or Down, then Normal, Joining, Leaving or Moving, as nodetool writes it. Owned
+    /// shares count copies: 100 % is one whole copy of the keyspace.
+    Status(StatusArgs),
     /// Stop kept clusters and remove their data: one, or all.
     Down {
         /// Name of the cluster, as `target status` shows it.
         id: Option<String>,
     },
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct StatusArgs {
+    /// Show who owns this keyspace; all but Cassandra's own when absent.
+    #[arg(long, value_name = "NAME")]
+    pub keyspace: Option<String>,
+    /// A cluster that somebody else runs, instead of those on this machine.
+    #[arg(long, value_name = "attach:HOST[:PORT]", value_parser = contact_point)]
+    pub target: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -218,6 +231,14 @@ pub enum WorkloadCommand {
     },
 }
 
+/// The contact point of `attach:HOST[:PORT]`.
+fn contact_point(text: &str) -> Result<String, String> {
+    match text.strip_prefix("attach:") {
+        Some(point) if !point.is_empty() => Ok(point.to_owned()),
+        _ => Err("write attach:HOST or attach:HOST:PORT".to_owned()),
+    }
+}
+
 fn error_share(text: &str) -> Result<(String, f64), String> {
     let (name, share) = text.split_once('=').ok_or("write NAME=SHARE")?;
     let share = study::human::parse_number(share)?;
@@ -236,6 +257,14 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn a_contact_point_says_that_it_is_attached_to() {
+        assert_eq!(contact_point("attach:db1:9042"), Ok("db1:9042".into()));
+        for bad in ["db1", "attach:", "local"] {
+            assert!(contact_point(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

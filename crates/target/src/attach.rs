@@ -233,7 +233,8 @@ fn discover(point: &str, access: &Access) -> Result<Vec<NodeInfo>> {
     Err(last)
 }
 
-fn ask(session: &mut Session) -> Result<Vec<NodeInfo>> {
+/// The nodes that have joined, the asked one first, as it knows them.
+pub(crate) fn ask(session: &mut Session) -> Result<Vec<NodeInfo>> {
     let own = session.node();
     let local = session
         .query("SELECT data_center, rack, tokens, release_version FROM system.local")

@@ -236,6 +236,17 @@ impl Cluster {
     pub(crate) fn local(&self) -> Option<&local::Nodes> {
         self.local.as_ref()
     }
+
+    pub(crate) fn local_mut(&mut self) -> Option<&mut local::Nodes> {
+        self.local.as_mut()
+    }
+
+    /// Describes the nodes anew, after some were restarted.
+    pub(crate) fn refresh(&mut self) {
+        if let Some(local) = &self.local {
+            self.nodes = local.describe();
+        }
+    }
 }
 
 /// How long a control statement may take: schema changes on a busy laptop take seconds.

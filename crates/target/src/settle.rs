@@ -7,9 +7,10 @@
 
 use crate::cluster::Cluster;
 use crate::jolokia::Jolokia;
+use crate::mbeans;
 use anyhow::{Context, Result};
 use measure::clock::{self, Deadline};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::time::Duration;
 
 /// How waiting ended.
@@ -89,8 +90,7 @@ pub(crate) fn run(
     if let Some(agents) = &agents {
         say(&format!("flushing {keyspace}"));
         for (name, agent) in agents {
-            flush(agent, keyspace, tables)
-                .with_context(|| format!("flush {keyspace} on {name}"))?;
+            mbeans::flush(agent, keyspace, tables).with_context(|| name.to_string())?;
         }
     }
     let look = || -> Result<Vec<Sample>> {
@@ -178,19 +178,6 @@ impl Watch {
         let unchanged = Duration::from_nanos(now_ns - self.unchanged_since_ns);
         (unchanged >= rule.stalled_after).then_some(SettleOutcome::Stalled)
     }
-}
-
-fn flush(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<()> {
-    const OPERATION: &str = "forceKeyspaceFlush(java.lang.String,[Ljava.lang.String;)";
-    let arguments = [json!(keyspace), json!(tables)];
-    // It returns when the memtables are on disk.
-    agent
-        .call(
-            "org.apache.cassandra.db:type=StorageService",
-            OPERATION,
-            &arguments,
-        )
-        .map(drop)
 }
 
 fn look_by_agent(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<Sample> {
