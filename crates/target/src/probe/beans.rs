@@ -135,7 +135,7 @@ impl Beans {
 
     fn put(&mut self, at_ns: u64, asked: &Asked, answers: &[Option<Value>], out: &mut Out) {
         for series in &self.series {
-            let mut value = |source: &Source| number_of(asked.answer(source, answers)?, source);
+            let value = |source: &Source| number_of(asked.answer(source, answers)?, source);
             let counters = &mut self.counters;
             let value = match &series.kind {
                 Kind::Level(source, factor) => {
@@ -146,7 +146,9 @@ impl Beans {
                     .map(|more| more.per_second() * factor),
                 Kind::Share(first, second, factor) => {
                     let (first, second) = (value(first), value(second));
-                    counters.share(&series.name, at_ns, first, second).map(|n| n * factor)
+                    counters
+                        .share(&series.name, at_ns, first, second)
+                        .map(|n| n * factor)
                 }
             };
             if let Some(value) = value {

@@ -114,7 +114,11 @@ impl List {
     /// The increase of one count per increase of another.
     fn share(&mut self, name: String, unit: &'static str, first: &str, second: &str, factor: f64) {
         let source = |mbean: &str| Source::new(format!("{METRICS}:{mbean}"), "Count");
-        self.add(name, unit, Kind::Share(source(first), source(second), factor));
+        self.add(
+            name,
+            unit,
+            Kind::Share(source(first), source(second), factor),
+        );
     }
 }
 
@@ -139,8 +143,18 @@ fn pools(list: &mut List) {
         let name = |what: &str| format!("thread_pools.{pool}.{what}");
         list.level(name("active"), "count", &mbean("ActiveTasks"), "Value");
         list.level(name("pending"), "count", &mbean("PendingTasks"), "Value");
-        list.level(name("blocked"), "count", &mbean("CurrentlyBlockedTasks"), "Count");
-        list.rate(name("blocked/s"), "/s", &mbean("TotalBlockedTasks"), "Count");
+        list.level(
+            name("blocked"),
+            "count",
+            &mbean("CurrentlyBlockedTasks"),
+            "Count",
+        );
+        list.rate(
+            name("blocked/s"),
+            "/s",
+            &mbean("TotalBlockedTasks"),
+            "Count",
+        );
         list.rate(name("completed/s"), "/s", &mbean("CompletedTasks"), "Value");
     }
 }
@@ -152,9 +166,24 @@ fn compactions(list: &mut List) {
     let running = Source::new(COMPACTIONS, "Compactions");
     list.add(name("running"), "count", Kind::Level(running, 1.0));
     // Moves when a compaction ends, so that a long one shows as a peak at its end.
-    list.rate(name("bytes/s"), "bytes/s", &mbean("BytesCompacted"), "Count");
-    list.rate(name("completed/s"), "/s", &mbean("TotalCompactionsCompleted"), "Count");
-    list.rate(name("aborted/s"), "/s", &mbean("CompactionsAborted"), "Count");
+    list.rate(
+        name("bytes/s"),
+        "bytes/s",
+        &mbean("BytesCompacted"),
+        "Count",
+    );
+    list.rate(
+        name("completed/s"),
+        "/s",
+        &mbean("TotalCompactionsCompleted"),
+        "Count",
+    );
+    list.rate(
+        name("aborted/s"),
+        "/s",
+        &mbean("CompactionsAborted"),
+        "Count",
+    );
 }
 
 fn requests(list: &mut List) {
@@ -163,15 +192,30 @@ fn requests(list: &mut List) {
         let name = |what: &str| format!("client_request.{kind}.{what}");
         list.rate(name("ops/s"), "/s", &mbean("Latency"), "Count");
         list.rate(name("timeouts/s"), "/s", &mbean("Timeouts"), "Count");
-        list.rate(name("unavailables/s"), "/s", &mbean("Unavailables"), "Count");
+        list.rate(
+            name("unavailables/s"),
+            "/s",
+            &mbean("Unavailables"),
+            "Count",
+        );
         list.rate(name("failures/s"), "/s", &mbean("Failures"), "Count");
         let (total, count) = (mbean("TotalLatency"), mbean("Latency"));
         list.share(name("mean"), "ms", &total, &count, MS_PER_US);
         list.p99(name("p99"), &mbean("Latency"));
     }
     let client = |name: &str| format!("type=Client,name={name}");
-    list.level("clients.connected".into(), "count", &client("ConnectedNativeClients"), "Value");
-    list.rate("clients.discarded/s".into(), "/s", &client("RequestDiscarded"), "Count");
+    list.level(
+        "clients.connected".into(),
+        "count",
+        &client("ConnectedNativeClients"),
+        "Value",
+    );
+    list.rate(
+        "clients.discarded/s".into(),
+        "/s",
+        &client("RequestDiscarded"),
+        "Count",
+    );
     let late = client("TimedOutBeforeProcessing");
     list.rate("clients.timed_out_in_queue/s".into(), "/s", &late, "Count");
     for (name, metric) in [
@@ -179,7 +223,12 @@ fn requests(list: &mut List) {
         ("cql.regular/s", "RegularStatementsExecuted"),
         ("cql.evicted/s", "PreparedStatementsEvicted"),
     ] {
-        list.rate(name.into(), "/s", &format!("type=CQL,name={metric}"), "Count");
+        list.rate(
+            name.into(),
+            "/s",
+            &format!("type=CQL,name={metric}"),
+            "Count",
+        );
     }
 }
 
@@ -187,7 +236,13 @@ fn caches_and_buffers(list: &mut List) {
     for (cache, scope) in CACHES {
         let mbean = |name: &str| format!("type=Cache,scope={scope},name={name}");
         let name = |what: &str| format!("cache.{cache}.{what}");
-        list.share(name("hit_ratio"), "ratio", &mbean("Hits"), &mbean("Requests"), 1.0);
+        list.share(
+            name("hit_ratio"),
+            "ratio",
+            &mbean("Hits"),
+            &mbean("Requests"),
+            1.0,
+        );
         list.rate(name("requests/s"), "/s", &mbean("Requests"), "Count");
         list.level(name("size"), "bytes", &mbean("Size"), "Value");
         list.level(name("entries"), "count", &mbean("Entries"), "Value");
@@ -209,17 +264,37 @@ fn messages(list: &mut List) {
         list.rate(format!("dropped.{message}/s"), "/s", &mbean, "Count");
     }
     let storage = |name: &str| format!("type=Storage,name={name}");
-    list.rate("hints.total/s".into(), "/s", &storage("TotalHints"), "Count");
-    list.level("hints.in_progress".into(), "count", &storage("TotalHintsInProgress"), "Count");
+    list.rate(
+        "hints.total/s".into(),
+        "/s",
+        &storage("TotalHints"),
+        "Count",
+    );
+    list.level(
+        "hints.in_progress".into(),
+        "count",
+        &storage("TotalHintsInProgress"),
+        "Count",
+    );
     for (name, metric) in [
         ("hints.delivered/s", "HintsSucceeded"),
         ("hints.failed/s", "HintsFailed"),
         ("hints.timed_out/s", "HintsTimedOut"),
     ] {
-        list.rate(name.into(), "/s", &format!("type=HintsService,name={metric}"), "Count");
+        list.rate(
+            name.into(),
+            "/s",
+            &format!("type=HintsService,name={metric}"),
+            "Count",
+        );
     }
     list.level("storage.load".into(), "bytes", &storage("Load"), "Count");
-    list.rate("storage.exceptions/s".into(), "/s", &storage("Exceptions"), "Count");
+    list.rate(
+        "storage.exceptions/s".into(),
+        "/s",
+        &storage("Exceptions"),
+        "Count",
+    );
 }
 
 fn commit_log(list: &mut List) {
@@ -237,8 +312,18 @@ fn commit_log(list: &mut List) {
         list.p99(name(&format!("{what}.p99")), &mbean(metric));
     }
     let pool = |name: &str| format!("type=MemtablePool,name={name}");
-    list.rate("memtable_pool.blocked/s".into(), "/s", &pool("BlockedOnAllocation"), "Count");
-    list.level("memtable_pool.pending_flushes".into(), "count", &pool("PendingFlushTasks"), "Value");
+    list.rate(
+        "memtable_pool.blocked/s".into(),
+        "/s",
+        &pool("BlockedOnAllocation"),
+        "Count",
+    );
+    list.level(
+        "memtable_pool.pending_flushes".into(),
+        "count",
+        &pool("PendingFlushTasks"),
+        "Value",
+    );
 }
 
 fn of_keyspace(list: &mut List, keyspace: &str) {
@@ -257,12 +342,27 @@ fn of_table(list: &mut List, keyspace: &str, table: &str) {
     let name = |what: &str| format!("table.{table}.{what}");
     for (what, unit, metric, attribute) in [
         ("live_sstables", "count", "LiveSSTableCount", "Value"),
-        ("pending_compactions", "count", "PendingCompactions", "Value"),
+        (
+            "pending_compactions",
+            "count",
+            "PendingCompactions",
+            "Value",
+        ),
         ("pending_flushes", "count", "PendingFlushes", "Count"),
         ("live_disk_space", "bytes", "LiveDiskSpaceUsed", "Count"),
         ("total_disk_space", "bytes", "TotalDiskSpaceUsed", "Count"),
-        ("memtable_live_data", "bytes", "MemtableLiveDataSize", "Value"),
-        ("sstables_per_read.p99", "count", "SSTablesPerReadHistogram", "99thPercentile"),
+        (
+            "memtable_live_data",
+            "bytes",
+            "MemtableLiveDataSize",
+            "Value",
+        ),
+        (
+            "sstables_per_read.p99",
+            "count",
+            "SSTablesPerReadHistogram",
+            "99thPercentile",
+        ),
     ] {
         list.level(name(what), unit, &mbean(metric), attribute);
     }

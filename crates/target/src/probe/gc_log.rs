@@ -69,9 +69,19 @@ impl GcLog {
             self.put(at_ns, &event, &mut safepoints, out);
         }
         if !first {
-            out.put("safepoint.stopped", &self.place, "ms", safepoints.stopped_ms);
+            out.put(
+                "safepoint.stopped",
+                &self.place,
+                "ms",
+                safepoints.stopped_ms,
+            );
             out.put("safepoint.reach", &self.place, "ms", safepoints.reach_ms);
-            out.put("safepoint.longest", &self.place, "ms", safepoints.longest_ms);
+            out.put(
+                "safepoint.longest",
+                &self.place,
+                "ms",
+                safepoints.longest_ms,
+            );
             out.put("safepoint.count", &self.place, "count", safepoints.count);
         }
         Ok(())
@@ -89,7 +99,10 @@ impl GcLog {
                 out.put_at(at_ns, "gc.heap_after", &self.place, "bytes", *heap);
             }
             Event::Stall { ms } => out.put_at(at_ns, "gc.stall", &self.place, "ms", *ms),
-            Event::Safepoint { reach_ms, stopped_ms } => {
+            Event::Safepoint {
+                reach_ms,
+                stopped_ms,
+            } => {
                 safepoints.stopped_ms += stopped_ms;
                 safepoints.reach_ms += reach_ms;
                 safepoints.longest_ms = safepoints.longest_ms.max(*stopped_ms);
@@ -187,7 +200,12 @@ impl Followed {
 
 /// The log that was written to last; of equal ones the last by name.
 fn newest_log(folder: &Path) -> Result<PathBuf> {
-    let context = || format!("look for logs of the garbage collector in {}", folder.display());
+    let context = || {
+        format!(
+            "look for logs of the garbage collector in {}",
+            folder.display()
+        )
+    };
     let mut newest: Option<(SystemTime, PathBuf)> = None;
     for entry in std::fs::read_dir(folder).with_context(context)? {
         let entry = entry.with_context(context)?;
@@ -255,7 +273,9 @@ fn of_collector(text: &str) -> Option<Event> {
     let text = without_number(text);
     let heap = text.split(' ').find_map(heap_after);
     if text.starts_with("Allocation Stall") {
-        return Some(Event::Stall { ms: milliseconds(text)? });
+        return Some(Event::Stall {
+            ms: milliseconds(text)?,
+        });
     }
     let Some(pause) = text.strip_prefix("Pause ") else {
         // ZGC's line of a whole collection.
@@ -296,8 +316,13 @@ fn of_safepoint(text: &str) -> Option<Event> {
     let part = |name: &str, unit: &str, to_ms: f64| -> Option<f64> {
         let (_, behind) = text.split_once(name)?;
         let number = behind.trim_start().split(' ').next()?;
-        let is_unit = behind.trim_start()[number.len()..].trim_start().starts_with(unit);
-        is_unit.then(|| number.parse::<f64>().ok()).flatten().map(|n| n * to_ms)
+        let is_unit = behind.trim_start()[number.len()..]
+            .trim_start()
+            .starts_with(unit);
+        is_unit
+            .then(|| number.parse::<f64>().ok())
+            .flatten()
+            .map(|n| n * to_ms)
     };
     if text.starts_with("Safepoint \"") {
         let ns = 1.0 / MILLISECOND_NS as f64;
@@ -354,9 +379,19 @@ fn heap_after(word: &str) -> Option<f64> {
 /// `2026-11-21T09:09:32.313+0000` in nanoseconds since 1970.
 fn unix_ns_of(text: &str) -> Option<u64> {
     let number = |range: std::ops::Range<usize>| text.get(range)?.parse::<i64>().ok();
-    let separators = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':'), (19, b'.')];
+    let separators = [
+        (4, b'-'),
+        (7, b'-'),
+        (10, b'T'),
+        (13, b':'),
+        (16, b':'),
+        (19, b'.'),
+    ];
     let bytes = text.as_bytes();
-    if separators.iter().any(|(at, byte)| bytes.get(*at) != Some(byte)) {
+    if separators
+        .iter()
+        .any(|(at, byte)| bytes.get(*at) != Some(byte))
+    {
         return None;
     }
     let days = days_since_1970(number(0..4)?, number(5..7)?, number(8..10)?);
@@ -374,7 +409,11 @@ fn unix_ns_of(text: &str) -> Option<u64> {
 
 /// Days of the Gregorian calendar: years are counted from March, so that leap days come last.
 fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let (year, month) = if month <= 2 { (year - 1, month + 9) } else { (year, month - 3) };
+    let (year, month) = if month <= 2 {
+        (year - 1, month + 9)
+    } else {
+        (year, month - 3)
+    };
     let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
     // Months from March on are of 31, 30, 31, 30, 31 days, again and again: 153 in five.
     const DAYS_UP_TO_1970: i64 = 719_469;

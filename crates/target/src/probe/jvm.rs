@@ -80,9 +80,16 @@ fn series() -> Vec<Series> {
         all.push(Series { name, unit, kind });
     };
     for part in PARTS {
-        for (name, attribute) in [("heap", "HeapMemoryUsage"), ("nonheap", "NonHeapMemoryUsage")] {
+        for (name, attribute) in [
+            ("heap", "HeapMemoryUsage"),
+            ("nonheap", "NonHeapMemoryUsage"),
+        ] {
             let source = Source::part(MEMORY, attribute, part);
-            add(format!("jvm.{name}_{part}"), "bytes", Kind::Level(source, 1.0));
+            add(
+                format!("jvm.{name}_{part}"),
+                "bytes",
+                Kind::Level(source, 1.0),
+            );
         }
         for pool in POOLS {
             let source = Source::part(bean("MemoryPool", pool), "Usage", part);
@@ -91,20 +98,39 @@ fn series() -> Vec<Series> {
         }
     }
     for collector in COLLECTORS {
-        let time = if collector.ends_with("Cycles") { "cycling" } else { "paused" };
+        let time = if collector.ends_with("Cycles") {
+            "cycling"
+        } else {
+            "paused"
+        };
         let source = |attribute| Source::new(bean("GarbageCollector", collector), attribute);
         let name = |what: &str| format!("jvm.gc.{}.{what}", one_word(collector));
-        add(name("collections/s"), "/s", Kind::Rate(source("CollectionCount"), 1.0));
+        add(
+            name("collections/s"),
+            "/s",
+            Kind::Rate(source("CollectionCount"), 1.0),
+        );
         let time = format!("{time}_ms/s");
-        add(name(&time), "ms/s", Kind::Rate(source("CollectionTime"), 1.0));
+        add(
+            name(&time),
+            "ms/s",
+            Kind::Rate(source("CollectionTime"), 1.0),
+        );
     }
     for pool in ["direct", "mapped"] {
-        let source = |attribute| {
-            Source::new(format!("java.nio:type=BufferPool,name={pool}"), attribute)
-        };
+        let source =
+            |attribute| Source::new(format!("java.nio:type=BufferPool,name={pool}"), attribute);
         let name = |what: &str| format!("jvm.buffers.{pool}.{what}");
-        add(name("used"), "bytes", Kind::Level(source("MemoryUsed"), 1.0));
-        add(name("capacity"), "bytes", Kind::Level(source("TotalCapacity"), 1.0));
+        add(
+            name("used"),
+            "bytes",
+            Kind::Level(source("MemoryUsed"), 1.0),
+        );
+        add(
+            name("capacity"),
+            "bytes",
+            Kind::Level(source("TotalCapacity"), 1.0),
+        );
         add(name("count"), "count", Kind::Level(source("Count"), 1.0));
     }
     let levels = [
@@ -118,9 +144,27 @@ fn series() -> Vec<Series> {
         add(name.to_string(), "count", Kind::Level(source, 1.0));
     }
     let rates = [
-        ("jvm.threads_started/s", "/s", THREADS, "TotalStartedThreadCount", 1.0),
-        ("jvm.classes_loaded/s", "/s", CLASSES, "TotalLoadedClassCount", 1.0),
-        ("jvm.compiling_ms/s", "ms/s", COMPILER, "TotalCompilationTime", 1.0),
+        (
+            "jvm.threads_started/s",
+            "/s",
+            THREADS,
+            "TotalStartedThreadCount",
+            1.0,
+        ),
+        (
+            "jvm.classes_loaded/s",
+            "/s",
+            CLASSES,
+            "TotalLoadedClassCount",
+            1.0,
+        ),
+        (
+            "jvm.compiling_ms/s",
+            "ms/s",
+            COMPILER,
+            "TotalCompilationTime",
+            1.0,
+        ),
         // Nanoseconds a second are a billionth of a CPU.
         ("jvm.%cpu", "%", SYSTEM, "ProcessCpuTime", 100.0 / 1e9),
     ];

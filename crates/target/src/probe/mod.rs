@@ -7,10 +7,16 @@
 //! waits for a look. What the looks cost is measured by the clock of their thread and given back
 //! with the readings, so that nobody has to believe that watching is free.
 
+mod beans;
+mod cassandra;
+mod gc_log;
 mod hosts;
+mod jvm;
+mod node;
 mod processes;
 mod sampler;
 mod source;
+mod virtual_tables;
 
 pub use sampler::Probes;
 pub(crate) use sampler::{Sampler, Task};
@@ -191,15 +197,15 @@ impl Cluster {
             .filter_map(|node| Some((node.name.as_str(), node.pid?)))
             .collect();
         let mut samplers = vec![os(spec, &processes)?];
-        // The database's own looks, one sampler per node, are added here.
-        let _ = (keyspace, tables);
-        samplers.push(Sampler::new("probe-node"));
+        samplers.extend(node::samplers(self, spec, keyspace, tables));
         Probes::start(samplers)
     }
 
     /// What the probes of `spec` cannot see, each with the reason and what would bring it.
     pub fn unseen(&self, spec: &ProbeSpec) -> Vec<String> {
-        unseen_by_os(spec, self.nodes())
+        let mut unseen = unseen_by_os(spec, self.nodes());
+        unseen.extend(node::unseen(self, spec));
+        unseen
     }
 }
 
