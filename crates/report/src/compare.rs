@@ -296,6 +296,7 @@ fn chart(baseline: &RunView, contender: &RunView, matched: &Matched<'_, '_>) -> 
                 ..Axis::default()
             }),
             series,
+            ..Panel::default()
         }],
         ..Chart::default()
     }

@@ -1,7 +1,7 @@
 //! The page of one run, in reading order: answer, numbers, distribution, course, trust, set-up.
 
 use crate::page::Page;
-use crate::sections::{data, headline, instrument, latency, results, rules, setup, time};
+use crate::sections::{data, headline, instrument, latency, panels, results, rules, setup, time};
 use crate::summary::points;
 use crate::view::RunView;
 
@@ -13,6 +13,7 @@ pub fn page(view: &RunView) -> Page {
         results::section(view, &points),
         latency::section(view, &points),
         time::section(view),
+        panels::section(view),
         instrument::section(view, &points),
         data::section(view),
         data::faults(view),

@@ -3,6 +3,7 @@
 //! Each rule looks at a checked tree that may have holes (a value with a mistake is absent), says
 //! what it finds, and leaves the rest to the others, so that all mistakes are found in one go.
 
+use crate::settings::Folder;
 use crate::tree::Tree;
 use measure::outcome::OUTCOMES;
 use yaml::Node;
@@ -19,6 +20,8 @@ pub struct Subject<'a> {
     pub tree: &'a Tree,
     /// Whether the target was replaced on the command line.
     pub target_replaced: bool,
+    /// Where the files that it names are; none: not known.
+    pub folder: Option<&'a Folder>,
 }
 
 impl Subject<'_> {

@@ -6,6 +6,7 @@ pub mod rules;
 pub mod sweep;
 
 pub mod latency;
+pub mod panels;
 pub mod time;
 
 pub mod data;

@@ -12,7 +12,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 use target::null::{NullServer, NullSpec, Stall};
-use target::{Ability, AttachSpec, Cluster, Dirs, LocalSpec, SecretSource, Spec, TlsSpec};
+use target::{
+    Ability, AttachSpec, Cluster, Dirs, HostSpec, HostsSpec, LinkSpec, LocalSpec, SecretSource,
+    Spec, TlsSpec,
+};
 
 /// A running target. Dropping it stops what was started.
 pub struct Running {
@@ -204,16 +207,35 @@ fn local_spec(local: &settings::Local) -> LocalSpec {
     LocalSpec {
         version: local.version.clone(),
         nodes: local.nodes,
-        // Dealt in turn: the target itself would repeat the last one.
+        hosts: local.hosts.as_ref().map(hosts_spec),
+        // Of every node: the target itself would repeat the last one.
         racks: (0..local.nodes)
-            .map(|node| local.racks[node % local.racks.len().max(1)].clone())
+            .map(|node| local.rack_of(node).to_owned())
             .collect(),
         datacenter: local.datacenter.clone(),
         heap_bytes: local.heap_bytes,
+        collector: local.collector,
         yaml: local.yaml.iter().cloned().collect(),
         jvm_options: local.jvm.clone(),
         start_timeout: Duration::from_nanos(local.start_timeout_ns),
         ..LocalSpec::default()
+    }
+}
+
+fn hosts_spec(hosts: &settings::Hosts) -> HostsSpec {
+    HostsSpec {
+        count: hosts.count,
+        isolation: hosts.isolation,
+        host: HostSpec {
+            cpus: hosts.cpus.clone(),
+            cpu_quota: hosts.cpu_quota,
+            memory_bytes: hosts.memory_bytes,
+            volume_bytes: hosts.volume_bytes,
+            link: LinkSpec {
+                rate_bits_per_s: hosts.link_rate_bits,
+                delay: hosts.link_delay_ns.map(Duration::from_nanos),
+            },
+        },
     }
 }
 

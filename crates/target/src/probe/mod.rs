@@ -8,15 +8,18 @@
 //! with the readings, so that nobody has to believe that watching is free.
 
 mod hosts;
+mod processes;
 mod sampler;
 mod source;
 
 pub use sampler::Probes;
 pub(crate) use sampler::{Sampler, Task};
 
-use crate::cluster::Cluster;
-use anyhow::Result;
-use std::collections::HashSet;
+use crate::cluster::{Cluster, NodeInfo};
+use anyhow::{Context, Result};
+use processes::{NumaMaps, Process};
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -167,6 +170,15 @@ impl Out {
     }
 }
 
+/// Starts the probes of `spec` that need no cluster: those of this machine, of this process and of
+/// `others` by their places and process ids. For a client whose target is not a [`Cluster`].
+///
+/// # Errors
+/// A probe cannot start at all: the message says which and why.
+pub fn this_machine(spec: &ProbeSpec, others: &[(&str, u32)]) -> Result<Probes> {
+    Probes::start(vec![os(spec, others)?])
+}
+
 impl Cluster {
     /// Starts the probes of `spec`; `tables` of `keyspace` are those whose own figures are read.
     ///
@@ -174,19 +186,75 @@ impl Cluster {
     /// A probe cannot start at all: the message says which and why. What some probe cannot see is
     /// no error, see [`Cluster::unseen`].
     pub fn probe(&self, spec: &ProbeSpec, keyspace: &str, tables: &[&str]) -> Result<Probes> {
-        let mut samplers = Vec::new();
+        let nodes = self.nodes().iter();
+        let processes: Vec<(&str, u32)> = nodes
+            .filter_map(|node| Some((node.name.as_str(), node.pid?)))
+            .collect();
+        let mut samplers = vec![os(spec, &processes)?];
         // The database's own looks, one sampler per node, are added here.
         let _ = (keyspace, tables);
-        let mut os = Sampler::new("probe-os");
-        if let Some(period) = spec.hosts {
-            os.add(Task::new(
-                "hosts",
-                "",
-                period,
-                Box::new(hosts::Machine::open()),
-            ));
-        }
-        samplers.push(os);
+        samplers.push(Sampler::new("probe-node"));
         Probes::start(samplers)
     }
+
+    /// What the probes of `spec` cannot see, each with the reason and what would bring it.
+    pub fn unseen(&self, spec: &ProbeSpec) -> Vec<String> {
+        unseen_by_os(spec, self.nodes())
+    }
+}
+
+/// How often NUMA placement is read: it costs the process under test 50 ms of not mapping memory.
+const NUMA_PERIOD: Duration = Duration::from_secs(60);
+
+/// The looks at this machine, this process and others by their places and process ids.
+fn os(spec: &ProbeSpec, others: &[(&str, u32)]) -> Result<Sampler> {
+    let mut sampler = Sampler::new("probe-os");
+    if let Some(period) = spec.hosts {
+        let machine = hosts::Machine::open(BTreeMap::new())?;
+        sampler.add(Task::new("hosts", "machine", period, Box::new(machine)));
+    }
+    let Some(period) = spec.processes else {
+        return Ok(sampler);
+    };
+    let with_numa = processes::numa_nodes().len() > 1;
+    let own = ("client", std::process::id());
+    for (place, pid) in others.iter().copied().chain([own]) {
+        let process = Process::open(place, pid).with_context(|| format!("watch {place}"))?;
+        sampler.add(Task::new("processes", place, period, Box::new(process)));
+        if with_numa {
+            let maps = NumaMaps::open(place, pid).with_context(|| format!("watch {place}"))?;
+            let period = period.max(NUMA_PERIOD);
+            sampler.add(Task::new("numa", place, period, Box::new(maps)));
+        }
+    }
+    Ok(sampler)
+}
+
+/// What the looks at this machine cannot see.
+fn unseen_by_os(spec: &ProbeSpec, nodes: &[NodeInfo]) -> Vec<String> {
+    let mut unseen = Vec::new();
+    let elsewhere: Vec<&str> = nodes
+        .iter()
+        .filter(|node| node.pid.is_none())
+        .map(|node| node.name.as_str())
+        .collect();
+    if spec.hosts.is_some() && !elsewhere.is_empty() {
+        unseen.push(format!(
+            "hosts: only this machine is watched, not those of {} (import what their own tools \
+             have written)",
+            elsewhere.join(", ")
+        ));
+    }
+    if spec.processes.is_some() && !elsewhere.is_empty() {
+        unseen.push(format!(
+            "processes: {} were not started by cassay, so only cassay itself is watched",
+            elsewhere.join(", ")
+        ));
+    }
+    if spec.hosts.is_some() && !Path::new("/proc/pressure/cpu").exists() {
+        unseen.push(
+            "hosts: pressure (psi.*), since this kernel has none: boot it with `psi=1`".to_string(),
+        );
+    }
+    unseen
 }
