@@ -34,7 +34,7 @@ mod status;
 mod supply;
 
 pub use access::{Access, Credentials, Secret, Tls};
-pub use capability::{Ability, Capability};
+pub use capability::{Ability, Capability, abilities_of};
 pub use cluster::{Cluster, NodeDied, NodeInfo};
 pub use counts::OperationCounts;
 pub use data_use::DataUse;
