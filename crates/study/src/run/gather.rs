@@ -5,14 +5,14 @@
 //! the files go on.
 
 use super::running::Running;
-use crate::settings::Settings;
+use crate::settings::{Import, Settings};
 use anyhow::{Context, Result};
 use measure::clock;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use store::TrialWriter;
 use store::record::{ProbeRecord, SampleRecord};
-use target::probe::{ProbeCost, ProbeSpec, Probes, Reading};
+use target::probe::{ProbeCost, ProbeSpec, Probes, Reading, ScrapeSpec};
 
 /// Series of which the rules judge the measured window.
 const PENDING: &str = "compactions.pending";
@@ -181,6 +181,18 @@ pub fn spec(settings: &Settings) -> Option<ProbeSpec> {
         jvm: period(probes.jvm_ns),
         cassandra: period(probes.cassandra_ns),
         gc_log: period(probes.gc_log_ns),
+        scrapes: probes.import.iter().filter_map(scrape).collect(),
+    })
+}
+
+fn scrape(import: &Import) -> Option<ScrapeSpec> {
+    let Import::PrometheusUrl { url, period_ns } = import else {
+        return None;
+    };
+    Some(ScrapeSpec {
+        url: url.clone(),
+        period: Duration::from_nanos(*period_ns),
+        metrics: Vec::new(),
     })
 }
 

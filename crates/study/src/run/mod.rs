@@ -10,6 +10,7 @@ mod describe;
 mod event;
 mod finding;
 mod gather;
+mod imports;
 mod nodes;
 mod offer;
 mod resume;
@@ -149,6 +150,7 @@ impl<'a> Engine<'a> {
             End::Stopped(why) => Some(why),
             End::Done => None,
         };
+        self.lay_imports_beside()?;
         let mut trials = std::mem::take(&mut self.findings);
         trials.append(&mut self.failed);
         let trials = trials.into_values().collect();
@@ -160,6 +162,19 @@ impl<'a> Engine<'a> {
             path,
             findings: Some(findings),
         })
+    }
+
+    /// Adds what others have recorded meanwhile to the trials that have ended.
+    fn lay_imports_beside(&mut self) -> Result<()> {
+        let findings = self.findings.iter();
+        let ended: Vec<(String, &TrialFinding)> = findings
+            .map(|(index, finding)| (self.plan.trials[*index].slug.clone(), finding))
+            .collect();
+        for said in imports::lay_beside(self.study, &ended, &self.writer) {
+            self.writer.journal("imported", None, json!(said))?;
+            (self.events)(Event::Said(said));
+        }
+        Ok(())
     }
 
     /// Expected length of those trials that are not finished yet, seconds.
