@@ -4,7 +4,7 @@
 //! is early rather than late.
 
 use crate::plan::{PhaseKind, Trial};
-use crate::settings::{Point, Settings, Study, Target, Warmup};
+use crate::settings::{Load, Point, Settings, Study, Target, Warmup};
 use crate::work::Work;
 
 /// What a run is expected to take.
@@ -44,6 +44,34 @@ const ROW_OVERHEAD_BYTES: u64 = 40;
 const NODE_DISK_BYTES: u64 = 512 << 20;
 /// A node beside its heap: code, metaspace, off-heap memtables, direct buffers.
 const NODE_OFF_HEAP_BYTES: u64 = 600 << 20;
+
+/// Rows that a load of an amount of bytes is thought to take, if they spread evenly; none if the
+/// amount is not in bytes, or of a volume that is not known.
+pub fn rows_of_load(settings: &Settings, row_bytes: u64) -> Option<u64> {
+    let bytes_per_node = bytes_per_node(settings)?;
+    let nodes = settings
+        .target
+        .local()
+        .map_or(1, |local| local.nodes as u64);
+    // Each row is on as many nodes as it has copies, and on no node twice.
+    let copies = settings.keyspace.replication.copies().clamp(1, nodes);
+    let rows = bytes_per_node as f64 * nodes as f64 / copies as f64;
+    let rows = rows / (row_bytes + ROW_OVERHEAD_BYTES) as f64;
+    Some((rows as u64).max(1))
+}
+
+/// What the load phase leaves on each node, bytes; none if that is counted in rows.
+fn bytes_per_node(settings: &Settings) -> Option<u64> {
+    match settings.data.load {
+        Load::None | Load::Operations(_) => None,
+        Load::BytesPerNode(bytes) => Some(bytes),
+        Load::Fraction(share) => {
+            let hosts = settings.target.local()?.hosts.as_ref()?;
+            let share = hosts.volume_bytes? as f64 * share / hosts.nodes_per_host as f64;
+            Some((share as u64).saturating_sub(NODE_DISK_BYTES).max(1))
+        }
+    }
+}
 
 /// Expected length of a phase, seconds.
 pub fn of_phase(kind: PhaseKind, settings: &Settings) -> f64 {

@@ -10,6 +10,7 @@ pub mod estimate;
 pub mod format;
 pub mod human;
 pub mod inputs;
+pub mod matrix;
 pub mod merge;
 pub mod plan;
 pub mod record;

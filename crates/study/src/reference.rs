@@ -136,6 +136,11 @@ fn value_words(typ: &Type) -> String {
             human::format_bytes(*min),
             human::format_bytes(*max),
         ),
+        Type::BitRate(min, max) => between(
+            "a bit rate",
+            human::format_bit_rate(*min),
+            human::format_bit_rate(*max),
+        ),
         Type::Number(min, max) => between("a number", min.to_string(), max.to_string()),
         Type::Choice(known) => format!("`{}`", known.join("`, `")),
         Type::List(item) => format!("a list, each {}", value_words(item)),

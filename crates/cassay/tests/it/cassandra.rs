@@ -8,6 +8,7 @@ mod configurations;
 mod endings;
 mod imports;
 mod refusals;
+mod status;
 mod stress;
 
 use crate::program::{Lab, Said, command};
