@@ -7,6 +7,7 @@
 mod endings;
 mod imports;
 mod refusals;
+mod snapshots;
 mod status;
 mod stress;
 
