@@ -8,6 +8,7 @@ mod configurations;
 mod endings;
 mod imports;
 mod refusals;
+mod snapshots;
 mod status;
 mod stress;
 
