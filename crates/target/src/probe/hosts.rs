@@ -8,7 +8,9 @@ mod disk;
 mod memory;
 mod network;
 mod pressure;
+mod stand_in;
 
+use super::source::Source;
 use super::{Look, Out};
 use anyhow::Result;
 use cpu::Cpu;
@@ -37,7 +39,7 @@ impl Machine {
     /// # Errors
     /// A file of `/proc` that every kernel has cannot be read.
     pub fn open(devices: BTreeMap<String, String>) -> Result<Machine> {
-        let net = Path::new("/proc/self/net");
+        let net = |name: &str| Source::open(format!("/proc/self/net/{name}"));
         Ok(Machine {
             cpu: Cpu::open(MACHINE)?,
             memory: Memory::open(MACHINE)?,

@@ -7,7 +7,6 @@ use crate::probe::Out;
 use crate::probe::source::{Last, Source, grown};
 use anyhow::{Context, Result};
 use std::collections::HashMap;
-use std::path::Path;
 
 /// Columns of an interface: eight received, eight sent.
 type Columns = [u64; 16];
@@ -75,12 +74,15 @@ struct Counters {
 }
 
 impl Network {
-    /// `folder` is a `net` of `/proc`; `speed_of` knows the speed of an interface in bit/s.
+    /// `open` opens a file of a `/proc/net`; `speed_of` knows the speed of an interface in bit/s.
     ///
     /// # Errors
-    /// Its files cannot be read.
-    pub fn open(place: &str, folder: &Path, speed_of: fn(&str) -> Option<f64>) -> Result<Network> {
-        let open = |name: &str| Source::open(folder.join(name));
+    /// Those of `open`.
+    pub fn open(
+        place: &str,
+        open: impl Fn(&str) -> Result<Source>,
+        speed_of: fn(&str) -> Option<f64>,
+    ) -> Result<Network> {
         Ok(Network {
             place: place.to_string(),
             dev: open("dev")?,
