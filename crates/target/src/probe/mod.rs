@@ -7,11 +7,17 @@
 //! waits for a look. What the looks cost is measured by the clock of their thread and given back
 //! with the readings, so that nobody has to believe that watching is free.
 
+mod beans;
+mod cassandra;
+mod gc_log;
 mod hosts;
 pub mod import;
+mod jvm;
+mod node;
 mod processes;
 mod sampler;
 mod source;
+mod virtual_tables;
 
 pub use sampler::Probes;
 pub(crate) use sampler::{Sampler, Task};
@@ -208,15 +214,15 @@ impl Cluster {
             .collect();
         let mut samplers = scrapers(spec)?;
         samplers.push(os(spec, &processes)?);
-        // The database's own looks, one sampler per node, are added here.
-        let _ = (keyspace, tables);
-        samplers.push(Sampler::new("probe-node"));
+        samplers.extend(node::samplers(self, spec, keyspace, tables));
         Probes::start(samplers)
     }
 
     /// What the probes of `spec` cannot see, each with the reason and what would bring it.
     pub fn unseen(&self, spec: &ProbeSpec) -> Vec<String> {
-        unseen_by_os(spec, self.nodes())
+        let mut unseen = unseen_by_os(spec, self.nodes());
+        unseen.extend(node::unseen(self, spec));
+        unseen
     }
 }
 
