@@ -56,6 +56,9 @@ const TCP: [(&str, &str, &str); 18] = [
     ("TcpExt", "TCPAbortOnTimeout", "netstat.aborts_on_timeout"),
 ];
 
+/// Knows the speed of an interface, bit/s.
+type SpeedOf = Box<dyn Fn(&str) -> Option<f64> + Send>;
+
 /// The network as one network namespace sees it.
 pub(crate) struct Network {
     place: String,
@@ -64,7 +67,7 @@ pub(crate) struct Network {
     last: Last<Counters>,
     /// Bits per second of an interface, where known.
     speeds: HashMap<String, Option<f64>>,
-    speed_of: fn(&str) -> Option<f64>,
+    speed_of: SpeedOf,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -74,14 +77,14 @@ struct Counters {
 }
 
 impl Network {
-    /// `open` opens a file of a `/proc/net`; `speed_of` knows the speed of an interface in bit/s.
+    /// `open` opens a file of a `/proc/net`; `speed_of` is asked once for each interface.
     ///
     /// # Errors
     /// Those of `open`.
     pub fn open(
         place: &str,
         open: impl Fn(&str) -> Result<Source>,
-        speed_of: fn(&str) -> Option<f64>,
+        speed_of: SpeedOf,
     ) -> Result<Network> {
         Ok(Network {
             place: place.to_string(),

@@ -273,7 +273,11 @@ mod tests {
             }
         };
         write(files[0]);
-        let network = Network::open("host1", |name| Source::open(dir.join(name)), |_| None);
+        let network = Network::open(
+            "host1",
+            |name| Source::open(dir.join(name)),
+            Box::new(|_| None),
+        );
         let places = Places {
             name: "host1",
             cpu: Some(dir),
