@@ -6,6 +6,7 @@
 
 mod endings;
 mod imports;
+mod probes;
 mod refusals;
 mod stress;
 
