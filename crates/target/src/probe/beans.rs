@@ -11,6 +11,7 @@ use anyhow::Result;
 use measure::clock::{self, SECOND_NS};
 use serde_json::Value;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::time::Duration;
 
 /// How long a node may take to answer a look: longer than any pause worth living with. A frozen
@@ -176,8 +177,8 @@ impl Asked {
             let key = (source.mbean.clone(), source.attribute);
             if !wanted(source) {
                 whole = false;
-            } else if !index.contains_key(&key) {
-                index.insert(key, attributes.len());
+            } else if let Entry::Vacant(vacant) = index.entry(key) {
+                vacant.insert(attributes.len());
                 attributes.push((source.mbean.as_str(), source.attribute));
             }
         }

@@ -158,12 +158,10 @@ fn probes_of_a_node_of_ours_count_what_is_done_to_it_and_see_its_pauses() {
     assert!(series["safepoint.stopped"].iter().all(|(_, ms)| *ms >= 0.0));
 
     // The same node, as somebody else's.
-    let properties = std::fs::read_dir(lab.path().join("target/clusters")).unwrap();
-    let folder = properties
-        .map(|entry| entry.unwrap().path())
-        .next()
-        .expect("the cluster");
-    let properties = std::fs::read_to_string(folder.join("node1/conf/jolokia.properties")).unwrap();
+    let clusters = std::fs::read_dir(lab.path().join("target/clusters")).unwrap();
+    let files = clusters.map(|entry| entry.unwrap().path().join("node1/conf/jolokia.properties"));
+    let file = files.into_iter().find(|file| file.is_file());
+    let properties = std::fs::read_to_string(file.expect("the agent's properties")).unwrap();
     let property = |name: &str| {
         let lines = properties.lines();
         let value = lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix('='));
