@@ -53,6 +53,9 @@ pub enum Command {
     /// Start, look at and stop local clusters that outlive the command.
     #[command(subcommand)]
     Target(TargetCommand),
+    /// Put the data of a kept cluster away, and bring it back.
+    #[command(subcommand)]
+    Snapshot(SnapshotCommand),
     /// Serve CQL and answer at once, until Ctrl-C: measures a client.
     Null(NullArgs),
     /// List, show, check and sample workloads.
@@ -162,6 +165,56 @@ pub struct StatusArgs {
     /// A cluster that somebody else runs, instead of those on this machine.
     #[arg(long, value_name = "attach:HOST[:PORT]", value_parser = contact_point)]
     pub target: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum SnapshotCommand {
+    /// Put the data of a keyspace away: flushes, and links its files.
+    Create(SnapshotCreateArgs),
+    /// List what was put away.
+    List(ClusterName),
+    /// Bring data back to what it was; what was written since is gone.
+    Restore(SnapshotRestoreArgs),
+    /// Read all files of a snapshot and compare them with what was put away.
+    Verify(SnapshotName),
+    /// Remove a snapshot.
+    Remove(SnapshotName),
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct SnapshotCreateArgs {
+    #[command(flatten)]
+    pub snapshot: SnapshotName,
+    /// The keyspace.
+    #[arg(long)]
+    pub keyspace: String,
+    /// Some of its tables; all of them without this.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub tables: Vec<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct SnapshotRestoreArgs {
+    #[command(flatten)]
+    pub snapshot: SnapshotName,
+    /// Swap the files while the nodes are down, instead of TRUNCATE and import while they run.
+    #[arg(long)]
+    pub offline: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct SnapshotName {
+    /// Name of the snapshot.
+    pub name: String,
+    #[command(flatten)]
+    pub cluster: ClusterName,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct ClusterName {
+    /// A kept cluster, as `target status` shows it; needed where there are several.
+    #[arg(long, value_name = "ID")]
+    pub cluster: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]

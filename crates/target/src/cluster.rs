@@ -131,7 +131,8 @@ impl Cluster {
         counts::read(self, keyspace)
     }
 
-    /// Flushes the tables of `keyspace` and waits until compactions have come to rest.
+    /// Flushes the tables of `keyspace`, asks for the compactions that are due, and waits until
+    /// they have come to rest, at most for `limit`.
     ///
     /// # Errors
     /// A node does not answer.
@@ -142,8 +143,7 @@ impl Cluster {
         limit: Duration,
         say: &mut dyn FnMut(&str),
     ) -> Result<Settle> {
-        let rule = settle::Rule::for_small_data(limit);
-        settle::run(self, keyspace, tables, &rule, say)
+        settle::run(self, keyspace, tables, limit, say)
     }
 
     /// The effective settings of every node (`system_views.settings`), by node name; empty when a

@@ -10,6 +10,12 @@ mod attach;
 mod capability;
 mod cluster;
 mod counts;
+mod data_use;
+#[allow(
+    dead_code,
+    reason = "the local target takes it into use in the same change set"
+)]
+mod host;
 mod java;
 mod jolokia;
 pub mod kept;
@@ -28,10 +34,12 @@ mod status;
 mod supply;
 
 pub use access::{Access, Credentials, Secret, Tls};
-pub use capability::{Ability, Capability};
+pub use capability::{Ability, Capability, abilities_of};
 pub use cluster::{Cluster, NodeDied, NodeInfo};
 pub use counts::OperationCounts;
+pub use data_use::DataUse;
 pub use local::{NOT_SHOWN, NodeConfiguration, Proof, memory_bytes};
+pub use host::{Able, HostAbility, VolumeUse, abilities, separate_mounts};
 pub use ring::{Replication, Ring};
 pub use session::{QueryResult, ServerError, Session};
 pub use settle::{Settle, SettleOutcome};

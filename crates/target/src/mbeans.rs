@@ -184,6 +184,36 @@ pub(crate) fn live_sstables(agent: &Jolokia, keyspace: &str, table: &str) -> Res
         .with_context(|| format!("the node does not count the SSTables of {keyspace}.{table}"))
 }
 
+/// Whether a table is compacted now, or was since the node started; false too if the node does not
+/// tell.
+pub(crate) fn compacts(agent: &Jolokia, keyspace: &str, table: &str) -> bool {
+    const RUNNING: &str = "org.apache.cassandra.db:type=CompactionManager";
+    let written = format!(
+        "org.apache.cassandra.metrics:type=Table,keyspace={keyspace},scope={table},\
+         name=CompactionBytesWritten"
+    );
+    let answers = agent.read(&[(&written, "Count"), (RUNNING, "Compactions")]);
+    let answers = answers.unwrap_or_default();
+    let answer = |index: usize| answers.get(index).and_then(Option::as_ref);
+    let running = answer(1).and_then(Value::as_array).is_some_and(|tasks| {
+        let of_table =
+            |task: &Value| task["keyspace"] == *keyspace && task["columnfamily"] == *table;
+        tasks.iter().any(of_table)
+    });
+    running || answer(0).and_then(Value::as_u64) > Some(0)
+}
+
+/// Flushes the node and closes it for clients: it can only be ended afterwards.
+///
+/// # Errors
+/// As [`flush`].
+pub(crate) fn drain(agent: &Jolokia) -> Result<()> {
+    agent
+        .call(STORAGE, "drain", &[])
+        .map(drop)
+        .context("drain the node")
+}
+
 /// Forgets what the node has cached of keys, rows and counters.
 ///
 /// # Errors

@@ -104,10 +104,8 @@ impl Cluster {
     }
 
     fn agents_by_node(&self) -> Vec<Option<&Jolokia>> {
-        match self.local() {
-            Some(local) => local.jolokias().map(|(_, agent)| agent).collect(),
-            None => vec![None; self.nodes().len()],
-        }
+        let nodes = self.nodes().iter();
+        nodes.map(|node| self.agent(&node.name).ok()).collect()
     }
 }
 

@@ -8,6 +8,7 @@ mod endings;
 mod imports;
 mod probes;
 mod refusals;
+mod status;
 mod stress;
 
 use crate::program::{Lab, Said, command};

@@ -24,7 +24,7 @@ pub(crate) use reopen::cluster as reopen;
 pub(crate) use restart::StopHow;
 pub use room::memory_bytes;
 
-use crate::capability::{Ability, Capability};
+use crate::capability::{self, Capability};
 use crate::cluster::{Cluster, NodeDied, NodeInfo};
 use crate::java::{self, Java};
 use crate::jolokia::Jolokia;
@@ -345,11 +345,6 @@ impl Nodes {
             .map(|node| (node.layout.name.as_str(), node.jolokia.as_ref()))
     }
 
-    /// The folder of each node, in order.
-    pub fn folders(&self) -> impl Iterator<Item = &Path> {
-        self.nodes.iter().map(|node| node.layout.folder.as_path())
-    }
-
     /// Leaves the processes running from now on: `down` will end them. Until here, a cluster that
     /// is meant to be kept counts as ours, so that one that was killed half-made is cleared.
     ///
@@ -413,27 +408,9 @@ fn plural(count: usize, noun: &str) -> String {
 
 /// What a cluster of ours can do.
 pub(crate) fn capabilities(nodes: &Nodes) -> Vec<Capability> {
-    let agent = nodes.nodes.iter().all(|node| node.jolokia.is_some());
-    let of = |ability: Ability| {
-        let detail = match ability {
-            Ability::Provision => "settings, heap, JVM options, racks, hosts and number of nodes",
-            Ability::OperationCounts => crate::counts::HOW,
-            Ability::Settle if agent => "MBeans over the Jolokia agent",
-            Ability::Settle => {
-                "no Jolokia agent beside this distribution (run once without CASSANDRA_HOME to \
-                 fetch it): running tasks from virtual tables, no flush, no pending estimate"
-            }
-            Ability::ProcessStatistics => "processes of this machine",
-            Ability::Logs => "files of this machine",
-            Ability::Settings => "system_views.settings",
-        };
-        Capability {
-            ability,
-            present: ability != Ability::Settle || agent,
-            detail: detail.to_string(),
-        }
-    };
-    Ability::ALL.into_iter().map(of).collect()
+    let has_agents = nodes.nodes.iter().all(|node| node.jolokia.is_some());
+    let mbeans = capability::running_mbeans(has_agents);
+    capability::of_local(&mbeans, &Err(capability::NO_HOSTS.to_string()))
 }
 
 #[cfg(test)]

@@ -175,6 +175,25 @@ impl Nodes {
         ready::answers(&mut self.nodes, index, Deadline::after(limit), limit)
     }
 
+    /// Starts all nodes that are stopped, at once, and waits until all answer CQL and see each
+    /// other. They have been a ring before, so that none needs to be there first.
+    ///
+    /// # Errors
+    /// As [`Nodes::start_node`] and [`Nodes::await_ring`].
+    pub fn start_all(&mut self) -> Result<()> {
+        let limit = self.spec.start_timeout;
+        let deadline = Deadline::after(limit);
+        for index in 0..self.nodes.len() {
+            if self.nodes[index].process.is_none() {
+                self.launch(index)?;
+            }
+        }
+        for index in 0..self.nodes.len() {
+            ready::answers(&mut self.nodes, index, deadline, limit)?;
+        }
+        self.await_ring()
+    }
+
     /// Waits until every node sees all others up, and they agree on the schema.
     ///
     /// # Errors

@@ -79,7 +79,7 @@ impl Fingerprint {
 }
 
 impl TableLayout {
-    fn difference(&self, wanted: &TableLayout) -> Option<String> {
+    pub(super) fn difference(&self, wanted: &TableLayout) -> Option<String> {
         if self.sstables != wanted.sstables {
             return Some(format!(
                 "has {} SSTables instead of {}",

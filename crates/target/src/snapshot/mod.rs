@@ -234,15 +234,18 @@ impl Cluster {
     /// The nodes of ours, if they are.
     pub(crate) fn places(&self) -> Option<Vec<Place<'_>>> {
         let nodes = self.local()?;
-        let of_node = nodes.folders().zip(nodes.jolokias()).zip(self.nodes());
+        let infos = self.nodes().iter().enumerate();
         Some(
-            of_node
-                .map(|((folder, (name, agent)), info)| Place {
-                    name,
-                    folder: folder.to_path_buf(),
-                    server_folder: folder.to_path_buf(),
-                    version: info.version.as_str(),
-                    agent,
+            infos
+                .map(|(index, info)| {
+                    let node = nodes.node(index);
+                    Place {
+                        name: info.name.as_str(),
+                        folder: node.layout.folder.clone(),
+                        server_folder: node.layout.folder.clone(),
+                        version: info.version.as_str(),
+                        agent: node.jolokia.as_ref(),
+                    }
                 })
                 .collect(),
         )

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// # Errors
 /// A name is not one that Cassandra gives, or there is no such table; the message lists those
 /// there are.
-pub(super) fn tables(
+pub(crate) fn tables(
     session: &mut Session,
     keyspace: &str,
     wanted: &[&str],
