@@ -7,6 +7,7 @@
 mod configurations;
 mod endings;
 mod imports;
+mod probes;
 mod refusals;
 mod snapshots;
 mod status;
