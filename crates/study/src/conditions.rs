@@ -91,7 +91,7 @@ fn of(settings: &Settings) -> Vec<(usize, String)> {
 fn hosts(local: &Local) -> Vec<String> {
     let mut racks: Vec<&str> = (0..local.nodes).map(|node| local.rack_of(node)).collect();
     racks.dedup();
-    let racks = format!("in order in {}", racks.join(", "));
+    let racks = format!("racks {}", racks.join(" "));
     let Some(hosts) = &local.hosts else {
         let nodes = local.nodes;
         return vec![
@@ -177,10 +177,10 @@ fn tables(keyspace: &Keyspace) -> Vec<String> {
 fn data(settings: &Settings) -> Vec<String> {
     let data = &settings.data;
     let mut parts = Vec::new();
-    let rows = human::format_count(data.load_rows);
+    let rows = human::count_for_people(data.load_rows);
     match data.load {
         Load::None => {}
-        Load::Operations(_) => parts.push(format!("load {rows} rows")),
+        Load::Operations(rows) => parts.push(format!("load {} rows", human::format_count(rows))),
         Load::BytesPerNode(bytes) => {
             let bytes = human::format_bytes(bytes);
             parts.push(format!(
@@ -188,10 +188,9 @@ fn data(settings: &Settings) -> Vec<String> {
             ));
         }
         Load::Fraction(share) => {
-            let share = share * 100.0;
-            parts.push(format!(
-                "load until the volumes are {share} % full, about {rows} rows"
-            ));
+            let percent = share * 100.0;
+            let until = format!("load until the volumes are {percent:.0} % full");
+            parts.push(format!("{until}, about {rows} rows"));
         }
     }
     parts.push(match (data.reset, data.restore) {
@@ -289,12 +288,12 @@ mod tests {
              probes: {period: 2s, jvm: false, hosts: 10s, import: [{esxtop: x.csv}]}\n\
              procedure: {fixed: {threads: 1}}\n",
             expect![[r#"
-                hosts: 2 of 2 node(s), in order in rack1, rack2, kept apart where this machine allows it, else on loopback
+                hosts: 2 of 2 node(s), racks rack1 rack2, kept apart where this machine allows it, else on loopback
                 each host: CPUs 0 1, CPU time of 1.5 core(s), 3GiB of memory with its page cache, a volume of 20GiB, a link of 1Gbit/s, 1ms of delay each way
                 nodes [a]: Cassandra 5.0.8, heap 1GiB
                 nodes [b]: Cassandra 5.0.8, heap 512MiB, collector ZGC
                 tables: replicas 2, compaction = {'class': 'LeveledCompactionStrategy'}
-                data: load until each node has 200000000B, about 1818181 rows, a snapshot restored before each trial, online where that can be done, then the page cache dropped
+                data: load until each node has 200MB, about 1.82M rows, a snapshot restored before each trial, online where that can be done, then the page cache dropped
                 loading: commitlog_sync: periodic
                 probes: processes cassandra gc_log every 2s, hosts every 10s, esxtop from x.csv
             "#]],
@@ -307,7 +306,7 @@ mod tests {
             "target: {local: {nodes: 2}}\nprobes: none\ndata: {present: 5}\n\
              procedure: {fixed: {threads: 1}}\n",
             expect![[r#"
-                hosts: none: 2 node(s) on loopback addresses, in order in rack1
+                hosts: none: 2 node(s) on loopback addresses, racks rack1
                 nodes: Cassandra 5.0.8, heap 1GiB
                 tables: replicas 1
                 data: kept from trial to trial
