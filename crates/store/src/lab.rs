@@ -138,6 +138,9 @@ pub struct ProbeRecord {
     pub period_s: f64,
     /// How often it looked.
     pub looks: u64,
+    /// Looks that were left out since an earlier one took too long.
+    #[serde(default)]
+    pub missed: u64,
     /// Values that it read.
     pub values: u64,
     /// CPU time of ours, seconds.

@@ -1,11 +1,12 @@
 //! Attaching to a cluster that somebody else runs: nothing is started, nothing is changed, and
-//! nothing but CQL is needed.
+//! nothing but CQL is needed. Where its JVMs have Jolokia agents, more can be seen and done.
 
 use crate::access::{Access, Credentials, Secret, Tls};
-use crate::capability::{Ability, Capability};
+use crate::capability::{self, Capability};
 use crate::cluster::{Cluster, NodeInfo};
+use crate::jolokia::Jolokia;
 use crate::session::{QueryResult, ServerError, Session};
-use crate::spec::{AttachSpec, TlsSpec};
+use crate::spec::{AttachSpec, JolokiaAccess, TlsSpec};
 use anyhow::{Context, Result, anyhow, bail};
 use cql::value::Value;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -37,12 +38,50 @@ pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Clu
                     "attached to {} nodes through {point}",
                     nodes.len()
                 ));
-                return Ok(Cluster::of_attached(nodes, access));
+                let agents = agents_of(&nodes, spec.jolokia.as_ref(), say)?;
+                return Ok(Cluster::of_attached(nodes, access, agents));
             }
             Err(error) => failures.push(format!("{point}: {error:#}")),
         }
     }
     bail!("no contact point answers:\n  {}", failures.join("\n  "))
+}
+
+/// The agent in a node's JVM, or why there is none to speak with.
+pub(crate) type Agent = std::result::Result<Jolokia, String>;
+
+/// How long an agent may take to say that it is there.
+const AGENT_LIMIT: Duration = Duration::from_secs(5);
+
+/// The agents of the nodes, in their order, each asked one question; none at all when no access is
+/// given. An agent that does not answer is no error: what it would have shown stays out of sight.
+fn agents_of(
+    nodes: &[NodeInfo],
+    access: Option<&JolokiaAccess>,
+    say: &mut dyn FnMut(&str),
+) -> Result<Vec<Agent>> {
+    const VERSION: (&str, &str) = (
+        "org.apache.cassandra.db:type=StorageService",
+        "ReleaseVersion",
+    );
+    let Some(access) = access else {
+        return Ok(Vec::new());
+    };
+    let mut agents = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let address = SocketAddr::new(node.address.ip(), access.port);
+        let agent = Jolokia::attached(address, access).context("use the Jolokia agents")?;
+        let agent = match agent.with_limit(AGENT_LIMIT).read(&[VERSION]) {
+            Ok(answer) if answer.first().is_some_and(Option::is_some) => Ok(agent),
+            Ok(_) => Err(format!("{address} shows no MBeans of Cassandra")),
+            Err(error) => Err(format!("{error:#}")),
+        };
+        if let Err(reason) = &agent {
+            say(&format!("{} has no MBeans for us: {reason}", node.name));
+        }
+        agents.push(agent);
+    }
+    Ok(agents)
 }
 
 fn access_of(spec: &AttachSpec) -> Result<Access> {
@@ -194,7 +233,8 @@ fn discover(point: &str, access: &Access) -> Result<Vec<NodeInfo>> {
     Err(last)
 }
 
-fn ask(session: &mut Session) -> Result<Vec<NodeInfo>> {
+/// The nodes that have joined, the asked one first, as it knows them.
+pub(crate) fn ask(session: &mut Session) -> Result<Vec<NodeInfo>> {
     let own = session.node();
     let local = session
         .query("SELECT data_center, rack, tokens, release_version FROM system.local")
@@ -298,35 +338,41 @@ fn of_datacenter(nodes: Vec<NodeInfo>, datacenter: Option<&str>) -> Result<Vec<N
     Ok(found)
 }
 
-/// What can be done with nothing but CQL.
-pub(crate) fn capabilities(nodes: &[NodeInfo]) -> Vec<Capability> {
+/// What can be done by CQL, and by the agents where every node has one.
+pub(crate) fn capabilities(nodes: &[NodeInfo], agents: &[Agent]) -> Vec<Capability> {
     let major = |node: &NodeInfo| node.version.split('.').next().and_then(|n| n.parse().ok());
-    let virtual_tables = nodes
-        .iter()
-        .all(|node| major(node).is_some_and(|n: u32| n >= 4));
-    let of = |ability: Ability| {
-        let (present, detail) = match ability {
-            Ability::Provision => (false, "the cluster is not ours to start or configure"),
-            Ability::OperationCounts | Ability::Settings if !virtual_tables => {
-                (false, "needs virtual tables, which Cassandra has since 4.0")
-            }
-            Ability::OperationCounts => (true, crate::counts::HOW),
-            Ability::Settle => (
-                false,
-                "no MBeans: running compactions are seen in virtual tables, but memtables cannot \
-                 be flushed and pending compactions stay unknown",
-            ),
-            Ability::ProcessStatistics => (false, "the processes are out of sight over CQL"),
-            Ability::Logs => (false, "log files are out of sight over CQL"),
-            Ability::Settings => (true, "system_views.settings"),
-        };
-        Capability {
-            ability,
-            present,
-            detail: detail.to_string(),
-        }
+    let mut majors = nodes.iter().map(major);
+    let tables = match majors.all(|major| major.is_some_and(|n: u32| n >= 4)) {
+        true => Ok("virtual tables".to_string()),
+        false => Err("needs virtual tables, which Cassandra has since 4.0".to_string()),
     };
-    Ability::ALL.into_iter().map(of).collect()
+    capability::of_attached(&tables, &mbeans(nodes, agents))
+}
+
+/// What is out of sight without agents, and what would bring it.
+pub(crate) const NO_AGENTS: &str = "no MBeans: running compactions are seen in virtual tables, but memtables cannot be flushed \
+     and pending compactions stay unknown; Jolokia agents (`attach: {jolokia: {port: 8778}}`) \
+     would bring it";
+
+/// How MBeans are reached, or why not and what would bring it.
+fn mbeans(nodes: &[NodeInfo], agents: &[Agent]) -> std::result::Result<String, String> {
+    if agents.is_empty() {
+        return Err(NO_AGENTS.to_string());
+    }
+    let missing: Vec<String> = nodes
+        .iter()
+        .zip(agents)
+        .filter_map(|(node, agent)| Some(format!("{}: {}", node.name, agent.as_ref().err()?)))
+        .collect();
+    if missing.is_empty() {
+        Ok("MBeans by the Jolokia agent of every node".to_string())
+    } else {
+        Err(format!(
+            "no MBeans of every node: {}; the port, user and password of `jolokia` must be those \
+             of the agents",
+            missing.join("; ")
+        ))
+    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 use crate::access::Access;
 use crate::capability::{Ability, Capability};
 use crate::counts::OperationCounts;
+use crate::jolokia::Jolokia;
 use crate::session::{ServerError, Session};
 use crate::settle::Settle;
 use crate::{attach, counts, local, settle};
@@ -22,6 +23,8 @@ pub struct Cluster {
     capabilities: Vec<Capability>,
     /// The processes, where they are ours.
     local: Option<local::Nodes>,
+    /// The agents of an attached cluster, in the order of the nodes; empty without access to them.
+    agents: Vec<attach::Agent>,
 }
 
 /// One Cassandra process, as far as it can be seen.
@@ -64,15 +67,21 @@ impl Cluster {
             access: Access::default(),
             capabilities: local::capabilities(&nodes),
             local: Some(nodes),
+            agents: Vec::new(),
         }
     }
 
-    pub(crate) fn of_attached(nodes: Vec<NodeInfo>, access: Access) -> Cluster {
+    pub(crate) fn of_attached(
+        nodes: Vec<NodeInfo>,
+        access: Access,
+        agents: Vec<attach::Agent>,
+    ) -> Cluster {
         Cluster {
-            capabilities: attach::capabilities(&nodes),
+            capabilities: attach::capabilities(&nodes, &agents),
             nodes,
             access,
             local: None,
+            agents,
         }
     }
 
@@ -122,7 +131,8 @@ impl Cluster {
         counts::read(self, keyspace)
     }
 
-    /// Flushes the tables of `keyspace` and waits until compactions have come to rest.
+    /// Flushes the tables of `keyspace`, asks for the compactions that are due, and waits until
+    /// they have come to rest, at most for `limit`.
     ///
     /// # Errors
     /// A node does not answer.
@@ -133,8 +143,7 @@ impl Cluster {
         limit: Duration,
         say: &mut dyn FnMut(&str),
     ) -> Result<Settle> {
-        let rule = settle::Rule::for_small_data(limit);
-        settle::run(self, keyspace, tables, &rule, say)
+        settle::run(self, keyspace, tables, limit, say)
     }
 
     /// The effective settings of every node (`system_views.settings`), by node name; empty when a
@@ -199,8 +208,44 @@ impl Cluster {
         self.local.take()
     }
 
+    /// The MBeans of all nodes, by name and in their order, if every node shows them.
+    pub(crate) fn agents(&self) -> Option<Vec<(&str, &Jolokia)>> {
+        let of = |node: &'_ NodeInfo| self.agent(&node.name).ok();
+        let agents = self
+            .nodes
+            .iter()
+            .map(|node| Some((node.name.as_str(), of(node)?)));
+        agents.collect()
+    }
+
+    /// The MBeans of one node, or why they are out of sight.
+    pub(crate) fn agent(&self, name: &str) -> std::result::Result<&Jolokia, String> {
+        if let Some(local) = &self.local {
+            let agent = local.jolokias().find(|(node, _)| *node == name);
+            return agent.and_then(|(_, agent)| agent).ok_or_else(|| {
+                "the distribution in use comes without a Jolokia agent".to_string()
+            });
+        }
+        let index = self.nodes.iter().position(|node| node.name == name);
+        match index.and_then(|index| self.agents.get(index)) {
+            Some(agent) => agent.as_ref().map_err(Clone::clone),
+            None => Err("no access to a Jolokia agent is given".to_string()),
+        }
+    }
+
     pub(crate) fn local(&self) -> Option<&local::Nodes> {
         self.local.as_ref()
+    }
+
+    pub(crate) fn local_mut(&mut self) -> Option<&mut local::Nodes> {
+        self.local.as_mut()
+    }
+
+    /// Describes the nodes anew, after some were restarted.
+    pub(crate) fn refresh(&mut self) {
+        if let Some(local) = &self.local {
+            self.nodes = local.describe();
+        }
     }
 }
 

@@ -1,37 +1,120 @@
-//! MBeans of a node over HTTP and JSON: the Jolokia agent in the node's JVM, on its loopback
-//! address, behind a password that is random for every cluster.
+//! MBeans of a node over HTTP and JSON: the Jolokia agent in the node's JVM. On nodes of ours it is
+//! on their own address, behind a password that is random for every cluster; on others it is where
+//! and behind what the user says.
 
 use crate::access::Secret;
+use crate::spec::{JolokiaAccess, TlsSpec};
 use anyhow::{Context, Result, bail};
 use base64::Engine;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
+use ureq::tls::{PemItem, RootCerts, TlsConfig};
+use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 
 /// How long a request may take: flushing a whole memtable is one.
 const LIMIT: Duration = Duration::from_secs(60);
+
+/// Asked of the agent with every request: neither the echo of the question nor the frames of an
+/// exception, which are most of the answer to an MBean that is not there (yet).
+const ANSWER_BRIEFLY: &str = "?includeRequest=false&includeStackTrace=false";
+
+/// Longest part of an answer that an error repeats.
+const ANSWER_CHARS_SHOWN: usize = 200;
 
 /// The agent of one node.
 #[derive(Clone, Debug)]
 pub(crate) struct Jolokia {
     url: String,
-    authorization: Secret,
+    authorization: Option<Secret>,
     agent: ureq::Agent,
+    limit: Duration,
+}
+
+/// Attributes that are read together again and again: the request is written once.
+#[derive(Clone, Debug)]
+pub(crate) struct Bulk {
+    body: Vec<u8>,
+    count: usize,
+}
+
+impl Bulk {
+    /// A request for the values of attributes, each of an MBean.
+    pub fn of(attributes: &[(&str, &str)]) -> Bulk {
+        let read = |(mbean, attribute): &(&str, &str)| -> Value {
+            json!({ "type": "read", "mbean": mbean, "attribute": attribute })
+        };
+        let request = Value::Array(attributes.iter().map(read).collect());
+        Bulk {
+            body: request.to_string().into_bytes(),
+            count: attributes.len(),
+        }
+    }
 }
 
 impl Jolokia {
+    /// The agent of a node of ours.
     pub fn new(address: SocketAddr, user: &str, password: &str) -> Jolokia {
-        let plain = format!("{user}:{password}");
-        let encoded = base64::engine::general_purpose::STANDARD.encode(plain);
         let config = ureq::Agent::config_builder()
-            .timeout_global(Some(LIMIT))
             // Nothing on loopback goes through a proxy of the environment.
             .proxy(None)
+            // A refusal carries its reason as text.
+            .http_status_as_error(false)
             .build();
         Jolokia {
             url: format!("http://{address}/jolokia/"),
-            authorization: Secret::new(format!("Basic {encoded}")),
+            authorization: Some(basic(user, password)),
             agent: config.into(),
+            limit: LIMIT,
+        }
+    }
+
+    /// The agent of a node at `address` that is not ours. Nothing is asked of it yet.
+    ///
+    /// # Errors
+    /// Half of the credentials is missing, or they or the certificates cannot be read.
+    pub fn attached(address: SocketAddr, access: &JolokiaAccess) -> Result<Jolokia> {
+        let authorization = match (&access.user, &access.password) {
+            (Some(user), Some(source)) => Some(basic(user, Secret::read(source)?.reveal())),
+            (None, None) => None,
+            (Some(user), None) => bail!(
+                "the user {user} of the Jolokia agents has no password: name a file or a variable"
+            ),
+            (None, Some(_)) => bail!("there is a password for the Jolokia agents, but no user"),
+        };
+        let config = ureq::Agent::config_builder()
+            .proxy(None)
+            .http_status_as_error(false)
+            // A kept connection makes every request wait 40 ms for a delayed acknowledgement,
+            // unless the JVM was started with sun.net.httpserver.nodelay=true; a new one does not.
+            .max_idle_connections(0);
+        let (scheme, host, config) = match &access.tls {
+            None => ("http", None, config.build()),
+            Some(tls) => (
+                "https",
+                tls.server_name.as_deref(),
+                config.tls_config(tls_of(tls)?).build(),
+            ),
+        };
+        let host = match host {
+            Some(name) => format!("{name}:{}", address.port()),
+            None => address.to_string(),
+        };
+        Ok(Jolokia {
+            url: format!("{scheme}://{host}/jolokia/"),
+            authorization,
+            agent: ureq::Agent::with_parts(config, DefaultConnector::new(), Fixed(address)),
+            limit: LIMIT,
+        })
+    }
+
+    /// The same agent, where no request may take longer than `limit`.
+    pub fn with_limit(&self, limit: Duration) -> Jolokia {
+        Jolokia {
+            limit,
+            ..self.clone()
         }
     }
 
@@ -40,19 +123,23 @@ impl Jolokia {
     /// # Errors
     /// The agent does not answer.
     pub fn read(&self, attributes: &[(&str, &str)]) -> Result<Vec<Option<Value>>> {
-        let read = |(mbean, attribute): &(&str, &str)| -> Value {
-            json!({ "type": "read", "mbean": mbean, "attribute": attribute })
-        };
-        let request = Value::Array(attributes.iter().map(read).collect());
-        let Value::Array(answers) = self.post(&request)? else {
+        self.read_bulk(&Bulk::of(attributes))
+    }
+
+    /// As [`Jolokia::read`], of a request that is written already.
+    ///
+    /// # Errors
+    /// The agent does not answer.
+    pub fn read_bulk(&self, bulk: &Bulk) -> Result<Vec<Option<Value>>> {
+        let Value::Array(answers) = self.post(&bulk.body)? else {
             bail!("{} answered a bulk request with something else", self.url);
         };
-        if answers.len() != attributes.len() {
+        if answers.len() != bulk.count {
             bail!(
                 "{} gave {} answers to {}",
                 self.url,
                 answers.len(),
-                attributes.len()
+                bulk.count
             );
         }
         Ok(answers.into_iter().map(value_of).collect())
@@ -66,7 +153,7 @@ impl Jolokia {
         let request = json!({
             "type": "exec", "mbean": mbean, "operation": operation, "arguments": arguments,
         });
-        let mut answer = self.post(&request)?;
+        let mut answer = self.post(request.to_string().as_bytes())?;
         if answer["status"] != 200 {
             bail!(
                 "{operation} of {mbean} at {}: {}",
@@ -77,16 +164,95 @@ impl Jolokia {
         Ok(answer["value"].take())
     }
 
-    fn post(&self, request: &Value) -> Result<Value> {
+    fn post(&self, body: &[u8]) -> Result<Value> {
         let context = || format!("ask the MBean agent at {}", self.url);
-        let mut response = self
+        let mut request = self
             .agent
-            .post(&self.url)
-            .header("Authorization", self.authorization.reveal())
-            .send_json(request)
-            .with_context(context)?;
-        response.body_mut().read_json().with_context(context)
+            .post(format!("{}{ANSWER_BRIEFLY}", self.url))
+            .header("Content-Type", "application/json")
+            .config()
+            .timeout_global(Some(self.limit))
+            .build();
+        if let Some(authorization) = &self.authorization {
+            request = request.header("Authorization", authorization.reveal());
+        }
+        let mut response = request.send(body).with_context(context)?;
+        let status = response.status().as_u16();
+        let text = response.body_mut().read_to_string().with_context(context)?;
+        match status {
+            200 => serde_json::from_str(&text).with_context(context),
+            401 | 403 => bail!(
+                "the MBean agent at {} refuses the user or password (HTTP {status})",
+                self.url
+            ),
+            _ => bail!(
+                "the MBean agent at {} answered HTTP {status}: {}",
+                self.url,
+                text.chars().take(ANSWER_CHARS_SHOWN).collect::<String>()
+            ),
+        }
     }
+}
+
+/// Sends all requests to one address, whatever name the certificate carries.
+#[derive(Debug)]
+struct Fixed(SocketAddr);
+
+impl Resolver for Fixed {
+    fn resolve(
+        &self,
+        _uri: &ureq::http::Uri,
+        _config: &ureq::config::Config,
+        _timeout: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        let mut addresses = self.empty();
+        addresses.push(self.0);
+        Ok(addresses)
+    }
+}
+
+/// Trust as in [`TlsSpec`].
+fn tls_of(spec: &TlsSpec) -> Result<TlsConfig> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let roots = match &spec.ca {
+        None => RootCerts::PlatformVerifier,
+        Some(path) => {
+            let read = || format!("read certificates of {}", path.display());
+            let pem = std::fs::read(path).with_context(read)?;
+            let mut certificates = Vec::new();
+            for item in ureq::tls::parse_pem(&pem) {
+                if let PemItem::Certificate(certificate) = item.with_context(read)? {
+                    certificates.push(certificate);
+                }
+            }
+            if certificates.is_empty() {
+                bail!(
+                    "{} has no certificate in it (PEM is expected)",
+                    path.display()
+                );
+            }
+            RootCerts::new_with_certs(&certificates)
+        }
+    };
+    if let (Some(path), false) = (&spec.ca, spec.verify) {
+        bail!(
+            "TLS with `verify: false` does not look at certificates, so that `ca: {}` is for \
+             nothing: leave out one of the two",
+            path.display()
+        );
+    }
+    Ok(TlsConfig::builder()
+        .unversioned_rustls_crypto_provider(provider)
+        .root_certs(roots)
+        .disable_verification(!spec.verify)
+        .build())
+}
+
+/// The header that carries user and password.
+fn basic(user: &str, password: &str) -> Secret {
+    let plain = format!("{user}:{password}");
+    let encoded = base64::engine::general_purpose::STANDARD.encode(plain);
+    Secret::new(format!("Basic {encoded}"))
 }
 
 /// The value of one answer of a bulk request.

@@ -10,29 +10,47 @@ mod attach;
 mod capability;
 mod cluster;
 mod counts;
+mod data_use;
+#[allow(
+    dead_code,
+    reason = "the local target takes it into use in the same change set"
+)]
+mod host;
 mod java;
 mod jolokia;
 pub mod kept;
 pub mod leftovers;
 mod local;
+mod mbeans;
 pub mod null;
+pub mod probe;
 mod process;
+mod ring;
 mod session;
 mod settle;
+mod snapshot;
 mod spec;
+mod status;
 mod supply;
 
 pub use access::{Access, Credentials, Secret, Tls};
-pub use capability::{Ability, Capability};
+pub use capability::{Ability, Capability, abilities_of};
 pub use cluster::{Cluster, NodeDied, NodeInfo};
 pub use counts::OperationCounts;
-pub use local::memory_bytes;
+pub use data_use::DataUse;
+pub use local::{NOT_SHOWN, NodeConfiguration, Proof, memory_bytes};
+pub use host::{Able, HostAbility, VolumeUse, abilities, separate_mounts};
+pub use ring::{Replication, Ring};
 pub use session::{QueryResult, ServerError, Session};
 pub use settle::{Settle, SettleOutcome};
-pub use spec::{
-    AttachSpec, CASSANDRA_VERSION, Collector, Dirs, HostSpec, HostsSpec, Isolation, LinkSpec,
-    LocalSpec, NODES_COUNT_MAX, SecretSource, Spec, TlsSpec,
+pub use snapshot::{
+    Fingerprint, NodeSnapshot, RestoreHow, Restored, Snapshot, SstableIdentity, TableLayout,
 };
+pub use spec::{
+    AttachSpec, CASSANDRA_VERSION, Collector, Dirs, HostSpec, HostsSpec, Isolation, JOLOKIA_PORT,
+    JolokiaAccess, LinkSpec, LocalSpec, NODES_COUNT_MAX, SecretSource, Spec, TlsSpec,
+};
+pub use status::{NodeState, Overview};
 
 /// Starts the target of `spec`, or attaches to it. `say` hears what goes on, a line at a time.
 ///

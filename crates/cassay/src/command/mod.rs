@@ -6,6 +6,7 @@ pub mod null;
 pub mod plan;
 pub mod run;
 pub mod show;
+pub mod snapshot;
 pub mod target;
 pub mod workload;
 

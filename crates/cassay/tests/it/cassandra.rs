@@ -7,6 +7,7 @@
 mod endings;
 mod imports;
 mod refusals;
+mod status;
 mod stress;
 
 use crate::program::{Lab, Said, command};

@@ -1,0 +1,120 @@
+//! How long work stood still for want of CPU, memory or a device: pressure stall information.
+//!
+//! From `total` of `/proc/pressure/*` (microseconds since boot) or a cgroup's `*.pressure`, so that
+//! the share is that of our period and not the kernel's running average over ten seconds.
+
+use crate::probe::Out;
+use crate::probe::source::{Last, Source, grown};
+use anyhow::Result;
+use std::path::Path;
+
+/// What may be short, as the files are called and as the readings are.
+const KINDS: [(&str, [&str; 2]); 3] = [
+    ("cpu", ["psi.cpu.some", "psi.cpu.full"]),
+    ("io", ["psi.io.some", "psi.io.full"]),
+    ("memory", ["psi.memory.some", "psi.memory.full"]),
+];
+
+/// Stalled microseconds of some and of all tasks.
+type Stalled = [Option<u64>; 2];
+
+/// The pressure files of a machine or a cgroup.
+pub(crate) struct Pressure {
+    place: String,
+    files: Vec<(Source, [&'static str; 2], Last<Stalled>)>,
+}
+
+impl Pressure {
+    /// Those of the files in `folder` that are there: `cpu`, `io`, `memory`, each with `suffix`.
+    pub fn open(place: &str, folder: &Path, suffix: &str) -> Pressure {
+        let open = |(kind, names)| {
+            let path = folder.join(format!("{kind}{suffix}"));
+            let mut source = Source::open(path).ok()?;
+            // A kernel that was told `psi=0` has the files, but they cannot be read.
+            source.read().ok()?;
+            Some((source, names, Last::none()))
+        };
+        Pressure {
+            place: place.to_string(),
+            files: KINDS.into_iter().filter_map(open).collect(),
+        }
+    }
+
+    /// Puts the share of time since the last look.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
+        for (source, names, last) in &mut self.files {
+            let stalled = parse(&source.read()?);
+            let Some((before, seconds)) = last.replace(now_ns, stalled) else {
+                continue;
+            };
+            for (index, name) in names.iter().enumerate() {
+                let (Some(before), Some(now)) = (before[index], stalled[index]) else {
+                    continue;
+                };
+                if let Some(microseconds) = grown(before, now) {
+                    // The kernel brings its sums up to date every two seconds at the latest, so a
+                    // short period may see more than has passed.
+                    let share = (microseconds / seconds / 1e4).min(100.0);
+                    out.put(name, &self.place, "%", share);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `total` of the lines `some` and `full`; kernels before 5.13 have no `full` for the CPU.
+fn parse(text: &str) -> Stalled {
+    let mut stalled = [None; 2];
+    for line in text.lines() {
+        let index = match line.split_whitespace().next() {
+            Some("some") => 0,
+            Some("full") => 1,
+            _ => continue,
+        };
+        let total = line.rsplit_once("total=").map(|(_, digits)| digits.trim());
+        stalled[index] = total.and_then(|digits| digits.parse().ok());
+    }
+    stalled
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_is_that_of_the_time_between_two_looks() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("io.pressure");
+        let text = |some: u64, full: u64| {
+            format!(
+                "some avg10=1.23 avg60=0.50 avg300=0.10 total={some}\n\
+                 full avg10=0.00 avg60=0.00 avg300=0.00 total={full}\n"
+            )
+        };
+        std::fs::write(&path, text(1_000_000, 500)).unwrap();
+        let mut pressure = Pressure::open("host1", folder.path(), ".pressure");
+        assert_eq!(pressure.files.len(), 1);
+        let mut out = Out::new();
+        pressure.look(0, &mut out).unwrap();
+        assert!(out.readings().is_empty());
+        std::fs::write(&path, text(1_500_000, 400)).unwrap();
+        pressure.look(2_000_000_000, &mut out).unwrap();
+        let found: Vec<_> = out.readings().iter().map(|r| (&*r.name, r.value)).collect();
+        assert_eq!(found, [("psi.io.some", 25.0)]);
+    }
+
+    #[test]
+    fn what_is_not_there_has_no_figure() {
+        assert_eq!(parse("some avg10=0.00 total=7\n"), [Some(7), None]);
+        assert_eq!(parse("full total=x\nnonsense\n"), [None, None]);
+        assert!(
+            Pressure::open("machine", Path::new("/nonexistent"), "")
+                .files
+                .is_empty()
+        );
+    }
+}

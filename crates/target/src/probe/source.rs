@@ -1,0 +1,141 @@
+//! Files of the kernel that are read again and again, and what all readers of them need.
+//!
+//! A file stays open and is read by `pread` from its start: opening costs several times as much as
+//! reading, and an open file of a process stays with that process or its network namespace.
+
+use anyhow::{Context, Result};
+use rustix::io::Errno;
+use std::borrow::Cow;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+/// More than any file read here has on machines of usual size; a longer one makes it grow.
+const BUFFER_BYTES: usize = 16 << 10;
+
+/// The longest file taken: `/proc/interrupts` of the biggest machines is below it. What is longer
+/// is not what it should be.
+const FILE_BYTES_MAX: usize = 4 << 20;
+
+/// One file, kept open.
+#[derive(Debug)]
+pub(crate) struct Source {
+    path: PathBuf,
+    file: File,
+    buffer: Vec<u8>,
+}
+
+impl Source {
+    /// Opens `path` for reading.
+    ///
+    /// # Errors
+    /// It is not there or may not be read.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Source> {
+        let path = path.into();
+        let file = File::open(&path).with_context(|| format!("read {}", path.display()))?;
+        Ok(Source {
+            path,
+            file,
+            buffer: vec![0; BUFFER_BYTES],
+        })
+    }
+
+    /// The file as it is now.
+    ///
+    /// # Errors
+    /// It cannot be read any more (the process has ended), or is too long.
+    pub fn read(&mut self) -> Result<Cow<'_, str>> {
+        let mut length = 0;
+        loop {
+            if length == self.buffer.len() {
+                anyhow::ensure!(
+                    length < FILE_BYTES_MAX,
+                    "{} is longer than {FILE_BYTES_MAX} bytes",
+                    self.path.display()
+                );
+                self.buffer.resize(2 * length, 0);
+            }
+            let room = &mut self.buffer[length..];
+            match self.file.read_at(room, length as u64) {
+                Ok(0) => break,
+                Ok(count) => length += count,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) if error.raw_os_error() == Some(Errno::SRCH.raw_os_error()) => {
+                    anyhow::bail!("read {}: the process has ended", self.path.display());
+                }
+                Err(error) => {
+                    return Err(error).with_context(|| format!("read {}", self.path.display()));
+                }
+            }
+        }
+        Ok(String::from_utf8_lossy(&self.buffer[..length]))
+    }
+}
+
+/// A reading of counters with its time.
+#[derive(Clone, Debug)]
+pub(crate) struct At<T> {
+    pub at_ns: u64,
+    pub value: T,
+}
+
+/// The last reading of counters, to which the next one is compared.
+#[derive(Debug)]
+pub(crate) struct Last<T>(Option<At<T>>);
+
+impl<T> Last<T> {
+    /// Nothing read yet.
+    pub const fn none() -> Last<T> {
+        Last(None)
+    }
+
+    /// Keeps `value` and gives the one before with the seconds since then; `None` for the first.
+    pub fn replace(&mut self, at_ns: u64, value: T) -> Option<(T, f64)> {
+        let before = self.0.replace(At { at_ns, value })?;
+        let seconds = at_ns.saturating_sub(before.at_ns) as f64 / 1e9;
+        (seconds > 0.0).then_some((before.value, seconds))
+    }
+}
+
+/// How much a counter has grown; `None` when it went backwards, since whatever it counted has
+/// started anew.
+pub(crate) fn grown(before: u64, now: u64) -> Option<f64> {
+    now.checked_sub(before).map(|growth| growth as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_from_its_start_each_time_whatever_its_length() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, "first").unwrap();
+        let mut source = Source::open(&path).unwrap();
+        assert_eq!(source.read().unwrap(), "first");
+        let long = "x".repeat(3 * BUFFER_BYTES + 1);
+        std::fs::write(&path, &long).unwrap();
+        assert_eq!(source.read().unwrap(), long);
+        std::fs::write(&path, b"\xffok").unwrap();
+        assert_eq!(source.read().unwrap(), "\u{fffd}ok");
+        std::fs::write(&path, vec![b'x'; FILE_BYTES_MAX + 1]).unwrap();
+        let error = source.read().unwrap_err().to_string();
+        assert!(error.contains("is longer than 4194304 bytes"), "{error}");
+    }
+
+    #[test]
+    fn a_counter_that_goes_backwards_has_not_grown() {
+        assert_eq!(grown(5, 9), Some(4.0));
+        assert_eq!(grown(5, 5), Some(0.0));
+        assert_eq!(grown(u64::MAX, 1), None);
+    }
+
+    #[test]
+    fn growth_is_related_to_the_time_that_has_really_passed() {
+        let mut last = Last::none();
+        assert_eq!(last.replace(1_000_000_000, 1), None);
+        assert_eq!(last.replace(3_500_000_000, 2), Some((1, 2.5)));
+        assert_eq!(last.replace(3_500_000_000, 3), None);
+    }
+}

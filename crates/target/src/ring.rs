@@ -1,0 +1,254 @@
+//! Which nodes hold which part of the data: replicas of each token range, and each node's share.
+//!
+//! Pure arithmetic on tokens, racks and a replication strategy, as Cassandra 4.0 to 5.0 does it
+//! (`SimpleStrategy`, `NetworkTopologyStrategy`): from a token onwards around the ring,
+//!
+//! - simple: the first nodes that differ, whatever their data center and rack;
+//! - by data center: in each of them the first nodes of racks not yet used; a node of a used rack
+//!   is taken only while the rest of the copies still suffices for one in every rack.
+//!
+//! What must hold: shares are exact fractions of 2^64 until the last division, and those of a
+//! keyspace add up to its number of copies, as far as there are nodes for them.
+
+use crate::cluster::NodeInfo;
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
+
+/// Positions on the ring: tokens of the Murmur3 partitioner have 64 bits, and it wraps around.
+const RING: u128 = 1 << 64;
+
+/// How a keyspace's rows are copied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Replication {
+    /// So many copies, whatever the data centers.
+    Simple(usize),
+    /// Copies by data center.
+    ByDatacenter(BTreeMap<String, usize>),
+    /// Every node has everything.
+    Everywhere,
+    /// Every node has what is its own; there are no copies.
+    Local,
+}
+
+impl Replication {
+    /// Reads the map of `system_schema.keyspaces`: `class` and its options.
+    ///
+    /// # Errors
+    /// The strategy is not one that Cassandra comes with, or a number of copies is none.
+    pub fn parse(options: &BTreeMap<String, String>) -> Result<Replication> {
+        let class = options.get("class").context("replication has no class")?;
+        let copies = |(name, text): (&String, &String)| -> Result<usize> {
+            // `3/1` is three copies, one of them transient: it holds its range all the same.
+            let whole = text.split('/').next().unwrap_or_default();
+            let number = whole.parse();
+            number.with_context(|| format!("replication says {text:?} copies for {name:?}"))
+        };
+        match class.rsplit('.').next().unwrap_or_default() {
+            "SimpleStrategy" => {
+                let found = options.get_key_value("replication_factor");
+                Ok(Replication::Simple(copies(found.context(
+                    "SimpleStrategy has no replication_factor, which says how many copies",
+                )?)?))
+            }
+            "NetworkTopologyStrategy" => {
+                let datacenters = options.iter().filter(|(name, _)| *name != "class");
+                let each = datacenters.map(|one| Ok((one.0.clone(), copies(one)?)));
+                Ok(Replication::ByDatacenter(each.collect::<Result<_>>()?))
+            }
+            "EverywhereStrategy" => Ok(Replication::Everywhere),
+            "LocalStrategy" => Ok(Replication::Local),
+            _ => bail!("the replication strategy {class} is not known, so who owns what is not"),
+        }
+    }
+}
+
+/// The ring of a cluster: its tokens in order, and where each node stands.
+#[derive(Clone, Debug)]
+pub struct Ring {
+    /// Ascending, each with the index of its node.
+    tokens: Vec<(i64, usize)>,
+    /// Data center and rack of each node, as indices into a list of either's names.
+    places: Vec<Place>,
+    /// Names of the data centers; a place's `datacenter` is an index into them.
+    datacenters: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    datacenter: usize,
+    /// Unique over data centers: two racks of one name in two of them are two racks.
+    rack: usize,
+}
+
+/// What one data center still has to take of a range.
+#[derive(Clone, Copy, Debug)]
+struct Left {
+    copies: usize,
+    /// Nodes of used racks that may be taken before every rack has one.
+    repeats: usize,
+}
+
+impl Ring {
+    /// The ring of `nodes`, in their order.
+    pub fn new(nodes: &[NodeInfo]) -> Ring {
+        let mut datacenters: Vec<String> = Vec::new();
+        let mut racks: Vec<(usize, &str)> = Vec::new();
+        let mut places = Vec::with_capacity(nodes.len());
+        let mut tokens = Vec::new();
+        for (index, node) in nodes.iter().enumerate() {
+            let datacenter = index_of(&mut datacenters, node.datacenter.clone());
+            let rack = index_of(&mut racks, (datacenter, node.rack.as_str()));
+            places.push(Place { datacenter, rack });
+            tokens.extend(node.tokens.iter().map(|token| (*token, index)));
+        }
+        tokens.sort_unstable();
+        // No two nodes of one ring share a token; should it be claimed, the first one has it.
+        tokens.dedup_by_key(|(token, _)| *token);
+        Ring {
+            tokens,
+            places,
+            datacenters,
+        }
+    }
+
+    /// How many token ranges there are.
+    pub fn ranges_count(&self) -> usize {
+        self.tokens.len()
+    }
+
+    /// The range before the token of this index, and up to it: `(after, up to and with]`.
+    pub fn range(&self, index: usize) -> (i64, i64) {
+        let before = index.checked_sub(1).unwrap_or(self.tokens.len() - 1);
+        (self.tokens[before].0, self.tokens[index].0)
+    }
+
+    /// Indices of the nodes that hold the range of this index, its owner first.
+    pub fn replicas(&self, index: usize, replication: &Replication) -> Vec<usize> {
+        match replication {
+            Replication::Simple(copies) => self.distinct_from(index, *copies),
+            Replication::Everywhere => self.distinct_from(index, self.places.len()),
+            Replication::Local => vec![self.tokens[index].1],
+            Replication::ByDatacenter(copies) => self.spread_from(index, &self.demand(copies)),
+        }
+    }
+
+    /// Each node's share of the data: 1.0 is one whole copy. This is what `nodetool status`
+    /// calls effective ownership when it is given a keyspace.
+    pub fn shares(&self, replication: &Replication) -> Vec<f64> {
+        let mut owned = vec![0u128; self.places.len()];
+        let demand = match replication {
+            Replication::ByDatacenter(copies) => Some(self.demand(copies)),
+            _ => None,
+        };
+        for index in 0..self.tokens.len() {
+            let size = self.size(index);
+            let replicas = match &demand {
+                Some(demand) => self.spread_from(index, demand),
+                None => self.replicas(index, replication),
+            };
+            for node in replicas {
+                owned[node] += size;
+            }
+        }
+        // Exact up to 2^53 parts of the ring: far below anything that is shown.
+        owned
+            .iter()
+            .map(|size| *size as f64 / RING as f64)
+            .collect()
+    }
+
+    /// Each node's share of the ranges themselves, copies aside; they add up to 1.
+    pub fn primary_shares(&self) -> Vec<f64> {
+        self.shares(&Replication::Simple(1))
+    }
+
+    /// How many positions a range has.
+    fn size(&self, index: usize) -> u128 {
+        let (after, to) = self.range(index);
+        match to.wrapping_sub(after).cast_unsigned() {
+            // One token: its range is the whole ring.
+            0 => RING,
+            size => u128::from(size),
+        }
+    }
+
+    /// Nodes from a token onwards, one for each token.
+    fn walk(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
+        let (before, from) = self.tokens.split_at(index);
+        from.iter().chain(before).map(|(_, node)| *node)
+    }
+
+    fn distinct_from(&self, index: usize, count: usize) -> Vec<usize> {
+        let mut replicas = Vec::with_capacity(count.min(self.places.len()));
+        for node in self.walk(index) {
+            if replicas.len() >= count {
+                break;
+            }
+            if !replicas.contains(&node) {
+                replicas.push(node);
+            }
+        }
+        replicas
+    }
+
+    /// What each data center is to take of every range.
+    fn demand(&self, copies: &BTreeMap<String, usize>) -> Vec<Left> {
+        let of = |(index, name): (usize, &String)| {
+            let here = |node: &usize| self.places[*node].datacenter == index;
+            let mut nodes: Vec<usize> = self.tokens.iter().map(|(_, node)| *node).collect();
+            nodes.sort_unstable();
+            nodes.dedup();
+            nodes.retain(here);
+            let mut racks: Vec<usize> = nodes.iter().map(|n| self.places[*n].rack).collect();
+            racks.sort_unstable();
+            racks.dedup();
+            let wanted = copies.get(name).copied().unwrap_or(0);
+            Left {
+                copies: wanted.min(nodes.len()),
+                repeats: wanted.saturating_sub(racks.len()),
+            }
+        };
+        self.datacenters.iter().enumerate().map(of).collect()
+    }
+
+    fn spread_from(&self, index: usize, demand: &[Left]) -> Vec<usize> {
+        let mut left = demand.to_vec();
+        let mut wanted: usize = left.iter().map(|left| left.copies).sum();
+        let mut replicas = Vec::with_capacity(wanted);
+        let mut racks: Vec<usize> = Vec::with_capacity(wanted);
+        for node in self.walk(index) {
+            if wanted == 0 {
+                break;
+            }
+            let place = self.places[node];
+            let left = &mut left[place.datacenter];
+            if left.copies == 0 || replicas.contains(&node) {
+                continue;
+            }
+            if racks.contains(&place.rack) {
+                if left.repeats == 0 {
+                    continue;
+                }
+                left.repeats -= 1;
+            } else {
+                racks.push(place.rack);
+            }
+            left.copies -= 1;
+            wanted -= 1;
+            replicas.push(node);
+        }
+        replicas
+    }
+}
+
+/// Index of an item in a list, which it is added to if it is new.
+fn index_of<T: PartialEq>(list: &mut Vec<T>, item: T) -> usize {
+    let found = list.iter().position(|known| *known == item);
+    found.unwrap_or_else(|| {
+        list.push(item);
+        list.len() - 1
+    })
+}
+
+#[cfg(test)]
+mod tests;

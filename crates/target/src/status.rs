@@ -1,0 +1,331 @@
+//! How the nodes of a target are, as `nodetool status` would say it: state, load, tokens, and
+//! which share of a keyspace each of them holds.
+//!
+//! Everything comes over CQL: who answers, the ring of `system.local` and `system.peers_v2`, and
+//! gossip as `system_views.gossip_info` shows it since Cassandra 4.1. Where MBeans are in sight,
+//! the failure detector's word and the exact load come from them. What nobody tells is absent, and
+//! a node that is down never makes the whole fail.
+
+mod gossip;
+
+use crate::access::Access;
+use crate::attach;
+use crate::cluster::{Cluster, NodeInfo};
+use crate::jolokia::Jolokia;
+use crate::kept::KeptCluster;
+use crate::ring::{Replication, Ring};
+use crate::session::{ServerError, Session};
+use anyhow::{Context, Result};
+use cql::value::Value;
+use gossip::{Gossip, Mode};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How long a node may take for each answer: one that is down must not hold up the table.
+const LIMIT: Duration = Duration::from_secs(2);
+
+/// Keyspaces that Cassandra makes for itself; nobody asks who owns them.
+const SYSTEM_KEYSPACES: [&str; 8] = [
+    "system",
+    "system_auth",
+    "system_cluster_metadata",
+    "system_distributed",
+    "system_schema",
+    "system_traces",
+    "system_views",
+    "system_virtual_schema",
+];
+
+/// How one node is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeState {
+    /// Its name.
+    pub node: String,
+    /// Up or Down, then Normal, Joining, Leaving or Moving, by their first letters as nodetool
+    /// writes them: `UN`, `DN`, `UJ`; `?` for what nobody tells.
+    pub state: String,
+    /// Whether it answers CQL.
+    pub answers: bool,
+    /// Bytes of its SSTables. From gossip it may be a minute old.
+    pub load_bytes: Option<u64>,
+    /// How many tokens it owns; absent if no node tells.
+    pub tokens: Option<usize>,
+}
+
+/// How a cluster is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Overview {
+    /// In the order of the cluster's nodes.
+    pub nodes: Vec<NodeState>,
+    /// Share of the token ranges by node, copies aside; they add up to 1 over the whole ring.
+    pub primary: BTreeMap<String, f64>,
+    /// By keyspace, then by node: 1.0 is one whole copy of the data.
+    pub owned: BTreeMap<String, BTreeMap<String, f64>>,
+    /// What could not be learnt, and what does not fit together: a sentence each.
+    pub problems: Vec<String>,
+}
+
+impl Cluster {
+    /// How every node is.
+    ///
+    /// # Errors
+    /// No node answers.
+    pub fn states(&self) -> Result<Vec<NodeState>> {
+        let looked = look(self.nodes(), self.access(), &self.agents_by_node());
+        let any = looked.states.iter().any(|state| state.answers);
+        anyhow::ensure!(any, "no node of the target answers CQL");
+        Ok(looked.states)
+    }
+
+    /// Each node's share of `keyspace`, 1.0 being one whole copy: what `nodetool status` calls
+    /// effective ownership.
+    ///
+    /// # Errors
+    /// The first node does not answer, there is no such keyspace, or its replication strategy is
+    /// not known.
+    pub fn ownership(&self, keyspace: &str) -> Result<BTreeMap<String, f64>> {
+        let mut session = self.session()?;
+        let ring = attach::ask(&mut session)?;
+        let keyspaces = replications(&mut session)?;
+        let replication = keyspaces
+            .get(keyspace)
+            .with_context(|| no_keyspace(keyspace, &keyspaces))?;
+        let replication = Replication::parse(replication);
+        let replication = replication.with_context(|| format!("read who owns {keyspace}"))?;
+        Ok(shares(self.nodes(), &ring, |ring| {
+            ring.shares(&replication)
+        }))
+    }
+
+    /// States and ownership in one look: of `keyspace`, or of all that are not Cassandra's own.
+    pub fn overview(&self, keyspace: Option<&str>) -> Overview {
+        let looked = look(self.nodes(), self.access(), &self.agents_by_node());
+        overview(self.nodes(), looked, keyspace)
+    }
+
+    fn agents_by_node(&self) -> Vec<Option<&Jolokia>> {
+        let nodes = self.nodes().iter();
+        nodes.map(|node| self.agent(&node.name).ok()).collect()
+    }
+}
+
+impl KeptCluster {
+    /// States and ownership in one look: of `keyspace`, or of all that are not Cassandra's own.
+    pub fn overview(&self, keyspace: Option<&str>) -> Overview {
+        let info = |node: &crate::kept::KeptNode| NodeInfo {
+            name: node.name.clone(),
+            host: node.host.clone(),
+            address: node.address,
+            datacenter: self.datacenter.clone(),
+            rack: node.rack.clone(),
+            tokens: Vec::new(),
+            pid: node.pid,
+            version: self.version.clone(),
+        };
+        let nodes: Vec<NodeInfo> = self.nodes.iter().map(info).collect();
+        let looked = look(&nodes, &Access::default(), &vec![None; nodes.len()]);
+        overview(&nodes, looked, keyspace)
+    }
+}
+
+/// What a look has found.
+struct Looked {
+    states: Vec<NodeState>,
+    /// The ring as the first node that answers knows it.
+    ring: Vec<NodeInfo>,
+    /// Replication of every keyspace, as that node says it.
+    keyspaces: BTreeMap<String, BTreeMap<String, String>>,
+    problems: Vec<String>,
+}
+
+fn look(nodes: &[NodeInfo], access: &Access, agents: &[Option<&Jolokia>]) -> Looked {
+    let mut sessions = open_all(nodes, access);
+    let mut looked = Looked {
+        states: Vec::with_capacity(nodes.len()),
+        ring: Vec::new(),
+        keyspaces: BTreeMap::new(),
+        problems: Vec::new(),
+    };
+    let mut gossip = Gossip::default();
+    if let Some(first) = sessions.iter().position(Option::is_some)
+        && let Some(session) = &mut sessions[first]
+    {
+        let mut learn = || -> Result<()> {
+            looked.ring = attach::ask(session)?;
+            looked.keyspaces = replications(session)?;
+            gossip = gossip::read(session, agents.get(first).copied().flatten())?;
+            Ok(())
+        };
+        if let Err(error) = learn() {
+            let name = &nodes[first].name;
+            let problem = format!("{name} does not tell how the cluster is: {error:#}");
+            looked.problems.push(problem);
+        }
+    }
+    for (index, node) in nodes.iter().enumerate() {
+        let agent = agents.get(index).copied().flatten();
+        let session = sessions[index].as_mut();
+        match (session.is_some(), gossip.is_live(node.address)) {
+            (true, Some(false)) => looked.problems.push(format!(
+                "{} answers CQL, but the other nodes take it for dead",
+                node.name
+            )),
+            (false, Some(true)) => looked.problems.push(format!(
+                "{} is up for the other nodes, but does not answer CQL",
+                node.name
+            )),
+            _ => {}
+        }
+        let state = state_of(node, session, agent, &gossip, &looked.ring);
+        looked.states.push(state);
+    }
+    looked
+}
+
+/// A session on every node that answers, asked at the same time.
+fn open_all(nodes: &[NodeInfo], access: &Access) -> Vec<Option<Session>> {
+    let open = |node: &NodeInfo| {
+        let mut session = Session::open(node.address, access, LIMIT).ok()?;
+        session.query("SELECT key FROM system.local").ok()?;
+        Some(session)
+    };
+    std::thread::scope(|scope| {
+        let asked: Vec<_> = nodes
+            .iter()
+            .map(|node| scope.spawn(move || open(node)))
+            .collect();
+        let answers = asked.into_iter().map(|thread| thread.join().ok().flatten());
+        answers.collect()
+    })
+}
+
+fn state_of(
+    node: &NodeInfo,
+    session: Option<&mut Session>,
+    agent: Option<&Jolokia>,
+    gossip: &Gossip,
+    ring: &[NodeInfo],
+) -> NodeState {
+    let answers = session.is_some();
+    let in_ring = ring.iter().find(|other| other.address == node.address);
+    let up = match gossip.is_live(node.address).unwrap_or(answers) {
+        true => 'U',
+        false => 'D',
+    };
+    let mode = match (gossip.mode(node.address), in_ring) {
+        (Some(mode), _) => mode.letter(),
+        // A node has tokens in the others' tables once it has joined.
+        (None, Some(_)) => Mode::Normal.letter(),
+        (None, None) => '?',
+    };
+    let load = agent.and_then(load_by_agent);
+    let load = load.or_else(|| gossip.load_bytes(node.address));
+    NodeState {
+        node: node.name.clone(),
+        state: format!("{up}{mode}"),
+        answers,
+        load_bytes: load.or_else(|| load_by_tables(session?)),
+        tokens: in_ring.map(|found| found.tokens.len()),
+    }
+}
+
+fn load_by_agent(agent: &Jolokia) -> Option<u64> {
+    const LOAD: &str = "org.apache.cassandra.metrics:type=Storage,name=Load";
+    let answer = agent.read(&[(LOAD, "Count")]).ok()?;
+    answer.into_iter().next()??.as_u64()
+}
+
+/// In its first minute a node has told nobody its load; its tables are there from the start, in
+/// whole MiB each.
+fn load_by_tables(session: &mut Session) -> Option<u64> {
+    let tables = session
+        .query("SELECT mebibytes FROM system_views.disk_usage")
+        .ok()?;
+    let sizes = tables.rows.iter().map(|row| row.first()?.as_i64());
+    let mebibytes: i64 = sizes.sum::<Option<i64>>()?;
+    u64::try_from(mebibytes).ok()?.checked_mul(1 << 20)
+}
+
+fn overview(nodes: &[NodeInfo], looked: Looked, keyspace: Option<&str>) -> Overview {
+    let mut overview = Overview {
+        nodes: looked.states,
+        primary: shares(nodes, &looked.ring, Ring::primary_shares),
+        owned: BTreeMap::new(),
+        problems: looked.problems,
+    };
+    if looked.ring.is_empty() {
+        return overview;
+    }
+    let is_wanted = |name: &str| match keyspace {
+        Some(wanted) => name == wanted,
+        None => !SYSTEM_KEYSPACES.contains(&name),
+    };
+    for (name, replication) in looked.keyspaces.iter().filter(|(name, _)| is_wanted(name)) {
+        match Replication::parse(replication) {
+            Ok(replication) => {
+                let shares = shares(nodes, &looked.ring, |ring| ring.shares(&replication));
+                overview.owned.insert(name.clone(), shares);
+            }
+            Err(error) => overview.problems.push(format!("{name}: {error:#}")),
+        }
+    }
+    if let Some(wanted) = keyspace
+        && !looked.keyspaces.contains_key(wanted)
+    {
+        overview
+            .problems
+            .push(no_keyspace(wanted, &looked.keyspaces));
+    }
+    overview
+}
+
+/// Shares by the names of `nodes`; the ring may have more nodes than those.
+fn shares(
+    nodes: &[NodeInfo],
+    ring: &[NodeInfo],
+    of: impl Fn(&Ring) -> Vec<f64>,
+) -> BTreeMap<String, f64> {
+    let shares = of(&Ring::new(ring));
+    let name_of = |member: &NodeInfo| {
+        let known = nodes.iter().find(|node| node.address == member.address);
+        known.map(|node| node.name.clone())
+    };
+    let named = ring.iter().zip(shares);
+    named
+        .filter_map(|(member, share)| Some((name_of(member)?, share)))
+        .collect()
+}
+
+fn no_keyspace(name: &str, all: &BTreeMap<String, BTreeMap<String, String>>) -> String {
+    let is_own = |name: &&str| !SYSTEM_KEYSPACES.contains(name);
+    let known: Vec<&str> = all.keys().map(String::as_str).filter(is_own).collect();
+    let known = match known.as_slice() {
+        [] => "none but Cassandra's own".to_string(),
+        known => known.join(", "),
+    };
+    format!("there is no keyspace {name}; there are: {known}")
+}
+
+/// The replication map of every keyspace.
+fn replications(session: &mut Session) -> Result<BTreeMap<String, BTreeMap<String, String>>> {
+    let cql = "SELECT keyspace_name, replication FROM system_schema.keyspaces";
+    let found = session.query(cql).context("read the keyspaces")?;
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+    let keyspace = |row: &Vec<Value>| -> Option<(String, BTreeMap<String, String>)> {
+        let [name, Value::Map(pairs)] = row.as_slice() else {
+            return None;
+        };
+        let pairs = pairs.iter().map(|(key, value)| (text(key), text(value)));
+        Some((text(name), pairs.collect()))
+    };
+    Ok(found.rows.iter().filter_map(keyspace).collect())
+}
+
+/// The rows of a statement; `None` where the server refuses it: a table that it does not have.
+fn rows_if_any(session: &mut Session, cql: &str) -> Result<Option<Vec<Vec<Value>>>> {
+    match session.query(cql) {
+        Ok(result) => Ok(Some(result.rows)),
+        Err(error) if error.downcast_ref::<ServerError>().is_some() => Ok(None),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,178 @@
+//! What one node has heard of all others: who joins or leaves, and how much data each has.
+
+use super::rows_if_any;
+use crate::jolokia::Jolokia;
+use crate::session::Session;
+use anyhow::Result;
+use cql::value::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+
+/// Nodes by the address where they answer CQL.
+#[derive(Debug, Default)]
+pub(super) struct Gossip {
+    heard: BTreeMap<SocketAddr, Heard>,
+    /// Whom the failure detector takes for alive; unknown without MBeans.
+    live: Option<BTreeSet<SocketAddr>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Heard {
+    mode: Mode,
+    load_bytes: Option<u64>,
+}
+
+/// Where a node is on its way into the ring or out of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    Normal,
+    Joining,
+    Leaving,
+    Moving,
+}
+
+impl Mode {
+    pub fn letter(self) -> char {
+        match self {
+            Mode::Normal => 'N',
+            Mode::Joining => 'J',
+            Mode::Leaving => 'L',
+            Mode::Moving => 'M',
+        }
+    }
+
+    /// Of a gossiped status such as `NORMAL,-9183…`. A node that has shut down in order says
+    /// `shutdown`: it is down, and still a normal member. `None`: no member, or no more.
+    fn of(status: &str) -> Option<Mode> {
+        let word = status.split(',').next().unwrap_or_default();
+        match word {
+            "NORMAL" | "shutdown" | "hibernate" => Some(Mode::Normal),
+            "BOOT" | "BOOT_REPLACE" => Some(Mode::Joining),
+            "LEAVING" => Some(Mode::Leaving),
+            "MOVING" => Some(Mode::Moving),
+            _ => None,
+        }
+    }
+}
+
+impl Gossip {
+    /// Whether the failure detector takes the node for alive.
+    pub fn is_live(&self, node: SocketAddr) -> Option<bool> {
+        self.live.as_ref().map(|live| live.contains(&node))
+    }
+
+    pub fn mode(&self, node: SocketAddr) -> Option<Mode> {
+        self.heard.get(&node).map(|heard| heard.mode)
+    }
+
+    pub fn load_bytes(&self, node: SocketAddr) -> Option<u64> {
+        self.heard.get(&node)?.load_bytes
+    }
+}
+
+/// Asks one node, through its MBeans too where they are in sight. Before Cassandra 4.1 there is
+/// nothing to be had over CQL.
+///
+/// # Errors
+/// The node stops answering.
+pub(super) fn read(session: &mut Session, agent: Option<&Jolokia>) -> Result<Gossip> {
+    let cql = "SELECT address, port, status_with_port, status, load FROM system_views.gossip_info";
+    let Some(rows) = rows_if_any(session, cql)? else {
+        return Ok(Gossip::default());
+    };
+    let addresses = native_addresses(session)?;
+    let heard = rows.iter().filter_map(|row| {
+        let [Value::Inet(address), port, with_port, status, load] = row.as_slice() else {
+            return None;
+        };
+        let address = SocketAddr::new(*address, port_of(port)?);
+        let status = with_port.as_str().or_else(|| status.as_str());
+        let heard = Heard {
+            mode: Mode::of(status?)?,
+            load_bytes: load.as_str().and_then(load_of),
+        };
+        Some((*addresses.get(&address)?, heard))
+    });
+    let heard = heard.collect();
+    let live = agent.and_then(live_nodes);
+    let native = |address: &SocketAddr| addresses.get(address).copied();
+    Ok(Gossip {
+        heard,
+        live: live.map(|live| live.iter().filter_map(native).collect()),
+    })
+}
+
+/// Where a node answers CQL, by the address under which it is known to other nodes.
+fn native_addresses(session: &mut Session) -> Result<BTreeMap<SocketAddr, SocketAddr>> {
+    let own = session.node();
+    let mut addresses = BTreeMap::new();
+    let local = "SELECT broadcast_address, broadcast_port FROM system.local";
+    for row in rows_if_any(session, local)?.unwrap_or_default() {
+        if let [Value::Inet(address), port] = row.as_slice()
+            && let Some(port) = port_of(port)
+        {
+            addresses.insert(SocketAddr::new(*address, port), own);
+        }
+    }
+    let peers = "SELECT peer, peer_port, native_address, native_port FROM system.peers_v2";
+    for row in rows_if_any(session, peers)?.unwrap_or_default() {
+        if let [Value::Inet(peer), peer_port, Value::Inet(native), port] = row.as_slice()
+            && let (Some(peer_port), Some(port)) = (port_of(peer_port), port_of(port))
+        {
+            let native = SocketAddr::new(*native, port);
+            addresses.insert(SocketAddr::new(*peer, peer_port), native);
+        }
+    }
+    Ok(addresses)
+}
+
+/// Addresses under which the agent's node knows those that it takes for alive.
+fn live_nodes(agent: &Jolokia) -> Option<BTreeSet<SocketAddr>> {
+    const SERVICE: &str = "org.apache.cassandra.db:type=StorageService";
+    let answer = agent.read(&[(SERVICE, "LiveNodesWithPort")]).ok()?;
+    let list = answer.into_iter().next()??;
+    let address = |item: &serde_json::Value| item.as_str()?.parse().ok();
+    Some(list.as_array()?.iter().filter_map(address).collect())
+}
+
+fn port_of(value: &Value) -> Option<u16> {
+    u16::try_from(value.as_i64()?).ok()
+}
+
+/// Gossip carries bytes as the text of a number with a fraction: `1234567.0`.
+fn load_of(text: &str) -> Option<u64> {
+    let bytes: f64 = text.parse().ok()?;
+    (bytes.is_finite() && bytes >= 0.0).then_some(bytes as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gossiped_status_is_a_letter_of_nodetool() {
+        let rows = [
+            ("NORMAL,-9183273", Some('N')),
+            ("shutdown,true", Some('N')),
+            ("BOOT,17", Some('J')),
+            ("BOOT_REPLACE,10.0.0.1", Some('J')),
+            ("LEAVING,17", Some('L')),
+            ("MOVING,17", Some('M')),
+            ("LEFT,17,1700000000", None),
+            ("removed,7b,1700000000", None),
+            ("", None),
+        ];
+        for (status, letter) in rows {
+            assert_eq!(Mode::of(status).map(Mode::letter), letter, "{status}");
+        }
+    }
+
+    #[test]
+    fn a_gossiped_load_is_a_number_of_bytes() {
+        assert_eq!(load_of("1234567.0"), Some(1_234_567));
+        assert_eq!(load_of("1.25E9"), Some(1_250_000_000));
+        for bad in ["", "-1.0", "NaN", "1 MiB"] {
+            assert_eq!(load_of(bad), None, "{bad}");
+        }
+    }
+}
