@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use crate::terminal;
 use anyhow::{Context, Result, anyhow};
 use study::human;
+use study::needs;
 use study::plan::{self, Plan};
 use study::record;
 use study::run::trial_name;
@@ -23,6 +24,12 @@ pub fn run(args: &StudyArgs, common: &Common) -> Result<Exit> {
         terminal::json(&value.context("encode the plan")?);
     } else {
         terminal::data(&text(&study, &plan));
+    }
+    // Whoever plans may mean another machine than this one.
+    if let Err(why) = needs::check(&study) {
+        terminal::say(&format!(
+            "note: `cassay run` will refuse it on this machine: {why}"
+        ));
     }
     Ok(Exit::Done)
 }
