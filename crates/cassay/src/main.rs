@@ -1,8 +1,8 @@
 //! The only crate that knows the terminal: arguments, progress, exit codes, wiring.
 //!
-//! `main` is the sentence: read the arguments, clear what a killed run left, do the command, say
-//! what went wrong once, exit with the code that says how it ended. stdout is data, stderr is
-//! conversation.
+//! `main` is the sentence: step aside with our mounts, read the arguments, clear what a killed run
+//! left, do the command, say what went wrong once, exit with the code that says how it ended.
+//! stdout is data, stderr is conversation.
 
 mod args;
 mod command;
@@ -18,6 +18,8 @@ use clap::Parser;
 use workload::Tool;
 
 fn main() -> std::process::ExitCode {
+    // First of all: a thread that runs already would stay outside.
+    target::separate_mounts();
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(usage) => return terminal::usage(&usage).into(),

@@ -127,8 +127,8 @@ const PAGE: Type = Type::Count(0, 1_000_000);
 const TIMESTAMPS: Type = Type::Choice(&["server", "client"]);
 /// Above any machine: a typing error rather than a rate.
 const RATE: Type = Type::Count(1, 1_000_000_000);
-/// More nodes than this no machine of today carries, at the least memory of a node.
-const LOCAL_NODES_MAX: u64 = 24;
+/// The most local nodes: more than this no machine of today carries, at a node's least memory.
+pub const LOCAL_NODES_MAX: u64 = 24;
 /// Whether and how often a probe looks; `true` means `probes.period`.
 const PROBE: Type = Type::WordOr(&["true", "false"], &PERIOD);
 /// Shorter than 100 ms the looking itself would show in what is measured.

@@ -48,7 +48,7 @@ fn digest(html: &str) -> String {
 }
 
 /// Writes the page where `CASSAY_REPORT_OUT` says, to be looked at.
-fn keep(name: &str, page: &Page) {
+pub fn keep(name: &str, page: &Page) {
     let Ok(folder) = std::env::var("CASSAY_REPORT_OUT") else {
         return;
     };

@@ -45,7 +45,6 @@ verifi: {sample: 5}
         text,
         &Overrides::default(),
         expect![[r#"
-            s.yaml:3:25: `target.local.nodes` is `7`: the most is 3
             s.yaml:3:28: `target.local.heep` is not a key of a study
               hint: did you mean `heap`?
             s.yaml:4:11: the mix has `read`, but no rows are loaded to be read
@@ -84,8 +83,6 @@ verify: {reads: all}
               hint: did you mean `overloaded`?
             s.yaml:7:31: `data` has both `load` and `present`
               hint: keep one of `load`, `present`
-            s.yaml:7:50: `data.reset: snapshot` comes with a later version of cassay
-              hint: use truncate: it loads again
             s.yaml:9:30: `procedure.sweep.threads` needs one of `step`, `factor`
             s.yaml:9:30: `procedure.sweep.threads` has no end
               hint: add `to`, or `until: timeout` to the sweep

@@ -13,8 +13,8 @@ use std::path::Path;
 use std::time::Duration;
 use target::null::{NullServer, NullSpec, Stall};
 use target::{
-    Ability, AttachSpec, Cluster, Dirs, HostSpec, HostsSpec, LinkSpec, LocalSpec, SecretSource,
-    Spec, TlsSpec,
+    Ability, AttachSpec, Cluster, Dirs, HostSpec, HostsSpec, JolokiaAccess, LinkSpec, LocalSpec,
+    SecretSource, Spec, TlsSpec,
 };
 
 /// A running target. Dropping it stops what was started.
@@ -245,17 +245,30 @@ pub(crate) fn attach_spec(attach: &settings::Attach) -> AttachSpec {
     AttachSpec {
         contact_points: attach.contact_points.clone(),
         user: attach.user.clone(),
-        password: attach.password.as_ref().map(|secret| match secret {
-            Secret::File(path) => SecretSource::File(path.clone()),
-            Secret::Env(name) => SecretSource::Env(name.clone()),
-        }),
-        tls: attach.tls.as_ref().map(|tls| TlsSpec {
-            ca: tls.ca.clone(),
-            verify: tls.verify,
-            server_name: tls.server_name.clone(),
-        }),
+        password: attach.password.as_ref().map(secret_source),
+        tls: attach.tls.as_ref().map(tls_spec),
         datacenter: attach.datacenter.clone(),
-        jolokia: None,
+        jolokia: attach.jolokia.as_ref().map(|jolokia| JolokiaAccess {
+            port: jolokia.port,
+            user: jolokia.user.clone(),
+            password: jolokia.password.as_ref().map(secret_source),
+            tls: jolokia.tls.as_ref().map(tls_spec),
+        }),
+    }
+}
+
+fn secret_source(secret: &Secret) -> SecretSource {
+    match secret {
+        Secret::File(path) => SecretSource::File(path.clone()),
+        Secret::Env(name) => SecretSource::Env(name.clone()),
+    }
+}
+
+fn tls_spec(tls: &settings::Tls) -> TlsSpec {
+    TlsSpec {
+        ca: tls.ca.clone(),
+        verify: tls.verify,
+        server_name: tls.server_name.clone(),
     }
 }
 

@@ -7,10 +7,17 @@
 //! waits for a look. What the looks cost is measured by the clock of their thread and given back
 //! with the readings, so that nobody has to believe that watching is free.
 
+mod beans;
+mod cassandra;
+mod gc_log;
 mod hosts;
+pub mod import;
+mod jvm;
+mod node;
 mod processes;
 mod sampler;
 mod source;
+mod virtual_tables;
 
 pub use sampler::Probes;
 pub(crate) use sampler::{Sampler, Task};
@@ -36,6 +43,19 @@ pub struct ProbeSpec {
     pub cassandra: Option<Duration>,
     /// Pauses, from the collector's log.
     pub gc_log: Option<Duration>,
+    /// End points of others in Prometheus's text format.
+    pub scrapes: Vec<ScrapeSpec>,
+}
+
+/// An end point in Prometheus's text format.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScrapeSpec {
+    /// `http://host:port/path`
+    pub url: String,
+    /// Time between two looks.
+    pub period: Duration,
+    /// Which metrics are taken, as in [`import::read_prometheus`].
+    pub metrics: Vec<String>,
 }
 
 /// One value of one series.
@@ -176,7 +196,9 @@ impl Out {
 /// # Errors
 /// A probe cannot start at all: the message says which and why.
 pub fn this_machine(spec: &ProbeSpec, others: &[(&str, u32)]) -> Result<Probes> {
-    Probes::start(vec![os(spec, others)?])
+    let mut samplers = scrapers(spec)?;
+    samplers.push(os(spec, others)?);
+    Probes::start(samplers)
 }
 
 impl Cluster {
@@ -190,21 +212,34 @@ impl Cluster {
         let processes: Vec<(&str, u32)> = nodes
             .filter_map(|node| Some((node.name.as_str(), node.pid?)))
             .collect();
-        let mut samplers = vec![os(spec, &processes)?];
-        // The database's own looks, one sampler per node, are added here.
-        let _ = (keyspace, tables);
-        samplers.push(Sampler::new("probe-node"));
+        let mut samplers = scrapers(spec)?;
+        samplers.push(os(spec, &processes)?);
+        samplers.extend(node::samplers(self, spec, keyspace, tables));
         Probes::start(samplers)
     }
 
     /// What the probes of `spec` cannot see, each with the reason and what would bring it.
     pub fn unseen(&self, spec: &ProbeSpec) -> Vec<String> {
-        unseen_by_os(spec, self.nodes())
+        let mut unseen = unseen_by_os(spec, self.nodes());
+        unseen.extend(node::unseen(self, spec));
+        unseen
     }
 }
 
 /// How often NUMA placement is read: it costs the process under test 50 ms of not mapping memory.
 const NUMA_PERIOD: Duration = Duration::from_secs(60);
+
+/// A sampler for each end point of somebody else: a slow one keeps nobody waiting.
+fn scrapers(spec: &ProbeSpec) -> Result<Vec<Sampler>> {
+    let scraper = |one: &ScrapeSpec| {
+        let look = import::Scrape::new(&one.url, &one.metrics)?;
+        let place = look.place().to_string();
+        let mut sampler = Sampler::new("probe-scrape");
+        sampler.add(Task::new("prometheus", &place, one.period, Box::new(look)));
+        Ok(sampler)
+    };
+    spec.scrapes.iter().map(scraper).collect()
+}
 
 /// The looks at this machine, this process and others by their places and process ids.
 fn os(spec: &ProbeSpec, others: &[(&str, u32)]) -> Result<Sampler> {

@@ -2,9 +2,9 @@
 //!
 //! Made twice for a figure: once to count its traces, since the page has a limit, once to draw.
 
-use super::rows::{CPU_PARTS, CPU_PARTS_VMSTAT, HOSTS, How, NODES, Part, RowSpec};
+use super::rows::{CPU_PARTS, HOSTS, How, NODES, Part, RowSpec};
 use crate::page::{Axis, Color, Dash, Panel, Scale, Series, Shape, Xs};
-use crate::probed::{added, first_of, natural, owner, owners, scaled, wildcard};
+use crate::probed::{added, first_of, is_like, natural, owner, owners, scaled, wildcard};
 use crate::sections::panels::panel;
 use crate::thin::Buckets;
 use crate::view::{ProbeSeries, RunView, TrialView};
@@ -100,9 +100,14 @@ impl Draft {
         for spec in HOSTS.iter().chain(NODES) {
             rows.push(row(spec, trial, &places, finding));
         }
+        // Only what has a line is named: imported files have hundreds of places.
+        let lines = rows.iter().flat_map(|row| &row.lines);
+        let used: BTreeSet<&str> = lines.map(|l| l.series.group.as_str()).collect();
+        let mut legend = places.legend();
+        legend.retain(|(_, group, _)| used.contains(group.as_str()));
         Draft {
             rows,
-            places: places.legend(),
+            places: legend,
         }
     }
 
@@ -245,50 +250,41 @@ fn load(trial: &TrialView) -> Vec<DraftRow> {
 
 /// The CPU of each host by what it was used for; of many hosts, how busy each was.
 fn cpu(trial: &TrialView, places: &Places<'_>, finding: Option<&TrialFinding>) -> Vec<DraftRow> {
-    let whole = |s: &&ProbeSeries| !s.place.contains('/');
-    let all = [&CPU_PARTS, &CPU_PARTS_VMSTAT];
-    let of_tool = |parts: &&&[(&str, &[&'static str]); 4]| {
-        let named = first_of(trial, parts[0].1);
-        named.into_iter().any(|s| whole(&s))
-    };
-    let Some(parts) = all.iter().find(of_tool) else {
+    let of_usr = first_of(trial, CPU_PARTS[0].1);
+    // A host by itself, not its CPUs.
+    let whole = of_usr.iter().filter(|s| !s.place.contains('/'));
+    let mut hosts: Vec<&str> = whole.map(|s| s.place.as_str()).collect();
+    hosts.sort_by(|a, b| natural(a, b));
+    if hosts.is_empty() {
         let why = why_missing("hosts", trial, finding);
         return vec![DraftRow::missing("CPU of the hosts", why)];
-    };
-    let mut hosts: Vec<&str> = first_of(trial, parts[0].1)
-        .into_iter()
-        .filter(whole)
-        .map(|s| s.place.as_str())
-        .collect();
-    hosts.sort_by(|a, b| natural(a, b));
+    }
     let named = |host: &str, names: &[&str]| -> Vec<&ProbeSeries> {
         let of_host = trial.probes.iter().filter(|s| s.place == host);
         of_host
             .filter(|s| names.contains(&s.name.as_str()))
             .collect()
     };
+    let row = |title: String, height_px, lines| DraftRow {
+        title,
+        note: String::new(),
+        height_px,
+        scale: Scale::Linear,
+        right: None,
+        lines,
+    };
     if hosts.len() > CPU_ROWS_MAX {
-        let busy: Vec<&str> = parts[..2]
+        let busy: Vec<&str> = CPU_PARTS[..2]
             .iter()
             .flat_map(|p| p.1.iter().copied())
             .collect();
         let line = |host: &&str| line(host, "busy", "%", places, added(&named(host, &busy)));
-        return vec![DraftRow {
-            title: "CPU busy (usr and sys), %".into(),
-            note: String::new(),
-            height_px: 100,
-            scale: Scale::Linear,
-            right: None,
-            lines: hosts.iter().map(line).collect(),
-        }];
+        let lines = hosts.iter().map(line).collect();
+        return vec![row("CPU busy (usr and sys), %".into(), 100, lines)];
     }
-    let stack = |(at, host): (usize, &&str)| DraftRow {
-        title: format!("CPU of {host}, %"),
-        note: String::new(),
-        height_px: 80,
-        scale: Scale::Linear,
-        right: None,
-        lines: stacked(parts, at == 0, |names| added(&named(host, names))),
+    let stack = |(at, host): (usize, &&str)| {
+        let lines = stacked(&CPU_PARTS, at == 0, |names| added(&named(host, names)));
+        row(format!("CPU of {host}, %"), 80, lines)
     };
     hosts.iter().enumerate().map(stack).collect()
 }
@@ -443,7 +439,11 @@ fn lines_of(part: &Part, trial: &TrialView, places: &Places<'_>) -> Vec<Line> {
         How::Each => {
             // The parts of a host (disks, links) are drawn, its total where it has no parts.
             let drawn = found.iter().filter(|s| !is_total(s, &found));
-            drawn.map(|s| each(s, part.label, part.dash)).collect()
+            let label = |s: &ProbeSeries| match part.names.iter().find(|n| is_like(&s.name, n)) {
+                Some(pattern) if pattern.contains('*') => wildcard(&s.name, pattern).to_owned(),
+                _ => part.label.to_owned(),
+            };
+            drawn.map(|s| each(s, &label(s), part.dash)).collect()
         }
         How::Sum => {
             let owners: BTreeSet<&str> = found.iter().map(|s| owner(&s.place)).collect();

@@ -4,6 +4,7 @@
 //! limit lets it; the rest is said to be on disk.
 
 use super::{TRACE_BYTES, VALUE_BYTES, buckets_of, frame, panel, views, what};
+use crate::number;
 use crate::page::{Block, Chart, Color, Panel, Series, Xs};
 use crate::probed::{natural, owner, owners, scaled};
 use crate::sections::time;
@@ -29,13 +30,16 @@ pub fn block(view: &RunView, trials: &[&TrialView]) -> Option<Block> {
     let mut taken = 0;
     let mut left_out = 0;
     for trial in one_per_variant_first(view, trials) {
-        let mine: usize = trial.probes.iter().map(bytes).sum();
-        if taken > 0 && taken + mine > EVERY_BYTES_MAX {
-            left_out += 1;
-            continue;
+        for group in groups(trial) {
+            let mine: usize = group.series().map(bytes).sum();
+            if taken + mine > EVERY_BYTES_MAX {
+                left_out += group.series().count();
+                continue;
+            }
+            taken += mine;
+            let name = format!("{} · {}", time::label(view, trial.index), group.name);
+            charts.push((name, chart(view, trial, &group.rows)));
         }
-        taken += mine;
-        charts.extend(groups(view, trial));
     }
     if charts.is_empty() {
         return None;
@@ -43,7 +47,8 @@ pub fn block(view: &RunView, trials: &[&TrialView]) -> Option<Block> {
     let mut blocks = vec![Block::Choice("Trial and group".into(), charts)];
     if left_out > 0 {
         blocks.push(Block::Text(format!(
-            "{left_out} more trials have theirs on disk only: trials/*/probes/*.ndjson."
+            "{} more series, of this or of other trials, are on disk only: trials/*/probes.",
+            number::count(left_out as u64)
         )));
     }
     Some(Block::Details(
@@ -55,6 +60,20 @@ pub fn block(view: &RunView, trials: &[&TrialView]) -> Option<Block> {
 /// What a series takes of the page.
 fn bytes(series: &ProbeSeries) -> usize {
     TRACE_BYTES + series.values.len().min(2 * BUCKETS) * VALUE_BYTES
+}
+
+/// Series of one group, by name: the rows of one chart.
+struct Group<'a> {
+    name: String,
+    rows: Vec<(&'a str, Vec<&'a ProbeSeries>)>,
+}
+
+impl<'a> Group<'a> {
+    fn series(&self) -> impl Iterator<Item = &'a ProbeSeries> {
+        self.rows
+            .iter()
+            .flat_map(|(_, series)| series.iter().copied())
+    }
 }
 
 /// The first trial of every variant, then the others: a reader compares variants.
@@ -78,29 +97,29 @@ fn one_per_variant_first<'a>(view: &RunView, trials: &[&'a TrialView]) -> Vec<&'
     first
 }
 
-fn groups(view: &RunView, trial: &TrialView) -> Vec<(String, Chart)> {
+fn groups(trial: &TrialView) -> Vec<Group<'_>> {
     let mut groups: BTreeMap<&str, BTreeMap<&str, Vec<&ProbeSeries>>> = BTreeMap::new();
     for series in &trial.probes {
         let group = series.name.split('.').next().unwrap_or_default();
         let names = groups.entry(group).or_default();
         names.entry(&series.name).or_default().push(series);
     }
-    let label = time::label(view, trial.index);
-    let mut charts = Vec::new();
+    let mut all = Vec::new();
     for (group, names) in groups {
-        let names: Vec<(&str, Vec<&ProbeSeries>)> = names.into_iter().collect();
-        let pages = names.chunks(ROWS_MAX).enumerate();
-        charts.extend(pages.map(|(page, names)| {
+        let rows: Vec<(&str, Vec<&ProbeSeries>)> = names.into_iter().collect();
+        for (page, rows) in rows.chunks(ROWS_MAX).enumerate() {
             let number = if page > 0 {
                 format!(" ({})", page + 1)
             } else {
                 String::new()
             };
-            let name = format!("{label} · {group}{number}");
-            (name, chart(view, trial, names))
-        }));
+            all.push(Group {
+                name: format!("{group}{number}"),
+                rows: rows.to_vec(),
+            });
+        }
     }
-    charts
+    all
 }
 
 fn chart(view: &RunView, trial: &TrialView, names: &[(&str, Vec<&ProbeSeries>)]) -> Chart {

@@ -10,7 +10,7 @@ mod rows;
 
 use crate::page::{Axis, Block, Chart, Panel, Scale, Section};
 use crate::probed;
-use crate::sections::time;
+use crate::sections::{state, time};
 use crate::thin::Buckets;
 use crate::view::{RunView, TrialView};
 use draft::Draft;
@@ -31,15 +31,16 @@ const ABOVE_PX: u32 = 150;
 /// Between two rows: the title of the lower one.
 const GAP_PX: u32 = 26;
 
-/// One figure per trial, to be chosen, and every other series behind a fold; none when no probe
-/// left anything.
+/// One figure per trial, to be chosen, every series behind a fold, and what looking on cost; none
+/// when no probe ran.
 pub fn section(view: &RunView) -> Option<Section> {
     let probed: Vec<&TrialView> = view
         .trials
         .iter()
         .filter(|t| !t.probes.is_empty())
         .collect();
-    if probed.is_empty() {
+    let costs = state::probes(view);
+    if probed.is_empty() && costs.is_empty() {
         return None;
     }
     let (shown, buckets) = budget(view, &probed);
@@ -47,9 +48,13 @@ pub fn section(view: &RunView) -> Option<Section> {
         let buckets = buckets_of(view, trial, buckets);
         (time::label(view, trial.index), chart(view, trial, &buckets))
     };
-    let figures = probed[..shown].iter().map(figure).collect();
-    let mut blocks = vec![Block::Choice("Trial".into(), figures)];
+    let figures: Vec<(String, Chart)> = probed[..shown].iter().map(figure).collect();
+    let mut blocks = Vec::new();
+    if !figures.is_empty() {
+        blocks.push(Block::Choice("Trial".into(), figures));
+    }
     blocks.extend(every::block(view, &probed));
+    blocks.extend(costs);
     let mut lead = "What hosts, JVMs and the database did meanwhile, on one axis with the load. \
                     A colour is a host or a node, in every row; shaded are the phases outside \
                     the measured window. Zoom into any row: all follow; the buttons bring whole \

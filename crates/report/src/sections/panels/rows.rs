@@ -75,22 +75,14 @@ impl Part {
     }
 }
 
-/// Parts of the CPU time that are drawn on top of each other, with their patterns. Interrupts
-/// are the kernel's work too.
+/// Parts of the CPU time that are drawn on top of each other, with their series. Interrupts are
+/// the kernel's work too.
 pub const CPU_PARTS: [(&str, &[&str]); 4] = [
     ("usr", &["mpstat.%usr", "mpstat.%nice"]),
     ("sys", &["mpstat.%sys", "mpstat.%irq", "mpstat.%soft"]),
     ("iowait", &["mpstat.%iowait"]),
     ("steal", &["mpstat.%steal"]),
 ];
-/// The same where only vmstat was read.
-pub const CPU_PARTS_VMSTAT: [(&str, &[&str]); 4] = [
-    ("usr", &["vmstat.us"]),
-    ("sys", &["vmstat.sy"]),
-    ("iowait", &["vmstat.wa"]),
-    ("steal", &["vmstat.st"]),
-];
-
 /// Rows of the hosts, below the CPU.
 pub const HOSTS: &[RowSpec] = &[
     RowSpec {
@@ -106,8 +98,8 @@ pub const HOSTS: &[RowSpec] = &[
         height_px: 80,
         quiet: false,
         parts: &[
-            Part::line("read", &["iostat.rkB/s", "iostat.rMB/s", "vmstat.bi"]),
-            Part::line("written", &["iostat.wkB/s", "iostat.wMB/s", "vmstat.bo"]).dash(Dash::Dash),
+            Part::line("read", &["iostat.rkB/s", "vmstat.bi"]),
+            Part::line("written", &["iostat.wkB/s", "vmstat.bo"]).dash(Dash::Dash),
         ],
     },
     RowSpec {
@@ -126,25 +118,9 @@ pub const HOSTS: &[RowSpec] = &[
         height_px: 70,
         quiet: false,
         parts: &[
-            Part::line(
-                "used",
-                &["memory.used", "free.used", "sar.kbmemused", "vmstat.used"],
-            ),
-            Part::line(
-                "page cache",
-                &[
-                    "memory.cache*",
-                    "free.*cache",
-                    "sar.kbcached",
-                    "vmstat.cache",
-                ],
-            )
-            .dash(Dash::Dash),
-            Part::line(
-                "free",
-                &["memory.free", "free.free", "sar.kbmemfree", "vmstat.free"],
-            )
-            .dash(Dash::Dot),
+            Part::line("available", &["free.available"]),
+            Part::line("page cache", &["vmstat.cache"]).dash(Dash::Dash),
+            Part::line("free", &["vmstat.free"]).dash(Dash::Dot),
         ],
     },
 ];
@@ -157,8 +133,8 @@ pub const NODES: &[RowSpec] = &[
         height_px: 90,
         quiet: false,
         parts: &[
-            Part::line("heap", &["jvm.heap_used", "jvm.heap.used"]),
-            Part::line("pause", &["gc.pause", "safepoint.stopped"]).marks_at_right(),
+            Part::line("heap", &["jvm.heap_used"]),
+            Part::line("", &["gc.pause.*", "gc.pause", "safepoint.longest"]).marks_at_right(),
         ],
     },
     RowSpec {
@@ -166,10 +142,7 @@ pub const NODES: &[RowSpec] = &[
         probe: "cassandra",
         height_px: 70,
         quiet: false,
-        parts: &[Part::line(
-            "",
-            &["compactions.pending", "cassandra.compactions_pending"],
-        )],
+        parts: &[Part::line("", &["compactions.pending"])],
     },
     RowSpec {
         title: "Tasks pending, the fullest stages",
@@ -183,10 +156,7 @@ pub const NODES: &[RowSpec] = &[
         probe: "cassandra",
         height_px: 60,
         quiet: false,
-        parts: &[Part::line(
-            "",
-            &["sstables_per_read.p99", "sstables_per_read.*"],
-        )],
+        parts: &[Part::line("", &["sstables_per_read.p99"])],
     },
     RowSpec {
         title: "Given up",

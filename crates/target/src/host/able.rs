@@ -1,0 +1,229 @@
+//! What this machine lets us do for hosts, found by trying it on things that vanish at once.
+//!
+//! Never by the user's id: root may lack rights in a container, and others may have them.
+
+use super::cgroup::{self, Group, Hierarchy};
+use super::message::Message;
+use super::net::{Namespace, Netlink};
+use super::volume;
+use crate::process::Identity;
+use crate::spec::HostSpec;
+use anyhow::{Context, Result};
+use rustix::io::Errno;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What hosts may need of a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostAbility {
+    /// A network of their own, with an address each.
+    Network,
+    /// CPUs of their own.
+    Cpus,
+    /// A share of CPU time.
+    CpuQuota,
+    /// A limit of memory, page cache included.
+    Memory,
+    /// A data volume of a stated size.
+    Volume,
+    /// A speed of their link.
+    LinkRate,
+    /// A delay of their link.
+    LinkDelay,
+    /// Dropping the page cache of one host alone.
+    PageCache,
+}
+
+/// Whether this machine has one of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Able {
+    /// Which.
+    pub what: HostAbility,
+    /// Whether it is there.
+    pub present: bool,
+    /// How, or why not and what would bring it.
+    pub detail: String,
+}
+
+impl Able {
+    fn of(what: HostAbility, found: Result<String>) -> Able {
+        match found {
+            Ok(detail) => Able {
+                what,
+                present: true,
+                detail,
+            },
+            Err(error) => Able {
+                what,
+                present: false,
+                detail: format!("{error:#}"),
+            },
+        }
+    }
+}
+
+/// Every [`HostAbility`], there or not. Leaves nothing behind.
+pub fn abilities() -> Vec<Able> {
+    let hierarchies = cgroup::hierarchies();
+    let groups = match &hierarchies {
+        Ok(hierarchies) => trial_group(hierarchies),
+        Err(error) => Err(anyhow::anyhow!("{error:#}")),
+    };
+    let controller = |name: &str| match &groups {
+        Ok(trial) => trial.controller(name),
+        Err(error) => Err(anyhow::anyhow!("{error:#}")),
+    };
+    vec![
+        Able::of(HostAbility::Network, network()),
+        Able::of(HostAbility::Cpus, controller("cpuset")),
+        Able::of(HostAbility::CpuQuota, controller("cpu")),
+        Able::of(HostAbility::Memory, controller("memory")),
+        Able::of(HostAbility::Volume, volume()),
+        Able::of(HostAbility::LinkRate, queue("tbf", "CONFIG_NET_SCH_TBF")),
+        Able::of(
+            HostAbility::LinkDelay,
+            queue("netem", "CONFIG_NET_SCH_NETEM"),
+        ),
+        Able::of(HostAbility::PageCache, page_cache(&groups)),
+    ]
+}
+
+/// Refuses, all at once, what `spec` asks for and this machine cannot do.
+///
+/// # Errors
+/// What is missing, each with its reason.
+pub(super) fn require(spec: &HostSpec) -> Result<()> {
+    let wanted = |what: HostAbility| match what {
+        HostAbility::Network => true,
+        HostAbility::Cpus => spec.cpus.is_some(),
+        HostAbility::CpuQuota => spec.cpu_quota.is_some(),
+        HostAbility::Memory => spec.memory_bytes.is_some(),
+        HostAbility::Volume => spec.volume_bytes.is_some(),
+        HostAbility::LinkRate => spec.link.rate_bits_per_s.is_some(),
+        HostAbility::LinkDelay => spec.link.delay.is_some(),
+        HostAbility::PageCache => false,
+    };
+    let missing: Vec<String> = abilities()
+        .into_iter()
+        .filter(|able| wanted(able.what) && !able.present)
+        .map(|able| format!("{}: {}", able.what, able.detail))
+        .collect();
+    anyhow::ensure!(
+        missing.is_empty(),
+        "this machine cannot make such hosts: {}",
+        missing.join("; ")
+    );
+    Ok(())
+}
+
+impl std::fmt::Display for HostAbility {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            HostAbility::Network => "network",
+            HostAbility::Cpus => "cpus",
+            HostAbility::CpuQuota => "cpu quota",
+            HostAbility::Memory => "memory limit",
+            HostAbility::Volume => "volume",
+            HostAbility::LinkRate => "link rate",
+            HostAbility::LinkDelay => "link delay",
+            HostAbility::PageCache => "page cache of one host",
+        })
+    }
+}
+
+/// A bridge and a link in a namespace that vanishes, and the right to make links in ours.
+fn network() -> Result<String> {
+    let needs = "hosts need root, or CAP_SYS_ADMIN and CAP_NET_ADMIN";
+    let (outer, inner) = (Namespace::new(), Namespace::new());
+    let (outer, inner) = (outer.context(needs)?, inner.context(needs)?);
+    let mut socket = outer.socket()?;
+    socket
+        .ask(Message::bridge("bridge"))
+        .context("make a bridge (kernel option CONFIG_BRIDGE)")?;
+    socket
+        .veth("outer", "inner", &inner)
+        .context("make a pair of links (kernel option CONFIG_VETH)")?;
+    let mut own = Netlink::open()?;
+    let lo = own.index("lo")?;
+    own.ask(Message::touch(lo))
+        .context("change links of this machine")
+        .context(needs)?;
+    Ok("namespaces, links and a bridge".to_string())
+}
+
+/// Whether the kernel knows a queue, asked by making one without its options in a namespace that
+/// vanishes.
+fn queue(kind: &str, option: &str) -> Result<String> {
+    let namespace = Namespace::new().context("hosts need root, or CAP_SYS_ADMIN")?;
+    let mut socket = namespace.socket()?;
+    let lo = socket.index("lo")?;
+    match socket.ask(Message::bare_queue(lo, kind)) {
+        // Known; some want options.
+        Ok(()) | Err(Errno::INVAL) => Ok(format!("queueing discipline {kind}")),
+        Err(Errno::NOENT) => anyhow::bail!(
+            "this kernel has no queueing discipline {kind} (option {option}, a module sch_{kind} \
+             on most distributions: modprobe sch_{kind}); leave it out, or use a kernel with it"
+        ),
+        Err(error) => Err(error).with_context(|| format!("ask for the discipline {kind}")),
+    }
+}
+
+fn volume() -> Result<String> {
+    volume::loop_control().context("volumes need root and loop devices (CONFIG_BLK_DEV_LOOP)")?;
+    let mkfs = volume::mkfs()?;
+    anyhow::ensure!(
+        volume::separate(),
+        "this process has no mount namespace of its own, which needs CAP_SYS_ADMIN: the machine \
+         would keep the mounts"
+    );
+    Ok(format!("ext4 on a loop device, by {}", mkfs.display()))
+}
+
+/// Groups made for a moment.
+struct Trial {
+    group: Group,
+}
+
+impl Drop for Trial {
+    fn drop(&mut self) {
+        // Nothing was ever in it; what is refused here was refused at its making.
+        let _ = self.group.end();
+    }
+}
+
+impl Trial {
+    fn controller(&self, name: &str) -> Result<String> {
+        let place = self.group.place(name).with_context(|| {
+            format!("this machine has no control group for {name}: none is mounted")
+        })?;
+        let version = if place.unified { 2 } else { 1 };
+        Ok(format!("control groups, version {version}"))
+    }
+}
+
+fn trial_group(hierarchies: &[Hierarchy]) -> Result<Trial> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let name = format!("cassay-trial-{}-{number}", Identity::own().pid);
+    let trial = Trial {
+        group: Group::of(cgroup::places(hierarchies, &name)),
+    };
+    Group::make(trial.group.places().to_vec())
+        .context("limits of hosts need root, or write access to /sys/fs/cgroup")?;
+    Ok(trial)
+}
+
+fn page_cache(trial: &Result<Trial>) -> Result<String> {
+    let trial = trial
+        .as_ref()
+        .map_err(|error| anyhow::anyhow!("{error:#}"))?;
+    let place = trial.group.place("memory").context("no memory group")?;
+    for file in ["memory.force_empty", "memory.reclaim"] {
+        if place.dir.join(file).exists() {
+            return Ok(file.to_string());
+        }
+    }
+    anyhow::bail!(
+        "{} has neither memory.force_empty nor memory.reclaim (version 2: Linux 5.19)",
+        place.dir.display()
+    )
+}

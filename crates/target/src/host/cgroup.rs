@@ -1,0 +1,495 @@
+//! The control groups of one host: its CPUs, its share of them, its memory.
+//!
+//! Both versions are spoken, also side by side: version 1 has a hierarchy per controller, version 2
+//! one for all, which even without any controller kills a group at once. What must hold: a group's
+//! directory is named in [`Group::places`] before it is made, since directories are all of a host
+//! that outlives us; it is only ever removed after the last process in it has gone, and every
+//! process in it is ours.
+
+use crate::spec::HostSpec;
+use anyhow::{Context, Result};
+use measure::clock::{self, Deadline};
+use rustix::fd::OwnedFd;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The controllers that a host needs, by their names in version 1.
+const CONTROLLERS: [&str; 5] = ["cpu", "cpuacct", "cpuset", "memory", "blkio"];
+
+/// Those of version 2 that have to be switched on for a group.
+const SWITCHED: [&str; 4] = ["cpuset", "cpu", "memory", "io"];
+
+/// The period in which a CPU quota is counted, microseconds: the kernel's own default. A shorter
+/// one would throttle more often and more briefly, which is another system than the usual one.
+const PERIOD_US: u64 = 100_000;
+
+/// The smallest quota that the kernel takes, microseconds in each period.
+const QUOTA_US_MIN: u64 = 1000;
+
+/// How long the processes of a group may take to be gone after SIGKILL: the kernel has to tear
+/// down their memory.
+const END_LIMIT: Duration = Duration::from_secs(20);
+
+/// How often a group that is ending is looked at.
+const POLL: Duration = Duration::from_millis(5);
+
+/// One mounted hierarchy, and where in it our groups go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Hierarchy {
+    parent: PathBuf,
+    unified: bool,
+    /// Of version 1; version 2 says itself what it has.
+    controllers: Vec<String>,
+}
+
+/// One directory of a group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Place {
+    /// The directory.
+    pub dir: PathBuf,
+    /// Whether it is of version 2.
+    pub unified: bool,
+    /// What is controlled there: `cpu`, `cpuset`, `memory`, `blkio`, `io`.
+    pub controllers: Vec<String>,
+}
+
+/// The hierarchies of this machine that a host can use.
+///
+/// # Errors
+/// `/proc` cannot be read.
+pub(super) fn hierarchies() -> Result<Vec<Hierarchy>> {
+    let read = |path: &str| std::fs::read_to_string(path).with_context(|| format!("read {path}"));
+    let mut found = parse(&read("/proc/self/mountinfo")?, &read("/proc/self/cgroup")?);
+    for hierarchy in found.iter_mut().filter(|hierarchy| hierarchy.unified) {
+        let file = hierarchy.parent.join("cgroup.controllers");
+        let controllers = std::fs::read_to_string(file).unwrap_or_default();
+        hierarchy.controllers = controllers
+            .split_ascii_whitespace()
+            .filter(|name| SWITCHED.contains(name))
+            .map(str::to_string)
+            .collect();
+    }
+    Ok(found)
+}
+
+/// Hierarchies out of `mountinfo` and `cgroup` of `/proc/self`.
+///
+/// In version 1 our groups go below our own: whoever has put us there accounts for them too. In
+/// version 2 a group with processes cannot hand controllers down, so they go to the top.
+fn parse(mountinfo: &str, own: &str) -> Vec<Hierarchy> {
+    let mut found: Vec<Hierarchy> = Vec::new();
+    for line in mountinfo.lines() {
+        let Some((front, back)) = line.split_once(" - ") else {
+            continue;
+        };
+        let front: Vec<&str> = front.split(' ').collect();
+        let back: Vec<&str> = back.split(' ').collect();
+        let (&[_, _, _, root, mount, ..], &[kind, _, options]) = (&front[..], &back[..]) else {
+            continue;
+        };
+        let hierarchy = match kind {
+            "cgroup2" => Hierarchy {
+                parent: PathBuf::from(mount),
+                unified: true,
+                controllers: Vec::new(),
+            },
+            "cgroup" => {
+                let controllers: Vec<String> = options
+                    .split(',')
+                    .filter(|name| CONTROLLERS.contains(name))
+                    .map(str::to_string)
+                    .collect();
+                let Some(first) = controllers.first() else {
+                    continue;
+                };
+                let path = own_path(own, first).unwrap_or("/");
+                let below = Path::new(path).strip_prefix(root).unwrap_or(Path::new(""));
+                Hierarchy {
+                    parent: Path::new(mount).join(below),
+                    unified: false,
+                    controllers,
+                }
+            }
+            _ => continue,
+        };
+        let same = |other: &Hierarchy| {
+            other.unified == hierarchy.unified && other.controllers == hierarchy.controllers
+        };
+        // The same hierarchy may be mounted at several places.
+        if !found.iter().any(same) {
+            found.push(hierarchy);
+        }
+    }
+    found
+}
+
+/// Our own group in the hierarchy of a controller of version 1.
+fn own_path<'a>(own: &'a str, controller: &str) -> Option<&'a str> {
+    own.lines().find_map(|line| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let controllers = fields.next()?;
+        let path = fields.next()?;
+        controllers
+            .split(',')
+            .any(|name| name == controller)
+            .then_some(path)
+    })
+}
+
+/// Where a group of this name would be.
+pub(super) fn places(hierarchies: &[Hierarchy], name: &str) -> Vec<Place> {
+    let place = |hierarchy: &Hierarchy| Place {
+        dir: hierarchy.parent.join(name),
+        unified: hierarchy.unified,
+        controllers: hierarchy.controllers.clone(),
+    };
+    hierarchies.iter().map(place).collect()
+}
+
+/// The control groups of one host.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    places: Vec<Place>,
+}
+
+impl Group {
+    /// As it was made before.
+    pub fn of(places: Vec<Place>) -> Group {
+        Group { places }
+    }
+
+    /// Makes the directories and lets processes in: a `cpuset` without CPUs would refuse them.
+    ///
+    /// # Errors
+    /// Not permitted, or a directory is there already.
+    pub fn make(places: Vec<Place>) -> Result<Group> {
+        let group = Group { places };
+        for place in &group.places {
+            if place.unified {
+                hand_down(place)?;
+            }
+            std::fs::create_dir(&place.dir)
+                .with_context(|| format!("make the control group {}", place.dir.display()))?;
+            if !place.unified && place.has("cpuset") {
+                for key in ["cpuset.cpus", "cpuset.mems"] {
+                    write(&place.dir.join(key), &inherited(&place.dir, key)?)?;
+                }
+            }
+        }
+        Ok(group)
+    }
+
+    pub fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    /// Where a controller is, if this machine has it.
+    pub fn place(&self, controller: &str) -> Option<&Place> {
+        self.places.iter().find(|place| place.has(controller))
+    }
+
+    /// Limits CPUs, their share and memory; what is absent is not limited.
+    ///
+    /// # Errors
+    /// The machine lacks a controller that is asked for, or refuses the value.
+    pub fn limit(&self, spec: &HostSpec) -> Result<()> {
+        self.limit_cpus(spec.cpus.as_deref())?;
+        self.limit_quota(spec.cpu_quota)?;
+        self.limit_memory(spec.memory_bytes)
+    }
+
+    fn limit_cpus(&self, cpus: Option<&[usize]>) -> Result<()> {
+        let Some(place) = self.wanted("cpuset", cpus.is_some())? else {
+            return Ok(());
+        };
+        let value = match cpus {
+            Some(cpus) => {
+                anyhow::ensure!(!cpus.is_empty(), "a host needs at least one CPU");
+                let words: Vec<String> = cpus.iter().map(usize::to_string).collect();
+                words.join(",")
+            }
+            None if place.unified => String::new(),
+            None => inherited(&place.dir, "cpuset.cpus")?,
+        };
+        write(&place.dir.join("cpuset.cpus"), &value).with_context(|| {
+            let have = inherited(&place.dir, "cpuset.cpus").unwrap_or_default();
+            format!("use the CPUs {value} of this machine, which gives us {have}")
+        })
+    }
+
+    fn limit_quota(&self, cores: Option<f64>) -> Result<()> {
+        let Some(place) = self.wanted("cpu", cores.is_some())? else {
+            return Ok(());
+        };
+        let quota_us = match cores {
+            Some(cores) => {
+                let quota_us = (cores * PERIOD_US as f64).round();
+                anyhow::ensure!(
+                    quota_us >= QUOTA_US_MIN as f64 && quota_us <= 1e12,
+                    "a CPU quota of {cores} cores: the kernel takes {} and more",
+                    QUOTA_US_MIN as f64 / PERIOD_US as f64
+                );
+                Some(quota_us as u64)
+            }
+            None => None,
+        };
+        if place.unified {
+            let quota = quota_us.map_or("max".to_string(), |quota| quota.to_string());
+            return write(&place.dir.join("cpu.max"), &format!("{quota} {PERIOD_US}"));
+        }
+        write(&place.dir.join("cpu.cfs_period_us"), &PERIOD_US.to_string())?;
+        let quota = quota_us.map_or("-1".to_string(), |quota| quota.to_string());
+        write(&place.dir.join("cpu.cfs_quota_us"), &quota)
+    }
+
+    /// With swap counted in, where the kernel counts it: a host that swaps instead of dropping its
+    /// page cache would be another machine than the one asked for.
+    fn limit_memory(&self, bytes: Option<u64>) -> Result<()> {
+        let Some(place) = self.wanted("memory", bytes.is_some())? else {
+            return Ok(());
+        };
+        if place.unified {
+            let swap = place.dir.join("memory.swap.max");
+            if swap.exists() {
+                write(&swap, if bytes.is_some() { "0" } else { "max" })?;
+            }
+            let value = bytes.map_or("max".to_string(), |bytes| bytes.to_string());
+            return write(&place.dir.join("memory.max"), &value);
+        }
+        let value = bytes.map_or("-1".to_string(), |bytes| bytes.to_string());
+        // Memory and swap together may never be below memory alone, whichever way it goes.
+        let with_swap = place.dir.join("memory.memsw.limit_in_bytes");
+        if with_swap.exists() {
+            write(&with_swap, "-1")?;
+        }
+        write(&place.dir.join("memory.limit_in_bytes"), &value)?;
+        if with_swap.exists() {
+            write(&with_swap, &value)?;
+        }
+        Ok(())
+    }
+
+    fn wanted(&self, controller: &str, wanted: bool) -> Result<Option<&Place>> {
+        let place = self.place(controller);
+        anyhow::ensure!(
+            place.is_some() || !wanted,
+            "this machine has no control group for {controller}; mount the controller or leave the \
+             limit out"
+        );
+        Ok(place)
+    }
+
+    /// The limits that the kernel has, read back: `cpus` as a list, `cpu_quota` in cores and
+    /// `memory` in bytes. What is not limited is absent, but for `cpus`.
+    ///
+    /// # Errors
+    /// A group cannot be read.
+    pub fn limits(&self) -> Result<BTreeMap<String, String>> {
+        let mut limits = BTreeMap::new();
+        if let Some(place) = self.place("cpuset") {
+            let value = effective_cpus(&place.dir)?;
+            limits.insert("cpus".to_string(), value);
+        }
+        if let Some(place) = self.place("cpu") {
+            let (quota, period) = if place.unified {
+                let text = read(&place.dir.join("cpu.max"))?;
+                let (quota, period) = text.split_once(' ').unwrap_or((&text, "100000"));
+                (quota.to_string(), period.to_string())
+            } else {
+                let quota = read(&place.dir.join("cpu.cfs_quota_us"))?;
+                (quota, read(&place.dir.join("cpu.cfs_period_us"))?)
+            };
+            if let (Ok(quota), Ok(period)) = (quota.parse::<u64>(), period.parse::<u64>()) {
+                let cores = quota as f64 / period.max(1) as f64;
+                limits.insert("cpu_quota".to_string(), cores.to_string());
+            }
+        }
+        if let Some(place) = self.place("memory") {
+            let value = read(&place.dir.join(memory_limit_file(place)))?;
+            // Version 1 says "no limit" by a number that no machine has.
+            let limited = value.parse::<u64>().is_ok_and(|bytes| bytes < 1 << 60);
+            if limited {
+                limits.insert("memory".to_string(), value);
+            }
+        }
+        Ok(limits)
+    }
+
+    /// The files into which a process writes `0` to go in itself.
+    ///
+    /// # Errors
+    /// They cannot be opened.
+    pub fn doors(&self) -> Result<Vec<OwnedFd>> {
+        let open = |place: &Place| {
+            let path = place.dir.join("cgroup.procs");
+            rustix::fs::open(&path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())
+                .with_context(|| format!("open {}", path.display()))
+        };
+        self.places.iter().map(open).collect()
+    }
+
+    /// Drops the page cache that is charged to this group, while its processes run on.
+    ///
+    /// # Errors
+    /// The kernel cannot do it.
+    pub fn drop_cache(&self) -> Result<()> {
+        let place = self.wanted("memory", true)?.context("no memory group")?;
+        if !place.unified {
+            return write(&place.dir.join("memory.force_empty"), "0");
+        }
+        let stat = read(&place.dir.join("memory.stat"))?;
+        let cached = stat
+            .lines()
+            .find_map(|line| line.strip_prefix("file ")?.parse::<u64>().ok())
+            .unwrap_or(0);
+        let path = place.dir.join("memory.reclaim");
+        match std::fs::OpenOptions::new()
+            .write(true)
+            .open(&path)
+            .and_then(|mut file| {
+                std::io::Write::write_all(&mut file, cached.to_string().as_bytes())
+            }) {
+            // Less could be reclaimed than asked for: what is mapped and in use stays.
+            Err(error) if is(&error, Errno::AGAIN) => Ok(()),
+            done => done.with_context(|| format!("reclaim memory by {}", path.display())),
+        }
+    }
+
+    /// Kills what is in it and removes it; nothing happens where it is not there.
+    ///
+    /// # Errors
+    /// A process does not go, or a directory cannot be removed.
+    pub fn end(&self) -> Result<()> {
+        let deadline = Deadline::after(END_LIMIT);
+        let mut left: Vec<&Place> = self.places.iter().collect();
+        // A group that is killed as a whole first: nothing can fork out of it.
+        left.sort_by_key(|place| !place.unified);
+        loop {
+            for place in &left {
+                kill(&place.dir);
+            }
+            let mut problem = None;
+            left.retain(|place| match std::fs::remove_dir(&place.dir) {
+                Ok(()) => false,
+                Err(error) if error.kind() == ErrorKind::NotFound => false,
+                Err(error) => {
+                    problem = Some((place.dir.clone(), error));
+                    true
+                }
+            });
+            let Some((dir, error)) = problem else {
+                return Ok(());
+            };
+            if !is(&error, Errno::BUSY) || deadline.passed() {
+                let pids = pids(&dir);
+                return Err(error).with_context(|| {
+                    format!(
+                        "remove the control group {} (processes in it: {pids:?})",
+                        dir.display()
+                    )
+                });
+            }
+            clock::sleep(POLL);
+        }
+    }
+}
+
+impl Place {
+    fn has(&self, controller: &str) -> bool {
+        self.controllers.iter().any(|name| name == controller)
+    }
+}
+
+/// Switches the controllers on for the groups beside `place` in version 2. They stay on, as other
+/// groups may have begun to use them; switched on they do nothing by themselves.
+fn hand_down(place: &Place) -> Result<()> {
+    let top = place.dir.parent().context("a control group at the root")?;
+    let file = top.join("cgroup.subtree_control");
+    let on = std::fs::read_to_string(&file).unwrap_or_default();
+    for name in &place.controllers {
+        if on.split_ascii_whitespace().any(|other| other == name) {
+            continue;
+        }
+        write(&file, &format!("+{name}")).with_context(|| {
+            format!("hand the controller {name} down (a container's own group cannot: run outside)")
+        })?;
+    }
+    Ok(())
+}
+
+/// What the group above `dir` may use.
+fn inherited(dir: &Path, key: &str) -> Result<String> {
+    let parent = dir.parent().context("a control group at the root")?;
+    match key {
+        "cpuset.cpus" => effective_cpus(parent),
+        _ => read(&parent.join(key)),
+    }
+}
+
+fn effective_cpus(dir: &Path) -> Result<String> {
+    // Version 2 and version 1 have different names for it; very old kernels have only what is set.
+    [
+        "cpuset.cpus.effective",
+        "cpuset.effective_cpus",
+        "cpuset.cpus",
+    ]
+    .iter()
+    .find_map(|name| std::fs::read_to_string(dir.join(name)).ok())
+    .map(|text| text.trim().to_string())
+    .with_context(|| format!("read the CPUs of {}", dir.display()))
+}
+
+fn memory_limit_file(place: &Place) -> &'static str {
+    if place.unified {
+        "memory.max"
+    } else {
+        "memory.limit_in_bytes"
+    }
+}
+
+/// Kills what is in a group. It is asked again until the directory is gone, so a process that
+/// cannot be signalled is seen there.
+fn kill(dir: &Path) {
+    if write(&dir.join("cgroup.kill"), "1").is_ok() {
+        return;
+    }
+    for pid in pids(dir) {
+        if let Some(pid) = Pid::from_raw(pid) {
+            // It may have ended by now.
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
+}
+
+/// The processes in a group; 0, of another namespace, is left out.
+fn pids(dir: &Path) -> Vec<i32> {
+    let text = std::fs::read_to_string(dir.join("cgroup.procs")).unwrap_or_default();
+    text.lines()
+        .filter_map(|line| line.parse().ok())
+        .filter(|&pid: &i32| pid > 0)
+        .collect()
+}
+
+fn is(error: &std::io::Error, errno: Errno) -> bool {
+    error.raw_os_error() == Some(errno.raw_os_error())
+}
+
+fn read(path: &Path) -> Result<String> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
+    Ok(text.trim().to_string())
+}
+
+/// Writes in one system call, as control groups want it, into a file that is there.
+fn write(path: &Path, value: &str) -> Result<()> {
+    let write = || -> std::io::Result<()> {
+        let mut file = std::fs::OpenOptions::new().write(true).open(path)?;
+        std::io::Write::write_all(&mut file, value.as_bytes())
+    };
+    write().with_context(|| format!("write {value:?} to {}", path.display()))
+}

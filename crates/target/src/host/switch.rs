@@ -1,0 +1,208 @@
+//! The switch between hosts: a bridge in a network namespace of its own, with one link to the
+//! machine's.
+//!
+//! What must hold: the machine's own namespace gets one link end and nothing else, and that goes
+//! with the switch. The network has an address range that none of the machine's routes leads to:
+//! two commands that look for one at the same time do so one after the other.
+
+use super::message::Subnet;
+use super::net::{Namespace, Netlink, PREFIX};
+use anyhow::{Context, Result};
+use measure::clock::{self, Deadline};
+use rustix::io::Errno;
+use std::io::ErrorKind;
+use std::net::Ipv4Addr;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::time::Duration;
+
+/// The private ranges 10.N.0.0/16 in which networks are looked for. Unusual ones, so that the
+/// machine will hardly ever meet them elsewhere: a network that it joins later is not seen here.
+const RANGES: [u8; 3] = [94, 187, 213];
+
+/// The machine's own address in the network is its last one; hosts count from 1.
+const MACHINE: u8 = 254;
+
+/// Hosts that a network has addresses for.
+pub(super) const HOSTS_COUNT_MAX: usize = MACHINE as usize - 1;
+
+/// Name of the bridge, in its own namespace.
+const BRIDGE: &str = "switch";
+
+/// The link's end in the switch.
+const UPLINK: &str = "uplink";
+
+/// The link's end in a host.
+pub(super) const HOST_LINK: &str = "eth0";
+
+/// Who has this name looks for a free network. It is a socket's name in the machine's network
+/// namespace, so it goes with its owner and leaves no file.
+const RESERVATION: &[u8] = b"cassay-network";
+
+/// How long others may look: some milliseconds each.
+const RESERVATION_LIMIT: Duration = Duration::from_secs(10);
+
+const POLL: Duration = Duration::from_millis(2);
+
+/// A switch with its uplink.
+#[derive(Debug)]
+pub(super) struct Switch {
+    pub namespace: Namespace,
+    pub network: Ipv4Addr,
+}
+
+impl Switch {
+    /// Makes one, in a network that is free.
+    ///
+    /// # Errors
+    /// Not permitted, or no network is free.
+    pub fn make() -> Result<Switch> {
+        let namespace = Namespace::new()?;
+        let mut inside = namespace.socket()?;
+        inside
+            .ask(super::message::Message::bridge(BRIDGE))
+            .context("make a bridge")?;
+        let mut machine = Netlink::open()?;
+        let network = uplink(&mut machine, &namespace)?;
+        inside.up(UPLINK, Some(BRIDGE))?;
+        Ok(Switch { namespace, network })
+    }
+
+    /// Plugs a host in: its link `eth0` with its address, and `lo`, both up.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn plug(&self, number: usize, host: &Namespace) -> Result<()> {
+        let (mut inside, mut own) = (self.namespace.socket()?, host.socket()?);
+        let port = port(number);
+        inside
+            .veth(&port, HOST_LINK, host)
+            .with_context(|| format!("make the link {port}"))?;
+        inside.up(&port, Some(BRIDGE))?;
+        own.address(HOST_LINK, self.address(number))?;
+        own.up(HOST_LINK, None)?;
+        own.up("lo", None)
+    }
+
+    /// The address of host `number`, counted from 1.
+    pub fn address(&self, number: usize) -> Ipv4Addr {
+        address(self.network, number as u8)
+    }
+}
+
+/// The switch's end of the link to a host.
+pub(super) fn port(number: usize) -> String {
+    format!("port{number}")
+}
+
+fn address(network: Ipv4Addr, last: u8) -> Ipv4Addr {
+    let [a, b, c, _] = network.octets();
+    Ipv4Addr::new(a, b, c, last)
+}
+
+/// Makes the link between the machine and the switch; the network that it has got.
+fn uplink(machine: &mut Netlink, namespace: &Namespace) -> Result<Ipv4Addr> {
+    let reservation = reserve()?;
+    let routes = machine.routes()?;
+    for network in free_networks(&routes) {
+        let name = name(network);
+        match machine.veth(&name, UPLINK, namespace) {
+            Ok(()) => {}
+            // Its route has gone already, and the link is just going.
+            Err(Errno::EXIST) => continue,
+            Err(error) => {
+                return Err(error).with_context(|| format!("make the link {name}"));
+            }
+        }
+        machine.address(&name, address(network, MACHINE))?;
+        machine.up(&name, None)?;
+        drop(reservation);
+        return Ok(network);
+    }
+    anyhow::bail!(
+        "no network is free for hosts: the routes of this machine lead into every /{PREFIX} of \
+         10.{}.0.0/16 and the others that are tried; see ip route",
+        RANGES[0]
+    )
+}
+
+/// The name of the machine's end, which tells the network: `cassay94-8` is 10.94.8.0/24.
+fn name(network: Ipv4Addr) -> String {
+    let [_, range, part, _] = network.octets();
+    format!("cassay{range}-{part}")
+}
+
+/// The networks that no route leads to, in the order in which they are tried.
+fn free_networks(routes: &[Subnet]) -> impl Iterator<Item = Ipv4Addr> + '_ {
+    let all = RANGES
+        .into_iter()
+        .flat_map(|range| (0..=u8::MAX).map(move |part| Ipv4Addr::new(10, range, part, 0)));
+    all.filter(|&address| {
+        let network = Subnet {
+            address,
+            prefix: PREFIX,
+        };
+        !routes.iter().any(|route| route.overlaps(network))
+    })
+}
+
+fn reserve() -> Result<UnixListener> {
+    let address = SocketAddr::from_abstract_name(RESERVATION).context("name a socket")?;
+    let deadline = Deadline::after(RESERVATION_LIMIT);
+    loop {
+        match UnixListener::bind_addr(&address) {
+            Ok(listener) => return Ok(listener),
+            Err(error) if error.kind() == ErrorKind::AddrInUse && !deadline.passed() => {
+                clock::sleep(POLL);
+            }
+            Err(error) => {
+                return Err(error).context(
+                    "reserve the choice of a network (another cassay may be stuck in it: \
+                     ss -lx | grep cassay-network)",
+                );
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn subnet(text: &str, prefix: u8) -> Subnet {
+        Subnet {
+            address: text.parse().unwrap(),
+            prefix,
+        }
+    }
+
+    #[test]
+    fn a_network_that_a_route_leads_to_is_not_taken() {
+        let first = |routes: &[Subnet]| free_networks(routes).next().map(|found| found.to_string());
+        assert_eq!(first(&[]).as_deref(), Some("10.94.0.0"));
+        // A route to one address in it, to it, to more than it; another network beside it.
+        assert_eq!(
+            first(&[subnet("10.94.0.7", 32)]).as_deref(),
+            Some("10.94.1.0")
+        );
+        let two = [subnet("10.94.0.0", 24), subnet("10.94.1.128", 25)];
+        assert_eq!(first(&two).as_deref(), Some("10.94.2.0"));
+        assert_eq!(
+            first(&[subnet("10.94.0.0", 16)]).as_deref(),
+            Some("10.187.0.0")
+        );
+        assert_eq!(
+            first(&[subnet("192.168.0.0", 16)]).as_deref(),
+            Some("10.94.0.0")
+        );
+        assert_eq!(first(&[subnet("10.0.0.0", 8)]), None);
+    }
+
+    #[test]
+    fn names_of_links_fit_the_kernel() {
+        // IFNAMSIZ, with the zero behind.
+        let longest = name(Ipv4Addr::new(10, 213, 255, 0));
+        assert_eq!(longest, "cassay213-255");
+        assert!(longest.len() < 16 && port(HOSTS_COUNT_MAX).len() < 16);
+    }
+}
