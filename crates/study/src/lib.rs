@@ -13,6 +13,7 @@ pub mod human;
 pub mod inputs;
 pub mod matrix;
 pub mod merge;
+pub mod needs;
 pub mod plan;
 pub mod record;
 pub mod reference;

@@ -7,6 +7,7 @@ use crate::terminal;
 use anyhow::{Context, Result, anyhow};
 use study::conditions;
 use study::human;
+use study::needs;
 use study::plan::{self, Plan};
 use study::record;
 use study::run::trial_name;
@@ -24,6 +25,12 @@ pub fn run(args: &StudyArgs, common: &Common) -> Result<Exit> {
         terminal::json(&value.context("encode the plan")?);
     } else {
         terminal::data(&text(&study, &plan));
+    }
+    // Whoever plans may mean another machine than this one.
+    if let Err(why) = needs::check(&study) {
+        terminal::say(&format!(
+            "note: `cassay run` will refuse it on this machine: {why}"
+        ));
     }
     Ok(Exit::Done)
 }
