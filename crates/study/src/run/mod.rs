@@ -27,6 +27,7 @@ pub use resume::Interrupted;
 pub use summary::{may_be_believed, point_words};
 
 use crate::inputs::Inputs;
+use crate::needs;
 use crate::plan::{PhaseKind, Plan, Trial};
 use crate::record;
 use crate::settings::{Change, Study, Target, Until};
@@ -64,13 +65,15 @@ pub struct Outcome {
 /// Runs a plan from its begin.
 ///
 /// # Errors
-/// The run could not be recorded. What goes wrong on the target is in the findings.
+/// The study needs what cannot be had here, or the run could not be recorded. What goes wrong on
+/// the target is in the findings.
 pub fn run(
     study: &Study,
     plan: &Plan,
     options: &Options<'_>,
     events: &mut dyn FnMut(Event),
 ) -> Result<Outcome> {
+    needs::check(study)?;
     let record = record::plan_record(study, plan);
     let writer = RunWriter::create(&options.results, &study.text, &record)?;
     Engine::new(study, plan, options, events, writer, BTreeMap::new()).run()
