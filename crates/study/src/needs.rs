@@ -6,10 +6,10 @@
 //! machines is wished for: the run goes on without it, and its notes say so.
 
 use crate::human;
-use crate::targets::{attach_spec, local_spec};
 use crate::settings::{
     Data, Hosts, How, Isolation, Load, PageCache, Probes, Reset, Settings, Settle, Study, Target,
 };
+use crate::targets::{attach_spec, local_spec};
 use anyhow::{Result, bail};
 use target::{Ability, Capability, Spec};
 

@@ -23,13 +23,13 @@ pub fn record(running: &Running, settings: &Settings, keyspace: &str) -> NodesRe
         return record;
     }
     record.nodes = nodes(running);
-    record.hosts = hosts(running);
     let mut unseen = Vec::new();
     let mut note = |what: &str, result: Result<()>| {
         if let Err(error) = result {
             unseen.push(format!("{what}: {error:#}"));
         }
     };
+    note("hosts", hosts(running, &mut record.hosts));
     note("configuration", configurations(running, &mut record.nodes));
     note("state", states(running, &mut record.nodes));
     note("ownership", ownership(running, keyspace, &mut record.nodes));
@@ -70,17 +70,17 @@ fn nodes(running: &Running) -> Vec<NodeRecord> {
         .collect()
 }
 
-fn hosts(running: &Running) -> Vec<HostRecord> {
-    let hosts = running.cluster.hosts().into_iter();
-    hosts
-        .map(|host| HostRecord {
+fn hosts(running: &Running, into: &mut Vec<HostRecord>) -> Result<()> {
+    for host in running.cluster.hosts()? {
+        into.push(HostRecord {
             name: host.name,
-            address: host.address.to_string(),
+            address: host.address,
             limits: host.limits,
             volume_bytes: host.volume_bytes,
             volume_used_bytes: host.volume_used_bytes,
-        })
-        .collect()
+        });
+    }
+    Ok(())
 }
 
 fn by_name<'a>(nodes: &'a mut [NodeRecord], name: &str) -> Option<&'a mut NodeRecord> {

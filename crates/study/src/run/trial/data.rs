@@ -414,7 +414,7 @@ fn size(data: &[DataUse], bytes: u64) -> Result<f64> {
 fn fullness(data: &[DataUse], share: f64) -> Result<f64> {
     let full = |one: &DataUse| {
         let volume = one.volume.as_ref()?;
-        Some(volume.used as f64 / volume.total.max(1) as f64)
+        Some(volume.used_bytes as f64 / volume.total_bytes.max(1) as f64)
     };
     let all: Option<Vec<f64>> = data.iter().map(full).collect();
     let all = all.filter(|all| !all.is_empty());
@@ -433,9 +433,9 @@ mod tests {
             host: "host1".to_owned(),
             live_bytes,
             volume: Some(VolumeUse {
-                total: 1000,
-                used,
-                available: 1000 - used,
+                total_bytes: 1000,
+                used_bytes: used,
+                available_bytes: 1000 - used,
             }),
         }
     }
