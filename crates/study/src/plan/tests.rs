@@ -75,6 +75,17 @@ fn truncate_loads_again_and_other_tables_replace() {
 }
 
 #[test]
+fn a_snapshot_is_made_once_and_every_trial_begins_with_a_restore() {
+    check(
+        "target: {local: {}}\nprocedure: {sweep: {threads: [4, 8]}}\n\
+         phases: {load: {target: {local: {yaml: {commitlog_sync: periodic}}}}}\n\
+         variants:\n  a: {data: {reset: snapshot}, target: {local: {yaml: {commitlog_sync: batch}}}}\n  \
+         b: {data: {reset: snapshot}, target: {local: {heap: 512MiB}}}\n",
+        expect![[r#""#]],
+    );
+}
+
+#[test]
 fn the_same_cell_of_two_variants_gets_the_same_operations_and_no_other_does() {
     let study = study(
         "target: {null: {}}\nprocedure: {sweep: {threads: [4, 8]}}\nrepeat: {blocks: 3}\n\
