@@ -137,6 +137,31 @@ impl Hosts {
         &mut self.hosts
     }
 
+    /// The address of the node in `slot` of the host at `index`, both counted from 0: the host's own
+    /// for the first, a further one of its link for others, which it gets now.
+    ///
+    /// # Errors
+    /// The network has no more, or the kernel refuses.
+    pub fn address(&self, index: usize, slot: usize) -> Result<Ipv4Addr> {
+        let host = self.hosts.get(index).context("there is no such host")?;
+        if slot == 0 {
+            return Ok(host.address);
+        }
+        let number = slot * self.hosts.len() + index + 1;
+        anyhow::ensure!(
+            number <= switch::HOSTS_COUNT_MAX,
+            "a network has {} addresses for nodes, and number {number} is asked for",
+            switch::HOSTS_COUNT_MAX
+        );
+        let address = self.switch.address(number);
+        let mut links = host.links.lock().unwrap_or_else(PoisonError::into_inner);
+        links
+            .host
+            .address(switch::HOST_LINK, address)
+            .with_context(|| format!("give {} the address {address}", host.name))?;
+        Ok(address)
+    }
+
     /// What is needed to find them again.
     pub fn state(&self) -> HostsState {
         self.state.clone()

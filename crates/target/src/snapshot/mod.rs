@@ -241,7 +241,7 @@ impl Cluster {
                     let node = nodes.node(index);
                     Place {
                         name: info.name.as_str(),
-                        folder: node.layout.folder.clone(),
+                        folder: node.layout.reached.clone(),
                         server_folder: node.layout.folder.clone(),
                         version: info.version.as_str(),
                         agent: node.jolokia.as_ref(),
