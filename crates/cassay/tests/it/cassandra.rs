@@ -7,7 +7,9 @@
 mod configurations;
 mod endings;
 mod imports;
+mod probes;
 mod refusals;
+mod snapshots;
 mod status;
 mod stress;
 
