@@ -53,6 +53,9 @@ pub enum Command {
     /// Start, look at and stop local clusters that outlive the command.
     #[command(subcommand)]
     Target(TargetCommand),
+    /// Put the data of a kept cluster away, and bring it back.
+    #[command(subcommand)]
+    Snapshot(SnapshotCommand),
     /// Serve CQL and answer at once, until Ctrl-C: measures a client.
     Null(NullArgs),
     /// List, show, check and sample workloads.
@@ -142,13 +145,76 @@ pub struct ReportArgs {
 pub enum TargetCommand {
     /// Start a local cluster that goes on when this command ends.
     Up(UpArgs),
-    /// Show local clusters.
-    Status,
+    /// Show how the nodes of local clusters are, or of another one.
+    ///
+    /// State is Up or Down, then Normal, Joining, Leaving or Moving, as nodetool writes it. Owned
+    /// shares count copies: 100 % is one whole copy of the keyspace.
+    Status(StatusArgs),
     /// Stop kept clusters and remove their data: one, or all.
     Down {
         /// Name of the cluster, as `target status` shows it.
         id: Option<String>,
     },
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct StatusArgs {
+    /// Show who owns this keyspace; all but Cassandra's own when absent.
+    #[arg(long, value_name = "NAME")]
+    pub keyspace: Option<String>,
+    /// A cluster that somebody else runs, instead of those on this machine.
+    #[arg(long, value_name = "attach:HOST[:PORT]", value_parser = contact_point)]
+    pub target: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum SnapshotCommand {
+    /// Put the data of a keyspace away: flushes, and links its files.
+    Create(SnapshotCreateArgs),
+    /// List what was put away.
+    List(ClusterName),
+    /// Bring data back to what it was; what was written since is gone.
+    Restore(SnapshotRestoreArgs),
+    /// Read all files of a snapshot and compare them with what was put away.
+    Verify(SnapshotName),
+    /// Remove a snapshot.
+    Remove(SnapshotName),
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct SnapshotCreateArgs {
+    #[command(flatten)]
+    pub snapshot: SnapshotName,
+    /// The keyspace.
+    #[arg(long)]
+    pub keyspace: String,
+    /// Some of its tables; all of them without this.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub tables: Vec<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct SnapshotRestoreArgs {
+    #[command(flatten)]
+    pub snapshot: SnapshotName,
+    /// Swap the files while the nodes are down, instead of TRUNCATE and import while they run.
+    #[arg(long)]
+    pub offline: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct SnapshotName {
+    /// Name of the snapshot.
+    pub name: String,
+    #[command(flatten)]
+    pub cluster: ClusterName,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct ClusterName {
+    /// A kept cluster, as `target status` shows it; needed where there are several.
+    #[arg(long, value_name = "ID")]
+    pub cluster: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -218,6 +284,14 @@ pub enum WorkloadCommand {
     },
 }
 
+/// The contact point of `attach:HOST[:PORT]`.
+fn contact_point(text: &str) -> Result<String, String> {
+    match text.strip_prefix("attach:") {
+        Some(point) if !point.is_empty() => Ok(point.to_owned()),
+        _ => Err("write attach:HOST or attach:HOST:PORT".to_owned()),
+    }
+}
+
 fn error_share(text: &str) -> Result<(String, f64), String> {
     let (name, share) = text.split_once('=').ok_or("write NAME=SHARE")?;
     let share = study::human::parse_number(share)?;
@@ -236,6 +310,14 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn a_contact_point_says_that_it_is_attached_to() {
+        assert_eq!(contact_point("attach:db1:9042"), Ok("db1:9042".into()));
+        for bad in ["db1", "attach:", "local"] {
+            assert!(contact_point(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -23,6 +23,29 @@ pub fn say(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
+/// Lines of a table: columns as wide as their widest cell, two spaces apart, numbers to the right
+/// where `is_right` says so. A row has as many cells as there are columns.
+pub fn table(rows: &[Vec<String>], is_right: &[bool]) -> String {
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..is_right.len()).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for ((cell, width), right) in row.iter().zip(&widths).zip(is_right) {
+            match right {
+                true => line += &format!("  {cell:>width$}"),
+                false => line += &format!("  {cell:<width$}"),
+            }
+        }
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
+}
+
 /// Whether a person looks at stderr.
 pub fn has_reader() -> bool {
     std::io::stderr().is_terminal()
@@ -46,5 +69,18 @@ pub fn usage(usage: &clap::Error) -> Exit {
         Exit::Usage
     } else {
         Exit::Done
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_of_a_table_are_as_wide_as_their_widest_cell() {
+        let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
+        let rows = [row(["Node", "Löad", "Rack"]), row(["n1", "1.5 MiB", ""])];
+        let text = table(&rows, &[false, true, false]);
+        assert_eq!(text, "  Node     Löad  Rack\n  n1    1.5 MiB\n");
     }
 }

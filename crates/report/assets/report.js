@@ -6,18 +6,24 @@
   const narrow = matchMedia("(max-width: 640px)");
   let loading = null;
 
-  // The chart library stands in the page as text; it is compiled on first use.
+  // The chart library stands in the page packed; it is unpacked and compiled on first use.
   function library() {
-    loading ??= new Promise((resolve) => {
-      const source = document.getElementById("chart-library");
-      const script = document.createElement("script");
-      script.textContent = source.textContent;
-      source.remove();
-      document.head.append(script);
-      resolve();
-    });
+    loading ??= unpack();
     return loading;
   }
+
+  async function unpack() {
+    const source = document.getElementById("chart-library");
+    const packed = Uint8Array.from(atob(source.textContent), (c) => c.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const script = document.createElement("script");
+    script.textContent = await new Response(stream).text();
+    source.remove();
+    document.head.append(script);
+  }
+
+  // What stands behind a fold has no width yet: it is drawn when the fold is opened.
+  const folded = (plot) => plot.closest("details:not([open])") !== null;
 
   function color(name) {
     return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
@@ -70,14 +76,13 @@
     const chosen = figures[select ? select.selectedIndex : 0];
     const figure = themed(JSON.parse(chosen.textContent), "");
     for (const trace of figure.data) {
+      if (trace.x?.same !== undefined) trace.x = figure.data[trace.x.same].x;
       if (trace.hovertemplate?.startsWith("%{text}")) trace.text = trace.x.map(percentile);
     }
     const layout = { ...figure.layout, template: theme() };
     plot.style.height = layout.height + "px";
     plot.querySelector("noscript")?.remove();
     plot.drawn = true;
-    // Phases are named above the plot; the legend moves out of their way.
-    if (layout.annotations) layout.legend = { y: 1.05 };
     return Plotly.react(plot, figure.data, layout, {
       responsive: true, displaylogo: false, typesetMath: false,
       modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
@@ -90,13 +95,20 @@
     const select = plot.parentElement.querySelector("select");
     select?.addEventListener("change", () => library().then(() => draw(plot)));
   }
+  for (const fold of document.querySelectorAll("details")) {
+    fold.addEventListener("toggle", async () => {
+      await library();
+      for (const plot of fold.querySelectorAll(".plot")) {
+        if (!plot.drawn && !folded(plot)) draw(plot);
+      }
+    });
+  }
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 
   // Paper is always light, and has all charts, seen or not.
   addEventListener("beforeprint", () => {
     document.documentElement.classList.add("paper");
-    library();
-    plots.forEach(draw);
+    if (globalThis.Plotly) plots.filter((plot) => !folded(plot)).forEach(draw);
   });
   addEventListener("afterprint", () => {
     document.documentElement.classList.remove("paper");
@@ -104,16 +116,21 @@
   });
 
   // First the words are on the screen, then the charts are drawn one by one, from the top, with
-  // room for the reader's clicks in between. All are drawn, seen or not, so that a screenshot of
-  // the whole page is whole. Not every place that shows a page paints frames: the timer is for
+  // room for the reader's clicks in between. All that are not folded are drawn, seen or not, so
+  // that a screenshot of the whole page is whole. Not every place that shows a page paints frames: the timer is for
   // those that do not.
   let begun = false;
   async function begin() {
     if (begun) return;
     begun = true;
-    await library();
+    try {
+      await library();
+    } catch (error) {
+      for (const plot of plots) plot.textContent = `The charts cannot be drawn here: ${error}`;
+      return;
+    }
     for (const plot of plots) {
-      if (!plot.drawn) await draw(plot);
+      if (!plot.drawn && !folded(plot)) await draw(plot);
       await new Promise((resume) => setTimeout(resume));
     }
     document.documentElement.classList.add("drawn");

@@ -8,6 +8,7 @@ use crate::page::{
     Axis, Block, Chart, Color, Column, Figure, Headline, Page, Panel, Scale, Section, Series,
     Shape, Table, Tone, Verdict, Xs,
 };
+use crate::sections::effective;
 use crate::sections::results::comparison_table;
 use crate::sections::setup::{differing_rows, flatten};
 use crate::summary::{ALL, Point, place, points, variant_name};
@@ -296,6 +297,7 @@ fn chart(baseline: &RunView, contender: &RunView, matched: &Matched<'_, '_>) -> 
                 ..Axis::default()
             }),
             series,
+            ..Panel::default()
         }],
         ..Chart::default()
     }
@@ -348,14 +350,18 @@ fn properties(run: &RunView) -> BTreeMap<String, String> {
     for (name, value) in &run.facts {
         all.insert(format!("machine: {name}"), value.clone());
     }
+    let told = effective::is_known(run);
     for node in &run.nodes {
         for (name, value) in &node.facts {
             all.insert(format!("{}: {name}", node.name), value.clone());
         }
-        for (name, value) in &node.settings {
+        // Of what was asked trial by trial there is a better record.
+        let settings = if told { None } else { Some(&node.settings) };
+        for (name, value) in settings.into_iter().flatten() {
             all.insert(format!("{} setting: {name}", node.name), value.clone());
         }
     }
+    all.extend(effective::summary(run));
     all
 }
 

@@ -11,11 +11,17 @@ use plotly::common::{
     Anchor, AxisSide, DashType, ErrorData, ErrorType, Font, Line, Marker, Mode, Pattern,
     PatternShape, Position, Title,
 };
+use plotly::layout::update_menu::{
+    Button, ButtonMethod, UpdateMenu, UpdateMenuDirection, UpdateMenuType,
+};
 use plotly::layout::{
     Annotation, AxisRange, AxisType, BarMode, CategoryOrder, HoverMode, RangeMode, Shape as Box2,
-    ShapeLayer, ShapeType,
+    ShapeLayer, ShapeType, SpikeMode,
 };
 use plotly::{Bar, Layout, Plot, Scatter, Trace};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// Steps of the ramp of ordered series in the style sheet: `--r0` to `--r7`.
 const RAMP_STEPS: usize = 8;
@@ -28,7 +34,20 @@ const PLACE_DIGITS: i32 = 6;
 /// Gap between panels, as a share of the height.
 const GAP: f64 = 0.06;
 
-/// The figure as JSON: `data` and `layout`.
+/// Height of a level of bands' names.
+const BAND_LABEL_PX: f64 = 14.0;
+/// Height of the row of buttons above the panels.
+const BUTTONS_PX: f64 = 34.0;
+/// What axes and margins take of the height: the rest is the panels'.
+const MARGINS_PX: f64 = 64.0;
+/// Places from which on a shared horizontal array is worth its reference.
+const SHARED_PLACES_MIN: usize = 8;
+
+/// Width of lines.
+const LINE_PX: f64 = 1.8;
+
+/// The figure as JSON: `data` and `layout`. A trace whose places are those of an earlier one has
+/// `{"same": number of that trace}` for them, and the page's script puts them in.
 pub fn figure(chart: &Chart) -> String {
     let mut plot = Plot::new();
     let mut layout = Layout::new()
@@ -39,40 +58,95 @@ pub fn figure(chart: &Chart) -> String {
         } else {
             HoverMode::Closest
         });
-    let mut top = 1.0;
-    let mut axis_number = 0;
-    let mut lowest = axis_name(1);
-    let gaps = GAP * chart.panels.len().saturating_sub(1) as f64;
-    let shares: f64 = chart.panels.iter().map(|p| p.share).sum();
+    let mut rows = Rows::of(chart);
+    let mut axes: Vec<(String, plotly::layout::Axis)> = Vec::new();
     for panel in &chart.panels {
-        let bottom = (top - panel.share / shares * (1.0 - gaps)).max(0.0);
-        axis_number += 1;
-        let left = axis_name(axis_number);
+        let [bottom, top] = rows.next(panel);
+        if !panel.title.is_empty() || !panel.note.is_empty() {
+            layout.add_annotation(panel_title(panel, top));
+        }
+        if !panel.note.is_empty() {
+            continue;
+        }
+        let left = axis_name(axes.len() + 1);
         let axis = y_axis(&panel.left, panel, false).domain(&[bottom, top]);
-        layout = with_y_axis(layout, axis_number, axis);
+        axes.push((left.clone(), axis));
         let mut right = left.clone();
         if let Some(axis) = &panel.right {
-            axis_number += 1;
-            right = axis_name(axis_number);
+            right = axis_name(axes.len() + 1);
             let axis = y_axis(axis, panel, true)
                 .overlaying(&left)
                 .side(AxisSide::Right);
-            layout = with_y_axis(layout, axis_number, axis.show_grid(false));
+            axes.push((right.clone(), axis.show_grid(false)));
         }
         for series in &panel.series {
             let axis = if series.on_right { &right } else { &left };
             plot.add_trace(trace(series, axis, chart.x.scale));
         }
-        top = bottom - GAP;
-        lowest = left;
+        rows.lowest = left;
     }
-    layout = layout.x_axis(x_axis(chart).anchor(&lowest));
-    for band in &chart.bands {
-        layout.add_shape(band_shape(band));
-        layout.add_annotation(band_label(band));
+    let x_axis = x_axis(chart);
+    layout = layout.x_axis(match chart.panels.last() {
+        // Below the notes too, if these are the last.
+        Some(last) if !last.note.is_empty() => x_axis.anchor("free").position(0.0),
+        _ => x_axis.anchor(&rows.lowest),
+    });
+    let levels = band_labels(chart, &mut layout);
+    if !chart.views.is_empty() {
+        layout = layout.update_menus(vec![buttons(chart, levels)]);
     }
     plot.set_layout(layout);
-    plot.to_json()
+    let mut json = serde_json::to_value(&plot).unwrap_or_default();
+    for (name, axis) in axes {
+        // The library's layout has eight vertical axes; a figure of a whole trial has more.
+        let name = name.replacen('y', "yaxis", 1);
+        json["layout"][name] = serde_json::to_value(axis).unwrap_or_default();
+    }
+    if levels > 0 {
+        json["layout"]["legend"]["y"] = legend_y(chart, levels).into();
+    }
+    share_places(&mut json);
+    json.to_string()
+}
+
+/// Where the panels stand, from the top: as shares of the height.
+struct Rows {
+    top: f64,
+    gap: f64,
+    /// Height of a panel whose share is 1.
+    unit: f64,
+    /// Name of the lowest vertical axis.
+    lowest: String,
+}
+
+impl Rows {
+    fn of(chart: &Chart) -> Rows {
+        let gap = match chart.gap_px {
+            0 => GAP,
+            px => f64::from(px) / panels_px(chart),
+        };
+        let gaps = gap * chart.panels.len().saturating_sub(1) as f64;
+        let shares: f64 = chart.panels.iter().map(|p| p.share).sum();
+        Rows {
+            top: 1.0,
+            gap,
+            unit: (1.0 - gaps) / shares,
+            lowest: axis_name(1),
+        }
+    }
+
+    /// Bottom and top of the next panel.
+    fn next(&mut self, panel: &Panel) -> [f64; 2] {
+        let top = self.top;
+        let bottom = (top - panel.share * self.unit).max(0.0);
+        self.top = bottom - self.gap;
+        [bottom, top]
+    }
+}
+
+/// Height of all panels and their gaps.
+fn panels_px(chart: &Chart) -> f64 {
+    (f64::from(chart.height_px) - MARGINS_PX).max(1.0)
 }
 
 fn axis_name(number: usize) -> String {
@@ -82,14 +156,131 @@ fn axis_name(number: usize) -> String {
     }
 }
 
-fn with_y_axis(layout: Layout, number: usize, axis: plotly::layout::Axis) -> Layout {
-    match number {
-        1 => layout.y_axis(axis),
-        2 => layout.y_axis2(axis),
-        3 => layout.y_axis3(axis),
-        4 => layout.y_axis4(axis),
-        5 => layout.y_axis5(axis),
-        _ => layout.y_axis6(axis),
+/// What stands above a panel, or instead of it.
+fn panel_title(panel: &Panel, top: f64) -> Annotation {
+    let text = match (panel.title.is_empty(), panel.note.is_empty()) {
+        (false, false) => format!("{}: {}", panel.title, panel.note),
+        (true, false) => panel.note.clone(),
+        _ => panel.title.clone(),
+    };
+    Annotation::new()
+        .text(escape(&text))
+        .x(0.0)
+        .y(top)
+        .x_ref("paper")
+        .y_ref("paper")
+        .x_anchor(Anchor::Left)
+        .y_anchor(if panel.note.is_empty() {
+            Anchor::Bottom
+        } else {
+            Anchor::Top
+        })
+        .show_arrow(false)
+        .font(Font::new().size(12).color(if panel.note.is_empty() {
+            "@text"
+        } else {
+            "@muted"
+        }))
+}
+
+/// Shades the bands and names them above the panels; names that would touch stand on another
+/// level. How many levels there are.
+fn band_labels(chart: &Chart, layout: &mut Layout) -> usize {
+    /// Width that names are laid out for, and of a letter: a narrow window.
+    const WIDTH_PX: f64 = 700.0;
+    const LETTER_PX: f64 = 6.5;
+    let end = |xs: &Xs| match xs {
+        Xs::Numbers(x) => x.iter().copied().fold(0.0, f64::max),
+        Xs::Names(_) => 0.0,
+    };
+    let series = chart.panels.iter().flat_map(|p| &p.series);
+    let last = series.map(|s| end(&s.x));
+    let last = last
+        .chain(chart.bands.iter().map(|b| b.to))
+        .fold(1.0, f64::max);
+    let mut free: Vec<f64> = Vec::new();
+    for band in &chart.bands {
+        layout.add_shape(band_shape(band));
+        let from = band.from / last * WIDTH_PX;
+        let level = free
+            .iter()
+            .position(|end| *end <= from)
+            .unwrap_or(free.len());
+        let to = from + LETTER_PX * (band.label.chars().count() + 1) as f64;
+        match free.get_mut(level) {
+            Some(end) => *end = to,
+            None => free.push(to),
+        }
+        let lift = BAND_LABEL_PX * level as f64 + title_px(chart);
+        layout.add_annotation(band_label(band).y_shift(lift));
+    }
+    free.len()
+}
+
+/// Room for the title of the first panel below the names of the bands.
+fn title_px(chart: &Chart) -> f64 {
+    match chart.panels.first() {
+        Some(panel) if !panel.title.is_empty() => 18.0,
+        _ => 0.0,
+    }
+}
+
+/// Height of what stands between the panels and the buttons.
+fn labels_px(chart: &Chart, levels: usize) -> f64 {
+    title_px(chart) + BAND_LABEL_PX * levels as f64 + 6.0
+}
+
+fn legend_y(chart: &Chart, levels: usize) -> f64 {
+    let buttons = if chart.views.is_empty() {
+        8.0
+    } else {
+        BUTTONS_PX
+    };
+    let above = labels_px(chart, levels) + buttons;
+    number::round(1.0 + above / panels_px(chart), DIGITS)
+}
+
+/// Buttons that show a stretch of the horizontal axis.
+fn buttons(chart: &Chart, levels: usize) -> UpdateMenu {
+    let button = |(name, range): &(String, [f64; 2])| {
+        Button::new()
+            .label(escape(name))
+            .method(ButtonMethod::Relayout)
+            .args(serde_json::json!([{ "xaxis.range": range }]))
+    };
+    UpdateMenu::new()
+        .ty(UpdateMenuType::Buttons)
+        .direction(UpdateMenuDirection::Right)
+        .buttons(chart.views.iter().map(button).collect())
+        .show_active(false)
+        .x(0.0)
+        .x_anchor(Anchor::Left)
+        .y(1.0 + labels_px(chart, levels) / panels_px(chart))
+        .y_anchor(Anchor::Bottom)
+        .background_color("@card")
+        .border_color("@rule")
+        .font(Font::new().size(12).color("@text"))
+}
+
+/// Writes equal places once: they are half of a figure of many series.
+fn share_places(json: &mut Value) {
+    let Some(Value::Array(traces)) = json.get_mut("data") else {
+        return;
+    };
+    let mut known: HashMap<String, usize> = HashMap::new();
+    for (index, trace) in traces.iter_mut().enumerate() {
+        let Some(Value::Array(x)) = trace.get("x") else {
+            continue;
+        };
+        if x.len() < SHARED_PLACES_MIN || !x[0].is_number() {
+            continue;
+        }
+        match known.entry(trace["x"].to_string()) {
+            Entry::Occupied(first) => trace["x"] = serde_json::json!({ "same": first.get() }),
+            Entry::Vacant(place) => {
+                place.insert(index);
+            }
+        }
     }
 }
 
@@ -98,7 +289,16 @@ fn title(text: &str) -> Title {
 }
 
 fn x_axis(chart: &Chart) -> plotly::layout::Axis {
-    let axis = plotly::layout::Axis::new().title(title(&chart.x.title));
+    let mut axis = plotly::layout::Axis::new().title(title(&chart.x.title));
+    if chart.panels.len() > 1 && chart.unified_hover {
+        // Pointing into one panel marks the same moment in all.
+        axis = axis
+            .show_spikes(true)
+            .spike_mode(SpikeMode::Across)
+            .spike_thickness(1)
+            .spike_dash(DashType::Dot)
+            .spike_color("@muted");
+    }
     match chart.x.scale {
         Scale::Linear => axis.range_mode(RangeMode::ToZero),
         Scale::Names => axis
@@ -194,6 +394,7 @@ fn color(color: Color) -> String {
             format!("@r{}", index * (RAMP_STEPS - 1) / last)
         }
         Color::Error => "@error".into(),
+        Color::Neutral => "@text".into(),
     }
 }
 
@@ -202,6 +403,7 @@ fn dash(dash: Dash) -> DashType {
         Dash::Solid => DashType::Solid,
         Dash::Dash => DashType::Dash,
         Dash::Dot => DashType::Dot,
+        Dash::DashDot => DashType::DashDot,
     }
 }
 
@@ -228,6 +430,8 @@ fn trace(series: &Series, axis: &str, scale: Scale) -> Box<dyn Trace> {
             rounded(x),
             format!("%{text}: {}", hover(series), text = "{text}"),
         ),
+        // A trace without any place would not be in the legend.
+        (Xs::Numbers(x), _) if x.is_empty() => line(series, axis, vec![f64::NAN], hover(series)),
         (Xs::Numbers(x), _) => line(series, axis, rounded(x), hover(series)),
     }
 }
@@ -241,11 +445,11 @@ fn hover(series: &Series) -> String {
 }
 
 fn values(series: &Series) -> Vec<Option<f64>> {
-    series
-        .y
-        .iter()
-        .map(|y| y.map(|v| number::round(v, DIGITS)))
-        .collect()
+    if series.y.is_empty() {
+        return vec![None];
+    }
+    let rounded = |y: &Option<f64>| y.map(|v| number::round(v, DIGITS));
+    series.y.iter().map(rounded).collect()
 }
 
 fn errors(series: &Series, color: String) -> Option<ErrorData> {
@@ -307,8 +511,9 @@ where
     X: serde::Serialize + Clone + 'static,
 {
     let shade = color(series.color);
-    let marked = series.shape == Shape::Points;
+    let marked = matches!(series.shape, Shape::Points | Shape::Marks);
     let mode = match (series.shape, series.labels.is_empty()) {
+        (Shape::Marks, _) => Mode::Markers,
         (Shape::Points, true) => Mode::LinesMarkers,
         (Shape::Points, false) => Mode::LinesMarkersText,
         _ => Mode::Lines,
@@ -320,13 +525,20 @@ where
         .line(
             Line::new()
                 .color(shade.clone())
-                .width(1.8)
+                .width(if series.shape == Shape::Area {
+                    0.5
+                } else {
+                    LINE_PX
+                })
                 .dash(dash(series.dash)),
         )
         .hover_template(template)
         .y_axis(axis);
     if !series.group.is_empty() {
         made = made.legend_group(escape(&series.group));
+    }
+    if series.shape == Shape::Area {
+        made = made.stack_group("areas");
     }
     if marked {
         made = made.marker(Marker::new().color(shade.clone()).size(7));

@@ -1,8 +1,10 @@
 //! What `--json` prints: the findings as they are on disk, and a summary beside them.
 
 use crate::page::Page;
+use crate::probed;
+use crate::sections::{effective, spread};
 use crate::summary::{ALL, Point, best, variants};
-use crate::view::RunView;
+use crate::view::{RunView, TrialView};
 use serde_json::{Value, json};
 
 /// The data of a page, pretty-printed with a newline at the end.
@@ -46,6 +48,39 @@ pub fn run(view: &RunView, points: &[Point<'_>]) -> Value {
     });
     if let Value::Object(map) = &mut data {
         map.insert("summary".into(), summary);
+        let lab: Vec<Value> = view.trials.iter().filter_map(|t| lab(view, t)).collect();
+        if !lab.is_empty() {
+            map.insert("lab".into(), lab.into());
+            map.insert("configuration".into(), json!(effective::summary(view)));
+        }
     }
     data
+}
+
+/// What is known of the hosts and nodes of a trial, without their settings, which are summed up
+/// for the run.
+fn lab(view: &RunView, trial: &TrialView) -> Option<Value> {
+    let record = trial.nodes.as_ref();
+    if record.is_none() && trial.probes.is_empty() {
+        return None;
+    }
+    let mut nodes = record.map(|r| r.nodes.clone()).unwrap_or_default();
+    for node in &mut nodes {
+        node.settings.clear();
+        node.flags.clear();
+        node.jvm.clear();
+    }
+    let proofs = record.map_or(&[][..], |r| &r.proofs);
+    let failed: Vec<_> = proofs.iter().filter(|p| !p.holds).collect();
+    Some(json!({
+        "trial": trial.index,
+        "isolation": record.map(|r| &r.isolation),
+        "hosts": record.map(|r| &r.hosts),
+        "nodes": nodes,
+        "unseen": record.map(|r| &r.unseen),
+        "proofs": { "held": proofs.len() - failed.len(), "failed": failed },
+        "window_s": probed::window(&probed::phases(view, trial)),
+        "series": trial.probes.len(),
+        "spread": spread::json(view, trial),
+    }))
 }

@@ -12,11 +12,13 @@ mod html;
 mod json;
 mod number;
 mod page;
+mod probed;
 mod read;
 mod run;
 mod sections;
 mod summary;
 mod text;
+mod thin;
 mod view;
 
 pub use compare::compare;
@@ -28,4 +30,4 @@ pub use page::{
 };
 pub use run::page;
 pub use text::text;
-pub use view::{Curve, FileView, NodeView, PointView, RunView, TrialView};
+pub use view::{Curve, FileView, NodeView, PointView, ProbeSeries, RunView, TrialView};

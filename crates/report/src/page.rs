@@ -293,6 +293,10 @@ pub struct Chart {
     pub x: Axis,
     /// From top to bottom.
     pub panels: Vec<Panel>,
+    /// Gap between panels in CSS pixels; 0 for a share of the height.
+    pub gap_px: u32,
+    /// Stretches of the horizontal axis that a reader can jump to: name, begin and end.
+    pub views: Vec<(String, [f64; 2])>,
     /// Stretches of the horizontal axis that are marked.
     pub bands: Vec<Band>,
     /// Whether pointing shows all series at that place at once.
@@ -327,6 +331,10 @@ pub enum Scale {
 /// One panel of a chart.
 #[derive(Clone, Debug, Default)]
 pub struct Panel {
+    /// What it shows, above it; may be empty.
+    pub title: String,
+    /// Instead of axes and series: why there are none; may be empty.
+    pub note: String,
     /// Share of the height.
     pub share: f64,
     /// Vertical axis at the left.
@@ -355,7 +363,7 @@ pub struct Series {
     pub dash: Dash,
     /// Whether it belongs to the right axis.
     pub on_right: bool,
-    /// Where.
+    /// Where; empty for a name in the legend that stands for the other series of its group.
     pub x: Xs,
     /// How much; none leaves a gap.
     pub y: Vec<Option<f64>>,
@@ -390,6 +398,10 @@ pub enum Shape {
     Line,
     /// A line through marked points.
     Points,
+    /// An area on top of the areas before it in the same panel.
+    Area,
+    /// Marks without a line.
+    Marks,
     /// Upright bars.
     Bars,
     /// Upright bars, hatched: the trial is not valid.
@@ -405,6 +417,8 @@ pub enum Color {
     Ramp(usize, usize),
     /// Errors.
     Error,
+    /// None: as text.
+    Neutral,
 }
 
 impl Default for Color {
@@ -423,6 +437,8 @@ pub enum Dash {
     Dash,
     /// Dots.
     Dot,
+    /// Dashes and dots in turn.
+    DashDot,
 }
 
 /// A marked stretch of the horizontal axis.

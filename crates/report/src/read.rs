@@ -7,7 +7,7 @@
 
 use crate::sections::setup::flatten;
 use crate::summary::{ALL, points};
-use crate::view::{Curve, FileView, NodeView, PointView, RunView, TrialView};
+use crate::view::{Curve, FileView, NodeView, PointView, ProbeSeries, RunView, TrialView};
 use anyhow::Result;
 use measure::Histogram;
 use serde_json::Value;
@@ -56,17 +56,43 @@ fn no_findings(plan: &PlanRecord, trials: Vec<TrialFinding>) -> FindingsRecord {
 }
 
 fn trial_view(trial: &Trial) -> Result<TrialView> {
-    let mut probes = Vec::new();
-    for probe in trial.probes()? {
-        for sample in trial.samples(&probe)? {
-            probes.push(sample?);
-        }
-    }
     Ok(TrialView {
         index: trial.record.index,
         intervals: trial.intervals()?.collect::<Result<_>>()?,
-        probes,
+        probes: probes(trial)?,
+        nodes: trial.nodes()?,
     })
+}
+
+/// The samples of all probes as series: a sample by itself carries its names with it, and a long
+/// trial has millions.
+fn probes(trial: &Trial) -> Result<Vec<ProbeSeries>> {
+    let mut known: BTreeMap<(String, String), ProbeSeries> = BTreeMap::new();
+    for probe in trial.probes()? {
+        for sample in trial.samples(&probe)? {
+            let sample = sample?;
+            let value = (sample.t_s, sample.value);
+            let key = (sample.name, sample.place);
+            match known.get_mut(&key) {
+                Some(series) => series.values.push(value),
+                None => {
+                    let series = ProbeSeries {
+                        name: key.0.clone(),
+                        place: key.1.clone(),
+                        unit: sample.unit,
+                        values: vec![value],
+                    };
+                    known.insert(key, series);
+                }
+            }
+        }
+    }
+    let mut all: Vec<ProbeSeries> = known.into_values().collect();
+    // A pause is read from a log after it happened, so a file is not in order of time.
+    for series in &mut all {
+        series.values.sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
+    Ok(all)
 }
 
 /// The distributions of every point, its blocks merged, one point at a time: a histogram is
@@ -191,7 +217,11 @@ fn files() -> Vec<FileView> {
         ),
         (
             "trials/*/probes/*.ndjson",
-            "what the target and the host reported",
+            "what hosts, processes, JVMs and the database reported",
+        ),
+        (
+            "trials/*/nodes.json",
+            "hosts and nodes as they were: tokens, settings and flags in effect, proofs",
         ),
         ("trials/*/logs/", "logs of the nodes"),
     ];

@@ -1,7 +1,10 @@
 //! The page of one run, in reading order: answer, numbers, distribution, course, trust, set-up.
 
 use crate::page::Page;
-use crate::sections::{data, headline, instrument, latency, results, rules, setup, time};
+use crate::sections::{
+    cluster, data, effective, headline, instrument, latency, panels, results, rules, setup, spread,
+    time,
+};
 use crate::summary::points;
 use crate::view::RunView;
 
@@ -13,9 +16,13 @@ pub fn page(view: &RunView) -> Page {
         results::section(view, &points),
         latency::section(view, &points),
         time::section(view),
+        panels::section(view),
+        spread::section(view),
         instrument::section(view, &points),
         data::section(view),
         data::faults(view),
+        cluster::section(view),
+        effective::section(view),
         setup::configuration(view),
         setup::rerun(view),
         setup::reading(),

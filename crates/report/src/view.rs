@@ -6,7 +6,7 @@
 use measure::Histogram;
 use std::collections::BTreeMap;
 use store::record::{
-    FindingsRecord, IntervalRecord, JournalRecord, PlanRecord, QuantilesRecord, SampleRecord,
+    FindingsRecord, IntervalRecord, JournalRecord, NodesRecord, PlanRecord, QuantilesRecord,
 };
 
 /// One run.
@@ -41,8 +41,23 @@ pub struct TrialView {
     pub index: usize,
     /// `intervals.ndjson`, in order of time.
     pub intervals: Vec<IntervalRecord>,
-    /// `probes/*.ndjson`, in order of time within a series.
-    pub probes: Vec<SampleRecord>,
+    /// `probes/*.ndjson`, a series each; by name, then by place.
+    pub probes: Vec<ProbeSeries>,
+    /// `nodes.json`: the hosts and nodes as they were; none in runs that did not record them.
+    pub nodes: Option<NodesRecord>,
+}
+
+/// What a probe read of one thing at one place.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProbeSeries {
+    /// `mpstat.%usr`, `jvm.heap_used`.
+    pub name: String,
+    /// Node, host or a part of it (`host1`, `host1/vda`, `node1`); empty for the client.
+    pub place: String,
+    /// Unit of the values, as the probe wrote it.
+    pub unit: String,
+    /// Seconds since the start line and value, in order of time.
+    pub values: Vec<(f64, f64)>,
 }
 
 /// Latencies of one kind at one point of one variant, merged over the blocks that count.

@@ -115,8 +115,12 @@ fn exclusive(node: &Node, group: &Exclusive, diagnostics: &mut Diagnostics) {
         .collect();
     let names = group.keys.join("`, `");
     if let [first, second, ..] = present.as_slice() {
-        let (path, a, b) = (group.path, &first.key, &second.key);
-        let message = format!("`{path}` has both `{a}` and `{b}`");
+        let (a, b) = (&first.key, &second.key);
+        let whole = match group.path {
+            "" => "the study".to_owned(),
+            path => format!("`{path}`"),
+        };
+        let message = format!("{whole} has both `{a}` and `{b}`");
         let hint = format!("keep one of `{names}`");
         diagnostics.add(&second.place, message, Some(hint));
     } else if present.is_empty() && group.needed {
@@ -135,6 +139,8 @@ fn value(
     match typ {
         Type::Section => section(node, path, diagnostics),
         Type::Variants => variants(node, path, diagnostics),
+        Type::Matrix => matrix(node, path, diagnostics),
+        Type::Phase => phase(node, path, diagnostics),
         Type::Scales => scales(node, path, diagnostics),
         Type::Secret => secret(node, path, key_place, diagnostics),
         Type::Any => any(node),
@@ -242,22 +248,80 @@ fn secret(node: &Node, path: &str, key_place: &Place, diagnostics: &mut Diagnost
 
 fn variants(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> Tree {
     for entry in named(node, path, diagnostics) {
-        if !matches!(entry.value.raw, Raw::Map(_) | Raw::Null) {
-            let message = format!(
-                "variant `{}` is {}; it says which settings differ",
-                entry.key,
-                entry.value.describe()
-            );
-            diagnostics.add(&entry.value.place, message, None);
-            continue;
+        partial(
+            &format!("variant `{}`", entry.key),
+            &entry.value,
+            diagnostics,
+        );
+    }
+    Tree::Null
+}
+
+/// What a variant changes: only that it is sections that may be changed. Their keys are checked
+/// when they are laid over the study.
+fn partial(what: &str, node: &Node, diagnostics: &mut Diagnostics) {
+    if !matches!(node.raw, Raw::Map(_) | Raw::Null) {
+        let message = format!(
+            "{what} is {}; it says which settings differ",
+            node.describe()
+        );
+        diagnostics.add(&node.place, message, None);
+        return;
+    }
+    for section in node.entries().unwrap_or_default() {
+        if !format::VARIANT_SECTIONS.contains(&section.key.as_str()) {
+            variant_section(&section.key, &section.place, diagnostics);
         }
-        for section in entry.value.entries().unwrap_or_default() {
-            if !format::VARIANT_SECTIONS.contains(&section.key.as_str()) {
-                variant_section(&section.key, &section.place, diagnostics);
-            }
+    }
+}
+
+fn matrix(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> Tree {
+    for axis in named(node, path, diagnostics) {
+        let path = join(path, &axis.key);
+        let values = named(&axis.value, &path, diagnostics);
+        if values.is_empty() && axis.value.entries().is_some() {
+            let message = format!("axis `{}` has no values", axis.key);
+            diagnostics.add(&axis.value.place, message, None);
+        }
+        for value in values {
+            let what = format!("`{}` of axis `{}`", value.key, axis.key);
+            partial(&what, &value.value, diagnostics);
         }
     }
     Tree::Null
+}
+
+/// What a phase has of its own. The values are checked when they are laid over the study.
+fn phase(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> Tree {
+    if !matches!(node.raw, Raw::Map(_) | Raw::Null) {
+        let what = node.describe();
+        let message = format!("`{path}` is {what}; it says which settings differ");
+        diagnostics.add(&node.place, message, None);
+        return Tree::Null;
+    }
+    phase_keys(node, path, "", diagnostics);
+    any(node)
+}
+
+/// Refuses what does not lead to one of [`format::PHASE_PATHS`].
+fn phase_keys(node: &Node, phase: &str, path: &str, diagnostics: &mut Diagnostics) {
+    for entry in node.entries().unwrap_or_default() {
+        let whole = join(path, &entry.key);
+        if format::PHASE_PATHS.contains(&whole.as_str()) {
+            continue;
+        }
+        let below = format!("{whole}.");
+        if format::PHASE_PATHS
+            .iter()
+            .any(|known| known.starts_with(&below))
+        {
+            phase_keys(&entry.value, phase, &whole, diagnostics);
+            continue;
+        }
+        let message = format!("`{phase}` cannot change `{whole}`");
+        let hint = format!("it may change {}", format::PHASE_PATHS.join(", "));
+        diagnostics.add(&entry.place, message, Some(hint));
+    }
 }
 
 fn variant_section(key: &str, place: &Place, diagnostics: &mut Diagnostics) {
@@ -323,6 +387,9 @@ fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) ->
         Type::Bytes(min, max) => human::parse_bytes(text)
             .and_then(|n| within(n, *min, *max, human::format_bytes))
             .map(Tree::Bytes),
+        Type::BitRate(min, max) => human::parse_bit_rate(text)
+            .and_then(|n| within(n, *min, *max, human::format_bit_rate))
+            .map(Tree::BitRate),
         Type::Number(min, max) => human::parse_number(text)
             .and_then(|n| within(n, *min, *max, |n| n.to_string()))
             .map(Tree::Number),
@@ -374,7 +441,7 @@ fn within<T: PartialOrd + Copy>(
 }
 
 /// A name becomes a folder: it must not leave its place.
-fn name(text: &str) -> Result<(), String> {
+pub(crate) fn name(text: &str) -> Result<(), String> {
     // 64 leaves room for the rest of a folder's name, which file systems limit to 255 bytes.
     const NAME_BYTES_MAX: usize = 64;
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
@@ -409,6 +476,7 @@ pub fn words(typ: &Type) -> String {
         Type::Number(..) => "a number".into(),
         Type::Duration(..) => "a length of time".into(),
         Type::Bytes(..) => "a size".into(),
+        Type::BitRate(..) => "a bit rate".into(),
         Type::Bool => "true or false".into(),
         Type::Choice(known) => format!("one of {}", known.join(", ")),
         Type::List(item) => format!("a list; each is {}", words(item)),
@@ -419,6 +487,8 @@ pub fn words(typ: &Type) -> String {
         Type::Section => "a section".into(),
         Type::Secret => "`{file: PATH}` or `{env: NAME}`".into(),
         Type::Variants => "a mapping of names to what differs".into(),
+        Type::Matrix => "a mapping of axes to names to what differs".into(),
+        Type::Phase => "a mapping of what differs in this phase".into(),
         Type::Scales => "a mapping of names to dotted keys with values".into(),
     }
 }
@@ -427,6 +497,7 @@ fn example(typ: &Type) -> Option<String> {
     let example = match typ {
         Type::Count(..) => "write a whole number such as 250, 10k or 2M",
         Type::Duration(..) => "write a length of time with its unit, such as 10s or 250ms",
+        Type::BitRate(..) => "write a bit rate with its unit, such as 1Gbit or 100Mbit",
         Type::Bytes(..) => "write a size with its unit, such as 1GiB or 512MiB",
         _ => return None,
     };

@@ -4,7 +4,7 @@
 //! is early rather than late.
 
 use crate::plan::{PhaseKind, Trial};
-use crate::settings::{Point, Settings, Study, Target, Warmup};
+use crate::settings::{Load, Local, Point, Reset, Settings, Study, Target, Warmup};
 use crate::work::Work;
 
 /// What a run is expected to take.
@@ -44,6 +44,34 @@ const ROW_OVERHEAD_BYTES: u64 = 40;
 const NODE_DISK_BYTES: u64 = 512 << 20;
 /// A node beside its heap: code, metaspace, off-heap memtables, direct buffers.
 const NODE_OFF_HEAP_BYTES: u64 = 600 << 20;
+
+/// Rows that a load of an amount of bytes is thought to take, if they spread evenly; none if the
+/// amount is not in bytes, or of a volume that is not known.
+pub fn rows_of_load(settings: &Settings, row_bytes: u64) -> Option<u64> {
+    let bytes_per_node = bytes_per_node(settings)?;
+    let nodes = settings
+        .target
+        .local()
+        .map_or(1, |local| local.nodes as u64);
+    // Each row is on as many nodes as it has copies, and on no node twice.
+    let copies = settings.keyspace.replication.copies().clamp(1, nodes);
+    let rows = bytes_per_node as f64 * nodes as f64 / copies as f64;
+    let rows = rows / (row_bytes + ROW_OVERHEAD_BYTES) as f64;
+    Some((rows as u64).max(1))
+}
+
+/// What the load phase leaves on each node, bytes; none if that is counted in rows.
+fn bytes_per_node(settings: &Settings) -> Option<u64> {
+    match settings.data.load {
+        Load::None | Load::Operations(_) => None,
+        Load::BytesPerNode(bytes) => Some(bytes),
+        Load::Fraction(share) => {
+            let hosts = settings.target.local()?.hosts.as_ref()?;
+            let share = hosts.volume_bytes? as f64 * share / hosts.nodes_per_host as f64;
+            Some((share as u64).saturating_sub(NODE_DISK_BYTES).max(1))
+        }
+    }
+}
 
 /// Expected length of a phase, seconds.
 pub fn of_phase(kind: PhaseKind, settings: &Settings) -> f64 {
@@ -91,26 +119,59 @@ pub fn of_run(study: &Study, works: &[Work], trials: &[Trial]) -> Estimate {
         ..Estimate::default()
     };
     for (variant, work) in study.variants.iter().zip(works) {
-        let Target::Local(local) = &variant.settings.target else {
+        let settings = &variant.settings;
+        let Target::Local(local) = &settings.target else {
             continue;
         };
-        let nodes = local.nodes as u64;
-        let row = work.program.row_bytes_estimate() + ROW_OVERHEAD_BYTES;
-        let measure_s = variant.settings.window.measure_ns / 1_000_000_000;
-        let points = variant.settings.procedure.points.len() as u64 * study.repeat.blocks as u64;
-        let written = measure_s
-            .saturating_mul(points)
-            .saturating_mul(WRITES_PER_S);
-        // Twice: a compaction keeps its input until its output is whole.
-        let rows = variant.settings.data.load_rows.saturating_add(written);
-        let data = rows
-            .saturating_mul(row)
-            .saturating_mul(variant.settings.keyspace.replication.copies())
-            .saturating_mul(2);
-        let disk = data.saturating_add(nodes * NODE_DISK_BYTES);
+        let row_bytes = work.program.row_bytes_estimate() + ROW_OVERHEAD_BYTES;
+        let disk = disk_bytes(settings, local, study.repeat.blocks as u64, row_bytes);
         estimate.disk_bytes = estimate.disk_bytes.max(disk);
-        let memory = nodes * (local.heap_bytes + NODE_OFF_HEAP_BYTES);
-        estimate.memory_bytes = estimate.memory_bytes.max(memory);
+        // The nodes restart for the load phase, they do not run beside those of the rest.
+        for local in [Some(local), settings.load_target().local()]
+            .into_iter()
+            .flatten()
+        {
+            estimate.memory_bytes = estimate.memory_bytes.max(memory_bytes(local));
+        }
     }
     estimate
+}
+
+/// What the nodes leave on this machine's disk at the most, bytes.
+fn disk_bytes(settings: &Settings, local: &Local, blocks: u64, row_bytes: u64) -> u64 {
+    let nodes = local.nodes as u64;
+    let measure_s = settings.window.measure_ns / 1_000_000_000;
+    // What a trial wrote is gone when the data is reset before the next one.
+    let trials = match settings.data.reset {
+        Reset::None => settings.procedure.points.len() as u64 * blocks,
+        Reset::Truncate | Reset::Snapshot => 1,
+    };
+    let written = measure_s
+        .saturating_mul(trials)
+        .saturating_mul(WRITES_PER_S);
+    let rows = settings.data.load_rows.saturating_add(written);
+    // Twice: a compaction keeps its input until its output is whole. That has room for a snapshot
+    // too: its hard links take none until what they share has been compacted away.
+    let data = rows
+        .saturating_mul(row_bytes)
+        .saturating_mul(settings.keyspace.replication.copies())
+        .saturating_mul(2);
+    let disk = data.saturating_add(nodes * NODE_DISK_BYTES);
+    // A volume takes no more than its size, whatever is asked of it.
+    let volumes = local.hosts.as_ref().and_then(|hosts| {
+        let bytes = hosts.volume_bytes?;
+        Some(bytes.saturating_mul(hosts.count as u64))
+    });
+    disk.min(volumes.unwrap_or(u64::MAX))
+}
+
+/// What the nodes take of this machine's memory, bytes; page cache is not counted, unless a limit
+/// says how much of it there is.
+fn memory_bytes(local: &Local) -> u64 {
+    let nodes = local.nodes as u64 * (local.heap_bytes + NODE_OFF_HEAP_BYTES);
+    let hosts = local.hosts.as_ref().and_then(|hosts| {
+        let bytes = hosts.memory_bytes?;
+        Some(bytes.saturating_mul(hosts.count as u64))
+    });
+    hosts.unwrap_or(nodes)
 }

@@ -41,8 +41,14 @@ pub enum Type {
     Section,
     /// A file, or the name of an environment variable, never the secret itself.
     Secret,
+    /// A bit rate between two limits, in bit/s.
+    BitRate(u64, u64),
     /// Names with partial studies.
     Variants,
+    /// Names of axes with names of values with partial studies.
+    Matrix,
+    /// A partial study of what a phase may have of its own.
+    Phase,
     /// Names with dotted paths and values.
     Scales,
 }
@@ -76,7 +82,7 @@ pub const CONSISTENCIES: &[&str] = &[
 ];
 
 /// Keys of the design that come later, so that they get a better answer than "unknown key".
-pub const LATER: &[&str] = &["topology", "faults", "probes", "snapshot", "requires"];
+pub const LATER: &[&str] = &["topology", "faults", "requires"];
 
 /// Sections that a variant may change.
 pub const VARIANT_SECTIONS: &[&str] = &[
@@ -88,7 +94,25 @@ pub const VARIANT_SECTIONS: &[&str] = &[
     "window",
     "client",
     "verify",
+    "probes",
+    "phases",
 ];
+
+/// What a phase may have of its own: settings that a restart of the nodes brings about, and options
+/// of tables. All else would be another cluster, or other data.
+pub const PHASE_PATHS: &[&str] = &[
+    "target.local.heap",
+    "target.local.gc",
+    "target.local.jvm",
+    "target.local.yaml",
+    "target.local.host",
+    "keyspace.compaction",
+    "keyspace.compression",
+    "keyspace.options",
+];
+
+/// Where phases stand: a path below one of these is merged as the path behind it.
+pub const PHASES: &[&str] = &["phases.load", "phases.measure"];
 
 const S: u64 = 1_000_000_000;
 const DAY: u64 = 86_400 * S;
@@ -103,6 +127,12 @@ const PAGE: Type = Type::Count(0, 1_000_000);
 const TIMESTAMPS: Type = Type::Choice(&["server", "client"]);
 /// Above any machine: a typing error rather than a rate.
 const RATE: Type = Type::Count(1, 1_000_000_000);
+/// The most local nodes: more than this no machine of today carries, at a node's least memory.
+pub const LOCAL_NODES_MAX: u64 = 24;
+/// Whether and how often a probe looks; `true` means `probes.period`.
+const PROBE: Type = Type::WordOr(&["true", "false"], &PERIOD);
+/// Shorter than 100 ms the looking itself would show in what is measured.
+const PERIOD: Type = Type::Duration(S / 10, 3_600 * S);
 /// Rows that fit the 63 bits of a partition key's number.
 const ROWS_MAX: u64 = 1 << 62;
 
@@ -178,26 +208,77 @@ pub const FIELDS: &[Field] = &[
     ),
     optional(
         "target.local.nodes",
-        Type::Count(1, 3),
-        "Number of nodes, on loopback addresses. Default: `hosts` times `nodes_per_host`.",
+        Type::Count(1, LOCAL_NODES_MAX),
+        "Number of nodes, on loopback addresses; with `hosts`, of all of them together. Default: \
+         1, or `hosts` times `nodes_per_host`.",
     ),
-    with(
+    optional(
         "target.local.hosts",
-        Type::Count(1, 3),
-        "1",
-        "Number of hosts; hosts times nodes per host is at most 3.",
+        Type::Count(1, LOCAL_NODES_MAX),
+        "Number of stand-ins for machines that the nodes live on, each with its own network, \
+         limits and data volume. Default: none, the nodes share this machine.",
     ),
     with(
         "target.local.nodes_per_host",
-        Type::Count(1, 3),
+        Type::Count(1, LOCAL_NODES_MAX),
         "1",
         "Number of nodes on each host.",
     ),
-    with(
+    optional(
         "target.local.racks",
-        Type::List(&Type::Name),
-        "[rack1]",
-        "Racks; nodes are dealt to them in turn.",
+        Type::WordOr(&["per-host"], &Type::List(&Type::Name)),
+        "Racks: hosts are dealt to them in turn (without hosts, nodes); `per-host`: each host is \
+         one, so that replicas are on different hosts. Default: `per-host` with hosts, else \
+         `[rack1]`.",
+    ),
+    with(
+        "target.local.isolation",
+        Type::Choice(&["auto", "hosts", "loopback"]),
+        "auto",
+        "How far hosts are kept apart. `hosts`: a network, limits and a volume each, which needs \
+         root. `loopback`: only addresses of their own. `auto`: the first where this machine \
+         allows it, else the second.",
+    ),
+    optional(
+        "target.local.host",
+        Type::Section,
+        "What each host has; what is left out is not limited. Needs `hosts`.",
+    ),
+    optional(
+        "target.local.host.cpus",
+        Type::List(&Type::Count(0, 4095)),
+        "Numbers of the CPUs that it may use.",
+    ),
+    optional(
+        "target.local.host.cpu_quota",
+        Type::Number(0.1, 4096.0),
+        "CPU time, in cores: 1.5 is 150 ms in each 100 ms.",
+    ),
+    optional(
+        "target.local.host.memory",
+        Type::Bytes(512 << 20, 64 << 40),
+        "Memory of its processes and their page cache together.",
+    ),
+    optional(
+        "target.local.host.volume",
+        Type::Bytes(256 << 20, 256 << 40),
+        "Size of its data volume, a file system of its own; it takes room on this machine's disk \
+         as it fills. Default: the data is on this machine's file system.",
+    ),
+    optional(
+        "target.local.host.link",
+        Type::Section,
+        "Its link to the other hosts and to the client, alike in both directions.",
+    ),
+    optional(
+        "target.local.host.link.rate",
+        Type::BitRate(64_000, 1_000_000_000_000),
+        "Rate. Default: what the machine does.",
+    ),
+    optional(
+        "target.local.host.link.delay",
+        Type::Duration(1_000, 10 * S),
+        "Delay, one way.",
     ),
     with(
         "target.local.datacenter",
@@ -210,6 +291,11 @@ pub const FIELDS: &[Field] = &[
         Type::Bytes(256 << 20, 256 << 30),
         "1GiB",
         "Heap of each node's JVM.",
+    ),
+    optional(
+        "target.local.gc",
+        Type::Choice(&["g1", "zgc", "shenandoah", "parallel"]),
+        "Garbage collector of each node's JVM. Default: as Cassandra's own options say, `g1`.",
     ),
     optional(
         "target.local.yaml",
@@ -247,8 +333,8 @@ pub const FIELDS: &[Field] = &[
     ),
     optional(
         "target.attach.tls",
-        Type::Section,
-        "Encrypt the connections.",
+        Type::Either(&Type::Bool, &Type::Section),
+        "Encrypt the connections; `true`: with the defaults.",
     ),
     optional(
         "target.attach.tls.ca",
@@ -270,6 +356,45 @@ pub const FIELDS: &[Field] = &[
         "target.attach.datacenter",
         Type::Name,
         "Only nodes of this datacenter are asked.",
+    ),
+    optional(
+        "target.attach.jolokia",
+        Type::Section,
+        "The nodes' Jolokia agents: JVMs and MBeans are read through them. Default: only what CQL \
+         tells.",
+    ),
+    with(
+        "target.attach.jolokia.port",
+        Type::Count(1, 65_535),
+        "8778",
+        "Port of the agent, the same at every node.",
+    ),
+    optional("target.attach.jolokia.user", Type::Text, "User name."),
+    optional(
+        "target.attach.jolokia.password",
+        Type::Secret,
+        "Where the password is; it never stands in a study.",
+    ),
+    optional(
+        "target.attach.jolokia.tls",
+        Type::Either(&Type::Bool, &Type::Section),
+        "Whether the agents speak HTTPS; `true`: with the defaults.",
+    ),
+    optional(
+        "target.attach.jolokia.tls.ca",
+        Type::Text,
+        "PEM file of the authority. Default: the system's trust store.",
+    ),
+    with(
+        "target.attach.jolokia.tls.verify",
+        Type::Bool,
+        "true",
+        "Whether the agent must prove who it is.",
+    ),
+    optional(
+        "target.attach.jolokia.tls.server_name",
+        Type::Text,
+        "Name in the agent's certificate. Default: the node's address.",
     ),
     // The null target.
     optional(
@@ -349,6 +474,24 @@ pub const FIELDS: &[Field] = &[
         Type::Either(&Type::Count(1, 100), &Type::Map(&Type::Count(1, 100))),
         "1",
         "Replicas; a number, or a number for each datacenter.",
+    ),
+    optional(
+        "keyspace.compaction",
+        Type::Map(&Type::Any),
+        "How the workload's tables are compacted: `{class: LeveledCompactionStrategy}`. Default: \
+         as the workload says.",
+    ),
+    optional(
+        "keyspace.compression",
+        Type::Map(&Type::Any),
+        "How their SSTables are compressed: `{class: LZ4Compressor, chunk_length_in_kb: 4}`, \
+         `{enabled: false}`. Default: as the workload says.",
+    ),
+    optional(
+        "keyspace.options",
+        Type::Map(&Type::Any),
+        "Other options of the workload's tables, as `ALTER TABLE … WITH` takes them: \
+         `{gc_grace_seconds: 60}`.",
     ),
     required("workload", Type::Section, "What is asked of the target."),
     optional(
@@ -446,10 +589,22 @@ pub const FIELDS: &[Field] = &[
         "The state of the data before a trial measures.",
     ),
     optional("data.load", Type::Section, "Write rows before measuring."),
-    required(
+    optional(
         "data.load.operations",
         Type::Count(1, ROWS_MAX),
         "Rows to write; operations choose among them.",
+    ),
+    optional(
+        "data.load.bytes_per_node",
+        Type::Bytes(1 << 20, 256 << 40),
+        "Write rows until the data of each node has this size on disk, on average, after a flush; \
+         operations choose among the rows that were written.",
+    ),
+    optional(
+        "data.load.fraction",
+        Type::Number(0.01, 0.95),
+        "Write rows until this share of the data volumes is used, on average: 0.3 is 30 % full. \
+         Needs `target.local.host.volume`.",
     ),
     optional(
         "data.present",
@@ -473,7 +628,42 @@ pub const FIELDS: &[Field] = &[
         "data.reset",
         Type::Choice(&["none", "truncate", "snapshot"]),
         "none",
-        "Before each trial: keep the data, or empty the tables and load again.",
+        "Before each trial: keep the data; empty the tables and load again; or restore a snapshot \
+         that was made once, after loading and settling.",
+    ),
+    with(
+        "data.restore",
+        Type::Choice(&["auto", "online", "offline"]),
+        "auto",
+        "How a snapshot is restored. `online`: the tables are emptied and the files imported. \
+         `offline`: the nodes are stopped, the files put in place, the nodes started. `auto`: \
+         online where the target allows it.",
+    ),
+    with(
+        "data.page_cache",
+        Type::Choice(&["keep", "drop"]),
+        "keep",
+        "What becomes of the page cache before a trial warms up; `drop`: the first reads come \
+         from the disk.",
+    ),
+    // Phases.
+    optional(
+        "phases",
+        Type::Section,
+        "What is different in one phase: the nodes restart in between, one after the other, with \
+         their data. Of `target.local` `heap`, `gc`, `jvm`, `yaml` and `host`, of `keyspace` the \
+         options of its tables.",
+    ),
+    optional(
+        "phases.load",
+        Type::Phase,
+        "While the data is loaded and settled: \
+         `{target: {local: {yaml: {commitlog_sync: periodic}}}}`.",
+    ),
+    optional(
+        "phases.measure",
+        Type::Phase,
+        "While a trial warms up, measures and verifies.",
     ),
     // Variants.
     optional(
@@ -481,6 +671,14 @@ pub const FIELDS: &[Field] = &[
         Type::Variants,
         "The sides of a comparison, by name; each changes some settings. The first is the \
          baseline.",
+    ),
+    optional(
+        "matrix",
+        Type::Matrix,
+        "Instead of `variants`: axes by name, each with its values by name, each of which changes \
+         some settings. Every combination is a variant, named after its values: \
+         `{heap: {1g: {…}, 2g: {…}}, sync: {batch: {…}, periodic: {…}}}` makes `1g-batch`, \
+         `1g-periodic` and so on.",
     ),
     // Procedure.
     optional(
@@ -673,6 +871,77 @@ pub const FIELDS: &[Field] = &[
         "1000",
         "Rows that are read back and compared after each trial.",
     ),
+    // Probes.
+    optional(
+        "probes",
+        Type::WordOr(&["none"], &Type::Section),
+        "What else is read while a trial runs; `none`: nothing. Default: all of it, but for the \
+         null target, which has nothing to read. Each probe is `true`, `false` or its period.",
+    ),
+    with(
+        "probes.period",
+        PERIOD,
+        "1s",
+        "Period of the probes that have none of their own.",
+    ),
+    with(
+        "probes.hosts",
+        PROBE,
+        "true",
+        "CPU, memory, disks and network of the hosts.",
+    ),
+    with(
+        "probes.processes",
+        PROBE,
+        "true",
+        "CPU, threads, context switches, page faults and NUMA placement of the nodes' processes.",
+    ),
+    with(
+        "probes.jvm",
+        PROBE,
+        "true",
+        "Heap, collections and safepoints of the nodes' JVMs.",
+    ),
+    with(
+        "probes.cassandra",
+        PROBE,
+        "true",
+        "Thread pools, compactions, caches, hints, dropped messages, requests and waits for the \
+         commit log, as Cassandra counts them.",
+    ),
+    with(
+        "probes.gc_log",
+        PROBE,
+        "true",
+        "Every pause in the nodes' logs of garbage collection.",
+    ),
+    optional(
+        "probes.import",
+        Type::List(&Type::Section),
+        "Series of others, laid on the same time axis: a list, each `esxtop` or `prometheus`.",
+    ),
+    optional(
+        "probes.import.esxtop",
+        Type::Text,
+        "CSV file of `esxtop -b`, beside or below the study; read when the run ends.",
+    ),
+    optional(
+        "probes.import.columns",
+        Type::List(&Type::Text),
+        "With `esxtop`: columns whose names contain one of these. Default: those that are about \
+         CPU, memory, disk and network.",
+    ),
+    optional(
+        "probes.import.prometheus",
+        Type::Text,
+        "File in Prometheus's text format, beside or below the study and read when the run ends; \
+         or the `http://…` address of an end point, asked while it runs.",
+    ),
+    optional(
+        "probes.import.period",
+        PERIOD,
+        "With the address of an end point: how often it is asked. Default: `probes.period`.",
+    ),
     // Scales.
     optional(
         "scales",
@@ -710,9 +979,16 @@ pub const EXCLUSIVE: &[Exclusive] = &[
     one_of("procedure.sweep.threads", &["step", "factor"]),
     one_of("procedure.sweep.rate", &["step", "factor"]),
     one_of("procedure.fixed", &["threads", "rate"]),
+    one_of("data.load", &["operations", "bytes_per_node", "fraction"]),
+    one_of("probes.import", &["esxtop", "prometheus"]),
     Exclusive {
         path: "data",
         keys: &["load", "present"],
+        needed: false,
+    },
+    Exclusive {
+        path: "",
+        keys: &["variants", "matrix"],
         needed: false,
     },
 ];
@@ -730,9 +1006,18 @@ pub const REPLACED_WHOLE: &[&str] = &[
     "workload.page_size",
     "workload.timestamps",
     "keyspace.replication",
+    "keyspace.compaction",
+    "keyspace.compression",
     "target.null.errors",
     "target.attach.password",
+    "target.attach.jolokia.password",
 ];
+
+/// A path as it is outside of phases: `phases.load.keyspace.name` is `keyspace.name`.
+pub fn outside_phases(path: &str) -> &str {
+    let behind = |phase: &&str| path.strip_prefix(*phase)?.strip_prefix('.');
+    PHASES.iter().find_map(behind).unwrap_or(path)
+}
 
 /// The row of a path.
 pub fn field(path: &str) -> Option<&'static Field> {
@@ -767,11 +1052,15 @@ mod tests {
         }
         for group in EXCLUSIVE {
             for key in group.keys {
-                let path = format!("{}.{key}", group.path);
+                let path = match group.path {
+                    "" => (*key).to_owned(),
+                    path => format!("{path}.{key}"),
+                };
                 assert!(field(&path).is_some(), "{path}");
             }
         }
-        for path in REPLACED_WHOLE.iter().chain(VARIANT_SECTIONS) {
+        let others = [VARIANT_SECTIONS, PHASE_PATHS, PHASES];
+        for path in REPLACED_WHOLE.iter().chain(others.into_iter().flatten()) {
             assert!(field(path).is_some(), "{path}");
         }
     }

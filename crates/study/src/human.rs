@@ -41,6 +41,15 @@ const BYTE_UNITS: &[(&str, u64)] = &[
     ("B", 1),
 ];
 
+/// Units of bit rates: decimal, as links are sold and as `tc` reads them.
+const BIT_RATE_UNITS: &[(&str, u64)] = &[
+    ("Gbit", 1_000_000_000),
+    ("Mbit", 1_000_000),
+    ("Kbit", 1_000),
+    ("kbit", 1_000),
+    ("bit", 1),
+];
+
 /// Reads a whole number: `250`, `10k`, `1.5M`, `1_000_000`. The error says what is wrong.
 pub fn parse_count(text: &str) -> Result<u64, String> {
     let (digits, unit) = split(text)?;
@@ -89,6 +98,17 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     multiply(&digits, scale).ok_or_else(|| "it is not a whole number of bytes".to_owned())
 }
 
+/// Reads a bit rate in bit/s: `1Gbit`, `100Mbit/s`.
+pub fn parse_bit_rate(text: &str) -> Result<u64, String> {
+    let (digits, unit) = split(text)?;
+    if unit.is_empty() {
+        return Err("it has no unit".to_owned());
+    }
+    let scale = scale_of(unit.strip_suffix("/s").unwrap_or(unit), BIT_RATE_UNITS)
+        .ok_or_else(|| format!("unknown unit `{unit}`; bit, Kbit, Mbit and Gbit are known"))?;
+    multiply(&digits, scale).ok_or_else(|| "it is not a whole number of bits".to_owned())
+}
+
 /// Reads a number with a fraction: `0.5`, `12`, `10k`.
 pub fn parse_number(text: &str) -> Result<f64, String> {
     let text = text.trim();
@@ -126,15 +146,45 @@ pub fn format_duration_ns(ns: u64) -> String {
     format_exact(ns, &units, "ns")
 }
 
-/// Writes a size, exact: `1GiB`, `1500B`.
+/// Writes a size, exact: `1GiB`, `200MB`, `1500B`.
 pub fn format_bytes(bytes: u64) -> String {
     let units = [
         ("TiB", 1 << 40),
+        ("TB", 1_000_000_000_000),
         ("GiB", 1 << 30),
+        ("GB", 1_000_000_000),
         ("MiB", 1 << 20),
+        ("MB", 1_000_000),
         ("KiB", 1 << 10),
     ];
     format_exact(bytes, &units, "B")
+}
+
+/// Writes a count for people, about three digits: `1.82M`, `64.0k`, `123`.
+pub fn count_for_people(count: u64) -> String {
+    let (unit, scale) = match count {
+        0..1_000 => return count.to_string(),
+        1_000..1_000_000 => ("k", 1e3),
+        1_000_000..1_000_000_000 => ("M", 1e6),
+        _ => ("G", 1e9),
+    };
+    let value = count as f64 / scale;
+    let places = match value {
+        ..10.0 => 2,
+        10.0..100.0 => 1,
+        _ => 0,
+    };
+    format!("{value:.places$}{unit}")
+}
+
+/// Writes a bit rate, exact: `1Gbit`, `1500bit`.
+pub fn format_bit_rate(bits_per_s: u64) -> String {
+    let units = [
+        ("Gbit", 1_000_000_000),
+        ("Mbit", 1_000_000),
+        ("Kbit", 1_000),
+    ];
+    format_exact(bits_per_s, &units, "bit")
 }
 
 /// Writes seconds for people, two places: `45 s`, `3 min 20 s`, `1 h 5 min`.
@@ -278,18 +328,50 @@ mod tests {
         }
     }
 
+    #[test]
+    fn sizes_and_counts_are_written_as_they_are_said() {
+        for (bytes, expected) in [
+            (200_000_000, "200MB"),
+            (512 << 20, "512MiB"),
+            (20 << 30, "20GiB"),
+            (1500, "1500B"),
+        ] {
+            assert_eq!(format_bytes(bytes), expected);
+        }
+        for (count, expected) in [(999, "999"), (1_818_181, "1.82M"), (64_000, "64.0k")] {
+            assert_eq!(count_for_people(count), expected);
+        }
+    }
+
+    #[test]
+    fn bit_rates_are_read_in_decimal_units() {
+        for (text, expected) in [
+            ("1Gbit", Some(1_000_000_000)),
+            ("2.5Gbit/s", Some(2_500_000_000)),
+            ("100Mbit", Some(100_000_000)),
+            ("64kbit", Some(64_000)),
+            ("7", None),
+            ("1Gb", None),
+            ("1GiB", None),
+            ("0.1bit", None),
+        ] {
+            assert_eq!(parse_bit_rate(text).ok(), expected, "{text}");
+        }
+    }
+
     proptest! {
         #[test]
         fn what_is_written_is_read_back(value in any::<u64>()) {
             prop_assert_eq!(parse_count(&format_count(value)), Ok(value));
             prop_assert_eq!(parse_duration_ns(&format_duration_ns(value)), Ok(value));
             prop_assert_eq!(parse_bytes(&format_bytes(value)), Ok(value));
+            prop_assert_eq!(parse_bit_rate(&format_bit_rate(value)), Ok(value));
         }
 
         #[test]
         fn no_text_makes_it_panic(text in "\\PC{0,24}") {
             let _ = (parse_count(&text), parse_duration_ns(&text));
-            let _ = (parse_bytes(&text), parse_number(&text));
+            let _ = (parse_bytes(&text), parse_number(&text), parse_bit_rate(&text));
         }
     }
 }

@@ -4,7 +4,7 @@
 use crate::settings::{Folder, Overrides};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 /// A larger file is no workload.
 const FILE_BYTES_MAX: u64 = 32 << 20;
@@ -74,29 +74,53 @@ fn without(line: &str, password: &str) -> String {
     format!("{before}{}", value.replacen(password, "***", 1))
 }
 
-fn read_below(folder: &Folder, name: &str) -> Result<String, String> {
-    let path = Path::new(name);
-    let inside = |path: &Path| {
-        path.components()
-            .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+/// Where a file is that is read when the run ends: it need not be there before. The error is a
+/// sentence with the way out.
+///
+/// # Errors
+/// There is no folder to read from, the name leads out of it, or there is no such file.
+pub fn located(folder: Option<&Folder>, name: &str) -> Result<PathBuf, String> {
+    let Some(folder) = folder else {
+        return Err(format!("{name} cannot be found without the study's folder"));
     };
-    if !folder.open && !inside(path) {
-        return Err(format!(
-            "{name} leads out of the study's folder {}; put the file beside the study",
-            folder.path.display()
-        ));
+    locate(folder, name)
+}
+
+/// Whether a name stays inside the folder of a study, as far as the name itself tells.
+///
+/// # Errors
+/// It does not; the sentence names the folder.
+pub fn stays_inside(folder: &Folder, name: &str) -> Result<(), String> {
+    let inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+    if folder.open || Path::new(name).components().all(inside) {
+        return Ok(());
     }
-    let path = folder.path.join(path);
+    Err(format!(
+        "{name} leads out of the study's folder {}; put the file beside the study",
+        folder.path.display()
+    ))
+}
+
+fn locate(folder: &Folder, name: &str) -> Result<PathBuf, String> {
+    stays_inside(folder, name)?;
+    let path = folder.path.join(name);
+    if folder.open {
+        return Ok(path);
+    }
+    // A link could lead out of the folder as well.
     let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
-    if !folder.open {
-        // A link could lead out of the folder as well.
-        let (real, base) = (path.canonicalize(), folder.path.canonicalize());
-        if !real.map_err(failed)?.starts_with(base.map_err(failed)?) {
-            return Err(format!(
-                "{name} is a link that leads out of the study's folder"
-            ));
-        }
+    let (real, base) = (path.canonicalize(), folder.path.canonicalize());
+    if real.map_err(failed)?.starts_with(base.map_err(failed)?) {
+        return Ok(path);
     }
+    Err(format!(
+        "{name} is a link that leads out of the study's folder"
+    ))
+}
+
+fn read_below(folder: &Folder, name: &str) -> Result<String, String> {
+    let path = locate(folder, name)?;
+    let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
     let bytes = std::fs::metadata(&path).map_err(failed)?.len();
     if bytes > FILE_BYTES_MAX {
         return Err(format!(

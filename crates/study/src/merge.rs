@@ -9,6 +9,7 @@ use yaml::{Entry, Node, Raw};
 
 /// Lays `over` on `base`; `path` is where both stand, empty for the whole study.
 pub fn merge(base: &mut Node, over: &Node, path: &str) {
+    let path = format::outside_phases(path);
     let (Raw::Map(base_entries), Raw::Map(over_entries)) = (&mut base.raw, &over.raw) else {
         // `verify:` with nothing below changes nothing.
         if !matches!(over.raw, Raw::Null) || !matches!(base.raw, Raw::Map(_)) {
@@ -129,6 +130,16 @@ mod tests {
                 "{target: {local: {heap: 1GiB}}}",
                 "{target: {null: {}}}",
                 "target={null={}}",
+            ),
+            (
+                "{phases: {load: {keyspace: {compaction: {class: A, b: 1}}}}}",
+                "{phases: {load: {keyspace: {compaction: {class: B}}}}}",
+                "phases={load={keyspace={compaction={class={B}}}}}",
+            ),
+            (
+                "{data: {load: {operations: 1k}}}",
+                "{data: {load: {fraction: 0.3}}}",
+                "data={load={fraction={0.3}}}",
             ),
             (
                 "{window: {measure: 1s}}",

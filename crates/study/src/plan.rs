@@ -8,7 +8,9 @@
 use crate::estimate::{self, Estimate};
 use crate::human;
 use crate::inputs::Inputs;
-use crate::settings::{Point, Procedure, Settings, Settle, Study, Target, Until, Variant, Warmup};
+use crate::settings::{
+    Point, Procedure, Reset, Settings, Settle, Study, Target, Until, Variant, Warmup,
+};
 use crate::work::{self, Work};
 use workload::{Program, Step, StepLimit};
 
@@ -132,7 +134,7 @@ impl Standing {
         {
             None => Preparation::Fill,
             Some((_, there)) if *there != key => Preparation::Replace,
-            Some(_) if settings.data.truncate => Preparation::Truncate,
+            Some(_) if settings.data.reset == Reset::Truncate => Preparation::Truncate,
             Some(_) => Preparation::Nothing,
         }
     }

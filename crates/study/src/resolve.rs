@@ -2,16 +2,18 @@
 //!
 //! 1. Parse the text.
 //! 2. Lay the scale, `--target`, `--set` and `--seed` over it, in this order.
-//! 3. For each variant: lay its settings over the result, check it against the table and the
-//!    rules, read its settings.
+//! 3. For each variant: lay its settings over the result, then each phase over that, check it
+//!    against the table and the rules, read its settings.
 //! 4. The same with every scale that was not asked for, so that a mistake in one is found today.
 
 use crate::check;
 use crate::inputs::Inputs;
+use crate::matrix::{self, Side};
 use crate::merge::{merge, nested};
 use crate::rules::{self, Subject};
 use crate::settings::{
-    Folder, Overrides, Repeat, Settings, Settle, Study, Target, Variant, Warmup,
+    Folder, Load, Overrides, PageCache, Phase, Probes, Repeat, Reset, Settings, Settle, Study,
+    Target, Variant, Warmup,
 };
 use crate::tree::Tree;
 use crate::work::{self, Steps};
@@ -226,31 +228,31 @@ impl Resolver<'_> {
                 "",
             );
         }
-        if let Some(target) = &self.flags.target {
-            replace_target(&mut base, target);
-        }
+        self.retarget(&mut base);
         for over in &self.flags.rest {
             merge(&mut base, over, "");
         }
         let (mut variants, mut notes) = (Vec::new(), Vec::new());
         let mut first = None;
-        for (name, over) in sides(&base) {
+        for Side { name, overs } in matrix::sides(&base, out) {
             let mut node = base.clone();
-            if let Some(over) = over {
+            for over in overs {
                 merge(&mut node, over, "");
-                if let Some(target) = &self.flags.target {
-                    replace_target(&mut node, target);
-                }
             }
+            self.retarget(&mut node);
+            let loading = self.loading(&node, out);
+            self.lay_phase(&mut node, "phases.measure");
             let tree = check::study(&node, out);
             let subject = Subject {
                 node: &node,
                 tree: &tree,
                 target_replaced: self.flags.target.is_some(),
+                folder: self.overrides.files.as_ref(),
             };
             rules::check(&subject, out);
             work::check(&node, &tree, self.inputs, out);
-            if let Some(settings) = Settings::read(&tree) {
+            if let Some(mut settings) = Settings::read(&tree) {
+                settings.load_phase = loading.filter(|phase| phase.differs_from(&settings));
                 let (steps, said) = self.steps(&name, settings, &tree);
                 variants.extend(steps);
                 notes.push((name, said));
@@ -264,10 +266,48 @@ impl Resolver<'_> {
         }
     }
 
+    /// What holds while data is loaded, if the study has phases.
+    fn loading(&self, node: &Node, out: &mut Diagnostics) -> Option<Box<Phase>> {
+        node.at("phases")?;
+        let mut node = node.clone();
+        self.lay_phase(&mut node, "phases.load");
+        let tree = check::study(&node, out);
+        let subject = Subject {
+            node: &node,
+            tree: &tree,
+            target_replaced: self.flags.target.is_some(),
+            folder: self.overrides.files.as_ref(),
+        };
+        rules::check(&subject, out);
+        Phase::read(&tree).map(Box::new)
+    }
+
+    /// Lays a phase over the study. What it says of a local target goes where there is none: then
+    /// the target was replaced, or [`rules`] refuses it.
+    fn lay_phase(&self, node: &mut Node, path: &str) {
+        let Some(mut over) = node.at(path).cloned() else {
+            return;
+        };
+        if let Raw::Map(entries) = &mut over.raw
+            && node.at("target.local").is_none()
+        {
+            entries.retain(|entry| entry.key != "target");
+        }
+        merge(node, &over, "");
+    }
+
+    fn retarget(&self, node: &mut Node) {
+        if let Some(target) = &self.flags.target {
+            replace_target(node, target);
+        }
+    }
+
     /// The variant itself, or one for each step of its import; and the import's notes. Mistakes
     /// of the import have been said by [`work::check`].
     fn steps(&self, name: &str, settings: Settings, tree: &Tree) -> (Vec<Variant>, Vec<String>) {
         let seed = tree.at("seed").and_then(Tree::count).unwrap_or_default();
+        let mut settings = settings;
+        work::estimate_rows(&mut settings, seed, self.inputs);
         let Steps { steps, notes } =
             work::steps(adapt(settings), seed, self.inputs).unwrap_or_default();
         let variant = |(step, settings): (Option<String>, Settings)| Variant {
@@ -282,22 +322,6 @@ impl Resolver<'_> {
         };
         (steps.into_iter().map(variant).collect(), notes)
     }
-}
-
-/// The names and settings of the variants; one named `-` if there are none.
-fn sides(base: &Node) -> Vec<(String, Option<&Node>)> {
-    let variants = base
-        .at("variants")
-        .and_then(Node::entries)
-        .unwrap_or_default();
-    if variants.is_empty() {
-        return vec![("-".to_owned(), None)];
-    }
-    let side = |entry: &'_ yaml::Entry| entry.key.clone();
-    variants
-        .iter()
-        .map(|entry| (side(entry), Some(&entry.value)))
-        .collect()
 }
 
 /// Puts another target in: settings of the same kind of target stay, others go.
@@ -327,6 +351,15 @@ fn adapt(mut settings: Settings) -> Settings {
     if null {
         settings.verify.every_nth = None;
         settings.data.settle = Settle::None;
+        settings.data.reset = match settings.data.reset {
+            Reset::Truncate => Reset::Truncate,
+            Reset::None | Reset::Snapshot => Reset::None,
+        };
+        settings.data.page_cache = PageCache::Keep;
+        if !settings.data.load.rows_are_known() {
+            settings.data.load = Load::Operations(settings.data.load_rows);
+        }
+        settings.probes = settings.probes.and_then(Probes::imports_only);
         if let Warmup::Auto(max) = settings.window.warmup {
             settings.window.warmup = Warmup::Fixed(max.min(WARMUP_NULL_NS));
         }
@@ -353,7 +386,8 @@ fn notes(resolved: &Resolved, overrides: &Overrides) -> Vec<String> {
         .any(|v| matches!(v.settings.target, Target::Null(_)));
     if null && overrides.target.is_some() {
         notes.push(
-            "the null target stores nothing: reads are not verified, nothing is settled".to_owned(),
+            "the null target stores nothing: reads are not verified, nothing is settled or restored"
+                .to_owned(),
         );
     }
     notes.extend(notes_of_imports(&resolved.notes));

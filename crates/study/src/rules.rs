@@ -3,13 +3,17 @@
 //! Each rule looks at a checked tree that may have holes (a value with a mistake is absent), says
 //! what it finds, and leaves the rest to the others, so that all mistakes are found in one go.
 
+mod data;
+mod hosts;
+mod options;
+mod probes;
+
+use crate::format;
+use crate::settings::Folder;
 use crate::tree::Tree;
 use measure::outcome::OUTCOMES;
 use yaml::Node;
 use yaml::{Diagnostics, did_you_mean};
-
-/// The largest local cluster: three nodes with their minimum heap fill a machine of 4 GB.
-const LOCAL_NODES_MAX: u64 = 3;
 
 /// What a rule looks at.
 pub struct Subject<'a> {
@@ -19,6 +23,8 @@ pub struct Subject<'a> {
     pub tree: &'a Tree,
     /// Whether the target was replaced on the command line.
     pub target_replaced: bool,
+    /// Where the files that it names are; none: not known.
+    pub folder: Option<&'a Folder>,
 }
 
 impl Subject<'_> {
@@ -28,6 +34,14 @@ impl Subject<'_> {
 
     fn text(&self, path: &str) -> Option<&str> {
         self.tree.at(path)?.text()
+    }
+
+    fn bytes(&self, path: &str) -> Option<u64> {
+        self.tree.at(path)?.bytes()
+    }
+
+    fn has(&self, path: &str) -> bool {
+        self.tree.at(path).is_some()
     }
 
     fn wrote(&self, path: &str) -> bool {
@@ -42,13 +56,15 @@ impl Subject<'_> {
 
 /// Applies every rule.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
-    local_nodes(subject, out);
-    replication(subject, out);
+    hosts::check(subject, out);
     attach_credentials(subject, out);
+    options::check(subject, out);
+    phases(subject, out);
+    probes::check(subject, out);
     null_behaviour(subject, out);
     null_errors(subject, out);
     null_data(subject, out);
-    data(subject, out);
+    data::check(subject, out);
     for axis in ["threads", "rate"] {
         ladder(subject, axis, out);
     }
@@ -78,6 +94,7 @@ fn procedure(subject: &Subject<'_>, out: &mut Diagnostics) {
         "data.present",
         "workload.mix",
         "workload.params",
+        "phases",
     ] {
         if subject.wrote(path) {
             let message = format!("`{path}` does not apply to `{import}`, which says it itself");
@@ -87,102 +104,52 @@ fn procedure(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// Number of local nodes, whichever way it was written.
-fn local_nodes_count(subject: &Subject<'_>) -> Option<u64> {
-    subject.count("target.local.nodes").or_else(|| {
-        let hosts = subject.count("target.local.hosts")?;
-        Some(hosts * subject.count("target.local.nodes_per_host")?)
-    })
-}
-
-fn local_nodes(subject: &Subject<'_>, out: &mut Diagnostics) {
-    let hosts = ["target.local.hosts", "target.local.nodes_per_host"];
-    let product = || Some(subject.count(hosts[0])? * subject.count(hosts[1])?);
-    let wrote_hosts = hosts.iter().any(|path| subject.wrote(path));
-    if let (Some(nodes), Some(product)) = (subject.count("target.local.nodes"), product())
-        && wrote_hosts
-        && nodes != product
-    {
-        let message =
-            format!("`target.local.nodes` is {nodes}, but hosts × nodes per host is {product}");
-        subject.say(
-            "target.local.nodes",
-            message,
-            Some("keep one of the two"),
-            out,
-        );
-    }
-    let Some(nodes) = local_nodes_count(subject) else {
-        return;
-    };
-    if nodes > LOCAL_NODES_MAX {
-        let message = format!("{nodes} local nodes; the most is {LOCAL_NODES_MAX}");
-        subject.say("target.local.hosts", message, None, out);
-    }
-    let racks = subject
-        .tree
-        .at("target.local.racks")
-        .map_or(0, |r| r.items().len() as u64);
-    if racks > nodes {
-        let message = format!("{racks} racks for {nodes} node(s): a rack would be empty");
-        subject.say("target.local.racks", message, None, out);
-    }
-}
-
-fn replication(subject: &Subject<'_>, out: &mut Diagnostics) {
-    let path = "keyspace.replication";
-    let (Some(nodes), Some(tree)) = (local_nodes_count(subject), subject.tree.at(path)) else {
-        return;
-    };
-    let datacenter = subject.text("target.local.datacenter").unwrap_or_default();
-    for (name, copies) in tree.entries() {
-        if name != datacenter {
-            let message =
-                format!("`{path}` names datacenter `{name}`; the target has `{datacenter}`");
-            subject.say(&format!("{path}.{name}"), message, None, out);
-        }
-        too_many_copies(
-            subject,
-            &format!("{path}.{name}"),
-            copies.count(),
-            nodes,
-            out,
-        );
-    }
-    too_many_copies(subject, path, tree.count(), nodes, out);
-}
-
-fn too_many_copies(
-    subject: &Subject<'_>,
-    path: &str,
-    copies: Option<u64>,
-    nodes: u64,
-    out: &mut Diagnostics,
-) {
-    if let Some(copies) = copies.filter(|copies| *copies > nodes) {
-        let message = format!("`{path}` is {copies}, but the target has {nodes} node(s)");
-        subject.say(
-            path,
-            message,
-            Some("raise target.local.nodes, or lower this"),
-            out,
-        );
-    }
-}
-
 fn attach_credentials(subject: &Subject<'_>, out: &mut Diagnostics) {
-    let (user, password) = ("target.attach.user", "target.attach.password");
-    match (subject.wrote(user), subject.wrote(password)) {
-        (true, false) => {
-            let message = format!("`{user}` is there, `{password}` is missing");
-            let hint = "add `password: {file: PATH}` or `password: {env: NAME}`";
-            subject.say(user, message, Some(hint), out);
+    for section in ["target.attach", "target.attach.jolokia"] {
+        let (user, password) = (format!("{section}.user"), format!("{section}.password"));
+        match (subject.wrote(&user), subject.wrote(&password)) {
+            (true, false) => {
+                let message = format!("`{user}` is there, `{password}` is missing");
+                let hint = "add `password: {file: PATH}` or `password: {env: NAME}`";
+                subject.say(&user, message, Some(hint), out);
+            }
+            (false, true) => {
+                let message = format!("`{password}` is there, `{user}` is missing");
+                subject.say(&password, message, None, out);
+            }
+            _ => {}
         }
-        (false, true) => {
-            let message = format!("`{password}` is there, `{user}` is missing");
-            subject.say(password, message, None, out);
+    }
+}
+
+/// Phases change what runs and comes back: nothing may be left of one in the other.
+fn phases(subject: &Subject<'_>, out: &mut Diagnostics) {
+    for phase in format::PHASES {
+        let target = format!("{phase}.target");
+        let has_local = subject.tree.at("target.local").is_some();
+        if subject.wrote(&target) && !has_local && !subject.target_replaced {
+            let message = format!("`{target}` changes local nodes, and the target is not local");
+            subject.say(&target, message, None, out);
         }
-        _ => {}
+        let options = subject.node.at(&format!("{phase}.keyspace.options"));
+        let options = options.and_then(Node::entries).unwrap_or_default();
+        let options = options.iter().map(|entry| format!("options.{}", entry.key));
+        for key in ["compaction".to_owned(), "compression".to_owned()]
+            .into_iter()
+            .chain(options)
+        {
+            let (here, whole) = (format!("{phase}.keyspace.{key}"), format!("keyspace.{key}"));
+            if subject.wrote(&here) && !subject.wrote(&whole) {
+                let message = format!("`{here}` is set, and nothing says what it is otherwise");
+                let hint = format!("set `{whole}` too, or the tables keep it after the phase");
+                subject.say(&here, message, Some(&hint), out);
+            }
+        }
+    }
+    let load = "phases.load";
+    if subject.wrote(load) && !subject.wrote("data.load") {
+        let message = format!("`{load}` is of no use: no rows are loaded");
+        subject.say(load, message, Some("add `data: {load: …}`"), out);
     }
 }
 
@@ -252,38 +219,6 @@ fn null_data(subject: &Subject<'_>, out: &mut Diagnostics) {
             let message = format!("`{path}` asks for data, but the null target stores nothing");
             subject.say(path, message, Some("remove it, or use another target"), out);
         }
-    }
-}
-
-fn data(subject: &Subject<'_>, out: &mut Diagnostics) {
-    let reset = subject.text("data.reset");
-    if reset == Some("snapshot") {
-        let message = "`data.reset: snapshot` comes with a later version of cassay".to_owned();
-        subject.say(
-            "data.reset",
-            message,
-            Some("use truncate: it loads again"),
-            out,
-        );
-    }
-    if reset == Some("truncate") && subject.wrote("data.present") {
-        let message = "`data.reset: truncate` would delete the rows of `data.present`".to_owned();
-        subject.say(
-            "data.reset",
-            message,
-            Some("use none, or load the rows"),
-            out,
-        );
-    }
-    let loaded = subject.wrote("data.load") || subject.wrote("data.present");
-    if !loaded && subject.wrote("verify.sample") && subject.count("verify.sample") > Some(0) {
-        let message = "`verify.sample` reads rows back, but none are loaded".to_owned();
-        subject.say(
-            "verify.sample",
-            message,
-            Some("add data.load.operations"),
-            out,
-        );
     }
 }
 

@@ -4,8 +4,19 @@
 //! so what is read here is there; what the table cannot say (settings that contradict each other)
 //! is judged in [`crate::resolve`].
 
+mod data;
+mod keyspace;
+mod probes;
 mod read;
+mod target;
 
+pub use self::target::{
+    Attach, Change, Collector, Hosts, Isolation, Jolokia, Latency, Local, Null, PLACEMENT_KEYS,
+    Secret, Target, Tls,
+};
+pub use data::{Data, How, Load, PageCache, Reset, Settle};
+pub use keyspace::{Keyspace, Replication};
+pub use probes::{Import, PERIOD_NS, Probes};
 pub(crate) use read::{data, keyspace, workload};
 
 use crate::tree::Tree;
@@ -101,138 +112,51 @@ pub struct Settings {
     pub client: Client,
     /// Whether answers are right.
     pub verify: Verify,
+    /// What else is read while a trial runs; none: nothing.
+    pub probes: Option<Probes>,
+    /// What is different while the data is loaded and settled; none: nothing.
+    pub load_phase: Option<Box<Phase>>,
 }
 
-/// The system under test.
+/// The target and the keyspace of a part of a trial. Of the target only what a restart of the nodes
+/// can change differs from the variant's, of the keyspace only the options of its tables.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Target {
-    /// Real Cassandra on this machine.
-    Local(Local),
-    /// An existing cluster.
-    Attach(Attach),
-    /// A server that answers at once.
-    Null(Null),
+pub struct Phase {
+    /// The system under test.
+    pub target: Target,
+    /// The keyspace.
+    pub keyspace: Keyspace,
 }
 
-impl Target {
-    /// `local`, `attach` or `null`.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Target::Local(_) => "local",
-            Target::Attach(_) => "attach",
-            Target::Null(_) => "null",
-        }
+impl Phase {
+    /// Whether anything in it is not as the settings have it for the rest of a trial.
+    pub fn differs_from(&self, settings: &Settings) -> bool {
+        self.target != settings.target || self.keyspace != settings.keyspace
     }
 }
 
-/// Real Cassandra on this machine.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Local {
-    /// Version.
-    pub version: String,
-    /// Number of nodes.
-    pub nodes: usize,
-    /// Racks, dealt to the nodes in turn.
-    pub racks: Vec<String>,
-    /// Name of the datacenter.
-    pub datacenter: String,
-    /// Heap of each node, bytes.
-    pub heap_bytes: u64,
-    /// What differs from the defaults of cassandra.yaml.
-    pub yaml: Vec<(String, serde_json::Value)>,
-    /// Options added to the JVM's.
-    pub jvm: Vec<String>,
-    /// How long a node may take to start, ns.
-    pub start_timeout_ns: u64,
-}
+impl Settings {
+    /// The target while data is loaded: the one to start with when data has to be loaded.
+    pub fn load_target(&self) -> &Target {
+        self.load_phase
+            .as_ref()
+            .map_or(&self.target, |phase| &phase.target)
+    }
 
-/// An existing cluster.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Attach {
-    /// `host` or `host:port`.
-    pub contact_points: Vec<String>,
-    /// User name.
-    pub user: Option<String>,
-    /// Where the password is.
-    pub password: Option<Secret>,
-    /// Encryption.
-    pub tls: Option<Tls>,
-    /// Only nodes of this datacenter.
-    pub datacenter: Option<String>,
-}
+    /// The same with so many rows: what a load of an amount of bytes came to.
+    pub fn with_rows(&self, rows: u64) -> Settings {
+        let mut settings = self.clone();
+        settings.data.load_rows = rows;
+        settings.data.rows = rows;
+        settings.verify.sample = settings.verify.sample.min(rows);
+        settings
+    }
 
-/// Where a secret is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Secret {
-    /// In a file.
-    File(PathBuf),
-    /// In an environment variable.
-    Env(String),
-}
-
-/// Encryption.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tls {
-    /// PEM file of the authority; none: the system's trust store.
-    pub ca: Option<PathBuf>,
-    /// Whether the server must prove who it is.
-    pub verify: bool,
-    /// Name in the server's certificate.
-    pub server_name: Option<String>,
-}
-
-/// A server that answers at once.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Null {
-    /// Latency of each answer.
-    pub latency: Latency,
-    /// Pause: (every, length) in ns.
-    pub stall_ns: Option<(u64, u64)>,
-    /// Errors by name, with their share.
-    pub errors: Vec<(String, f64)>,
-    /// The CPU that it is pinned to.
-    pub cpu: Option<usize>,
-}
-
-/// Latency of the null target, ns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Latency {
-    /// At once.
-    #[default]
-    None,
-    /// Always the same.
-    Fixed(u64),
-    /// Exponential with this mean.
-    Exponential(u64),
-    /// Between two limits.
-    Uniform(u64, u64),
-}
-
-/// The keyspace.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Keyspace {
-    /// Name; none: the workload's own.
-    pub name: Option<String>,
-    /// Replicas.
-    pub replication: Replication,
-}
-
-/// Replicas.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Replication {
-    /// In all, whatever the datacenters.
-    Simple(u32),
-    /// By datacenter.
-    ByDatacenter(Vec<(String, u32)>),
-}
-
-impl Replication {
-    /// Copies of each row.
-    pub fn copies(&self) -> u64 {
-        match self {
-            Replication::Simple(copies) => u64::from(*copies),
-            Replication::ByDatacenter(all) => all.iter().map(|(_, n)| u64::from(*n)).sum(),
-        }
+    /// The keyspace while data is loaded.
+    pub fn load_keyspace(&self) -> &Keyspace {
+        self.load_phase
+            .as_ref()
+            .map_or(&self.keyspace, |phase| &phase.keyspace)
     }
 }
 
@@ -262,34 +186,6 @@ pub struct Imported {
     pub command: String,
     /// Number of the step, from 0.
     pub step: usize,
-}
-
-/// The state of the data.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Data {
-    /// Rows that the load phase writes; 0: none.
-    pub load_rows: u64,
-    /// Rows that operations choose among.
-    pub rows: u64,
-    /// Whether those rows are there before a trial measures: loaded, or said to be present.
-    pub has_rows: bool,
-    /// What is waited for after loading.
-    pub settle: Settle,
-    /// Limit of settling, ns.
-    pub settle_limit_ns: u64,
-    /// Whether the tables are emptied before each trial.
-    pub truncate: bool,
-}
-
-/// What is waited for after loading.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Settle {
-    /// Compactions, where the target can tell when they are done.
-    Auto,
-    /// Compactions; a target that cannot tell is refused.
-    Compactions,
-    /// Nothing.
-    None,
 }
 
 /// The points of one variant. Those of an imported step come from its command line.

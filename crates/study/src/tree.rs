@@ -18,6 +18,8 @@ pub enum Tree {
     DurationNs(u64),
     /// A size in bytes.
     Bytes(u64),
+    /// A bit rate in bit/s.
+    BitRate(u64),
     /// A text.
     Text(String),
     /// A list.
@@ -106,6 +108,14 @@ impl Tree {
         }
     }
 
+    /// The bit rate, in bit/s.
+    pub fn bit_rate(&self) -> Option<u64> {
+        match self {
+            Tree::BitRate(bits_per_s) => Some(*bits_per_s),
+            _ => None,
+        }
+    }
+
     /// For `plan.json`: counts as numbers, durations and sizes as people write them.
     pub fn to_json(&self) -> Value {
         match self {
@@ -115,6 +125,7 @@ impl Tree {
             Tree::Number(number) => json!(number),
             Tree::DurationNs(ns) => json!(human::format_duration_ns(*ns)),
             Tree::Bytes(bytes) => json!(human::format_bytes(*bytes)),
+            Tree::BitRate(bits_per_s) => json!(human::format_bit_rate(*bits_per_s)),
             Tree::Text(text) => json!(text),
             Tree::List(items) => items.iter().map(Tree::to_json).collect(),
             Tree::Map(entries) => Value::Object(

@@ -1,5 +1,6 @@
 //! From a study's settings to a program of `workload`, and its problems back to their places.
 
+use crate::estimate;
 use crate::inputs::Inputs;
 use crate::settings::{
     self, Data, Imported, Keyspace, Point, Procedure, Replication, Settings, Until, Warmup, Window,
@@ -58,6 +59,35 @@ pub fn compile(settings: &Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Wo
         program: Arc::new(tuned),
         step: None,
     })
+}
+
+/// As [`compile`], for so many rows instead of those of the settings.
+///
+/// Operation n of the load stage writes row n whatever the number of rows is, so that a load of an
+/// amount of bytes goes on in steps with the estimated program until the bytes are there; then the
+/// program that measures and verifies is compiled with the rows that were loaded, and chooses among
+/// exactly those. The error is a workload whose own choice of rows reaches beyond them.
+pub fn compile_with_rows(
+    settings: &Settings,
+    rows: u64,
+    seed: u64,
+    inputs: &Inputs<'_>,
+) -> Result<Work, String> {
+    compile(&settings.with_rows(rows), seed, inputs)
+}
+
+/// Puts the estimated rows of a load of an amount of bytes into the settings. None for other loads,
+/// and for a workload that does not compile: it was said where resolving checks it.
+pub fn estimate_rows(settings: &mut Settings, seed: u64, inputs: &Inputs<'_>) -> Option<()> {
+    if settings.data.load.rows_are_known() {
+        return None;
+    }
+    let work = compile(settings, seed, inputs).ok()?;
+    let row_bytes = work.program.row_bytes_estimate().max(1);
+    let rows = estimate::rows_of_load(settings, row_bytes)?;
+    settings.data.load_rows = rows;
+    settings.data.rows = rows;
+    Some(())
 }
 
 /// What settings come to before they are variants.
@@ -208,18 +238,11 @@ pub fn check(node: &Node, tree: &Tree, inputs: &Inputs<'_>, out: &mut Diagnostic
         keyspace: &tree
             .at("keyspace")
             .and_then(settings::keyspace)
-            .unwrap_or(Keyspace {
-                name: None,
-                replication: Replication::Simple(1),
-            }),
-        data: &tree.at("data").and_then(settings::data).unwrap_or(Data {
-            load_rows: 0,
-            rows: settings::ROWS_UNLOADED,
-            has_rows: true,
-            settle: settings::Settle::None,
-            settle_limit_ns: 0,
-            truncate: false,
-        }),
+            .unwrap_or_else(|| Keyspace::of_copies(1)),
+        data: &tree
+            .at("data")
+            .and_then(settings::data)
+            .unwrap_or_else(|| Data::present(settings::ROWS_UNLOADED)),
     };
     match program(&parts, 0, inputs) {
         Err(Failed::Problems(problems)) => {

@@ -2,7 +2,7 @@
 //! nothing but CQL is needed. Where its JVMs have Jolokia agents, more can be seen and done.
 
 use crate::access::{Access, Credentials, Secret, Tls};
-use crate::capability::{Ability, Capability};
+use crate::capability::{self, Capability};
 use crate::cluster::{Cluster, NodeInfo};
 use crate::jolokia::Jolokia;
 use crate::session::{QueryResult, ServerError, Session};
@@ -340,44 +340,24 @@ fn of_datacenter(nodes: Vec<NodeInfo>, datacenter: Option<&str>) -> Result<Vec<N
 
 /// What can be done by CQL, and by the agents where every node has one.
 pub(crate) fn capabilities(nodes: &[NodeInfo], agents: &[Agent]) -> Vec<Capability> {
-    let settle = settling(nodes, agents);
     let major = |node: &NodeInfo| node.version.split('.').next().and_then(|n| n.parse().ok());
-    let virtual_tables = nodes
-        .iter()
-        .all(|node| major(node).is_some_and(|n: u32| n >= 4));
-    let of = |ability: Ability| {
-        let (present, detail) = match ability {
-            Ability::Provision => (false, "the cluster is not ours to start or configure"),
-            Ability::OperationCounts | Ability::Settings if !virtual_tables => {
-                (false, "needs virtual tables, which Cassandra has since 4.0")
-            }
-            Ability::OperationCounts => (true, crate::counts::HOW),
-            Ability::Settle => (
-                settle.is_ok(),
-                match &settle {
-                    Ok(how) | Err(how) => how.as_str(),
-                },
-            ),
-            Ability::ProcessStatistics => (false, "the processes are out of sight over CQL"),
-            Ability::Logs => (false, "log files are out of sight over CQL"),
-            Ability::Settings => (true, "system_views.settings"),
-        };
-        Capability {
-            ability,
-            present,
-            detail: detail.to_string(),
-        }
+    let mut majors = nodes.iter().map(major);
+    let tables = match majors.all(|major| major.is_some_and(|n: u32| n >= 4)) {
+        true => Ok("virtual tables".to_string()),
+        false => Err("needs virtual tables, which Cassandra has since 4.0".to_string()),
     };
-    Ability::ALL.into_iter().map(of).collect()
+    capability::of_attached(&tables, &mbeans(nodes, agents))
 }
 
-/// How memtables are flushed and compactions seen, or why not and what would bring it.
-fn settling(nodes: &[NodeInfo], agents: &[Agent]) -> std::result::Result<String, String> {
+/// What is out of sight without agents, and what would bring it.
+pub(crate) const NO_AGENTS: &str = "no MBeans: running compactions are seen in virtual tables, but memtables cannot be flushed \
+     and pending compactions stay unknown; Jolokia agents (`attach: {jolokia: {port: 8778}}`) \
+     would bring it";
+
+/// How MBeans are reached, or why not and what would bring it.
+fn mbeans(nodes: &[NodeInfo], agents: &[Agent]) -> std::result::Result<String, String> {
     if agents.is_empty() {
-        let text = "no MBeans: running compactions are seen in virtual tables, but memtables \
-                    cannot be flushed and pending compactions stay unknown; Jolokia agents \
-                    (`attach: {jolokia: {port: 8778}}`) would bring it";
-        return Err(text.to_string());
+        return Err(NO_AGENTS.to_string());
     }
     let missing: Vec<String> = nodes
         .iter()

@@ -1,43 +1,120 @@
 //! What a target can do, so that a plan that asks for more is refused before anything starts.
+//!
+//! The same questions are answered twice: by [`abilities_of`] from a description, before anything
+//! starts, and by [`crate::Cluster::capabilities`] of what runs. What only a running target can
+//! tell (the version of somebody else's nodes) counts as there in the first answer, so that nothing
+//! is refused on a guess.
+
+use crate::spec::{AttachSpec, Isolation, LocalSpec, Spec};
+use std::collections::BTreeMap;
 
 /// Something that a plan may need from a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ability {
     /// Start with other settings: `cassandra.yaml`, heap, JVM options, number of nodes.
     Provision,
+    /// Restart the nodes in turn with another configuration, the data staying.
+    Restart,
     /// See the server's own operation counts.
     OperationCounts,
     /// Flush memtables and see pending compactions.
     Settle,
+    /// Keep the data by hard links, and bring it back while the nodes run.
+    Snapshot,
+    /// Bring data back by swapping files while a node is stopped.
+    OfflineRestore,
+    /// Empty the page cache of the data's files.
+    DropPageCache,
+    /// Read and call the MBeans of every node.
+    Mbeans,
+    /// Read memory, threads and collections of each node's JVM.
+    JvmMetrics,
+    /// Read each pause from the collector's log.
+    GcLog,
     /// Read each node's `/proc`: CPU, memory, disk of the process.
     ProcessStatistics,
+    /// Read CPU, memory, disk and network of the machine and hosts that nodes live on.
+    HostMetrics,
     /// Read the nodes' log files.
     Logs,
     /// Read all of the nodes' effective settings.
     Settings,
+    /// Give each host a network of its own.
+    Hosts,
+    /// Keep each host to CPUs of its own.
+    CpuSet,
+    /// Limit the CPU time of each host.
+    CpuLimit,
+    /// Limit the memory of each host, page cache included.
+    MemoryLimit,
+    /// Give each host a data volume of stated size.
+    Volume,
+    /// Limit the rate of each host's link.
+    LinkRate,
+    /// Delay what goes through each host's link.
+    LinkDelay,
+    /// Lose a host's power: what was not synced is gone.
+    PowerLoss,
 }
 
 impl Ability {
     /// Every ability, in the order of display.
-    pub const ALL: [Ability; 6] = [
+    pub const ALL: [Ability; 22] = [
         Ability::Provision,
+        Ability::Restart,
         Ability::OperationCounts,
         Ability::Settle,
+        Ability::Snapshot,
+        Ability::OfflineRestore,
+        Ability::DropPageCache,
+        Ability::Mbeans,
+        Ability::JvmMetrics,
+        Ability::GcLog,
         Ability::ProcessStatistics,
+        Ability::HostMetrics,
         Ability::Logs,
         Ability::Settings,
+        Ability::Hosts,
+        Ability::CpuSet,
+        Ability::CpuLimit,
+        Ability::MemoryLimit,
+        Ability::Volume,
+        Ability::LinkRate,
+        Ability::LinkDelay,
+        Ability::PowerLoss,
     ];
 
     /// Short name, as in a study and in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Ability::Provision => "provision",
+            Ability::Restart => "restart",
             Ability::OperationCounts => "operation-counts",
             Ability::Settle => "settle",
+            Ability::Snapshot => "snapshot",
+            Ability::OfflineRestore => "offline-restore",
+            Ability::DropPageCache => "drop-page-cache",
+            Ability::Mbeans => "mbeans",
+            Ability::JvmMetrics => "jvm-metrics",
+            Ability::GcLog => "gc-log",
             Ability::ProcessStatistics => "process-statistics",
+            Ability::HostMetrics => "host-metrics",
             Ability::Logs => "logs",
             Ability::Settings => "settings",
+            Ability::Hosts => "hosts",
+            Ability::CpuSet => "cpu-set",
+            Ability::CpuLimit => "cpu-limit",
+            Ability::MemoryLimit => "memory-limit",
+            Ability::Volume => "volume",
+            Ability::LinkRate => "link-rate",
+            Ability::LinkDelay => "link-delay",
+            Ability::PowerLoss => "power-loss",
         }
+    }
+
+    /// Whether it is a matter of hosts that are kept apart.
+    fn is_of_hosts(self) -> bool {
+        self >= Ability::Hosts
     }
 }
 
@@ -50,4 +127,297 @@ pub struct Capability {
     pub present: bool,
     /// How it is done, or why it is not there and what would bring it.
     pub detail: String,
+}
+
+/// How something is done, or why not and what would bring it.
+pub(crate) type Answer = Result<String, String>;
+
+/// Every ability of the target that `spec` describes, in the order of [`Ability::ALL`], before
+/// anything starts: this machine is probed, nodes of somebody else are not asked.
+pub fn abilities_of(spec: &Spec) -> Vec<Capability> {
+    match spec {
+        Spec::Local(spec) => of_local(&local_mbeans(), &hosts_of(spec)),
+        Spec::Attach(spec) => of_attached(&attached_tables(), &attached_mbeans(spec)),
+    }
+}
+
+/// What can be had of hosts that are kept apart, by ability, or why nodes share the machine.
+/// [`Ability::DropPageCache`] is one of them: a host's whole cache at once.
+pub(crate) type HostsAnswer = Result<BTreeMap<Ability, Answer>, String>;
+
+/// What a description of a local target will have of hosts on this machine.
+fn hosts_of(spec: &LocalSpec) -> HostsAnswer {
+    match &spec.hosts {
+        None => Err(NO_HOSTS.to_string()),
+        Some(hosts) if hosts.isolation == Isolation::Loopback => Err(LOOPBACK.to_string()),
+        Some(_) => Err(NOT_MADE.to_string()),
+    }
+}
+
+const NOT_MADE: &str = "hosts are only addresses of this machine in this version";
+
+/// Why nothing of hosts can be had where none were asked for.
+pub(crate) const NO_HOSTS: &str = "the nodes share this machine; hosts of their own (`target: {local: \
+                        {hosts: 3}}`) would bring it";
+
+/// Why nothing of hosts can be had where they were asked for without isolation.
+pub(crate) const LOOPBACK: &str =
+    "the hosts are addresses of this machine and nothing more (isolation loopback)";
+
+/// Abilities of nodes of our own.
+pub(crate) fn of_local(mbeans: &Answer, hosts: &HostsAnswer) -> Vec<Capability> {
+    all(|ability| local(ability, mbeans, hosts))
+}
+
+fn local(ability: Ability, mbeans: &Answer, hosts: &HostsAnswer) -> Answer {
+    let ok = |how: &str| Ok(how.to_string());
+    let by_mbeans = |how: &str, without: &str| match mbeans {
+        Ok(_) => Ok(how.to_string()),
+        Err(why) => Err(format!("{why}: {without}")),
+    };
+    match ability {
+        Ability::Provision => ok("settings, heap, JVM options, racks, hosts and number of nodes"),
+        Ability::Restart => ok("drain, stop, new files, start, one node after the other"),
+        Ability::OperationCounts => ok(crate::counts::HOW),
+        Ability::Settle => by_mbeans(
+            "MBeans over the Jolokia agent",
+            "running tasks from virtual tables, no flush, no pending estimate",
+        ),
+        Ability::Snapshot => by_mbeans(
+            "hard links on the nodes' own volumes, and import by MBeans",
+            "memtables cannot be flushed, and nothing can be imported",
+        ),
+        Ability::OfflineRestore => by_mbeans(
+            "files are swapped while the node is stopped",
+            "there are no snapshots without them",
+        ),
+        Ability::DropPageCache => match of_host(hosts, ability) {
+            Ok(how) => Ok(format!("of a whole host: {how}")),
+            Err(_) => ok("file by file: the kernel is told that they are not needed"),
+        },
+        Ability::Mbeans => mbeans.clone(),
+        Ability::JvmMetrics => by_mbeans(
+            "the JVM's own MBeans over the Jolokia agent",
+            "the log of the collector remains",
+        ),
+        Ability::GcLog => ok("each node writes one, on this machine"),
+        Ability::ProcessStatistics => ok("processes of this machine"),
+        Ability::HostMetrics => ok("/proc and /sys of this machine"),
+        Ability::Logs => ok("files of this machine"),
+        Ability::Settings => ok("system_views.settings"),
+        // Left are those that are a matter of hosts alone.
+        _ => of_host(hosts, ability),
+    }
+}
+
+fn of_host(hosts: &HostsAnswer, ability: Ability) -> Answer {
+    let unasked = || Err("this machine was not asked".to_string());
+    let answers = hosts.as_ref().map_err(String::clone)?;
+    answers.get(&ability).cloned().unwrap_or_else(unasked)
+}
+
+/// Whether the nodes of a local target will have agents: they come with the jars that Maven
+/// fetches; a distribution of the user's own has them only once those were fetched.
+fn local_mbeans() -> Answer {
+    match std::env::var_os("CASSANDRA_HOME").filter(|home| !home.is_empty()) {
+        None => Ok("the Jolokia agent in every node's JVM".to_string()),
+        Some(_) => Ok("the Jolokia agent, if it was ever fetched for this user".to_string()),
+    }
+}
+
+const NO_AGENT: &str = "no Jolokia agent beside this distribution (run once without \
+                        CASSANDRA_HOME to fetch it)";
+
+/// MBeans of running nodes of our own.
+pub(crate) fn running_mbeans(has_agents: bool) -> Answer {
+    match has_agents {
+        true => Ok("the Jolokia agent in every node's JVM".to_string()),
+        false => Err(NO_AGENT.to_string()),
+    }
+}
+
+fn attached_tables() -> Answer {
+    Ok("from Cassandra 4.0 on".to_string())
+}
+
+fn attached_mbeans(spec: &AttachSpec) -> Answer {
+    match &spec.jolokia {
+        Some(access) => Ok(format!("Jolokia agents at port {}", access.port)),
+        None => Err(crate::attach::NO_AGENTS.to_string()),
+    }
+}
+
+/// Abilities of a cluster that somebody else runs: virtual tables where its version has them,
+/// MBeans where there is access to agents.
+pub(crate) fn of_attached(tables: &Answer, mbeans: &Answer) -> Vec<Capability> {
+    all(|ability| attached(ability, tables, mbeans))
+}
+
+fn attached(ability: Ability, tables: &Answer, mbeans: &Answer) -> Answer {
+    let no = |why: &str| Err(why.to_string());
+    let by_tables = |how: &str| tables.clone().map(|_| how.to_string());
+    match ability {
+        Ability::Provision | Ability::Restart => {
+            no("the cluster is not ours to start or configure")
+        }
+        Ability::OperationCounts => by_tables(crate::counts::HOW),
+        Ability::Settings => by_tables("system_views.settings"),
+        Ability::Settle | Ability::Mbeans => mbeans.clone(),
+        Ability::JvmMetrics => mbeans
+            .clone()
+            .map_err(|why| format!("no JVM in sight: {why}")),
+        Ability::Snapshot | Ability::OfflineRestore => {
+            no("the nodes' files are out of reach: no hard links, and nothing is swapped")
+        }
+        Ability::DropPageCache => no("the nodes' machines are out of reach"),
+        Ability::ProcessStatistics => no("the processes are out of sight over CQL"),
+        Ability::HostMetrics => no(
+            "only this machine is in sight, where the client runs; what its hosts export can be \
+             lined up (`probes: {import: …}`)",
+        ),
+        Ability::Logs | Ability::GcLog => no("log files are out of sight over CQL"),
+        // Left are those that are a matter of hosts alone.
+        _ => no("the cluster's hosts are not ours to make or limit"),
+    }
+}
+
+fn all(of: impl Fn(Ability) -> Answer) -> Vec<Capability> {
+    let capability = |ability: Ability| {
+        let answer = of(ability);
+        let present = answer.is_ok();
+        Capability {
+            ability,
+            present,
+            detail: answer.unwrap_or_else(|why| why),
+        }
+    };
+    Ability::ALL.into_iter().map(capability).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::{HostsSpec, JolokiaAccess};
+
+    fn one(all: &[Capability], ability: Ability) -> (bool, &str) {
+        let found = all.iter().find(|one| one.ability == ability);
+        found
+            .map(|one| (one.present, one.detail.as_str()))
+            .expect("every ability is answered")
+    }
+
+    /// A machine that can do all but delay a link.
+    fn machine() -> HostsAnswer {
+        let of_hosts = Ability::ALL.into_iter().filter(|one| one.is_of_hosts());
+        let answer = |ability: Ability| match ability {
+            Ability::LinkDelay => (ability, Err("no netem".to_string())),
+            _ => (ability, Ok("by the kernel".to_string())),
+        };
+        Ok(of_hosts
+            .chain([Ability::DropPageCache])
+            .map(answer)
+            .collect())
+    }
+
+    #[test]
+    fn names_are_unique_and_every_ability_is_answered_in_order() {
+        let mut names = Ability::ALL.map(Ability::name).to_vec();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), Ability::ALL.len());
+        let mbeans = running_mbeans(true);
+        for all in [of_local(&mbeans, &machine()), of_attached(&mbeans, &mbeans)] {
+            let order: Vec<Ability> = all.iter().map(|one| one.ability).collect();
+            assert_eq!(order, Ability::ALL);
+            assert!(all.iter().all(|one| !one.detail.is_empty()));
+        }
+    }
+
+    #[test]
+    fn a_host_can_what_the_machine_can() {
+        let all = of_local(&running_mbeans(true), &machine());
+        assert_eq!(one(&all, Ability::Hosts), (true, "by the kernel"));
+        assert_eq!(one(&all, Ability::Volume), (true, "by the kernel"));
+        assert_eq!(one(&all, Ability::LinkDelay), (false, "no netem"));
+        let (present, how) = one(&all, Ability::DropPageCache);
+        assert!(present && how.contains("whole host"), "{how}");
+    }
+
+    #[test]
+    fn nodes_that_share_the_machine_have_nothing_of_hosts() {
+        let local = |isolation: Option<Isolation>| {
+            let hosts = isolation.map(|isolation| HostsSpec {
+                count: 3,
+                isolation,
+                ..HostsSpec::default()
+            });
+            abilities_of(&Spec::Local(LocalSpec {
+                hosts,
+                ..LocalSpec::default()
+            }))
+        };
+        let plain = local(None);
+        let loopback = local(Some(Isolation::Loopback));
+        for ability in Ability::ALL.into_iter().filter(|one| one.is_of_hosts()) {
+            let (present, why) = one(&plain, ability);
+            assert!(!present && why.contains("hosts: 3"), "{ability:?}: {why}");
+            assert_eq!(one(&loopback, ability), (false, LOOPBACK), "{ability:?}");
+        }
+        let (present, how) = one(&loopback, Ability::DropPageCache);
+        assert!(present && how.contains("file by file"), "{how}");
+    }
+
+    #[test]
+    fn without_agents_there_are_no_mbeans_and_no_snapshots() {
+        let without = of_local(&running_mbeans(false), &machine());
+        let by_agent = [
+            Ability::Settle,
+            Ability::Snapshot,
+            Ability::OfflineRestore,
+            Ability::Mbeans,
+            Ability::JvmMetrics,
+        ];
+        for ability in Ability::ALL {
+            let (present, why) = one(&without, ability);
+            let expected = !by_agent.contains(&ability) && ability != Ability::LinkDelay;
+            assert_eq!(present, expected, "{ability:?}: {why}");
+            assert!(
+                present || why.contains("CASSANDRA_HOME") || why == "no netem",
+                "{why}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_attached_cluster_is_seen_by_cql_and_more_by_agents() {
+        let there = |spec: AttachSpec| -> Vec<&'static str> {
+            let all = abilities_of(&Spec::Attach(spec));
+            let present = all.into_iter().filter(|one| one.present);
+            present.map(|one| one.ability.name()).collect()
+        };
+        assert_eq!(
+            there(AttachSpec::default()),
+            ["operation-counts", "settings"]
+        );
+        let with_agents = AttachSpec {
+            jolokia: Some(JolokiaAccess::default()),
+            ..AttachSpec::default()
+        };
+        assert_eq!(
+            there(with_agents),
+            [
+                "operation-counts",
+                "settle",
+                "mbeans",
+                "jvm-metrics",
+                "settings"
+            ]
+        );
+        let old = Err("needs virtual tables".to_string());
+        let all = of_attached(&old, &running_mbeans(true));
+        assert_eq!(
+            one(&all, Ability::Settings),
+            (false, "needs virtual tables")
+        );
+    }
 }

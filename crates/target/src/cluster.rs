@@ -131,7 +131,8 @@ impl Cluster {
         counts::read(self, keyspace)
     }
 
-    /// Flushes the tables of `keyspace` and waits until compactions have come to rest.
+    /// Flushes the tables of `keyspace`, asks for the compactions that are due, and waits until
+    /// they have come to rest, at most for `limit`.
     ///
     /// # Errors
     /// A node does not answer.
@@ -142,8 +143,7 @@ impl Cluster {
         limit: Duration,
         say: &mut dyn FnMut(&str),
     ) -> Result<Settle> {
-        let rule = settle::Rule::for_small_data(limit);
-        settle::run(self, keyspace, tables, &rule, say)
+        settle::run(self, keyspace, tables, limit, say)
     }
 
     /// The effective settings of every node (`system_views.settings`), by node name; empty when a
@@ -235,6 +235,17 @@ impl Cluster {
 
     pub(crate) fn local(&self) -> Option<&local::Nodes> {
         self.local.as_ref()
+    }
+
+    pub(crate) fn local_mut(&mut self) -> Option<&mut local::Nodes> {
+        self.local.as_mut()
+    }
+
+    /// Describes the nodes anew, after some were restarted.
+    pub(crate) fn refresh(&mut self) {
+        if let Some(local) = &self.local {
+            self.nodes = local.describe();
+        }
     }
 }
 

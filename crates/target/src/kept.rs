@@ -2,6 +2,7 @@
 //!
 //! They run in sessions of their own, without a death signal, until [`down`] ends them.
 
+use crate::cluster::Cluster;
 use crate::local::{self, state};
 use crate::session::Session;
 use crate::spec::{Dirs, LocalSpec};
@@ -63,6 +64,45 @@ pub fn up(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<Ke
     Ok(look(folder, &state))
 }
 
+/// The kept cluster `id`, or the only one there is, to be worked on. It goes on when the returned
+/// value is dropped, with the changes that were made.
+///
+/// # Errors
+/// There is no such kept cluster or more than one, or another command works on it.
+pub fn open(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<Cluster> {
+    let (states, _) = state::all(dirs);
+    let kept: Vec<_> = states.into_iter().filter(|(_, one)| one.keep).collect();
+    let names: Vec<&str> = kept.iter().map(|(_, one)| one.id.as_str()).collect();
+    let index = match id {
+        Some(id) => names.iter().position(|name| *name == id),
+        None if names.len() > 1 => bail!(
+            "there are {} kept clusters, so say which: {}",
+            names.len(),
+            names.join(", ")
+        ),
+        None => (!names.is_empty()).then_some(0),
+    };
+    let Some(index) = index else {
+        bail!(
+            "{}\nhint: `cassay target up` starts one",
+            no_such(id, &names)
+        );
+    };
+    let (folder, state) = &kept[index];
+    local::reopen(folder, state.clone(), dirs, say)
+}
+
+/// That there is no kept cluster `id`, and which there are.
+fn no_such(id: Option<&str>, names: &[&str]) -> String {
+    let known = if names.is_empty() {
+        "none".to_string()
+    } else {
+        names.join(", ")
+    };
+    let name = id.map(|id| format!(" {id}")).unwrap_or_default();
+    format!("there is no kept cluster{name}; there are: {known}")
+}
+
 /// All clusters of ours on this machine, oldest first; those of running commands too.
 pub fn status(dirs: &Dirs) -> Vec<KeptCluster> {
     let (states, _) = state::all(dirs);
@@ -88,12 +128,7 @@ pub fn down(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<
         && wanted.is_empty()
     {
         let names: Vec<&str> = kept.map(|(_, state)| state.id.as_str()).collect();
-        let known = if names.is_empty() {
-            "none".to_string()
-        } else {
-            names.join(", ")
-        };
-        bail!("there is no kept cluster {id}; there are: {known}");
+        bail!(no_such(Some(id), &names));
     }
     let mut ended = Vec::new();
     for (folder, cluster) in wanted {

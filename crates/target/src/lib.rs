@@ -10,6 +10,7 @@ mod attach;
 mod capability;
 mod cluster;
 mod counts;
+mod data_use;
 #[allow(
     dead_code,
     reason = "the local target takes it into use in the same change set"
@@ -20,25 +21,32 @@ mod jolokia;
 pub mod kept;
 pub mod leftovers;
 mod local;
+mod mbeans;
 pub mod null;
+mod page_cache;
 pub mod probe;
 mod process;
 mod ring;
 mod session;
 mod settle;
+mod snapshot;
 mod spec;
 mod status;
 mod supply;
 
 pub use access::{Access, Credentials, Secret, Tls};
-pub use capability::{Ability, Capability};
+pub use capability::{Ability, Capability, abilities_of};
 pub use cluster::{Cluster, NodeDied, NodeInfo};
 pub use counts::OperationCounts;
+pub use data_use::DataUse;
 pub use host::{Able, HostAbility, VolumeUse, abilities, separate_mounts};
-pub use local::memory_bytes;
+pub use local::{NOT_SHOWN, NodeConfiguration, Proof, memory_bytes};
 pub use ring::{Replication, Ring};
 pub use session::{QueryResult, ServerError, Session};
 pub use settle::{Settle, SettleOutcome};
+pub use snapshot::{
+    Fingerprint, NodeSnapshot, RestoreHow, Restored, Snapshot, SstableIdentity, TableLayout,
+};
 pub use spec::{
     AttachSpec, CASSANDRA_VERSION, Collector, Dirs, HostSpec, HostsSpec, Isolation, JOLOKIA_PORT,
     JolokiaAccess, LinkSpec, LocalSpec, NODES_COUNT_MAX, SecretSource, Spec, TlsSpec,

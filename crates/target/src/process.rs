@@ -62,6 +62,15 @@ impl Identity {
         Identity::of(self.pid) == Some(self)
     }
 
+    /// Whether threads of it still run although its first one has ended: they hold its ports.
+    fn has_threads(self) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid));
+        let same = stat.ok().and_then(|stat| parse_stat(&stat));
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.pid));
+        same.is_some_and(|(_, ticks)| ticks == self.start_ticks)
+            && tasks.is_ok_and(|tasks| tasks.count() > 1)
+    }
+
     /// Sends a signal, if the process is still this one.
     pub fn signal(self, signal: Signal) {
         if self.alive()
@@ -75,7 +84,7 @@ impl Identity {
     /// Waits until it is gone. True if it went within `limit`.
     pub fn wait_gone(self, limit: Duration) -> bool {
         let deadline = Deadline::after(limit);
-        while self.alive() {
+        while self.alive() || self.has_threads() {
             if deadline.passed() {
                 return false;
             }
@@ -84,20 +93,21 @@ impl Identity {
         true
     }
 
-    /// Ends it: SIGTERM with `grace`, then SIGKILL; a `grace` of zero kills at once.
+    /// Ends it: SIGTERM with `grace`, then SIGKILL; a `grace` of zero kills at once. True if it
+    /// ended without SIGKILL.
     ///
     /// # Errors
     /// It is still there after SIGKILL (a process stuck in the kernel, or not ours to kill).
-    pub fn end(self, grace: Duration) -> Result<()> {
+    pub fn end(self, grace: Duration) -> Result<bool> {
         if !grace.is_zero() {
             self.signal(Signal::TERM);
             if self.wait_gone(grace) {
-                return Ok(());
+                return Ok(true);
             }
         }
         self.signal(Signal::KILL);
         if self.wait_gone(KILL_LIMIT) {
-            return Ok(());
+            return Ok(false);
         }
         Err(anyhow!(
             "process {} is still there {} s after SIGKILL; look at /proc/{}/stack",

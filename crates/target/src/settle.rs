@@ -2,14 +2,22 @@
 //!
 //! A measurement that begins while the server still compacts what was loaded measures the load
 //! phase. The rule, per node: no compaction runs for several looks in a row, and either nothing is
-//! pending or what is pending does not move. Some strategies estimate pending work that they will
-//! never do; that is *stalled*: waiting longer would change nothing, and the report says so.
+//! pending or what is pending does not move.
+//!
+//! "Nothing pending" is only what the server found when it last looked, and "pending" may be left
+//! lying until something makes it look. So tables are kicked after the flush: compactions are
+//! enabled, which they are, and which makes the server look. Work that is pending and does not
+//! begin after a second kick is *stalled* (some strategies estimate work that they never do):
+//! waiting longer would change nothing, and the report says so.
 
 use crate::cluster::Cluster;
+use crate::data_use;
 use crate::jolokia::Jolokia;
+use crate::mbeans;
+use crate::snapshot::schema;
 use anyhow::{Context, Result};
 use measure::clock::{self, Deadline};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::time::Duration;
 
 /// How waiting ended.
@@ -49,15 +57,39 @@ pub struct Rule {
     pub limit: Duration,
 }
 
+/// Data of one node from which on the published rule holds: what is compacted once in about a
+/// minute at Cassandra's default of 64 MiB/s. With less, the rule's own 30 s of rest would be most
+/// of the wait.
+const LARGE_DATA_BYTES: u64 = 4 << 30;
+
 impl Rule {
-    /// For data that is flushed in a second and compacted in seconds. The published rule (5 s, 6
-    /// looks, 120 s) is for terabytes; a compaction that is due starts within milliseconds of the
-    /// flush that makes it due, so that two quiet seconds tell as much.
-    pub fn for_small_data(limit: Duration) -> Rule {
+    /// The rule for so many bytes in the tables of the fullest node. Where they are out of sight,
+    /// they may be many.
+    pub fn for_data(bytes: Option<u64>, limit: Duration) -> Rule {
+        match bytes {
+            Some(bytes) if bytes < LARGE_DATA_BYTES => Rule::for_small_data(limit),
+            _ => Rule::published(limit),
+        }
+    }
+
+    /// For data that is flushed in a second and compacted in seconds. A compaction that is due
+    /// starts within milliseconds of the flush that makes it due, so that two quiet seconds tell
+    /// as much as the published thirty.
+    fn for_small_data(limit: Duration) -> Rule {
         Rule {
             sample: Duration::from_millis(500),
             idle_samples: 4,
             stalled_after: Duration::from_secs(10),
+            limit,
+        }
+    }
+
+    /// For any data: a look every 5 s, 6 of them at rest; stalled after two minutes.
+    fn published(limit: Duration) -> Rule {
+        Rule {
+            sample: Duration::from_secs(5),
+            idle_samples: 6,
+            stalled_after: Duration::from_secs(120),
             limit,
         }
     }
@@ -68,6 +100,8 @@ impl Rule {
 struct Sample {
     /// Compactions that run now.
     running: u64,
+    /// What they have done of what they have to do, in bytes.
+    progress: (u64, u64),
     /// The server's estimate of compactions to come; `None` when it is out of sight.
     pending: Option<u64>,
     /// Bytes compacted since the start of the node.
@@ -81,18 +115,25 @@ pub(crate) fn run(
     cluster: &Cluster,
     keyspace: &str,
     tables: &[&str],
-    rule: &Rule,
+    limit: Duration,
     say: &mut dyn FnMut(&str),
 ) -> Result<Settle> {
     let began_ns = clock::now_ns();
     let agents = cluster.agents();
+    let mut kicks = Vec::new();
     if let Some(agents) = &agents {
         say(&format!("flushing {keyspace}"));
         for (name, agent) in agents {
-            flush(agent, keyspace, tables)
-                .with_context(|| format!("flush {keyspace} on {name}"))?;
+            mbeans::flush(agent, keyspace, tables).with_context(|| name.to_string())?;
         }
+        kicks = kicks_of(cluster, agents, keyspace, tables)?;
     }
+    let kick = || -> Result<()> {
+        for (name, agent, tables) in &kicks {
+            mbeans::enable_compaction(agent, keyspace, tables).with_context(|| name.to_string())?;
+        }
+        Ok(())
+    };
     let look = || -> Result<Vec<Sample>> {
         match &agents {
             Some(agents) => agents
@@ -105,22 +146,43 @@ pub(crate) fn run(
             None => look_by_tables(cluster),
         }
     };
-    let (outcome, last) = wait(rule, look, say)?;
-    let names = cluster.nodes().iter().map(|node| node.name.as_str());
-    let detail: Vec<String> = names
-        .zip(&last)
-        .map(|(name, one)| describe(name, one))
-        .collect();
+    kick()?;
+    let bytes = data_use::largest(cluster, keyspace, tables);
+    let rule = Rule::for_data(bytes, limit);
+    let (outcome, last) = wait(&rule, look, kick, say)?;
     Ok(Settle {
         outcome,
         seconds: (clock::now_ns() - began_ns) as f64 / clock::SECOND_NS as f64,
-        detail: detail.join("; "),
+        detail: describe_all(cluster, outcome, &rule, &last),
     })
+}
+
+/// On each node, the tables that may be kicked: enabling compactions must not undo what their
+/// definition says, nor what an operator has switched off on a node that is not ours.
+fn kicks_of<'a>(
+    cluster: &Cluster,
+    agents: &[(&'a str, &'a Jolokia)],
+    keyspace: &str,
+    tables: &[&'a str],
+) -> Result<Vec<(&'a str, &'a Jolokia, Vec<&'a str>)>> {
+    let allowed = schema::compacting(&mut cluster.session()?, keyspace, tables)?;
+    let ours = cluster.local().is_some();
+    let of_node = |(name, agent): &(&'a str, &'a Jolokia)| {
+        let mut kicked = tables.to_vec();
+        kicked.retain(|table| allowed.iter().any(|one| one == table));
+        if !ours {
+            let disabled = mbeans::disabled(agent, keyspace, tables)?;
+            kicked.retain(|table| !disabled.contains(table));
+        }
+        Ok((*name, *agent, kicked))
+    };
+    agents.iter().map(of_node).collect()
 }
 
 fn wait(
     rule: &Rule,
     mut look: impl FnMut() -> Result<Vec<Sample>>,
+    mut kick: impl FnMut() -> Result<()>,
     say: &mut dyn FnMut(&str),
 ) -> Result<(SettleOutcome, Vec<Sample>)> {
     let deadline = Deadline::after(rule.limit);
@@ -128,21 +190,56 @@ fn wait(
     let mut said = None;
     loop {
         let samples = look()?;
-        let state = watch.judge(&samples, clock::now_ns(), rule);
-        let running: u64 = samples.iter().map(|sample| sample.running).sum();
-        let pending: u64 = samples.iter().filter_map(|sample| sample.pending).sum();
-        if let Some(outcome) = state {
-            return Ok((outcome, samples));
+        match watch.judge(&samples, clock::now_ns(), rule) {
+            State::Over(outcome) => return Ok((outcome, samples)),
+            State::Stuck => {
+                say("compactions are pending and none begins: asking once more");
+                kick()?;
+            }
+            State::Open => {}
         }
         if deadline.passed() {
             return Ok((SettleOutcome::Timeout, samples));
         }
-        if said != Some((running, pending)) && running + pending > 0 {
-            say(&format!("compacting: {running} running, {pending} pending"));
-            said = Some((running, pending));
+        let state = summary(&samples);
+        if said.as_ref() != Some(&state) && samples.iter().any(Sample::is_busy) {
+            say(&state);
+            said = Some(state);
         }
         clock::sleep(rule.sample);
     }
+}
+
+/// One line about all nodes, for the terminal.
+fn summary(samples: &[Sample]) -> String {
+    let running: u64 = samples.iter().map(|sample| sample.running).sum();
+    let pending: u64 = samples.iter().filter_map(|sample| sample.pending).sum();
+    let (done, all) = samples.iter().fold((0, 0), |(done, all), sample| {
+        (done + sample.progress.0, all + sample.progress.1)
+    });
+    // In tens, so that a long compaction is not a line for each look.
+    let progress = match all {
+        0 => String::new(),
+        _ => format!(" ({} % done)", done.saturating_mul(10) / all * 10),
+    };
+    format!("compacting: {running} running{progress}, {pending} pending")
+}
+
+impl Sample {
+    fn is_busy(&self) -> bool {
+        self.running > 0 || self.pending.is_some_and(|pending| pending > 0)
+    }
+}
+
+/// What is to be done after a look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Look again.
+    Open,
+    /// Kick the tables once more.
+    Stuck,
+    /// It has ended.
+    Over(SettleOutcome),
 }
 
 /// What the looks so far amount to.
@@ -152,45 +249,42 @@ struct Watch {
     last: Vec<Sample>,
     /// Since when no look has differed from the one before.
     unchanged_since_ns: u64,
+    /// Whether the tables were kicked again because nothing moved.
+    kicked_again: bool,
 }
 
 impl Watch {
-    /// The outcome, once there is one.
-    fn judge(&mut self, samples: &[Sample], now_ns: u64, rule: &Rule) -> Option<SettleOutcome> {
+    /// What to do, now that this was seen.
+    fn judge(&mut self, samples: &[Sample], now_ns: u64, rule: &Rule) -> State {
         if samples != self.last {
             self.last = samples.to_vec();
             self.unchanged_since_ns = now_ns;
         }
         if samples.iter().any(|sample| sample.running > 0) {
             self.idle_samples = 0;
-            return None;
+            return State::Open;
         }
         self.idle_samples += 1;
         if self.idle_samples < rule.idle_samples {
-            return None;
+            return State::Open;
         }
         if samples.iter().any(|sample| sample.pending.is_none()) {
-            return Some(SettleOutcome::Unknown);
+            return State::Over(SettleOutcome::Unknown);
         }
         if samples.iter().all(|sample| sample.pending == Some(0)) {
-            return Some(SettleOutcome::Settled);
+            return State::Over(SettleOutcome::Settled);
         }
         let unchanged = Duration::from_nanos(now_ns - self.unchanged_since_ns);
-        (unchanged >= rule.stalled_after).then_some(SettleOutcome::Stalled)
+        if unchanged < rule.stalled_after {
+            return State::Open;
+        }
+        if std::mem::replace(&mut self.kicked_again, true) {
+            return State::Over(SettleOutcome::Stalled);
+        }
+        self.idle_samples = 0;
+        self.unchanged_since_ns = now_ns;
+        State::Stuck
     }
-}
-
-fn flush(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<()> {
-    const OPERATION: &str = "forceKeyspaceFlush(java.lang.String,[Ljava.lang.String;)";
-    let arguments = [json!(keyspace), json!(tables)];
-    // It returns when the memtables are on disk.
-    agent
-        .call(
-            "org.apache.cassandra.db:type=StorageService",
-            OPERATION,
-            &arguments,
-        )
-        .map(drop)
 }
 
 fn look_by_agent(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<Sample> {
@@ -217,11 +311,16 @@ fn look_by_agent(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<Sam
     let running = answers
         .get(2)
         .and_then(Option::as_ref)
-        .and_then(Value::as_array);
+        .and_then(Value::as_array)
+        .context("the node does not list its compactions")?;
+    // The node writes numbers as texts here.
+    let sum = |key: &str| {
+        let number = |task: &Value| task[key].as_str()?.parse::<u64>().ok();
+        running.iter().filter_map(number).sum()
+    };
     Ok(Sample {
-        running: running
-            .context("the node does not list its compactions")?
-            .len() as u64,
+        running: running.len() as u64,
+        progress: (sum("completed"), sum("total")),
         pending: Some(number(0).context("the node gives no pending compactions")?),
         bytes_compacted: number(1),
         sstables: Some((3..answers.len()).filter_map(number).sum()),
@@ -232,13 +331,44 @@ fn look_by_agent(agent: &Jolokia, keyspace: &str, tables: &[&str]) -> Result<Sam
 fn look_by_tables(cluster: &Cluster) -> Result<Vec<Sample>> {
     let look = |node| -> Result<Sample> {
         let mut session = cluster.session_to(node)?;
-        let tasks = session.query("SELECT task_id FROM system_views.sstable_tasks")?;
+        let tasks = session.query("SELECT progress, total FROM system_views.sstable_tasks")?;
+        let sum = |column: usize| {
+            let number = |row: &Vec<cql::Value>| u64::try_from(row.get(column)?.as_i64()?).ok();
+            tasks.rows.iter().filter_map(number).sum()
+        };
         Ok(Sample {
             running: tasks.rows.len() as u64,
+            progress: (sum(0), sum(1)),
             ..Sample::default()
         })
     };
     cluster.nodes().iter().map(look).collect()
+}
+
+/// How it ended, in words, and what was seen last of each node.
+fn describe_all(
+    cluster: &Cluster,
+    outcome: SettleOutcome,
+    rule: &Rule,
+    samples: &[Sample],
+) -> String {
+    let quiet = rule.sample * rule.idle_samples;
+    let how = match outcome {
+        SettleOutcome::Settled => format!("nothing ran or was pending for {quiet:?}"),
+        SettleOutcome::Stalled => format!(
+            "work is pending that no node begins: nothing moved for {:?}, twice, with a kick \
+             between",
+            rule.stalled_after
+        ),
+        SettleOutcome::Timeout => format!("not at rest after the limit of {:?}", rule.limit),
+        SettleOutcome::Unknown => {
+            format!("nothing ran for {quiet:?}, and what is pending is out of sight")
+        }
+    };
+    let names = cluster.nodes().iter().map(|node| node.name.as_str());
+    let nodes = names.zip(samples).map(|(name, one)| describe(name, one));
+    let nodes: Vec<String> = nodes.collect();
+    format!("{how}; {}", nodes.join("; "))
 }
 
 fn describe(name: &str, sample: &Sample) -> String {
@@ -258,14 +388,16 @@ mod tests {
     fn sample(running: u64, pending: Option<u64>, bytes: u64) -> Sample {
         Sample {
             running,
+            progress: (0, 0),
             pending,
             bytes_compacted: Some(bytes),
             sstables: Some(1),
         }
     }
 
-    /// The outcome of looks one second apart, with three idle looks and ten seconds of patience.
-    fn outcome(looks: impl IntoIterator<Item = Sample>) -> Option<(usize, SettleOutcome)> {
+    /// What is done at looks one second apart other than looking again, with three idle looks and
+    /// ten seconds of patience: the number of the look, and what.
+    fn states(looks: impl IntoIterator<Item = Sample>) -> Vec<(usize, State)> {
         let rule = Rule {
             sample: Duration::from_secs(1),
             idle_samples: 3,
@@ -273,21 +405,31 @@ mod tests {
             limit: Duration::from_secs(1000),
         };
         let mut watch = Watch::default();
-        looks.into_iter().enumerate().find_map(|(index, look)| {
+        let mut states = Vec::new();
+        for (index, look) in looks.into_iter().enumerate() {
             let now_ns = (1 + index as u64) * clock::SECOND_NS;
-            watch
-                .judge(&[look], now_ns, &rule)
-                .map(|outcome| (index, outcome))
-        })
+            let state = watch.judge(&[look], now_ns, &rule);
+            if state != State::Open {
+                states.push((index, state));
+            }
+            if matches!(state, State::Over(_)) {
+                break;
+            }
+        }
+        states
+    }
+
+    fn over(index: usize, outcome: SettleOutcome) -> (usize, State) {
+        (index, State::Over(outcome))
     }
 
     #[test]
     fn rest_is_believed_after_several_quiet_looks() {
         let quiet = || sample(0, Some(0), 7);
-        assert_eq!(outcome([quiet(), quiet()]), None);
+        assert_eq!(states([quiet(), quiet()]), []);
         assert_eq!(
-            outcome([quiet(), quiet(), quiet()]),
-            Some((2, SettleOutcome::Settled))
+            states([quiet(), quiet(), quiet()]),
+            [over(2, SettleOutcome::Settled)]
         );
         let interrupted = [
             quiet(),
@@ -297,23 +439,35 @@ mod tests {
             quiet(),
             quiet(),
         ];
-        assert_eq!(outcome(interrupted), Some((5, SettleOutcome::Settled)));
+        assert_eq!(states(interrupted), [over(5, SettleOutcome::Settled)]);
     }
 
     #[test]
-    fn pending_work_that_never_moves_is_stalled_and_that_which_moves_is_waited_for() {
-        let still = std::iter::repeat_with(|| sample(0, Some(3), 7)).take(30);
-        assert_eq!(outcome(still), Some((10, SettleOutcome::Stalled)));
+    fn pending_work_that_never_moves_is_kicked_and_then_stalled() {
+        let still = || std::iter::repeat_with(|| sample(0, Some(3), 7));
+        let stalled = [(10, State::Stuck), over(20, SettleOutcome::Stalled)];
+        assert_eq!(states(still().take(30)), stalled);
+        // The kick has done it: what was pending runs, and then there is rest.
+        let helped = still().take(11).chain([sample(1, Some(3), 7)]);
+        let helped = helped.chain(std::iter::repeat_with(|| sample(0, Some(0), 9)).take(9));
+        assert_eq!(
+            states(helped),
+            [(10, State::Stuck), over(14, SettleOutcome::Settled)]
+        );
+    }
+
+    #[test]
+    fn pending_work_that_moves_is_waited_for() {
         let moving = (0..30).map(|bytes| sample(0, Some(3), bytes));
-        assert_eq!(outcome(moving), None);
+        assert_eq!(states(moving), []);
         let running = std::iter::repeat_with(|| sample(1, Some(3), 7)).take(30);
-        assert_eq!(outcome(running), None);
+        assert_eq!(states(running), []);
     }
 
     #[test]
     fn without_an_estimate_rest_is_not_claimed() {
         let blind = std::iter::repeat_with(|| sample(0, None, 7)).take(5);
-        assert_eq!(outcome(blind), Some((2, SettleOutcome::Unknown)));
+        assert_eq!(states(blind), [over(2, SettleOutcome::Unknown)]);
     }
 
     #[test]
@@ -323,8 +477,31 @@ mod tests {
             ..Rule::for_small_data(Duration::ZERO)
         };
         let busy = || Ok(vec![sample(1, Some(1), 7)]);
-        let (outcome, last) = wait(&rule, busy, &mut |_| ()).unwrap();
+        let (outcome, last) = wait(&rule, busy, || Ok(()), &mut |_| ()).unwrap();
         assert_eq!(outcome, SettleOutcome::Timeout);
         assert_eq!(last[0].running, 1);
+    }
+
+    #[test]
+    fn the_published_rule_is_for_data_that_is_large_or_of_unknown_size() {
+        let idle = |bytes| {
+            let rule = Rule::for_data(bytes, Duration::ZERO);
+            rule.sample * rule.idle_samples
+        };
+        assert_eq!(idle(Some(LARGE_DATA_BYTES - 1)), Duration::from_secs(2));
+        assert_eq!(idle(Some(LARGE_DATA_BYTES)), Duration::from_secs(30));
+        assert_eq!(idle(None), Duration::from_secs(30));
+    }
+
+    #[test]
+    fn the_terminal_hears_how_far_compactions_are() {
+        let half = Sample {
+            progress: (55, 100),
+            ..sample(1, Some(2), 0)
+        };
+        let text = summary(&[half, sample(0, Some(1), 0)]);
+        assert_eq!(text, "compacting: 1 running (50 % done), 3 pending");
+        let text = summary(&[sample(0, Some(1), 0)]);
+        assert_eq!(text, "compacting: 0 running, 1 pending");
     }
 }

@@ -8,8 +8,9 @@ use std::time::Duration;
 /// The version of Apache Cassandra that the checked-in supply is pinned to.
 pub const CASSANDRA_VERSION: &str = "5.0.8";
 
-/// The most nodes of a local cluster: three replicas is what one machine can reasonably carry.
-pub const NODES_COUNT_MAX: usize = 3;
+/// The most nodes of a local cluster: more than the published experiments had. What one machine can
+/// carry, the check of its memory decides.
+pub const NODES_COUNT_MAX: usize = 24;
 
 /// The port that a Jolokia agent takes unless it is told another.
 pub const JOLOKIA_PORT: u16 = 8778;
@@ -92,6 +93,23 @@ pub enum Isolation {
     Loopback,
 }
 
+impl Isolation {
+    /// As in a study.
+    pub fn name(self) -> &'static str {
+        match self {
+            Isolation::Auto => "auto",
+            Isolation::Hosts => "hosts",
+            Isolation::Loopback => "loopback",
+        }
+    }
+
+    /// The isolation of a name in a study.
+    pub fn of_name(name: &str) -> Option<Isolation> {
+        let all = [Isolation::Auto, Isolation::Hosts, Isolation::Loopback];
+        all.into_iter().find(|one| one.name() == name)
+    }
+}
+
 /// What a host is limited to; what is absent is not limited.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostSpec {
@@ -127,6 +145,46 @@ pub enum Collector {
     Shenandoah,
     /// `-XX:+UseParallelGC`
     Parallel,
+}
+
+impl Collector {
+    /// Every collector.
+    pub const ALL: [Collector; 4] = [
+        Collector::G1,
+        Collector::Z,
+        Collector::Shenandoah,
+        Collector::Parallel,
+    ];
+
+    /// As in a study.
+    pub fn name(self) -> &'static str {
+        match self {
+            Collector::G1 => "g1",
+            Collector::Z => "zgc",
+            Collector::Shenandoah => "shenandoah",
+            Collector::Parallel => "parallel",
+        }
+    }
+
+    /// The collector of a name in a study.
+    pub fn of_name(name: &str) -> Option<Collector> {
+        Collector::ALL.into_iter().find(|one| one.name() == name)
+    }
+
+    /// The JVM's flag that chooses it.
+    pub(crate) fn flag(self) -> &'static str {
+        match self {
+            Collector::G1 => "UseG1GC",
+            Collector::Z => "UseZGC",
+            Collector::Shenandoah => "UseShenandoahGC",
+            Collector::Parallel => "UseParallelGC",
+        }
+    }
+
+    /// The JVM's option that chooses it.
+    pub(crate) fn option(self) -> String {
+        format!("-XX:+{}", self.flag())
+    }
 }
 
 /// An existing cluster.

@@ -57,6 +57,8 @@ pub struct NodeState {
 pub struct Overview {
     /// In the order of the cluster's nodes.
     pub nodes: Vec<NodeState>,
+    /// Share of the token ranges by node, copies aside; they add up to 1 over the whole ring.
+    pub primary: BTreeMap<String, f64>,
     /// By keyspace, then by node: 1.0 is one whole copy of the data.
     pub owned: BTreeMap<String, BTreeMap<String, f64>>,
     /// What could not be learnt, and what does not fit together: a sentence each.
@@ -90,7 +92,9 @@ impl Cluster {
             .with_context(|| no_keyspace(keyspace, &keyspaces))?;
         let replication = Replication::parse(replication);
         let replication = replication.with_context(|| format!("read who owns {keyspace}"))?;
-        Ok(shares(self.nodes(), &ring, &replication))
+        Ok(shares(self.nodes(), &ring, |ring| {
+            ring.shares(&replication)
+        }))
     }
 
     /// States and ownership in one look: of `keyspace`, or of all that are not Cassandra's own.
@@ -100,10 +104,8 @@ impl Cluster {
     }
 
     fn agents_by_node(&self) -> Vec<Option<&Jolokia>> {
-        match self.local() {
-            Some(local) => local.jolokias().map(|(_, agent)| agent).collect(),
-            None => vec![None; self.nodes().len()],
-        }
+        let nodes = self.nodes().iter();
+        nodes.map(|node| self.agent(&node.name).ok()).collect()
     }
 }
 
@@ -247,6 +249,7 @@ fn load_by_tables(session: &mut Session) -> Option<u64> {
 fn overview(nodes: &[NodeInfo], looked: Looked, keyspace: Option<&str>) -> Overview {
     let mut overview = Overview {
         nodes: looked.states,
+        primary: shares(nodes, &looked.ring, Ring::primary_shares),
         owned: BTreeMap::new(),
         problems: looked.problems,
     };
@@ -260,7 +263,7 @@ fn overview(nodes: &[NodeInfo], looked: Looked, keyspace: Option<&str>) -> Overv
     for (name, replication) in looked.keyspaces.iter().filter(|(name, _)| is_wanted(name)) {
         match Replication::parse(replication) {
             Ok(replication) => {
-                let shares = shares(nodes, &looked.ring, &replication);
+                let shares = shares(nodes, &looked.ring, |ring| ring.shares(&replication));
                 overview.owned.insert(name.clone(), shares);
             }
             Err(error) => overview.problems.push(format!("{name}: {error:#}")),
@@ -280,9 +283,9 @@ fn overview(nodes: &[NodeInfo], looked: Looked, keyspace: Option<&str>) -> Overv
 fn shares(
     nodes: &[NodeInfo],
     ring: &[NodeInfo],
-    replication: &Replication,
+    of: impl Fn(&Ring) -> Vec<f64>,
 ) -> BTreeMap<String, f64> {
-    let shares = Ring::new(ring).shares(replication);
+    let shares = of(&Ring::new(ring));
     let name_of = |member: &NodeInfo| {
         let known = nodes.iter().find(|node| node.address == member.address);
         known.map(|node| node.name.clone())

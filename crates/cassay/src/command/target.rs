@@ -1,11 +1,13 @@
 //! `cassay target up|status|down`: local clusters that outlive a command.
 
+mod status;
+
 use super::dirs;
-use crate::args::{Common, TargetCommand, UpArgs};
+use crate::args::{Common, StatusArgs, TargetCommand, UpArgs};
 use crate::exit::Exit;
 use crate::terminal;
-use ::target::kept::{self, KeptCluster};
-use ::target::{Dirs, LocalSpec};
+use ::target::kept;
+use ::target::{AttachSpec, Dirs, LocalSpec, Spec};
 use anyhow::Result;
 use serde_json::json;
 
@@ -14,14 +16,7 @@ pub fn run(command: &TargetCommand, common: &Common) -> Result<Exit> {
     let dirs = dirs()?;
     match command {
         TargetCommand::Up(args) => up(args, &dirs, common),
-        TargetCommand::Status => {
-            let clusters = kept::status(&dirs);
-            if clusters.is_empty() {
-                terminal::say("no local cluster runs");
-            }
-            show(&clusters, common);
-            Ok(Exit::Done)
-        }
+        TargetCommand::Status(args) => show_status(args, &dirs, common),
         TargetCommand::Down { id } => {
             let ended = kept::down(&dirs, id.as_deref(), &mut |text| terminal::say(text))?;
             if ended.is_empty() {
@@ -43,50 +38,35 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
         ..LocalSpec::default()
     };
     let cluster = kept::up(&spec, dirs, &mut |text| terminal::say(text))?;
-    show(std::slice::from_ref(&cluster), common);
+    status::show(&[status::of_kept(&cluster, None)], common);
     terminal::say("it runs until `cassay target down`");
     Ok(Exit::Done)
 }
 
-fn show(clusters: &[KeptCluster], common: &Common) {
-    if common.json {
-        terminal::json(&clusters.iter().map(to_json).collect());
-        return;
-    }
-    for cluster in clusters {
-        let keep = if cluster.keep {
-            "kept"
-        } else {
-            "of a running command"
-        };
-        let mut text = format!("{} (Cassandra {}, {keep})\n", cluster.id, cluster.version);
-        for node in &cluster.nodes {
-            let state = match (node.pid, node.answers) {
-                (Some(pid), true) => format!("answers, pid {pid}"),
-                (Some(pid), false) => format!("does not answer, pid {pid}"),
-                (None, _) => "has ended".to_owned(),
-            };
-            text += &format!("  {} {} {}: {state}\n", node.name, node.address, node.rack);
+fn show_status(args: &StatusArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
+    let keyspace = args.keyspace.as_deref();
+    let shown = match &args.target {
+        Some(point) => {
+            let spec = Spec::Attach(AttachSpec {
+                contact_points: vec![point.clone()],
+                ..AttachSpec::default()
+            });
+            let cluster = ::target::start(&spec, dirs, &mut |text| terminal::say(text))?;
+            vec![status::of_attached(&cluster, point, keyspace)]
         }
-        terminal::data(&text);
+        None => {
+            let clusters = kept::status(dirs);
+            let each = clusters.iter();
+            each.map(|one| status::of_kept(one, keyspace)).collect()
+        }
+    };
+    if shown.is_empty() {
+        terminal::say("no local cluster runs");
     }
-}
-
-fn to_json(cluster: &KeptCluster) -> serde_json::Value {
-    let nodes = cluster.nodes.iter().map(|node| {
-        json!({
-            "name": node.name,
-            "address": node.address.to_string(),
-            "rack": node.rack,
-            "pid": node.pid,
-            "answers": node.answers,
-        })
-    });
-    json!({
-        "id": cluster.id,
-        "version": cluster.version,
-        "keep": cluster.keep,
-        "folder": cluster.folder,
-        "nodes": nodes.collect::<Vec<_>>(),
-    })
+    status::show(&shown, common);
+    let is_nowhere = |name: &str| !shown.iter().any(|one| one.has_keyspace(name));
+    match keyspace.filter(|name| is_nowhere(name) && !shown.is_empty()) {
+        Some(_) => Ok(Exit::Error),
+        None => Ok(Exit::Done),
+    }
 }

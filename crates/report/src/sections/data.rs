@@ -3,6 +3,7 @@
 use crate::number;
 use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
 use crate::sections::rules::rule_tone;
+use crate::sections::state;
 use crate::summary::{place, variant_name};
 use crate::view::RunView;
 use store::record::{CountsRecord, FaultRecord, TrialFinding};
@@ -24,6 +25,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     if trials.iter().any(|t| t.load.is_some()) {
         blocks.push(Block::Table(load_table(view)));
     }
+    blocks.extend(state::data(view));
     (!blocks.is_empty()).then(|| Section {
         id: "data",
         title: "The data".into(),
@@ -54,7 +56,7 @@ fn verified(trials: &[TrialFinding]) -> String {
 }
 
 /// The first three cells of a row about a trial.
-fn trial_cells(view: &RunView, trial: &TrialFinding) -> Vec<Cell> {
+pub fn trial_cells(view: &RunView, trial: &TrialFinding) -> Vec<Cell> {
     vec![
         Cell::new(trial.index.to_string()),
         Cell::new(variant_name(&trial.variant, view)),
@@ -62,7 +64,8 @@ fn trial_cells(view: &RunView, trial: &TrialFinding) -> Vec<Cell> {
     ]
 }
 
-fn trial_columns() -> Vec<Column> {
+/// Their columns.
+pub fn trial_columns() -> Vec<Column> {
     vec![
         Column::number("Trial", ""),
         Column::text("Variant"),

@@ -105,6 +105,7 @@ fn chart(view: &RunView, points: &[&Point<'_>], kind: &str, clock: Clock) -> Opt
             },
             right: None,
             series,
+            ..Panel::default()
         }],
         ..Chart::default()
     })

@@ -6,9 +6,14 @@ pub mod rules;
 pub mod sweep;
 
 pub mod latency;
+pub mod panels;
 pub mod time;
 
+pub mod cluster;
 pub mod data;
+pub mod effective;
 pub mod instrument;
 pub mod requests;
 pub mod setup;
+pub mod spread;
+pub mod state;

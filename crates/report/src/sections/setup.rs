@@ -2,7 +2,7 @@
 
 use crate::number;
 use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
-use crate::sections::requests;
+use crate::sections::{effective, requests};
 use crate::summary::{variant_name, variants};
 use crate::view::RunView;
 use serde_json::Value;
@@ -18,7 +18,11 @@ pub fn configuration(view: &RunView) -> Option<Section> {
     if !view.facts.is_empty() {
         blocks.push(Block::Facts(view.facts.clone()));
     }
-    blocks.extend(nodes_table(view).map(Block::Table));
+    // What the nodes said later, trial by trial, is in sections of its own.
+    let told = effective::is_known(view);
+    if !told {
+        blocks.extend(nodes_table(view).map(Block::Table));
+    }
     let resolved = resolved(view);
     if !resolved.is_empty() {
         blocks.push(Block::Details(
@@ -27,7 +31,8 @@ pub fn configuration(view: &RunView) -> Option<Section> {
         ));
     }
     blocks.extend(input_files(view));
-    blocks.extend(settings_table(view).map(|table| {
+    let settings = if told { None } else { settings_table(view) };
+    blocks.extend(settings.map(|table| {
         let title = format!("Cassandra's own settings ({})", table.rows.len());
         Block::Details(title, vec![Block::Table(table)])
     }));

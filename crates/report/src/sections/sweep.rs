@@ -41,6 +41,7 @@ pub fn throughput_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
                 ..Axis::default()
             }),
             series,
+            ..Panel::default()
         }],
         ..Chart::default()
     })
@@ -169,6 +170,7 @@ pub fn tradeoff_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
             },
             right: None,
             series,
+            ..Panel::default()
         }],
         ..Chart::default()
     })

@@ -1,4 +1,4 @@
-//! The course of each trial: throughput, latency and errors second by second, and the probes.
+//! The course of each trial: throughput, latency and errors second by second.
 //!
 //! A long run is thinned so that the page stays small. Counts of joined intervals add; of
 //! percentiles the worst is kept, since percentiles cannot be averaged. The chart says so.
@@ -6,22 +6,19 @@
 use crate::page::{
     Axis, Band, Block, Chart, Color, Dash, Panel, Scale, Section, Series, Shape, Xs,
 };
+use crate::probed;
 use crate::summary::{place, variant_name};
 use crate::view::{RunView, TrialView};
-use std::collections::{BTreeMap, BTreeSet};
-use store::record::{IntervalRecord, SampleRecord};
+use std::collections::BTreeMap;
+use store::record::{IntervalRecord, PhaseTimeRecord};
 
 /// Places on the time axis of one trial, at most: what a screen can show.
 const PLACES_PER_TRIAL_MAX: usize = 900;
 /// Places on all time axes of a page: with ten series and twelve bytes a value they stay under
-/// 800 kB, so that the page stays under 6 MB beside the 4.7 MB of the chart library.
+/// 800 kB, so that the page stays under 6 MB beside the panels and the chart library.
 const PLACES_PER_PAGE_MAX: usize = 6_000;
 /// Trials with a chart, at most; with [`PLACES_PER_TRIAL_MIN`] each they still fit.
 const TRIALS_MAX: usize = 150;
-/// Values of all probes on a page, at most: 200 kB.
-const PROBE_VALUES_MAX: usize = 12_000;
-/// Series of probes on a page, at most: each brings a chart's frame of about 1 kB.
-const PROBE_SERIES_MAX: usize = 200;
 /// Colour of the instrument, far from those of the first kinds.
 const CLIENT_COLOR: usize = 7;
 /// Fewer places than this would no longer show a course.
@@ -32,7 +29,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     let with_records = || view.trials.iter().filter(|t| !t.intervals.is_empty());
     let places = PLACES_PER_PAGE_MAX / with_records().count().clamp(1, TRIALS_MAX);
     let places = places.clamp(PLACES_PER_TRIAL_MIN, PLACES_PER_TRIAL_MAX);
-    let course_of = |trial: &TrialView| (label(view, trial.index), course(trial, places));
+    let course_of = |trial: &TrialView| (label(view, trial.index), course(view, trial, places));
     let courses: Vec<(String, Chart)> = with_records().take(TRIALS_MAX).map(course_of).collect();
     let mut lead = "One trial from its start line. Shaded: not measured (load, warm-up, drain, \
                     verification)."
@@ -44,23 +41,16 @@ pub fn section(view: &RunView) -> Option<Section> {
     if courses.is_empty() {
         return None;
     }
-    let mut blocks = vec![Block::Choice("Trial".into(), courses)];
-    let probes = probes(view);
-    if !probes.is_empty() {
-        blocks.push(Block::Details(
-            "What the target and the host reported meanwhile".into(),
-            vec![Block::Choice("Probe".into(), probes)],
-        ));
-    }
     Some(Section {
         id: "time",
         title: "Over time".into(),
         lead,
-        blocks,
+        blocks: vec![Block::Choice("Trial".into(), courses)],
     })
 }
 
-fn label(view: &RunView, index: usize) -> String {
+/// A trial in a list: number, variant, point, block and what is wrong with it.
+pub fn label(view: &RunView, index: usize) -> String {
     let trial = view.findings.trials.iter().find(|t| t.index == index);
     let planned = view.plan.trials.iter().find(|t| t.index == index);
     let (variant, point, block) = match (trial, planned) {
@@ -130,7 +120,7 @@ fn join(trial: &TrialView, kind: &str, places: usize) -> (usize, Vec<Joined>) {
     (step, all)
 }
 
-fn course(trial: &TrialView, places: usize) -> Chart {
+fn course(view: &RunView, trial: &TrialView, places: usize) -> Chart {
     let mut kinds: Vec<&str> = Vec::new();
     for kind in trial.intervals.iter().map(|i| i.kind.as_str()) {
         if kind != "client" && !kinds.contains(&kind) {
@@ -181,8 +171,9 @@ fn course(trial: &TrialView, places: usize) -> Chart {
             ..Axis::default()
         },
         panels: panels(rates, latencies, errors, client),
-        bands: bands(trial),
+        bands: bands(view, trial),
         unified_hover: true,
+        ..Chart::default()
     }
 }
 
@@ -199,8 +190,8 @@ fn panels(
             scale,
             ..Axis::default()
         },
-        right: None,
         series,
+        ..Panel::default()
     };
     let error_series = errors
         .into_iter()
@@ -291,99 +282,20 @@ fn line(
 }
 
 /// The stretches of phases that are not `measure`.
-fn bands(trial: &TrialView) -> Vec<Band> {
-    let mut bands: Vec<Band> = Vec::new();
-    for record in trial.intervals.iter().filter(|i| i.kind == "client") {
-        let end = record.t_s + record.seconds;
-        match bands.last_mut() {
-            Some(band) if band.label == record.phase => band.to = end,
-            _ => bands.push(Band {
-                from: record.t_s,
-                to: end,
-                label: record.phase.clone(),
-            }),
-        }
-    }
-    bands.retain(|band| band.label != "measure");
-    for band in &mut bands {
-        if band.label == "warmup" {
-            band.label = "warm-up".into();
-        }
-    }
-    bands
+pub fn bands(view: &RunView, trial: &TrialView) -> Vec<Band> {
+    let phases = probed::phases(view, trial).into_iter();
+    let band = |phase: PhaseTimeRecord| Band {
+        from: phase.from_s,
+        to: phase.to_s,
+        label: phase_name(&phase.name).into(),
+    };
+    phases.filter(|p| p.name != "measure").map(band).collect()
 }
 
-/// The charts of all probes; thinned, and of the first trials only if there are too many.
-fn probes(view: &RunView) -> Vec<(String, Chart)> {
-    let series = |trial: &TrialView| {
-        let of = |s: &SampleRecord| (s.name.clone(), s.place.clone());
-        trial.probes.iter().map(of).collect::<BTreeSet<_>>().len()
-    };
-    let mut taken = 0;
-    let mut trials = Vec::new();
-    for trial in &view.trials {
-        let more = series(trial);
-        // The first trial is always shown: a page without any probe would look like a run without.
-        if taken > 0 && taken + more > PROBE_SERIES_MAX {
-            break;
-        }
-        taken += more;
-        trials.push(trial);
+/// The name of a phase for people.
+pub fn phase_name(name: &str) -> &str {
+    match name {
+        "warmup" => "warm-up",
+        name => name,
     }
-    let places = (PROBE_VALUES_MAX / taken.max(1)).clamp(PLACES_PER_TRIAL_MIN, 300);
-    let charts = |trial: &&TrialView| probe_charts(trial, &label(view, trial.index), places);
-    trials.iter().flat_map(charts).collect()
-}
-
-/// One chart per name of a probe's series, one line per place.
-fn probe_charts(trial: &TrialView, label: &str, places: usize) -> Vec<(String, Chart)> {
-    let names: BTreeSet<&str> = trial.probes.iter().map(|s| s.name.as_str()).collect();
-    let chart = |name: &str| {
-        let samples: Vec<&SampleRecord> = trial.probes.iter().filter(|s| s.name == name).collect();
-        let unit = samples.first().map_or("", |s| s.unit.as_str());
-        let of: BTreeSet<&str> = samples.iter().map(|s| s.place.as_str()).collect();
-        let series = of.iter().enumerate().map(|(index, place)| {
-            let mine: Vec<_> = samples.iter().filter(|s| s.place == *place).collect();
-            let step = mine.len().div_ceil(places).max(1);
-            Series {
-                name: if place.is_empty() {
-                    "client".into()
-                } else {
-                    (*place).into()
-                },
-                group: (*place).into(),
-                in_legend: true,
-                color: Color::Category(index),
-                x: Xs::Numbers(mine.iter().step_by(step).map(|s| s.t_s).collect()),
-                y: mine.iter().step_by(step).map(|s| Some(s.value)).collect(),
-                unit: unit.into(),
-                ..Series::default()
-            }
-        });
-        Chart {
-            height_px: 300,
-            x: Axis {
-                title: "seconds since the start line".into(),
-                scale: Scale::Linear,
-                ..Axis::default()
-            },
-            panels: vec![Panel {
-                share: 1.0,
-                left: Axis {
-                    title: format!("{name}, {unit}"),
-                    scale: Scale::Linear,
-                    ..Axis::default()
-                },
-                right: None,
-                series: series.collect(),
-            }],
-            bands: bands(trial),
-            unified_hover: true,
-            ..Chart::default()
-        }
-    };
-    names
-        .into_iter()
-        .map(|name| (format!("{label} · {name}"), chart(name)))
-        .collect()
 }

@@ -5,7 +5,7 @@
 use crate::requests::{counts, request};
 use measure::outcome::OutcomeCounts;
 use measure::{ClientInterval, Histogram, Interval, KindInterval, Outcome};
-use report::{Curve, FileView, NodeView, PointView, RunView, TrialView};
+use report::{Curve, FileView, NodeView, PointView, ProbeSeries, RunView, TrialView};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -410,17 +410,17 @@ fn trial_view(index: usize, trial: &[(&'static str, Interval)]) -> TrialView {
     let records = trial
         .iter()
         .flat_map(|(phase, interval)| store::convert::interval_records(phase, 0, &kinds, interval));
-    let samples = (0..WARMUP_S + MEASURE_S).map(|second| SampleRecord {
-        t_s: second as f64,
-        name: "cassandra.compactions_pending".into(),
-        place: "node1".into(),
-        unit: "count".into(),
-        value: (second % 7) as f64,
-    });
+    let samples = (0..WARMUP_S + MEASURE_S).map(|second| (second as f64, (second % 7) as f64));
     TrialView {
         index,
         intervals: records.collect(),
-        probes: samples.collect(),
+        probes: vec![ProbeSeries {
+            name: "compactions.pending".into(),
+            place: "node1".into(),
+            unit: "count".into(),
+            values: samples.collect(),
+        }],
+        nodes: None,
     }
 }
 

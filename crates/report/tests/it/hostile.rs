@@ -2,7 +2,10 @@
 //! markup, script or a terminal's command, and nothing may be loaded from anywhere.
 
 use crate::fixture;
+use base64::Engine;
 use report::{RunView, compare, html, page, text};
+use std::io::Read;
+use store::record::*;
 
 const HOSTILE: &str =
     "</script><script>alert(1)</script><img src=x onerror=\"alert('2')\">&\u{1b}[2J";
@@ -48,6 +51,22 @@ fn hostile_run() -> RunView {
         for rule in &mut trial.rules {
             rule.detail = HOSTILE.into();
         }
+        trial.phases = vec![PhaseTimeRecord {
+            name: HOSTILE.into(),
+            from_s: 0.0,
+            to_s: 5.0,
+        }];
+        trial.probes = vec![ProbeRecord {
+            probe: HOSTILE.into(),
+            place: HOSTILE.into(),
+            problems: vec![HOSTILE.into()],
+            ..ProbeRecord::default()
+        }];
+        trial.data = Some(DataRecord {
+            snapshot: HOSTILE.into(),
+            fingerprints: [(HOSTILE.to_string(), HOSTILE.to_string())].into(),
+            ..DataRecord::default()
+        });
     }
     for comparison in &mut run.findings.comparisons {
         comparison.metric = HOSTILE.into();
@@ -63,8 +82,41 @@ fn hostile_run() -> RunView {
             sample.place = HOSTILE.into();
             sample.unit = HOSTILE.into();
         }
+        trial.nodes = Some(hostile_nodes());
     }
     run
+}
+
+/// Hosts and nodes with the hostile text wherever a node's answer can be.
+fn hostile_nodes() -> NodesRecord {
+    let pair = || [(HOSTILE.to_string(), HOSTILE.to_string())].into();
+    let node = |name: &str| NodeRecord {
+        name: name.into(),
+        rack: HOSTILE.into(),
+        state: HOSTILE.into(),
+        settings: pair(),
+        flags: pair(),
+        jvm: [(HOSTILE.to_string(), name.to_string())].into(),
+        ..NodeRecord::default()
+    };
+    let proof = |holds| ProofRecord {
+        key: HOSTILE.into(),
+        wanted: HOSTILE.into(),
+        holds,
+        ..ProofRecord::default()
+    };
+    NodesRecord {
+        isolation: HOSTILE.into(),
+        hosts: vec![HostRecord {
+            name: HOSTILE.into(),
+            limits: pair(),
+            ..HostRecord::default()
+        }],
+        nodes: vec![node(HOSTILE), node("node2")],
+        proofs: vec![proof(true), proof(false)],
+        unseen: vec![HOSTILE.into()],
+        ..NodesRecord::default()
+    }
 }
 
 /// The page without the chart library, which is not ours to judge.
@@ -129,11 +181,21 @@ fn the_page_loads_nothing_and_forbids_loading() {
     ] {
         assert!(!own.contains(load), "{load}");
     }
-    assert_eq!(
-        html.matches("plotly.js v").count(),
-        1,
-        "one copy of the chart library"
-    );
+    assert_eq!(library(&html).matches("plotly.js v").count(), 1);
+}
+
+/// The chart library, unpacked as the page's script does it.
+fn library(html: &str) -> String {
+    let mut found = html.split("id=\"chart-library\">").skip(1);
+    let packed = found.next().expect("the library is there");
+    assert!(found.next().is_none(), "one copy of the chart library");
+    let packed = packed.split("</script>").next().expect("the element ends");
+    let packed = base64::engine::general_purpose::STANDARD.decode(packed);
+    let packed = packed.expect("base64");
+    let mut text = String::new();
+    let mut unpacked = flate2::read::GzDecoder::new(packed.as_slice());
+    unpacked.read_to_string(&mut text).expect("gzip");
+    text
 }
 
 #[test]

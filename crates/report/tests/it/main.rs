@@ -6,5 +6,7 @@
 mod fixture;
 mod golden;
 mod hostile;
+mod lab;
+mod panels;
 mod reading;
 mod requests;

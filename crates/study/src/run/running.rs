@@ -12,7 +12,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 use target::null::{NullServer, NullSpec, Stall};
-use target::{Ability, AttachSpec, Cluster, Dirs, LocalSpec, SecretSource, Spec, TlsSpec};
+use target::{
+    Ability, AttachSpec, Cluster, Dirs, HostSpec, HostsSpec, JolokiaAccess, LinkSpec, LocalSpec,
+    SecretSource, Spec, TlsSpec,
+};
 
 /// A running target. Dropping it stops what was started.
 pub struct Running {
@@ -200,16 +203,19 @@ impl Running {
     }
 }
 
-fn local_spec(local: &settings::Local) -> LocalSpec {
+/// The target crate's own form of a local target.
+pub(crate) fn local_spec(local: &settings::Local) -> LocalSpec {
     LocalSpec {
         version: local.version.clone(),
         nodes: local.nodes,
-        // Dealt in turn: the target itself would repeat the last one.
+        hosts: local.hosts.as_ref().map(hosts_spec),
+        // Of every node: the target itself would repeat the last one.
         racks: (0..local.nodes)
-            .map(|node| local.racks[node % local.racks.len().max(1)].clone())
+            .map(|node| local.rack_of(node).to_owned())
             .collect(),
         datacenter: local.datacenter.clone(),
         heap_bytes: local.heap_bytes,
+        collector: local.collector,
         yaml: local.yaml.iter().cloned().collect(),
         jvm_options: local.jvm.clone(),
         start_timeout: Duration::from_nanos(local.start_timeout_ns),
@@ -217,21 +223,52 @@ fn local_spec(local: &settings::Local) -> LocalSpec {
     }
 }
 
-fn attach_spec(attach: &settings::Attach) -> AttachSpec {
+fn hosts_spec(hosts: &settings::Hosts) -> HostsSpec {
+    HostsSpec {
+        count: hosts.count,
+        isolation: hosts.isolation,
+        host: HostSpec {
+            cpus: hosts.cpus.clone(),
+            cpu_quota: hosts.cpu_quota,
+            memory_bytes: hosts.memory_bytes,
+            volume_bytes: hosts.volume_bytes,
+            link: LinkSpec {
+                rate_bits_per_s: hosts.link_rate_bits,
+                delay: hosts.link_delay_ns.map(Duration::from_nanos),
+            },
+        },
+    }
+}
+
+/// The target crate's own form of an attached target.
+pub(crate) fn attach_spec(attach: &settings::Attach) -> AttachSpec {
     AttachSpec {
         contact_points: attach.contact_points.clone(),
         user: attach.user.clone(),
-        password: attach.password.as_ref().map(|secret| match secret {
-            Secret::File(path) => SecretSource::File(path.clone()),
-            Secret::Env(name) => SecretSource::Env(name.clone()),
-        }),
-        tls: attach.tls.as_ref().map(|tls| TlsSpec {
-            ca: tls.ca.clone(),
-            verify: tls.verify,
-            server_name: tls.server_name.clone(),
-        }),
+        password: attach.password.as_ref().map(secret_source),
+        tls: attach.tls.as_ref().map(tls_spec),
         datacenter: attach.datacenter.clone(),
-        jolokia: None,
+        jolokia: attach.jolokia.as_ref().map(|jolokia| JolokiaAccess {
+            port: jolokia.port,
+            user: jolokia.user.clone(),
+            password: jolokia.password.as_ref().map(secret_source),
+            tls: jolokia.tls.as_ref().map(tls_spec),
+        }),
+    }
+}
+
+fn secret_source(secret: &Secret) -> SecretSource {
+    match secret {
+        Secret::File(path) => SecretSource::File(path.clone()),
+        Secret::Env(name) => SecretSource::Env(name.clone()),
+    }
+}
+
+fn tls_spec(tls: &settings::Tls) -> TlsSpec {
+    TlsSpec {
+        ca: tls.ca.clone(),
+        verify: tls.verify,
+        server_name: tls.server_name.clone(),
     }
 }
 

@@ -1,21 +1,29 @@
 //! A checked tree → settings. The table has made sure of types, limits and required keys; none is
 //! answered only for a tree that was not checked, or had mistakes.
 
+mod target;
+
+use self::target::target;
 use super::{
-    Attach, Client, Data, Imported, Keyspace, LADDER_POINTS_MAX, Latency, Local, Null, Point,
-    Procedure, ROWS_UNLOADED, Repeat, Replication, SAMPLED_NTH, Secret, Settings, Settle, Target,
-    Tls, Until, Verify, Warmup, Window, Workload,
+    Client, Data, How, Import, Imported, Keyspace, LADDER_POINTS_MAX, Load, PageCache, Phase,
+    Point, Probes, Procedure, ROWS_UNLOADED, Repeat, Replication, Reset, SAMPLED_NTH, Settings,
+    Settle, Target, Until, Verify, Warmup, Window, Workload,
 };
 use crate::tree::Tree;
-use std::path::PathBuf;
 use std::time::Duration;
 use workload::{Tool, Tuning};
 
 impl Settings {
     /// Reads a checked tree. None only if the tree was not checked, or had mistakes.
     pub fn read(tree: &Tree) -> Option<Settings> {
+        let target = target(tree.at("target")?)?;
         Some(Settings {
-            target: target(tree.at("target")?)?,
+            probes: match (tree.at("probes"), &target) {
+                (None, Target::Null(_)) => None,
+                (None, Target::Local(_) | Target::Attach(_)) => Some(Probes::default()),
+                (Some(tree), _) => probes(tree)?,
+            },
+            target,
             keyspace: keyspace(tree.at("keyspace")?)?,
             workload: workload(tree.at("workload")?)?,
             data: data(tree.at("data")?)?,
@@ -26,6 +34,17 @@ impl Settings {
             window: window(tree.at("window")?)?,
             client: client(tree.at("client")?)?,
             verify: verify(tree.at("verify")?)?,
+            load_phase: None,
+        })
+    }
+}
+
+impl Phase {
+    /// Reads the checked tree of a study that a phase was laid over.
+    pub fn read(tree: &Tree) -> Option<Phase> {
+        Some(Phase {
+            target: target(tree.at("target")?)?,
+            keyspace: keyspace(tree.at("keyspace")?)?,
         })
     }
 }
@@ -53,83 +72,6 @@ fn texts(tree: Option<&Tree>) -> Vec<String> {
         .collect()
 }
 
-fn target(tree: &Tree) -> Option<Target> {
-    let (kind, section) = tree.entries().first()?;
-    match kind.as_str() {
-        "local" => local(section).map(Target::Local),
-        "attach" => attach(section).map(Target::Attach),
-        _ => null(section).map(Target::Null),
-    }
-}
-
-fn local(tree: &Tree) -> Option<Local> {
-    let hosts = tree.at("hosts")?.count()? * tree.at("nodes_per_host")?.count()?;
-    let nodes = tree.at("nodes").map_or(Some(hosts), Tree::count)?;
-    let yaml = tree.at("yaml").map(Tree::entries).unwrap_or_default();
-    Some(Local {
-        version: text(tree, "cassandra")?,
-        nodes: nodes as usize,
-        racks: texts(tree.at("racks")),
-        datacenter: text(tree, "datacenter")?,
-        heap_bytes: tree.at("heap")?.bytes()?,
-        yaml: yaml.iter().map(|(k, v)| (k.clone(), v.to_json())).collect(),
-        jvm: texts(tree.at("jvm")),
-        start_timeout_ns: tree.at("start_timeout")?.duration_ns()?,
-    })
-}
-
-fn attach(tree: &Tree) -> Option<Attach> {
-    let password = tree
-        .at("password")
-        .and_then(|secret| match secret.entries() {
-            [(kind, Tree::Text(file))] if kind == "file" => Some(Secret::File(file.into())),
-            [(_, Tree::Text(name))] => Some(Secret::Env(name.clone())),
-            _ => None,
-        });
-    let tls = tree.at("tls").map(|tls| Tls {
-        ca: text(tls, "ca").map(PathBuf::from),
-        verify: tls.at("verify") != Some(&Tree::Bool(false)),
-        server_name: text(tls, "server_name"),
-    });
-    Some(Attach {
-        contact_points: texts(tree.at("contact_points")),
-        user: text(tree, "user"),
-        password,
-        tls,
-        datacenter: text(tree, "datacenter"),
-    })
-}
-
-fn null(tree: &Tree) -> Option<Null> {
-    let latency = match tree.at("latency") {
-        None => Latency::None,
-        Some(Tree::DurationNs(ns)) => Latency::Fixed(*ns),
-        Some(section) => {
-            let ns = |path| section.at(path).and_then(Tree::duration_ns);
-            if let Some(fixed) = ns("fixed") {
-                Latency::Fixed(fixed)
-            } else if let Some(mean) = ns("exponential") {
-                Latency::Exponential(mean)
-            } else {
-                Latency::Uniform(ns("uniform.from")?, ns("uniform.to")?)
-            }
-        }
-    };
-    let stall_ns = match tree.at("stall") {
-        None => None,
-        Some(stall) => Some((
-            stall.at("every")?.duration_ns()?,
-            stall.at("length")?.duration_ns()?,
-        )),
-    };
-    Some(Null {
-        latency,
-        stall_ns,
-        errors: weights(tree.at("errors")),
-        cpu: tree.at("cpu").and_then(Tree::count).map(|cpu| cpu as usize),
-    })
-}
-
 fn weights(tree: Option<&Tree>) -> Vec<(String, f64)> {
     let entries = tree.map(Tree::entries).unwrap_or_default().iter();
     entries
@@ -147,10 +89,29 @@ pub(crate) fn keyspace(tree: &Tree) -> Option<Keyspace> {
             Replication::ByDatacenter(by.collect::<Option<_>>()?)
         }
     };
+    let options = tree.at("options").map(Tree::entries).unwrap_or_default();
     Some(Keyspace {
         name: text(tree, "name"),
         replication,
+        compaction: words(tree.at("compaction")),
+        compression: words(tree.at("compression")),
+        options: options
+            .iter()
+            .map(|(name, value)| (name.clone(), value.to_json()))
+            .collect(),
     })
+}
+
+/// A mapping whose values are scalars, as texts: Cassandra takes numbers in quotes there.
+fn words(tree: Option<&Tree>) -> Vec<(String, String)> {
+    let entries = tree.map(Tree::entries).unwrap_or_default().iter();
+    let word = |value: &Tree| match value {
+        Tree::Text(text) => text.clone(),
+        other => other.to_json().to_string(),
+    };
+    entries
+        .map(|(key, value)| (key.clone(), word(value)))
+        .collect()
 }
 
 /// Reads a checked tree's section `workload`.
@@ -237,9 +198,27 @@ fn tunings(tree: &Tree) -> Vec<(String, Tuning)> {
 
 /// Reads a checked tree's section `data`.
 pub(crate) fn data(tree: &Tree) -> Option<Data> {
-    let load_rows = tree.at("load.operations").map_or(Some(0), Tree::count)?;
+    let load = match tree.at("load") {
+        None => Load::None,
+        Some(load) => {
+            if let Some(rows) = load.at("operations") {
+                Load::Operations(rows.count()?)
+            } else if let Some(bytes) = load.at("bytes_per_node") {
+                Load::BytesPerNode(bytes.bytes()?)
+            } else {
+                Load::Fraction(load.at("fraction")?.number()?)
+            }
+        }
+    };
+    // An amount of bytes becomes rows when the program is known: see `work::estimate_rows`.
+    let load_rows = match load {
+        Load::None => 0,
+        Load::Operations(rows) => rows,
+        Load::BytesPerNode(_) | Load::Fraction(_) => ROWS_UNLOADED,
+    };
     let present = tree.at("present").map_or(Some(0), Tree::count)?;
     Some(Data {
+        load,
         load_rows,
         has_rows: load_rows.max(present) > 0,
         rows: match load_rows.max(present) {
@@ -252,7 +231,61 @@ pub(crate) fn data(tree: &Tree) -> Option<Data> {
             _ => Settle::Auto,
         },
         settle_limit_ns: tree.at("settle_limit")?.duration_ns()?,
-        truncate: tree.at("reset")?.text()? == "truncate",
+        reset: match tree.at("reset")?.text()? {
+            "truncate" => Reset::Truncate,
+            "snapshot" => Reset::Snapshot,
+            _ => Reset::None,
+        },
+        restore: match tree.at("restore")?.text()? {
+            "online" => How::Online,
+            "offline" => How::Offline,
+            _ => How::Auto,
+        },
+        page_cache: match tree.at("page_cache")?.text()? {
+            "drop" => PageCache::Drop,
+            _ => PageCache::Keep,
+        },
+    })
+}
+
+/// The probes of a section; `Some(None)` for `none`.
+fn probes(tree: &Tree) -> Option<Option<Probes>> {
+    if tree.text().is_some() {
+        return Some(None);
+    }
+    let usual = tree.at("period")?.duration_ns()?;
+    let period = |key: &str| match tree.at(key)? {
+        Tree::Text(word) => Some((word == "true").then_some(usual)),
+        other => Some(Some(other.duration_ns()?)),
+    };
+    let imports = tree.at("import").map(Tree::items).unwrap_or_default();
+    Some(Some(Probes {
+        hosts_ns: period("hosts")?,
+        processes_ns: period("processes")?,
+        jvm_ns: period("jvm")?,
+        cassandra_ns: period("cassandra")?,
+        gc_log_ns: period("gc_log")?,
+        import: imports
+            .iter()
+            .map(|tree| import(tree, usual))
+            .collect::<Option<_>>()?,
+    }))
+}
+
+fn import(tree: &Tree, usual_ns: u64) -> Option<Import> {
+    if let Some(file) = text(tree, "esxtop") {
+        let columns = texts(tree.at("columns"));
+        return Some(Import::Esxtop { file, columns });
+    }
+    let source = text(tree, "prometheus")?;
+    Some(match source.contains("://") {
+        false => Import::PrometheusFile { file: source },
+        true => Import::PrometheusUrl {
+            url: source,
+            period_ns: tree
+                .at("period")
+                .map_or(Some(usual_ns), Tree::duration_ns)?,
+        },
     })
 }
 

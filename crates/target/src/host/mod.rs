@@ -19,6 +19,7 @@ mod tests;
 mod volume;
 
 pub use able::{Able, HostAbility, abilities};
+pub(crate) use volume::usage as volume_use;
 pub use volume::{VolumeUse, separate_mounts};
 
 pub(crate) use cgroup::Place;

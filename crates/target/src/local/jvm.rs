@@ -4,7 +4,9 @@
 //! ours come first and a study's own last, so that the study's win. Not taken over: preloading
 //! jemalloc where a machine happens to have it, and JMX over RMI, which nobody here speaks.
 
+use super::node::gc_log_name;
 use super::settings::NodeLayout;
+use crate::spec::{Collector, LocalSpec};
 use crate::supply::Supply;
 use std::path::Path;
 use std::process::Command;
@@ -43,8 +45,8 @@ const OPENS: [&str; 17] = [
     "java.base/java.nio",
 ];
 
-/// Garbage collection and memory as Apache's options for Java 17 have them.
-const TUNING: [&str; 19] = [
+/// The garbage collector as Apache's options for Java 17 have it.
+const G1: [&str; 7] = [
     "-XX:+UseG1GC",
     "-XX:+ParallelRefProcEnabled",
     "-XX:MaxTenuringThreshold=1",
@@ -52,6 +54,10 @@ const TUNING: [&str; 19] = [
     "-XX:G1RSetUpdatingPauseTimePercent=5",
     "-XX:MaxGCPauseMillis=300",
     "-XX:InitiatingHeapOccupancyPercent=70",
+];
+
+/// Memory and threads as Apache's options for Java 17 have them.
+const TUNING: [&str; 12] = [
     "-XX:+AlwaysPreTouch",
     "-XX:+UseThreadPriorities",
     "-XX:+UseTLAB",
@@ -68,7 +74,7 @@ const TUNING: [&str; 19] = [
 ];
 
 /// How the server behaves.
-const PROPERTIES: [&str; 6] = [
+const PROPERTIES: [&str; 7] = [
     "-Djdk.attach.allowAttachSelf=true",
     "-Dio.netty.tryReflectionSetAccessible=true",
     "-Djava.net.preferIPv4Stack=true",
@@ -77,6 +83,9 @@ const PROPERTIES: [&str; 6] = [
     "-Dcassandra.skip_wait_for_gossip_to_settle=0",
     // How long a joining node waits for the schema. Nobody else changes it; 30 s by default.
     "-Dcassandra.ring_delay_ms=1000",
+    // The MBean agent's HTTP server: without it, every answer on a kept connection waits 40 ms for
+    // the other side's delayed acknowledgement.
+    "-Dsun.net.httpserver.nodelay=true",
 ];
 
 /// The argument that tells the JVMs of one cluster from all other processes.
@@ -84,19 +93,32 @@ pub(crate) fn mark(cluster: &str) -> String {
     format!("-Dcassay.cluster={cluster}")
 }
 
-/// The whole command that runs `node`.
+/// Whether an option names a garbage collector: the JVM takes only one.
+pub(super) fn is_collector(option: &str) -> bool {
+    let name = option.strip_prefix("-XX:+Use");
+    name.is_some_and(|name| name.ends_with("GC") && name != "AdaptiveSizePolicyWithSystemGC")
+}
+
+/// The whole command that runs `node` for the `start`th time, counted from 1.
 pub(crate) fn command(
     java: &Path,
     supply: &Supply,
     cluster: &str,
     node: &NodeLayout,
-    heap_bytes: u64,
-    options: &[String],
+    spec: &LocalSpec,
+    start: usize,
 ) -> Command {
     let mut command = crate::process::command(java);
     command.arg(mark(cluster));
     command.arg(format!("-Dcassay.node={}", node.name));
-    command.args([format!("-Xms{heap_bytes}"), format!("-Xmx{heap_bytes}")]);
+    let heap = spec.heap_bytes;
+    command.args([format!("-Xms{heap}"), format!("-Xmx{heap}")]);
+    match spec.collector {
+        Some(Collector::G1) => command.args(G1),
+        Some(collector) => command.arg(collector.option()),
+        None if spec.jvm_options.iter().any(|option| is_collector(option)) => &mut command,
+        None => command.args(G1),
+    };
     command.args(TUNING);
     let modules = [("--add-exports", &EXPORTS[..]), ("--add-opens", &OPENS[..])];
     for (option, packages) in modules {
@@ -106,7 +128,13 @@ pub(crate) fn command(
     }
     command.args(PROPERTIES);
     add_files(&mut command, supply, node);
-    command.args(options);
+    // All pauses, whatever the collector, and what stops threads besides it. One file per start:
+    // the JVM overwrites what it finds.
+    command.arg(format!(
+        "-Xlog:gc*,safepoint:file={}:time,uptime,level,tags:filecount=0",
+        node.logs().join(gc_log_name(start)).display()
+    ));
+    command.args(&spec.jvm_options);
     let classpath = format!("{}:{}", node.conf().display(), supply.classpath);
     command.args(["-cp", &classpath]);
     command.arg("org.apache.cassandra.service.CassandraDaemon");

@@ -6,35 +6,42 @@
 //! unless the cluster was made to be kept. The first node comes up alone and makes the ring; the
 //! others follow together, which is safe because their tokens are given and nothing is streamed.
 
+mod compare;
 mod jvm;
+pub(crate) mod node;
 mod ports;
+mod proof;
 mod ready;
+mod record;
+mod reopen;
+mod restart;
 mod room;
 mod settings;
 pub(crate) mod state;
 
+pub use proof::{NOT_SHOWN, NodeConfiguration, Proof};
+pub(crate) use reopen::cluster as reopen;
+pub(crate) use restart::StopHow;
 pub use room::memory_bytes;
 
-use crate::capability::{Ability, Capability};
+use crate::capability::{self, Capability};
 use crate::cluster::{Cluster, NodeDied, NodeInfo};
-use crate::java;
+use crate::java::{self, Java};
 use crate::jolokia::Jolokia;
 use crate::process::{self, Identity, Life};
 use crate::spec::{Dirs, LocalSpec, NODES_COUNT_MAX};
 use crate::supply::{self, Supply};
 use anyhow::{Context, Result, bail};
 use measure::clock::{self, Deadline};
+use node::{Node, OUTPUT, Process};
+use ports::Ports;
+use record::SpecState;
 use settings::NodeLayout;
 use state::{NodeState, State};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
-
-/// How many log lines an error carries: enough for an exception with its cause.
-const LOG_LINES_COUNT: usize = 25;
-
-/// How much of a log line an error carries.
-const LOG_CHARS_SHOWN: usize = 300;
+use std::process::Stdio;
+use std::time::Duration;
 
 /// The nodes of a local cluster. Dropping it kills them and removes their folder, unless it is
 /// meant to be kept.
@@ -42,34 +49,24 @@ const LOG_CHARS_SHOWN: usize = 300;
 pub(crate) struct Nodes {
     folder: PathBuf,
     state: State,
+    /// What the nodes were last started as.
+    spec: LocalSpec,
     nodes: Vec<Node>,
+    program: Program,
+    /// Password of the MBean agents.
+    secret: String,
     /// Whether the cluster is still ours to remove.
     armed: bool,
+    /// Held while a command works on a kept cluster, so that no second one does.
+    lock: Option<std::fs::File>,
 }
 
-/// One process and what belongs to it.
-#[derive(Debug)]
-struct Node {
-    layout: NodeLayout,
-    jolokia: Option<Jolokia>,
-    child: Option<Child>,
-}
-
-impl Node {
-    fn cql_address(&self) -> SocketAddr {
-        SocketAddr::from((self.layout.address, self.layout.ports.cql))
-    }
-
-    /// Whether the process has ended, and how.
-    fn died(&mut self) -> Option<NodeDied> {
-        let status = self.child.as_mut()?.try_wait().ok()??;
-        let log_tail = log_tail(&self.layout.logs());
-        Some(NodeDied {
-            name: self.layout.name.clone(),
-            status: explain(status, &log_tail),
-            log_tail,
-        })
-    }
+/// What every node is started with.
+#[derive(Clone, Debug)]
+struct Program {
+    java: Java,
+    supply: Supply,
+    life: Life,
 }
 
 /// Starts the cluster of `spec` and waits until every node answers and sees the others.
@@ -84,8 +81,6 @@ pub(crate) fn start(
     say: &mut dyn FnMut(&str),
 ) -> Result<Cluster> {
     check(spec)?;
-    let java = java::find()?;
-    let cache = made_absolute(&dirs.cache)?;
     let clusters = made_absolute(&state::clusters_folder(dirs))?;
     let home = std::env::var_os("CASSANDRA_HOME").filter(|home| !home.is_empty());
     let home = home.map(|home| {
@@ -93,30 +88,44 @@ pub(crate) fn start(
             .canonicalize()
             .context("look at CASSANDRA_HOME")
     });
-    let supply = supply::resolve(&cache, &spec.version, home.transpose()?.as_deref(), say)?;
+    let home = home.transpose()?;
+    let program = Program::find(&spec.version, dirs, home.as_deref(), keep, say)?;
     room::check(spec.nodes, spec.heap_bytes, &clusters)?;
     let (addresses, ports) = ports::choose(spec.nodes, spec.address)?;
     let began_ns = clock::now_ns();
     say(&format!(
         "starting Cassandra {} on {} (Java {}, heap {} MiB)",
-        supply.version,
+        program.supply.version,
         plural(spec.nodes, "node"),
-        java.version,
+        program.java.version,
         spec.heap_bytes >> 20
     ));
-    let mut nodes = Nodes::prepare(spec, &clusters, &supply, &addresses, ports)?;
-    let launch = Launch {
-        java: &java.program,
-        supply: &supply,
-        heap_bytes: spec.heap_bytes,
-        options: &spec.jvm_options,
-        life: if keep { Life::Detached } else { Life::Ours },
-    };
-    nodes.bring_up(&launch, Deadline::after(spec.start_timeout), spec, say)?;
+    let mut nodes = Nodes::prepare(spec, &clusters, program, &addresses, ports)?;
+    nodes.state.home = home;
+    nodes.bring_up(say)?;
     let seconds = (clock::now_ns() - began_ns) as f64 / clock::SECOND_NS as f64;
     say(&format!("ready after {seconds:.1} s"));
-    let info = nodes.describe(&supply.version);
+    let info = nodes.describe();
     Ok(Cluster::of_local(nodes, info))
+}
+
+impl Program {
+    /// Java and the jars of `version`.
+    fn find(
+        version: &str,
+        dirs: &Dirs,
+        home: Option<&Path>,
+        keep: bool,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Program> {
+        let java = java::find()?;
+        let cache = made_absolute(&dirs.cache)?;
+        Ok(Program {
+            java,
+            supply: supply::resolve(&cache, version, home, say)?,
+            life: if keep { Life::Detached } else { Life::Ours },
+        })
+    }
 }
 
 /// Makes a folder, and its path absolute: Cassandra runs in another one.
@@ -135,15 +144,6 @@ fn made_absolute(folder: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// What every node is started with.
-struct Launch<'a> {
-    java: &'a Path,
-    supply: &'a Supply,
-    heap_bytes: u64,
-    options: &'a [String],
-    life: Life,
-}
-
 fn check(spec: &LocalSpec) -> Result<()> {
     if !(1..=NODES_COUNT_MAX).contains(&spec.nodes) {
         bail!(
@@ -160,74 +160,92 @@ fn check(spec: &LocalSpec) -> Result<()> {
     settings::check_overrides(&spec.yaml)
 }
 
+/// What the files of each node say that follows from the spec and the places of the nodes.
+fn layouts(
+    spec: &LocalSpec,
+    folder: &Path,
+    addresses: &[Ipv4Addr],
+    ports: Ports,
+) -> Result<Vec<NodeLayout>> {
+    let ring = settings::ring(spec.nodes, settings::tokens_count(&spec.yaml));
+    let commitlog_total_mib = room::commitlog_total_mib(folder, spec.nodes)?;
+    let node = |(index, (address, tokens)): (usize, (&Ipv4Addr, Vec<i64>))| {
+        let name = format!("node{}", index + 1);
+        let rack = spec.racks.get(index).or(spec.racks.last());
+        NodeLayout {
+            folder: folder.join(&name),
+            name,
+            address: *address,
+            ports,
+            datacenter: spec.datacenter.clone(),
+            rack: rack.cloned().unwrap_or_else(|| "rack1".to_string()),
+            tokens,
+            seed: addresses[0],
+            commitlog_total_mib,
+        }
+    };
+    Ok(addresses.iter().zip(ring).enumerate().map(node).collect())
+}
+
 impl Nodes {
     /// Folders, files and state of a cluster whose processes are not started yet.
     fn prepare(
         spec: &LocalSpec,
         clusters: &Path,
-        supply: &Supply,
+        program: Program,
         addresses: &[Ipv4Addr],
-        ports: ports::Ports,
+        ports: Ports,
     ) -> Result<Nodes> {
         let id = state::new_id();
         let folder = clusters.join(&id);
         std::fs::create_dir(&folder).with_context(|| format!("make {}", folder.display()))?;
+        let version = program.supply.version.clone();
         let mut nodes = Nodes {
-            state: State::new(id, supply.version.clone(), spec.datacenter.clone()),
+            state: State::new(id, version, spec.datacenter.clone()),
             folder,
+            spec: spec.clone(),
             nodes: Vec::new(),
+            program,
+            secret: random_secret()?,
             armed: true,
+            lock: None,
         };
+        nodes.state.spec = Some(SpecState::of(spec));
         nodes.state.write(&nodes.folder)?;
-        let secret = random_secret()?;
-        let ring = settings::ring(spec.nodes, settings::tokens_count(&spec.yaml));
-        for (index, (address, tokens)) in addresses.iter().zip(ring).enumerate() {
-            let name = format!("node{}", index + 1);
-            let rack = spec.racks.get(index).or(spec.racks.last());
-            let layout = NodeLayout {
-                folder: nodes.folder.join(&name),
-                name,
-                address: *address,
-                ports,
-                datacenter: spec.datacenter.clone(),
-                rack: rack.cloned().unwrap_or_else(|| "rack1".to_string()),
-                tokens,
-                seed: addresses[0],
-            };
-            settings::write(&layout, &spec.yaml, &secret)?;
+        for layout in layouts(spec, &nodes.folder, addresses, ports)? {
+            settings::write(&layout, &spec.yaml, &nodes.secret)?;
             nodes.state.nodes.push(NodeState {
                 name: layout.name.clone(),
-                address: *address,
+                address: layout.address,
                 cql_port: ports.cql,
                 rack: layout.rack.clone(),
+                ports: Some(ports),
                 process: None,
             });
-            let agent = SocketAddr::from((*address, ports.jolokia));
-            let user = settings::JOLOKIA_USER;
-            let jolokia = supply
-                .jolokia
-                .as_ref()
-                .map(|_| Jolokia::new(agent, user, &secret));
-            nodes.nodes.push(Node {
-                layout,
-                jolokia,
-                child: None,
-            });
+            let node = nodes.node_of(layout);
+            nodes.nodes.push(node);
         }
         nodes.state.write(&nodes.folder)?;
         Ok(nodes)
     }
 
-    fn bring_up(
-        &mut self,
-        launch: &Launch,
-        deadline: Deadline,
-        spec: &LocalSpec,
-        say: &mut dyn FnMut(&str),
-    ) -> Result<()> {
-        let limit = spec.start_timeout;
-        self.launch(0, launch)?;
-        ready::answers(&mut self.nodes[..1], deadline, limit)?;
+    /// A node without a process.
+    fn node_of(&self, layout: NodeLayout) -> Node {
+        let agent = SocketAddr::from((layout.address, layout.ports.jolokia));
+        let has_agent = self.program.supply.jolokia.is_some();
+        let jolokia = has_agent.then(|| Jolokia::new(agent, settings::JOLOKIA_USER, &self.secret));
+        Node {
+            layout,
+            jolokia,
+            process: None,
+        }
+    }
+
+    fn bring_up(&mut self, say: &mut dyn FnMut(&str)) -> Result<()> {
+        let limit = self.spec.start_timeout;
+        let deadline = Deadline::after(limit);
+        self.launch(0)?;
+        ready::answers(&mut self.nodes, 0, deadline, limit)?;
         if self.nodes.len() == 1 {
             return Ok(());
         }
@@ -236,38 +254,44 @@ impl Nodes {
             self.nodes[0].layout.name
         ));
         for index in 1..self.nodes.len() {
-            self.launch(index, launch)?;
+            self.launch(index)?;
         }
-        ready::answers(&mut self.nodes, deadline, limit)?;
+        for index in 1..self.nodes.len() {
+            ready::answers(&mut self.nodes, index, deadline, limit)?;
+        }
         ready::see_each_other(&mut self.nodes, deadline, limit)
     }
 
     /// Starts one process and writes down that it exists.
-    fn launch(&mut self, index: usize, launch: &Launch) -> Result<()> {
+    fn launch(&mut self, index: usize) -> Result<()> {
         let node = &mut self.nodes[index];
+        let start = node.starts_count() + 1;
         let mut command = jvm::command(
-            launch.java,
-            launch.supply,
+            &self.program.java.program,
+            &self.program.supply,
             &self.state.id,
             &node.layout,
-            launch.heap_bytes,
-            launch.options,
+            &self.spec,
+            start,
         );
         let path = node.layout.logs().join(OUTPUT);
-        let output = std::fs::File::create(&path);
+        // What an earlier start said stays.
+        let mut output = std::fs::OpenOptions::new();
+        let output = output.create(true).append(true).open(&path);
         let output = output.with_context(|| format!("write {}", path.display()))?;
         let errors = output.try_clone().context("share the node's output file")?;
         command
             .stdout(Stdio::from(output))
             .stderr(Stdio::from(errors));
-        let child = process::spawn(command, launch.life)
+        let child = process::spawn(command, self.program.life)
             .with_context(|| format!("start {}", node.layout.name))?;
         self.state.nodes[index].process = Identity::of(child.id());
-        node.child = Some(child);
+        node.process = Some(Process::Child(child));
         self.state.write(&self.folder)
     }
 
-    fn describe(&self, version: &str) -> Vec<NodeInfo> {
+    /// The nodes, for those who use them.
+    pub fn describe(&self) -> Vec<NodeInfo> {
         let info = |node: &Node| NodeInfo {
             name: node.layout.name.clone(),
             // Nodes on loopback addresses share the machine; each counts as a host by itself.
@@ -276,10 +300,15 @@ impl Nodes {
             datacenter: node.layout.datacenter.clone(),
             rack: node.layout.rack.clone(),
             tokens: node.layout.tokens.clone(),
-            pid: node.child.as_ref().map(Child::id),
-            version: version.to_string(),
+            pid: node.process.as_ref().map(Process::pid),
+            version: self.state.version.clone(),
         };
         self.nodes.iter().map(info).collect()
+    }
+
+    /// One node, counted from 0 as in [`Cluster::nodes`].
+    pub fn node(&self, index: usize) -> &Node {
+        &self.nodes[index]
     }
 
     /// The first node that has died, if any.
@@ -307,6 +336,11 @@ impl Nodes {
             }
         }
         Ok(())
+    }
+
+    /// Everything of the cluster is below this.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// The MBeans of each node, by its name; `None` where there is no agent.
@@ -337,15 +371,16 @@ impl Nodes {
         if !std::mem::take(&mut self.armed) {
             return Ok(());
         }
-        for node in &mut self.nodes {
-            if let Some(child) = &mut node.child {
-                // It may have ended already; removing below looks for what is left.
-                let _ = child.kill();
+        for process in self.nodes.iter().filter_map(|node| node.process.as_ref()) {
+            // All at once: removing below looks for what is left, and waiting takes its time.
+            if let Some(identity) = Identity::of(process.pid()) {
+                identity.signal(rustix::process::Signal::KILL);
             }
         }
         for node in &mut self.nodes {
-            if let Some(child) = &mut node.child {
-                let _ = child.wait();
+            if let Some(process) = node.process.take() {
+                // What does not go now is named below.
+                let _ = process.end(Duration::ZERO);
             }
         }
         state::remove(&self.folder, &self.state.id).map(drop)
@@ -357,51 +392,6 @@ impl Drop for Nodes {
         // Who wants to know calls stop(); what is left here, the next command clears.
         let _ = self.end();
     }
-}
-
-/// What the JVM itself says, in the node's log folder.
-const OUTPUT: &str = "jvm.log";
-
-/// The last lines of the server's log, or of the JVM's own words if it never came to a log.
-fn log_tail(logs: &Path) -> String {
-    let mut lines = Vec::new();
-    for name in [OUTPUT, "system.log"] {
-        // A log may hold any bytes.
-        let bytes = std::fs::read(logs.join(name)).unwrap_or_default();
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let kept = text.lines().filter(|line| !line.trim().is_empty());
-        lines.extend(kept.map(|line| {
-            // The server logs its whole configuration as one line of 15 kB.
-            let shown: String = line.chars().take(LOG_CHARS_SHOWN).collect();
-            format!("  {shown}")
-        }));
-    }
-    let first = lines.len().saturating_sub(LOG_LINES_COUNT);
-    lines[first..].join("\n")
-}
-
-/// The exit status, with what it most likely means.
-fn explain(status: std::process::ExitStatus, log_tail: &str) -> String {
-    use std::os::unix::process::ExitStatusExt;
-    const SIGKILL: i32 = 9;
-    let hint = if status.signal() == Some(SIGKILL) {
-        "; somebody killed it, perhaps the kernel for want of memory: see `dmesg`"
-    } else if log_tail.contains("OutOfMemoryError") {
-        "; its heap or direct memory was too small: give it a larger heap"
-    } else if log_tail.contains("Could not reserve enough space") {
-        "; the machine has too little memory for the heap"
-    } else if log_tail.contains("Address already in use") {
-        "; another process has taken one of its ports since they were chosen: try again"
-    } else if log_tail.contains("Unrecognized VM option")
-        || log_tail.contains("Unrecognized option")
-    {
-        "; one of the JVM options is unknown to this Java"
-    } else if log_tail.contains("ConfigurationException") {
-        "; a setting of cassandra.yaml is refused"
-    } else {
-        ""
-    };
-    format!("{status}{hint}")
 }
 
 /// 128 random bits as hexadecimal digits.
@@ -423,27 +413,9 @@ fn plural(count: usize, noun: &str) -> String {
 
 /// What a cluster of ours can do.
 pub(crate) fn capabilities(nodes: &Nodes) -> Vec<Capability> {
-    let agent = nodes.nodes.iter().all(|node| node.jolokia.is_some());
-    let of = |ability: Ability| {
-        let detail = match ability {
-            Ability::Provision => "settings, heap, JVM options, racks and 1 to 3 nodes",
-            Ability::OperationCounts => crate::counts::HOW,
-            Ability::Settle if agent => "MBeans over the Jolokia agent",
-            Ability::Settle => {
-                "no Jolokia agent beside this distribution (run once without CASSANDRA_HOME to \
-                 fetch it): running tasks from virtual tables, no flush, no pending estimate"
-            }
-            Ability::ProcessStatistics => "processes of this machine",
-            Ability::Logs => "files of this machine",
-            Ability::Settings => "system_views.settings",
-        };
-        Capability {
-            ability,
-            present: ability != Ability::Settle || agent,
-            detail: detail.to_string(),
-        }
-    };
-    Ability::ALL.into_iter().map(of).collect()
+    let has_agents = nodes.nodes.iter().all(|node| node.jolokia.is_some());
+    let mbeans = capability::running_mbeans(has_agents);
+    capability::of_local(&mbeans, &Err(capability::NO_HOSTS.to_string()))
 }
 
 #[cfg(test)]
@@ -468,44 +440,9 @@ mod tests {
             check(&spec).unwrap_err().to_string()
         };
         check(&LocalSpec::default()).unwrap();
-        assert!(refused(&|spec| spec.nodes = 0).contains("1 to 3 nodes, not 0"));
-        assert!(refused(&|spec| spec.nodes = 4).contains("1 to 3 nodes, not 4"));
+        assert!(refused(&|spec| spec.nodes = 0).contains("1 to 24 nodes, not 0"));
+        assert!(refused(&|spec| spec.nodes = 25).contains("1 to 24 nodes, not 25"));
         let racks = vec!["rack=1\n".to_string()];
         assert!(refused(&|spec| spec.racks = racks.clone()).contains("\"rack=1\\n\""));
-    }
-
-    #[test]
-    fn the_end_of_the_log_is_shown_with_short_lines() {
-        let logs = tempfile::tempdir().unwrap();
-        let lines: Vec<String> = (0..100)
-            .map(|n| format!("line {n}{}\n", "x".repeat(1000)))
-            .collect();
-        std::fs::write(logs.path().join(OUTPUT), "from the JVM\n").unwrap();
-        std::fs::write(logs.path().join("system.log"), lines.concat()).unwrap();
-        let tail = log_tail(logs.path());
-        assert_eq!(tail.lines().count(), LOG_LINES_COUNT);
-        assert!(tail.lines().last().unwrap().starts_with("  line 99xxx"));
-        assert!(
-            tail.lines()
-                .all(|line| line.chars().count() <= LOG_CHARS_SHOWN + 2)
-        );
-        std::fs::remove_file(logs.path().join("system.log")).unwrap();
-        assert_eq!(log_tail(logs.path()), "  from the JVM");
-    }
-
-    #[test]
-    fn an_exit_status_is_explained_where_the_log_tells_why() {
-        use std::os::unix::process::ExitStatusExt;
-        let status = std::process::ExitStatus::from_raw;
-        assert!(explain(status(9), "").contains("for want of memory"));
-        let text = explain(
-            status(3 << 8),
-            "java.lang.OutOfMemoryError: Java heap space",
-        );
-        assert!(
-            text.contains("exit status: 3") && text.contains("larger heap"),
-            "{text}"
-        );
-        assert_eq!(explain(status(1 << 8), "nothing known"), "exit status: 1");
     }
 }

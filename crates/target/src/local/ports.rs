@@ -5,10 +5,11 @@
 //! given one between our look and the node's start.
 
 use anyhow::{Result, bail};
+use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 
 /// The ports of every node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Ports {
     pub cql: u16,
     pub storage: u16,

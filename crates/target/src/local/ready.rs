@@ -1,7 +1,7 @@
 //! Is a node ready? Asked over CQL, as its clients will: a log line says what a node believes, an
 //! answer says what it does.
 
-use super::{Node, log_tail};
+use super::node::{Node, log_tail};
 use crate::access::Access;
 use crate::session::Session;
 use anyhow::{Result, anyhow};
@@ -15,19 +15,21 @@ const POLL: Duration = Duration::from_millis(100);
 /// How long one attempt may take; a node that starts may accept and be slow to answer.
 const ATTEMPT: Duration = Duration::from_secs(5);
 
-/// Waits until every node answers a query over CQL.
+/// Waits until one node answers a query over CQL.
 ///
 /// # Errors
 /// A node dies, or the deadline passes; the message has the node's last log lines.
-pub(super) fn answers(nodes: &mut [Node], deadline: Deadline, limit: Duration) -> Result<()> {
-    for index in 0..nodes.len() {
-        let ask = |node: &Node| -> Result<()> {
-            let mut session = Session::open(node.cql_address(), &Access::default(), ATTEMPT)?;
-            session.query("SELECT key FROM system.local").map(drop)
-        };
-        wait(nodes, index, deadline, limit, "did not answer CQL", ask)?;
-    }
-    Ok(())
+pub(super) fn answers(
+    nodes: &mut [Node],
+    index: usize,
+    deadline: Deadline,
+    limit: Duration,
+) -> Result<()> {
+    let ask = |node: &Node| -> Result<()> {
+        let mut session = Session::open(node.cql_address(), &Access::default(), ATTEMPT)?;
+        session.query("SELECT key FROM system.local").map(drop)
+    };
+    wait(nodes, index, deadline, limit, "did not answer CQL", ask)
 }
 
 /// Waits until every node lists all others and holds them to be up.
@@ -55,6 +57,7 @@ pub(super) fn see_each_other(
             if known != others_count {
                 return Err(anyhow!("it knows {known} of {others_count} other nodes"));
             }
+            all_live(node, others_count + 1)?;
             let all = "SELECT session_id FROM system_traces.sessions LIMIT 1";
             session.query_at(all, Consistency::All)?;
             session.wait_for_schema_agreement(Duration::ZERO)
@@ -69,6 +72,21 @@ pub(super) fn see_each_other(
         )?;
     }
     Ok(())
+}
+
+/// Whether the failure detector of a node holds `count` nodes to be up, itself included: after a
+/// restart, a peer is listed long before it is.
+fn all_live(node: &Node, count: usize) -> Result<()> {
+    let Some(jolokia) = &node.jolokia else {
+        return Ok(());
+    };
+    let attribute = ("org.apache.cassandra.db:type=StorageService", "LiveNodes");
+    let answer = jolokia.read(&[attribute])?;
+    let live = answer.first().and_then(|value| value.as_ref()?.as_array());
+    match live.map(Vec::len) {
+        Some(live) if live != count => Err(anyhow!("it holds {live} of {count} nodes to be up")),
+        _ => Ok(()),
+    }
 }
 
 /// Asks one node again and again, as long as all live.

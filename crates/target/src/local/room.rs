@@ -44,6 +44,31 @@ pub(crate) fn check(nodes: usize, heap_bytes: u64, data: &Path) -> Result<()> {
     check_disk(nodes, disk.f_bavail.saturating_mul(disk.f_frsize), data)
 }
 
+/// Refuses a larger heap for nodes that run already, if it does not fit.
+///
+/// # Errors
+/// Too little memory is free for what the nodes will need more.
+pub(crate) fn check_growth(nodes: usize, from_bytes: u64, to_bytes: u64) -> Result<()> {
+    let used = memory_bytes(nodes, from_bytes);
+    check_memory(nodes, to_bytes, available_memory()?.saturating_add(used))
+}
+
+/// Size of all commit log segments of a node in MiB, written out in its settings: what the server
+/// chooses by itself depends on the disk. Its rule is kept: Apache's 8 GiB, or a quarter of a
+/// smaller disk, which `nodes` nodes share.
+///
+/// # Errors
+/// The size of the disk cannot be asked for.
+pub(crate) fn commitlog_total_mib(data: &Path, nodes: usize) -> Result<u64> {
+    let disk = rustix::fs::statvfs(data)
+        .with_context(|| format!("ask for the size of the disk of {}", data.display()))?;
+    let total_mib = disk.f_blocks.saturating_mul(disk.f_frsize) / MIB;
+    Ok(COMMITLOG_TOTAL_MIB.min(total_mib / 4 / nodes.max(1) as u64))
+}
+
+/// `commitlog_total_space` of Apache's `cassandra.yaml`, where the disk is large enough.
+const COMMITLOG_TOTAL_MIB: u64 = 8192;
+
 fn check_memory(nodes: usize, heap_bytes: u64, free: u64) -> Result<()> {
     let need = memory_bytes(nodes, heap_bytes);
     if need <= free {

@@ -85,6 +85,8 @@ pub(crate) struct NodeLayout {
     pub seed: Ipv4Addr,
     /// Everything of the node is in here.
     pub folder: PathBuf,
+    /// Most that all its commit log segments may take, in MiB.
+    pub commitlog_total_mib: u64,
 }
 
 impl NodeLayout {
@@ -182,11 +184,30 @@ pub(crate) fn write(
     )?;
     let jolokia = format!(
         "host={}\nport={}\nuser={JOLOKIA_USER}\npassword={jolokia_password}\n\
-         discoveryEnabled=false\nbacklog=4\nexecutor=single\n",
+         discoveryEnabled=false\nbacklog=4\nexecutor=fixed\nthreadNr={JOLOKIA_THREADS}\n",
         node.address, node.ports.jolokia
     );
-    write_private(&conf.join("jolokia.properties"), &jolokia)
+    write_private(&conf.join(JOLOKIA_FILE), &jolokia)
 }
+
+/// Threads of the MBean agent: one for a long operation (a flush, an import), one for the probes
+/// that go on meanwhile.
+const JOLOKIA_THREADS: usize = 2;
+
+/// The password of a node's agent, as [`write`] has written it.
+///
+/// # Errors
+/// The file is not there or has no password.
+pub(crate) fn read_secret(node: &NodeLayout) -> Result<String> {
+    let path = node.conf().join(JOLOKIA_FILE);
+    let text = std::fs::read_to_string(&path);
+    let text = text.with_context(|| format!("read {}", path.display()))?;
+    let found = text.lines().find_map(|line| line.strip_prefix("password="));
+    let found = found.with_context(|| format!("{} has no password", path.display()))?;
+    Ok(found.to_string())
+}
+
+const JOLOKIA_FILE: &str = "jolokia.properties";
 
 /// User name of the MBean agent; the password is random for every cluster.
 pub(crate) const JOLOKIA_USER: &str = "cassay";
@@ -251,6 +272,8 @@ fn base(node: &NodeLayout) -> Map<String, Value> {
         "commitlog_sync": "periodic",
         "commitlog_sync_period": "10000ms",
         "commitlog_segment_size": "32MiB",
+        // Otherwise the server chooses by the size of its disk.
+        "commitlog_total_space": format!("{}MiB", node.commitlog_total_mib),
         "disk_failure_policy": "stop",
         "commit_failure_policy": "stop",
         "concurrent_reads": 32,
@@ -263,6 +286,8 @@ fn base(node: &NodeLayout) -> Map<String, Value> {
         "hinted_handoff_throttle": "1024KiB",
         "max_hints_delivery_threads": 2,
         "hints_flush_period": "10000ms",
+        // TRUNCATE waits so long for a node that does not answer: a minute by default.
+        "truncate_request_timeout": "10s",
         // Snapshots of dropped and truncated tables would fill the disk between trials.
         "auto_snapshot": false,
     });
@@ -331,6 +356,7 @@ mod tests {
             tokens: ring(1, 4).remove(0),
             seed: Ipv4Addr::new(127, 9, 42, 1),
             folder: PathBuf::from("/data/a & b/node1"),
+            commitlog_total_mib: 8192,
         }
     }
 

@@ -5,6 +5,8 @@
 //! command line carries the cluster's mark as a whole argument; nothing else is ever killed.
 
 use super::jvm;
+use super::ports::Ports;
+use super::record::SpecState;
 use crate::process::{self, Identity};
 use crate::spec::Dirs;
 use anyhow::{Context, Result};
@@ -14,8 +16,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Format number of `state.json`.
-const FORMAT: u32 = 1;
+/// Format number of `state.json`: 2 has what the cluster was started as, and its hosts.
+const FORMAT: u32 = 2;
+
+/// The oldest format that can be read: what is missing in it is needed only to start a node again.
+const FORMAT_MIN: u32 = 1;
 
 const FILE: &str = "state.json";
 
@@ -35,6 +40,12 @@ pub(crate) struct State {
     /// Version of Cassandra.
     pub version: String,
     pub datacenter: String,
+    /// What it was started as, or last restarted.
+    #[serde(default)]
+    pub spec: Option<SpecState>,
+    /// The distribution that it was started from; none: jars of the cache.
+    #[serde(default)]
+    pub home: Option<PathBuf>,
     pub nodes: Vec<NodeState>,
 }
 
@@ -45,7 +56,10 @@ pub(crate) struct NodeState {
     pub address: Ipv4Addr,
     pub cql_port: u16,
     pub rack: String,
-    /// Absent until it is started.
+    /// All its ports.
+    #[serde(default)]
+    pub ports: Option<Ports>,
+    /// Absent until it is started, and while it is stopped.
     pub process: Option<Identity>,
 }
 
@@ -66,6 +80,8 @@ impl State {
             started_unix_ns: measure::clock::unix_ns(),
             version,
             datacenter,
+            spec: None,
+            home: None,
             nodes: Vec::new(),
         }
     }
@@ -90,8 +106,8 @@ impl State {
         let state: State =
             serde_json::from_str(&text).with_context(|| format!("read {}", path.display()))?;
         anyhow::ensure!(
-            state.format == FORMAT,
-            "{} has format {}, and this cassay knows {FORMAT}",
+            (FORMAT_MIN..=FORMAT).contains(&state.format),
+            "{} has format {}, and this cassay knows {FORMAT_MIN} to {FORMAT}",
             path.display(),
             state.format
         );

@@ -7,16 +7,27 @@
 //! waits for a look. What the looks cost is measured by the clock of their thread and given back
 //! with the readings, so that nobody has to believe that watching is free.
 
+mod beans;
+mod cassandra;
+mod gc_log;
 mod hosts;
+pub mod import;
+mod jvm;
+mod node;
+mod processes;
 mod sampler;
 mod source;
+mod virtual_tables;
 
 pub use sampler::Probes;
 pub(crate) use sampler::{Sampler, Task};
 
-use crate::cluster::Cluster;
-use anyhow::Result;
+use crate::cluster::{Cluster, NodeInfo};
+use crate::host::Host;
+use anyhow::{Context, Result};
+use processes::{NumaMaps, Process};
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +44,19 @@ pub struct ProbeSpec {
     pub cassandra: Option<Duration>,
     /// Pauses, from the collector's log.
     pub gc_log: Option<Duration>,
+    /// End points of others in Prometheus's text format.
+    pub scrapes: Vec<ScrapeSpec>,
+}
+
+/// An end point in Prometheus's text format.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScrapeSpec {
+    /// `http://host:port/path`
+    pub url: String,
+    /// Time between two looks.
+    pub period: Duration,
+    /// Which metrics are taken, as in [`import::read_prometheus`].
+    pub metrics: Vec<String>,
 }
 
 /// One value of one series.
@@ -167,6 +191,17 @@ impl Out {
     }
 }
 
+/// Starts the probes of `spec` that need no cluster: those of this machine, of this process and of
+/// `others` by their places and process ids. For a client whose target is not a [`Cluster`].
+///
+/// # Errors
+/// A probe cannot start at all: the message says which and why.
+pub fn this_machine(spec: &ProbeSpec, others: &[(&str, u32)]) -> Result<Probes> {
+    let mut samplers = scrapers(spec)?;
+    samplers.push(os(spec, others, &[])?);
+    Probes::start(samplers)
+}
+
 impl Cluster {
     /// Starts the probes of `spec`; `tables` of `keyspace` are those whose own figures are read.
     ///
@@ -174,19 +209,93 @@ impl Cluster {
     /// A probe cannot start at all: the message says which and why. What some probe cannot see is
     /// no error, see [`Cluster::unseen`].
     pub fn probe(&self, spec: &ProbeSpec, keyspace: &str, tables: &[&str]) -> Result<Probes> {
-        let mut samplers = Vec::new();
-        // The database's own looks, one sampler per node, are added here.
-        let _ = (keyspace, tables);
-        let mut os = Sampler::new("probe-os");
-        if let Some(period) = spec.hosts {
-            os.add(Task::new(
-                "hosts",
-                "",
-                period,
-                Box::new(hosts::Machine::open()),
-            ));
-        }
-        samplers.push(os);
+        let nodes = self.nodes().iter();
+        let processes: Vec<(&str, u32)> = nodes
+            .filter_map(|node| Some((node.name.as_str(), node.pid?)))
+            .collect();
+        let mut samplers = scrapers(spec)?;
+        samplers.push(os(spec, &processes, &[])?);
+        samplers.extend(node::samplers(self, spec, keyspace, tables));
         Probes::start(samplers)
     }
+
+    /// What the probes of `spec` cannot see, each with the reason and what would bring it.
+    pub fn unseen(&self, spec: &ProbeSpec) -> Vec<String> {
+        let mut unseen = unseen_by_os(spec, self.nodes());
+        unseen.extend(node::unseen(self, spec));
+        unseen
+    }
+}
+
+/// How often NUMA placement is read: it costs the process under test 50 ms of not mapping memory.
+const NUMA_PERIOD: Duration = Duration::from_secs(60);
+
+/// A sampler for each end point of somebody else: a slow one keeps nobody waiting.
+fn scrapers(spec: &ProbeSpec) -> Result<Vec<Sampler>> {
+    let scraper = |one: &ScrapeSpec| {
+        let look = import::Scrape::new(&one.url, &one.metrics)?;
+        let place = look.place().to_string();
+        let mut sampler = Sampler::new("probe-scrape");
+        sampler.add(Task::new("prometheus", &place, one.period, Box::new(look)));
+        Ok(sampler)
+    };
+    spec.scrapes.iter().map(scraper).collect()
+}
+
+/// The looks at this machine and the stand-in hosts on it, at this process and at others by their
+/// places and process ids.
+fn os(spec: &ProbeSpec, others: &[(&str, u32)], hosts: &[Host]) -> Result<Sampler> {
+    let mut sampler = Sampler::new("probe-os");
+    if let Some(period) = spec.hosts {
+        let machine = hosts::Machine::open(hosts)?;
+        sampler.add(Task::new("hosts", "machine", period, Box::new(machine)));
+        for host in hosts {
+            let look = hosts::stand_in(host).with_context(|| format!("watch {}", host.name()))?;
+            sampler.add(Task::new("hosts", host.name(), period, Box::new(look)));
+        }
+    }
+    let Some(period) = spec.processes else {
+        return Ok(sampler);
+    };
+    let with_numa = processes::numa_nodes().len() > 1;
+    let own = ("client", std::process::id());
+    for (place, pid) in others.iter().copied().chain([own]) {
+        let process = Process::open(place, pid).with_context(|| format!("watch {place}"))?;
+        sampler.add(Task::new("processes", place, period, Box::new(process)));
+        if with_numa {
+            let maps = NumaMaps::open(place, pid).with_context(|| format!("watch {place}"))?;
+            let period = period.max(NUMA_PERIOD);
+            sampler.add(Task::new("numa", place, period, Box::new(maps)));
+        }
+    }
+    Ok(sampler)
+}
+
+/// What the looks at this machine cannot see.
+fn unseen_by_os(spec: &ProbeSpec, nodes: &[NodeInfo]) -> Vec<String> {
+    let mut unseen = Vec::new();
+    let elsewhere: Vec<&str> = nodes
+        .iter()
+        .filter(|node| node.pid.is_none())
+        .map(|node| node.name.as_str())
+        .collect();
+    if spec.hosts.is_some() && !elsewhere.is_empty() {
+        unseen.push(format!(
+            "hosts: only this machine is watched, not those of {} (import what their own tools \
+             have written)",
+            elsewhere.join(", ")
+        ));
+    }
+    if spec.processes.is_some() && !elsewhere.is_empty() {
+        unseen.push(format!(
+            "processes: {} were not started by cassay, so only cassay itself is watched",
+            elsewhere.join(", ")
+        ));
+    }
+    if spec.hosts.is_some() && !Path::new("/proc/pressure/cpu").exists() {
+        unseen.push(
+            "hosts: pressure (psi.*), since this kernel has none: boot it with `psi=1`".to_string(),
+        );
+    }
+    unseen
 }

@@ -1,0 +1,152 @@
+//! `cassay snapshot create|list|restore|verify|remove`: the data of kept clusters, put away and
+//! brought back.
+
+use super::dirs;
+use crate::args::{ClusterName, Common, SnapshotCommand, SnapshotName};
+use crate::exit::Exit;
+use crate::terminal;
+use ::target::{Cluster, NodeSnapshot, RestoreHow, Restored, Snapshot, kept};
+use anyhow::{Result, bail};
+use serde_json::{Value, json};
+use study::human;
+
+/// Does the command.
+pub fn run(command: &SnapshotCommand, common: &Common) -> Result<Exit> {
+    match command {
+        SnapshotCommand::Create(args) => {
+            let cluster = open(&args.snapshot.cluster)?;
+            let tables: Vec<&str> = args.tables.iter().map(String::as_str).collect();
+            let name = &args.snapshot.name;
+            let made = cluster.snapshot_create(name, &args.keyspace, &tables, &mut say)?;
+            show(&[made], common);
+            Ok(Exit::Done)
+        }
+        SnapshotCommand::List(name) => {
+            let found = open(name)?.snapshots()?;
+            if found.is_empty() {
+                terminal::say("the cluster has no snapshot");
+            }
+            show(&found, common);
+            Ok(Exit::Done)
+        }
+        SnapshotCommand::Restore(args) => {
+            let how = match args.offline {
+                true => RestoreHow::Offline,
+                false => RestoreHow::Online,
+            };
+            let mut cluster = open(&args.snapshot.cluster)?;
+            let restored = cluster.snapshot_restore(&args.snapshot.name, how, &mut say)?;
+            show_restored(&args.snapshot.name, &restored, common);
+            Ok(Exit::Done)
+        }
+        SnapshotCommand::Verify(name) => verify(name, common),
+        SnapshotCommand::Remove(name) => {
+            open(&name.cluster)?.snapshot_remove(&name.name)?;
+            terminal::say(&format!("removed {}", name.name));
+            if common.json {
+                terminal::json(&json!({"removed": name.name}));
+            }
+            Ok(Exit::Done)
+        }
+    }
+}
+
+fn say(text: &str) {
+    terminal::say(text);
+}
+
+fn open(name: &ClusterName) -> Result<Cluster> {
+    kept::open(&dirs()?, name.cluster.as_deref(), &mut say)
+}
+
+fn verify(name: &SnapshotName, common: &Common) -> Result<Exit> {
+    let found = open(&name.cluster)?.snapshot_verify(&name.name)?;
+    if common.json {
+        let node = |(node, whole): &(String, Result<(), String>)| json!({"node": node, "whole": whole.is_ok(), "problem": whole.as_ref().err()});
+        terminal::json(&found.iter().map(node).collect());
+    }
+    let mut problems = Vec::new();
+    for (node, whole) in &found {
+        match whole {
+            Ok(()) if !common.json => terminal::data(&format!("{node}: whole\n")),
+            Ok(()) => {}
+            Err(problem) => problems.push(format!("{node}: {problem}")),
+        }
+    }
+    if problems.is_empty() {
+        return Ok(Exit::Done);
+    }
+    bail!(
+        "the snapshot {} is not what it was\n{}",
+        name.name,
+        problems.join("\n")
+    )
+}
+
+fn show(snapshots: &[Snapshot], common: &Common) {
+    if common.json {
+        terminal::json(&snapshots.iter().map(to_json).collect());
+        return;
+    }
+    for snapshot in snapshots {
+        let tables = snapshot.tables.join(", ");
+        let mut text = format!("{} ({}: {tables})\n", snapshot.name, snapshot.keyspace);
+        for node in &snapshot.nodes {
+            text += &format!(
+                "  {}: {} SSTables, {}, fingerprint {}\n",
+                node.node,
+                node.sstables,
+                human::bytes_for_people(node.bytes),
+                node.fingerprint
+            );
+        }
+        terminal::data(&text);
+    }
+}
+
+fn to_json(snapshot: &Snapshot) -> Value {
+    let node = |node: &NodeSnapshot| {
+        json!({
+            "node": node.node,
+            "sstables": node.sstables,
+            "files": node.files,
+            "bytes": node.bytes,
+            "fingerprint": node.fingerprint,
+        })
+    };
+    json!({
+        "name": snapshot.name,
+        "keyspace": snapshot.keyspace,
+        "tables": snapshot.tables,
+        "created_unix_ns": snapshot.created_unix_ns,
+        "schema": snapshot.schema,
+        "nodes": snapshot.nodes.iter().map(node).collect::<Vec<_>>(),
+    })
+}
+
+fn show_restored(name: &str, restored: &Restored, common: &Common) {
+    if common.json {
+        terminal::json(&json!({
+            "name": name,
+            "how": restored.how.name(),
+            "seconds": restored.seconds,
+            "truncate_s": restored.truncate_s,
+            "import_s": restored.import_s,
+            "sstables": restored.sstables,
+            "bytes": restored.bytes,
+            "fingerprints": restored.fingerprints,
+        }));
+        return;
+    }
+    let mut text = format!(
+        "{name}: {} SSTables, {}, restored {} in {:.1} s\n",
+        restored.sstables,
+        human::bytes_for_people(restored.bytes),
+        restored.how.name(),
+        restored.seconds
+    );
+    for (node, fingerprint) in &restored.fingerprints {
+        text += &format!("  {node}: fingerprint {fingerprint}\n");
+    }
+    terminal::data(&text);
+}

@@ -1,0 +1,211 @@
+//! How the nodes of clusters are, as a table for people and as JSON.
+
+use crate::args::Common;
+use crate::terminal;
+use ::target::kept::KeptCluster;
+use ::target::{Cluster, NodeState, Overview};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use study::human;
+
+/// One cluster, as it is shown.
+pub struct Shown {
+    /// Its id, or the contact point of somebody else's.
+    id: String,
+    /// Whether it outlives its command; somebody else's always does.
+    keep: bool,
+    /// Its folder on this machine, where it is ours.
+    folder: Option<PathBuf>,
+    nodes: Vec<Member>,
+    overview: Overview,
+}
+
+/// What is known of a node before anybody asks it.
+struct Member {
+    name: String,
+    host: String,
+    datacenter: String,
+    rack: String,
+    address: String,
+    pid: Option<u32>,
+    version: String,
+}
+
+impl Shown {
+    /// Whether it is known who owns the keyspace.
+    pub fn has_keyspace(&self, name: &str) -> bool {
+        self.overview.owned.contains_key(name)
+    }
+}
+
+/// A cluster on this machine.
+pub fn of_kept(cluster: &KeptCluster, keyspace: Option<&str>) -> Shown {
+    let member = |node: &::target::kept::KeptNode| Member {
+        name: node.name.clone(),
+        host: node.host.clone(),
+        datacenter: cluster.datacenter.clone(),
+        rack: node.rack.clone(),
+        address: node.address.to_string(),
+        pid: node.pid,
+        version: cluster.version.clone(),
+    };
+    Shown {
+        id: cluster.id.clone(),
+        keep: cluster.keep,
+        folder: Some(cluster.folder.clone()),
+        nodes: cluster.nodes.iter().map(member).collect(),
+        overview: cluster.overview(keyspace),
+    }
+}
+
+/// A cluster that somebody else runs.
+pub fn of_attached(cluster: &Cluster, point: &str, keyspace: Option<&str>) -> Shown {
+    let member = |node: &::target::NodeInfo| Member {
+        name: node.name.clone(),
+        host: node.host.clone(),
+        datacenter: node.datacenter.clone(),
+        rack: node.rack.clone(),
+        address: node.address.to_string(),
+        pid: node.pid,
+        version: node.version.clone(),
+    };
+    Shown {
+        id: point.to_owned(),
+        keep: true,
+        folder: None,
+        nodes: cluster.nodes().iter().map(member).collect(),
+        overview: cluster.overview(keyspace),
+    }
+}
+
+/// Shows clusters, and on stderr what could not be learnt of them.
+pub fn show(clusters: &[Shown], common: &Common) {
+    for cluster in clusters {
+        for problem in &cluster.overview.problems {
+            terminal::say(&format!("note: {}: {problem}", cluster.id));
+        }
+    }
+    if common.json {
+        terminal::json(&clusters.iter().map(to_json).collect());
+        return;
+    }
+    let texts: Vec<String> = clusters.iter().map(text).collect();
+    if !texts.is_empty() {
+        terminal::data(&texts.join("\n"));
+    }
+}
+
+fn text(cluster: &Shown) -> String {
+    let one_of = |field: fn(&Member) -> &String| {
+        let mut all: Vec<&str> = cluster
+            .nodes
+            .iter()
+            .map(|node| field(node).as_str())
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        all.join(" and ")
+    };
+    let whose = match (&cluster.folder, cluster.keep) {
+        (None, _) => "attached",
+        (Some(_), true) => "kept",
+        (Some(_), false) => "of a running command",
+    };
+    let title = format!(
+        "{} (Cassandra {}, {}, {whose})\n",
+        cluster.id,
+        one_of(|node| &node.version),
+        one_of(|node| &node.datacenter),
+    );
+    title + &table(cluster)
+}
+
+fn table(cluster: &Shown) -> String {
+    let overview = &cluster.overview;
+    // Without a keyspace to count copies of, the ranges themselves are what a node owns.
+    let owned: Vec<(String, &BTreeMap<String, f64>)> = match overview.owned.is_empty() {
+        true => vec![("Owns".to_owned(), &overview.primary)],
+        false => {
+            let of = |(name, shares)| (format!("Owns {name}"), shares);
+            overview.owned.iter().map(of).collect()
+        }
+    };
+    let text = |text: &str| (text.to_owned(), false);
+    let number = |text: &str| (text.to_owned(), true);
+    let mut head = ["State", "Host", "Rack", "Node", "Address"]
+        .map(text)
+        .to_vec();
+    head.extend(["Load", "Tokens"].map(number));
+    head.extend(owned.iter().map(|(title, _)| number(title)));
+    head.push(number("Pid"));
+    let (titles, is_right): (Vec<String>, Vec<bool>) = head.into_iter().unzip();
+    let mut rows = vec![titles];
+    for (member, state) in cluster.nodes.iter().zip(&overview.nodes) {
+        let known = |value: Option<String>| value.unwrap_or_else(|| "?".to_owned());
+        let mut row = vec![
+            state_words(member, state),
+            member.host.clone(),
+            member.rack.clone(),
+            member.name.clone(),
+            member.address.clone(),
+            known(state.load_bytes.map(human::bytes_for_people)),
+            known(state.tokens.map(|count| count.to_string())),
+        ];
+        let share = |(_, shares): &(String, &BTreeMap<String, f64>)| {
+            known(
+                shares
+                    .get(&member.name)
+                    .map(|share| format!("{:.1} %", 100.0 * share)),
+            )
+        };
+        row.extend(owned.iter().map(share));
+        row.push(member.pid.map_or("-".to_owned(), |pid| pid.to_string()));
+        rows.push(row);
+    }
+    terminal::table(&rows, &is_right)
+}
+
+/// The state, and in words what two letters cannot say.
+fn state_words(member: &Member, state: &NodeState) -> String {
+    match (member.pid, state.answers) {
+        (Some(_), false) => format!("{} does not answer", state.state),
+        _ => state.state.clone(),
+    }
+}
+
+fn to_json(cluster: &Shown) -> Value {
+    let overview = &cluster.overview;
+    let share = |shares: &BTreeMap<String, f64>, name: &str| json!(shares.get(name));
+    let nodes = cluster
+        .nodes
+        .iter()
+        .zip(&overview.nodes)
+        .map(|(member, state)| {
+            let owned = overview.owned.iter();
+            let owned = owned.map(|(name, shares)| (name.clone(), share(shares, &member.name)));
+            json!({
+                "name": member.name,
+                "host": member.host,
+                "datacenter": member.datacenter,
+                "rack": member.rack,
+                "address": member.address,
+                "version": member.version,
+                "pid": member.pid,
+                "answers": state.answers,
+                "state": state.state,
+                "load_bytes": state.load_bytes,
+                "tokens": state.tokens,
+                "owns": share(&overview.primary, &member.name),
+                "owned": owned.collect::<serde_json::Map<_, _>>(),
+            })
+        });
+    json!({
+        "id": cluster.id,
+        "version": cluster.nodes.first().map(|node| &node.version),
+        "keep": cluster.keep,
+        "folder": cluster.folder,
+        "nodes": nodes.collect::<Vec<_>>(),
+        "problems": overview.problems,
+    })
+}

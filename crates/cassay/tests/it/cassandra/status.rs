@@ -1,0 +1,184 @@
+//! How nodes are, and who owns what, against the server's own arithmetic.
+
+use super::Kept;
+use crate::program::Lab;
+use base64::Engine;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+use target::{Access, Dirs, LocalSpec, Session, Spec};
+
+/// How long a schema change may take on a busy machine.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The server's shares are sums of floats that it has rounded to six digits, one for each of a
+/// node's token ranges: 16 tokens of one's own, and those of two other nodes.
+const ROUNDING: f64 = 48.0 * 1e-6;
+
+/// Three nodes in two racks: the one that is alone in its rack has more than the others.
+const KEYSPACES: [(&str, &str); 4] = [
+    (
+        "simple1",
+        "{'class': 'SimpleStrategy', 'replication_factor': 1}",
+    ),
+    (
+        "simple2",
+        "{'class': 'SimpleStrategy', 'replication_factor': 2}",
+    ),
+    ("racks2", "{'class': 'NetworkTopologyStrategy', 'dc1': 2}"),
+    ("racks3", "{'class': 'NetworkTopologyStrategy', 'dc1': 3}"),
+];
+
+fn make_keyspaces(node: SocketAddr) {
+    let mut session = Session::open(node, &Access::default(), LIMIT).expect("a session");
+    for (name, replication) in KEYSPACES {
+        let cql = format!("CREATE KEYSPACE {name} WITH replication = {replication}");
+        session.execute_schema(&cql).expect("a keyspace");
+    }
+}
+
+/// What the server says that each address owns, by the agent of node 1.
+fn owned_by_server(lab: &Lab, keyspace: &str) -> BTreeMap<String, f64> {
+    let folders = std::fs::read_dir(lab.clusters()).expect("the folder of clusters");
+    let cluster = folders
+        .filter_map(Result::ok)
+        .next()
+        .expect("a cluster")
+        .path();
+    let path = cluster.join("node1/conf/jolokia.properties");
+    let text = std::fs::read_to_string(path).expect("the agent's settings");
+    let of = |name: &str| {
+        let lines = text.lines().filter_map(|line| line.split_once('='));
+        let mut found = lines.filter(|(key, _)| *key == name);
+        found.next().expect("a setting").1.to_owned()
+    };
+    let plain = format!("{}:{}", of("user"), of("password"));
+    let token = base64::engine::general_purpose::STANDARD.encode(plain);
+    let request = json!({
+        "type": "exec",
+        "mbean": "org.apache.cassandra.db:type=StorageService",
+        "operation": "effectiveOwnership(java.lang.String)",
+        "arguments": [keyspace],
+    });
+    let url = format!("http://{}:{}/jolokia/", of("host"), of("port"));
+    let config = ureq::Agent::config_builder().proxy(None).build();
+    let agent: ureq::Agent = config.into();
+    let sent = agent
+        .post(&url)
+        .header("Authorization", format!("Basic {token}"));
+    let mut answer = sent.send_json(&request).expect("an answer");
+    let answer: Value = answer.body_mut().read_json().expect("JSON");
+    let owned = answer["value"].as_object().expect("shares");
+    let share = |(address, share): (&String, &Value)| {
+        // Java prints an address as name/address.
+        let address = address.rsplit('/').next().unwrap_or_default();
+        (address.to_owned(), share.as_f64().expect("a share"))
+    };
+    owned.iter().map(share).collect()
+}
+
+#[track_caller]
+fn assert_shares(what: &str, ours: &BTreeMap<String, f64>, server: &BTreeMap<String, f64>) {
+    assert_eq!(ours.len(), server.len(), "{what}: {ours:?} {server:?}");
+    for (address, share) in ours {
+        let theirs = server.get(address).copied().expect("the same nodes");
+        assert!(
+            (share - theirs).abs() < ROUNDING,
+            "{what} {address}: {share}, server {theirs}"
+        );
+    }
+}
+
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn owned_shares_are_the_servers_own() {
+    let lab = Lab::new();
+    let home = std::env::home_dir().expect("a home");
+    let dirs = Dirs {
+        cache: home.join(".cache/cassay"),
+        data: lab.clusters().parent().expect("the data folder").to_owned(),
+    };
+    let spec = LocalSpec {
+        nodes: 3,
+        racks: ["r1", "r1", "r2"].map(str::to_owned).to_vec(),
+        heap_bytes: 512 << 20,
+        ..LocalSpec::default()
+    };
+    let cluster = target::start(&Spec::Local(spec), &dirs, &mut |_| ()).expect("three nodes");
+    make_keyspaces(cluster.nodes()[0].address);
+    let addresses: BTreeMap<String, String> = cluster
+        .nodes()
+        .iter()
+        .map(|node| (node.name.clone(), node.address.ip().to_string()))
+        .collect();
+    for (keyspace, _) in KEYSPACES {
+        let ours = cluster.ownership(keyspace).expect("shares");
+        let ours = ours
+            .into_iter()
+            .map(|(name, share)| (addresses[&name].clone(), share));
+        assert_shares(keyspace, &ours.collect(), &owned_by_server(&lab, keyspace));
+    }
+    let uneven = cluster.ownership("racks2").expect("shares");
+    assert!(
+        (uneven["node3"] - 1.0).abs() < 1e-9,
+        "alone in its rack: {uneven:?}"
+    );
+    let error = cluster.ownership("nobodys").expect_err("no such keyspace");
+    let error = error.to_string();
+    assert!(
+        error.contains("no keyspace nobodys") && error.contains("racks2"),
+        "{error}"
+    );
+    let states = cluster.states().expect("states");
+    assert!(
+        states
+            .iter()
+            .all(|one| one.state == "UN" && one.load_bytes > Some(0)),
+        "{states:?}"
+    );
+    cluster.stop().expect("nothing is left");
+}
+
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn a_node_that_does_not_answer_is_down_and_the_table_still_stands() {
+    let lab = Lab::new();
+    let _kept = Kept(&lab);
+    lab.cassay(&["target", "up", "--nodes", "2", "--heap", "512MiB"])
+        .ended_with(0);
+    let status = |more: &[&str]| {
+        let words = [&["target", "status", "--json"][..], more].concat();
+        lab.cassay(&words).ended_with(0).json()[0].clone()
+    };
+    let nodes = status(&[])["nodes"].clone();
+    let states: Vec<&Value> = (0..2).map(|index| &nodes[index]["state"]).collect();
+    assert_eq!(states, ["UN", "UN"], "{nodes:#}");
+    let address: SocketAddr = nodes[0]["address"].as_str().unwrap().parse().unwrap();
+    make_keyspaces(address);
+    let pid = nodes[1]["pid"]
+        .as_i64()
+        .and_then(|pid| Pid::from_raw(pid as i32));
+    kill_process(pid.expect("a process"), Signal::KILL).expect("a signal");
+
+    let now = status(&["--keyspace", "simple1"]);
+    assert_eq!(now["nodes"][0]["state"], "UN", "{now:#}");
+    assert_eq!(now["nodes"][1]["state"], "DN", "{now:#}");
+    assert_eq!(now["nodes"][1]["pid"], Value::Null, "{now:#}");
+    assert_eq!(
+        now["nodes"][1]["tokens"], 16,
+        "the ring still has it: {now:#}"
+    );
+    let owned = |index: usize| now["nodes"][index]["owned"]["simple1"].as_f64().unwrap();
+    assert!((owned(0) + owned(1) - 1.0).abs() < 1e-9, "{now:#}");
+
+    let said = lab
+        .cassay(&["target", "status", "--keyspace", "nobodys"])
+        .ended_with(1);
+    said.says(&["there is no keyspace nobodys; there are: racks2"]);
+    let table = lab.cassay(&["target", "status"]).ended_with(0);
+    for part in ["State  Host", "Owns simple1", "\n  DN "] {
+        assert!(table.stdout.contains(part), "{part:?}: {table}");
+    }
+}

@@ -1,0 +1,235 @@
+//! Asking the series of probes: which are there, where, and what they were in the window.
+//!
+//! Probes gain series as they learn to look: nothing here knows a name. A pattern may hold one
+//! `*`. A place is a host, a node, or a part of one behind a slash: `host1`, `host1/vda`.
+
+use crate::view::{ProbeSeries, RunView, TrialView};
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+use store::record::PhaseTimeRecord;
+
+/// Whether `name` is what `pattern` says, of which one `*` may stand for anything.
+pub fn is_like(name: &str, pattern: &str) -> bool {
+    match pattern.split_once('*') {
+        None => name == pattern,
+        Some((head, tail)) => {
+            let rest = name.strip_prefix(head);
+            rest.is_some_and(|rest| rest.ends_with(tail))
+        }
+    }
+}
+
+/// What stands for the `*` of the pattern; the whole name where it has none.
+pub fn wildcard<'a>(name: &'a str, pattern: &str) -> &'a str {
+    let found = pattern.split_once('*').and_then(|(head, tail)| {
+        let rest = name.strip_prefix(head)?;
+        rest.strip_suffix(tail)
+    });
+    found.unwrap_or(name)
+}
+
+/// The series of a trial that one of the patterns names: of the first pattern that names any.
+pub fn first_of<'a>(trial: &'a TrialView, patterns: &[&str]) -> Vec<&'a ProbeSeries> {
+    let of = |pattern: &&str| -> Vec<&ProbeSeries> {
+        let named = trial.probes.iter().filter(|s| is_like(&s.name, pattern));
+        named.filter(|s| !s.values.is_empty()).collect()
+    };
+    let mut found = patterns.iter().map(of);
+    found.find(|series| !series.is_empty()).unwrap_or_default()
+}
+
+/// The host or node of a place: `host1` of `host1/vda`.
+pub fn owner(place: &str) -> &str {
+    place.split_once('/').map_or(place, |(owner, _)| owner)
+}
+
+/// Numbers in names count as numbers: `node2` comes before `node10`.
+pub fn natural(a: &str, b: &str) -> Ordering {
+    let (mut a, mut b) = (a, b);
+    loop {
+        let (left, right) = (digits(a), digits(b));
+        if left > 0 && right > 0 {
+            let number = |text: &str| text.trim_start_matches('0').to_owned();
+            let (x, y) = (number(&a[..left]), number(&b[..right]));
+            let order = x.len().cmp(&y.len()).then_with(|| x.cmp(&y));
+            if order.is_ne() {
+                return order;
+            }
+            (a, b) = (&a[left..], &b[right..]);
+            continue;
+        }
+        let (mut left, mut right) = (a.chars(), b.chars());
+        match (left.next(), right.next()) {
+            (None, None) => return Ordering::Equal,
+            (x, y) if x != y => return x.cmp(&y),
+            _ => (a, b) = (left.as_str(), right.as_str()),
+        }
+    }
+}
+
+/// How many bytes of digits the text begins with.
+fn digits(text: &str) -> usize {
+    let end = text.find(|c: char| !c.is_ascii_digit());
+    end.unwrap_or(text.len())
+}
+
+/// The hosts and nodes that series name, numbers in their order.
+pub fn owners(trial: &TrialView) -> Vec<&str> {
+    let named = trial.probes.iter().map(|s| owner(&s.place));
+    let all: BTreeSet<&str> = named.filter(|name| !name.is_empty()).collect();
+    let mut all: Vec<&str> = all.into_iter().collect();
+    all.sort_by(|a, b| natural(a, b));
+    all
+}
+
+/// The phases of a trial: as it recorded them, else as its intervals tell.
+pub fn phases(view: &RunView, trial: &TrialView) -> Vec<PhaseTimeRecord> {
+    let finding = view.findings.trials.iter().find(|t| t.index == trial.index);
+    match finding {
+        Some(finding) if !finding.phases.is_empty() => finding.phases.clone(),
+        _ => phases_of_intervals(trial),
+    }
+}
+
+fn phases_of_intervals(trial: &TrialView) -> Vec<PhaseTimeRecord> {
+    let mut phases: Vec<PhaseTimeRecord> = Vec::new();
+    for record in trial.intervals.iter().filter(|i| i.kind == "client") {
+        let end = record.t_s + record.seconds;
+        match phases.last_mut() {
+            Some(phase) if phase.name == record.phase => phase.to_s = end,
+            _ => phases.push(PhaseTimeRecord {
+                name: record.phase.clone(),
+                from_s: record.t_s,
+                to_s: end,
+            }),
+        }
+    }
+    phases
+}
+
+/// Begin and end of the measured window; none when the trial did not get that far.
+pub fn window(phases: &[PhaseTimeRecord]) -> Option<[f64; 2]> {
+    let measured = phases.iter().find(|phase| phase.name == "measure")?;
+    (measured.to_s > measured.from_s).then_some([measured.from_s, measured.to_s])
+}
+
+/// Mean of the values in the window, each look as good as the next; none without a look in it.
+pub fn mean(series: &ProbeSeries, window: [f64; 2]) -> Option<f64> {
+    let inside = values_in(series, window);
+    let count = inside.len();
+    (count > 0).then(|| inside.iter().map(|v| v.1).sum::<f64>() / count as f64)
+}
+
+/// Sum of the values in the window, for what is written once per event.
+pub fn sum(series: &ProbeSeries, window: [f64; 2]) -> f64 {
+    values_in(series, window).iter().map(|v| v.1).sum()
+}
+
+fn values_in(series: &ProbeSeries, [from, to]: [f64; 2]) -> &[(f64, f64)] {
+    let begin = series.values.partition_point(|v| v.0 < from);
+    let end = series.values.partition_point(|v| v.0 < to);
+    &series.values[begin..end.max(begin)]
+}
+
+/// Several series as one, value by value. Those of one look carry nearly one time: what lies
+/// within [`LOOK_S`] is added.
+pub fn added(series: &[&ProbeSeries]) -> Vec<(f64, f64)> {
+    if let [only] = series {
+        return only.values.clone();
+    }
+    let mut sums: BTreeMap<i64, (f64, f64)> = BTreeMap::new();
+    for (t_s, value) in series.iter().flat_map(|s| &s.values) {
+        let look = (t_s / LOOK_S).round() as i64;
+        sums.entry(look).or_insert((*t_s, 0.0)).1 += value;
+    }
+    sums.into_values().collect()
+}
+
+/// Readings this close belong to one look: looks are a tenth of a second apart or more.
+pub const LOOK_S: f64 = 0.05;
+
+/// Factor and unit that make values readable; unknown units stay as they are.
+pub fn scaled(unit: &str) -> (f64, &str) {
+    const KIB: f64 = 1024.0;
+    match unit {
+        "bytes" | "B" => (1.0 / (KIB * KIB), "MiB"),
+        "bytes/s" | "B/s" => (1.0 / (KIB * KIB), "MiB/s"),
+        "kB" | "KiB" => (1.0 / KIB, "MiB"),
+        "kB/s" | "KiB/s" => (1.0 / KIB, "MiB/s"),
+        other => (1.0, other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_names_what_its_star_may_stand_for() {
+        let cases = [
+            ("iostat.%util", "iostat.%util", true),
+            ("iostat.%util", "iostat.util", false),
+            ("dropped.READ/s", "dropped.*/s", true),
+            ("dropped.READ", "dropped.*/s", false),
+            (
+                "client_request.Read.timeouts/s",
+                "client_request.*.timeouts/s",
+                true,
+            ),
+            ("dropped.", "dropped.*/s", false),
+        ];
+        for (name, pattern, like) in cases {
+            assert_eq!(is_like(name, pattern), like, "{name} {pattern}");
+        }
+        assert_eq!(wildcard("dropped.READ/s", "dropped.*/s"), "READ");
+        assert_eq!(wildcard("x", "dropped.*/s"), "x");
+    }
+
+    #[test]
+    fn names_are_ordered_by_their_numbers() {
+        let mut names = [
+            "node10",
+            "node2",
+            "10.0.0.2",
+            "10.0.0.10",
+            "node1",
+            "host1/vda",
+            "host1",
+        ];
+        names.sort_by(|a, b| natural(a, b));
+        let expected = [
+            "10.0.0.2",
+            "10.0.0.10",
+            "host1",
+            "host1/vda",
+            "node1",
+            "node2",
+            "node10",
+        ];
+        assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn the_mean_is_of_the_window_only_and_absent_without_a_look_in_it() {
+        let series = ProbeSeries {
+            values: vec![(0.0, 100.0), (10.0, 2.0), (11.0, 4.0), (12.0, 100.0)],
+            ..ProbeSeries::default()
+        };
+        assert_eq!(mean(&series, [10.0, 12.0]), Some(3.0));
+        assert_eq!(mean(&series, [20.0, 30.0]), None);
+        assert_eq!(sum(&series, [10.0, 12.0]), 6.0);
+    }
+
+    #[test]
+    fn readings_of_one_look_are_added_though_their_times_differ_a_little() {
+        let of = |values: &[(f64, f64)]| ProbeSeries {
+            values: values.to_vec(),
+            ..ProbeSeries::default()
+        };
+        let (a, b) = (
+            of(&[(1.0, 1.0), (2.0, 2.0)]),
+            of(&[(1.003, 10.0), (2.001, 20.0)]),
+        );
+        assert_eq!(added(&[&a, &b]), [(1.0, 11.0), (2.0, 22.0)]);
+    }
+}

@@ -1,0 +1,275 @@
+//! The hosts and nodes as they were: what a host is limited to, which node holds which share of
+//! the tokens, and what stayed out of sight.
+//!
+//! Trials whose clusters are alike but for their sizes share a table; sizes are ranges over them.
+
+use crate::number;
+use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
+use crate::probed::natural;
+use crate::summary::variant_name;
+use crate::view::{RunView, TrialView};
+use std::collections::BTreeSet;
+use store::record::{HostRecord, NodeRecord, NodesRecord};
+
+/// A volume fuller than this leaves compactions no room: a size-tiered one may need as much
+/// again as it reads.
+const VOLUME_USED_WARN: f64 = 0.5;
+
+/// Trials with the same hosts and nodes, the first one first.
+struct Alike<'a> {
+    trials: Vec<(usize, &'a NodesRecord)>,
+}
+
+/// One table of nodes and one of hosts for every kind of cluster; none without records.
+pub fn section(view: &RunView) -> Option<Section> {
+    let groups = groups(&view.trials);
+    if groups.is_empty() {
+        return None;
+    }
+    let mut blocks = Vec::new();
+    for group in &groups {
+        let caption = if groups.len() > 1 {
+            caption(view, group)
+        } else {
+            String::new()
+        };
+        blocks.push(Block::Table(nodes_table(&caption, group)));
+        blocks.extend(hosts_table(&caption, group).map(Block::Table));
+    }
+    let records = view.trials.iter().filter_map(|t| t.nodes.as_ref());
+    let unseen: BTreeSet<&str> = records
+        .flat_map(|n| &n.unseen)
+        .map(String::as_str)
+        .collect();
+    if !unseen.is_empty() {
+        let sentences = unseen.into_iter().map(str::to_owned).collect();
+        blocks.push(Block::List("Out of sight".into(), sentences));
+    }
+    Some(Section {
+        id: "cluster",
+        title: "Hosts and nodes".into(),
+        lead: isolation(&groups[0].trials[0].1.isolation).into(),
+        blocks,
+    })
+}
+
+/// What the nodes shared.
+fn isolation(word: &str) -> &'static str {
+    match word {
+        "hosts" => {
+            "Every host has a network, limits and, where it says so, a volume of its own, on this \
+             one machine."
+        }
+        "loopback" => {
+            "All nodes share this machine: its CPUs, its memory, its page cache and its disk."
+        }
+        "attach" => "The cluster was there before; what it does not tell is out of sight.",
+        "null" => "The null target: no database at all.",
+        _ => "",
+    }
+}
+
+fn groups(trials: &[TrialView]) -> Vec<Alike<'_>> {
+    let mut groups: Vec<Alike<'_>> = Vec::new();
+    for trial in trials {
+        let Some(nodes) = &trial.nodes else { continue };
+        if nodes.nodes.is_empty() && nodes.hosts.is_empty() {
+            continue;
+        }
+        let known = groups.iter_mut().find(|g| alike(g.trials[0].1, nodes));
+        match known {
+            Some(group) => group.trials.push((trial.index, nodes)),
+            None => groups.push(Alike {
+                trials: vec![(trial.index, nodes)],
+            }),
+        }
+    }
+    groups
+}
+
+/// Whether two trials may share tables: all but the sizes is the same.
+fn alike(a: &NodesRecord, b: &NodesRecord) -> bool {
+    let host = |h: &HostRecord| (h.name.clone(), h.address.clone(), h.limits.clone());
+    let node = |n: &NodeRecord| {
+        let place = (
+            n.name.clone(),
+            n.host.clone(),
+            n.rack.clone(),
+            n.datacenter.clone(),
+        );
+        let owned = n.owns.map(|share| (share * 1e3).round() as i64);
+        (place, n.version.clone(), n.state.clone(), n.tokens, owned)
+    };
+    a.isolation == b.isolation
+        && a.hosts.iter().map(host).eq(b.hosts.iter().map(host))
+        && a.nodes.iter().map(node).eq(b.nodes.iter().map(node))
+}
+
+fn caption(view: &RunView, group: &Alike<'_>) -> String {
+    let numbers: Vec<String> = group
+        .trials
+        .iter()
+        .map(|(index, _)| index.to_string())
+        .collect();
+    let planned = view.plan.trials.iter();
+    let mine = planned.filter(|t| group.trials.iter().any(|(index, _)| *index == t.index));
+    let mut variants: Vec<&str> = mine.map(|t| variant_name(&t.variant, view)).collect();
+    variants.dedup();
+    variants.sort_unstable();
+    variants.dedup();
+    format!(
+        " of {} (trials {})",
+        variants.join(", "),
+        numbers.join(", ")
+    )
+}
+
+/// Bytes as a range over trials.
+fn range(values: impl Iterator<Item = Option<u64>>) -> Cell {
+    let known: Vec<u64> = values.flatten().collect();
+    match (known.iter().min(), known.iter().max()) {
+        (Some(low), Some(high)) if number::bytes(*low) == number::bytes(*high) => {
+            Cell::new(number::bytes(*low))
+        }
+        (Some(low), Some(high)) => Cell::new(format!(
+            "{} to {}",
+            number::bytes(*low),
+            number::bytes(*high)
+        )),
+        _ => Cell::new(number::ABSENT).tone(Tone::Muted),
+    }
+}
+
+fn nodes_table(of: &str, group: &Alike<'_>) -> Table {
+    let first = group.trials[0].1;
+    let mut nodes: Vec<&NodeRecord> = first.nodes.iter().collect();
+    nodes.sort_by(|a, b| {
+        let rack = a
+            .datacenter
+            .cmp(&b.datacenter)
+            .then_with(|| natural(&a.rack, &b.rack));
+        rack.then_with(|| natural(&a.host, &b.host))
+            .then_with(|| natural(&a.name, &b.name))
+    });
+    let same = |n: &NodeRecord, name: &str| n.name == name;
+    let row = |node: &&NodeRecord| {
+        let everywhere = group.trials.iter().map(|(_, record)| {
+            let mine = record.nodes.iter().find(|n| same(n, &node.name));
+            mine.and_then(|n| n.load_bytes)
+        });
+        let state_tone = match node.state.as_str() {
+            "UN" => Tone::Good,
+            "" => Tone::Muted,
+            _ => Tone::Bad,
+        };
+        let state = if node.state.is_empty() {
+            number::ABSENT
+        } else {
+            &node.state
+        };
+        Row {
+            cells: vec![
+                Cell::new(node.host.as_str()),
+                Cell::new(node.rack.as_str()),
+                Cell::new(node.name.as_str()),
+                Cell::new(state).tone(state_tone),
+                range(everywhere),
+                Cell::new(number::count(node.tokens as u64)),
+                Cell::new(node.owns.map_or(number::ABSENT.into(), number::percent)),
+                Cell::new(node.address.as_str()),
+                Cell::new(node.datacenter.as_str()),
+                Cell::new(node.version.as_str()),
+            ],
+            tone: Tone::Plain,
+        }
+    };
+    Table {
+        caption: format!("Nodes and what they own{of}"),
+        columns: vec![
+            Column::text("Host"),
+            Column::text("Rack"),
+            Column::text("Node"),
+            Column::text("State"),
+            Column::number("Load", ""),
+            Column::number("Tokens", ""),
+            Column::number("Owns", "of the data"),
+            Column::text("CQL").wide(),
+            Column::text("Data center").wide(),
+            Column::text("Cassandra").wide(),
+        ],
+        rows: nodes.iter().map(row).collect(),
+        foot: "Owned share with replicas: 100 % is a whole copy. Load: when the measured window \
+               began."
+            .into(),
+    }
+}
+
+/// Limits and volumes; none where the record has no hosts.
+fn hosts_table(of: &str, group: &Alike<'_>) -> Option<Table> {
+    let first = group.trials[0].1;
+    let mut hosts: Vec<&HostRecord> = first.hosts.iter().collect();
+    hosts.sort_by(|a, b| natural(&a.name, &b.name));
+    let names: BTreeSet<&str> = hosts
+        .iter()
+        .flat_map(|h| h.limits.keys())
+        .map(String::as_str)
+        .collect();
+    let mut columns = vec![Column::text("Host"), Column::text("Address")];
+    columns.extend(
+        names
+            .iter()
+            .map(|name| Column::text(&name.replace('_', " "))),
+    );
+    columns.extend([
+        Column::number("Volume", ""),
+        Column::number("In use", ""),
+        Column::number("At most", "of the volume"),
+    ]);
+    let row = |host: &&HostRecord| {
+        let mut cells = vec![
+            Cell::new(host.name.as_str()),
+            Cell::new(host.address.as_str()),
+        ];
+        cells.extend(names.iter().map(|name| match host.limits.get(*name) {
+            Some(limit) => Cell::new(limit.as_str()),
+            None => Cell::new("no limit").tone(Tone::Muted),
+        }));
+        let mine = || {
+            let of_trial = |(_, record): &(usize, &'_ NodesRecord)| {
+                record.hosts.iter().find(|h| h.name == host.name).cloned()
+            };
+            group.trials.iter().filter_map(of_trial)
+        };
+        cells.push(match host.volume_bytes {
+            Some(bytes) => Cell::new(number::bytes(bytes)),
+            None => Cell::new("the machine's").tone(Tone::Muted),
+        });
+        cells.push(range(mine().map(|h| h.volume_used_bytes)));
+        cells.push(fullest(mine()));
+        Row {
+            cells,
+            tone: Tone::Plain,
+        }
+    };
+    (!hosts.is_empty()).then(|| Table {
+        caption: format!("Hosts and their limits{of}"),
+        columns,
+        rows: hosts.iter().map(row).collect(),
+        foot: String::new(),
+    })
+}
+
+/// The largest share of the volume that was in use when a window began.
+fn fullest(hosts: impl Iterator<Item = HostRecord>) -> Cell {
+    let share = |h: HostRecord| {
+        let total = h.volume_bytes.filter(|total| *total > 0)?;
+        Some(h.volume_used_bytes? as f64 / total as f64)
+    };
+    match hosts.filter_map(share).max_by(f64::total_cmp) {
+        Some(share) if share > VOLUME_USED_WARN => {
+            Cell::new(number::percent(share)).tone(Tone::Warn)
+        }
+        Some(share) => Cell::new(number::percent(share)),
+        None => Cell::new(number::ABSENT).tone(Tone::Muted),
+    }
+}

@@ -1,0 +1,518 @@
+//! Which configuration was in effect, as the nodes themselves said: what differs first, then
+//! everything behind folds; and whether what was asked for is what is.
+//!
+//! A node's own address, name or host in a value is no difference: every node has its own.
+
+use crate::number;
+use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
+use crate::probed::natural;
+use crate::summary::{variant_name, variants};
+use crate::view::{RunView, TrialView};
+use std::collections::{BTreeMap, BTreeSet};
+use store::record::NodeRecord;
+
+/// Longer values (lists of tokens, class paths) are cut in tables.
+const VALUE_CHARS_MAX: usize = 160;
+/// What stands for a node's own address or name in a value.
+const OWN: &str = "‹own›";
+
+/// Settings, JVM flags or facts of the JVM and its container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Setting,
+    Flag,
+    Jvm,
+}
+
+impl Kind {
+    const ALL: [Kind; 3] = [Kind::Setting, Kind::Flag, Kind::Jvm];
+
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Setting => "setting",
+            Kind::Flag => "JVM flag",
+            Kind::Jvm => "JVM",
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Kind::Setting => "Cassandra's own settings in effect",
+            Kind::Flag => "JVM flags that are not the defaults",
+            Kind::Jvm => "The JVM, and what it takes its machine for",
+        }
+    }
+
+    fn of(self, node: &NodeRecord) -> &BTreeMap<String, String> {
+        match self {
+            Kind::Setting => &node.settings,
+            Kind::Flag => &node.flags,
+            Kind::Jvm => &node.jvm,
+        }
+    }
+}
+
+/// One key with its values, by variant and node; a node whose value changed between trials of
+/// one variant has several.
+type Values<'a> = BTreeMap<(usize, &'a str), BTreeSet<String>>;
+
+/// Everything that was in effect in a run.
+struct Effective<'a> {
+    variants: Vec<&'a str>,
+    nodes: Vec<&'a str>,
+    keys: BTreeMap<(Kind, &'a str), Values<'a>>,
+}
+
+impl<'a> Effective<'a> {
+    fn new(view: &'a RunView) -> Effective<'a> {
+        let variants = variants(view);
+        let mut keys: BTreeMap<(Kind, &str), Values<'_>> = BTreeMap::new();
+        let mut nodes: Vec<&str> = Vec::new();
+        for trial in &view.trials {
+            let variant = variant_of(view, trial, &variants);
+            for node in trial.nodes.iter().flat_map(|n| &n.nodes) {
+                if !nodes.contains(&node.name.as_str()) {
+                    nodes.push(&node.name);
+                }
+                for kind in Kind::ALL {
+                    for (key, value) in kind.of(node) {
+                        let values = keys.entry((kind, key)).or_default();
+                        let at = (variant, node.name.as_str());
+                        values
+                            .entry(at)
+                            .or_default()
+                            .insert(without_own(value, node));
+                    }
+                }
+            }
+        }
+        nodes.sort_by(|a, b| natural(a, b));
+        Effective {
+            variants,
+            nodes,
+            keys,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// The values of one variant, all its nodes.
+    fn of_variant(values: &Values<'_>, variant: usize) -> BTreeSet<String> {
+        let mine = values.iter().filter(|((v, _), _)| *v == variant);
+        mine.flat_map(|(_, set)| set.clone()).collect()
+    }
+
+    /// Which nodes of a variant have which value, if they differ. A node that was not there in
+    /// this variant has none, and that is no difference.
+    fn apart(&self, values: &Values<'_>, variant: usize) -> Option<String> {
+        let was_there = |node: &&&str| {
+            let told = |v: &Values<'_>| v.contains_key(&(variant, **node));
+            self.keys.values().any(told)
+        };
+        let nodes: Vec<&str> = self.nodes.iter().filter(was_there).copied().collect();
+        let of = |node: &&str| values.get(&(variant, *node)).cloned().unwrap_or_default();
+        let sets: Vec<BTreeSet<String>> = nodes.iter().map(of).collect();
+        let differ = sets.iter().any(|set| *set != sets[0]);
+        differ.then(|| by_value(&nodes, &sets))
+    }
+
+    /// Variants that any node told anything of.
+    fn told(&self) -> Vec<usize> {
+        let all = self.keys.values().flat_map(BTreeMap::keys);
+        let told: BTreeSet<usize> = all.map(|(variant, _)| *variant).collect();
+        told.into_iter().collect()
+    }
+}
+
+fn variant_of(view: &RunView, trial: &TrialView, variants: &[&str]) -> usize {
+    let planned = view.plan.trials.iter().find(|t| t.index == trial.index);
+    let name = planned.map_or("", |t| t.variant.as_str());
+    variants.iter().position(|v| *v == name).unwrap_or(0)
+}
+
+/// The value without what is the node's own by nature.
+fn without_own(value: &str, node: &NodeRecord) -> String {
+    let address = node
+        .address
+        .rsplit_once(':')
+        .map_or(node.address.as_str(), |(a, _)| a);
+    let mut text = value.to_owned();
+    for own in [address, &node.name, &node.host] {
+        // Shorter ones stand in other words by chance.
+        if own.len() > 3 {
+            text = replace_word(&text, own);
+        }
+    }
+    text
+}
+
+/// Replaces a name where no digit or letter goes on: `node1`, and not the `node1` of `node10`.
+fn replace_word(text: &str, word: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(word) {
+        let (before, found) = rest.split_at(at);
+        let after = &found[word.len()..];
+        let goes_on = after.starts_with(|c: char| c.is_alphanumeric());
+        let began = before.ends_with(|c: char| c.is_alphanumeric());
+        out.push_str(before);
+        out.push_str(if goes_on || began { word } else { OWN });
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Proofs, differences and everything; none without records of nodes.
+pub fn section(view: &RunView) -> Option<Section> {
+    let effective = Effective::new(view);
+    let mut blocks = proofs(view);
+    if !effective.is_empty() {
+        blocks.extend(between_variants(view, &effective));
+        blocks.extend(between_nodes(view, &effective));
+        blocks.extend(between_trials(view, &effective));
+        blocks.extend(
+            Kind::ALL
+                .into_iter()
+                .filter_map(|kind| everything(view, &effective, kind)),
+        );
+    }
+    (!blocks.is_empty()).then(|| Section {
+        id: "effective",
+        title: "Configuration in effect".into(),
+        lead: "Asked from the nodes themselves before the measured window.".into(),
+        blocks,
+    })
+}
+
+/// Whether the nodes of a run were asked for their configuration.
+pub fn is_known(view: &RunView) -> bool {
+    let mut nodes = view
+        .trials
+        .iter()
+        .filter_map(|t| t.nodes.as_ref())
+        .flat_map(|n| &n.nodes);
+    nodes.any(|node| Kind::ALL.into_iter().any(|kind| !kind.of(node).is_empty()))
+}
+
+fn cut(value: &str) -> String {
+    match value.char_indices().nth(VALUE_CHARS_MAX) {
+        Some((at, _)) => format!("{}… ({} bytes)", &value[..at], value.len()),
+        None => value.to_owned(),
+    }
+}
+
+fn value_cell(values: &BTreeSet<String>) -> Cell {
+    if values.is_empty() {
+        return Cell::new(number::ABSENT).tone(Tone::Muted);
+    }
+    let values: Vec<String> = values.iter().map(|v| cut(v)).collect();
+    Cell::new(values.join(" | "))
+}
+
+/// Keys of which variants have different values.
+fn between_variants(view: &RunView, all: &Effective<'_>) -> Option<Block> {
+    let told = all.told();
+    if told.len() < 2 {
+        return None;
+    }
+    let row = |((kind, key), values): (&(Kind, &str), &Values<'_>)| {
+        let sets: Vec<BTreeSet<String>> = told
+            .iter()
+            .map(|v| Effective::of_variant(values, *v))
+            .collect();
+        sets.iter().any(|set| *set != sets[0]).then(|| {
+            let mut cells = vec![Cell::new(*key), Cell::new(kind.name())];
+            cells.extend(sets.iter().map(value_cell));
+            Row {
+                cells,
+                tone: Tone::Plain,
+            }
+        })
+    };
+    let rows: Vec<Row> = all.keys.iter().filter_map(row).collect();
+    if rows.is_empty() {
+        let text = "All variants had the same configuration in effect.";
+        return Some(Block::Text(text.into()));
+    }
+    let mut columns = vec![Column::text("Key"), Column::text("What")];
+    let named = told
+        .iter()
+        .map(|v| Column::text(variant_name(all.variants[*v], view)));
+    columns.extend(named);
+    Some(Block::Table(Table {
+        caption: "What differed between the variants".into(),
+        columns,
+        rows,
+        foot: "Everything else was the same.".into(),
+    }))
+}
+
+/// Keys of which nodes of one variant have different values; variants in which it is alike share
+/// a row.
+fn between_nodes(view: &RunView, all: &Effective<'_>) -> Option<Block> {
+    if all.nodes.len() < 2 {
+        return None;
+    }
+    let told = all.told();
+    let mut rows = Vec::new();
+    for ((kind, key), values) in &all.keys {
+        let mut alike: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for variant in &told {
+            if let Some(text) = all.apart(values, *variant) {
+                let name = variant_name(all.variants[*variant], view);
+                alike.entry(text).or_default().push(name);
+            }
+        }
+        for (text, variants) in alike {
+            let everywhere = variants.len() == told.len();
+            let variants = if everywhere {
+                "all".into()
+            } else {
+                variants.join(", ")
+            };
+            let mut cells = vec![Cell::new(*key), Cell::new(kind.name())];
+            if told.len() > 1 {
+                cells.push(Cell::new(variants));
+            }
+            cells.push(Cell::new(text));
+            rows.push(Row {
+                cells,
+                tone: Tone::Plain,
+            });
+        }
+    }
+    if rows.is_empty() {
+        let text = format!(
+            "All nodes agreed in every setting and flag but for what is their own ({OWN})."
+        );
+        return Some(Block::Text(text));
+    }
+    let own = rows
+        .iter()
+        .flat_map(|r| &r.cells)
+        .any(|c| c.text.contains(OWN));
+    let mut columns = vec![Column::text("Key"), Column::text("What")];
+    if told.len() > 1 {
+        columns.push(Column::text("Variant"));
+    }
+    columns.push(Column::text("Values"));
+    Some(Block::Table(Table {
+        caption: "What differed between the nodes".into(),
+        columns,
+        rows,
+        foot: if own {
+            format!("{OWN} stands for a node's own address, name or host.")
+        } else {
+            String::new()
+        },
+    }))
+}
+
+/// `32: node1, node2 | 64: node3`.
+fn by_value(nodes: &[&str], sets: &[BTreeSet<String>]) -> String {
+    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+    for (node, set) in nodes.iter().zip(sets) {
+        let value = value_cell(set).text;
+        match groups.iter_mut().find(|(known, _)| *known == value) {
+            Some((_, nodes)) => nodes.push(node),
+            None => groups.push((value, vec![node])),
+        }
+    }
+    let group = |(value, nodes): &(String, Vec<&str>)| format!("{value}: {}", nodes.join(", "));
+    groups.iter().map(group).collect::<Vec<_>>().join(" | ")
+}
+
+/// Keys that were not the same in all trials of one variant, on one node: that must not be.
+fn between_trials(view: &RunView, all: &Effective<'_>) -> Option<Block> {
+    let mut changed = Vec::new();
+    for ((kind, key), values) in &all.keys {
+        for ((variant, node), set) in values {
+            if set.len() > 1 {
+                let variant = variant_name(all.variants[*variant], view);
+                let text = value_cell(set).text;
+                changed.push(format!(
+                    "{} {key} of {node} in {variant}: {text}",
+                    kind.name()
+                ));
+            }
+        }
+    }
+    (!changed.is_empty())
+        .then(|| Block::List("Not the same in all trials of a variant".into(), changed))
+}
+
+/// All keys of one kind, behind a fold.
+fn everything(view: &RunView, all: &Effective<'_>, kind: Kind) -> Option<Block> {
+    let told = all.told();
+    let row = |((_, key), values): (&(Kind, &str), &Values<'_>)| {
+        let distinct: BTreeSet<&BTreeSet<String>> = values.values().collect();
+        let text = match distinct.len() {
+            1 => value_cell(distinct.first().expect("one is there")).text,
+            _ => {
+                let of = |variant: &usize| {
+                    let mine = values.iter().filter(|((v, _), _)| v == variant);
+                    let (nodes, sets): (Vec<&str>, Vec<BTreeSet<String>>) =
+                        mine.map(|((_, node), set)| (*node, set.clone())).unzip();
+                    let text = by_value(&nodes, &sets);
+                    match told.len() {
+                        1 => text,
+                        _ => format!("{}: {text}", variant_name(all.variants[*variant], view)),
+                    }
+                };
+                told.iter().map(of).collect::<Vec<_>>().join("; ")
+            }
+        };
+        Row {
+            cells: vec![Cell::new(*key), Cell::new(text)],
+            tone: Tone::Plain,
+        }
+    };
+    let rows: Vec<Row> = all
+        .keys
+        .iter()
+        .filter(|((k, _), _)| *k == kind)
+        .map(row)
+        .collect();
+    (!rows.is_empty()).then(|| {
+        let title = format!("{} ({})", kind.title(), rows.len());
+        let table = Table {
+            columns: vec![Column::text("Key"), Column::text("Value")],
+            rows,
+            ..Table::default()
+        };
+        Block::Details(title, vec![Block::Table(table)])
+    })
+}
+
+/// What proofs have in common that share a row: key, asked for, in effect, where it was read.
+type Same<'a> = [&'a str; 4];
+/// The nodes and trials that have it.
+type Where<'a> = (BTreeSet<&'a str>, BTreeSet<usize>);
+
+/// Proofs of all trials: one row for what is the same everywhere, what does not hold in sight.
+fn proofs(view: &RunView) -> Vec<Block> {
+    let (mut failed, mut held) = (BTreeMap::new(), BTreeMap::new());
+    let mut readings = 0;
+    for trial in &view.trials {
+        for proof in trial.nodes.iter().flat_map(|n| &n.proofs) {
+            let same = [&proof.key, &proof.wanted, &proof.effective, &proof.source];
+            let rows: &mut BTreeMap<Same<'_>, Where<'_>> =
+                if proof.holds { &mut held } else { &mut failed };
+            let (nodes, trials) = rows.entry(same.map(String::as_str)).or_default();
+            nodes.insert(&proof.node);
+            trials.insert(trial.index);
+            readings += 1;
+        }
+    }
+    if readings == 0 {
+        return Vec::new();
+    }
+    let mut blocks = Vec::new();
+    if failed.is_empty() {
+        let text = format!(
+            "Everything that the study asked for was in effect: {} settings, {} readings.",
+            number::count(held.len() as u64),
+            number::count(readings)
+        );
+        blocks.push(Block::Note(Tone::Good, text));
+    } else {
+        let cell = Cell::new("does not hold").tone(Tone::Bad);
+        blocks.push(Block::Table(Table {
+            caption: "Asked for, and not in effect".into(),
+            ..proof_table(&failed, &cell)
+        }));
+    }
+    if !held.is_empty() {
+        let title = format!("What was asked for and is in effect ({})", held.len());
+        let cell = Cell::new("holds").tone(Tone::Good);
+        blocks.push(Block::Details(
+            title,
+            vec![Block::Table(proof_table(&held, &cell))],
+        ));
+    }
+    blocks
+}
+
+fn proof_table(rows: &BTreeMap<Same<'_>, Where<'_>>, result: &Cell) -> Table {
+    let row = |([key, wanted, effective, source], (nodes, trials)): (&Same<'_>, &Where<'_>)| {
+        let mut nodes: Vec<&str> = nodes.iter().copied().collect();
+        nodes.sort_by(|a, b| natural(a, b));
+        Row {
+            cells: vec![
+                Cell::new(*key),
+                Cell::new(cut(wanted)),
+                Cell::new(cut(effective)),
+                result.clone(),
+                Cell::new(*source),
+                Cell::new(nodes.join(", ")),
+                Cell::new(number::count(trials.len() as u64)),
+            ],
+            tone: Tone::Plain,
+        }
+    };
+    Table {
+        columns: vec![
+            Column::text("Key"),
+            Column::text("Asked for"),
+            Column::text("In effect"),
+            Column::text("Proof"),
+            Column::text("Read from").wide(),
+            Column::text("Nodes"),
+            Column::number("Trials", ""),
+        ],
+        rows: rows.iter().map(row).collect(),
+        ..Table::default()
+    }
+}
+
+/// Settings and flags of a whole run by name, for comparing runs: one value where all nodes and
+/// variants agree, else who has which.
+pub fn summary(view: &RunView) -> BTreeMap<String, String> {
+    let all = Effective::new(view);
+    let mut summary = BTreeMap::new();
+    for ((kind, key), values) in &all.keys {
+        let (at, sets): (Vec<(usize, &str)>, Vec<BTreeSet<String>>) =
+            values.iter().map(|(at, set)| (*at, set.clone())).unzip();
+        let text = if sets.iter().all(|set| *set == sets[0]) {
+            value_cell(&sets[0]).text
+        } else {
+            let name = |(variant, node): &(usize, &str)| match all.variants.len() {
+                0 | 1 => (*node).to_owned(),
+                _ => format!("{node} in {}", variant_name(all.variants[*variant], view)),
+            };
+            let names: Vec<String> = at.iter().map(name).collect();
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            by_value(&names, &sets)
+        };
+        summary.insert(format!("{}: {key}", kind.name()), text);
+    }
+    summary
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_a_nodes_own_is_no_difference_and_longer_names_are_no_names() {
+        let node = NodeRecord {
+            name: "node1".into(),
+            host: "host1".into(),
+            address: "10.94.1.1:9042".into(),
+            ..NodeRecord::default()
+        };
+        let cases = [
+            ("10.94.1.1", "‹own›"),
+            ("10.94.1.11", "10.94.1.11"),
+            ("/data/host1/node1/commitlog", "/data/‹own›/‹own›/commitlog"),
+            ("/data/node10", "/data/node10"),
+            ("32", "32"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(without_own(value, &node), expected);
+        }
+    }
+}

@@ -1,0 +1,512 @@
+//! The rows of one trial before they are drawn: every line with all its values.
+//!
+//! Made twice for a figure: once to count its traces, since the page has a limit, once to draw.
+
+use super::rows::{CPU_PARTS, HOSTS, How, NODES, Part, RowSpec};
+use crate::page::{Axis, Color, Dash, Panel, Scale, Series, Shape, Xs};
+use crate::probed::{added, first_of, is_like, natural, owner, owners, scaled, wildcard};
+use crate::sections::panels::panel;
+use crate::thin::Buckets;
+use crate::view::{ProbeSeries, RunView, TrialView};
+use std::collections::{BTreeMap, BTreeSet};
+use store::record::{IntervalRecord, TrialFinding};
+
+/// Hosts that have a row for their CPU each; more share a row.
+const CPU_ROWS_MAX: usize = 3;
+/// Height of a row that only says what is missing.
+const NOTE_PX: u32 = 16;
+
+/// All rows of a trial.
+pub struct Draft {
+    /// From top to bottom.
+    pub rows: Vec<DraftRow>,
+    /// Names in the legend: name, group, colour.
+    places: Vec<(String, String, Color)>,
+}
+
+/// One row.
+pub struct DraftRow {
+    /// What it shows, with its unit.
+    pub title: String,
+    /// Why it is empty; empty if it is not.
+    pub note: String,
+    /// Height in CSS pixels.
+    pub height_px: u32,
+    scale: Scale,
+    right: Option<String>,
+    lines: Vec<Line>,
+}
+
+/// One line, with all its values.
+struct Line {
+    series: Series,
+    values: Vec<(f64, f64)>,
+}
+
+/// The colours of hosts and nodes: a host with one node shares its colour.
+struct Places<'a> {
+    index: BTreeMap<&'a str, usize>,
+    names: Vec<Vec<&'a str>>,
+}
+
+impl<'a> Places<'a> {
+    fn new(trial: &'a TrialView) -> Places<'a> {
+        let mut places = Places {
+            index: BTreeMap::new(),
+            names: Vec::new(),
+        };
+        let nodes = trial.nodes.iter().flat_map(|n| &n.nodes);
+        let host_of: BTreeMap<&str, &str> =
+            nodes.map(|n| (n.name.as_str(), n.host.as_str())).collect();
+        let alone = |host: &str| host_of.values().filter(|h| **h == host).count() == 1;
+        let is_node = |name: &&str| host_of.get(name).is_some_and(|host| host != name);
+        let (nodes, hosts): (Vec<&str>, Vec<&str>) = owners(trial).into_iter().partition(is_node);
+        for name in hosts.into_iter().chain(nodes) {
+            let host = host_of.get(name).copied().unwrap_or(name);
+            let shared = places.index.get(host).copied().filter(|_| alone(host));
+            let index = shared.unwrap_or(places.names.len());
+            if index == places.names.len() {
+                places.names.push(Vec::new());
+            }
+            places.names[index].push(name);
+            places.index.insert(name, index);
+        }
+        places
+    }
+
+    fn of(&self, place: &str) -> usize {
+        self.index.get(owner(place)).copied().unwrap_or(0)
+    }
+
+    fn legend(&self) -> Vec<(String, String, Color)> {
+        let entry = |(index, names): (usize, &Vec<&str>)| {
+            (names.join(" · "), group(index), Color::Category(index))
+        };
+        self.names.iter().enumerate().map(entry).collect()
+    }
+}
+
+fn group(index: usize) -> String {
+    format!("place {index}")
+}
+
+impl Draft {
+    /// The rows of a trial that has series.
+    pub fn new(view: &RunView, trial: &TrialView) -> Draft {
+        let places = Places::new(trial);
+        let finding = view.findings.trials.iter().find(|t| t.index == trial.index);
+        let mut rows = load(trial);
+        rows.extend(cpu(trial, &places, finding));
+        for spec in HOSTS.iter().chain(NODES) {
+            rows.push(row(spec, trial, &places, finding));
+        }
+        // Only what has a line is named: imported files have hundreds of places.
+        let lines = rows.iter().flat_map(|row| &row.lines);
+        let used: BTreeSet<&str> = lines.map(|l| l.series.group.as_str()).collect();
+        let mut legend = places.legend();
+        legend.retain(|(_, group, _)| used.contains(group.as_str()));
+        Draft {
+            rows,
+            places: legend,
+        }
+    }
+
+    /// How many traces the figure will have.
+    pub fn traces(&self) -> usize {
+        self.places.len() + self.rows.iter().map(|row| row.lines.len()).sum::<usize>()
+    }
+
+    /// The panels, and whether any series was thinned.
+    pub fn panels(self, buckets: &Buckets) -> (Vec<Panel>, bool) {
+        let mut thinned = false;
+        let mut panels: Vec<Panel> = Vec::new();
+        for row in self.rows {
+            let series = row.draw(buckets, &mut thinned);
+            panels.push(Panel {
+                note: row.note,
+                left: Axis {
+                    scale: row.scale,
+                    ..Axis::default()
+                },
+                right: row.right.map(|title| Axis {
+                    title,
+                    ..Axis::default()
+                }),
+                ..panel(row.title, row.height_px, series)
+            });
+        }
+        let legend = self.places.into_iter().map(|(name, group, color)| Series {
+            name,
+            group,
+            in_legend: true,
+            color,
+            ..Series::default()
+        });
+        if let Some(first) = panels.iter_mut().find(|panel| panel.note.is_empty()) {
+            first.series.extend(legend);
+        }
+        (panels, thinned)
+    }
+}
+
+impl DraftRow {
+    fn draw(&self, buckets: &Buckets, thinned: &mut bool) -> Vec<Series> {
+        let areas = self
+            .lines
+            .iter()
+            .any(|line| line.series.shape == Shape::Area);
+        let kept = areas.then(|| buckets.looks(&self.total()));
+        let mut all = Vec::new();
+        for line in &self.lines {
+            let mut series = line.series.clone();
+            if let Some(kept) = &kept {
+                *thinned |= kept.len() < line.values.len();
+                let values = kept.iter().filter_map(|i| line.values.get(*i));
+                let (x, y) = values.map(|(t_s, value)| (*t_s, Some(*value))).unzip();
+                (series.x, series.y) = (Xs::Numbers(x), y);
+            } else {
+                let drawn = buckets.thin(&line.values);
+                *thinned |= drawn.thinned;
+                (series.x, series.y) = (Xs::Numbers(drawn.x), drawn.y);
+            }
+            all.push(series);
+        }
+        all
+    }
+
+    /// Height of the stack at every look.
+    fn total(&self) -> Vec<(f64, f64)> {
+        let first = self.lines.first().map_or(&[][..], |line| &line.values);
+        let height = |(at, (t_s, _)): (usize, &(f64, f64))| {
+            let parts = self.lines.iter().filter_map(|line| line.values.get(at));
+            (*t_s, parts.map(|v| v.1).sum())
+        };
+        first.iter().enumerate().map(height).collect()
+    }
+
+    fn missing(title: &str, why: String) -> DraftRow {
+        DraftRow {
+            title: title.into(),
+            note: why,
+            height_px: NOTE_PX,
+            scale: Scale::Linear,
+            right: None,
+            lines: Vec::new(),
+        }
+    }
+}
+
+/// Throughput and p99 of the load, the kinds told apart by dashes.
+fn load(trial: &TrialView) -> Vec<DraftRow> {
+    const DASHES: [Dash; 4] = [Dash::Solid, Dash::Dash, Dash::Dot, Dash::DashDot];
+    let mut kinds: Vec<&str> = Vec::new();
+    for record in trial.intervals.iter().filter(|i| i.kind != "client") {
+        if !kinds.contains(&record.kind.as_str()) {
+            kinds.push(&record.kind);
+        }
+    }
+    let lines = |unit: &str, legend: bool, value: fn(&IntervalRecord) -> Option<f64>| {
+        let line = |(index, kind): (usize, &&str)| {
+            let of = trial.intervals.iter().filter(|i| i.kind == **kind);
+            Line {
+                values: of.filter_map(|i| Some((i.t_s, value(i)?))).collect(),
+                series: Series {
+                    name: (*kind).into(),
+                    group: format!("kind {index}"),
+                    in_legend: legend,
+                    color: Color::Neutral,
+                    dash: DASHES[index % DASHES.len()],
+                    unit: unit.into(),
+                    ..Series::default()
+                },
+            }
+        };
+        kinds.iter().enumerate().map(line).collect::<Vec<Line>>()
+    };
+    let rates = lines("op/s", true, |i| {
+        (i.seconds > 0.0).then(|| i.ok as f64 / i.seconds)
+    });
+    let p99 = lines("ms", false, |i| {
+        i.latency_ms.as_ref().filter(|q| q.count > 0).map(|q| q.p99)
+    });
+    let row = |title: &str, scale, lines: Vec<Line>| {
+        if lines.iter().all(|line| line.values.is_empty()) {
+            return DraftRow::missing(title, "no intervals were recorded.".into());
+        }
+        DraftRow {
+            title: title.into(),
+            note: String::new(),
+            height_px: 100,
+            scale,
+            right: None,
+            lines,
+        }
+    };
+    vec![
+        row("Throughput, op/s", Scale::Linear, rates),
+        row("Latency p99, ms", Scale::Log, p99),
+    ]
+}
+
+/// The CPU of each host by what it was used for; of many hosts, how busy each was.
+fn cpu(trial: &TrialView, places: &Places<'_>, finding: Option<&TrialFinding>) -> Vec<DraftRow> {
+    let of_usr = first_of(trial, CPU_PARTS[0].1);
+    // A host by itself, not its CPUs.
+    let whole = of_usr.iter().filter(|s| !s.place.contains('/'));
+    let mut hosts: Vec<&str> = whole.map(|s| s.place.as_str()).collect();
+    hosts.sort_by(|a, b| natural(a, b));
+    if hosts.is_empty() {
+        let why = why_missing("hosts", trial, finding);
+        return vec![DraftRow::missing("CPU of the hosts", why)];
+    }
+    let named = |host: &str, names: &[&str]| -> Vec<&ProbeSeries> {
+        let of_host = trial.probes.iter().filter(|s| s.place == host);
+        of_host
+            .filter(|s| names.contains(&s.name.as_str()))
+            .collect()
+    };
+    let row = |title: String, height_px, lines| DraftRow {
+        title,
+        note: String::new(),
+        height_px,
+        scale: Scale::Linear,
+        right: None,
+        lines,
+    };
+    if hosts.len() > CPU_ROWS_MAX {
+        let busy: Vec<&str> = CPU_PARTS[..2]
+            .iter()
+            .flat_map(|p| p.1.iter().copied())
+            .collect();
+        let line = |host: &&str| line(host, "busy", "%", places, added(&named(host, &busy)));
+        let lines = hosts.iter().map(line).collect();
+        return vec![row("CPU busy (usr and sys), %".into(), 100, lines)];
+    }
+    let stack = |(at, host): (usize, &&str)| {
+        let lines = stacked(&CPU_PARTS, at == 0, |names| added(&named(host, names)));
+        row(format!("CPU of {host}, %"), 80, lines)
+    };
+    hosts.iter().enumerate().map(stack).collect()
+}
+
+/// The parts of one host's CPU. All have the looks of the first, so that they can be stacked.
+fn stacked(
+    parts: &[(&str, &[&str]); 4],
+    legend: bool,
+    values: impl Fn(&[&str]) -> Vec<(f64, f64)>,
+) -> Vec<Line> {
+    let first = values(parts[0].1);
+    let line = |(index, (name, names)): (usize, &(&str, &[&str]))| {
+        let mut mine = values(names);
+        // A part that is not there, or was read less often, counts as nothing.
+        if mine.len() != first.len() {
+            mine = first.iter().map(|(t_s, _)| (*t_s, 0.0)).collect();
+        }
+        Line {
+            values: mine,
+            series: Series {
+                name: format!("CPU {name}"),
+                group: format!("cpu {name}"),
+                in_legend: legend,
+                shape: Shape::Area,
+                color: match *name {
+                    "steal" => Color::Error,
+                    _ => Color::Ramp(index * 2 + 1, 7),
+                },
+                unit: "%".into(),
+                ..Series::default()
+            },
+        }
+    };
+    parts.iter().enumerate().map(line).collect()
+}
+
+fn line(
+    place: &str,
+    label: &str,
+    unit: &str,
+    places: &Places<'_>,
+    values: Vec<(f64, f64)>,
+) -> Line {
+    let (factor, unit) = scaled(unit);
+    let index = places.of(place);
+    let name = match (place.is_empty(), label.is_empty()) {
+        (false, false) => format!("{place} {label}"),
+        (true, false) => label.to_owned(),
+        _ => place.to_owned(),
+    };
+    Line {
+        values: values
+            .into_iter()
+            .map(|(t_s, v)| (t_s, v * factor))
+            .collect(),
+        series: Series {
+            name,
+            group: group(index),
+            color: Color::Category(index),
+            unit: unit.into(),
+            ..Series::default()
+        },
+    }
+}
+
+/// One row of the table.
+fn row(
+    spec: &RowSpec,
+    trial: &TrialView,
+    places: &Places<'_>,
+    finding: Option<&TrialFinding>,
+) -> DraftRow {
+    let mut lines = Vec::new();
+    let mut labels = Vec::new();
+    let mut absent = Vec::new();
+    for part in spec.parts {
+        let mut of_part = lines_of(part, trial, places);
+        match of_part.first() {
+            None => absent.push(part.label),
+            Some(_) if part.shape == Shape::Line => labels.push((part.label, part.dash)),
+            Some(_) => {}
+        }
+        lines.append(&mut of_part);
+    }
+    if lines.is_empty() {
+        return DraftRow::missing(spec.title, why_missing(spec.probe, trial, finding));
+    }
+    let zero = |line: &Line| line.values.iter().all(|v| v.1 == 0.0);
+    if spec.quiet && lines.iter().all(zero) {
+        return DraftRow::missing(spec.title, "none, in the whole trial.".into());
+    }
+    let left = lines.iter().find(|line| !line.series.on_right);
+    let unit = left.map_or("", |line| line.series.unit.as_str()).to_owned();
+    let right = lines.iter().find(|line| line.series.on_right);
+    let right = right.map(|line| line.series.unit.clone());
+    DraftRow {
+        title: titled(spec, &unit, &labels, &absent),
+        note: String::new(),
+        height_px: spec.height_px,
+        scale: Scale::Linear,
+        right,
+        lines,
+    }
+}
+
+/// `Network, MiB/s: solid received, dashed sent`.
+fn titled(spec: &RowSpec, unit: &str, labels: &[(&str, Dash)], absent: &[&str]) -> String {
+    let mut title = spec.title.to_owned();
+    if !unit.is_empty() && unit != "count" {
+        title = format!("{title}, {unit}");
+    }
+    let word = |(label, dash): &(&str, Dash)| match dash {
+        Dash::Solid => format!("solid {label}"),
+        Dash::Dash => format!("dashed {label}"),
+        Dash::Dot | Dash::DashDot => format!("dotted {label}"),
+    };
+    let named: Vec<String> = labels
+        .iter()
+        .filter(|l| !l.0.is_empty())
+        .map(word)
+        .collect();
+    if named.len() > 1 {
+        title = format!("{title}: {}", named.join(", "));
+    }
+    let absent: Vec<&str> = absent.iter().copied().filter(|a| !a.is_empty()).collect();
+    match (absent.is_empty(), spec.title.contains("Memory")) {
+        // Tools differ in what they call used, cached and free; what is there is enough.
+        (true, _) | (_, true) => title,
+        _ => format!("{title} (not recorded: {})", absent.join(", ")),
+    }
+}
+
+/// The lines of one quantity.
+fn lines_of(part: &Part, trial: &TrialView, places: &Places<'_>) -> Vec<Line> {
+    let mut found = first_of(trial, part.names);
+    found.sort_by(|a, b| natural(&a.place, &b.place));
+    let unit = found.first().map_or("", |s| s.unit.as_str());
+    let styled = |mut line: Line, dash: Dash| {
+        line.series.dash = dash;
+        line.series.shape = part.shape;
+        line.series.on_right = part.on_right;
+        line
+    };
+    let each = |series: &&ProbeSeries, label: &str, dash: Dash| {
+        let values = series.values.clone();
+        styled(
+            line(&series.place, label, &series.unit, places, values),
+            dash,
+        )
+    };
+    match part.how {
+        How::Each => {
+            // The parts of a host (disks, links) are drawn, its total where it has no parts.
+            let drawn = found.iter().filter(|s| !is_total(s, &found));
+            let label = |s: &ProbeSeries| match part.names.iter().find(|n| is_like(&s.name, n)) {
+                Some(pattern) if pattern.contains('*') => wildcard(&s.name, pattern).to_owned(),
+                _ => part.label.to_owned(),
+            };
+            drawn.map(|s| each(s, &label(s), part.dash)).collect()
+        }
+        How::Sum => {
+            let owners: BTreeSet<&str> = found.iter().map(|s| owner(&s.place)).collect();
+            let mut owners: Vec<&str> = owners.into_iter().collect();
+            owners.sort_by(|a, b| natural(a, b));
+            let sum = |place: &&str| {
+                let of = found.iter().filter(|s| owner(&s.place) == *place);
+                let values = added(&of.copied().collect::<Vec<_>>());
+                styled(line(place, part.label, unit, places, values), part.dash)
+            };
+            owners.iter().map(sum).collect()
+        }
+        How::Highest(count) => {
+            let names = highest(&found, count);
+            let pattern = part.names.first().copied().unwrap_or("");
+            let of = |(rank, name): (usize, &&str)| {
+                let dash = [Dash::Solid, Dash::Dash, Dash::Dot, Dash::DashDot][rank % 4];
+                let named = found.iter().filter(|s| s.name == *name);
+                let label = wildcard(name, pattern);
+                named.map(|s| each(s, label, dash)).collect::<Vec<_>>()
+            };
+            names.iter().enumerate().flat_map(of).collect()
+        }
+    }
+}
+
+/// Whether it is the total of parts that are there too: `host1` beside `host1/vda`.
+fn is_total(series: &ProbeSeries, all: &[&ProbeSeries]) -> bool {
+    let part = |s: &&&ProbeSeries| owner(&s.place) == series.place && s.place != series.place;
+    all.iter().any(|s| part(&s))
+}
+
+/// The names whose highest value anywhere is highest; those that were never above 0 only if
+/// there is no other.
+fn highest<'a>(series: &[&'a ProbeSeries], count: usize) -> Vec<&'a str> {
+    let mut peaks: BTreeMap<&str, f64> = BTreeMap::new();
+    for series in series {
+        let peak = series.values.iter().map(|v| v.1).fold(0.0, f64::max);
+        let known = peaks.entry(&series.name).or_default();
+        *known = known.max(peak);
+    }
+    let mut names: Vec<(&str, f64)> = peaks.into_iter().collect();
+    names.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let above = names.iter().filter(|(_, peak)| *peak > 0.0).count();
+    names.truncate(count.min(above.max(1)));
+    names.into_iter().map(|(name, _)| name).collect()
+}
+
+/// Why there is nothing: as far as the records tell.
+fn why_missing(probe: &str, trial: &TrialView, finding: Option<&TrialFinding>) -> String {
+    let ran = finding.map_or(&[][..], |f| &f.probes);
+    let mut mine = ran.iter().filter(|p| p.probe == probe).peekable();
+    if mine.peek().is_some() {
+        let problem = mine.flat_map(|p| &p.problems).next();
+        return match problem {
+            Some(problem) => format!("not recorded; probe {probe}: {problem}"),
+            None => format!("not recorded: the probe {probe} ran and found no such series."),
+        };
+    }
+    let unseen = trial.nodes.iter().flat_map(|n| &n.unseen);
+    let mut about = unseen.filter(|sentence| sentence.contains(probe));
+    match about.next() {
+        Some(sentence) => format!("not recorded; {sentence}"),
+        None => format!("not recorded: the probe {probe} did not run."),
+    }
+}

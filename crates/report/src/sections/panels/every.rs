@@ -1,0 +1,174 @@
+//! Every series that was recorded, by group: what stands before the first point of its name.
+//!
+//! Behind a fold, since it is for who looks for something. A page holds as many trials as its
+//! limit lets it; the rest is said to be on disk.
+
+use super::{TRACE_BYTES, VALUE_BYTES, buckets_of, frame, panel, views, what};
+use crate::number;
+use crate::page::{Block, Chart, Color, Panel, Series, Xs};
+use crate::probed::{natural, owner, owners, scaled};
+use crate::sections::time;
+use crate::view::{ProbeSeries, RunView, TrialView};
+use std::collections::BTreeMap;
+
+/// Bytes of all these charts on a page; see the limit of the panels.
+const EVERY_BYTES_MAX: usize = 1_000_000;
+/// Buckets of a trial's time axis: small multiples are read for their shape.
+const BUCKETS: usize = 36;
+/// Rows of one chart; a group with more has several.
+const ROWS_MAX: usize = 12;
+/// Height of a row.
+const ROW_PX: u32 = 64;
+/// Between two rows: the title of the lower one.
+const GAP_PX: u32 = 24;
+/// Above the rows.
+const ABOVE_PX: u32 = 130;
+
+/// The chooser, behind its fold.
+pub fn block(view: &RunView, trials: &[&TrialView]) -> Option<Block> {
+    let mut charts = Vec::new();
+    let mut taken = 0;
+    let mut left_out = 0;
+    for trial in one_per_variant_first(view, trials) {
+        for group in groups(trial) {
+            let mine: usize = group.series().map(bytes).sum();
+            if taken + mine > EVERY_BYTES_MAX {
+                left_out += group.series().count();
+                continue;
+            }
+            taken += mine;
+            let name = format!("{} · {}", time::label(view, trial.index), group.name);
+            charts.push((name, chart(view, trial, &group.rows)));
+        }
+    }
+    if charts.is_empty() {
+        return None;
+    }
+    let mut blocks = vec![Block::Choice("Trial and group".into(), charts)];
+    if left_out > 0 {
+        blocks.push(Block::Text(format!(
+            "{} more series, of this or of other trials, are on disk only: trials/*/probes.",
+            number::count(left_out as u64)
+        )));
+    }
+    Some(Block::Details(
+        "Every series that was recorded, by group".into(),
+        blocks,
+    ))
+}
+
+/// What a series takes of the page.
+fn bytes(series: &ProbeSeries) -> usize {
+    TRACE_BYTES + series.values.len().min(2 * BUCKETS) * VALUE_BYTES
+}
+
+/// Series of one group, by name: the rows of one chart.
+struct Group<'a> {
+    name: String,
+    rows: Vec<(&'a str, Vec<&'a ProbeSeries>)>,
+}
+
+impl<'a> Group<'a> {
+    fn series(&self) -> impl Iterator<Item = &'a ProbeSeries> {
+        self.rows
+            .iter()
+            .flat_map(|(_, series)| series.iter().copied())
+    }
+}
+
+/// The first trial of every variant, then the others: a reader compares variants.
+fn one_per_variant_first<'a>(view: &RunView, trials: &[&'a TrialView]) -> Vec<&'a TrialView> {
+    let variant = |trial: &TrialView| {
+        let planned = view.plan.trials.iter().find(|t| t.index == trial.index);
+        planned.map_or("", |t| t.variant.as_str())
+    };
+    let mut seen: Vec<&str> = Vec::new();
+    let (mut first, mut rest) = (Vec::new(), Vec::new());
+    for trial in trials {
+        let variant = variant(trial);
+        if seen.contains(&variant) {
+            rest.push(*trial);
+        } else {
+            seen.push(variant);
+            first.push(*trial);
+        }
+    }
+    first.append(&mut rest);
+    first
+}
+
+fn groups(trial: &TrialView) -> Vec<Group<'_>> {
+    let mut groups: BTreeMap<&str, BTreeMap<&str, Vec<&ProbeSeries>>> = BTreeMap::new();
+    for series in &trial.probes {
+        let group = series.name.split('.').next().unwrap_or_default();
+        let names = groups.entry(group).or_default();
+        names.entry(&series.name).or_default().push(series);
+    }
+    let mut all = Vec::new();
+    for (group, names) in groups {
+        let rows: Vec<(&str, Vec<&ProbeSeries>)> = names.into_iter().collect();
+        for (page, rows) in rows.chunks(ROWS_MAX).enumerate() {
+            let number = if page > 0 {
+                format!(" ({})", page + 1)
+            } else {
+                String::new()
+            };
+            all.push(Group {
+                name: format!("{group}{number}"),
+                rows: rows.to_vec(),
+            });
+        }
+    }
+    all
+}
+
+fn chart(view: &RunView, trial: &TrialView, names: &[(&str, Vec<&ProbeSeries>)]) -> Chart {
+    let buckets = buckets_of(view, trial, BUCKETS);
+    let places = owners(trial);
+    let mut thinned = false;
+    let mut panels: Vec<Panel> = Vec::new();
+    let mut in_legend: Vec<&str> = Vec::new();
+    for (name, series) in names {
+        let mut series = series.clone();
+        series.sort_by(|a, b| natural(&a.place, &b.place));
+        let (factor, unit) = scaled(series.first().map_or("", |s| s.unit.as_str()));
+        let lines = series.iter().map(|series| {
+            let drawn = buckets.thin(&series.values);
+            thinned |= drawn.thinned;
+            let owner = owner(&series.place);
+            let index = places.iter().position(|p| *p == owner).unwrap_or(0);
+            let first = !in_legend.contains(&owner) && series.place == owner;
+            if first {
+                in_legend.push(owner);
+            }
+            Series {
+                name: match series.place.as_str() {
+                    "" => "client".into(),
+                    place => place.into(),
+                },
+                group: owner.into(),
+                in_legend: first,
+                color: Color::Category(index),
+                x: Xs::Numbers(drawn.x),
+                y: drawn.y.iter().map(|y| y.map(|v| v * factor)).collect(),
+                unit: unit.into(),
+                ..Series::default()
+            }
+        });
+        let lines = lines.collect();
+        let title = match unit {
+            "" => (*name).to_owned(),
+            unit => format!("{name}, {unit}"),
+        };
+        panels.push(panel(title, ROW_PX, lines));
+    }
+    let rows = names.len() as u32;
+    Chart {
+        what: what(thinned, buckets.count()),
+        height_px: ROW_PX * rows + GAP_PX * (rows - 1) + ABOVE_PX,
+        gap_px: GAP_PX,
+        views: views(view, trial),
+        panels,
+        ..frame(view, trial)
+    }
+}

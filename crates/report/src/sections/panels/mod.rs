@@ -1,0 +1,171 @@
+//! Hosts, JVMs and database below the load, on one time axis with the phases: one figure a trial.
+//!
+//! A place (host or node) has one colour in all rows of a figure; what is drawn of it differs by
+//! dashes. Long series are thinned by [`crate::thin`], so that peaks survive. A row without
+//! series says what is missing.
+
+mod draft;
+mod every;
+mod rows;
+
+use crate::page::{Axis, Block, Chart, Panel, Scale, Section};
+use crate::probed;
+use crate::sections::{state, time};
+use crate::thin::Buckets;
+use crate::view::{RunView, TrialView};
+use draft::Draft;
+
+/// Bytes of all panels on a page: with the chart library (1.9 MB), the courses (0.8 MB), the
+/// list of all series and the tables the page stays under 6 MB.
+const PANELS_BYTES_MAX: usize = 1_700_000;
+/// Bytes of a trace without its values: names, colours, its axis.
+pub const TRACE_BYTES: usize = 380;
+/// Bytes of a value; places are shared.
+pub const VALUE_BYTES: usize = 9;
+/// Buckets of a trial's time axis: half as many as a screen has pixels, each with two values.
+const BUCKETS_MAX: usize = 400;
+/// With fewer, a course would no longer be one; then fewer trials have panels.
+const BUCKETS_MIN: usize = 24;
+/// Above the panels: the legend, the buttons and the names of the phases.
+const ABOVE_PX: u32 = 150;
+/// Between two rows: the title of the lower one.
+const GAP_PX: u32 = 26;
+
+/// One figure per trial, to be chosen, every series behind a fold, and what looking on cost; none
+/// when no probe ran.
+pub fn section(view: &RunView) -> Option<Section> {
+    let probed: Vec<&TrialView> = view
+        .trials
+        .iter()
+        .filter(|t| !t.probes.is_empty())
+        .collect();
+    let costs = state::probes(view);
+    if probed.is_empty() && costs.is_empty() {
+        return None;
+    }
+    let (shown, buckets) = budget(view, &probed);
+    let figure = |trial: &&TrialView| {
+        let buckets = buckets_of(view, trial, buckets);
+        (time::label(view, trial.index), chart(view, trial, &buckets))
+    };
+    let figures: Vec<(String, Chart)> = probed[..shown].iter().map(figure).collect();
+    let mut blocks = Vec::new();
+    if !figures.is_empty() {
+        blocks.push(Block::Choice("Trial".into(), figures));
+    }
+    blocks.extend(every::block(view, &probed));
+    blocks.extend(costs);
+    let mut lead = "What hosts, JVMs and the database did meanwhile, on one axis with the load. \
+                    A colour is a host or a node, in every row; shaded are the phases outside \
+                    the measured window. Zoom into any row: all follow; the buttons bring whole \
+                    phases back."
+        .to_string();
+    if shown < probed.len() {
+        let left_out = probed.len() - shown;
+        lead = format!(
+            "{lead} {left_out} more trials have their series on disk only (trials/*/probes)."
+        );
+    }
+    Some(Section {
+        id: "panels",
+        title: "Hosts, JVMs and database".into(),
+        lead,
+        blocks,
+    })
+}
+
+/// How many trials have panels, with how many buckets each.
+fn budget(view: &RunView, trials: &[&TrialView]) -> (usize, usize) {
+    let frame = |traces: usize| traces * TRACE_BYTES;
+    let values = |traces: usize, buckets: usize| traces * 2 * buckets * VALUE_BYTES;
+    let (mut taken, mut shown, mut traces) = (0, 0, 0);
+    for trial in trials {
+        let more = Draft::new(view, trial).traces();
+        taken += frame(more) + values(more, BUCKETS_MIN);
+        // The first is always shown: a page without panels would look like a run without probes.
+        if shown > 0 && taken > PANELS_BYTES_MAX {
+            break;
+        }
+        shown += 1;
+        traces += more;
+    }
+    let rest = PANELS_BYTES_MAX.saturating_sub(frame(traces));
+    let buckets = rest / values(traces, 1).max(1);
+    (shown, buckets.clamp(BUCKETS_MIN, BUCKETS_MAX))
+}
+
+/// The buckets of a trial's whole time.
+pub fn buckets_of(view: &RunView, trial: &TrialView, count: usize) -> Buckets {
+    let phases = probed::phases(view, trial);
+    let of_probes = trial.probes.iter().filter_map(|s| s.values.last());
+    let ends = of_probes.map(|v| v.0).chain(phases.iter().map(|p| p.to_s));
+    let begins = trial.probes.iter().filter_map(|s| s.values.first());
+    let from = begins.map(|v| v.0).fold(0.0, f64::min);
+    let to = ends.fold(from + 1.0, f64::max);
+    Buckets::new([from, to], probed::window(&phases), count)
+}
+
+fn chart(view: &RunView, trial: &TrialView, buckets: &Buckets) -> Chart {
+    let draft = Draft::new(view, trial);
+    let heights: u32 = draft.rows.iter().map(|row| row.height_px).sum();
+    let gaps = GAP_PX * draft.rows.len().saturating_sub(1) as u32;
+    let (panels, thinned) = draft.panels(buckets);
+    Chart {
+        what: what(thinned, buckets.count()),
+        height_px: heights + gaps + ABOVE_PX,
+        gap_px: GAP_PX,
+        views: views(view, trial),
+        panels,
+        ..frame(view, trial)
+    }
+}
+
+/// The axis and the bands that all figures of a trial share.
+pub fn frame(view: &RunView, trial: &TrialView) -> Chart {
+    Chart {
+        x: Axis {
+            title: "seconds since the start line".into(),
+            scale: Scale::Linear,
+            ..Axis::default()
+        },
+        bands: time::bands(view, trial),
+        unified_hover: true,
+        ..Chart::default()
+    }
+}
+
+/// What is to be said of the values that are shown.
+pub fn what(thinned: bool, buckets: usize) -> String {
+    if thinned {
+        format!(
+            "Long series are thinned: of each of {buckets} stretches of time the smallest and \
+             the largest value are drawn, so peaks are whole; the measured window has most of \
+             the stretches. All values are in trials/*/probes."
+        )
+    } else {
+        "Every value that was read is drawn.".into()
+    }
+}
+
+/// The stretches that the buttons show.
+pub fn views(view: &RunView, trial: &TrialView) -> Vec<(String, [f64; 2])> {
+    let phases = probed::phases(view, trial);
+    let whole = phases.iter().map(|p| p.to_s).fold(0.0, f64::max);
+    let Some(window) = probed::window(&phases) else {
+        return Vec::new();
+    };
+    vec![
+        ("Whole trial".into(), [0.0, whole]),
+        ("Measured window".into(), window),
+    ]
+}
+
+/// A panel with one axis.
+pub fn panel(title: String, height_px: u32, series: Vec<crate::page::Series>) -> Panel {
+    Panel {
+        title,
+        share: f64::from(height_px),
+        series,
+        ..Panel::default()
+    }
+}

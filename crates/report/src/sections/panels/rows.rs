@@ -1,0 +1,196 @@
+//! Which rows the panels have, and which series they show: a table.
+//!
+//! Names are patterns of what probes write (`<tool>.<its column>`), with what stands in for them
+//! where a tool is not there. A row whose series are missing says so.
+
+use crate::page::{Dash, Shape};
+
+/// One row of a trial's panels.
+pub struct RowSpec {
+    /// What it shows.
+    pub title: &'static str,
+    /// Probe that would have read it.
+    pub probe: &'static str,
+    /// Height in CSS pixels.
+    pub height_px: u32,
+    /// Whether nothing but zeros is good news, said in words instead of drawn.
+    pub quiet: bool,
+    /// What is drawn.
+    pub parts: &'static [Part],
+}
+
+/// One quantity of a row, at every place.
+pub struct Part {
+    /// What it is, beside the place; empty where the title says it.
+    pub label: &'static str,
+    /// Patterns of its series' names; of several the first that any series has.
+    pub names: &'static [&'static str],
+    /// How several series of one place become lines.
+    pub how: How,
+    /// How it is drawn.
+    pub shape: Shape,
+    /// How its line is broken.
+    pub dash: Dash,
+    /// Whether it has the axis at the right.
+    pub on_right: bool,
+}
+
+/// How several series become lines.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    /// A line for each place.
+    Each,
+    /// One line for each host or node: its series added.
+    Sum,
+    /// The names with the highest peaks, a line for each place.
+    Highest(usize),
+}
+
+impl Part {
+    const fn line(label: &'static str, names: &'static [&'static str]) -> Part {
+        Part {
+            label,
+            names,
+            how: How::Each,
+            shape: Shape::Line,
+            dash: Dash::Solid,
+            on_right: false,
+        }
+    }
+
+    const fn dash(mut self, dash: Dash) -> Part {
+        self.dash = dash;
+        self
+    }
+
+    const fn how(mut self, how: How) -> Part {
+        self.how = how;
+        self
+    }
+
+    const fn marks_at_right(mut self) -> Part {
+        self.shape = Shape::Marks;
+        self.on_right = true;
+        self
+    }
+}
+
+/// Parts of the CPU time that are drawn on top of each other, with their series. Interrupts are
+/// the kernel's work too.
+pub const CPU_PARTS: [(&str, &[&str]); 4] = [
+    ("usr", &["mpstat.%usr", "mpstat.%nice"]),
+    ("sys", &["mpstat.%sys", "mpstat.%irq", "mpstat.%soft"]),
+    ("iowait", &["mpstat.%iowait"]),
+    ("steal", &["mpstat.%steal"]),
+];
+/// Rows of the hosts, below the CPU.
+pub const HOSTS: &[RowSpec] = &[
+    RowSpec {
+        title: "Disk, busy",
+        probe: "hosts",
+        height_px: 70,
+        quiet: false,
+        parts: &[Part::line("", &["iostat.%util"])],
+    },
+    RowSpec {
+        title: "Disk, transferred",
+        probe: "hosts",
+        height_px: 80,
+        quiet: false,
+        parts: &[
+            Part::line("read", &["iostat.rkB/s", "vmstat.bi"]),
+            Part::line("written", &["iostat.wkB/s", "vmstat.bo"]).dash(Dash::Dash),
+        ],
+    },
+    RowSpec {
+        title: "Network",
+        probe: "hosts",
+        height_px: 70,
+        quiet: false,
+        parts: &[
+            Part::line("received", &["sar.rxkB/s"]),
+            Part::line("sent", &["sar.txkB/s"]).dash(Dash::Dash),
+        ],
+    },
+    RowSpec {
+        title: "Memory",
+        probe: "hosts",
+        height_px: 70,
+        quiet: false,
+        parts: &[
+            Part::line("available", &["free.available"]),
+            Part::line("page cache", &["vmstat.cache"]).dash(Dash::Dash),
+            Part::line("free", &["vmstat.free"]).dash(Dash::Dot),
+        ],
+    },
+];
+
+/// Rows of the JVMs and of the database.
+pub const NODES: &[RowSpec] = &[
+    RowSpec {
+        title: "JVM heap in use, and pauses (marks, ms at the right)",
+        probe: "jvm",
+        height_px: 90,
+        quiet: false,
+        parts: &[
+            Part::line("heap", &["jvm.heap_used"]),
+            Part::line("pauses", &["gc.pause.*", "gc.pause", "safepoint.longest"]).marks_at_right(),
+        ],
+    },
+    RowSpec {
+        title: "Compactions pending",
+        probe: "cassandra",
+        height_px: 70,
+        quiet: false,
+        parts: &[Part::line("", &["compactions.pending"])],
+    },
+    RowSpec {
+        title: "Tasks pending, the fullest stages",
+        probe: "cassandra",
+        height_px: 70,
+        quiet: true,
+        parts: &[Part::line("", &["thread_pools.*.pending"]).how(How::Highest(4))],
+    },
+    RowSpec {
+        title: "SSTables per read, p99",
+        probe: "cassandra",
+        height_px: 60,
+        quiet: false,
+        parts: &[Part::line("", &["sstables_per_read.p99"])],
+    },
+    RowSpec {
+        title: "Given up",
+        probe: "cassandra",
+        height_px: 60,
+        quiet: true,
+        parts: &[
+            Part::line("messages dropped", &["dropped.*/s"]).how(How::Sum),
+            Part::line("time-outs", &["client_request.*.timeouts/s"])
+                .how(How::Sum)
+                .dash(Dash::Dash),
+            Part::line("unavailable", &["client_request.*.unavailables/s"])
+                .how(How::Sum)
+                .dash(Dash::Dot),
+        ],
+    },
+    RowSpec {
+        title: "Hints",
+        probe: "cassandra",
+        height_px: 60,
+        quiet: true,
+        parts: &[
+            Part::line("in progress", &["hints.in_progress"]),
+            Part::line("written per second", &["hints.total/s"]).dash(Dash::Dash),
+        ],
+    },
+    RowSpec {
+        title: "Waits for the commit log, per second",
+        probe: "cassandra",
+        height_px: 60,
+        quiet: true,
+        parts: &[
+            Part::line("on sync", &["commit_log.waiting_on_commit/s"]),
+            Part::line("on a segment", &["commit_log.waiting_on_segment/s"]).dash(Dash::Dash),
+        ],
+    },
+];

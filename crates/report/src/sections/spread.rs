@@ -1,0 +1,410 @@
+//! Whether all nodes did the same: means over the measured window, host by host, node by node.
+//!
+//! A cluster is as fast as its slowest node. One that works more, or less, than the others means
+//! an uneven ring, a sick machine or a client that talks to one of them: it is said in words.
+
+use crate::number;
+use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
+use crate::probed::{self, is_like, natural, owner, scaled};
+use crate::sections::time;
+use crate::view::{ProbeSeries, RunView, TrialView};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// The largest is at least so many times the smallest: then a sentence says so. Nodes of one
+/// ring differ by some 10 to 20 % by chance of their tokens.
+const RATIO_MAX: f64 = 1.5;
+/// Trials with a table of their own, 1 kB each.
+const TRIALS_MAX: usize = 100;
+/// Nodes that have a column each; of more, only the ends are named.
+const COLUMNS_MAX: usize = 6;
+/// Places that are no part of the cluster.
+const OUTSIDE: [&str; 3] = ["machine", "client", ""];
+
+/// A quantity that all nodes or hosts should share evenly.
+struct Measure {
+    name: &'static str,
+    /// All series that belong to it; those of one owner are put together.
+    names: &'static [&'static str],
+    how: How,
+    /// Below this mean of the largest, a ratio says nothing. In the series' scaled unit.
+    floor: f64,
+}
+
+/// How the series of one owner become one number.
+#[derive(Clone, Copy, PartialEq)]
+enum How {
+    /// Sum of their means.
+    Sum,
+    /// The largest of their means: a host is as busy as its busiest disk.
+    Largest,
+    /// Sum of all values by the length of the window: milliseconds stopped, in percent.
+    Share,
+}
+
+const MEASURES: [Measure; 11] = [
+    Measure {
+        name: "CPU of the host",
+        names: &[
+            "mpstat.%usr",
+            "mpstat.%nice",
+            "mpstat.%sys",
+            "mpstat.%irq",
+            "mpstat.%soft",
+        ],
+        how: How::Sum,
+        floor: 5.0,
+    },
+    Measure {
+        name: "CPU of the process",
+        names: &["pidstat.%CPU"],
+        how: How::Sum,
+        floor: 5.0,
+    },
+    Measure {
+        name: "Heap in use",
+        names: &["jvm.heap_used"],
+        how: How::Sum,
+        floor: 64.0,
+    },
+    Measure {
+        name: "Stopped at safepoints",
+        names: &["safepoint.stopped"],
+        how: How::Share,
+        floor: 0.2,
+    },
+    Measure {
+        name: "Compactions pending",
+        names: &["compactions.pending"],
+        how: How::Sum,
+        floor: 2.0,
+    },
+    Measure {
+        name: "Reads coordinated",
+        names: &["client_request.Read.ops/s"],
+        how: How::Sum,
+        floor: 10.0,
+    },
+    Measure {
+        name: "Writes coordinated",
+        names: &["client_request.Write.ops/s"],
+        how: How::Sum,
+        floor: 10.0,
+    },
+    Measure {
+        name: "Reads done locally",
+        names: &["table.*.local_read.ops/s"],
+        how: How::Sum,
+        floor: 10.0,
+    },
+    Measure {
+        name: "Writes done locally",
+        names: &["table.*.local_write.ops/s"],
+        how: How::Sum,
+        floor: 10.0,
+    },
+    Measure {
+        name: "Disk, busy",
+        names: &["iostat.%util"],
+        how: How::Largest,
+        floor: 5.0,
+    },
+    Measure {
+        name: "Disk, transferred",
+        names: &["iostat.rkB/s", "iostat.wkB/s"],
+        how: How::Sum,
+        floor: 1.0,
+    },
+];
+
+/// One quantity of one trial, node by node.
+pub struct Spread {
+    name: &'static str,
+    unit: String,
+    /// Owner and mean, in the order of their names; two at least.
+    values: Vec<(String, f64)>,
+    floor: f64,
+}
+
+impl Spread {
+    fn low(&self) -> &(String, f64) {
+        let least = self.values.iter().min_by(|a, b| a.1.total_cmp(&b.1));
+        least.expect("there are two values at least")
+    }
+
+    fn high(&self) -> &(String, f64) {
+        let most = self.values.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+        most.expect("there are two values at least")
+    }
+
+    /// The largest by the smallest; none where the smallest is nothing.
+    fn ratio(&self) -> Option<f64> {
+        (self.low().1 > 0.0).then(|| self.high().1 / self.low().1)
+    }
+
+    fn is_uneven(&self) -> bool {
+        let apart = self.ratio().is_none_or(|ratio| ratio >= RATIO_MAX);
+        self.high().1 >= self.floor && apart
+    }
+
+    fn sentence(&self) -> String {
+        let (low, high) = (self.low(), self.high());
+        let unit = if self.unit.is_empty() {
+            String::new()
+        } else {
+            format!(" {}", self.unit)
+        };
+        let (most, least) = (number::small(high.1), number::small(low.1));
+        let name = self.name;
+        match self.ratio() {
+            Some(ratio) => format!(
+                "{name}: {} has {} times what {} has ({most} and {least}{unit}).",
+                high.0,
+                number::significant(ratio, 2),
+                low.0
+            ),
+            None => format!("{name}: {} has {most}{unit}, {} nothing.", high.0, low.0),
+        }
+    }
+}
+
+/// The spread of every quantity that at least two hosts or nodes have in the window of a trial.
+pub fn of_trial(view: &RunView, trial: &TrialView) -> Vec<Spread> {
+    let Some(window) = probed::window(&probed::phases(view, trial)) else {
+        return Vec::new();
+    };
+    MEASURES
+        .iter()
+        .filter_map(|m| spread(m, trial, window))
+        .collect()
+}
+
+fn spread(measure: &Measure, trial: &TrialView, window: [f64; 2]) -> Option<Spread> {
+    let named = |s: &&ProbeSeries| measure.names.iter().any(|name| is_like(&s.name, name));
+    let mine: Vec<&ProbeSeries> = trial.probes.iter().filter(named).collect();
+    // A host's own figure holds those of its CPUs.
+    let whole = |s: &&&ProbeSeries| measure.name != "CPU of the host" || !s.place.contains('/');
+    let mut found: BTreeMap<&str, f64> = BTreeMap::new();
+    for series in mine.iter().filter(whole) {
+        let owner = owner(&series.place);
+        if OUTSIDE.contains(&owner) {
+            continue;
+        }
+        let value = match measure.how {
+            How::Share => {
+                let length_ms = (window[1] - window[0]) * 1e3;
+                Some(probed::sum(series, window) / length_ms * 100.0)
+            }
+            How::Sum | How::Largest => probed::mean(series, window),
+        };
+        let Some(value) = value else { continue };
+        let known = found.entry(owner).or_insert(0.0);
+        *known = if measure.how == How::Largest {
+            known.max(value)
+        } else {
+            *known + value
+        };
+    }
+    if found.len() < 2 {
+        return None;
+    }
+    let (factor, unit) = scaled(mine.first().map_or("", |s| s.unit.as_str()));
+    let (factor, unit) = match measure.how {
+        How::Share => (1.0, "%"),
+        How::Sum | How::Largest => (factor, unit),
+    };
+    let mut values: Vec<(String, f64)> = found
+        .into_iter()
+        .map(|(name, v)| (name.to_owned(), v * factor))
+        .collect();
+    values.sort_by(|a, b| natural(&a.0, &b.0));
+    let unit = if unit == "count" { "" } else { unit };
+    Some(Spread {
+        name: measure.name,
+        unit: unit.into(),
+        values,
+        floor: measure.floor,
+    })
+}
+
+/// What was uneven in words, the widest spread of every quantity, and every trial behind a fold;
+/// none when no quantity has two nodes.
+pub fn section(view: &RunView) -> Option<Section> {
+    let of = |trial| (trial, of_trial(view, trial));
+    let all: Vec<(&TrialView, Vec<Spread>)> = view
+        .trials
+        .iter()
+        .map(of)
+        .filter(|(_, spreads)| !spreads.is_empty())
+        .collect();
+    if all.is_empty() {
+        return None;
+    }
+    let mut blocks = sentences(view, &all);
+    blocks.push(Block::Table(widest(view, &all)));
+    let table = |(trial, spreads): &(&TrialView, Vec<Spread>)| {
+        Block::Table(table(time::label(view, trial.index), spreads))
+    };
+    let mut each: Vec<Block> = all.iter().take(TRIALS_MAX).map(table).collect();
+    if all.len() > TRIALS_MAX {
+        let more = all.len() - TRIALS_MAX;
+        each.push(Block::Text(format!(
+            "{more} more trials: see `cassay show --json`."
+        )));
+    }
+    blocks.push(Block::Details("Every trial, node by node".into(), each));
+    Some(Section {
+        id: "spread",
+        title: "Node by node".into(),
+        lead: format!(
+            "Means over the measured window. A quantity is called uneven when the largest is at \
+             least {RATIO_MAX} times the smallest, and large enough to matter."
+        ),
+        blocks,
+    })
+}
+
+/// One sentence for every quantity that was uneven in any trial.
+fn sentences(view: &RunView, all: &[(&TrialView, Vec<Spread>)]) -> Vec<Block> {
+    let sentence = |measure: &Measure| {
+        let (index, widest) = widest_of(measure, all)?;
+        let named = all.iter().flat_map(|(_, spreads)| spreads);
+        let mine = || named.clone().filter(|s| s.name == measure.name);
+        let uneven = mine().filter(|s| s.is_uneven()).count();
+        let label = time::label(view, index);
+        widest.is_uneven().then(|| {
+            let (text, of) = (widest.sentence(), mine().count());
+            format!("{text} That was in trial {label}; it was uneven in {uneven} of {of} trials.")
+        })
+    };
+    let uneven: Vec<String> = MEASURES.iter().filter_map(sentence).collect();
+    if uneven.is_empty() {
+        let text = "No quantity was uneven between the nodes.".into();
+        return vec![Block::Note(Tone::Good, text)];
+    }
+    vec![Block::List("Uneven between the nodes".into(), uneven)]
+}
+
+/// The trial in which a quantity was spread most, of those in which it mattered.
+fn widest_of<'a>(
+    measure: &Measure,
+    all: &'a [(&TrialView, Vec<Spread>)],
+) -> Option<(usize, &'a Spread)> {
+    let weight = |spread: &Spread| match spread.high().1 >= spread.floor {
+        true => spread.ratio().unwrap_or(f64::INFINITY),
+        false => 0.0,
+    };
+    let mine = all.iter().filter_map(|(trial, spreads)| {
+        let spread = spreads.iter().find(|s| s.name == measure.name)?;
+        Some((trial.index, spread))
+    });
+    mine.max_by(|a, b| weight(a.1).total_cmp(&weight(b.1)))
+}
+
+/// Of every quantity the trial in which it was spread most.
+fn widest(view: &RunView, all: &[(&TrialView, Vec<Spread>)]) -> Table {
+    let rows = MEASURES.iter().filter_map(|measure| {
+        let (index, spread) = widest_of(measure, all)?;
+        let mut cells = vec![Cell::new(spread.name), Cell::new(spread.unit.as_str())];
+        cells.extend(ends(spread));
+        cells.push(Cell::new(time::label(view, index)));
+        Some(Row {
+            cells,
+            tone: Tone::Plain,
+        })
+    });
+    Table {
+        caption: "The widest spread of every quantity".into(),
+        columns: vec![
+            Column::text("Quantity"),
+            Column::text("Unit"),
+            Column::number("Smallest", ""),
+            Column::number("Largest", ""),
+            Column::number("Ratio", ""),
+            Column::text("In trial").wide(),
+        ],
+        rows: rows.collect(),
+        foot: String::new(),
+    }
+}
+
+/// Smallest, largest and their ratio.
+fn ends(spread: &Spread) -> [Cell; 3] {
+    let end =
+        |(name, value): &(String, f64)| Cell::new(number::small(*value)).detail(name.as_str());
+    let ratio = match spread.ratio() {
+        Some(ratio) => number::significant(ratio, 3),
+        None => number::ABSENT.into(),
+    };
+    let tone = match (spread.is_uneven(), spread.high().1 >= spread.floor) {
+        (true, _) => Tone::Warn,
+        (false, true) => Tone::Plain,
+        (false, false) => Tone::Muted,
+    };
+    [
+        end(spread.low()),
+        end(spread.high()),
+        Cell::new(ratio).tone(tone),
+    ]
+}
+
+fn table(caption: String, spreads: &[Spread]) -> Table {
+    let mut owners: Vec<&str> = spreads
+        .iter()
+        .flat_map(|s| &s.values)
+        .map(|v| v.0.as_str())
+        .collect();
+    owners.sort_by(|a, b| natural(a, b));
+    owners.dedup();
+    let widest = spreads.iter().map(|s| s.values.len()).max().unwrap_or(0);
+    if widest > COLUMNS_MAX {
+        owners.clear();
+    }
+    let mut columns = vec![Column::text("Quantity"), Column::text("Unit")];
+    columns.extend(owners.iter().map(|name| Column::number(name, "")));
+    columns.extend([
+        Column::number("Smallest", ""),
+        Column::number("Largest", ""),
+        Column::number("Ratio", ""),
+    ]);
+    let row = |spread: &Spread| {
+        let mut cells = vec![Cell::new(spread.name), Cell::new(spread.unit.as_str())];
+        cells.extend(owners.iter().map(|owner| {
+            let value = spread.values.iter().find(|(name, _)| name == owner);
+            Cell::new(value.map_or(number::ABSENT.into(), |v| number::small(v.1)))
+        }));
+        cells.extend(ends(spread));
+        Row {
+            cells,
+            tone: Tone::Plain,
+        }
+    };
+    Table {
+        caption,
+        columns,
+        rows: spreads.iter().map(row).collect(),
+        foot: String::new(),
+    }
+}
+
+/// The same for programs.
+pub fn json(view: &RunView, trial: &TrialView) -> Value {
+    let spreads = of_trial(view, trial);
+    let entry = |spread: &Spread| {
+        let nodes: BTreeMap<&str, f64> = spread
+            .values
+            .iter()
+            .map(|(name, value)| (name.as_str(), *value))
+            .collect();
+        json!({
+            "quantity": spread.name,
+            "unit": spread.unit,
+            "nodes": nodes,
+            "min": spread.low().1,
+            "max": spread.high().1,
+            "ratio": spread.ratio(),
+            "uneven": spread.is_uneven(),
+        })
+    };
+    spreads.iter().map(entry).collect()
+}

@@ -1,0 +1,273 @@
+//! A run of three hosts as the store keeps it: nodes, settings, proofs, series of every probe,
+//! phases, restored data. Written to a folder and read back, so that the page is made of what is
+//! on disk. One second of one trial has a peak, one node works more than the others, one setting
+//! is not in effect, one pool of series is missing: the page has to say each of these.
+
+use crate::fixture::{self, Shape};
+use measure::Interval;
+use report::RunView;
+use std::collections::BTreeMap;
+use std::path::Path;
+use store::RunWriter;
+use store::record::*;
+
+/// Seconds of loading and settling before the warm-up.
+const BEFORE_S: u64 = 90;
+/// In this second the disk of one host was full and a pause was long, in every trial.
+pub const PEAK_S: f64 = 101.0;
+/// How high: no other value of any series is like it.
+pub const PEAK: f64 = 98.765;
+
+fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    let owned = |(key, value): &(&str, &str)| ((*key).to_string(), (*value).to_string());
+    pairs.iter().map(owned).collect()
+}
+
+/// The hosts and nodes of one trial; `writes` is what differs between the variants.
+pub fn nodes(index: usize, count: usize, writes: &str) -> NodesRecord {
+    let host = |i: usize| HostRecord {
+        name: format!("host{i}"),
+        address: format!("10.94.1.{i}"),
+        limits: map(&[("cpus", "2"), ("memory", "2 GiB"), ("link_delay", "1 ms")]),
+        volume_bytes: Some(20 << 30),
+        volume_used_bytes: Some((6 << 30) + ((index as u64) << 27)),
+    };
+    let node = |i: usize| NodeRecord {
+        name: format!("node{i}"),
+        host: format!("host{i}"),
+        address: format!("10.94.1.{i}:9042"),
+        version: "5.0.8".into(),
+        datacenter: "dc1".into(),
+        rack: format!("r{i}"),
+        state: "UN".into(),
+        load_bytes: Some((5 << 30) + ((index as u64) << 26)),
+        tokens: 16,
+        owns: Some(1.0),
+        settings: map(&[
+            ("listen_address", &format!("10.94.1.{i}")),
+            (
+                "data_file_directories",
+                &format!("[/c/host{i}/node{i}/data]"),
+            ),
+            ("concurrent_writes", writes),
+            ("concurrent_reads", "32"),
+            (
+                "compaction_throughput",
+                if i == 2 { "16MiB/s" } else { "64MiB/s" },
+            ),
+        ]),
+        flags: map(&[("MaxHeapSize", "1073741824"), ("UseG1GC", "true")]),
+        jvm: map(&[
+            ("version", "17.0.15"),
+            ("container", "cgroupv1"),
+            ("processors", "2"),
+        ]),
+    };
+    let proof = |i: usize, key: &str, wanted: &str, effective: &str| ProofRecord {
+        node: format!("node{i}"),
+        key: key.into(),
+        wanted: wanted.into(),
+        effective: effective.into(),
+        source: "system_views.settings".into(),
+        holds: wanted == effective,
+    };
+    let proofs = |i: usize| {
+        let throughput = if i == 2 { "16MiB/s" } else { "64MiB/s" };
+        [
+            proof(i, "concurrent_writes", writes, writes),
+            proof(i, "compaction_throughput", "64MiB/s", throughput),
+        ]
+    };
+    NodesRecord {
+        format: FORMAT,
+        isolation: "hosts".into(),
+        hosts: (1..=count).map(host).collect(),
+        nodes: (1..=count).map(node).collect(),
+        proofs: (1..=count).flat_map(proofs).collect(),
+        unseen: vec!["numa: this machine has one node, so nothing can be remote".into()],
+    }
+}
+
+/// A wave that differs by place, so that lines can be told apart.
+fn wave(t_s: f64, place: usize, mean: f64) -> f64 {
+    mean * (1.0 + 0.25 * (t_s / 7.0 + place as f64).sin())
+}
+
+/// The samples of one probe over `seconds`, by its name: once a second at every place.
+pub fn samples(seconds: u64, count: usize) -> Vec<(&'static str, Vec<SampleRecord>)> {
+    type Series = (&'static str, &'static str, &'static str, f64);
+    let hosts: [Series; 13] = [
+        ("mpstat.%usr", "", "%", 35.0),
+        ("mpstat.%sys", "", "%", 12.0),
+        ("mpstat.%soft", "", "%", 3.0),
+        ("mpstat.%iowait", "", "%", 6.0),
+        ("mpstat.%steal", "", "%", 1.0),
+        ("mpstat.%usr", "/cpu0", "%", 40.0),
+        ("iostat.%util", "/vda", "%", 30.0),
+        ("iostat.rkB/s", "/vda", "kB/s", 9_000.0),
+        ("iostat.wkB/s", "/vda", "kB/s", 22_000.0),
+        ("sar.rxkB/s", "/eth0", "kB/s", 4_000.0),
+        ("sar.txkB/s", "/eth0", "kB/s", 5_000.0),
+        ("free.available", "", "kB", 900_000.0),
+        ("vmstat.cache", "", "kB", 700_000.0),
+    ];
+    let cassandra: [Series; 10] = [
+        ("compactions.pending", "", "count", 3.0),
+        ("thread_pools.MutationStage.pending", "", "count", 5.0),
+        ("thread_pools.ReadStage.pending", "", "count", 2.0),
+        ("thread_pools.GossipStage.pending", "", "count", 0.0),
+        ("sstables_per_read.p99", "", "count", 4.0),
+        ("dropped.MUTATION/s", "", "/s", 0.0),
+        ("client_request.Read.timeouts/s", "", "/s", 0.0),
+        ("client_request.Write.ops/s", "", "/s", 9_000.0),
+        ("client_request.Read.ops/s", "", "/s", 1_000.0),
+        ("strange.thing", "", "furlongs", 7.0),
+    ];
+    let jvm: [Series; 2] = [
+        ("jvm.heap_used", "", "bytes", 6e8),
+        ("jvm.threads", "", "count", 120.0),
+    ];
+    let of = |all: &[Series], owner: &str| -> Vec<SampleRecord> {
+        let at = |second: u64| {
+            let t_s = second as f64 + 0.37;
+            let each = all.iter().flat_map(move |(name, part, unit, mean)| {
+                (1..=count).map(move |i| {
+                    // The second node has more of what piles up.
+                    let more = if i == 2 && name.contains("pending") {
+                        6.0
+                    } else {
+                        1.0
+                    };
+                    let peak = *name == "iostat.%util" && i == 1 && t_s as u64 == PEAK_S as u64;
+                    SampleRecord {
+                        t_s,
+                        name: (*name).into(),
+                        place: format!("{owner}{i}{part}"),
+                        unit: (*unit).into(),
+                        value: if peak {
+                            PEAK
+                        } else {
+                            wave(t_s, i, mean * more)
+                        },
+                    }
+                })
+            });
+            each.collect::<Vec<_>>()
+        };
+        (0..seconds).flat_map(at).collect()
+    };
+    let pause = |(number, second): (usize, u64)| SampleRecord {
+        t_s: second as f64 + 0.5,
+        name: "gc.pause.young".into(),
+        place: format!("node{}", number % count + 1),
+        unit: "ms".into(),
+        value: 20.0 + (number % 5) as f64,
+    };
+    let pauses = (0..seconds).step_by(4).enumerate().map(pause).collect();
+    vec![
+        ("hosts", of(&hosts, "host")),
+        ("cassandra", of(&cassandra, "node")),
+        ("jvm", of(&jvm, "node")),
+        ("gc_log", pauses),
+    ]
+}
+
+fn phases(measure_to_s: f64) -> Vec<PhaseTimeRecord> {
+    let phase = |(name, from_s, to_s): (&str, f64, f64)| PhaseTimeRecord {
+        name: name.into(),
+        from_s,
+        to_s,
+    };
+    [
+        ("schema", 0.0, 1.5),
+        ("load", 1.5, 60.0),
+        ("settle", 60.0, 85.0),
+        ("restore", 85.0, 90.0),
+        ("warmup", 90.0, 95.0),
+        ("measure", 95.0, measure_to_s),
+        ("verify", measure_to_s, measure_to_s + 4.0),
+    ]
+    .map(phase)
+    .into()
+}
+
+fn probe(name: &str, place: &str, problems: &[&str]) -> ProbeRecord {
+    ProbeRecord {
+        probe: name.into(),
+        place: place.into(),
+        period_s: 1.0,
+        looks: 129,
+        values: 4_000,
+        cpu_s: 0.4,
+        longest_s: 0.012,
+        problems: problems.iter().map(|p| (*p).to_string()).collect(),
+        ..ProbeRecord::default()
+    }
+}
+
+/// What the finding of a trial says of its lab.
+pub fn complete(finding: &mut TrialFinding, measure_to_s: f64) {
+    finding.phases = phases(measure_to_s);
+    finding.probes = vec![
+        probe("hosts", "", &[]),
+        probe("jvm", "node1", &[]),
+        probe("jvm", "node2", &[]),
+        probe("cassandra", "node1", &["hints: the MBean is not there"]),
+    ];
+    finding.data = Some(DataRecord {
+        snapshot: "loaded".into(),
+        how: "online".into(),
+        seconds: 2.75,
+        sstables: 96,
+        bytes: 15 << 30,
+        fingerprints: map(&[("node1", "93ac01f2b6"), ("node2", "11d0e44f08")]),
+        page_cache: "dropped".into(),
+    });
+}
+
+/// Writes the run below `results`; its folder's path is that of the writer.
+pub fn write(results: &Path) -> RunWriter {
+    let shapes: &[Shape] = &fixture::shapes(1)[..4];
+    let trials: Vec<_> = shapes.iter().map(|s| fixture::intervals(*s, 7)).collect();
+    let plan = fixture::plan(shapes);
+    let mut writer = RunWriter::create(results, "study: vtopology\n", &plan).expect("a run");
+    let kinds = fixture::KINDS.map(str::to_string);
+    let mut findings = fixture::findings(shapes, &trials);
+    for ((record, intervals), shape) in plan.trials.iter().zip(&trials).zip(shapes) {
+        let mut trial = writer.begin_trial(record, &kinds).expect("a trial");
+        let begin_ns = trial.start_ns() + BEFORE_S * 1_000_000_000;
+        for (phase, interval) in intervals {
+            let moved = Interval {
+                start_ns: interval.start_ns + begin_ns,
+                end_ns: interval.end_ns + begin_ns,
+                ..interval.clone()
+            };
+            trial.write_interval(phase, &moved).expect("an interval");
+        }
+        let writes = if shape.variant == "on" { "64" } else { "32" };
+        trial
+            .write_nodes(&nodes(record.index, 3, writes))
+            .expect("nodes");
+        for (probe, samples) in samples(129, 3) {
+            trial.write_samples(probe, &samples).expect("samples");
+        }
+        complete(&mut findings.trials[record.index], 125.0);
+    }
+    let line = serde_json::Value::Null;
+    writer.journal("run_finished", None, line).expect("a line");
+    writer.write_findings(&findings).expect("findings");
+    writer
+}
+
+/// The run as it is read back.
+pub fn run() -> RunView {
+    let folder = tempfile::tempdir().expect("a folder");
+    let writer = write(folder.path());
+    let run = store::Run::open(writer.path()).expect("the run opens");
+    let mut view = RunView::read(&run).expect("the run reads");
+    // Folder and stamp are of this very moment.
+    view.name = "vtopology/20261121T120000Z".into();
+    view.folder = "results/vtopology/20261121T120000Z".into();
+    view.journal.clear();
+    view
+}

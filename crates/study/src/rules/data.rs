@@ -1,0 +1,90 @@
+//! The state of the data: how much can be loaded where, and what can bring it back.
+
+use super::Subject;
+use yaml::Diagnostics;
+
+/// Applies the rules.
+pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
+    reset(subject, out);
+    restore(subject, out);
+    amount(subject, out);
+    page_cache(subject, out);
+    sample(subject, out);
+}
+
+fn reset(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let path = "data.reset";
+    match subject.text(path) {
+        Some("truncate") if subject.wrote("data.present") => {
+            let message = "`data.reset: truncate` would delete the rows of `data.present`";
+            let hint = "use none, or load the rows";
+            subject.say(path, message.to_owned(), Some(hint), out);
+        }
+        Some("snapshot") if subject.has("target.attach") => {
+            let message = "`data.reset: snapshot` needs the files of the nodes; of an attached \
+                           cluster they cannot be had";
+            let hint = "use truncate: it loads again";
+            subject.say(path, message.to_owned(), Some(hint), out);
+        }
+        Some("snapshot") if !subject.wrote("data.load") => {
+            let message = "`data.reset: snapshot` brings back what was loaded, and nothing is";
+            let hint = "add `data: {load: …}`";
+            subject.say(path, message.to_owned(), Some(hint), out);
+        }
+        _ => {}
+    }
+}
+
+fn restore(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let path = "data.restore";
+    if subject.wrote(path) && subject.text("data.reset").is_some_and(|r| r != "snapshot") {
+        let message = format!("`{path}` says how a snapshot is restored, and there is none");
+        subject.say(path, message, Some("add `reset: snapshot`"), out);
+    }
+}
+
+/// Loads that are measured in bytes.
+fn amount(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let path = "data.load.fraction";
+    if subject.wrote(path) {
+        if subject.has("target.attach") {
+            let message = format!(
+                "`{path}`: how large the volumes of an attached cluster are \
+                                   cannot be seen"
+            );
+            subject.say(path, message, Some("use `bytes_per_node`"), out);
+        } else if subject.has("target.local") && !subject.wrote("target.local.host.volume") {
+            let message = format!(
+                "`{path}` is a share of the data volume, and the hosts have none: it would fill \
+                 this machine's own disk"
+            );
+            let hint = "add `target.local.host.volume`, or use `bytes_per_node`";
+            subject.say(path, message, Some(hint), out);
+        }
+    }
+    let is_null = subject.has("target.null") && !subject.target_replaced;
+    for path in ["data.load.fraction", "data.load.bytes_per_node"] {
+        if is_null && subject.wrote(path) {
+            let message = format!("`{path}` cannot be reached: the null target stores nothing");
+            subject.say(path, message, Some("use `operations`"), out);
+        }
+    }
+}
+
+fn page_cache(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let path = "data.page_cache";
+    if subject.text(path) == Some("drop") && subject.has("target.attach") {
+        let message = format!("`{path}: drop` cannot be had: the machines are not cassay's");
+        let hint = "remove it, or drop it there yourself between runs";
+        subject.say(path, message, Some(hint), out);
+    }
+}
+
+fn sample(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let path = "verify.sample";
+    let loaded = subject.wrote("data.load") || subject.wrote("data.present");
+    if !loaded && subject.wrote(path) && subject.count(path) > Some(0) {
+        let message = format!("`{path}` reads rows back, but none are loaded");
+        subject.say(path, message, Some("add data.load.operations"), out);
+    }
+}

@@ -1,0 +1,216 @@
+//! Local nodes and the hosts that they live on: numbers, racks, limits.
+
+use super::Subject;
+use crate::format;
+use crate::human;
+use crate::tree::Tree;
+use yaml::Diagnostics;
+
+const HOSTS: &str = "target.local.hosts";
+const HOST: &str = "target.local.host";
+
+/// What a node takes beside its heap at the least, bytes: with a heap of 512 MiB an idle node of
+/// 5.0.8 was seen to hold 836 MB. Less than that, and the kernel kills it while it starts.
+const NODE_OFF_HEAP_BYTES_MIN: u64 = 320 << 20;
+
+/// Applies the rules.
+pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
+    if !subject.has("target.local") {
+        return;
+    }
+    nodes(subject, out);
+    racks(subject, out);
+    replication(subject, out);
+    without_hosts(subject, out);
+    limits_of_loopback(subject, out);
+    memory(subject, out);
+    volume(subject, out);
+    collector(subject, out);
+}
+
+/// Number of local nodes, whichever way it was written.
+fn nodes_count(subject: &Subject<'_>) -> Option<u64> {
+    subject.has("target.local").then_some(())?;
+    match on_hosts(subject) {
+        Some(nodes) => Some(nodes),
+        None if subject.wrote(HOSTS) => None,
+        None if subject.wrote("target.local.nodes") => subject.count("target.local.nodes"),
+        None => Some(1),
+    }
+}
+
+fn on_hosts(subject: &Subject<'_>) -> Option<u64> {
+    let hosts = subject.count(HOSTS)?;
+    Some(hosts * subject.count("target.local.nodes_per_host")?)
+}
+
+fn nodes(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let Some(product) = on_hosts(subject) else {
+        return;
+    };
+    if let Some(nodes) = subject.count("target.local.nodes")
+        && nodes != product
+    {
+        let path = "target.local.nodes";
+        let message = format!("`{path}` is {nodes}, but hosts × nodes per host is {product}");
+        subject.say(path, message, Some("keep one of the two"), out);
+    }
+    if product > format::LOCAL_NODES_MAX {
+        let most = format::LOCAL_NODES_MAX;
+        let message = format!("hosts × nodes per host is {product}; the most is {most}");
+        subject.say(HOSTS, message, None, out);
+    }
+}
+
+fn racks(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let path = "target.local.racks";
+    let Some(tree) = subject.tree.at(path) else {
+        return;
+    };
+    let hosts = subject.count(HOSTS);
+    if tree.text().is_some() && hosts.is_none() && !subject.wrote(HOSTS) {
+        let message = format!("`{path}: per-host` needs hosts");
+        let hint = "add `hosts: 3`, or name the racks: nodes are dealt to them in turn";
+        subject.say(path, message, Some(hint), out);
+        return;
+    }
+    // With hosts they are dealt to hosts, not to nodes.
+    let (Some(places), word) = (
+        hosts.or_else(|| nodes_count(subject)),
+        hosts.map(|_| "host"),
+    ) else {
+        return;
+    };
+    let (racks, word) = (tree.items().len() as u64, word.unwrap_or("node"));
+    if racks > places {
+        let message = format!("{racks} racks for {places} {word}(s): a rack would be empty");
+        subject.say(path, message, None, out);
+    }
+}
+
+fn replication(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let path = "keyspace.replication";
+    let (Some(nodes), Some(tree)) = (nodes_count(subject), subject.tree.at(path)) else {
+        return;
+    };
+    let datacenter = subject.text("target.local.datacenter").unwrap_or_default();
+    for (name, copies) in tree.entries() {
+        let path = format!("{path}.{name}");
+        if name != datacenter {
+            let message = format!(
+                "`keyspace.replication` names datacenter `{name}`; the target has `{datacenter}`"
+            );
+            subject.say(&path, message, None, out);
+        }
+        too_many_copies(subject, &path, copies.count(), nodes, out);
+    }
+    too_many_copies(subject, path, tree.count(), nodes, out);
+}
+
+fn too_many_copies(
+    subject: &Subject<'_>,
+    path: &str,
+    copies: Option<u64>,
+    nodes: u64,
+    out: &mut Diagnostics,
+) {
+    if let Some(copies) = copies.filter(|copies| *copies > nodes) {
+        let message = format!("`{path}` is {copies}, but the target has {nodes} node(s)");
+        let more = match subject.wrote(HOSTS) {
+            true => "raise target.local.hosts, or lower this",
+            false => "raise target.local.nodes, or lower this",
+        };
+        subject.say(path, message, Some(more), out);
+    }
+}
+
+/// What only hosts have, without any.
+fn without_hosts(subject: &Subject<'_>, out: &mut Diagnostics) {
+    if subject.wrote(HOSTS) {
+        return;
+    }
+    for path in [
+        HOST,
+        "target.local.isolation",
+        "target.local.nodes_per_host",
+    ] {
+        if subject.wrote(path) {
+            let message = format!("`{path}` is about hosts, and the target has none");
+            let hint = "add `hosts: 3` instead of `nodes: 3`";
+            subject.say(path, message, Some(hint), out);
+        }
+    }
+}
+
+/// Hosts that have only addresses of their own cannot be limited.
+fn limits_of_loopback(subject: &Subject<'_>, out: &mut Diagnostics) {
+    if subject.text("target.local.isolation") != Some("loopback") {
+        return;
+    }
+    for key in ["cpus", "cpu_quota", "memory", "volume", "link"] {
+        let path = format!("{HOST}.{key}");
+        if subject.wrote(&path) {
+            let message = format!("`{path}` cannot be had with `isolation: loopback`");
+            let hint = "loopback gives a host only an address; use `isolation: hosts`, as root";
+            subject.say(&path, message, Some(hint), out);
+        }
+    }
+}
+
+/// A host whose memory its nodes overrun before they answer.
+fn memory(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let path = "target.local.host.memory";
+    let (Some(memory), Some(heap), Some(nodes)) = (
+        subject.bytes(path),
+        subject.bytes("target.local.heap"),
+        subject.count("target.local.nodes_per_host"),
+    ) else {
+        return;
+    };
+    let least = nodes.saturating_mul(heap + NODE_OFF_HEAP_BYTES_MIN);
+    if memory < least {
+        let message = format!(
+            "`{path}` is {}, but {nodes} node(s) with {} of heap take at least {}",
+            human::format_bytes(memory),
+            human::format_bytes(heap),
+            human::bytes_for_people(least)
+        );
+        let hint = "raise it, or lower target.local.heap: page cache comes on top";
+        subject.say(path, message, Some(hint), out);
+    }
+}
+
+/// A volume that is full before the data is loaded.
+fn volume(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let path = "data.load.bytes_per_node";
+    let (Some(volume), Some(bytes), Some(nodes)) = (
+        subject.bytes("target.local.host.volume"),
+        subject.bytes(path),
+        subject.count("target.local.nodes_per_host"),
+    ) else {
+        return;
+    };
+    let data = bytes.saturating_mul(nodes);
+    if data >= volume {
+        let message = format!(
+            "`{path}` is {} on {nodes} node(s) of a host, whose volume is {}",
+            human::format_bytes(bytes),
+            human::format_bytes(volume)
+        );
+        let hint = "raise target.local.host.volume: compactions and the commit log come on top";
+        subject.say(path, message, Some(hint), out);
+    }
+}
+
+/// The collector, said twice: the JVM refuses two.
+fn collector(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let path = "target.local.jvm";
+    let options = subject.tree.at(path).map(Tree::items).unwrap_or_default();
+    let chooses = |option: &&str| option.starts_with("-XX:+Use") && option.ends_with("GC");
+    if let Some(option) = options.iter().filter_map(Tree::text).find(chooses)
+        && subject.wrote("target.local.gc")
+    {
+        let message = format!("`{option}` chooses a collector, and `target.local.gc` does too");
+        subject.say(path, message, Some("keep one of the two"), out);
+    }
+}

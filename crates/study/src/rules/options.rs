@@ -1,0 +1,90 @@
+//! Options of tables: names and values that CQL can take.
+
+use super::Subject;
+use crate::tree::Tree;
+use yaml::{Diagnostics, did_you_mean};
+
+/// The options that a table of Cassandra 5.0 has, beside `compaction` and `compression`.
+const KNOWN: &[&str] = &[
+    "additional_write_policy",
+    "allow_auto_snapshot",
+    "bloom_filter_fp_chance",
+    "caching",
+    "cdc",
+    "comment",
+    "crc_check_chance",
+    "default_time_to_live",
+    "extensions",
+    "gc_grace_seconds",
+    "incremental_backups",
+    "max_index_interval",
+    "memtable",
+    "memtable_flush_period_in_ms",
+    "min_index_interval",
+    "read_repair",
+    "speculative_retry",
+];
+
+/// Applies the rules.
+pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
+    for key in ["compaction", "compression"] {
+        map(subject, key, out);
+    }
+    let path = "keyspace.options";
+    let options = subject.tree.at(path).map(Tree::entries).unwrap_or_default();
+    for (name, value) in options {
+        option(subject, name, value, out);
+    }
+}
+
+/// A mapping of texts, `class` among them where a class is needed.
+fn map(subject: &Subject<'_>, key: &str, out: &mut Diagnostics) {
+    let path = format!("keyspace.{key}");
+    let Some(tree) = subject.tree.at(&path) else {
+        return;
+    };
+    for (name, value) in tree.entries() {
+        if matches!(value, Tree::Map(_) | Tree::List(_) | Tree::Null) {
+            let path = format!("{path}.{name}");
+            let message = format!("`{path}` must be one word or number");
+            subject.say(&path, message, None, out);
+        }
+    }
+    let is_off = key == "compression" && tree.at("enabled") == Some(&Tree::Bool(false));
+    if !is_off && tree.at("class").is_none() && matches!(tree, Tree::Map(_)) {
+        let message = format!("`{path}` does not say its `class`");
+        let hint = match key {
+            "compaction" => "for example {class: LeveledCompactionStrategy}",
+            _ => "for example {class: LZ4Compressor}, or {enabled: false}",
+        };
+        subject.say(&path, message, Some(hint), out);
+    }
+}
+
+fn option(subject: &Subject<'_>, name: &str, value: &Tree, out: &mut Diagnostics) {
+    let path = format!("keyspace.options.{name}");
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if ["compaction", "compression"].contains(&name) {
+        let message = format!("`{path}` has a key of its own");
+        let hint = format!("write it as `keyspace.{name}`");
+        subject.say(&path, message, Some(&hint), out);
+    } else if !name.chars().all(plain) || !name.starts_with(|c: char| c.is_ascii_lowercase()) {
+        let message = format!("`{name}` is not the name of an option: letters, digits and `_`");
+        subject.say(&path, message, None, out);
+    } else if !KNOWN.contains(&name) && subject.has("target.local") {
+        // An attached cluster may be of another version, or not Cassandra: it will say itself.
+        let message = format!("`{name}` is not an option of a table of Cassandra 5.0");
+        let hint = did_you_mean(name, KNOWN.iter().copied());
+        subject.say(&path, message, hint.as_deref(), out);
+    } else if matches!(value, Tree::List(_) | Tree::Null) {
+        let message = format!("`{path}` must be a word, a number or a mapping");
+        subject.say(&path, message, None, out);
+    } else if value
+        .entries()
+        .iter()
+        .any(|(_, v)| matches!(v, Tree::Map(_) | Tree::List(_)))
+    {
+        let message = format!("`{path}` must be a mapping to words or numbers");
+        subject.say(&path, message, None, out);
+    }
+}

@@ -1,0 +1,127 @@
+//! The keyspace, and what its tables are set to beyond what the workload says.
+
+use serde_json::Value;
+
+/// The keyspace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Keyspace {
+    /// Name; none: the workload's own.
+    pub name: Option<String>,
+    /// Replicas.
+    pub replication: Replication,
+    /// How its tables are compacted, `class` among it; empty: as the workload says.
+    pub compaction: Vec<(String, String)>,
+    /// How its tables are compressed; empty: as the workload says.
+    pub compression: Vec<(String, String)>,
+    /// Other options of its tables, by name.
+    pub options: Vec<(String, Value)>,
+}
+
+impl Keyspace {
+    /// A keyspace of which only the number of replicas is known.
+    pub fn of_copies(copies: u32) -> Keyspace {
+        Keyspace {
+            name: None,
+            replication: Replication::Simple(copies),
+            compaction: Vec::new(),
+            compression: Vec::new(),
+            options: Vec::new(),
+        }
+    }
+
+    /// What stands behind `ALTER TABLE … WITH` to set the options of a table; none: there are none.
+    pub fn table_options(&self) -> Option<String> {
+        let map = |entries: &[(String, String)]| {
+            let entries = entries.iter();
+            let entries = entries.map(|(key, value)| format!("{}: {}", quoted(key), quoted(value)));
+            format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
+        };
+        let mut parts = Vec::new();
+        for (name, entries) in [
+            ("compaction", &self.compaction),
+            ("compression", &self.compression),
+        ] {
+            if !entries.is_empty() {
+                parts.push(format!("{name} = {}", map(entries)));
+            }
+        }
+        for (name, value) in &self.options {
+            parts.push(format!("{name} = {}", literal(value)));
+        }
+        (!parts.is_empty()).then(|| parts.join(" AND "))
+    }
+}
+
+/// A text as CQL writes it.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// The value of an option as CQL writes it. A mapping's values are texts there, whatever they are.
+fn literal(value: &Value) -> String {
+    match value {
+        Value::Object(entries) => {
+            let text = |value: &Value| match value {
+                Value::String(text) => quoted(text),
+                other => quoted(&other.to_string()),
+            };
+            let entries = entries.iter();
+            let entries = entries.map(|(key, value)| format!("{}: {}", quoted(key), text(value)));
+            format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
+        }
+        Value::String(text) => quoted(text),
+        other => other.to_string(),
+    }
+}
+
+/// Replicas.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Replication {
+    /// In all, whatever the datacenters.
+    Simple(u32),
+    /// By datacenter.
+    ByDatacenter(Vec<(String, u32)>),
+}
+
+impl Replication {
+    /// Copies of each row.
+    pub fn copies(&self) -> u64 {
+        match self {
+            Replication::Simple(copies) => u64::from(*copies),
+            Replication::ByDatacenter(all) => all.iter().map(|(_, n)| u64::from(*n)).sum(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn options_are_written_as_cql_and_cannot_leave_their_quotes() {
+        let mut keyspace = Keyspace::of_copies(1);
+        assert_eq!(keyspace.table_options(), None);
+        let text = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        keyspace.compaction = vec![
+            text("class", "LeveledCompactionStrategy"),
+            text("sstable_size_in_mb", "64"),
+        ];
+        keyspace.compression = vec![text("enabled", "false")];
+        keyspace.options = vec![
+            ("gc_grace_seconds".to_owned(), json!(60)),
+            ("comment".to_owned(), json!("it's'; DROP")),
+            (
+                "caching".to_owned(),
+                json!({"keys": "NONE", "rows_per_partition": 3}),
+            ),
+        ];
+        assert_eq!(
+            keyspace.table_options().unwrap(),
+            "compaction = {'class': 'LeveledCompactionStrategy', 'sstable_size_in_mb': '64'} \
+             AND compression = {'enabled': 'false'} AND gc_grace_seconds = 60 \
+             AND comment = 'it''s''; DROP' \
+             AND caching = {'keys': 'NONE', 'rows_per_partition': '3'}"
+        );
+    }
+}

@@ -1,0 +1,446 @@
+//! Whether what a server shows is what was asked for: by value, because servers write `1GiB` as
+//! `1024MiB` and `10s` as `10000ms`.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What a yaml key asks for, and what the server shows for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Shown {
+    /// With dots where the server flattens.
+    pub key: String,
+    pub wanted: String,
+    /// `None`: the server has no row for it.
+    pub effective: Option<String>,
+    pub holds: bool,
+}
+
+/// Looks for a key of `cassandra.yaml` in `system_views.settings`, where most nested keys are
+/// flattened with dots, and some are shown as one text.
+pub(super) fn yaml(key: &str, value: &Value, rows: &BTreeMap<String, String>) -> Vec<Shown> {
+    if let Some(row) = rows.get(key) {
+        return vec![Shown {
+            key: key.to_string(),
+            wanted: plain(value),
+            holds: holds(value, row),
+            effective: Some(row.clone()),
+        }];
+    }
+    match value {
+        Value::Object(map) if !map.is_empty() => map
+            .iter()
+            .flat_map(|(name, value)| yaml(&format!("{key}.{name}"), value, rows))
+            .collect(),
+        // A class with its parameters is written as a list of one.
+        Value::Array(list) if matches!(list.as_slice(), [Value::Object(_)]) => {
+            yaml(key, &list[0], rows)
+        }
+        _ => vec![Shown {
+            key: key.to_string(),
+            wanted: plain(value),
+            effective: None,
+            holds: true,
+        }],
+    }
+}
+
+/// A value without the quotes of JSON around a text.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn holds(value: &Value, row: &str) -> bool {
+    match value {
+        // The server writes structures in Java's way. What must be there are the values.
+        Value::Object(map) => map.values().all(|value| part_holds(value, row)),
+        Value::Array(list) => list.iter().all(|value| part_holds(value, row)),
+        other => same(&plain(other), row),
+    }
+}
+
+fn part_holds(value: &Value, row: &str) -> bool {
+    match value {
+        Value::Object(_) | Value::Array(_) => holds(value, row),
+        other => row.contains(&plain(other)),
+    }
+}
+
+/// Whether two texts of a setting say the same.
+pub(super) fn same(wanted: &str, shown: &str) -> bool {
+    let (wanted, shown) = (wanted.trim(), shown.trim());
+    if wanted.eq_ignore_ascii_case(shown) {
+        return true;
+    }
+    match wanted {
+        "null" => return shown.is_empty(),
+        // The server shows what it has chosen.
+        "auto" => return true,
+        _ => {}
+    }
+    if let (Some(wanted), Some(shown)) = (quantity(wanted), quantity(shown)) {
+        return wanted == shown;
+    }
+    // A class may be written with its package or without.
+    let is_class_of = |short: &str, long: &str| long.ends_with(&format!(".{short}"));
+    is_class_of(wanted, shown) || is_class_of(shown, wanted)
+}
+
+/// What a unit measures, and how many of the smallest ones it is.
+const UNITS: [(&str, &str, f64); 16] = [
+    ("ns", "time", 1.0),
+    ("us", "time", 1e3),
+    ("µs", "time", 1e3),
+    ("ms", "time", 1e6),
+    ("s", "time", 1e9),
+    ("m", "time", 60e9),
+    ("h", "time", 3600e9),
+    ("d", "time", 86_400e9),
+    ("B", "size", 1.0),
+    ("KiB", "size", 1024.0),
+    ("MiB", "size", 1_048_576.0),
+    ("GiB", "size", 1_073_741_824.0),
+    ("B/s", "rate", 1.0),
+    ("KiB/s", "rate", 1024.0),
+    ("MiB/s", "rate", 1_048_576.0),
+    ("", "number", 1.0),
+];
+
+/// A number with what it measures, in the smallest unit.
+fn quantity(text: &str) -> Option<(&'static str, f64)> {
+    let end = text
+        .find(|c: char| !(c.is_ascii_digit() || ".-+eE".contains(c)))
+        .unwrap_or(text.len());
+    let number: f64 = text[..end].parse().ok()?;
+    let unit = text[end..].trim();
+    let (_, what, factor) = UNITS.iter().find(|(name, _, _)| *name == unit)?;
+    Some((what, number * factor))
+}
+
+/// A flag of the JVM as it is in effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Flag {
+    pub value: String,
+    /// `command line`, `ergonomic`, `default` …
+    pub origin: String,
+}
+
+/// The lines of `VM.flags -all`: `uintx MaxHeapSize = 1073741824 {product} {command line}`.
+pub(super) fn flags(text: &str) -> BTreeMap<String, Flag> {
+    let flag = |line: &str| -> Option<(String, Flag)> {
+        let (name, rest) = line.split_once('=')?;
+        let name = name.split_ascii_whitespace().nth(1)?;
+        let (value, kinds) = rest.split_once('{')?;
+        let origin = kinds.rsplit_once('{')?.1.trim_end().strip_suffix('}')?;
+        Some((
+            name.trim_end_matches(':').to_string(),
+            Flag {
+                value: value.trim().to_string(),
+                origin: origin.to_string(),
+            },
+        ))
+    };
+    text.lines().filter_map(flag).collect()
+}
+
+/// What an option of the JVM asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum JvmOption<'a> {
+    /// Name and value of a flag.
+    Flag(&'a str, String),
+    /// Name and value of a system property.
+    Property(&'a str, &'a str),
+    /// To be found among the arguments as it is.
+    Other,
+}
+
+/// Short options that are flags by another name.
+const SHORT: [(&str, &str); 4] = [
+    ("-Xms", "InitialHeapSize"),
+    ("-Xmx", "MaxHeapSize"),
+    ("-Xmn", "NewSize"),
+    ("-Xss", "ThreadStackSize"),
+];
+
+/// Reads one option.
+pub(super) fn jvm_option(option: &str) -> JvmOption<'_> {
+    if let Some(flag) = option.strip_prefix("-XX:") {
+        if let Some(name) = flag.strip_prefix('+') {
+            return JvmOption::Flag(name, "true".to_string());
+        }
+        if let Some(name) = flag.strip_prefix('-') {
+            return JvmOption::Flag(name, "false".to_string());
+        }
+        if let Some((name, value)) = flag.split_once('=') {
+            return JvmOption::Flag(name, value.to_string());
+        }
+    }
+    if let Some(property) = option.strip_prefix("-D") {
+        let (name, value) = property.split_once('=').unwrap_or((property, ""));
+        return JvmOption::Property(name, value);
+    }
+    for (short, name) in SHORT {
+        let size = option.strip_prefix(short).and_then(jvm_size);
+        match size {
+            // This one counts in KiB.
+            Some(bytes) if name == "ThreadStackSize" => {
+                return JvmOption::Flag(name, (bytes / 1024).to_string());
+            }
+            Some(bytes) => return JvmOption::Flag(name, bytes.to_string()),
+            None => {}
+        }
+    }
+    JvmOption::Other
+}
+
+/// Whether a flag has the value that was asked for: sizes are rounded up to what the heap is made
+/// of, which is the largest region of G1, 32 MiB, at most.
+pub(super) fn flag_holds(name: &str, wanted: &str, shown: &str) -> bool {
+    const REGION_BYTES_MAX: u64 = 32 << 20;
+    if wanted.eq_ignore_ascii_case(shown) {
+        return true;
+    }
+    if let (Some(wanted), Some(shown)) = (jvm_size(wanted), jvm_size(shown)) {
+        let rounded = name.ends_with("HeapSize") && shown.saturating_sub(wanted) < REGION_BYTES_MAX;
+        return shown == wanted || (rounded && shown > wanted);
+    }
+    matches!((wanted.parse::<f64>(), shown.parse::<f64>()), (Ok(a), Ok(b)) if a == b)
+}
+
+/// A number with the JVM's suffixes for sizes.
+pub(super) fn jvm_size(text: &str) -> Option<u64> {
+    let (digits, shift) = match text.as_bytes().last()? {
+        b'k' | b'K' => (&text[..text.len() - 1], 10),
+        b'm' | b'M' => (&text[..text.len() - 1], 20),
+        b'g' | b'G' => (&text[..text.len() - 1], 30),
+        b't' | b'T' => (&text[..text.len() - 1], 40),
+        _ => (text, 0),
+    };
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+/// What `VM.info` says of the container that the JVM believes to be in; empty outside of one.
+pub(super) fn container(text: &str) -> BTreeMap<String, String> {
+    let section = text
+        .lines()
+        .skip_while(|line| !line.starts_with("container (cgroup) information:"))
+        .skip(1)
+        .take_while(|line| !line.trim().is_empty());
+    let pair = |line: &str| {
+        let (name, value) = line.split_once(':')?;
+        Some((name.trim().to_string(), value.trim().to_string()))
+    };
+    section.filter_map(pair).collect()
+}
+
+/// Bytes of a size in `VM.info`: `3145728 k`, or a plain number.
+pub(super) fn container_bytes(text: &str) -> Option<u64> {
+    jvm_size(&text.replace(' ', ""))
+}
+
+/// The lines of a Java properties file, as `VM.system_properties` prints them.
+pub(super) fn properties(text: &str) -> BTreeMap<String, String> {
+    let pair = |line: &str| -> Option<(String, String)> {
+        if line.starts_with('#') {
+            return None;
+        }
+        let mut end = line.find('=')?;
+        // A name may have an escaped one in it.
+        while end > 0 && line.as_bytes()[end - 1] == b'\\' {
+            end += 1 + line[end + 1..].find('=')?;
+        }
+        Some((unescape(&line[..end]), unescape(&line[end + 1..])))
+    };
+    text.lines().filter_map(pair).collect()
+}
+
+/// Without the backslashes of a properties file. Characters beyond ASCII stay escaped.
+fn unescape(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.next() {
+                Some('n') => plain.push('\n'),
+                Some('t') => plain.push('\t'),
+                Some('r') => plain.push('\r'),
+                Some('u') => plain.push_str("\\u"),
+                Some(other) => plain.push(other),
+                None => {}
+            },
+            c => plain.push(c),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn settings_are_the_same_by_value_and_not_by_text() {
+        let cases = [
+            ("1GiB", "1024MiB", true),
+            ("10s", "10000ms", true),
+            ("64MiB/s", "65536KiB/s", true),
+            ("64MiB/s", "64MiB", false),
+            ("1m", "1MiB", false),
+            ("1m", "60s", true),
+            ("0.1", "0.10", true),
+            ("batch", "batch", true),
+            ("BATCH", "batch", true),
+            ("batch", "periodic", false),
+            ("true", "false", false),
+            ("null", "", true),
+            ("auto", "mmap", true),
+            ("mmap", "standard", false),
+            (
+                "LZ4Compressor",
+                "org.apache.cassandra.io.compress.LZ4Compressor",
+                true,
+            ),
+            (
+                "Compressor",
+                "org.apache.cassandra.io.compress.LZ4Compressor",
+                false,
+            ),
+        ];
+        for (wanted, shown, holds) in cases {
+            assert_eq!(same(wanted, shown), holds, "{wanted} and {shown}");
+        }
+    }
+
+    #[test]
+    fn nested_keys_are_found_where_the_server_flattens_them() {
+        let rows: BTreeMap<String, String> = [
+            ("sstable.selected_format", "big"),
+            ("commitlog_compression.class_name", "LZ4Compressor"),
+            (
+                "memtable.configurations",
+                "{skiplist={class_name=SkipListMemtable}}",
+            ),
+            ("concurrent_reads", "32"),
+        ]
+        .map(|(key, value)| (key.to_string(), value.to_string()))
+        .into();
+        let check = |key: &str, value: Value| {
+            let shown = yaml(key, &value, &rows);
+            let brief = shown.iter().map(|one| {
+                let effective = one.effective.as_deref().unwrap_or("-");
+                format!("{} {effective} {}", one.key, one.holds)
+            });
+            brief.collect::<Vec<_>>().join("; ")
+        };
+        assert_eq!(
+            check("concurrent_reads", json!(32)),
+            "concurrent_reads 32 true"
+        );
+        assert_eq!(
+            check("concurrent_reads", json!(16)),
+            "concurrent_reads 32 false"
+        );
+        assert_eq!(
+            check(
+                "sstable",
+                json!({"selected_format": "bti", "unheard_of": 1})
+            ),
+            "sstable.selected_format big false; sstable.unheard_of - true"
+        );
+        assert_eq!(
+            check(
+                "commitlog_compression",
+                json!([{"class_name": "LZ4Compressor"}])
+            ),
+            "commitlog_compression.class_name LZ4Compressor true"
+        );
+        let memtable = |class: &str| {
+            check(
+                "memtable",
+                json!({"configurations": {"skiplist": {"class_name": class}}}),
+            )
+        };
+        assert!(memtable("SkipListMemtable").ends_with("}} true"));
+        assert!(memtable("TrieMemtable").ends_with("}} false"));
+    }
+
+    #[test]
+    fn flags_have_a_value_and_an_origin() {
+        let text = "[Global flags]\n\
+            \x20   size_t MaxHeapSize      = 536870912      {product} {command line}\n\
+            \x20     bool UseZGC           = false          {product} {default}\n\
+            \x20   ccstr ErrorFile         = /a b/x.log     {product} {command line}\n\
+            \x20   ccstr AllocateHeapAt    =                {product} {default}\n\
+            \x20   uint ParallelGCThreads  = 2              {product} {ergonomic}\n";
+        let flags = flags(text);
+        assert_eq!(flags.len(), 5);
+        let flag = |name: &str| {
+            let flag = &flags[name];
+            format!("{}|{}", flag.value, flag.origin)
+        };
+        assert_eq!(flag("MaxHeapSize"), "536870912|command line");
+        assert_eq!(flag("ErrorFile"), "/a b/x.log|command line");
+        assert_eq!(flag("AllocateHeapAt"), "|default");
+        assert_eq!(flag("ParallelGCThreads"), "2|ergonomic");
+    }
+
+    #[test]
+    fn options_are_looked_for_where_they_show() {
+        let flag = |name, value: &str| JvmOption::Flag(name, value.to_string());
+        let cases = [
+            ("-XX:+UseZGC", flag("UseZGC", "true")),
+            ("-XX:-UseNUMA", flag("UseNUMA", "false")),
+            ("-XX:MaxGCPauseMillis=50", flag("MaxGCPauseMillis", "50")),
+            ("-Xmx640m", flag("MaxHeapSize", "671088640")),
+            ("-Xss512k", flag("ThreadStackSize", "512")),
+            (
+                "-Dcassandra.x=1=2",
+                JvmOption::Property("cassandra.x", "1=2"),
+            ),
+            ("-Dbare", JvmOption::Property("bare", "")),
+            ("-ea", JvmOption::Other),
+            ("-Xlog:gc", JvmOption::Other),
+        ];
+        for (option, expected) in cases {
+            assert_eq!(jvm_option(option), expected, "{option}");
+        }
+    }
+
+    #[test]
+    fn a_flag_holds_its_value_in_any_notation_and_a_heap_its_rounding() {
+        assert!(flag_holds("UseZGC", "true", "true"));
+        assert!(flag_holds("G1HeapRegionSize", "16m", "16777216"));
+        assert!(!flag_holds("G1HeapRegionSize", "16m", "16777217"));
+        assert!(flag_holds("MaxHeapSize", "500m", "536870912"));
+        assert!(!flag_holds("MaxHeapSize", "512m", "671088640"));
+        assert!(!flag_holds("MaxHeapSize", "640m", "536870912"));
+        assert!(flag_holds("MinRAMPercentage", "25", "25.000000"));
+    }
+
+    #[test]
+    fn the_containers_facts_are_read_from_the_jvms_own_words() {
+        let text = "OS: Linux\n\ncontainer (cgroup) information:\ncontainer_type: cgroupv1\n\
+            cpu_cpuset_cpus: 0-1\nactive_processor_count: 2\ncpu_quota: 150000\n\
+            memory_limit_in_bytes: 3145728 k\n\nSteal ticks: 3\n";
+        let facts = container(text);
+        assert_eq!(facts["cpu_quota"], "150000");
+        assert_eq!(
+            container_bytes(&facts["memory_limit_in_bytes"]),
+            Some(3 << 30)
+        );
+        assert_eq!(container_bytes("unlimited"), None);
+        assert!(!facts.contains_key("Steal ticks"));
+        assert!(container("OS: Linux\n").is_empty());
+    }
+
+    #[test]
+    fn properties_lose_their_escapes() {
+        let found = properties("#Sat Nov 21\na.b=c\\:d\nodd\\=name=x=y\nempty=\n");
+        assert_eq!(found["a.b"], "c:d");
+        assert_eq!(found["odd=name"], "x=y");
+        assert_eq!(found["empty"], "");
+    }
+}

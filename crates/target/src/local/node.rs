@@ -1,0 +1,202 @@
+//! One node of ours: its process, whether that still runs, and what its logs say if it does not.
+
+use super::settings::NodeLayout;
+use crate::cluster::NodeDied;
+use crate::jolokia::Jolokia;
+use crate::process::Identity;
+use anyhow::{Context, Result};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus};
+use std::time::Duration;
+
+/// How many log lines an error carries: enough for an exception with its cause.
+const LOG_LINES_COUNT: usize = 25;
+
+/// How much of a log line an error carries.
+const LOG_CHARS_SHOWN: usize = 300;
+
+/// One process and what belongs to it.
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub layout: NodeLayout,
+    pub jolokia: Option<Jolokia>,
+    /// Absent until it is started, and while it is stopped.
+    pub process: Option<Process>,
+}
+
+/// A node's process.
+#[derive(Debug)]
+pub(crate) enum Process {
+    /// Our child: it leaves an exit status, which we must take.
+    Child(Child),
+    /// The child of an earlier command.
+    Other(Identity),
+}
+
+impl Process {
+    pub fn pid(&self) -> u32 {
+        match self {
+            Process::Child(child) => child.id(),
+            Process::Other(identity) => identity.pid,
+        }
+    }
+
+    /// How it ended, in words with `explain`; `None` while it runs.
+    fn ended(&mut self) -> Option<Option<ExitStatus>> {
+        match self {
+            Process::Child(child) => child.try_wait().ok()?.map(Some),
+            Process::Other(identity) => (!identity.alive()).then_some(None),
+        }
+    }
+
+    /// SIGTERM with `grace`, then SIGKILL; at once with no grace. True if it went by itself.
+    ///
+    /// # Errors
+    /// It is still there after SIGKILL.
+    pub fn end(self, grace: Duration) -> Result<bool> {
+        let identity = match &self {
+            Process::Child(child) => Identity::of(child.id()),
+            Process::Other(identity) => Some(*identity),
+        };
+        let gentle = match identity {
+            Some(identity) => identity.end(grace)?,
+            None => true,
+        };
+        if let Process::Child(mut child) = self {
+            // Comes back when the last thread is gone, and with it ports and files.
+            child.wait().context("wait for the end of a node")?;
+        }
+        Ok(gentle)
+    }
+}
+
+impl Node {
+    pub fn cql_address(&self) -> SocketAddr {
+        SocketAddr::from((self.layout.address, self.layout.ports.cql))
+    }
+
+    /// Whether the process has ended, and how.
+    pub fn died(&mut self) -> Option<NodeDied> {
+        let status = self.process.as_mut()?.ended()?;
+        let log_tail = log_tail(&self.layout.logs());
+        Some(NodeDied {
+            name: self.layout.name.clone(),
+            status: match status {
+                Some(status) => explain(status, &log_tail),
+                None => "it was started by an earlier command, so how is not known".to_string(),
+            },
+            log_tail,
+        })
+    }
+
+    /// The file that the garbage collector of the running JVM writes to; each start has its own,
+    /// for the JVM overwrites what it finds.
+    pub fn gc_log(&self) -> PathBuf {
+        self.layout.logs().join(gc_log_name(self.starts_count()))
+    }
+
+    /// How often this node has been started, by the logs that it has left.
+    pub fn starts_count(&self) -> usize {
+        let entries = std::fs::read_dir(self.layout.logs()).into_iter().flatten();
+        let number = |entry: std::io::Result<std::fs::DirEntry>| -> Option<usize> {
+            let name = entry.ok()?.file_name();
+            let number = name.to_str()?.strip_prefix(GC_LOG)?.strip_suffix(".log")?;
+            number.parse().ok()
+        };
+        entries.filter_map(number).max().unwrap_or(0)
+    }
+}
+
+/// Begin of the names of garbage collection logs.
+const GC_LOG: &str = "gc-";
+
+/// The log of start number `start`, counted from 1.
+pub(super) fn gc_log_name(start: usize) -> String {
+    format!("{GC_LOG}{start}.log")
+}
+
+/// What the JVM itself says, in the node's log folder.
+pub(super) const OUTPUT: &str = "jvm.log";
+
+/// The last lines of the server's log, or of the JVM's own words if it never came to a log.
+pub(super) fn log_tail(logs: &Path) -> String {
+    let mut lines = Vec::new();
+    for name in [OUTPUT, "system.log"] {
+        // A log may hold any bytes.
+        let bytes = std::fs::read(logs.join(name)).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let kept = text.lines().filter(|line| !line.trim().is_empty());
+        lines.extend(kept.map(|line| {
+            // The server logs its whole configuration as one line of 15 kB.
+            let shown: String = line.chars().take(LOG_CHARS_SHOWN).collect();
+            format!("  {shown}")
+        }));
+    }
+    let first = lines.len().saturating_sub(LOG_LINES_COUNT);
+    lines[first..].join("\n")
+}
+
+/// The exit status, with what it most likely means.
+fn explain(status: std::process::ExitStatus, log_tail: &str) -> String {
+    use std::os::unix::process::ExitStatusExt;
+    const SIGKILL: i32 = 9;
+    let hint = if status.signal() == Some(SIGKILL) {
+        "; somebody killed it, perhaps the kernel for want of memory: see `dmesg`"
+    } else if log_tail.contains("OutOfMemoryError") {
+        "; its heap or direct memory was too small: give it a larger heap"
+    } else if log_tail.contains("Could not reserve enough space") {
+        "; the machine has too little memory for the heap"
+    } else if log_tail.contains("Address already in use") {
+        "; another process has taken one of its ports since they were chosen: try again"
+    } else if log_tail.contains("Unrecognized VM option")
+        || log_tail.contains("Unrecognized option")
+    {
+        "; one of the JVM options is unknown to this Java"
+    } else if log_tail.contains("ConfigurationException") {
+        "; a setting of cassandra.yaml is refused"
+    } else {
+        ""
+    };
+    format!("{status}{hint}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_the_log_is_shown_with_short_lines() {
+        let logs = tempfile::tempdir().unwrap();
+        let lines: Vec<String> = (0..100)
+            .map(|n| format!("line {n}{}\n", "x".repeat(1000)))
+            .collect();
+        std::fs::write(logs.path().join(OUTPUT), "from the JVM\n").unwrap();
+        std::fs::write(logs.path().join("system.log"), lines.concat()).unwrap();
+        let tail = log_tail(logs.path());
+        assert_eq!(tail.lines().count(), LOG_LINES_COUNT);
+        assert!(tail.lines().last().unwrap().starts_with("  line 99xxx"));
+        assert!(
+            tail.lines()
+                .all(|line| line.chars().count() <= LOG_CHARS_SHOWN + 2)
+        );
+        std::fs::remove_file(logs.path().join("system.log")).unwrap();
+        assert_eq!(log_tail(logs.path()), "  from the JVM");
+    }
+
+    #[test]
+    fn an_exit_status_is_explained_where_the_log_tells_why() {
+        use std::os::unix::process::ExitStatusExt;
+        let status = std::process::ExitStatus::from_raw;
+        assert!(explain(status(9), "").contains("for want of memory"));
+        let text = explain(
+            status(3 << 8),
+            "java.lang.OutOfMemoryError: Java heap space",
+        );
+        assert!(
+            text.contains("exit status: 3") && text.contains("larger heap"),
+            "{text}"
+        );
+        assert_eq!(explain(status(1 << 8), "nothing known"), "exit status: 1");
+    }
+}

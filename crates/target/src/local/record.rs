@@ -1,0 +1,149 @@
+//! What a cluster was started as, in its `state.json`: with it, a later command starts a node of a
+//! kept cluster again, and knows what the nodes should say of themselves.
+
+use crate::spec::{Collector, HostSpec, HostsSpec, Isolation, LinkSpec, LocalSpec};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+/// [`LocalSpec`], without what the state says elsewhere.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SpecState {
+    nodes: usize,
+    racks: Vec<String>,
+    address: Option<Ipv4Addr>,
+    heap_bytes: u64,
+    collector: Option<String>,
+    yaml: Map<String, Value>,
+    jvm_options: Vec<String>,
+    start_timeout_s: f64,
+    hosts: Option<HostsState>,
+}
+
+/// [`HostsSpec`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct HostsState {
+    count: usize,
+    isolation: String,
+    cpus: Option<Vec<usize>>,
+    cpu_quota: Option<f64>,
+    memory_bytes: Option<u64>,
+    volume_bytes: Option<u64>,
+    link_rate_bits_per_s: Option<u64>,
+    link_delay_ns: Option<u64>,
+}
+
+impl SpecState {
+    pub fn of(spec: &LocalSpec) -> SpecState {
+        SpecState {
+            nodes: spec.nodes,
+            racks: spec.racks.clone(),
+            address: spec.address,
+            heap_bytes: spec.heap_bytes,
+            collector: spec.collector.map(|one| one.name().to_string()),
+            yaml: spec.yaml.clone(),
+            jvm_options: spec.jvm_options.clone(),
+            start_timeout_s: spec.start_timeout.as_secs_f64(),
+            hosts: spec.hosts.as_ref().map(HostsState::of),
+        }
+    }
+
+    /// The spec of a cluster of `version` in `datacenter`; `None` for names that we do not know.
+    pub fn spec(&self, version: &str, datacenter: &str) -> Option<LocalSpec> {
+        let collector = match &self.collector {
+            Some(name) => Some(Collector::of_name(name)?),
+            None => None,
+        };
+        let hosts = match &self.hosts {
+            Some(hosts) => Some(hosts.spec()?),
+            None => None,
+        };
+        Some(LocalSpec {
+            version: version.to_string(),
+            nodes: self.nodes,
+            hosts,
+            racks: self.racks.clone(),
+            datacenter: datacenter.to_string(),
+            address: self.address,
+            heap_bytes: self.heap_bytes,
+            collector,
+            yaml: self.yaml.clone(),
+            jvm_options: self.jvm_options.clone(),
+            start_timeout: Duration::try_from_secs_f64(self.start_timeout_s).ok()?,
+        })
+    }
+}
+
+impl HostsState {
+    fn of(spec: &HostsSpec) -> HostsState {
+        let host = &spec.host;
+        HostsState {
+            count: spec.count,
+            isolation: spec.isolation.name().to_string(),
+            cpus: host.cpus.clone(),
+            cpu_quota: host.cpu_quota,
+            memory_bytes: host.memory_bytes,
+            volume_bytes: host.volume_bytes,
+            link_rate_bits_per_s: host.link.rate_bits_per_s,
+            link_delay_ns: host.link.delay.map(|delay| delay.as_nanos() as u64),
+        }
+    }
+
+    fn spec(&self) -> Option<HostsSpec> {
+        Some(HostsSpec {
+            count: self.count,
+            isolation: Isolation::of_name(&self.isolation)?,
+            host: HostSpec {
+                cpus: self.cpus.clone(),
+                cpu_quota: self.cpu_quota,
+                memory_bytes: self.memory_bytes,
+                volume_bytes: self.volume_bytes,
+                link: LinkSpec {
+                    rate_bits_per_s: self.link_rate_bits_per_s,
+                    delay: self.link_delay_ns.map(Duration::from_nanos),
+                },
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_spec_comes_back_from_its_record_as_it_was() {
+        let yaml = json!({"commitlog_sync": "batch", "sstable": {"selected_format": "bti"}});
+        let spec = LocalSpec {
+            version: "5.0.6".to_string(),
+            nodes: 6,
+            hosts: Some(HostsSpec {
+                count: 3,
+                isolation: Isolation::Hosts,
+                host: HostSpec {
+                    cpus: Some(vec![0, 1]),
+                    cpu_quota: Some(1.5),
+                    memory_bytes: Some(3 << 30),
+                    volume_bytes: Some(20 << 30),
+                    link: LinkSpec {
+                        rate_bits_per_s: Some(1_000_000_000),
+                        delay: Some(Duration::from_micros(1500)),
+                    },
+                },
+            }),
+            racks: vec!["a".to_string()],
+            datacenter: "dc7".to_string(),
+            collector: Some(Collector::Z),
+            yaml: yaml.as_object().cloned().unwrap(),
+            jvm_options: vec!["-Xss512k".to_string()],
+            start_timeout: Duration::from_millis(1500),
+            ..LocalSpec::default()
+        };
+        let text = serde_json::to_string(&SpecState::of(&spec)).unwrap();
+        let record: SpecState = serde_json::from_str(&text).unwrap();
+        let read = record.spec("5.0.6", "dc7").unwrap();
+        assert_eq!(format!("{read:?}"), format!("{spec:?}"));
+    }
+}

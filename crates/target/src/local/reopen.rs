@@ -1,0 +1,94 @@
+//! A kept cluster, taken up again by a later command: its processes are not our children, and go on
+//! when we end.
+
+use super::node::{Node, Process};
+use super::state::{self, State};
+use super::{Nodes, Program, layouts, settings};
+use crate::cluster::Cluster;
+use crate::spec::Dirs;
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+
+impl Nodes {
+    /// The cluster of a state in `folder`; `say` hears when jars have to be fetched.
+    ///
+    /// # Errors
+    /// Another command works on it, the state is of another format, or Java or jars are missing.
+    pub fn reopen(
+        folder: &Path,
+        state: State,
+        dirs: &Dirs,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Nodes> {
+        let lock = lock(folder, &state.id)?;
+        let spec = state.spec.as_ref();
+        let spec = spec.and_then(|spec| spec.spec(&state.version, &state.datacenter));
+        let ports = state.nodes.first().and_then(|node| node.ports);
+        let (Some(spec), Some(ports)) = (spec, ports) else {
+            bail!(
+                "the cluster {} was started by another version of cassay, which did not write \
+                 down all that is needed\nhint: end it with `cassay target down {}`",
+                state.id,
+                state.id
+            );
+        };
+        let program = Program::find(&state.version, dirs, state.home.as_deref(), true, say)?;
+        let addresses: Vec<_> = state.nodes.iter().map(|node| node.address).collect();
+        let layouts = layouts(&spec, folder, &addresses, ports)?;
+        let first = layouts.first().context("the cluster has no node")?;
+        let secret = settings::read_secret(first)?;
+        let mut nodes = Nodes {
+            folder: folder.to_path_buf(),
+            state,
+            spec,
+            nodes: Vec::new(),
+            program,
+            secret,
+            armed: false,
+            lock: Some(lock),
+        };
+        let running = state::processes(&nodes.state.id);
+        for (index, layout) in layouts.into_iter().enumerate() {
+            let process = nodes.state.nodes[index].process;
+            let node = Node {
+                process: process
+                    .filter(|one| running.contains(one))
+                    .map(Process::Other),
+                ..nodes.node_of(layout)
+            };
+            nodes.nodes.push(node);
+        }
+        Ok(nodes)
+    }
+}
+
+/// The file that says that a command works on a cluster, by being locked.
+const LOCK: &str = "in-use";
+
+fn lock(folder: &Path, id: &str) -> Result<std::fs::File> {
+    let path: PathBuf = folder.join(LOCK);
+    let file = std::fs::File::create(&path);
+    let file = file.with_context(|| format!("write {}", path.display()))?;
+    match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(file),
+        Err(rustix::io::Errno::WOULDBLOCK) => {
+            bail!("another command works on the cluster {id} now\nhint: wait until it has ended")
+        }
+        Err(error) => Err(error).with_context(|| format!("lock {}", path.display())),
+    }
+}
+
+/// A kept cluster as one of ours.
+///
+/// # Errors
+/// See [`Nodes::reopen`].
+pub(crate) fn cluster(
+    folder: &Path,
+    state: State,
+    dirs: &Dirs,
+    say: &mut dyn FnMut(&str),
+) -> Result<Cluster> {
+    let nodes = Nodes::reopen(folder, state, dirs, say)?;
+    let info = nodes.describe();
+    Ok(Cluster::of_local(nodes, info))
+}

@@ -1,0 +1,383 @@
+//! Series from the MBeans of one node: a fixed list, one request per look.
+//!
+//! What must hold: an MBean that is not there has no reading (Cassandra registers many with their
+//! first use); a counter gives its increase per second between two looks, at the time of the second
+//! one, so that the sum over time is what was counted; after a counter has fallen, which is a node
+//! started again, it begins anew.
+
+use super::Out;
+use crate::jolokia::{Bulk, Jolokia};
+use anyhow::Result;
+use measure::clock::{self, SECOND_NS};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::time::Duration;
+
+/// How long a node may take to answer a look: longer than any pause worth living with. A frozen
+/// node must not hold up the end of a trial for long.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// One number of an MBean.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Source {
+    mbean: String,
+    attribute: &'static str,
+    /// The part of a composite value.
+    part: Option<&'static str>,
+}
+
+impl Source {
+    /// An attribute that is a number, or a list, which counts as its length.
+    pub fn new(mbean: impl Into<String>, attribute: &'static str) -> Source {
+        Source {
+            mbean: mbean.into(),
+            attribute,
+            part: None,
+        }
+    }
+
+    /// A part of an attribute that is a composite value.
+    pub fn part(mbean: impl Into<String>, attribute: &'static str, part: &'static str) -> Source {
+        Source {
+            part: Some(part),
+            ..Source::new(mbean, attribute)
+        }
+    }
+}
+
+/// What becomes of the numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Kind {
+    /// The number as it is, times a factor. Negative ones mean that there is none.
+    Level(Source, f64),
+    /// Its increase per second, times a factor.
+    Rate(Source, f64),
+    /// The first number as it is, times a factor, while the second one increases: a percentile
+    /// that nothing was added to is one of minutes ago.
+    While(Source, Source, f64),
+    /// The increase of the first per increase of the second, times a factor; nothing while the
+    /// second one stands still.
+    Share(Source, Source, f64),
+}
+
+impl Kind {
+    fn sources(&self) -> impl Iterator<Item = &Source> {
+        let (first, second) = match self {
+            Kind::Level(source, _) | Kind::Rate(source, _) => (source, None),
+            Kind::While(first, second, _) | Kind::Share(first, second, _) => (first, Some(second)),
+        };
+        std::iter::once(first).chain(second)
+    }
+}
+
+/// One series.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Series {
+    /// Its name.
+    pub name: String,
+    /// Unit of its values.
+    pub unit: &'static str,
+    /// Where they are from.
+    pub kind: Kind,
+}
+
+/// A list of series of one node.
+pub(super) struct Beans {
+    agent: Jolokia,
+    place: String,
+    series: Vec<Series>,
+    /// Whether what was absent once is absent for as long as the JVM runs.
+    fixed: bool,
+    asked: Option<Asked>,
+    counters: Counters,
+}
+
+/// The request for a list of series.
+struct Asked {
+    bulk: Bulk,
+    /// Index of the answer by MBean and attribute.
+    index: HashMap<(String, &'static str), usize>,
+    /// Whether absent ones are in it still.
+    whole: bool,
+}
+
+impl Beans {
+    /// Of the node `place`. `fixed`: what is absent at the first look is not asked for again, until
+    /// the node has failed to answer.
+    pub fn new(agent: &Jolokia, place: &str, series: Vec<Series>, fixed: bool) -> Beans {
+        Beans {
+            agent: agent.with_limit(LIMIT),
+            place: place.to_string(),
+            series,
+            fixed,
+            asked: None,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Asks once and puts what is there.
+    ///
+    /// # Errors
+    /// The agent does not answer.
+    pub fn look(&mut self, out: &mut Out) -> Result<()> {
+        let asked = self.asked.take();
+        let asked = asked.unwrap_or_else(|| Asked::of(&self.series, |_| true));
+        let before_ns = clock::now_ns();
+        let answers = self.agent.read_bulk(&asked.bulk)?;
+        // The values were read somewhere in between.
+        let at_ns = before_ns.midpoint(clock::now_ns());
+        self.put(at_ns, &asked, &answers, out);
+        self.asked = Some(if self.fixed && asked.whole {
+            let is_there = |source: &Source| asked.answer(source, &answers).is_some();
+            Asked::of(&self.series, is_there)
+        } else {
+            asked
+        });
+        Ok(())
+    }
+
+    fn put(&mut self, at_ns: u64, asked: &Asked, answers: &[Option<Value>], out: &mut Out) {
+        for series in &self.series {
+            let value = |source: &Source| number_of(asked.answer(source, answers)?, source);
+            let counters = &mut self.counters;
+            let value = match &series.kind {
+                Kind::Level(source, factor) => {
+                    value(source).filter(|n| *n >= 0.0).map(|n| n * factor)
+                }
+                Kind::Rate(source, factor) => value(source)
+                    .and_then(|n| counters.increase(&series.name, at_ns, n))
+                    .map(|more| more.per_second() * factor),
+                Kind::While(first, second, factor) => {
+                    let more = value(second)
+                        .and_then(|count| counters.increase(&series.name, at_ns, count));
+                    let moves = more.is_some_and(|more| more.by > 0.0);
+                    value(first).filter(|_| moves).map(|n| n * factor)
+                }
+                Kind::Share(first, second, factor) => {
+                    let (first, second) = (value(first), value(second));
+                    counters
+                        .share(&series.name, at_ns, first, second)
+                        .map(|n| n * factor)
+                }
+            };
+            if let Some(value) = value {
+                out.put_at(at_ns, &series.name, &self.place, series.unit, value);
+            }
+        }
+    }
+}
+
+impl Asked {
+    fn of(series: &[Series], wanted: impl Fn(&Source) -> bool) -> Asked {
+        let mut index = HashMap::new();
+        let mut attributes = Vec::new();
+        let mut whole = true;
+        for source in series.iter().flat_map(|series| series.kind.sources()) {
+            let key = (source.mbean.clone(), source.attribute);
+            if !wanted(source) {
+                whole = false;
+            } else if let Entry::Vacant(vacant) = index.entry(key) {
+                vacant.insert(attributes.len());
+                attributes.push((source.mbean.as_str(), source.attribute));
+            }
+        }
+        Asked {
+            bulk: Bulk::of(&attributes),
+            index,
+            whole,
+        }
+    }
+
+    fn answer<'a>(&self, source: &Source, answers: &'a [Option<Value>]) -> Option<&'a Value> {
+        let key = (source.mbean.clone(), source.attribute);
+        answers.get(*self.index.get(&key)?)?.as_ref()
+    }
+}
+
+fn number_of(value: &Value, source: &Source) -> Option<f64> {
+    let value = match source.part {
+        Some(part) => value.get(part)?,
+        None => value,
+    };
+    match value {
+        Value::Array(items) => Some(items.len() as f64),
+        other => other.as_f64(),
+    }
+}
+
+/// The last values of counters, for differences.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    last: HashMap<String, (u64, f64)>,
+}
+
+/// How much a counter has counted, and in what time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Increase {
+    pub by: f64,
+    pub seconds: f64,
+}
+
+impl Increase {
+    pub fn per_second(self) -> f64 {
+        self.by / self.seconds
+    }
+}
+
+impl Counters {
+    /// The increase since the last call for this counter; `None` the first time, and when it has
+    /// fallen.
+    pub fn increase(&mut self, name: &str, at_ns: u64, value: f64) -> Option<Increase> {
+        let last = match self.last.get_mut(name) {
+            Some(last) => std::mem::replace(last, (at_ns, value)),
+            None => {
+                self.last.insert(name.to_string(), (at_ns, value));
+                return None;
+            }
+        };
+        let (last_ns, last_value) = last;
+        let increase = Increase {
+            by: value - last_value,
+            seconds: at_ns.saturating_sub(last_ns) as f64 / SECOND_NS as f64,
+        };
+        (increase.by >= 0.0 && increase.seconds > 0.0).then_some(increase)
+    }
+
+    /// The increase of one counter per increase of another; `None` while the other stands still.
+    pub fn share(
+        &mut self,
+        name: &str,
+        at_ns: u64,
+        first: Option<f64>,
+        second: Option<f64>,
+    ) -> Option<f64> {
+        // Both are looked at, whatever the first one gives: each needs its last value next time.
+        let first = first.and_then(|value| self.increase(&format!("{name} 1"), at_ns, value));
+        let second = second.and_then(|value| self.increase(&format!("{name} 2"), at_ns, value));
+        let (first, second) = (first?, second?);
+        (second.by > 0.0).then(|| first.by / second.by)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::net::SocketAddr;
+
+    fn beans(series: Vec<Series>) -> Beans {
+        let nowhere = SocketAddr::from(([127, 0, 0, 1], 1));
+        Beans::new(&Jolokia::new(nowhere, "", ""), "node1", series, true)
+    }
+
+    fn series(name: &str, kind: Kind) -> Series {
+        let name = name.to_string();
+        let unit = "count";
+        Series { name, unit, kind }
+    }
+
+    /// What is put for answers so many seconds after the start.
+    fn put(beans: &mut Beans, second: u64, answers: &[Option<Value>]) -> Vec<(String, f64)> {
+        let asked = Asked::of(&beans.series, |_| true);
+        let mut out = Out::new();
+        out.begin("cassandra", 0);
+        beans.put(second * SECOND_NS, &asked, answers, &mut out);
+        let readings = out.readings().iter();
+        readings
+            .map(|one| (one.name.to_string(), one.value))
+            .collect()
+    }
+
+    #[test]
+    fn levels_rates_and_shares_are_of_what_is_there() {
+        let source = |mbean: &str| Source::new(mbean, "Count");
+        let heap = |part| Source::part("Memory", "HeapMemoryUsage", part);
+        let mut beans = beans(vec![
+            series("used", Kind::Level(heap("used"), 1.0)),
+            series("max", Kind::Level(heap("max"), 1.0)),
+            series(
+                "running",
+                Kind::Level(Source::new("Compactions", "List"), 1.0),
+            ),
+            series("hits", Kind::Rate(source("Hits"), 1.0)),
+            series(
+                "ratio",
+                Kind::Share(source("Hits"), source("Requests"), 1.0),
+            ),
+            series(
+                "p99",
+                Kind::While(source("Percentile"), source("Requests"), 1e-3),
+            ),
+        ]);
+        // HeapMemoryUsage, Compactions, Hits, Requests, Percentile: each is asked for once.
+        let answers = |hits: Option<u64>, requests: u64| {
+            let heap = json!({"used": 7, "max": -1});
+            let hits = hits.map(|hits| json!(hits));
+            let (list, requests) = (json!([{}, {}]), json!(requests));
+            [
+                Some(heap),
+                Some(list),
+                hits,
+                Some(requests),
+                Some(json!(2000.0)),
+            ]
+        };
+        let of = |list: &[(&str, f64)]| -> Vec<(String, f64)> {
+            list.iter()
+                .map(|(name, value)| ((*name).to_string(), *value))
+                .collect()
+        };
+        let still = [("used", 7.0), ("running", 2.0)];
+        assert_eq!(put(&mut beans, 0, &answers(Some(10), 10)), of(&still));
+        let moved = [
+            still[0],
+            still[1],
+            ("hits", 15.0),
+            ("ratio", 0.75),
+            ("p99", 2.0),
+        ];
+        assert_eq!(put(&mut beans, 2, &answers(Some(40), 50)), of(&moved));
+        // Nothing was asked of the cache: no ratio, and the percentile is an old one.
+        let idle = [still[0], still[1], ("hits", 0.0)];
+        assert_eq!(put(&mut beans, 3, &answers(Some(40), 50)), of(&idle));
+        // The node was started again: its counters begin at nothing, and one is not there yet.
+        assert_eq!(put(&mut beans, 4, &answers(None, 2)), of(&still));
+        assert_eq!(
+            put(&mut beans, 5, &answers(Some(1), 6)),
+            of(&[still[0], still[1], ("p99", 2.0)])
+        );
+        let after = [
+            still[0],
+            still[1],
+            ("hits", 3.0),
+            ("ratio", 0.75),
+            ("p99", 2.0),
+        ];
+        assert_eq!(put(&mut beans, 6, &answers(Some(4), 10)), of(&after));
+    }
+
+    #[test]
+    fn the_sum_of_a_rate_over_time_is_what_was_counted() {
+        let mut counters = Counters::default();
+        let counts = [
+            (0, 100.0),
+            (7, 130.0),
+            (8, 130.0),
+            (20, 1000.0),
+            (21, 1001.0),
+        ];
+        let counted: f64 = counts
+            .windows(2)
+            .map(|pair| {
+                let at_ns = |tenths: u64| tenths * SECOND_NS / 10;
+                counters.increase("ops/s", at_ns(pair[0].0), pair[0].1);
+                let more = counters
+                    .increase("ops/s", at_ns(pair[1].0), pair[1].1)
+                    .unwrap();
+                more.per_second() * (pair[1].0 - pair[0].0) as f64 / 10.0
+            })
+            .sum();
+        assert!((counted - 901.0).abs() < 1e-9, "{counted}");
+    }
+}

@@ -1,0 +1,326 @@
+//! Network interfaces as `sar -n DEV,EDEV` says it, from a `net/dev` of `/proc`, and what
+//! `netstat -s` counts of TCP, from `net/snmp` and `net/netstat`.
+//!
+//! A stand-in host has its own files, seen through any process that lives in it.
+
+use crate::probe::Out;
+use crate::probe::source::{Last, Source, grown};
+use anyhow::{Context, Result};
+use std::collections::HashMap;
+
+/// Columns of an interface: eight received, eight sent.
+type Columns = [u64; 16];
+
+/// A column, the rate that sar makes of it, and its unit; bytes become kilobytes of 1,024.
+const RATES: [(usize, &str, f64, &str); 16] = [
+    (1, "sar.rxpck/s", 1.0, "/s"),
+    (9, "sar.txpck/s", 1.0, "/s"),
+    (0, "sar.rxkB/s", 1024.0, "kB/s"),
+    (8, "sar.txkB/s", 1024.0, "kB/s"),
+    (6, "sar.rxcmp/s", 1.0, "/s"),
+    (15, "sar.txcmp/s", 1.0, "/s"),
+    (7, "sar.rxmcst/s", 1.0, "/s"),
+    (2, "sar.rxerr/s", 1.0, "/s"),
+    (10, "sar.txerr/s", 1.0, "/s"),
+    (13, "sar.coll/s", 1.0, "/s"),
+    (3, "sar.rxdrop/s", 1.0, "/s"),
+    (11, "sar.txdrop/s", 1.0, "/s"),
+    (14, "sar.txcarr/s", 1.0, "/s"),
+    (5, "sar.rxfram/s", 1.0, "/s"),
+    (4, "sar.rxfifo/s", 1.0, "/s"),
+    (12, "sar.txfifo/s", 1.0, "/s"),
+];
+
+const RX_BYTES: usize = 0;
+const TX_BYTES: usize = 8;
+
+/// What `netstat -s` counts: the line and the column of the file, and our name.
+const TCP: [(&str, &str, &str); 18] = [
+    ("Tcp", "ActiveOpens", "netstat.active_opens"),
+    ("Tcp", "PassiveOpens", "netstat.passive_opens"),
+    ("Tcp", "AttemptFails", "netstat.failed_attempts"),
+    ("Tcp", "EstabResets", "netstat.resets_received"),
+    ("Tcp", "OutRsts", "netstat.resets_sent"),
+    ("Tcp", "InSegs", "netstat.segments_received"),
+    ("Tcp", "OutSegs", "netstat.segments_sent"),
+    ("Tcp", "RetransSegs", "netstat.retransmitted"),
+    ("Tcp", "InErrs", "netstat.bad_segments"),
+    ("TcpExt", "ListenOverflows", "netstat.listen_overflows"),
+    ("TcpExt", "ListenDrops", "netstat.listen_drops"),
+    ("TcpExt", "TCPTimeouts", "netstat.timeouts"),
+    ("TcpExt", "TCPLostRetransmit", "netstat.lost_retransmits"),
+    ("TcpExt", "TCPSynRetrans", "netstat.syn_retransmits"),
+    ("TcpExt", "TCPBacklogDrop", "netstat.backlog_drops"),
+    ("TcpExt", "TCPRcvQDrop", "netstat.receive_queue_drops"),
+    ("TcpExt", "PruneCalled", "netstat.prunes"),
+    ("TcpExt", "TCPAbortOnTimeout", "netstat.aborts_on_timeout"),
+];
+
+/// Knows the speed of an interface, bit/s.
+type SpeedOf = Box<dyn Fn(&str) -> Option<f64> + Send>;
+
+/// The network as one network namespace sees it.
+pub(crate) struct Network {
+    place: String,
+    dev: Source,
+    tcp: [Source; 2],
+    last: Last<Counters>,
+    /// Bits per second of an interface, where known.
+    speeds: HashMap<String, Option<f64>>,
+    speed_of: SpeedOf,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Counters {
+    interfaces: HashMap<String, Columns>,
+    tcp: [Option<u64>; TCP.len()],
+}
+
+impl Network {
+    /// `open` opens a file of a `/proc/net`; `speed_of` is asked once for each interface.
+    ///
+    /// # Errors
+    /// Those of `open`.
+    pub fn open(
+        place: &str,
+        open: impl Fn(&str) -> Result<Source>,
+        speed_of: SpeedOf,
+    ) -> Result<Network> {
+        Ok(Network {
+            place: place.to_string(),
+            dev: open("dev")?,
+            tcp: [open("snmp")?, open("netstat")?],
+            last: Last::none(),
+            speeds: HashMap::new(),
+            speed_of,
+        })
+    }
+
+    /// Puts the traffic since the last look, and how many connections there are.
+    ///
+    /// # Errors
+    /// A file cannot be read or is not what it should be.
+    pub fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
+        let mut now = Counters {
+            interfaces: interfaces(&self.dev.read()?).context("net/dev")?,
+            ..Counters::default()
+        };
+        for source in &mut self.tcp {
+            let text = source.read()?;
+            tcp(&text, &mut now.tcp).context("net/snmp and net/netstat")?;
+            if let Some(count) = connections(&text) {
+                out.put("netstat.established", &self.place, "count", count);
+            }
+        }
+        let Some((before, seconds)) = self.last.replace(now_ns, now.clone()) else {
+            return Ok(());
+        };
+        for (index, (_, _, name)) in TCP.iter().enumerate() {
+            if let (Some(before), Some(now)) = (before.tcp[index], now.tcp[index])
+                && let Some(count) = grown(before, now)
+            {
+                out.put(name, &self.place, "/s", count / seconds);
+            }
+        }
+        for (interface, now) in &now.interfaces {
+            let Some(before) = before.interfaces.get(interface) else {
+                continue;
+            };
+            // Machines have interfaces that are never used.
+            if now.iter().all(|count| *count == 0) {
+                continue;
+            }
+            let speed = self.speeds.entry(interface.clone());
+            let speed = *speed.or_insert_with(|| (self.speed_of)(interface));
+            let place = format!("{}/{interface}", self.place);
+            figures(&place, before, now, seconds, speed, out);
+        }
+        Ok(())
+    }
+}
+
+/// The figures of one interface. Use of the link is that of its busier direction, as sar has it for
+/// links that send and receive at once.
+fn figures(
+    place: &str,
+    before: &Columns,
+    now: &Columns,
+    seconds: f64,
+    speed: Option<f64>,
+    out: &mut Out,
+) {
+    for (column, name, divisor, unit) in RATES {
+        if let Some(count) = grown(before[column], now[column]) {
+            out.put(name, place, unit, count / divisor / seconds);
+        }
+    }
+    if let (Some(speed), Some(received), Some(sent)) = (
+        speed,
+        grown(before[RX_BYTES], now[RX_BYTES]),
+        grown(before[TX_BYTES], now[TX_BYTES]),
+    ) {
+        let bits_per_s = received.max(sent) * 8.0 / seconds;
+        out.put("sar.%ifutil", place, "%", 100.0 * bits_per_s / speed);
+    }
+}
+
+/// Speed of an interface of the machine, bit/s, where its driver tells.
+pub(crate) fn machine_speed(interface: &str) -> Option<f64> {
+    let path = format!("/sys/class/net/{interface}/speed");
+    let text = std::fs::read_to_string(path).ok()?;
+    // −1 when there is no link.
+    let megabits: f64 = text.trim().parse().ok()?;
+    (megabits > 0.0).then_some(megabits * 1e6)
+}
+
+fn interfaces(text: &str) -> Result<HashMap<String, Columns>> {
+    let mut found = HashMap::new();
+    // Two lines of headings.
+    for line in text.lines().skip(2) {
+        let Some((name, rest)) = line.rsplit_once(':') else {
+            continue;
+        };
+        let name = name.trim();
+        let mut columns = Columns::default();
+        let mut words = rest.split_ascii_whitespace();
+        for column in &mut columns {
+            let word = words
+                .next()
+                .with_context(|| format!("{name} has too few columns"))?;
+            *column = word
+                .parse()
+                .with_context(|| format!("{name} has {word:?}"))?;
+        }
+        found.insert(name.to_string(), columns);
+    }
+    Ok(found)
+}
+
+/// Pairs of lines, `Tcp: names` and `Tcp: values`.
+fn pairs(text: &str) -> impl Iterator<Item = (&str, &str, &str)> {
+    let mut lines = text.lines();
+    std::iter::from_fn(move || {
+        let (title, names) = lines.next()?.split_once(':')?;
+        let (_, values) = lines.next()?.split_once(':')?;
+        Some((title, names, values))
+    })
+}
+
+/// Fills the counters that `text` has.
+fn tcp(text: &str, counters: &mut [Option<u64>; TCP.len()]) -> Result<()> {
+    for (title, names, values) in pairs(text) {
+        if !title.starts_with("Tcp") {
+            continue;
+        }
+        let values = values.split_ascii_whitespace();
+        for (column, value) in names.split_ascii_whitespace().zip(values) {
+            let wanted = |(line, name, _): &(&str, &str, &str)| *line == title && *name == column;
+            if let Some(index) = TCP.iter().position(wanted) {
+                let count = value
+                    .parse()
+                    .with_context(|| format!("{column} is {value:?}"));
+                counters[index] = Some(count?);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Connections that are established now.
+fn connections(text: &str) -> Option<f64> {
+    let (_, names, values) = pairs(text).find(|(title, _, _)| *title == "Tcp")?;
+    let index = names
+        .split_ascii_whitespace()
+        .position(|name| name == "CurrEstab")?;
+    values.split_ascii_whitespace().nth(index)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEV: &str = "\
+Inter-|   Receive                                                |  Transmit
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
+    lo: 725874258293 333013941    0    0    0     0          0         0 725874258293 333013941    0    0    0     0       0          0
+  eth0:       0       0    0    0    0     0          0         0        0       0    0    0    0     0       0          0
+";
+
+    #[test]
+    fn figures_are_those_of_sar() {
+        let before = interfaces(DEV).unwrap();
+        let mut now = before["lo"];
+        // bytes, packets, errors, drops, overruns, frame errors, compressed, multicast
+        for (index, count) in [2048, 4, 2, 6, 8, 10, 12, 14].into_iter().enumerate() {
+            now[index] += count;
+        }
+        // bytes, packets, errors, drops, overruns, collisions, carrier errors, compressed
+        for (index, count) in [4096, 6, 4, 8, 16, 20, 24, 28].into_iter().enumerate() {
+            now[8 + index] += count;
+        }
+        let mut out = Out::new();
+        figures("m/lo", &before["lo"], &now, 2.0, Some(1e6), &mut out);
+        let found: HashMap<&str, f64> = out
+            .readings()
+            .iter()
+            .map(|reading| (&*reading.name, reading.value))
+            .collect();
+        for (name, value) in [
+            ("sar.rxpck/s", 2.0),
+            ("sar.txpck/s", 3.0),
+            ("sar.rxkB/s", 1.0),
+            ("sar.txkB/s", 2.0),
+            ("sar.rxcmp/s", 6.0),
+            ("sar.txcmp/s", 14.0),
+            ("sar.rxmcst/s", 7.0),
+            ("sar.rxerr/s", 1.0),
+            ("sar.txerr/s", 2.0),
+            ("sar.coll/s", 10.0),
+            ("sar.rxdrop/s", 3.0),
+            ("sar.txdrop/s", 4.0),
+            ("sar.txcarr/s", 12.0),
+            ("sar.rxfram/s", 5.0),
+            ("sar.rxfifo/s", 4.0),
+            ("sar.txfifo/s", 8.0),
+            ("sar.%ifutil", 1.6384),
+        ] {
+            assert!((found[name] - value).abs() < 1e-9, "{name} {}", found[name]);
+        }
+    }
+
+    #[test]
+    fn counters_of_tcp_are_found_by_their_names() {
+        let snmp = "\
+Ip: Forwarding DefaultTTL
+Ip: 2 64
+Tcp: RtoAlgorithm RtoMin RtoMax MaxConn ActiveOpens PassiveOpens AttemptFails EstabResets CurrEstab InSegs OutSegs RetransSegs InErrs OutRsts InCsumErrors
+Tcp: 1 200 120000 -1 33595 23553 9765 6340 17 333229714 341684025 30810 0 15979 0
+";
+        let netstat = "TcpExt: ListenOverflows ListenDrops New\nTcpExt: 3 4 5\n";
+        let mut counters = [None; TCP.len()];
+        tcp(snmp, &mut counters).unwrap();
+        tcp(netstat, &mut counters).unwrap();
+        let of = |name: &str| {
+            let index = TCP.iter().position(|(_, _, other)| *other == name);
+            counters[index.unwrap()]
+        };
+        assert_eq!(of("netstat.active_opens"), Some(33595));
+        assert_eq!(of("netstat.resets_sent"), Some(15979));
+        assert_eq!(of("netstat.retransmitted"), Some(30810));
+        assert_eq!(of("netstat.listen_drops"), Some(4));
+        assert_eq!(of("netstat.timeouts"), None);
+        assert_eq!(connections(snmp), Some(17.0));
+        assert_eq!(connections(netstat), None);
+        let broken = "Tcp: ActiveOpens\nTcp: many\n";
+        let error = tcp(broken, &mut counters).unwrap_err().to_string();
+        assert_eq!(error, "ActiveOpens is \"many\"");
+    }
+
+    #[test]
+    fn an_interface_with_a_colon_in_its_name_is_read() {
+        let text = "a\nb\neth0:1: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n";
+        assert_eq!(interfaces(text).unwrap()["eth0:1"][15], 16);
+        let error = interfaces("a\nb\neth0: 1 2\n").unwrap_err().to_string();
+        assert_eq!(error, "eth0 has too few columns");
+    }
+}

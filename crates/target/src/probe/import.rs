@@ -1,0 +1,346 @@
+//! Series that other tools have written, lined up with a run of ours.
+//!
+//! They carry the time of the wall, ours that of the monotonic clock: one pair of both, read at the
+//! same moment, relates them. What must hold: a series that has nothing in common with the run is
+//! an error that says by how much it is off, and never an empty chart.
+
+mod esxtop;
+mod prometheus;
+mod scrape;
+
+pub use esxtop::read_esxtop;
+pub use prometheus::read_prometheus;
+pub(crate) use scrape::Scrape;
+
+use super::Reading;
+use anyhow::{Context, Result, bail, ensure};
+use measure::clock;
+use std::sync::Arc;
+
+/// The most series of one import: more than anybody looks at, less than fills the memory.
+const SERIES_COUNT_MAX: usize = 20_000;
+
+/// The most points of all series of one import: 16 bytes each.
+const POINTS_COUNT_MAX: usize = 8 << 20;
+
+/// One value at one time of the wall.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Nanoseconds since 1970-01-01 UTC.
+    pub unix_ns: u64,
+    /// The value; always finite.
+    pub value: f64,
+}
+
+/// A series of somebody else.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// As the tool names it, after the tool's own name: `esxtop.Group Cpu.% Ready`.
+    pub name: String,
+    /// Host, and the part of it: `esx1/vmhba0`.
+    pub place: String,
+    /// Unit of the values, as far as the name tells.
+    pub unit: &'static str,
+    /// In order of time.
+    pub points: Vec<Point>,
+}
+
+/// The same moment on both clocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Anchor {
+    /// Nanoseconds since 1970-01-01 UTC.
+    pub unix_ns: u64,
+    /// [`clock::now_ns`].
+    pub now_ns: u64,
+}
+
+impl Anchor {
+    /// This moment.
+    pub fn now() -> Anchor {
+        Anchor {
+            unix_ns: clock::unix_ns(),
+            now_ns: clock::now_ns(),
+        }
+    }
+
+    /// The monotonic clock at a time of the wall; `None` before the machine was started.
+    fn monotonic(&self, unix_ns: u64) -> Option<u64> {
+        let now_ns = i128::from(self.now_ns) + i128::from(unix_ns) - i128::from(self.unix_ns);
+        u64::try_from(now_ns).ok()
+    }
+
+    /// The time of the wall.
+    fn wall(&self, now_ns: u64) -> i128 {
+        i128::from(self.unix_ns) + i128::from(now_ns) - i128::from(self.now_ns)
+    }
+}
+
+/// The points of `series` between `from_ns` and `to_ns` of the monotonic clock, as readings of
+/// `probe`; `anchor` is a moment of the run on both clocks.
+///
+/// # Errors
+/// No point falls between the two; the message says by how much they are off, and whether that looks
+/// like a time zone.
+pub fn line_up(
+    probe: &'static str,
+    series: &[Series],
+    anchor: Anchor,
+    from_ns: u64,
+    to_ns: u64,
+) -> Result<Vec<Reading>> {
+    let mut readings = Vec::new();
+    for one in series {
+        let (name, place) = (Arc::from(one.name.as_str()), Arc::from(one.place.as_str()));
+        for point in &one.points {
+            let at_ns = anchor.monotonic(point.unix_ns);
+            let Some(at_ns) = at_ns.filter(|at_ns| (from_ns..=to_ns).contains(at_ns)) else {
+                continue;
+            };
+            readings.push(Reading {
+                probe,
+                at_ns,
+                name: Arc::clone(&name),
+                place: Arc::clone(&place),
+                unit: one.unit,
+                value: point.value,
+            });
+        }
+    }
+    if !readings.is_empty() {
+        return Ok(readings);
+    }
+    let times = || {
+        series
+            .iter()
+            .flat_map(|one| &one.points)
+            .map(|one| one.unix_ns)
+    };
+    let (Some(first), Some(last)) = (times().min(), times().max()) else {
+        bail!("{probe}: there is no point in it");
+    };
+    let series_at = [i128::from(first), i128::from(last)];
+    let run_at = [anchor.wall(from_ns), anchor.wall(to_ns)];
+    bail!(
+        "{probe}: its points are of {} to {}, the run is of {} to {}: they have no time in common{}",
+        utc(series_at[0]),
+        utc(series_at[1]),
+        utc(run_at[0]),
+        utc(run_at[1]),
+        zone_hint(series_at, run_at)
+    )
+}
+
+/// What brings the two together, when it looks like a time zone: whole quarters of an hour, at most
+/// 14 hours.
+fn zone_hint(series: [i128; 2], run: [i128; 2]) -> String {
+    const QUARTER_NS: i128 = 15 * 60 * clock::SECOND_NS as i128;
+    const QUARTERS_MAX: i128 = 14 * 4;
+    let fits = |quarters: &i128| {
+        let shift = quarters * QUARTER_NS;
+        series[0] + shift <= run[1] && series[1] + shift >= run[0]
+    };
+    let candidates = (1..=QUARTERS_MAX).flat_map(|quarters| [quarters, -quarters]);
+    // Whole hours first: a long run fits at several.
+    let mut candidates: Vec<i128> = candidates.collect();
+    candidates.sort_by_key(|quarters| (quarters % 4 != 0, quarters.abs()));
+    match candidates.into_iter().find(fits) {
+        Some(quarters) => format!(
+            ". Moved by {}{}:{:02} h they would: hint: is one of the two clocks in another time \
+             zone?",
+            if quarters < 0 { '-' } else { '+' },
+            quarters.abs() / 4,
+            quarters.abs() % 4 * 15
+        ),
+        None => ". hint: is this the file of this run, and were both clocks right?".to_string(),
+    }
+}
+
+/// A time of the wall in words.
+fn utc(unix_ns: i128) -> String {
+    match jiff::Timestamp::from_nanosecond(unix_ns) {
+        Ok(time) => time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
+        Err(_) => format!("{unix_ns} ns"),
+    }
+}
+
+/// Which series are wanted: those in whose name the pieces of a pattern, split at `*`, stand one
+/// after the other, whatever the letters' case.
+#[derive(Debug)]
+struct Filter {
+    patterns: Vec<Vec<String>>,
+}
+
+impl Filter {
+    fn new<S: AsRef<str>>(patterns: &[S]) -> Filter {
+        let split = |pattern: &S| -> Vec<String> {
+            let lower = pattern.as_ref().to_lowercase();
+            lower.split('*').map(str::to_string).collect()
+        };
+        Filter {
+            patterns: patterns.iter().map(split).collect(),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.patterns.is_empty()
+    }
+
+    fn wants(&self, name: &str) -> bool {
+        let name = name.to_lowercase();
+        self.patterns.iter().any(|pieces| {
+            let mut rest = name.as_str();
+            pieces.iter().all(|piece| match rest.find(piece) {
+                Some(at) => {
+                    rest = &rest[at + piece.len()..];
+                    true
+                }
+                None => false,
+            })
+        })
+    }
+}
+
+/// Counts what an import keeps, and refuses more than is sensible.
+#[derive(Debug, Default)]
+struct Room {
+    points: usize,
+}
+
+impl Room {
+    fn series(&self, count: usize) -> Result<()> {
+        ensure!(
+            count <= SERIES_COUNT_MAX,
+            "has {count} series, more than the {SERIES_COUNT_MAX} that are taken; hint: say which \
+             ones you want"
+        );
+        Ok(())
+    }
+
+    fn point(&mut self) -> Result<()> {
+        self.points += 1;
+        ensure!(
+            self.points <= POINTS_COUNT_MAX,
+            "has more than the {POINTS_COUNT_MAX} points that are taken; hint: say which series \
+             you want"
+        );
+        Ok(())
+    }
+}
+
+/// Nanoseconds of a number of seconds or milliseconds since 1970.
+fn unix_ns(value: f64, unit_ns: f64) -> Result<u64> {
+    let ns = value * unit_ns;
+    // 2262: where nanoseconds no longer fit into i64, which other tools use.
+    ensure!(
+        ns >= 0.0 && ns < i64::MAX as f64,
+        "{value} is no time since 1970"
+    );
+    Ok(ns as u64)
+}
+
+/// Reads a file of at most `bytes_max`, whatever bytes it has.
+fn read_text(path: &std::path::Path, bytes_max: u64) -> Result<String> {
+    let context = || format!("read {}", path.display());
+    let length = std::fs::metadata(path).with_context(context)?.len();
+    ensure!(
+        length <= bytes_max,
+        "{} has {length} bytes, more than the {bytes_max} that are taken",
+        path.display()
+    );
+    let bytes = std::fs::read(path).with_context(context)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: u64 = 3600 * clock::SECOND_NS;
+    /// 2026-11-21 12:00 UTC.
+    const NOON: u64 = 1_795_262_400 * clock::SECOND_NS;
+
+    fn series(times: &[u64]) -> Vec<Series> {
+        let point = |unix_ns: &u64| Point {
+            unix_ns: *unix_ns,
+            value: 1.0,
+        };
+        vec![Series {
+            name: "esxtop.Memory.Free MBytes".to_string(),
+            place: "esx1".to_string(),
+            unit: "MB",
+            points: times.iter().map(point).collect(),
+        }]
+    }
+
+    #[test]
+    fn points_of_the_run_are_moved_to_its_clock() {
+        let anchor = Anchor {
+            unix_ns: NOON,
+            now_ns: 5 * HOUR,
+        };
+        let series = series(&[NOON - HOUR, NOON, NOON + 7, NOON + HOUR, 3]);
+        let readings = line_up("esxtop", &series, anchor, 5 * HOUR, 6 * HOUR - 1).unwrap();
+        let times: Vec<u64> = readings.iter().map(|one| one.at_ns).collect();
+        assert_eq!(times, [5 * HOUR, 5 * HOUR + 7]);
+        assert_eq!((&*readings[0].place, readings[0].unit), ("esx1", "MB"));
+    }
+
+    #[test]
+    fn a_series_of_another_time_is_refused_with_what_may_be_wrong() {
+        let anchor = Anchor {
+            unix_ns: NOON,
+            now_ns: 5 * HOUR,
+        };
+        let refused = |times: &[u64]| {
+            let result = line_up(
+                "esxtop",
+                &series(times),
+                anchor,
+                5 * HOUR,
+                5 * HOUR + HOUR / 6,
+            );
+            result.unwrap_err().to_string()
+        };
+        let error = refused(&[NOON + 2 * HOUR, NOON + 2 * HOUR + 60]);
+        assert!(
+            error.contains(
+                "its points are of 2026-11-21 14:00:00 UTC to 2026-11-21 14:00:00 UTC, the run is \
+                 of 2026-11-21 12:00:00 UTC to 2026-11-21 12:10:00 UTC"
+            ),
+            "{error}"
+        );
+        assert!(error.contains("Moved by -2:00 h they would"), "{error}");
+        let error = refused(&[NOON - 5 * HOUR - HOUR / 2]);
+        assert!(error.contains("Moved by +5:30 h they would"), "{error}");
+        let error = refused(&[NOON - 500 * HOUR]);
+        assert!(error.contains("is this the file of this run"), "{error}");
+        assert_eq!(refused(&[]), "esxtop: there is no point in it");
+    }
+
+    #[test]
+    fn patterns_match_pieces_in_their_order_whatever_the_case() {
+        let filter = Filter::new(&["group cpu(*cassandra*)\\% ready", "free mbytes"]);
+        for (name, wanted) in [
+            (r"\\esx1\Group Cpu(17:Cassandra-1)\% Ready", true),
+            (r"\\esx1\Group Cpu(17:other)\% Ready", false),
+            (r"\\esx1\Group Cpu(17:cassandra)\% Used", false),
+            (r"\\esx1\Memory\Free MBytes", true),
+        ] {
+            assert_eq!(filter.wants(name), wanted, "{name}");
+        }
+        assert!(Filter::new::<&str>(&[]).is_empty());
+    }
+
+    #[test]
+    fn more_than_is_sensible_is_refused() {
+        let mut room = Room {
+            points: POINTS_COUNT_MAX - 1,
+        };
+        room.point().unwrap();
+        let error = room.point().unwrap_err().to_string();
+        assert!(error.contains("say which series you want"), "{error}");
+        assert!(room.series(SERIES_COUNT_MAX + 1).is_err());
+        assert!(unix_ns(-1.0, 1e9).is_err() && unix_ns(f64::NAN, 1e9).is_err());
+        assert_eq!(unix_ns(1.5, 1e9).unwrap(), 1_500_000_000);
+    }
+}

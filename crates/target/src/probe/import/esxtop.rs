@@ -1,0 +1,383 @@
+//! What `esxtop -b` (or `resxtop -b`) of a VMware host has written: CSV in the format of Windows's
+//! performance data helper.
+//!
+//! The first line names the columns: first `(PDH-CSV 4.0) (UTC)(0)`, the format with the zone of the
+//! times and by how many minutes UTC is ahead of it, then `\\host\Object(instance)\Counter`,
+//! thousands of them. Each other line begins with its time, `05/15/2018 02:13:06`. All cells are
+//! quoted. A tool that was killed leaves half a last line, which is no error.
+
+use super::{Filter, Point, Room, Series};
+use anyhow::{Context, Result, bail, ensure};
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use std::path::Path;
+
+/// What is taken when nobody says what: whether a machine had what it was promised, its memory, its
+/// adapters and its network. The many groups of the hypervisor itself are left out.
+const USUAL: [&str; 19] = [
+    r"\physical cpu(_total)\% util time",
+    r"\physical cpu(_total)\% processor time",
+    r"\group cpu(*)\% used",
+    r"\group cpu(*)\% ready",
+    r"\group cpu(*)\% costop",
+    r"\group cpu(*)\% co-stop",
+    r"\group cpu(*)\% swap wait",
+    r"\group cpu(*)\% max limited",
+    r"\memory\free mbytes",
+    r"\memory\swap used mbytes",
+    r"\group memory(*)\swapped mbytes",
+    r"\group memory(*)\memctl mbytes",
+    r"\physical disk adapter(*)\average*millisec/command",
+    r"\physical disk adapter(*)\reads/sec",
+    r"\physical disk adapter(*)\writes/sec",
+    r"\physical disk adapter(*)\mbytes",
+    r"\network port(*)\mbits",
+    r"\network port(*)\% outbound packets dropped",
+    r"\network port(*)\% received packets dropped",
+];
+
+/// Groups of the hypervisor itself, beside those that are called `name.number`.
+const SYSTEM_GROUPS: [&str; 8] = [
+    "idle", "system", "helper", "drivers", "ft", "vmotion", "init", "host",
+];
+
+/// One column that is kept.
+struct Column {
+    index: usize,
+    series: Series,
+}
+
+/// Reads the columns of an `esxtop -b` file that one of `columns` matches (pieces between `*`, in
+/// their order); those that are usually wanted when it is empty.
+///
+/// # Errors
+/// The file cannot be read, is not of this format, has a line that is not like the others, or no
+/// column matches.
+pub fn read_esxtop(path: &Path, columns: &[String]) -> Result<Vec<Series>> {
+    let file = std::fs::File::open(path).with_context(|| format!("read {}", path.display()))?;
+    read(file, columns).with_context(|| format!("{}", path.display()))
+}
+
+fn read(file: impl std::io::Read, wanted: &[String]) -> Result<Vec<Series>> {
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .from_reader(file);
+    let mut row = csv::ByteRecord::new();
+    ensure!(reader.read_byte_record(&mut row)?, "is empty");
+    let names: Vec<String> = row
+        .iter()
+        .map(|cell| String::from_utf8_lossy(cell).into_owned())
+        .collect();
+    let ahead_minutes = utc_ahead(names.first().map_or("", String::as_str))?;
+    let mut columns = choose(&names, wanted)?;
+    let mut room = Room::default();
+    room.series(columns.len())?;
+    // Half a line is the last one, if there is one.
+    let mut half: Option<(u64, usize)> = None;
+    while reader.read_byte_record(&mut row)? {
+        let line = row.position().map_or(0, csv::Position::line);
+        if let Some((line, cells)) = half {
+            bail!(
+                "line {line} has {cells} cells, the first line {}",
+                names.len()
+            );
+        }
+        if row.len() < names.len() {
+            half = Some((line, row.len()));
+            continue;
+        }
+        take(&row, ahead_minutes, &mut columns, &mut room)
+            .with_context(|| format!("line {line}"))?;
+    }
+    let series = columns.into_iter().map(|column| column.series);
+    Ok(series.filter(|series| !series.points.is_empty()).collect())
+}
+
+/// Takes the cells of one line.
+fn take(
+    row: &csv::ByteRecord,
+    ahead_minutes: i64,
+    columns: &mut [Column],
+    room: &mut Room,
+) -> Result<()> {
+    let cell = |index: usize| String::from_utf8_lossy(row.get(index).unwrap_or_default());
+    let unix_ns = time(&cell(0), ahead_minutes)?;
+    for column in columns {
+        let cell = cell(column.index);
+        let text = cell.trim();
+        // A counter that had no value then, for its machine was off.
+        if text.is_empty() {
+            continue;
+        }
+        let value: f64 = text.parse().with_context(|| {
+            let Series { place, name, .. } = &column.series;
+            format!("{name} of {place} is {text:?}, which is no number")
+        })?;
+        if value.is_finite() {
+            room.point()?;
+            column.series.points.push(Point { unix_ns, value });
+        }
+    }
+    Ok(())
+}
+
+/// By how many minutes UTC is ahead of the file's times, from `(PDH-CSV 4.0) (UTC)(0)`.
+fn utc_ahead(first: &str) -> Result<i64> {
+    // Some editors and shells put a mark of the encoding before it.
+    let first = first.trim_start_matches('\u{feff}');
+    let rest = first.strip_prefix("(PDH-CSV 4.0)").with_context(|| {
+        let shown: String = first.chars().take(40).collect();
+        format!(
+            "is not what `esxtop -b` writes: the first line begins with {shown:?} and not with \
+             \"(PDH-CSV 4.0)\""
+        )
+    })?;
+    let minutes = rest
+        .trim_end()
+        .rsplit_once('(')
+        .and_then(|(_, rest)| rest.strip_suffix(')'));
+    match minutes.map(str::parse) {
+        // A day is more than any zone.
+        Some(Ok(minutes)) if (-1440..=1440).contains(&minutes) => Ok(minutes),
+        _ => bail!("{first:?} does not end with the minutes that UTC is ahead, as `(0)` does"),
+    }
+}
+
+fn time(text: &str, ahead_minutes: i64) -> Result<u64> {
+    let local = DateTime::strptime("%m/%d/%Y %H:%M:%S%.f", text.trim());
+    let local = local.with_context(|| format!("{text:?} is no time like 05/15/2018 02:13:06"))?;
+    let at = TimeZone::UTC
+        .to_timestamp(local)
+        .context("the time is out of range")?;
+    let ns = at.as_nanosecond() + i128::from(ahead_minutes) * 60_000_000_000;
+    u64::try_from(ns)
+        .ok()
+        .with_context(|| format!("{text:?} is before 1970"))
+}
+
+/// The columns that are kept.
+fn choose(names: &[String], wanted: &[String]) -> Result<Vec<Column>> {
+    let usual = wanted.is_empty();
+    let filter = match usual {
+        true => Filter::new(&USUAL),
+        false => Filter::new(wanted),
+    };
+    let mut columns = Vec::new();
+    for (index, name) in names.iter().enumerate().skip(1) {
+        let Some(parts) = Parts::of(name).filter(|_| filter.wants(name)) else {
+            continue;
+        };
+        if usual && parts.is_system_group() {
+            continue;
+        }
+        columns.push(Column {
+            index,
+            series: parts.series(),
+        });
+    }
+    ensure!(
+        !columns.is_empty(),
+        "none of its {} columns is {}; the first are {:?}",
+        names.len() - 1,
+        if usual {
+            "one that is usually wanted; hint: say which ones you want".to_string()
+        } else {
+            format!("called {}", wanted.join(" or "))
+        },
+        names.iter().skip(1).take(3).collect::<Vec<_>>()
+    );
+    Ok(columns)
+}
+
+/// `\\host\Object(instance)\Counter`; the instance may be missing.
+struct Parts<'a> {
+    host: &'a str,
+    object: &'a str,
+    instance: &'a str,
+    counter: &'a str,
+}
+
+impl<'a> Parts<'a> {
+    fn of(name: &'a str) -> Option<Parts<'a>> {
+        let (host, rest) = name.strip_prefix(r"\\")?.split_once('\\')?;
+        let (object, counter) = rest.rsplit_once('\\')?;
+        let (object, instance) = match object.strip_suffix(')').and_then(|o| o.split_once('(')) {
+            Some(parts) => parts,
+            None => (object, ""),
+        };
+        Some(Parts {
+            host,
+            object,
+            instance,
+            counter,
+        })
+    }
+
+    /// Whether this is a group of the hypervisor itself: `1:system`, `2098:hostd.2098765`.
+    fn is_system_group(&self) -> bool {
+        if !self.object.starts_with("Group ") {
+            return false;
+        }
+        let name = self
+            .instance
+            .split_once(':')
+            .map_or(self.instance, |(_, name)| name);
+        let numbered = name.rsplit_once('.').is_some_and(|(_, number)| {
+            !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+        });
+        numbered || SYSTEM_GROUPS.contains(&name)
+    }
+
+    fn series(&self) -> Series {
+        let place = match self.instance {
+            "" => self.host.to_string(),
+            instance => format!("{}/{instance}", self.host),
+        };
+        Series {
+            name: format!("esxtop.{}.{}", self.object, self.counter),
+            place,
+            unit: unit(self.counter),
+            points: Vec::new(),
+        }
+    }
+}
+
+/// The unit that a counter's name tells.
+fn unit(counter: &str) -> &'static str {
+    let per_second = counter.ends_with("/sec");
+    if counter.starts_with('%') {
+        "%"
+    } else if counter.contains("MilliSec") {
+        "ms"
+    } else if counter.contains("MBytes") && per_second {
+        "MB/s"
+    } else if counter.contains("MBytes") {
+        "MB"
+    } else if counter.contains("MBits") {
+        "Mbit/s"
+    } else if per_second {
+        "/s"
+    } else {
+        "count"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: &str = concat!(
+        r#""(PDH-CSV 4.0) (UTC)(0)","\\esx1\Memory\Free MBytes","#,
+        r#""\\esx1\Group Cpu(28868:cassandra-1)\% Ready","#,
+        r#""\\esx1\Group Cpu(2098:hostd.2098765)\% Ready","#,
+        r#""\\esx1\Group Cpu(1:system)\% Ready","#,
+        r#""\\esx1\Physical Disk Adapter(vmhba0)\Average Driver MilliSec/Command","#,
+        r#""\\esx1\Network Port(vSwitch0:33554433:Management)\MBits Received/sec","#,
+        r#""\\esx1\Vcpu(28868:cassandra-1:28869:vmx)\% Used""#,
+        "\n"
+    );
+
+    fn imported(text: &str, wanted: &[&str]) -> Result<Vec<Series>> {
+        let wanted: Vec<String> = wanted.iter().map(|one| one.to_string()).collect();
+        read(text.as_bytes(), &wanted)
+    }
+
+    #[test]
+    fn usual_columns_are_read_with_times_places_and_units() {
+        let rows = "\"05/15/2018 02:13:06\",\"1000\",\"1.5\",\"9\",\"9\",\"0.25\",\" \",\"3\"\n\
+                    \"05/15/2018 02:13:11\",\"990\",\"2.5\",\"9\",\"9\",\"0.5\",\"8\",\"3\"\n\
+                    \"05/15/2018 02:13:16\",\"98";
+        let series = imported(&format!("{HEADER}{rows}"), &[]).unwrap();
+        let seen: Vec<_> = series
+            .iter()
+            .map(|one| {
+                let values: Vec<f64> = one.points.iter().map(|point| point.value).collect();
+                (one.name.as_str(), one.place.as_str(), one.unit, values)
+            })
+            .collect();
+        let ready = "esxtop.Group Cpu.% Ready";
+        let latency = "esxtop.Physical Disk Adapter.Average Driver MilliSec/Command";
+        let port = "esx1/vSwitch0:33554433:Management";
+        assert_eq!(
+            seen,
+            [
+                (
+                    "esxtop.Memory.Free MBytes",
+                    "esx1",
+                    "MB",
+                    vec![1000.0, 990.0]
+                ),
+                (ready, "esx1/28868:cassandra-1", "%", vec![1.5, 2.5]),
+                (latency, "esx1/vmhba0", "ms", vec![0.25, 0.5]),
+                (
+                    "esxtop.Network Port.MBits Received/sec",
+                    port,
+                    "Mbit/s",
+                    vec![8.0]
+                ),
+            ]
+        );
+        // date -u -d '2018-05-15 02:13:06' +%s
+        assert_eq!(series[0].points[0].unix_ns, 1_526_350_386_000_000_000);
+    }
+
+    #[test]
+    fn columns_that_are_asked_for_are_read_and_no_others() {
+        let row = "\"05/15/2018 02:13:06.250\",\"1\",\"2\",\"3\",\"4\",\"5\",\"6\",\"7\"\n";
+        let text = format!("{HEADER}{row}");
+        let series = imported(&text, &["vcpu(*cassandra", "1:SYSTEM"]).unwrap();
+        let names: Vec<&str> = series.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names, ["esxtop.Group Cpu.% Ready", "esxtop.Vcpu.% Used"]);
+        assert_eq!(series[0].points[0].unix_ns % 1_000_000_000, 250_000_000);
+        let error = imported(&text, &["nothing"]).unwrap_err().to_string();
+        assert!(
+            error.contains("none of its 7 columns is called nothing"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn times_of_another_zone_are_moved_to_utc() {
+        assert_eq!(
+            utc_ahead("(PDH-CSV 4.0) (Pacific Standard Time)(480)").unwrap(),
+            480
+        );
+        assert_eq!(utc_ahead("\u{feff}(PDH-CSV 4.0) (UTC)(0)").unwrap(), 0);
+        let utc = time("05/15/2018 02:13:06", 0).unwrap();
+        let pacific = time("05/15/2018 02:13:06", 480).unwrap();
+        assert_eq!(pacific - utc, 8 * 3_600_000_000_000);
+    }
+
+    #[test]
+    fn a_broken_file_is_refused_with_the_line_and_the_cell() {
+        let good = "\"05/15/2018 02:13:06\",\"1\",\"2\",\"3\",\"4\",\"5\",\"6\",\"7\"\n";
+        for (text, words) in [
+            (String::new(), "is empty"),
+            ("time,a\n".to_string(), "is not what `esxtop -b` writes"),
+            (
+                "\"(PDH-CSV 4.0) (UTC)\",\"x\"\n".to_string(),
+                "minutes that UTC is ahead",
+            ),
+            (
+                format!("{HEADER}\"x\"\n{good}"),
+                "line 2 has 1 cells, the first line 8",
+            ),
+            (
+                format!("{HEADER}{}", good.replace("05/15", "15/05")),
+                "line 2: ",
+            ),
+            (
+                format!("{HEADER}{good}{}", good.replace("\"1\"", "\"many\"")),
+                "line 3: esxtop.Memory.Free MBytes of esx1 is \"many\"",
+            ),
+        ] {
+            let error = format!("{:#}", imported(&text, &[]).unwrap_err());
+            assert!(error.contains(words), "{error}");
+        }
+        let error = read_esxtop(Path::new("/nonexistent"), &[])
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("read /nonexistent"), "{error}");
+    }
+}

@@ -1,0 +1,566 @@
+//! Prometheus's text format: one sample a line, `name{label="value",…} value time`.
+//!
+//! Version 0.0.4 has times in milliseconds; OpenMetrics, which ends with `# EOF`, has them in
+//! seconds. A small strict parser of our own: the libraries for it skip lines that they do not
+//! understand, so that a broken file would be an empty chart.
+//!
+//! Counters become rates, since only their growth says something about a run. The buckets of
+//! histograms are left out unless they are asked for.
+
+use super::{Filter, Point, Room, Series, read_text, unix_ns};
+use anyhow::{Context, Result, bail, ensure};
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+/// The longest file taken: a day of a thousand series every 15 s is below it.
+const FILE_BYTES_MAX: u64 = 512 << 20;
+
+/// The longest text of one scrape: the largest exporters give a tenth of it.
+pub(super) const SCRAPE_BYTES_MAX: u64 = 16 << 20;
+
+/// What a metric counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Gauge,
+    Counter,
+    /// Histogram or summary: `_count`, `_sum` and `_bucket` are counters, quantiles are not.
+    Distribution,
+    Unknown,
+}
+
+/// What is read from a text.
+#[derive(Debug, Default)]
+pub(super) struct Exposition {
+    kinds: HashMap<String, Kind>,
+    samples: Vec<Sample>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Sample {
+    line: usize,
+    name: String,
+    /// In alphabetical order.
+    labels: Vec<(String, String)>,
+    value: f64,
+    unix_ns: Option<u64>,
+}
+
+/// Reads a file in Prometheus's text format whose samples have times, or a folder of scrapes, one
+/// in each file: a sample without a time is as old as its file. Taken are the metrics whose name
+/// and labels one of `metrics` matches (pieces between `*`, in their order); all but the buckets of
+/// histograms when it is empty. The place is the label `instance`, or else the file's name.
+///
+/// # Errors
+/// A file cannot be read or a line of it is not of the format (the message has its number), a single
+/// file has a sample without time, or no metric matches.
+pub fn read_prometheus(path: &Path, metrics: &[String]) -> Result<Vec<Series>> {
+    let filter = Filter::new(metrics);
+    let place = path
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned());
+    let mut collected = Collected::new(&place.unwrap_or_default());
+    if path.is_dir() {
+        for file in scrapes(path)? {
+            let text = read_text(&file, SCRAPE_BYTES_MAX)?;
+            let modified = std::fs::metadata(&file).and_then(|data| data.modified());
+            let age = modified.with_context(|| format!("read {}", file.display()))?;
+            let age = age.duration_since(UNIX_EPOCH).unwrap_or_default();
+            let added = Exposition::parse(&text)
+                .and_then(|one| collected.add(one, Some(age.as_nanos() as u64), &filter));
+            added.with_context(|| format!("{}", file.display()))?;
+        }
+    } else {
+        let text = read_text(path, FILE_BYTES_MAX)?;
+        let added = Exposition::parse(&text).and_then(|one| collected.add(one, None, &filter));
+        added.with_context(|| format!("{}", path.display()))?;
+    }
+    let series = collected.series();
+    ensure!(
+        !series.is_empty(),
+        "{}: {}",
+        path.display(),
+        if metrics.is_empty() {
+            "there is no sample in it, or only one of each counter".to_string()
+        } else {
+            format!("no metric is called {}", metrics.join(" or "))
+        }
+    );
+    Ok(series)
+}
+
+/// The files of a folder by their names, which usually have the time.
+fn scrapes(folder: &Path) -> Result<Vec<std::path::PathBuf>> {
+    let context = || format!("read {}", folder.display());
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).with_context(context)? {
+        let path = entry.with_context(context)?.path();
+        if path.is_file() {
+            files.push(path);
+        }
+    }
+    ensure!(!files.is_empty(), "{} has no file", folder.display());
+    files.sort();
+    Ok(files)
+}
+
+/// Series in the making: by name with labels and place.
+struct Collected {
+    place: String,
+    series: BTreeMap<(String, String), Raw>,
+    room: Room,
+}
+
+struct Raw {
+    unit: &'static str,
+    counter: bool,
+    points: Vec<Point>,
+}
+
+impl Collected {
+    fn new(place: &str) -> Collected {
+        Collected {
+            place: place.to_string(),
+            series: BTreeMap::new(),
+            room: Room::default(),
+        }
+    }
+
+    /// Adds the samples of one text; `age` is the time of those that have none.
+    fn add(&mut self, exposition: Exposition, age: Option<u64>, filter: &Filter) -> Result<()> {
+        let place = self.place.clone();
+        for sample in &exposition.samples {
+            let Some(described) = exposition.describe(sample, &place, filter) else {
+                continue;
+            };
+            let unix_ns = sample.unix_ns.or(age).with_context(|| {
+                format!(
+                    "line {}: {} has no time; hint: put each scrape into a file of its own in one \
+                     folder, whose times are taken then, or give the end point itself",
+                    sample.line, sample.name
+                )
+            })?;
+            let raw = self.series.entry((described.name, described.place));
+            let raw = raw.or_insert_with(|| Raw {
+                unit: described.unit,
+                counter: described.counter,
+                points: Vec::new(),
+            });
+            if sample.value.is_finite() {
+                self.room.point()?;
+                raw.points.push(Point {
+                    unix_ns,
+                    value: sample.value,
+                });
+            }
+        }
+        self.room.series(self.series.len())
+    }
+
+    fn series(self) -> Vec<Series> {
+        let mut all = Vec::new();
+        for ((name, place), mut raw) in self.series {
+            raw.points.sort_by_key(|point| point.unix_ns);
+            let points = if raw.counter {
+                rates(&raw.points)
+            } else {
+                raw.points
+            };
+            if !points.is_empty() {
+                all.push(Series {
+                    name,
+                    place,
+                    unit: raw.unit,
+                    points,
+                });
+            }
+        }
+        all
+    }
+}
+
+/// Growth per second, at the later of each two points; none where a counter has started anew.
+fn rates(points: &[Point]) -> Vec<Point> {
+    let rate = |pair: &[Point]| {
+        let seconds = (pair[1].unix_ns - pair[0].unix_ns) as f64 / 1e9;
+        let growth = pair[1].value - pair[0].value;
+        (seconds > 0.0 && growth >= 0.0).then_some(Point {
+            unix_ns: pair[1].unix_ns,
+            value: growth / seconds,
+        })
+    };
+    points.windows(2).filter_map(rate).collect()
+}
+
+/// A sample as a series of ours.
+pub(super) struct Described {
+    pub name: String,
+    pub place: String,
+    pub unit: &'static str,
+    /// The value only grows, and its rate is what is put.
+    pub counter: bool,
+}
+
+impl Exposition {
+    /// # Errors
+    /// A line is not of the format.
+    pub fn parse(text: &str) -> Result<Exposition> {
+        let open_metrics = text.trim_end().ends_with("# EOF");
+        let unit_ns = if open_metrics { 1e9 } else { 1e6 };
+        let mut found = Exposition::default();
+        for (index, line) in text.lines().enumerate() {
+            let line = line.trim();
+            let number = index + 1;
+            if let Some(comment) = line.strip_prefix('#') {
+                found
+                    .comment(comment)
+                    .with_context(|| format!("line {number}"))?;
+            } else if !line.is_empty() {
+                let sample = Sample::parse(line, number, unit_ns);
+                found
+                    .samples
+                    .push(sample.with_context(|| format!("line {number}"))?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Each sample as a series of ours with its value; those that are not wanted are left out.
+    pub fn described(&self, place: &str, filter: &Filter) -> Vec<(Described, f64)> {
+        let one = |sample: &Sample| Some((self.describe(sample, place, filter)?, sample.value));
+        self.samples.iter().filter_map(one).collect()
+    }
+
+    fn comment(&mut self, comment: &str) -> Result<()> {
+        let mut words = comment.split_ascii_whitespace();
+        if words.next() != Some("TYPE") {
+            return Ok(());
+        }
+        let (Some(name), Some(kind)) = (words.next(), words.next()) else {
+            bail!("a TYPE needs a name and a kind");
+        };
+        let kind = match kind {
+            "counter" => Kind::Counter,
+            "gauge" => Kind::Gauge,
+            "histogram" | "summary" => Kind::Distribution,
+            "untyped" | "unknown" | "info" | "stateset" | "gaugehistogram" => Kind::Unknown,
+            other => bail!("{other:?} is no kind of metric"),
+        };
+        self.kinds.insert(name.trim_matches('"').to_string(), kind);
+        Ok(())
+    }
+
+    fn describe(&self, sample: &Sample, place: &str, filter: &Filter) -> Option<Described> {
+        let name = sample.name.as_str();
+        let labelled = sample.labelled();
+        let wanted = match filter.is_empty() {
+            true => !name.ends_with("_bucket"),
+            false => filter.wants(&labelled),
+        };
+        if !wanted {
+            return None;
+        }
+        let counter = self.is_counter(name);
+        let instance = sample.labels.iter().find(|(label, _)| label == "instance");
+        Some(Described {
+            name: format!("prometheus.{labelled}{}", if counter { "/s" } else { "" }),
+            place: instance.map_or(place, |(_, value)| value).to_string(),
+            unit: unit(name, counter),
+            counter,
+        })
+    }
+
+    fn is_counter(&self, name: &str) -> bool {
+        let kind = |family: &str| self.kinds.get(family).copied();
+        for ending in ["_count", "_sum", "_bucket"] {
+            let family = name.strip_suffix(ending);
+            if family.and_then(kind) == Some(Kind::Distribution) {
+                return true;
+            }
+        }
+        // OpenMetrics declares a counter without its ending.
+        let family = name.strip_suffix("_total").unwrap_or(name);
+        match kind(name).or_else(|| kind(family)) {
+            Some(Kind::Counter) => true,
+            Some(Kind::Gauge | Kind::Distribution) => false,
+            Some(Kind::Unknown) | None => name.ends_with("_total"),
+        }
+    }
+}
+
+impl Sample {
+    fn parse(line: &str, number: usize, unit_ns: f64) -> Result<Sample> {
+        let name_end = line.find(|c: char| c == '{' || c.is_ascii_whitespace());
+        let (name, rest) = line.split_at(name_end.context("has a name and no value")?);
+        let mut name = name.to_string();
+        let rest = rest.trim_start();
+        let (mut labels, rest) = match rest.strip_prefix('{') {
+            Some(rest) => labels(rest, &mut name)?,
+            None => (Vec::new(), rest),
+        };
+        ensure!(is_name(&name), "{name:?} is no name of a metric");
+        // OpenMetrics may add an example behind a mark.
+        let rest = rest.split_once(" # ").map_or(rest, |(rest, _)| rest);
+        let mut words = rest.split_ascii_whitespace();
+        let value = words
+            .next()
+            .with_context(|| format!("{name} has no value"))?;
+        let value = value
+            .parse()
+            .with_context(|| format!("{name} is {value:?}, no number"))?;
+        let time = |word: &str| -> Result<u64> {
+            let time = word
+                .parse()
+                .with_context(|| format!("{word:?} is no time"))?;
+            unix_ns(time, unit_ns)
+        };
+        let unix_ns = words.next().map(time).transpose()?;
+        if let Some(word) = words.next() {
+            bail!("{word:?} is too much: a line has a value and a time");
+        }
+        labels.sort();
+        Ok(Sample {
+            line: number,
+            name,
+            labels,
+            value,
+            unix_ns,
+        })
+    }
+
+    /// Name with its labels but for the one that is the place.
+    fn labelled(&self) -> String {
+        let labels = self.labels.iter().filter(|(label, _)| label != "instance");
+        let labels: Vec<String> = labels
+            .map(|(label, value)| format!("{label}={value:?}"))
+            .collect();
+        if labels.is_empty() {
+            return self.name.clone();
+        }
+        format!("{}{{{}}}", self.name, labels.join(","))
+    }
+}
+
+/// A metric's name, of this or of version 3, which takes any text where it is quoted.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && !name.contains('"')
+}
+
+/// Labels in an order that can be compared.
+type Labels = Vec<(String, String)>;
+
+/// Labels behind `{` and what follows `}`. Version 3 writes a name that is not a plain word as a
+/// quoted string among them.
+fn labels<'a>(mut rest: &'a str, name: &mut String) -> Result<(Labels, &'a str)> {
+    let mut found = Vec::new();
+    loop {
+        rest = rest.trim_start();
+        if let Some(after) = rest.strip_prefix('}') {
+            return Ok((found, after));
+        }
+        let label;
+        if let Some(after) = rest.strip_prefix('"') {
+            (label, rest) = quoted(after)?;
+        } else {
+            let end = rest
+                .find(['=', ',', '}'])
+                .context("its labels have no end")?;
+            label = rest[..end].trim().to_string();
+            rest = &rest[end..];
+        }
+        rest = rest.trim_start();
+        if let Some(after) = rest.strip_prefix('=') {
+            let after = after.trim_start().strip_prefix('"');
+            let after = after.with_context(|| format!("the label {label:?} is not quoted"))?;
+            let value;
+            (value, rest) = quoted(after)?;
+            ensure!(!label.is_empty(), "the label of {value:?} has no name");
+            found.push((label, value));
+        } else if name.is_empty() {
+            *name = label;
+        } else {
+            bail!("the label {label:?} has no value");
+        }
+        rest = rest.trim_start();
+        match rest.strip_prefix(',') {
+            Some(after) => rest = after,
+            None => ensure!(rest.starts_with('}'), "its labels have no end"),
+        }
+    }
+}
+
+/// A text behind its opening quote, and what follows the closing one.
+fn quoted(rest: &str) -> Result<(String, &str)> {
+    let mut text = String::new();
+    let mut characters = rest.char_indices();
+    while let Some((index, character)) = characters.next() {
+        match character {
+            '"' => return Ok((text, &rest[index + 1..])),
+            '\\' => match characters.next() {
+                Some((_, 'n')) => text.push('\n'),
+                Some((_, other @ ('"' | '\\'))) => text.push(other),
+                other => bail!("\\{} is no escape", other.map_or(' ', |(_, other)| other)),
+            },
+            other => text.push(other),
+        }
+    }
+    bail!("a quoted text has no end")
+}
+
+/// The unit that a metric's name tells, by the custom of its community.
+fn unit(name: &str, rate: bool) -> &'static str {
+    let name = name.strip_suffix("_total").unwrap_or(name);
+    let name = name.strip_suffix("_sum").unwrap_or(name);
+    match (name.rsplit('_').next(), rate) {
+        (Some("bytes"), false) => "bytes",
+        (Some("bytes"), true) => "bytes/s",
+        (Some("seconds"), false) => "s",
+        (Some("seconds"), true) => "s/s",
+        (Some("milliseconds"), false) => "ms",
+        (Some("percent"), false) => "%",
+        (Some("ratio"), false) => "ratio",
+        (_, true) => "/s",
+        (_, false) => "count",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"
+# HELP reads_total Reads: a \ in words.
+# TYPE reads_total counter
+reads_total{table="ks.t",instance="10.0.0.1:9103"} 100 1000
+reads_total{instance="10.0.0.1:9103", table="ks.t",} 150 3000
+reads_total{instance="10.0.0.1:9103",table="ks.t"} 50 4000
+# TYPE heap_bytes gauge
+heap_bytes 1.5e3 1000
+  heap_bytes	+Inf 2000
+# a remark
+# TYPE latency_seconds histogram
+latency_seconds_bucket{le="0.1"} 3 1000
+latency_seconds_count 3 1000
+latency_seconds_count 5 2000
+latency_seconds_sum 0.5 1000
+latency_seconds_sum 1.5 2000
+"#;
+
+    fn series(text: &str, wanted: &[&str]) -> Result<Vec<Series>> {
+        let mut collected = Collected::new("file");
+        collected.add(Exposition::parse(text)?, None, &Filter::new(wanted))?;
+        Ok(collected.series())
+    }
+
+    /// Name, place, unit and the points with milliseconds.
+    type Seen<'a> = (&'a str, &'a str, &'a str, Vec<(u64, f64)>);
+
+    fn seen(series: &[Series]) -> Vec<Seen<'_>> {
+        let mut all = Vec::new();
+        for one in series {
+            let point = |point: &Point| (point.unix_ns / 1_000_000, point.value);
+            let points = one.points.iter().map(point).collect();
+            all.push((one.name.as_str(), one.place.as_str(), one.unit, points));
+        }
+        all
+    }
+
+    #[test]
+    fn counters_become_rates_and_gauges_stay() {
+        let reads = "prometheus.reads_total{table=\"ks.t\"}/s";
+        assert_eq!(
+            seen(&series(TEXT, &[]).unwrap()),
+            [
+                (
+                    "prometheus.heap_bytes",
+                    "file",
+                    "bytes",
+                    vec![(1000, 1500.0)]
+                ),
+                (
+                    "prometheus.latency_seconds_count/s",
+                    "file",
+                    "/s",
+                    vec![(2000, 2.0)]
+                ),
+                (
+                    "prometheus.latency_seconds_sum/s",
+                    "file",
+                    "s/s",
+                    vec![(2000, 1.0)]
+                ),
+                (reads, "10.0.0.1:9103", "/s", vec![(3000, 25.0)]),
+            ]
+        );
+        let wanted = series(TEXT, &["reads*ks.t"]).unwrap();
+        assert_eq!(seen(&wanted)[0].0, reads);
+        assert_eq!(wanted.len(), 1);
+    }
+
+    #[test]
+    fn open_metrics_has_seconds_examples_and_counters_without_their_ending() {
+        let text = "# TYPE reads counter\nreads_total 1 10.5 # {trace=\"x\"} 0.6 9\n\
+                    reads_total 4 12.0\n# EOF\n";
+        let found = series(text, &[]).unwrap();
+        assert_eq!(seen(&found)[0].3, [(12000, 2.0)]);
+    }
+
+    #[test]
+    fn labels_may_hold_anything_that_is_escaped() {
+        let line = r#"m{a="}\"\\ ,=\n",b=""} -1"#;
+        let sample = Sample::parse(line, 1, 1e6).unwrap();
+        let expected = [("a", "}\"\\ ,=\n"), ("b", "")];
+        let expected = expected.map(|(label, value)| (label.to_string(), value.to_string()));
+        assert_eq!(sample.labels, expected);
+        assert_eq!((sample.value, sample.unix_ns), (-1.0, None));
+        let sample = Sample::parse(r#"{"my.metric", "a.b"="c"} 1"#, 1, 1e6).unwrap();
+        assert_eq!(sample.name, "my.metric");
+        assert_eq!(sample.labels[0].0, "a.b");
+    }
+
+    #[test]
+    fn a_broken_line_is_refused_with_its_number() {
+        for (text, words) in [
+            ("a 1 1\nb\n", "line 2: has a name and no value"),
+            ("a{x=\"1\" 1\n", "line 1: its labels have no end"),
+            ("a{x=1} 1\n", "the label \"x\" is not quoted"),
+            ("a{x} 1\n", "the label \"x\" has no value"),
+            ("a{=\"1\"} 1\n", "has no name"),
+            ("a{x=\"1} 1\n", "a quoted text has no end"),
+            ("a{x=\"\\t\"} 1\n", "\\t is no escape"),
+            ("a many\n", "a is \"many\", no number"),
+            ("a 1 2 3\n", "\"3\" is too much"),
+            ("a 1 -5\n", "-5 is no time since 1970"),
+            ("a 1 soon\n", "\"soon\" is no time"),
+            ("1a 1\n", "\"1a\" is no name"),
+            ("# TYPE a\n", "needs a name and a kind"),
+            ("# TYPE a number\n", "\"number\" is no kind"),
+            ("<html>\n", "has a name and no value"),
+            ("a 1\n", "line 1: a has no time; hint"),
+        ] {
+            let error = format!("{:#}", series(text, &[]).unwrap_err());
+            assert!(error.contains(words), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_folder_of_scrapes_takes_the_times_of_its_files() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, seconds, value) in [("2.prom", 20, 7), ("1.prom", 10, 2)] {
+            let path = folder.path().join(name);
+            std::fs::write(&path, format!("x_total {value}\nup 1 15000\n")).unwrap();
+            let time = UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+            let file = std::fs::File::options().write(true).open(&path).unwrap();
+            file.set_modified(time).unwrap();
+        }
+        let found = read_prometheus(folder.path(), &[]).unwrap();
+        let seen = seen(&found);
+        assert_eq!(seen[0].3, [(15000, 1.0), (15000, 1.0)]);
+        assert_eq!(seen[1].3, [(20000, 0.5)]);
+        let error = read_prometheus(folder.path(), &["none".to_string()]).unwrap_err();
+        assert!(error.to_string().contains("no metric is called none"));
+        std::fs::write(folder.path().join("3.prom"), "x y z\n").unwrap();
+        let error = format!("{:#}", read_prometheus(folder.path(), &[]).unwrap_err());
+        assert!(error.contains("3.prom: line 1: x is \"y\""), "{error}");
+    }
+}

@@ -1,0 +1,206 @@
+//! An end point in Prometheus's text format, asked while a run goes on.
+//!
+//! Only what the study names is asked: no redirect is followed and no proxy of the environment is
+//! used. Time and length are limited, since it is somebody else's program.
+
+use super::Filter;
+use super::prometheus::{Exposition, SCRAPE_BYTES_MAX};
+use crate::probe::source::Last;
+use crate::probe::{Look, Out};
+use anyhow::{Context, Result, ensure};
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// The longest that one answer may take: the JMX exporter needs seconds for a large schema.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// The most series of one scrape: an exporter gives some thousands, of which a report shows few.
+const SERIES_COUNT_MAX: usize = 5_000;
+
+/// One end point.
+pub(crate) struct Scrape {
+    url: String,
+    place: String,
+    filter: Filter,
+    agent: ureq::Agent,
+    last: Last<HashMap<(String, String), f64>>,
+}
+
+impl Scrape {
+    /// `metrics` as for [`super::read_prometheus`].
+    ///
+    /// # Errors
+    /// The address is not one of plain HTTP.
+    pub fn new(url: &str, metrics: &[String]) -> Result<Scrape> {
+        let rest = url.strip_prefix("http://").with_context(|| {
+            format!("the end point {url} must begin with http://: others are not asked")
+        })?;
+        let place = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        ensure!(!place.is_empty(), "the end point {url} names no host");
+        ensure!(
+            !place.contains('@'),
+            "the end point {url} has a password in its address, where others see it"
+        );
+        let config = ureq::Agent::config_builder()
+            .timeout_global(Some(LIMIT))
+            .max_redirects(0)
+            .proxy(None)
+            .build();
+        Ok(Scrape {
+            url: url.to_string(),
+            place: place.to_string(),
+            filter: Filter::new(metrics),
+            agent: config.into(),
+            last: Last::none(),
+        })
+    }
+
+    /// Host and port: the place of series that name none.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    fn ask(&self) -> Result<String> {
+        let mut response = self
+            .agent
+            .get(&self.url)
+            .header("Accept", "text/plain;version=0.0.4")
+            .call()?;
+        let status = response.status();
+        ensure!(status == 200, "it answered with status {status}");
+        let body = response.body_mut().with_config().limit(SCRAPE_BYTES_MAX);
+        Ok(body.read_to_string()?)
+    }
+
+    fn put(&mut self, text: &str, now_ns: u64, out: &mut Out) -> Result<()> {
+        let described = Exposition::parse(text)?.described(&self.place, &self.filter);
+        ensure!(
+            described.len() <= SERIES_COUNT_MAX,
+            "it has {} series, more than the {SERIES_COUNT_MAX} that are taken; hint: say which \
+             ones you want",
+            described.len()
+        );
+        let mut counters = HashMap::new();
+        let mut units = Vec::new();
+        for (one, value) in described {
+            if one.counter {
+                units.push((one.name.clone(), one.place.clone(), one.unit));
+                counters.insert((one.name, one.place), value);
+            } else {
+                out.put(&one.name, &one.place, one.unit, value);
+            }
+        }
+        let Some((before, seconds)) = self.last.replace(now_ns, counters.clone()) else {
+            return Ok(());
+        };
+        for (name, place, unit) in units {
+            let key = (name, place);
+            let (Some(before), Some(now)) = (before.get(&key), counters.get(&key)) else {
+                continue;
+            };
+            // A counter that has started anew has no rate.
+            if now >= before {
+                out.put(&key.0, &key.1, unit, (now - before) / seconds);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Look for Scrape {
+    fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
+        let context = |url: &str| format!("ask {url}");
+        let text = self.ask().with_context(|| context(&self.url))?;
+        self.put(&text, now_ns, out)
+            .with_context(|| context(&self.url))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    /// Answers one connection after the other with `answers`, and ends.
+    fn serve(answers: Vec<String>) -> (String, std::thread::JoinHandle<()>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let thread = std::thread::spawn(move || {
+            for answer in answers {
+                let (mut stream, _) = listener.accept().unwrap();
+                let mut request = [0; 4096];
+                let _ = stream.read(&mut request).unwrap();
+                stream.write_all(answer.as_bytes()).unwrap();
+            }
+        });
+        (format!("http://{address}/metrics"), thread)
+    }
+
+    fn ok(body: &str) -> String {
+        let length = body.len();
+        format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")
+    }
+
+    #[test]
+    fn an_end_point_is_read_and_its_counters_become_rates() {
+        let (url, thread) = serve(vec![
+            ok("x_total 10\nup 1\n"),
+            ok("x_total 14\nup 0\n"),
+            ok("x_total 3\nup{instance=\"other\"} 1\n"),
+        ]);
+        let mut scrape = Scrape::new(&url, &[]).unwrap();
+        let place = scrape.place().to_string();
+        assert!(place.starts_with("127.0.0.1:"));
+        let mut out = Out::new();
+        for seconds in [1, 3, 5] {
+            scrape.look(seconds * 1_000_000_000, &mut out).unwrap();
+        }
+        thread.join().unwrap();
+        let seen: Vec<_> = out
+            .readings()
+            .iter()
+            .map(|one| (&*one.name, &*one.place, one.unit, one.value))
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                ("prometheus.up", place.as_str(), "count", 1.0),
+                ("prometheus.up", &place, "count", 0.0),
+                ("prometheus.x_total/s", &place, "/s", 2.0),
+                ("prometheus.up", "other", "count", 1.0),
+            ]
+        );
+    }
+
+    #[test]
+    fn redirects_and_errors_are_problems() {
+        let moved = "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\n\
+                     Content-Length: 0\r\nConnection: close\r\n\r\n";
+        let (url, thread) = serve(vec![moved.to_string(), ok("<html>\n")]);
+        let mut scrape = Scrape::new(&url, &[]).unwrap();
+        let mut out = Out::new();
+        let mut problem = || format!("{:#}", scrape.look(1, &mut out).unwrap_err());
+        let error = problem();
+        assert!(
+            error.contains("ask http://127.0.0.1") && error.contains("302"),
+            "{error}"
+        );
+        let error = problem();
+        assert!(error.contains("line 1: has a name and no value"), "{error}");
+        thread.join().unwrap();
+        assert!(out.readings().is_empty());
+    }
+
+    #[test]
+    fn only_plain_http_without_a_password_is_asked() {
+        for (url, words) in [
+            ("https://127.0.0.1/metrics", "must begin with http://"),
+            ("http:///metrics", "names no host"),
+            ("http://me:secret@127.0.0.1/metrics", "has a password"),
+        ] {
+            let error = Scrape::new(url, &[]).err().unwrap().to_string();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+}

@@ -1,0 +1,407 @@
+//! What a node tells over CQL alone, where its MBeans are out of sight: its virtual tables.
+//!
+//! The series have the names that they have by MBean, as far as they are the same thing. Two
+//! differ: `client_request.*` counts the operations on the workload's keyspace only, and a batch
+//! once for each of its tables; of compactions only those that run are seen. Of the latency tables
+//! nothing but the counts is used: their rates are of five minutes, and their percentiles wrong
+//! (0.004 ms where the timers of the same 5.0.8 said milliseconds).
+
+use super::beans::Counters;
+use super::cassandra::POOLS;
+use super::{Look, Out};
+use crate::access::Access;
+use crate::session::{QueryResult, ServerError, Session};
+use anyhow::Result;
+use cql::value::Value;
+use measure::clock;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// How long a node may take to answer.
+const LIMIT: Duration = Duration::from_secs(5);
+
+const MEBIBYTE: f64 = 1_048_576.0;
+
+/// Looks at the virtual tables of one node.
+pub(super) struct VirtualTables {
+    node: SocketAddr,
+    access: Access,
+    session: Option<Session>,
+    queries: Vec<Query>,
+    put: Put,
+}
+
+/// What to do with a row; the whole result comes by, one row after the other.
+type Use = fn(&mut Put, &Row<'_>);
+
+/// One statement of a look.
+struct Query {
+    cql: String,
+    each: Use,
+    /// Whether the server has no such table or column, or does not show it to this user.
+    refused: bool,
+}
+
+/// Where values go, and what they are compared with.
+struct Put {
+    place: String,
+    tables: Vec<String>,
+    counters: Counters,
+    /// Sums over the rows of one result, in the order of their first row.
+    sums: Vec<Sum>,
+    /// Values that are ready.
+    ready: Vec<(String, &'static str, f64)>,
+    at_ns: u64,
+}
+
+/// A value that is the sum over rows.
+struct Sum {
+    name: &'static str,
+    unit: &'static str,
+    rate: bool,
+    value: f64,
+}
+
+impl VirtualTables {
+    /// Of the node `place` at `node`, with the figures of some tables of a keyspace.
+    pub(super) fn new(
+        node: SocketAddr,
+        access: &Access,
+        place: &str,
+        keyspace: &str,
+        tables: &[&str],
+    ) -> VirtualTables {
+        VirtualTables {
+            node,
+            access: access.clone(),
+            session: None,
+            queries: queries(keyspace),
+            put: Put {
+                place: place.to_string(),
+                tables: tables.iter().map(|table| (*table).to_string()).collect(),
+                counters: Counters::default(),
+                sums: Vec::new(),
+                ready: Vec::new(),
+                at_ns: 0,
+            },
+        }
+    }
+}
+
+impl Look for VirtualTables {
+    fn look(&mut self, _now_ns: u64, out: &mut Out) -> Result<()> {
+        let session = self.session.take();
+        let mut session = match session {
+            Some(session) => session,
+            None => Session::open(self.node, &self.access, LIMIT)?,
+        };
+        let mut refusal = None;
+        for query in self.queries.iter_mut().filter(|query| !query.refused) {
+            let before_ns = clock::now_ns();
+            match session.query(&query.cql) {
+                Ok(result) => {
+                    self.put.at_ns = before_ns.midpoint(clock::now_ns());
+                    self.put.result(&result, query.each, out);
+                }
+                Err(error) if error.downcast_ref::<ServerError>().is_some() => {
+                    // An overloaded node says so too, and is asked again.
+                    query.refused = is_lasting(&error);
+                    refusal = Some(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.session = Some(session);
+        refusal.map_or(Ok(()), Err)
+    }
+}
+
+/// Whether asking again is for nothing.
+fn is_lasting(error: &anyhow::Error) -> bool {
+    use cql::response::ErrorCode;
+    let refused = error.downcast_ref::<ServerError>();
+    refused.is_some_and(|refused| {
+        matches!(
+            refused.code,
+            ErrorCode::Invalid | ErrorCode::Unauthorized | ErrorCode::SyntaxError
+        )
+    })
+}
+
+fn queries(keyspace: &str) -> Vec<Query> {
+    let keyspace = keyspace.replace('\'', "''");
+    let of_keyspace = |columns: &str, table: &str| {
+        format!("SELECT {columns} FROM system_views.{table} WHERE keyspace_name = '{keyspace}'")
+    };
+    let latency = "table_name, count";
+    let all: [(String, Use); 13] = [
+        (
+            "SELECT name, active_tasks, pending_tasks, blocked_tasks, blocked_tasks_all_time, \
+             completed_tasks FROM system_views.thread_pools"
+                .to_string(),
+            thread_pools,
+        ),
+        (
+            "SELECT name, capacity_bytes, size_bytes, entry_count, hit_count, request_count FROM \
+             system_views.caches"
+                .to_string(),
+            caches,
+        ),
+        (
+            "SELECT kind, unit, progress, total FROM system_views.sstable_tasks".to_string(),
+            sstable_tasks,
+        ),
+        (
+            "SELECT files FROM system_views.pending_hints".to_string(),
+            pending_hints,
+        ),
+        (
+            "SELECT connection_stage FROM system_views.clients".to_string(),
+            clients,
+        ),
+        (
+            "SELECT name, value FROM system_views.cql_metrics".to_string(),
+            cql_metrics,
+        ),
+        (
+            "SELECT received_bytes, expired_count, error_count, throttled_nanos FROM \
+             system_views.internode_inbound"
+                .to_string(),
+            internode_inbound,
+        ),
+        (
+            "SELECT sent_bytes, expired_count, error_count, overload_count, pending_bytes FROM \
+             system_views.internode_outbound"
+                .to_string(),
+            internode_outbound,
+        ),
+        (
+            of_keyspace(latency, "coordinator_read_latency"),
+            |put, row| {
+                put.latency(row, Some("client_request.Read.ops/s"), "coordinator_read");
+            },
+        ),
+        (
+            of_keyspace(latency, "coordinator_write_latency"),
+            |put, row| {
+                put.latency(row, Some("client_request.Write.ops/s"), "coordinator_write");
+            },
+        ),
+        (
+            of_keyspace(latency, "coordinator_scan_latency"),
+            |put, row| {
+                put.latency(
+                    row,
+                    Some("client_request.RangeSlice.ops/s"),
+                    "coordinator_scan",
+                );
+            },
+        ),
+        (of_keyspace(latency, "local_read_latency"), |put, row| {
+            put.latency(row, None, "local_read");
+        }),
+        (of_keyspace(latency, "local_write_latency"), |put, row| {
+            put.latency(row, None, "local_write");
+        }),
+    ];
+    let mut queries: Vec<Query> = Vec::new();
+    let disk: (String, Use) = (
+        of_keyspace("table_name, mebibytes", "disk_usage"),
+        disk_usage,
+    );
+    for (cql, each) in all.into_iter().chain([disk]) {
+        queries.push(Query {
+            cql,
+            each,
+            refused: false,
+        });
+    }
+    queries
+}
+
+/// One row of a result.
+struct Row<'a> {
+    columns: &'a [String],
+    cells: &'a [Value],
+}
+
+impl Row<'_> {
+    fn cell(&self, column: &str) -> Option<&Value> {
+        let index = self.columns.iter().position(|name| name == column)?;
+        self.cells.get(index)
+    }
+
+    fn number(&self, column: &str) -> Option<f64> {
+        self.cell(column)?.as_f64()
+    }
+
+    fn text(&self, column: &str) -> &str {
+        let text = self.cell(column).and_then(Value::as_str);
+        text.unwrap_or_default()
+    }
+}
+
+impl Put {
+    /// Uses each row, then puts what they and their sums have given.
+    fn result(&mut self, result: &QueryResult, each: Use, out: &mut Out) {
+        for cells in &result.rows {
+            let columns = &result.columns;
+            each(self, &Row { columns, cells });
+        }
+        if result.rows.is_empty() {
+            // A table without rows has sums as well: of nothing.
+            let columns = &result.columns;
+            each(
+                self,
+                &Row {
+                    columns,
+                    cells: &[],
+                },
+            );
+        }
+        for sum in std::mem::take(&mut self.sums) {
+            if sum.rate {
+                self.rate(sum.name.to_string(), sum.unit, Some(sum.value));
+            } else {
+                self.level(sum.name.to_string(), sum.unit, Some(sum.value));
+            }
+        }
+        for (name, unit, value) in self.ready.drain(..) {
+            out.put_at(self.at_ns, &name, &self.place, unit, value);
+        }
+    }
+
+    fn level(&mut self, name: String, unit: &'static str, value: Option<f64>) {
+        let value = value.filter(|value| *value >= 0.0);
+        self.ready.extend(value.map(|value| (name, unit, value)));
+    }
+
+    fn rate(&mut self, name: String, unit: &'static str, value: Option<f64>) {
+        let increase = value.and_then(|value| self.counters.increase(&name, self.at_ns, value));
+        let per_second = increase.map(|increase| increase.per_second());
+        self.ready
+            .extend(per_second.map(|value| (name, unit, value)));
+    }
+
+    /// Adds to a sum over rows; a row without a value adds nothing, but the sum is there.
+    fn add(&mut self, name: &'static str, unit: &'static str, rate: bool, value: Option<f64>) {
+        let value = value.unwrap_or(0.0);
+        match self.sums.iter_mut().find(|sum| sum.name == name) {
+            Some(sum) => sum.value += value,
+            None => self.sums.push(Sum {
+                name,
+                unit,
+                rate,
+                value,
+            }),
+        }
+    }
+
+    /// A row of one of the latency tables.
+    fn latency(&mut self, row: &Row<'_>, requests: Option<&'static str>, what: &str) {
+        let count = row.number("count");
+        if let Some(name) = requests {
+            self.add(name, "/s", true, count);
+        }
+        let table = row.text("table_name");
+        if self.tables.iter().any(|wanted| wanted == table) {
+            self.rate(format!("table.{table}.{what}.ops/s"), "/s", count);
+        }
+    }
+}
+
+fn thread_pools(put: &mut Put, row: &Row<'_>) {
+    let pool = row.text("name");
+    if !POOLS.iter().any(|(_, known)| *known == pool) {
+        return;
+    }
+    let name = |what: &str| format!("thread_pools.{pool}.{what}");
+    put.level(name("active"), "count", row.number("active_tasks"));
+    put.level(name("pending"), "count", row.number("pending_tasks"));
+    put.level(name("blocked"), "count", row.number("blocked_tasks"));
+    put.rate(
+        name("blocked/s"),
+        "/s",
+        row.number("blocked_tasks_all_time"),
+    );
+    put.rate(name("completed/s"), "/s", row.number("completed_tasks"));
+}
+
+fn caches(put: &mut Put, row: &Row<'_>) {
+    let cache = row.text("name");
+    let name = |what: &str| format!("cache.{cache}.{what}");
+    let (hits, requests) = (row.number("hit_count"), row.number("request_count"));
+    let ratio = put
+        .counters
+        .share(&name("hit_ratio"), put.at_ns, hits, requests);
+    put.level(name("hit_ratio"), "ratio", ratio);
+    put.rate(name("requests/s"), "/s", requests);
+    put.level(name("size"), "bytes", row.number("size_bytes"));
+    put.level(name("entries"), "count", row.number("entry_count"));
+    put.level(name("capacity"), "bytes", row.number("capacity_bytes"));
+}
+
+fn sstable_tasks(put: &mut Put, row: &Row<'_>) {
+    let runs = (!row.cells.is_empty()).then_some(1.0);
+    put.add("compactions.running", "count", false, runs);
+    let left = match (row.number("total"), row.number("progress")) {
+        (Some(total), Some(progress)) if row.text("unit") == "bytes" => Some(total - progress),
+        _ => None,
+    };
+    put.add("compactions.running_left", "bytes", false, left);
+}
+
+fn pending_hints(put: &mut Put, row: &Row<'_>) {
+    put.add("hints.files", "count", false, row.number("files"));
+}
+
+fn clients(put: &mut Put, row: &Row<'_>) {
+    let ready = row.text("connection_stage").eq_ignore_ascii_case("ready");
+    put.add("clients.connected", "count", false, ready.then_some(1.0));
+}
+
+fn cql_metrics(put: &mut Put, row: &Row<'_>) {
+    let name = match row.text("name") {
+        "prepared_statements_executed" => "cql.prepared/s",
+        "regular_statements_executed" => "cql.regular/s",
+        "prepared_statements_evicted" => "cql.evicted/s",
+        _ => return,
+    };
+    put.rate(name.to_string(), "/s", row.number("value"));
+}
+
+fn internode_inbound(put: &mut Put, row: &Row<'_>) {
+    for (name, unit, column) in [
+        ("internode.received_bytes/s", "bytes/s", "received_bytes"),
+        ("internode.received_expired/s", "/s", "expired_count"),
+        ("internode.received_errors/s", "/s", "error_count"),
+        ("internode.throttled_ns/s", "ns/s", "throttled_nanos"),
+    ] {
+        put.add(name, unit, true, row.number(column));
+    }
+}
+
+fn internode_outbound(put: &mut Put, row: &Row<'_>) {
+    for (name, unit, column) in [
+        ("internode.sent_bytes/s", "bytes/s", "sent_bytes"),
+        ("internode.sent_expired/s", "/s", "expired_count"),
+        ("internode.sent_errors/s", "/s", "error_count"),
+        ("internode.overloads/s", "/s", "overload_count"),
+    ] {
+        put.add(name, unit, true, row.number(column));
+    }
+    put.add(
+        "internode.pending_bytes",
+        "bytes",
+        false,
+        row.number("pending_bytes"),
+    );
+}
+
+fn disk_usage(put: &mut Put, row: &Row<'_>) {
+    let table = row.text("table_name");
+    if put.tables.iter().any(|wanted| wanted == table) {
+        let bytes = row.number("mebibytes").map(|size| size * MEBIBYTE);
+        put.level(format!("table.{table}.total_disk_space"), "bytes", bytes);
+    }
+}

@@ -1,0 +1,258 @@
+//! `snapshots/NAME/manifest.json` of each node: what a snapshot consists of.
+//!
+//! It is written last, and the folder gets its name after that, so that a snapshot that has a
+//! manifest is whole. A node's file stands alone: it holds the definitions of the tables too.
+
+use super::layout::{File, Fingerprint, Sstable, SstableIdentity, TableFiles};
+use anyhow::{Context, Result, bail, ensure};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Format number of the file.
+const FORMAT: u32 = 1;
+
+const FILE: &str = "manifest.json";
+
+/// The folder of all snapshots, in a node's folder: beside Cassandra's data and on the same
+/// volume, where neither `nodetool clearsnapshot` nor DROP can reach it.
+const FOLDER: &str = "snapshots";
+
+/// Longest name: it becomes part of a folder's name on the server.
+const NAME_CHARS_MAX: usize = 80;
+
+/// One node's part of a snapshot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Manifest {
+    pub format: u32,
+    pub name: String,
+    pub keyspace: String,
+    pub created_unix_ns: u64,
+    /// Version of Cassandra that wrote the files.
+    pub version: String,
+    /// Statements that make the keyspace and its tables again.
+    pub schema: Vec<String>,
+    pub tables: Vec<TableRecord>,
+}
+
+/// A table in the manifest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct TableRecord {
+    pub name: String,
+    /// Its id, 32 hexadecimal digits, at the time of the snapshot.
+    pub id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub levels: Option<Vec<u64>>,
+    pub sstables: Vec<SstableRecord>,
+    /// Files of indexes in folders of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub indexes: Vec<File>,
+}
+
+/// An SSTable in the manifest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct SstableRecord {
+    pub prefix: String,
+    pub digest: u32,
+    pub data_bytes: u64,
+    pub files: Vec<File>,
+}
+
+impl TableRecord {
+    pub fn new(name: String, id: String, levels: Option<Vec<u64>>, files: TableFiles) -> Self {
+        let record = |one: Sstable| SstableRecord {
+            prefix: one.prefix,
+            digest: one.identity.digest,
+            data_bytes: one.identity.data_bytes,
+            files: one.files,
+        };
+        TableRecord {
+            name,
+            id,
+            levels,
+            sstables: files.sstables.into_iter().map(record).collect(),
+            indexes: files.indexes,
+        }
+    }
+
+    pub fn files(&self) -> TableFiles {
+        let sstable = |one: &SstableRecord| Sstable {
+            prefix: one.prefix.clone(),
+            identity: SstableIdentity {
+                digest: one.digest,
+                data_bytes: one.data_bytes,
+            },
+            files: one.files.clone(),
+        };
+        TableFiles {
+            sstables: self.sstables.iter().map(sstable).collect(),
+            indexes: self.indexes.clone(),
+            incomplete: 0,
+        }
+    }
+}
+
+impl Manifest {
+    pub fn new(name: &str, keyspace: &str, version: &str, schema: Vec<String>) -> Manifest {
+        Manifest {
+            format: FORMAT,
+            name: name.to_string(),
+            keyspace: keyspace.to_string(),
+            created_unix_ns: measure::clock::unix_ns(),
+            version: version.to_string(),
+            schema,
+            tables: Vec::new(),
+        }
+    }
+
+    pub fn fingerprint(&self) -> Fingerprint {
+        let layout = |table: &TableRecord| {
+            let layout = table.files().layout(table.levels.clone());
+            (table.name.clone(), layout)
+        };
+        Fingerprint {
+            tables: self.tables.iter().map(layout).collect(),
+        }
+    }
+
+    pub fn files_count(&self) -> u64 {
+        let count = |table: &TableRecord| table.files().all().count() as u64;
+        self.tables.iter().map(count).sum()
+    }
+
+    pub fn write(&self, snapshot: &Path) -> Result<()> {
+        let path = snapshot.join(FILE);
+        let text = serde_json::to_vec_pretty(self).context("write the manifest")?;
+        std::fs::write(&path, text).with_context(|| format!("write {}", path.display()))
+    }
+
+    /// Reads the manifest in a snapshot's folder.
+    ///
+    /// # Errors
+    /// There is none, or it is of another format.
+    pub fn read(snapshot: &Path) -> Result<Manifest> {
+        let path = snapshot.join(FILE);
+        let context = || format!("read {}", path.display());
+        let text = std::fs::read(&path).with_context(context)?;
+        let manifest: Manifest = serde_json::from_slice(&text).with_context(context)?;
+        ensure!(
+            manifest.format == FORMAT,
+            "{} has format {}, and this cassay knows {FORMAT}",
+            path.display(),
+            manifest.format
+        );
+        Ok(manifest)
+    }
+}
+
+/// The folder of all snapshots of a node.
+pub(super) fn snapshots_folder(node: &Path) -> PathBuf {
+    node.join(FOLDER)
+}
+
+/// The folder of one snapshot of a node.
+pub(super) fn folder(node: &Path, name: &str) -> PathBuf {
+    snapshots_folder(node).join(name)
+}
+
+/// The folder of one while it is made: no snapshot can have such a name.
+pub(super) fn folder_in_making(node: &Path, name: &str) -> PathBuf {
+    snapshots_folder(node).join(format!(".making-{name}"))
+}
+
+/// The folder of a table's files in a snapshot's folder.
+pub(super) fn table_folder(snapshot: &Path, keyspace: &str, table: &str) -> PathBuf {
+    snapshot.join(keyspace).join(table)
+}
+
+/// Names of the whole snapshots of a node, in order.
+///
+/// # Errors
+/// The folder cannot be read.
+pub(super) fn names(node: &Path) -> Result<Vec<String>> {
+    let folder = snapshots_folder(node);
+    let entries = match std::fs::read_dir(&folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.with_context(|| format!("read {}", folder.display()))?,
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry.with_context(|| format!("read {}", folder.display()))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if entry.path().join(FILE).is_file() && !name.starts_with('.') {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Refuses what cannot be the name of a folder here and of a snapshot on a server.
+///
+/// # Errors
+/// The message says what a name may be.
+pub(super) fn check_name(name: &str) -> Result<()> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    if name.is_empty() || name.chars().count() > NAME_CHARS_MAX || !name.chars().all(plain) {
+        bail!(
+            "the snapshot name {name:?} cannot be used: take 1 to {NAME_CHARS_MAX} letters, \
+             digits, '-' and '_'"
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::layout;
+
+    #[test]
+    fn a_manifest_is_read_as_it_was_written_and_knows_its_files() {
+        let root = tempfile::tempdir().unwrap();
+        let snapshot = folder(root.path(), "s1");
+        let table = table_folder(&snapshot, "k", "t");
+        layout::tests::write(&table, "nb-1-big-", b"one");
+        let mut manifest = Manifest::new("s1", "k", "5.0.8", vec!["CREATE KEYSPACE k".into()]);
+        let files = layout::scan(&table).unwrap();
+        let record = TableRecord::new("t".into(), "00ff".into(), Some(vec![1, 0]), files);
+        manifest.tables.push(record);
+        assert_eq!(
+            names(root.path()).unwrap(),
+            Vec::<String>::new(),
+            "not whole yet"
+        );
+        manifest.write(&snapshot).unwrap();
+        let read = Manifest::read(&snapshot).unwrap();
+        assert_eq!(read, manifest);
+        assert_eq!(read.files_count(), 3);
+        let digits = crc32fast::hash(b"one").to_string().len() as u64;
+        let found = read.fingerprint();
+        assert_eq!((found.sstables(), found.bytes()), (1, 3 + digits + 1));
+        assert_eq!(names(root.path()).unwrap(), ["s1"]);
+    }
+
+    #[test]
+    fn another_format_is_refused_with_both_numbers() {
+        let root = tempfile::tempdir().unwrap();
+        let mut manifest = Manifest::new("s1", "k", "5.0.8", Vec::new());
+        manifest.format = 9;
+        manifest.write(root.path()).unwrap();
+        let error = Manifest::read(root.path()).unwrap_err().to_string();
+        assert!(
+            error.contains("has format 9, and this cassay knows 1"),
+            "{error}"
+        );
+        assert!(Manifest::read(&root.path().join("absent")).is_err());
+    }
+
+    #[test]
+    fn a_name_is_plain() {
+        for good in ["s1", "after-load", "A_9"] {
+            check_name(good).unwrap();
+        }
+        let long = "x".repeat(NAME_CHARS_MAX + 1);
+        for bad in ["", ".making-x", "a/b", "..", "a b", "ä", &long] {
+            assert!(check_name(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Data put away and brought back, in time that follows the number of files and not of bytes.
+//!
+//! A snapshot of a cluster of ours is hard links in each node's folder, beside Cassandra's own
+//! folders on the same volume: `snapshots/NAME/manifest.json` and
+//! `snapshots/NAME/KEYSPACE/TABLE/*`. SSTables are never changed once they are written, so that a
+//! link is as good as a copy. It is brought back *online*, by TRUNCATE and import, or *offline*, by
+//! swapping files while the nodes are down. Either way the layout of every node is compared with
+//! the snapshot's before anybody may measure.
+//!
+//! An attached cluster keeps its snapshots in its own folders; see [`attached`].
+
+mod attached;
+mod layout;
+mod manifest;
+mod offline;
+mod online;
+mod own;
+pub(crate) mod schema;
+
+pub use layout::{Fingerprint, SstableIdentity, TableLayout};
+
+use crate::cluster::Cluster;
+use crate::jolokia::Jolokia;
+use anyhow::{Context, Result, anyhow};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Data that was put away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Its name.
+    pub name: String,
+    /// The keyspace that its tables are in.
+    pub keyspace: String,
+    /// Its tables, by name.
+    pub tables: Vec<String>,
+    /// When it was made, in nanoseconds since 1970; 0 where the server does not tell.
+    pub created_unix_ns: u64,
+    /// Statements that make the keyspace and the tables again, ids included; empty for an attached
+    /// cluster, where nothing is made again.
+    pub schema: Vec<String>,
+    /// Each node's part.
+    pub nodes: Vec<NodeSnapshot>,
+}
+
+/// One node's part of a snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeSnapshot {
+    /// The node.
+    pub node: String,
+    /// How many SSTables.
+    pub sstables: u64,
+    /// How many files; 0 where files are out of sight.
+    pub files: u64,
+    /// Bytes of all files. They take room on the volume only once a table has let go of them.
+    pub bytes: u64,
+    /// The layout, as [`Fingerprint`] shows it.
+    pub fingerprint: String,
+}
+
+/// How data is brought back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RestoreHow {
+    /// TRUNCATE and import, while all nodes run. Takes about a second.
+    Online,
+    /// Files are swapped while the nodes are down. Takes as long as nodes take to stop and start;
+    /// JVMs, commit logs, hints and caches are fresh afterwards.
+    Offline,
+}
+
+impl RestoreHow {
+    /// `online` or `offline`.
+    pub fn name(self) -> &'static str {
+        match self {
+            RestoreHow::Online => "online",
+            RestoreHow::Offline => "offline",
+        }
+    }
+}
+
+/// Data that was brought back, and is what it was.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Restored {
+    /// How.
+    pub how: RestoreHow,
+    /// How long it took, everything included, in seconds.
+    pub seconds: f64,
+    /// Of that, TRUNCATE, or for offline the stop of all nodes.
+    pub truncate_s: f64,
+    /// Of that, importing or linking on all nodes.
+    pub import_s: f64,
+    /// SSTables, all nodes.
+    pub sstables: u64,
+    /// Bytes of their files, all nodes.
+    pub bytes: u64,
+    /// The layout of each node, as [`Fingerprint`] shows it.
+    pub fingerprints: BTreeMap<String, String>,
+}
+
+/// A node of ours, as this module needs it.
+pub(crate) struct Place<'a> {
+    pub name: &'a str,
+    /// Its folder, as we reach it.
+    pub folder: PathBuf,
+    /// The folder of the cluster, which is on the machine's own volume.
+    pub cluster_folder: PathBuf,
+    /// Its folder, as its own process calls it.
+    pub server_folder: PathBuf,
+    pub version: &'a str,
+    pub agent: Option<&'a Jolokia>,
+}
+
+impl<'a> Place<'a> {
+    fn agent(&self) -> Result<&'a Jolokia> {
+        self.agent.with_context(|| {
+            format!(
+                "{} has no Jolokia agent, which snapshots and online restores need\nhint: run \
+                 once without CASSANDRA_HOME to fetch it, or restore offline",
+                self.name
+            )
+        })
+    }
+
+    /// The folder of a table's live files, by its id (hexadecimal digits).
+    fn table_folder(&self, keyspace: &str, table: &str, id: &str) -> PathBuf {
+        let folder = self.folder.join("data").join(keyspace);
+        folder.join(format!("{table}-{id}"))
+    }
+}
+
+impl Cluster {
+    /// Puts the data of `tables` (none: all) of `keyspace` away under `name`: flushes, and links
+    /// every SSTable. Settle first: what is put away unsettled is brought back unsettled.
+    ///
+    /// # Errors
+    /// The name is taken or cannot be used, there is no such table, or the cluster gives no access
+    /// to what this needs; the message names the node and what is missing.
+    pub fn snapshot_create(
+        &self,
+        name: &str,
+        keyspace: &str,
+        tables: &[&str],
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Snapshot> {
+        manifest::check_name(name)?;
+        match self.places() {
+            Some(places) => own::create(self, &places, name, keyspace, tables, say),
+            None => attached::create(self, name, keyspace, tables, say),
+        }
+    }
+
+    /// All snapshots, by name: those that every node has a part of.
+    ///
+    /// # Errors
+    /// A node does not answer, or its files cannot be read.
+    pub fn snapshots(&self) -> Result<Vec<Snapshot>> {
+        match self.places() {
+            Some(places) => own::list(&places),
+            None => attached::list(self),
+        }
+    }
+
+    /// Brings the tables of a snapshot back to what they were, and checks on every node that they
+    /// consist of the same SSTables. What was written since is gone.
+    ///
+    /// # Errors
+    /// There is no such snapshot, a node is down, refuses, or has other SSTables afterwards; the
+    /// message names the node and the table and says how they differ.
+    pub fn snapshot_restore(
+        &mut self,
+        name: &str,
+        how: RestoreHow,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Restored> {
+        manifest::check_name(name)?;
+        match (self.local().is_some(), how) {
+            (true, RestoreHow::Online) => online::restore(self, name, say),
+            (true, RestoreHow::Offline) => offline::restore(self, name, say),
+            (false, RestoreHow::Online) => attached::restore(self, name, say),
+            (false, RestoreHow::Offline) => Err(anyhow!(
+                "an attached cluster cannot be restored offline: its processes are not ours to \
+                 stop; restore online"
+            )),
+        }
+    }
+
+    /// Reads every file of a snapshot and compares it with what was put away: by node, whether its
+    /// part is whole.
+    ///
+    /// # Errors
+    /// There is no such snapshot, or it is on the disks of an attached cluster, out of sight.
+    pub fn snapshot_verify(&self, name: &str) -> Result<Vec<(String, Result<(), String>)>> {
+        manifest::check_name(name)?;
+        match self.places() {
+            Some(places) => own::verify(&places, name),
+            None => Err(anyhow!(
+                "the files of an attached cluster are out of sight: {name} is compared only when \
+                 it is restored"
+            )),
+        }
+    }
+
+    /// Removes a snapshot on all nodes, a part too that only some of them have.
+    ///
+    /// # Errors
+    /// No node has it, or it cannot be removed.
+    pub fn snapshot_remove(&self, name: &str) -> Result<()> {
+        manifest::check_name(name)?;
+        match self.places() {
+            Some(places) => own::remove(&places, name),
+            None => attached::remove(self, name),
+        }
+    }
+
+    /// The layout of `tables` (none: all) of `keyspace` on each node, by its name. It means
+    /// something while nothing is compacted.
+    ///
+    /// # Errors
+    /// There is no such table, or a node's files and MBeans are both out of sight.
+    pub fn fingerprints(
+        &self,
+        keyspace: &str,
+        tables: &[&str],
+    ) -> Result<BTreeMap<String, Fingerprint>> {
+        let tables = schema::tables(&mut self.session()?, keyspace, tables)?;
+        match self.places() {
+            Some(places) => {
+                let found = on_all(&places, |place| own::fingerprint(place, keyspace, &tables))?;
+                let names = places.iter().map(|place| place.name.to_string());
+                Ok(names.zip(found).collect())
+            }
+            None => attached::fingerprints(self, keyspace, &tables),
+        }
+    }
+
+    /// The nodes of ours, if they are.
+    pub(crate) fn places(&self) -> Option<Vec<Place<'_>>> {
+        let nodes = self.local()?;
+        let infos = self.nodes().iter().enumerate();
+        Some(
+            infos
+                .map(|(index, info)| {
+                    let node = nodes.node(index);
+                    Place {
+                        name: info.name.as_str(),
+                        folder: node.layout.folder.clone(),
+                        cluster_folder: nodes.folder().to_path_buf(),
+                        server_folder: node.layout.folder.clone(),
+                        version: info.version.as_str(),
+                        agent: node.jolokia.as_ref(),
+                    }
+                })
+                .collect(),
+        )
+    }
+}
+
+/// Does something on all nodes at once; the results in their order.
+///
+/// # Errors
+/// The first node's that failed, with its name. All have ended by then.
+fn on_all<T: Send>(
+    places: &[Place<'_>],
+    work: impl Fn(&Place<'_>) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let work = &work;
+    let results: Vec<Result<T>> = std::thread::scope(|scope| {
+        let spawn = |place| scope.spawn(move || work(place));
+        let threads: Vec<_> = places.iter().map(spawn).collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, Result<T>>| {
+            let panicked = |_| Err(anyhow!("the thread of this node has panicked"));
+            thread.join().unwrap_or_else(panicked)
+        };
+        threads.into_iter().map(join).collect()
+    });
+    let named = results.into_iter().zip(places);
+    named
+        .map(|(result, place)| result.with_context(|| place.name.to_string()))
+        .collect()
+}

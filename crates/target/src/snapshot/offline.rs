@@ -1,0 +1,252 @@
+//! Bringing a snapshot back while the nodes are down: their files are swapped.
+//!
+//! Nothing of a running server is needed, neither import nor an agent; and nothing of the JVMs,
+//! commit logs, hints and saved caches survives, so that a trial begins as on a fresh cluster that
+//! has data. What a node that had died had only in its commit log is lost, of all keyspaces.
+
+use super::manifest::{self, Manifest};
+use super::online::{self, seconds_since};
+use super::own::{self, Tables};
+use super::{Place, RestoreHow, Restored, layout, on_all, schema};
+use crate::cluster::Cluster;
+use crate::local::StopHow;
+use crate::mbeans;
+use anyhow::{Context, Result, bail};
+use measure::clock;
+use std::path::Path;
+
+/// Folders of a node that hold what its tables do not: emptied, so that nothing is replayed over
+/// what was brought back.
+const MEMORIES: [&str; 3] = ["commitlog", "hints", "saved_caches"];
+
+/// Folders in a table's folder that are not its live files.
+const KEPT_FOLDERS: [&str; 2] = ["snapshots", "backups"];
+
+pub(super) fn restore(
+    cluster: &mut Cluster,
+    name: &str,
+    say: &mut dyn FnMut(&str),
+) -> Result<Restored> {
+    let began_ns = clock::now_ns();
+    let places = cluster.places().context("the nodes are not ours")?;
+    let manifests = own::read(&places, name)?;
+    let tables = tables_of(cluster, &places, &manifests, say)?;
+    drop(places);
+    say(&format!(
+        "restoring {} from {name} (nodes are stopped)",
+        manifests[0].keyspace
+    ));
+    let stop_began_ns = clock::now_ns();
+    stop_all(cluster)?;
+    let stop_s = seconds_since(stop_began_ns);
+    let swap_began_ns = clock::now_ns();
+    let places = cluster.places().context("the nodes are not ours")?;
+    on_nodes(&places, &manifests, |place, manifest| {
+        swap(place, manifest, &tables)
+    })
+    .with_context(|| format!("restore {name} offline; the nodes are stopped"))?;
+    let swap_s = seconds_since(swap_began_ns);
+    drop(places);
+    say("starting the nodes again");
+    let nodes = cluster.local_mut().context("the nodes are not ours")?;
+    let started = nodes.start_all();
+    cluster.refresh();
+    started.with_context(|| format!("start the nodes with the files of {name}"))?;
+    let places = cluster.places().context("the nodes are not ours")?;
+    on_nodes(&places, &manifests, |place, manifest| {
+        compare(place, manifest, &tables)
+    })
+    .with_context(|| format!("restore {name} offline"))?;
+    let times = (stop_s, swap_s);
+    Ok(online::restored(
+        &places,
+        &manifests,
+        RestoreHow::Offline,
+        began_ns,
+        times,
+    ))
+}
+
+/// Does something on all nodes at once, each with its manifest.
+fn on_nodes(
+    places: &[Place<'_>],
+    manifests: &[Manifest],
+    work: impl Fn(&Place<'_>, &Manifest) -> Result<()> + Sync,
+) -> Result<()> {
+    on_all(places, |place| {
+        let index = places.iter().position(|one| one.name == place.name);
+        let manifest = index.and_then(|index| manifests.get(index));
+        work(place, manifest.context("a node has no manifest")?)
+    })
+    .map(drop)
+}
+
+/// The tables and their ids, made again where they are gone. Where no node answers, the tables must
+/// still have the folders that they had.
+fn tables_of(
+    cluster: &Cluster,
+    places: &[Place<'_>],
+    manifests: &[Manifest],
+    say: &mut dyn FnMut(&str),
+) -> Result<Tables> {
+    let first = manifests.first().context("the cluster has no node")?;
+    let names: Vec<&str> = first
+        .tables
+        .iter()
+        .map(|table| table.name.as_str())
+        .collect();
+    let mut sessions = cluster
+        .nodes()
+        .iter()
+        .filter_map(|node| cluster.session_to(node).ok());
+    if let Some(mut session) = sessions.next() {
+        return schema::make_again(&mut session, &first.keyspace, &names, &first.schema, say);
+    }
+    for (place, table) in places
+        .iter()
+        .flat_map(|p| first.tables.iter().map(move |t| (p, t)))
+    {
+        let folder = place.table_folder(&first.keyspace, &table.name, &table.id);
+        if !folder.is_dir() {
+            bail!(
+                "no node answers, and {} has no folder {} any more: start the nodes first, so \
+                 that the table can be made again",
+                place.name,
+                folder.display()
+            );
+        }
+    }
+    let ids = first
+        .tables
+        .iter()
+        .map(|table| (table.name.clone(), table.id.clone()));
+    Ok(ids.collect())
+}
+
+/// Drains all nodes at once, then ends them one by one.
+fn stop_all(cluster: &mut Cluster) -> Result<()> {
+    let places = cluster.places().context("the nodes are not ours")?;
+    // A node that does not answer is drained by its end, if it can be.
+    let _ = on_all(&places, |place| match place.agent {
+        Some(agent) => mbeans::drain(agent),
+        None => Ok(()),
+    });
+    let count = places.len();
+    drop(places);
+    let nodes = cluster.local_mut().context("the nodes are not ours")?;
+    for index in 0..count {
+        nodes.stop_node(index, StopHow::Drain)?;
+    }
+    Ok(())
+}
+
+/// Puts a node's tables back to what its manifest says, and empties what would be replayed.
+fn swap(place: &Place<'_>, manifest: &Manifest, tables: &Tables) -> Result<()> {
+    let keyspace = manifest.keyspace.as_str();
+    let snapshot = manifest::folder(&place.folder, &manifest.name);
+    for table in &manifest.tables {
+        let id = tables.get(&table.name).context("a table has no id")?;
+        let live = place.table_folder(keyspace, &table.name, id);
+        clear(&live, &KEPT_FOLDERS)?;
+        let from = manifest::table_folder(&snapshot, keyspace, &table.name);
+        own::link(&table.files(), &from, &live)?;
+        let found = layout::scan(&live)?.layout(None);
+        if let Some(difference) = found.difference(&table.files().layout(None)) {
+            bail!(
+                "{keyspace}.{} {difference}: verify the snapshot",
+                table.name
+            );
+        }
+    }
+    for name in MEMORIES {
+        clear(&place.folder.join(name), &[])?;
+    }
+    Ok(())
+}
+
+/// Removes everything in a folder but the folders named.
+fn clear(folder: &Path, kept: &[&str]) -> Result<()> {
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.with_context(|| format!("read {}", folder.display()))?,
+    };
+    for entry in entries {
+        let entry = entry.with_context(|| format!("read {}", folder.display()))?;
+        let path = entry.path();
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let removed = match is_folder {
+            true if kept.iter().any(|kept| entry.file_name() == *kept) => Ok(()),
+            true => std::fs::remove_dir_all(&path),
+            false => std::fs::remove_file(&path),
+        };
+        removed.with_context(|| format!("remove {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Whether the server took in all files. A snapshot that was not settled is compacted from the
+/// start on, which is no mistake: then its files were right when they were linked.
+fn compare(place: &Place<'_>, manifest: &Manifest, tables: &Tables) -> Result<()> {
+    let Some(agent) = place.agent else {
+        return Ok(());
+    };
+    let compared = online::compare(place, manifest, tables);
+    let compacts = |table: &String| mbeans::compacts(agent, &manifest.keyspace, table);
+    match compared {
+        Err(error) if !tables.keys().any(compacts) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::layout::tests::write;
+    use crate::snapshot::manifest::TableRecord;
+
+    #[test]
+    fn a_swap_leaves_the_snapshots_files_and_nothing_to_replay() {
+        let root = tempfile::tempdir().unwrap();
+        let place = Place {
+            name: "node1",
+            folder: root.path().to_path_buf(),
+            cluster_folder: root.path().to_path_buf(),
+            server_folder: root.path().to_path_buf(),
+            version: "5.0.8",
+            agent: None,
+        };
+        let put_away = manifest::table_folder(&manifest::folder(root.path(), "s"), "k", "t");
+        write(&put_away, "nb-1-big-", b"then");
+        write(&put_away.join(".index"), "nb-1-big-", b"index");
+        let mut manifest = Manifest::new("s", "k", "5.0.8", Vec::new());
+        let files = layout::scan(&put_away).unwrap();
+        manifest
+            .tables
+            .push(TableRecord::new("t".into(), "00".into(), None, files));
+        let live = place.table_folder("k", "t", "ff");
+        write(&live, "nb-2-big-", b"since");
+        write(&live.join("backups"), "nb-3-big-", b"kept");
+        for name in MEMORIES {
+            std::fs::create_dir_all(root.path().join(name)).unwrap();
+            std::fs::write(root.path().join(name).join("x.log"), "since").unwrap();
+        }
+
+        let tables = Tables::from([("t".to_string(), "ff".to_string())]);
+        swap(&place, &manifest, &tables).unwrap();
+        let found = own::fingerprint(&place, "k", &tables).unwrap();
+        assert_eq!(found.difference(&manifest.fingerprint()), None);
+        assert_eq!(layout::scan(&live).unwrap().indexes.len(), 3);
+        assert!(live.join("backups/nb-3-big-Data.db").is_file());
+        for name in MEMORIES {
+            assert_eq!(
+                std::fs::read_dir(root.path().join(name)).unwrap().count(),
+                0
+            );
+        }
+        // Again, from what is now the same inode twice.
+        swap(&place, &manifest, &tables).unwrap();
+        std::fs::remove_file(put_away.join("nb-1-big-Data.db")).unwrap();
+        let error = format!("{:#}", swap(&place, &manifest, &tables).unwrap_err());
+        assert!(error.contains("nb-1-big-Data.db"), "{error}");
+    }
+}

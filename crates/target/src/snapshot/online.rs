@@ -1,0 +1,209 @@
+//! Bringing a snapshot back while all nodes run: TRUNCATE, then import on all nodes at once.
+//!
+//! The order matters. Compactions are off from before TRUNCATE, whose flush asks for one that would
+//! run after the import and change the layout. TRUNCATE needs every node, so that a node that is
+//! down is found before it costs a minute. Nothing is imported into a table that is not empty: the
+//! server would hold every row twice, and no count of rows would tell.
+
+use super::manifest::{self, Manifest};
+use super::own::{self, Tables};
+use super::{Place, RestoreHow, Restored, on_all, schema};
+use crate::cluster::Cluster;
+use crate::mbeans;
+use crate::session::Session;
+use anyhow::{Context, Result, anyhow, bail};
+use measure::clock::{self, Deadline};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How long one TRUNCATE may take: the server itself gives up after `truncate_request_timeout`,
+/// 60 s by default.
+pub(super) const TRUNCATE_LIMIT: Duration = Duration::from_secs(75);
+
+/// How long the files of SSTables that were let go of may take to be deleted: the server does it
+/// behind the back of the statement that did it.
+const LEFTOVERS_LIMIT: Duration = Duration::from_secs(10);
+
+/// Between two looks at a table's folder.
+const POLL: Duration = Duration::from_millis(50);
+
+pub(super) fn restore(
+    cluster: &mut Cluster,
+    name: &str,
+    say: &mut dyn FnMut(&str),
+) -> Result<Restored> {
+    let began_ns = clock::now_ns();
+    cluster
+        .alive()
+        .context("restore online, which needs all nodes")?;
+    let places = cluster.places().context("the nodes are not ours")?;
+    let manifests = own::read(&places, name)?;
+    let first = manifests.first().context("the cluster has no node")?;
+    let names: Vec<&str> = first
+        .tables
+        .iter()
+        .map(|table| table.name.as_str())
+        .collect();
+    let keyspace = first.keyspace.as_str();
+    for place in &places {
+        check_ring(place, places.len())?;
+    }
+    let mut session = Session::open(cluster.nodes()[0].address, cluster.access(), TRUNCATE_LIMIT)?;
+    let tables = schema::make_again(&mut session, keyspace, &names, &first.schema, say)?;
+    let compacting = schema::compacting(&mut session, keyspace, &names)?;
+    let compacting: Vec<&str> = compacting.iter().map(String::as_str).collect();
+    say(&format!(
+        "restoring {keyspace} from {name} (TRUNCATE and import)"
+    ));
+    let swapped = on_all(&places, |place| {
+        mbeans::disable_compaction(place.agent()?, keyspace, &names)
+    })
+    .and_then(|_| swap(&places, &manifests, &mut session, &tables));
+    // Compactions come back whatever happened, and the first error is the one to tell.
+    let enabled = on_all(&places, |place| {
+        mbeans::enable_compaction(place.agent()?, keyspace, &compacting)
+    });
+    let (truncate_s, import_s) = swapped.with_context(|| format!("restore {name} online"))?;
+    enabled?;
+    Ok(restored(
+        &places,
+        &manifests,
+        RestoreHow::Online,
+        began_ns,
+        (truncate_s, import_s),
+    ))
+}
+
+/// The result, once every node has been found to be as its manifest says.
+pub(super) fn restored(
+    places: &[Place<'_>],
+    manifests: &[Manifest],
+    how: RestoreHow,
+    began_ns: u64,
+    (truncate_s, import_s): (f64, f64),
+) -> Restored {
+    let layouts: Vec<_> = manifests.iter().map(Manifest::fingerprint).collect();
+    let names = places.iter().map(|place| place.name.to_string());
+    Restored {
+        how,
+        seconds: seconds_since(began_ns),
+        truncate_s,
+        import_s,
+        sstables: layouts.iter().map(|layout| layout.sstables()).sum(),
+        bytes: layouts.iter().map(|layout| layout.bytes()).sum(),
+        fingerprints: names.zip(layouts.iter().map(ToString::to_string)).collect(),
+    }
+}
+
+/// TRUNCATE waits for all nodes of the ring, and for a dead one in vain.
+fn check_ring(place: &Place<'_>, nodes_count: usize) -> Result<()> {
+    let (live, unreachable) =
+        mbeans::ring(place.agent()?).with_context(|| format!("ask {} for the ring", place.name))?;
+    if live.len() != nodes_count || !unreachable.is_empty() {
+        bail!(
+            "{} holds {} of {nodes_count} nodes to be up (not: {}): restoring online needs all; \
+             wait until they are, or restore offline",
+            place.name,
+            live.len(),
+            if unreachable.is_empty() {
+                "unknown".to_string()
+            } else {
+                unreachable.join(", ")
+            }
+        );
+    }
+    Ok(())
+}
+
+/// Replaces what the tables hold; seconds of TRUNCATE and of importing.
+fn swap(
+    places: &[Place<'_>],
+    manifests: &[Manifest],
+    session: &mut Session,
+    tables: &Tables,
+) -> Result<(f64, f64)> {
+    let keyspace = manifests[0].keyspace.as_str();
+    let began_ns = clock::now_ns();
+    truncate(session, keyspace, tables)?;
+    let truncate_s = seconds_since(began_ns);
+    on_all(places, |place| mbeans::delete_hints(place.agent()?))?;
+    let began_ns = clock::now_ns();
+    let manifest_of: BTreeMap<&str, &Manifest> = places
+        .iter()
+        .map(|place| place.name)
+        .zip(manifests)
+        .collect();
+    on_all(places, |place| import_on(place, manifest_of[place.name]))?;
+    let import_s = seconds_since(began_ns);
+    on_all(places, |place| {
+        compare(place, manifest_of[place.name], tables)?;
+        mbeans::invalidate_caches(place.agent()?)
+    })?;
+    Ok((truncate_s, import_s))
+}
+
+/// Empties the tables, on all nodes of the ring.
+///
+/// # Errors
+/// A node did not answer in time, or is down.
+pub(super) fn truncate(session: &mut Session, keyspace: &str, tables: &Tables) -> Result<()> {
+    for table in tables.keys() {
+        session
+            .query(&format!("TRUNCATE \"{keyspace}\".\"{table}\""))
+            .with_context(|| {
+                format!("truncate {keyspace}.{table}, which needs every node of the ring to answer")
+            })?;
+    }
+    Ok(())
+}
+
+/// Imports the tables of one node.
+fn import_on(place: &Place<'_>, manifest: &Manifest) -> Result<()> {
+    let agent = place.agent()?;
+    let keyspace = manifest.keyspace.as_str();
+    let snapshot = manifest::folder(&place.server_folder, &manifest.name);
+    for table in &manifest.tables {
+        let (count, _) = mbeans::live_sstables(agent, keyspace, &table.name)?;
+        if count > 0 {
+            bail!(
+                "{keyspace}.{} has {count} SSTables after TRUNCATE, so that nothing was imported: \
+                 something writes to it; stop that and restore again",
+                table.name
+            );
+        }
+        if table.sstables.is_empty() {
+            continue;
+        }
+        let folder = manifest::table_folder(&snapshot, keyspace, &table.name);
+        let folder = folder.to_str().context("a node's folder is not UTF-8")?;
+        mbeans::import(agent, place.version, keyspace, &table.name, folder)?;
+    }
+    Ok(())
+}
+
+/// Waits until a node's tables consist of what its manifest says, and nothing else.
+///
+/// # Errors
+/// They still differ after [`LEFTOVERS_LIMIT`]; the message says how.
+pub(super) fn compare(place: &Place<'_>, manifest: &Manifest, tables: &Tables) -> Result<()> {
+    let wanted = manifest.fingerprint();
+    let deadline = Deadline::after(LEFTOVERS_LIMIT);
+    loop {
+        let found = own::fingerprint(place, &manifest.keyspace, tables)?;
+        let Some(difference) = found.difference(&wanted) else {
+            return Ok(());
+        };
+        if deadline.passed() {
+            return Err(anyhow!(
+                "after the restore, {difference}: do not measure; look whether `snapshot verify \
+                 {}` finds the files whole, and restore again",
+                manifest.name
+            ));
+        }
+        clock::sleep(POLL);
+    }
+}
+
+pub(super) fn seconds_since(began_ns: u64) -> f64 {
+    (clock::now_ns() - began_ns) as f64 / clock::SECOND_NS as f64
+}

@@ -1,0 +1,247 @@
+//! The definitions that a snapshot keeps, and the tables as they stand now.
+
+use crate::session::Session;
+use anyhow::{Context, Result, bail};
+use cql::Value;
+use std::collections::BTreeMap;
+
+/// Tables of `keyspace` with their ids (32 hexadecimal digits): those asked for, or all.
+///
+/// # Errors
+/// A name is not one that Cassandra gives, or there is no such table; the message lists those
+/// there are.
+pub(crate) fn tables(
+    session: &mut Session,
+    keyspace: &str,
+    wanted: &[&str],
+) -> Result<BTreeMap<String, String>> {
+    let mut found = known(session, keyspace)?;
+    if found.is_empty() {
+        bail!("there is no keyspace {keyspace} with a table in it");
+    }
+    let missing = wanted.iter().find(|name| !found.contains_key(**name));
+    if let Some(missing) = missing {
+        let names: Vec<&str> = found.keys().map(String::as_str).collect();
+        bail!(
+            "there is no table {missing} in {keyspace}; there are: {}",
+            names.join(", ")
+        );
+    }
+    if !wanted.is_empty() {
+        found.retain(|name, _| wanted.contains(&name.as_str()));
+    }
+    Ok(found)
+}
+
+/// All tables of `keyspace` with their ids; none if there is no such keyspace.
+///
+/// # Errors
+/// The node does not answer.
+pub(super) fn known(session: &mut Session, keyspace: &str) -> Result<BTreeMap<String, String>> {
+    check_keyspace(keyspace)?;
+    let cql = format!(
+        "SELECT table_name, id FROM system_schema.tables WHERE keyspace_name = '{keyspace}'"
+    );
+    let rows = session.query(&cql)?.rows;
+    let table = |row: &Vec<Value>| match row.as_slice() {
+        [Value::Text(name), Value::Uuid(id) | Value::Timeuuid(id)] => {
+            let digits = id
+                .iter()
+                .fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
+            Some((name.clone(), digits))
+        }
+        _ => None,
+    };
+    let tables: Option<_> = rows.iter().map(table).collect();
+    tables.context("a row of system_schema.tables is of another form")
+}
+
+/// Names go into statements and into names of MBeans and folders: only what Cassandra itself
+/// allows may pass.
+fn check_keyspace(keyspace: &str) -> Result<()> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if keyspace.is_empty() || !keyspace.chars().all(plain) {
+        bail!("{keyspace:?} is no keyspace: names are of letters, digits and '_'");
+    }
+    if keyspace == "system" || keyspace.starts_with("system_") {
+        bail!("{keyspace} is the server's own: it is neither snapshotted nor restored");
+    }
+    Ok(())
+}
+
+/// The statements that make the keyspace and `tables` again, with the ids that they have.
+///
+/// # Errors
+/// The node does not answer or knows no DESCRIBE (older than 4.0).
+pub(super) fn describe(
+    session: &mut Session,
+    keyspace: &str,
+    tables: &BTreeMap<String, String>,
+) -> Result<Vec<String>> {
+    let cql = format!("DESCRIBE KEYSPACE \"{keyspace}\" WITH INTERNALS");
+    let described = session
+        .query(&cql)
+        .with_context(|| format!("describe {keyspace}"))?;
+    let column = |name: &str| described.column(name);
+    let (kind, name, statement) = (
+        column("type")?,
+        column("name")?,
+        column("create_statement")?,
+    );
+    let mut statements = Vec::new();
+    for row in &described.rows {
+        let text = |index: usize| row[index].as_str().unwrap_or_default();
+        let other = text(kind) == "table" && !tables.contains_key(unquoted(text(name)));
+        // Indexes and views are described with names of their own; where only some tables are
+        // kept, those of the others are left out by the table that they name.
+        let of_other = ["index", "materialized_view"].contains(&text(kind))
+            && !tables
+                .keys()
+                .any(|table| names_table(text(statement), keyspace, table));
+        if !other && !of_other {
+            statements.extend(split(text(statement)));
+        }
+    }
+    Ok(statements)
+}
+
+fn unquoted(name: &str) -> &str {
+    name.strip_prefix('"')
+        .and_then(|name| name.strip_suffix('"'))
+        .unwrap_or(name)
+}
+
+/// Whether a statement has `keyspace.table` in it, quoted or not.
+fn names_table(statement: &str, keyspace: &str, table: &str) -> bool {
+    let plain = statement.replace('"', "");
+    let wanted = format!("{keyspace}.{table}");
+    let inside = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    plain.match_indices(&wanted).any(|(at, _)| {
+        !plain[..at].ends_with(inside) && !plain[at + wanted.len()..].starts_with(inside)
+    })
+}
+
+/// Statements one by one: a table with dropped columns is described by several.
+fn split(text: &str) -> Vec<String> {
+    let mut statements = vec![String::new()];
+    let mut quote: Option<&str> = None;
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let mark = ["'", "\"", "$$"]
+            .into_iter()
+            .find(|mark| rest.starts_with(mark));
+        let taken = mark.map_or(c.len_utf8(), str::len);
+        if let Some(mark) = mark {
+            match quote {
+                None => quote = Some(mark),
+                Some(open) if open == mark => quote = None,
+                Some(_) => {}
+            }
+        }
+        if c == ';' && quote.is_none() {
+            statements.push(String::new());
+        } else if let Some(last) = statements.last_mut() {
+            last.push_str(&rest[..taken]);
+        }
+        rest = &rest[taken..];
+    }
+    let trimmed = statements
+        .iter()
+        .map(|statement| statement.trim().to_string());
+    trimmed.filter(|statement| !statement.is_empty()).collect()
+}
+
+/// Makes what is missing of a snapshot's tables; their ids, as they stand now.
+///
+/// # Errors
+/// A statement is refused.
+pub(super) fn make_again(
+    session: &mut Session,
+    keyspace: &str,
+    tables: &[&str],
+    statements: &[String],
+    say: &mut dyn FnMut(&str),
+) -> Result<BTreeMap<String, String>> {
+    let found = known(session, keyspace)?;
+    if tables.iter().any(|table| !found.contains_key(*table)) {
+        say(&format!("making the tables of {keyspace} again"));
+        for statement in statements {
+            session
+                .execute_schema_if_absent(statement)
+                .with_context(|| format!("make the tables of {keyspace} again"))?;
+        }
+    }
+    self::tables(session, keyspace, tables)
+}
+
+/// Those of the tables that may compact by their definition (`compaction = {'enabled': …}`).
+///
+/// # Errors
+/// The node does not answer.
+pub(crate) fn compacting(
+    session: &mut Session,
+    keyspace: &str,
+    tables: &[&str],
+) -> Result<Vec<String>> {
+    let keyspace = keyspace.replace('\'', "''");
+    let cql = format!(
+        "SELECT table_name, compaction FROM system_schema.tables WHERE keyspace_name = '{keyspace}'"
+    );
+    let rows = session.query(&cql)?.rows;
+    let may = |row: &&Vec<Value>| {
+        let Some(Value::Map(options)) = row.get(1) else {
+            return true;
+        };
+        !options
+            .iter()
+            .any(|(key, value)| key.as_str() == Some("enabled") && value.as_str() == Some("false"))
+    };
+    let name = |row: &Vec<Value>| row.first()?.as_str().map(str::to_string);
+    let names = rows.iter().filter(may).filter_map(name);
+    Ok(names
+        .filter(|name| tables.contains(&name.as_str()))
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_are_split_outside_of_texts_names_and_bodies() {
+        let check = |text: &str, expected: &[&str]| assert_eq!(split(text), expected, "{text}");
+        check("CREATE TABLE k.t (a int);\n", &["CREATE TABLE k.t (a int)"]);
+        check(
+            "A;\n\nALTER TABLE k.t DROP b;",
+            &["A", "ALTER TABLE k.t DROP b"],
+        );
+        check(
+            "A WITH comment = 'it''s; so';B",
+            &["A WITH comment = 'it''s; so'", "B"],
+        );
+        check("A \"x;'y\" ; B", &["A \"x;'y\"", "B"]);
+        check(
+            "F AS $$ return 'a'; $$; B",
+            &["F AS $$ return 'a'; $$", "B"],
+        );
+        check(" ; ", &[]);
+    }
+
+    #[test]
+    fn a_table_is_found_by_its_whole_name() {
+        let statement = "CREATE INDEX i ON k.\"T1\" (c);";
+        assert!(names_table(statement, "k", "T1"));
+        for other in ["T", "T11", "1"] {
+            assert!(!names_table(statement, "k", other), "{other}");
+        }
+        assert!(!names_table("CREATE INDEX i ON kk.t (c)", "k", "t"));
+    }
+
+    #[test]
+    fn names_that_would_be_statements_are_refused() {
+        check_keyspace("ks_1").unwrap();
+        for bad in ["", "k'; DROP", "a.b", "system", "system_auth"] {
+            assert!(check_keyspace(bad).is_err(), "{bad}");
+        }
+    }
+}
