@@ -192,6 +192,13 @@ impl Host {
         Ok(())
     }
 
+    /// Gives its link a further address, unless it has it.
+    pub(super) fn add_address(&self, address: Ipv4Addr) -> Result<()> {
+        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        let given = links.host.address(switch::HOST_LINK, address);
+        given.with_context(|| format!("give {} a further address", self.name))
+    }
+
     /// Changes the limits of this host while it runs. Its volume stays as it is.
     ///
     /// # Errors
