@@ -85,7 +85,12 @@ pub fn figure(chart: &Chart) -> String {
         }
         rows.lowest = left;
     }
-    layout = layout.x_axis(x_axis(chart).anchor(&rows.lowest));
+    let x_axis = x_axis(chart);
+    layout = layout.x_axis(match chart.panels.last() {
+        // Below the notes too, if these are the last.
+        Some(last) if !last.note.is_empty() => x_axis.anchor("free").position(0.0),
+        _ => x_axis.anchor(&rows.lowest),
+    });
     let levels = band_labels(chart, &mut layout);
     if !chart.views.is_empty() {
         layout = layout.update_menus(vec![buttons(chart, levels)]);
@@ -440,11 +445,11 @@ fn hover(series: &Series) -> String {
 }
 
 fn values(series: &Series) -> Vec<Option<f64>> {
-    series
-        .y
-        .iter()
-        .map(|y| y.map(|v| number::round(v, DIGITS)))
-        .collect()
+    if series.y.is_empty() {
+        return vec![None];
+    }
+    let rounded = |y: &Option<f64>| y.map(|v| number::round(v, DIGITS));
+    series.y.iter().map(rounded).collect()
 }
 
 fn errors(series: &Series, color: String) -> Option<ErrorData> {

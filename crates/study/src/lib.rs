@@ -6,12 +6,14 @@
 //! are done, all mistakes reported together, before the first process starts.
 
 pub mod check;
+pub mod conditions;
 pub mod estimate;
 pub mod format;
 pub mod human;
 pub mod inputs;
 pub mod matrix;
 pub mod merge;
+pub mod needs;
 pub mod plan;
 pub mod record;
 pub mod reference;

@@ -23,6 +23,7 @@ pub mod leftovers;
 mod local;
 mod mbeans;
 pub mod null;
+mod page_cache;
 pub mod probe;
 mod process;
 mod ring;

@@ -16,10 +16,11 @@ use crate::{diagnostics, terminal};
 use ::target::Dirs;
 use anyhow::{Context, Result};
 use std::path::PathBuf;
+use study::needs;
 use study::resolve::{self, StudyError};
 use study::settings::{Overrides, Study};
 
-/// Reads and resolves the study of the arguments. `Err(Ok(exit))`: its mistakes were shown.
+/// Reads and resolves the study of the arguments, and notes what this machine lacks for it. `Err(Ok(exit))`: its mistakes were shown.
 fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
     let overrides = Overrides {
         target: args.target.clone(),
@@ -29,7 +30,9 @@ fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
         ..Overrides::default()
     };
     match resolve::read(&args.study, &overrides) {
-        Ok(study) => {
+        Ok(mut study) => {
+            let missing = needs::missing(&study);
+            study.notes.extend(needs::notes(&missing));
             say_notes(&study);
             Ok(study)
         }
@@ -44,7 +47,7 @@ fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
     }
 }
 
-/// Says what was adapted; the plan and the report hold it too.
+/// Says what was adapted and what the run will go without; the plan and the report hold it too.
 fn say_notes(study: &Study) {
     for note in &study.notes {
         terminal::say(&format!("note: {note}"));

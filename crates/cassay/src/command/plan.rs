@@ -5,7 +5,9 @@ use crate::args::{Common, StudyArgs};
 use crate::exit::Exit;
 use crate::terminal;
 use anyhow::{Context, Result, anyhow};
+use study::conditions;
 use study::human;
+use study::needs;
 use study::plan::{self, Plan};
 use study::record;
 use study::run::trial_name;
@@ -24,11 +26,26 @@ pub fn run(args: &StudyArgs, common: &Common) -> Result<Exit> {
     } else {
         terminal::data(&text(&study, &plan));
     }
+    // Whoever plans may mean another machine than this one.
+    if let Err(why) = needs::check(&study) {
+        terminal::say(&format!(
+            "note: `cassay run` will refuse it on this machine: {why}"
+        ));
+    }
     Ok(Exit::Done)
 }
 
 fn text(study: &Study, plan: &Plan) -> String {
     let mut text = format!("{}: {}\n\n", study.name, study.question);
+    let conditions = conditions::conditions(study);
+    for condition in &conditions {
+        let variant = condition.variant.as_ref().map(|name| format!("{name}: "));
+        let variant = variant.unwrap_or_default();
+        text += &format!("  {:<10} {variant}{}\n", condition.about, condition.what);
+    }
+    if !conditions.is_empty() {
+        text.push('\n');
+    }
     for trial in &plan.trials {
         text += &format!("{:>3}. {}\n", trial.index + 1, trial_name(study, trial));
         for phase in &trial.phases {

@@ -104,6 +104,20 @@ impl<'a> Effective<'a> {
         mine.flat_map(|(_, set)| set.clone()).collect()
     }
 
+    /// Which nodes of a variant have which value, if they differ. A node that was not there in
+    /// this variant has none, and that is no difference.
+    fn apart(&self, values: &Values<'_>, variant: usize) -> Option<String> {
+        let was_there = |node: &&&str| {
+            let told = |v: &Values<'_>| v.contains_key(&(variant, **node));
+            self.keys.values().any(told)
+        };
+        let nodes: Vec<&str> = self.nodes.iter().filter(was_there).copied().collect();
+        let of = |node: &&str| values.get(&(variant, *node)).cloned().unwrap_or_default();
+        let sets: Vec<BTreeSet<String>> = nodes.iter().map(of).collect();
+        let differ = sets.iter().any(|set| *set != sets[0]);
+        differ.then(|| by_value(&nodes, &sets))
+    }
+
     /// Variants that any node told anything of.
     fn told(&self) -> Vec<usize> {
         let all = self.keys.values().flat_map(BTreeMap::keys);
@@ -236,7 +250,8 @@ fn between_variants(view: &RunView, all: &Effective<'_>) -> Option<Block> {
     }))
 }
 
-/// Keys of which nodes of one variant have different values.
+/// Keys of which nodes of one variant have different values; variants in which it is alike share
+/// a row.
 fn between_nodes(view: &RunView, all: &Effective<'_>) -> Option<Block> {
     if all.nodes.len() < 2 {
         return None;
@@ -244,23 +259,25 @@ fn between_nodes(view: &RunView, all: &Effective<'_>) -> Option<Block> {
     let told = all.told();
     let mut rows = Vec::new();
     for ((kind, key), values) in &all.keys {
+        let mut alike: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for variant in &told {
-            let of = |node: &&str| values.get(&(*variant, *node)).cloned().unwrap_or_default();
-            let present = |node: &&&str| {
-                all.keys
-                    .values()
-                    .any(|v| v.contains_key(&(*variant, **node)))
-            };
-            let nodes: Vec<&str> = all.nodes.iter().filter(present).copied().collect();
-            let sets: Vec<BTreeSet<String>> = nodes.iter().map(of).collect();
-            if sets.iter().all(|set| *set == sets[0]) {
-                continue;
+            if let Some(text) = all.apart(values, *variant) {
+                let name = variant_name(all.variants[*variant], view);
+                alike.entry(text).or_default().push(name);
             }
+        }
+        for (text, variants) in alike {
+            let everywhere = variants.len() == told.len();
+            let variants = if everywhere {
+                "all".into()
+            } else {
+                variants.join(", ")
+            };
             let mut cells = vec![Cell::new(*key), Cell::new(kind.name())];
             if told.len() > 1 {
-                cells.push(Cell::new(variant_name(all.variants[*variant], view)));
+                cells.push(Cell::new(variants));
             }
-            cells.push(Cell::new(by_value(&nodes, &sets)));
+            cells.push(Cell::new(text));
             rows.push(Row {
                 cells,
                 tone: Tone::Plain,
@@ -273,6 +290,10 @@ fn between_nodes(view: &RunView, all: &Effective<'_>) -> Option<Block> {
         );
         return Some(Block::Text(text));
     }
+    let own = rows
+        .iter()
+        .flat_map(|r| &r.cells)
+        .any(|c| c.text.contains(OWN));
     let mut columns = vec![Column::text("Key"), Column::text("What")];
     if told.len() > 1 {
         columns.push(Column::text("Variant"));
@@ -282,7 +303,11 @@ fn between_nodes(view: &RunView, all: &Effective<'_>) -> Option<Block> {
         caption: "What differed between the nodes".into(),
         columns,
         rows,
-        foot: format!("{OWN} stands for a node's own address, name or host."),
+        foot: if own {
+            format!("{OWN} stands for a node's own address, name or host.")
+        } else {
+            String::new()
+        },
     }))
 }
 

@@ -249,6 +249,7 @@ fn big() -> RunView {
 #[test]
 fn hours_of_a_thousand_series_a_trial_stay_under_six_megabytes_and_say_what_is_left_out() {
     let page = page(&big());
+    crate::golden::keep("big", &page);
     let made = html(&page);
     assert!(made.len() < 6_000_000, "{}", made.len());
     assert_eq!(charts(&page, "panels").len(), 12);

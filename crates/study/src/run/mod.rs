@@ -20,8 +20,10 @@ pub use describe::{Described, describe};
 pub use event::{Event, Progress};
 pub use resume::Interrupted;
 pub use running::null_spec;
+pub(crate) use running::{attach_spec, local_spec};
 pub use summary::{may_be_believed, point_words};
 
+use crate::needs;
 use crate::plan::{PhaseKind, Plan, Trial};
 use crate::record;
 use crate::settings::{Study, Target, Until};
@@ -58,13 +60,15 @@ pub struct Outcome {
 /// Runs a plan from its begin.
 ///
 /// # Errors
-/// The run could not be recorded. What goes wrong on the target is in the findings.
+/// The study needs what cannot be had here, or the run could not be recorded. What goes wrong on
+/// the target is in the findings.
 pub fn run(
     study: &Study,
     plan: &Plan,
     options: &Options<'_>,
     events: &mut dyn FnMut(Event),
 ) -> Result<Outcome> {
+    needs::check(study)?;
     let record = record::plan_record(study, plan);
     let writer = RunWriter::create(&options.results, &study.text, &record)?;
     Engine::new(study, plan, options, events, writer, BTreeMap::new()).run()

@@ -61,8 +61,9 @@ impl Interrupted {
     /// Does the trials that are left.
     ///
     /// # Errors
-    /// As [`run`]; or another process still writes the run.
+    /// As [`super::run`]; or another process still writes the run.
     pub fn resume(&self, options: &Options<'_>, events: &mut dyn FnMut(Event)) -> Result<Outcome> {
+        needs::check(&self.study)?;
         let writer = RunWriter::resume(&self.path)?;
         let finished = self.finished.clone();
         Engine::new(&self.study, &self.plan, options, events, writer, finished).run()

@@ -203,7 +203,8 @@ impl Running {
     }
 }
 
-fn local_spec(local: &settings::Local) -> LocalSpec {
+/// The target crate's own form of a local target.
+pub(crate) fn local_spec(local: &settings::Local) -> LocalSpec {
     LocalSpec {
         version: local.version.clone(),
         nodes: local.nodes,
@@ -239,7 +240,8 @@ fn hosts_spec(hosts: &settings::Hosts) -> HostsSpec {
     }
 }
 
-fn attach_spec(attach: &settings::Attach) -> AttachSpec {
+/// The target crate's own form of an attached target.
+pub(crate) fn attach_spec(attach: &settings::Attach) -> AttachSpec {
     AttachSpec {
         contact_points: attach.contact_points.clone(),
         user: attach.user.clone(),

@@ -69,7 +69,11 @@ impl Namespace {
         self.inside(|| File::open(&path).with_context(|| format!("open {path}")))?
     }
 
-    fn inside<T: Send>(&self, run: impl FnOnce() -> T + Send) -> Result<T> {
+    /// Runs it in this namespace, in a thread that ends afterwards: sockets that it opens stay here.
+    ///
+    /// # Errors
+    /// Not permitted.
+    pub fn inside<T: Send>(&self, run: impl FnOnce() -> T + Send) -> Result<T> {
         let fd = self.0.as_fd();
         in_thread(|| {
             move_into_link_name_space(fd, Some(LinkNameSpaceType::Network))

@@ -338,6 +338,11 @@ impl Nodes {
         Ok(())
     }
 
+    /// Everything of the cluster is below this.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// The MBeans of each node, by its name; `None` where there is no agent.
     pub fn jolokias(&self) -> impl Iterator<Item = (&str, Option<&Jolokia>)> {
         self.nodes

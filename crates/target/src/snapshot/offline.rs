@@ -210,6 +210,7 @@ mod tests {
         let place = Place {
             name: "node1",
             folder: root.path().to_path_buf(),
+            cluster_folder: root.path().to_path_buf(),
             server_folder: root.path().to_path_buf(),
             version: "5.0.8",
             agent: None,

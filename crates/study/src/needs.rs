@@ -1,0 +1,306 @@
+//! What a study needs of its targets, and what of it this machine or a cluster's access does not
+//! give: known before anything starts.
+//!
+//! What is needed to answer the question must be there, or the study is refused: another isolation,
+//! a volume to fill, a snapshot to go back to. What makes the answer richer or the hosts more like
+//! machines is wished for: the run goes on without it, and its notes say so.
+
+use crate::human;
+use crate::run::{attach_spec, local_spec};
+use crate::settings::{
+    Data, Hosts, How, Isolation, Load, PageCache, Probes, Reset, Settings, Settle, Study, Target,
+};
+use anyhow::{Result, bail};
+use target::{Ability, Capability, Spec};
+
+/// An ability that some setting asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// Which.
+    pub ability: Ability,
+    /// What asks for it: a key of the study, with its value where that says more.
+    pub why: String,
+    /// Whether the run can go on without it.
+    pub strength: Strength,
+}
+
+/// Whether a run can go on without an ability.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strength {
+    /// No.
+    Must,
+    /// No, where hosts are kept apart; as loopback addresses they do without.
+    MustIfApart,
+    /// Yes, and its notes say what is missing.
+    Wish,
+}
+
+/// What one variant needs of its target. The null target has nothing to need.
+pub fn needs(settings: &Settings) -> Vec<Need> {
+    let mut needs = Vec::new();
+    match &settings.target {
+        Target::Null(_) => return needs,
+        Target::Local(local) => {
+            if let Some(hosts) = &local.hosts {
+                of_hosts(hosts, &mut needs);
+            }
+        }
+        Target::Attach(_) => {}
+    }
+    of_data(&settings.data, &mut needs);
+    if settings.load_target() != &settings.target {
+        must(
+            Ability::Restart,
+            "phases.load.target".to_owned(),
+            &mut needs,
+        );
+    }
+    if let Some(probes) = &settings.probes {
+        of_probes(probes, &mut needs);
+    }
+    needs
+}
+
+fn must(ability: Ability, why: String, needs: &mut Vec<Need>) {
+    needs.push(Need {
+        ability,
+        why,
+        strength: Strength::Must,
+    });
+}
+
+fn of_hosts(hosts: &Hosts, needs: &mut Vec<Need>) {
+    let bytes = |bytes: u64| human::format_bytes(bytes);
+    let limits = [
+        (
+            Ability::CpuSet,
+            "cpus",
+            hosts.cpus.as_ref().map(|cpus| format!("{cpus:?}")),
+        ),
+        (
+            Ability::CpuLimit,
+            "cpu_quota",
+            hosts.cpu_quota.map(|cores| cores.to_string()),
+        ),
+        (
+            Ability::MemoryLimit,
+            "memory",
+            hosts.memory_bytes.map(bytes),
+        ),
+        (Ability::Volume, "volume", hosts.volume_bytes.map(bytes)),
+        (
+            Ability::LinkRate,
+            "link.rate",
+            hosts.link_rate_bits.map(human::format_bit_rate),
+        ),
+        (
+            Ability::LinkDelay,
+            "link.delay",
+            hosts.link_delay_ns.map(human::format_duration_ns),
+        ),
+    ];
+    // Loopback is a choice, and what it lacks was not asked for; limits beside it are a mistake
+    // that the rules speak of.
+    let (own, each) = match hosts.isolation {
+        Isolation::Hosts => (Strength::Must, Strength::Must),
+        Isolation::Auto => (Strength::Wish, Strength::MustIfApart),
+        Isolation::Loopback => return,
+    };
+    let isolation = hosts.isolation.name();
+    needs.push(Need {
+        ability: Ability::Hosts,
+        why: format!("target.local.isolation: {isolation}"),
+        strength: own,
+    });
+    for (ability, key, value) in limits {
+        let Some(value) = value else { continue };
+        needs.push(Need {
+            ability,
+            why: format!("target.local.host.{key}: {value}"),
+            strength: each,
+        });
+    }
+}
+
+fn of_data(data: &Data, needs: &mut Vec<Need>) {
+    if let Load::Fraction(share) = data.load {
+        let why = format!("data.load: {:.0} % of the data volume", 100.0 * share);
+        must(Ability::Volume, why, needs);
+    }
+    if data.settle == Settle::Compactions {
+        must(
+            Ability::Settle,
+            "data.settle: compactions".to_owned(),
+            needs,
+        );
+    }
+    if data.reset == Reset::Snapshot {
+        must(Ability::Snapshot, "data.reset: snapshot".to_owned(), needs);
+        if data.restore == How::Offline {
+            must(
+                Ability::OfflineRestore,
+                "data.restore: offline".to_owned(),
+                needs,
+            );
+        }
+    }
+    if data.page_cache == PageCache::Drop {
+        must(
+            Ability::DropPageCache,
+            "data.page_cache: drop".to_owned(),
+            needs,
+        );
+    }
+}
+
+/// What the keys of all probes begin with.
+const PROBES: &str = "probes.";
+
+fn of_probes(probes: &Probes, needs: &mut Vec<Need>) {
+    let ability_of = |key: &str| match key {
+        "hosts" => Some(Ability::HostMetrics),
+        "processes" => Some(Ability::ProcessStatistics),
+        "jvm" => Some(Ability::JvmMetrics),
+        // Virtual tables show most of it on any target.
+        "gc_log" => Some(Ability::GcLog),
+        _ => None,
+    };
+    for (key, period_ns) in probes.periods() {
+        if let (Some(ability), Some(_)) = (ability_of(key), period_ns) {
+            needs.push(Need {
+                ability,
+                why: format!("{PROBES}{key}"),
+                strength: Strength::Wish,
+            });
+        }
+    }
+}
+
+/// Something needed that is not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// What asks for it.
+    pub need: Need,
+    /// Why it is not there, and what would bring it.
+    pub detail: String,
+    /// Whether the run is refused for it.
+    pub refuses: bool,
+}
+
+/// What is missing for a study on this machine, each thing once. This machine is probed; nothing is
+/// started, and nobody else's cluster is asked.
+pub fn missing(study: &Study) -> Vec<Missing> {
+    let mut all: Vec<Missing> = Vec::new();
+    let mut probed: Vec<(&Target, Vec<Capability>)> = Vec::new();
+    for variant in &study.variants {
+        let target = &variant.settings.target;
+        let Some(spec) = spec_of(target) else {
+            continue;
+        };
+        if !probed.iter().any(|(known, _)| *known == target) {
+            probed.push((target, target::abilities_of(&spec)));
+        }
+        let known = probed.iter().find(|(known, _)| *known == target);
+        let capabilities = known.map_or(&[][..], |(_, capabilities)| capabilities);
+        for one in lacking(needs(&variant.settings), capabilities) {
+            if !all.contains(&one) {
+                all.push(one);
+            }
+        }
+    }
+    all
+}
+
+/// Those needs that the capabilities do not meet.
+fn lacking(needs: Vec<Need>, capabilities: &[Capability]) -> Vec<Missing> {
+    let of = |ability: Ability| capabilities.iter().find(|one| one.ability == ability);
+    let apart = of(Ability::Hosts).is_some_and(|hosts| hosts.present);
+    let missing = |need: Need| {
+        let lacking = of(need.ability).filter(|one| !one.present)?;
+        let refuses = match need.strength {
+            Strength::Must => true,
+            Strength::MustIfApart => apart,
+            Strength::Wish => false,
+        };
+        Some(Missing {
+            need,
+            detail: lacking.detail.clone(),
+            refuses,
+        })
+    };
+    needs.into_iter().filter_map(missing).collect()
+}
+
+/// The target crate's own form; none for the null target.
+fn spec_of(target: &Target) -> Option<Spec> {
+    match target {
+        Target::Local(local) => Some(Spec::Local(local_spec(local))),
+        Target::Attach(attach) => Some(Spec::Attach(attach_spec(attach))),
+        Target::Null(_) => None,
+    }
+}
+
+/// Refuses a study that needs what is not there, all of it at once.
+///
+/// # Errors
+/// What is missing, why it is, and what asks for it.
+pub fn check(study: &Study) -> Result<()> {
+    let lines: Vec<String> = missing(study)
+        .iter()
+        .filter(|one| one.refuses)
+        .map(|one| format!("  {}", one.sentence()))
+        .collect();
+    if !lines.is_empty() {
+        bail!(
+            "the study needs what cannot be had here:\n{}",
+            lines.join("\n")
+        );
+    }
+    Ok(())
+}
+
+/// For the notes of a study: a sentence for each thing that its run will go without.
+pub fn notes(missing: &[Missing]) -> Vec<String> {
+    let wishes: Vec<&Missing> = missing.iter().filter(|one| !one.refuses).collect();
+    let mut notes = Vec::new();
+    if let Some(own) = wishes.iter().find(|one| one.need.ability == Ability::Hosts) {
+        // One reason for all of them: what each limit would need by itself says no more.
+        let limits = wishes
+            .iter()
+            .filter(|one| one.need.strength == Strength::MustIfApart);
+        let limits: String = limits
+            .map(|one| format!(", no {}", one.need.ability.name()))
+            .collect();
+        notes.push(format!(
+            "hosts are addresses of this machine (isolation loopback), with no network of their \
+             own{limits}: {}",
+            own.detail
+        ));
+    }
+    let unseen = wishes.iter().filter(|one| one.need.why.starts_with(PROBES));
+    let unseen: Vec<String> = unseen
+        .map(|one| format!("`{}` ({})", one.need.why, one.detail))
+        .collect();
+    if !unseen.is_empty() {
+        notes.push(format!(
+            "out of sight on this target: {}",
+            unseen.join(", ")
+        ));
+    }
+    notes
+}
+
+impl Missing {
+    /// `no volume, which data.load: … asks for: why not`.
+    pub fn sentence(&self) -> String {
+        let Missing { need, detail, .. } = self;
+        format!(
+            "no {}, which `{}` asks for: {detail}",
+            need.ability.name(),
+            need.why
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests;
