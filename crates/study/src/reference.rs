@@ -8,7 +8,7 @@ use std::fmt::Write;
 const INTRODUCTION: &str = "\
 # The study file
 
-<!-- Made from the table in crates/study/src/format.rs. To change it, change the table, then run
+<!-- Made from the table in crates/study/src/format/fields.rs. To change it, change the table, run
      UPDATE_EXPECT=1 cargo test -p study -->
 
 A study is one question as one YAML file. Every key is in this page; any other is refused, with the
