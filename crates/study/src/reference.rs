@@ -46,7 +46,7 @@ before each trial, and measured in all four combinations of two heaps and two co
 
 ```yaml
 study: two-by-two
-question: What do a larger heap and a batched commit log do to writes, and does one change the other?
+question: What do a larger heap and a batched commit log do to writes?
 target:
   local:
     hosts: 3

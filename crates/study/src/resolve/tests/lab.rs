@@ -10,7 +10,8 @@ use serde_json::json;
 /// A study with this target; `rest` are further sections.
 fn text(target: &str, rest: &str) -> String {
     format!(
-        "study: s\nquestion: q\ntarget: {{{target}}}\nworkload: {{use: standard1, mix: {{write: 1}}}}\n\
+        "study: s\nquestion: q\ntarget: {{{target}}}\n\
+         workload: {{use: standard1, mix: {{write: 1}}}}\n\
          procedure: {{fixed: {{threads: 1}}}}\n{rest}\n"
     )
 }
@@ -151,6 +152,12 @@ fn mistakes_about_hosts_are_said() {
             "",
             "2 racks for 1 node(s): a rack would be empty",
         ),
+    ]);
+}
+
+#[test]
+fn limits_that_cannot_hold_are_said() {
+    check(&[
         (
             "local: {hosts: 2, isolation: loopback, host: {link: {rate: 1Gbit}}}",
             "",

@@ -112,7 +112,8 @@ fn mistakes_about_data_are_said() {
 #[test]
 fn a_phase_is_laid_over_the_variant_and_comes_back() {
     let rest = "data: {load: {operations: 5}}\nkeyspace: {options: {gc_grace_seconds: 60}}\n\
-                phases:\n  load:\n    target: {local: {heap: 512MiB, yaml: {commitlog_sync: periodic}}}\n\
+                phases:\n  load:\n    target: {local: {heap: 512MiB, \
+                yaml: {commitlog_sync: periodic}}}\n\
                 \x20   keyspace: {options: {gc_grace_seconds: 0}}\n\
                 variants: {a: {}, b: {target: {local: {yaml: {commitlog_sync: batch}}}}}";
     let study = resolved("local: {yaml: {concurrent_writes: 64}}", rest);
