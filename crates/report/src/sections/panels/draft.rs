@@ -44,13 +44,14 @@ struct Line {
 }
 
 /// The colours of hosts and nodes: a host with one node shares its colour.
-struct Places<'a> {
+pub struct Places<'a> {
     index: BTreeMap<&'a str, usize>,
     names: Vec<Vec<&'a str>>,
 }
 
 impl<'a> Places<'a> {
-    fn new(trial: &'a TrialView) -> Places<'a> {
+    /// Of the hosts and nodes that the trial's series name.
+    pub fn new(trial: &'a TrialView) -> Places<'a> {
         let mut places = Places {
             index: BTreeMap::new(),
             names: Vec::new(),
@@ -74,7 +75,8 @@ impl<'a> Places<'a> {
         places
     }
 
-    fn of(&self, place: &str) -> usize {
+    /// Number of the colour of a host, a node or a part of one.
+    pub fn of(&self, place: &str) -> usize {
         self.index.get(owner(place)).copied().unwrap_or(0)
     }
 
@@ -256,7 +258,7 @@ fn cpu(trial: &TrialView, places: &Places<'_>, finding: Option<&TrialFinding>) -
     let mut hosts: Vec<&str> = whole.map(|s| s.place.as_str()).collect();
     hosts.sort_by(|a, b| natural(a, b));
     if hosts.is_empty() {
-        let why = why_missing("hosts", trial, finding);
+        let why = why_missing("hosts", "mpstat", trial, finding);
         return vec![DraftRow::missing("CPU of the hosts", why)];
     }
     let named = |host: &str, names: &[&str]| -> Vec<&ProbeSeries> {
@@ -370,7 +372,9 @@ fn row(
         lines.append(&mut of_part);
     }
     if lines.is_empty() {
-        return DraftRow::missing(spec.title, why_missing(spec.probe, trial, finding));
+        let name = spec.parts.first().and_then(|part| part.names.first());
+        let group = name.map_or("", |name| name.split('.').next().unwrap_or(name));
+        return DraftRow::missing(spec.title, why_missing(spec.probe, group, trial, finding));
     }
     let zero = |line: &Line| line.values.iter().all(|v| v.1 == 0.0);
     if spec.quiet && lines.iter().all(zero) {
@@ -492,20 +496,25 @@ fn highest<'a>(series: &[&'a ProbeSeries], count: usize) -> Vec<&'a str> {
     names.into_iter().map(|(name, _)| name).collect()
 }
 
-/// Why there is nothing: as far as the records tell.
-fn why_missing(probe: &str, trial: &TrialView, finding: Option<&TrialFinding>) -> String {
+/// Why there is nothing of `about` (the group of its series): as far as the records tell.
+fn why_missing(
+    probe: &str,
+    about: &str,
+    trial: &TrialView,
+    finding: Option<&TrialFinding>,
+) -> String {
+    let named = |sentence: &&String| sentence.to_lowercase().replace(' ', "_").contains(about);
     let ran = finding.map_or(&[][..], |f| &f.probes);
-    let mut mine = ran.iter().filter(|p| p.probe == probe).peekable();
-    if mine.peek().is_some() {
-        let problem = mine.flat_map(|p| &p.problems).next();
-        return match problem {
+    let mine = || ran.iter().filter(|p| p.probe == probe);
+    if mine().next().is_some() {
+        return match mine().flat_map(|p| &p.problems).find(named) {
             Some(problem) => format!("not recorded; probe {probe}: {problem}"),
-            None => format!("not recorded: the probe {probe} ran and found no such series."),
+            None => format!("not recorded: the probe {probe} ran and has no such series."),
         };
     }
-    let unseen = trial.nodes.iter().flat_map(|n| &n.unseen);
-    let mut about = unseen.filter(|sentence| sentence.contains(probe));
-    match about.next() {
+    let mut unseen = trial.nodes.iter().flat_map(|n| &n.unseen);
+    let about_it = |sentence: &&String| named(sentence) || sentence.contains(probe);
+    match unseen.find(about_it) {
         Some(sentence) => format!("not recorded; {sentence}"),
         None => format!("not recorded: the probe {probe} did not run."),
     }
