@@ -2,9 +2,10 @@
 //!
 //! Made twice for a figure: once to count its traces, since the page has a limit, once to draw.
 
+use super::places::{Places, group};
 use super::rows::{CPU_PARTS, HOSTS, How, NODES, Part, RowSpec};
 use crate::page::{Axis, Color, Dash, Panel, Scale, Series, Shape, Xs};
-use crate::probed::{added, first_of, is_like, natural, owner, owners, scaled, wildcard};
+use crate::probed::{added, first_of, is_like, natural, owner, scaled, wildcard};
 use crate::sections::panels::panel;
 use crate::thin::Buckets;
 use crate::view::{ProbeSeries, RunView, TrialView};
@@ -41,55 +42,6 @@ pub struct DraftRow {
 struct Line {
     series: Series,
     values: Vec<(f64, f64)>,
-}
-
-/// The colours of hosts and nodes: a host with one node shares its colour.
-pub struct Places<'a> {
-    index: BTreeMap<&'a str, usize>,
-    names: Vec<Vec<&'a str>>,
-}
-
-impl<'a> Places<'a> {
-    /// Of the hosts and nodes that the trial's series name.
-    pub fn new(trial: &'a TrialView) -> Places<'a> {
-        let mut places = Places {
-            index: BTreeMap::new(),
-            names: Vec::new(),
-        };
-        let nodes = trial.nodes.iter().flat_map(|n| &n.nodes);
-        let host_of: BTreeMap<&str, &str> =
-            nodes.map(|n| (n.name.as_str(), n.host.as_str())).collect();
-        let alone = |host: &str| host_of.values().filter(|h| **h == host).count() == 1;
-        let is_node = |name: &&str| host_of.get(name).is_some_and(|host| host != name);
-        let (nodes, hosts): (Vec<&str>, Vec<&str>) = owners(trial).into_iter().partition(is_node);
-        for name in hosts.into_iter().chain(nodes) {
-            let host = host_of.get(name).copied().unwrap_or(name);
-            let shared = places.index.get(host).copied().filter(|_| alone(host));
-            let index = shared.unwrap_or(places.names.len());
-            if index == places.names.len() {
-                places.names.push(Vec::new());
-            }
-            places.names[index].push(name);
-            places.index.insert(name, index);
-        }
-        places
-    }
-
-    /// Number of the colour of a host, a node or a part of one.
-    pub fn of(&self, place: &str) -> usize {
-        self.index.get(owner(place)).copied().unwrap_or(0)
-    }
-
-    fn legend(&self) -> Vec<(String, String, Color)> {
-        let entry = |(index, names): (usize, &Vec<&str>)| {
-            (names.join(" · "), group(index), Color::Category(index))
-        };
-        self.names.iter().enumerate().map(entry).collect()
-    }
-}
-
-fn group(index: usize) -> String {
-    format!("place {index}")
 }
 
 impl Draft {

@@ -3,7 +3,7 @@
 //! Behind a fold, since it is for who looks for something. A page holds as many trials as its
 //! limit lets it; the rest is said to be on disk.
 
-use super::draft::Places;
+use super::places::Places;
 use super::{TRACE_BYTES, VALUE_BYTES, buckets_of, frame, panel, views, what};
 use crate::number;
 use crate::page::{Block, Chart, Color, Panel, Series, Xs};
