@@ -53,13 +53,11 @@ pub enum Ability {
     LinkRate,
     /// Delay what goes through each host's link.
     LinkDelay,
-    /// Lose a host's power: what was not synced is gone.
-    PowerLoss,
 }
 
 impl Ability {
     /// Every ability, in the order of display.
-    pub const ALL: [Ability; 22] = [
+    pub const ALL: [Ability; 21] = [
         Ability::Provision,
         Ability::Restart,
         Ability::OperationCounts,
@@ -81,7 +79,6 @@ impl Ability {
         Ability::Volume,
         Ability::LinkRate,
         Ability::LinkDelay,
-        Ability::PowerLoss,
     ];
 
     /// Short name, as in a study and in JSON.
@@ -108,7 +105,6 @@ impl Ability {
             Ability::Volume => "volume",
             Ability::LinkRate => "link-rate",
             Ability::LinkDelay => "link-delay",
-            Ability::PowerLoss => "power-loss",
         }
     }
 
