@@ -12,11 +12,18 @@ impl Cluster {
     /// the nodes are not ours, or map their files (`disk_access_mode: mmap`), and what is mapped
     /// stays.
     ///
-    /// No root is needed, and nothing else on the machine loses its cache.
+    /// On hosts that are kept apart, each host's whole cache goes, mapped or not. Otherwise no root
+    /// is needed, and nothing else on the machine loses its cache.
     ///
     /// # Errors
     /// A file cannot be read.
     pub fn drop_page_cache(&self) -> Result<bool> {
+        if let Some(hosts) = self.local().and_then(|nodes| nodes.hosts()) {
+            for host in hosts.all() {
+                host.drop_page_cache()?;
+            }
+            return Ok(true);
+        }
         let Some(places) = self.places() else {
             return Ok(false);
         };

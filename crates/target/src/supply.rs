@@ -422,7 +422,11 @@ mod tests {
         assert!(supply.jamm.starts_with("/cache/"));
         assert!(supply.jolokia.is_some());
         assert!(POM.contains(&format!("<version>{CASSANDRA_VERSION}</version>")));
-        assert_eq!(lock_text(&lock), LOCK, "in the order of the names, with no line beside");
+        assert_eq!(
+            lock_text(&lock),
+            LOCK,
+            "in the order of the names, with no line beside"
+        );
     }
 
     /// A folder with two small jars and the lock that fits them.

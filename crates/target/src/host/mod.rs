@@ -30,6 +30,7 @@ use crate::spec::{HostSpec, HostsSpec};
 use anyhow::{Context, Result};
 use cgroup::Group;
 use net::Namespace;
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::Arc;
 use switch::Switch;
@@ -132,6 +133,28 @@ impl Hosts {
     /// The hosts, to change their limits.
     pub fn all_mut(&mut self) -> &mut [Host] {
         &mut self.hosts
+    }
+
+    /// The address of the node in `slot` of the host at `index`, both counted from 0: the host's
+    /// own for the first, a further one of its link for others, which it gets now.
+    ///
+    /// # Errors
+    /// The network has no more, or the kernel refuses.
+    pub fn address(&self, index: usize, slot: usize) -> Result<Ipv4Addr> {
+        let host = self.hosts.get(index).context("there is no such host")?;
+        if slot == 0 {
+            return Ok(host.address());
+        }
+        let number = slot * self.hosts.len() + index + 1;
+        anyhow::ensure!(
+            number <= switch::HOSTS_COUNT_MAX,
+            "a network has {} addresses for nodes, and number {number} is asked for",
+            switch::HOSTS_COUNT_MAX
+        );
+        let switch = self.switch.as_ref().context("the hosts have ended")?;
+        let address = switch.address(number);
+        host.add_address(address)?;
+        Ok(address)
     }
 
     /// What is needed to find them again.

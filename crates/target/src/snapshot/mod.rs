@@ -243,7 +243,7 @@ impl Cluster {
                     let node = nodes.node(index);
                     Place {
                         name: info.name.as_str(),
-                        folder: node.layout.folder.clone(),
+                        folder: node.layout.reached.clone(),
                         cluster_folder: nodes.folder().to_path_buf(),
                         server_folder: node.layout.folder.clone(),
                         version: info.version.as_str(),

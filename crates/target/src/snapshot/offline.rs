@@ -9,7 +9,6 @@ use super::online::{self, seconds_since};
 use super::own::{self, Tables};
 use super::{Place, RestoreHow, Restored, layout, on_all, schema};
 use crate::cluster::Cluster;
-use crate::local::StopHow;
 use crate::mbeans;
 use anyhow::{Context, Result, bail};
 use measure::clock;
@@ -135,7 +134,7 @@ fn stop_all(cluster: &mut Cluster) -> Result<()> {
     drop(places);
     let nodes = cluster.local_mut().context("the nodes are not ours")?;
     for index in 0..count {
-        nodes.stop_node(index, StopHow::Drain)?;
+        nodes.stop_node(index)?;
     }
     Ok(())
 }
