@@ -6,13 +6,15 @@ mod status;
 use super::dirs;
 use crate::args::{AbilitiesArgs, Common, HostArgs, StatusArgs, TargetCommand, UpArgs};
 use crate::exit::Exit;
-use crate::terminal;
+use crate::{interrupt, terminal};
 use ::target::kept;
 use ::target::{
     AttachSpec, Capability, Cluster, Dirs, HostSpec, HostsSpec, LinkSpec, LocalSpec, Spec,
 };
 use anyhow::Result;
 use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Does the command.
@@ -48,7 +50,15 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
         heap_bytes: args.heap,
         ..LocalSpec::default()
     };
-    let cluster = kept::up(&spec, dirs, &mut |text| terminal::say(text))?;
+    let interrupt = interrupt::flag()?;
+    ::target::heed(Arc::clone(&interrupt));
+    let cluster = match kept::up(&spec, dirs, &mut |text| terminal::say(text)) {
+        Err(_) if interrupt.load(Ordering::Relaxed) => {
+            terminal::say("interrupted; everything that was started is stopped");
+            return Ok(Exit::Interrupted);
+        }
+        cluster => cluster?,
+    };
     status::show(&[status::of_kept(&cluster, None)], common);
     terminal::say("it runs until `cassay target down`");
     Ok(Exit::Done)
