@@ -31,7 +31,7 @@ fn names(needs: &[Need]) -> Vec<(&'static str, Strength)> {
 }
 
 const LIMITED: &str = "{local: {hosts: 2, isolation: ISOLATION, \
-                       host: {cpu_quota: 1.5, memory: 1GiB, volume: 2GiB, link: {delay: 5ms}}}}";
+                       host: {cpu_quota: 1.5, memory: 2GiB, volume: 2GiB, link: {delay: 5ms}}}}";
 
 #[test]
 fn hosts_kept_apart_by_word_must_be_and_otherwise_may_be() {
@@ -56,7 +56,7 @@ fn hosts_kept_apart_by_word_must_be_and_otherwise_may_be() {
         [
             "target.local.isolation: hosts",
             "target.local.host.cpu_quota: 1.5",
-            "target.local.host.memory: 1GiB",
+            "target.local.host.memory: 2GiB",
             "target.local.host.volume: 2GiB",
             "target.local.host.link.delay: 5ms",
         ]
