@@ -228,15 +228,79 @@ pub struct ClusterName {
 
 #[derive(Debug, ClapArgs)]
 pub struct UpArgs {
-    /// Number of nodes.
-    #[arg(long, default_value_t = 1)]
-    pub nodes: usize,
-    /// Version of Cassandra.
+    /// Number of nodes; with --hosts, one per host when absent.
+    #[arg(long)]
+    pub nodes: Option<usize>,
+    /// Version of Cassandra: a release of 5.0.
     #[arg(long, default_value = target::CASSANDRA_VERSION)]
     pub cassandra: String,
     /// Heap of each node.
     #[arg(long, default_value = "1GiB", value_parser = study::human::parse_bytes)]
     pub heap: u64,
+    /// Put the nodes on so many hosts, each in a rack of its own: with a network, limits and a
+    /// volume each where this machine allows it (as root), otherwise only addresses.
+    #[arg(long, value_name = "COUNT")]
+    pub hosts: Option<usize>,
+    /// Nodes on each host.
+    #[arg(
+        long,
+        value_name = "COUNT",
+        requires = "hosts",
+        conflicts_with = "nodes"
+    )]
+    pub nodes_per_host: Option<usize>,
+    #[command(flatten)]
+    pub host: HostArgs,
+}
+
+/// What each host is limited to.
+#[derive(Debug, ClapArgs)]
+pub struct HostArgs {
+    /// How far hosts are kept apart: auto, hosts (refused where it cannot be had) or loopback.
+    #[arg(long, value_name = "WORD", requires = "hosts", default_value = "auto",
+          value_parser = isolation)]
+    pub isolation: target::Isolation,
+    /// CPUs that each host may use: 0,1.
+    #[arg(
+        long,
+        value_name = "NUMBERS",
+        requires = "hosts",
+        value_delimiter = ','
+    )]
+    pub host_cpus: Option<Vec<usize>>,
+    /// CPU time of each host, in cores: 1.5.
+    #[arg(long, value_name = "CORES", requires = "hosts", value_parser = cores)]
+    pub host_quota: Option<f64>,
+    /// Memory of each host, page cache included: 3GiB.
+    #[arg(long, value_name = "SIZE", requires = "hosts",
+          value_parser = study::human::parse_bytes)]
+    pub host_memory: Option<u64>,
+    /// Data volume of each host: 20GiB.
+    #[arg(long, value_name = "SIZE", requires = "hosts",
+          value_parser = study::human::parse_bytes)]
+    pub host_volume: Option<u64>,
+    /// Speed of each host's link: 1Gbit/s.
+    #[arg(long, value_name = "RATE", requires = "hosts",
+          value_parser = study::human::parse_bit_rate)]
+    pub link_rate: Option<u64>,
+    /// Delay of each host's link, one way: 1ms.
+    #[arg(long, value_name = "TIME", requires = "hosts",
+          value_parser = study::human::parse_duration_ns)]
+    pub link_delay: Option<u64>,
+}
+
+/// The word for an isolation.
+fn isolation(text: &str) -> Result<target::Isolation, String> {
+    target::Isolation::of_name(text).ok_or_else(|| "it is auto, hosts or loopback".to_string())
+}
+
+/// A number of cores above 0.
+fn cores(text: &str) -> Result<f64, String> {
+    let cores = study::human::parse_number(text)?;
+    match cores > 0.0 {
+        true => Ok(cores),
+        false => Err("a host needs more than 0 cores".to_string()),
+    }
 }
 
 #[derive(Debug, ClapArgs)]

@@ -4,7 +4,7 @@
 //! is early rather than late.
 
 use crate::plan::{PhaseKind, Trial};
-use crate::settings::{Load, Point, Settings, Study, Target, Warmup};
+use crate::settings::{Load, Local, Point, Reset, Settings, Study, Target, Warmup};
 use crate::work::Work;
 
 /// What a run is expected to take.
@@ -119,26 +119,59 @@ pub fn of_run(study: &Study, works: &[Work], trials: &[Trial]) -> Estimate {
         ..Estimate::default()
     };
     for (variant, work) in study.variants.iter().zip(works) {
-        let Target::Local(local) = &variant.settings.target else {
+        let settings = &variant.settings;
+        let Target::Local(local) = &settings.target else {
             continue;
         };
-        let nodes = local.nodes as u64;
-        let row = work.program.row_bytes_estimate() + ROW_OVERHEAD_BYTES;
-        let measure_s = variant.settings.window.measure_ns / 1_000_000_000;
-        let points = variant.settings.procedure.points.len() as u64 * study.repeat.blocks as u64;
-        let written = measure_s
-            .saturating_mul(points)
-            .saturating_mul(WRITES_PER_S);
-        // Twice: a compaction keeps its input until its output is whole.
-        let rows = variant.settings.data.load_rows.saturating_add(written);
-        let data = rows
-            .saturating_mul(row)
-            .saturating_mul(variant.settings.keyspace.replication.copies())
-            .saturating_mul(2);
-        let disk = data.saturating_add(nodes * NODE_DISK_BYTES);
+        let row_bytes = work.program.row_bytes_estimate() + ROW_OVERHEAD_BYTES;
+        let disk = disk_bytes(settings, local, study.repeat.blocks as u64, row_bytes);
         estimate.disk_bytes = estimate.disk_bytes.max(disk);
-        let memory = nodes * (local.heap_bytes + NODE_OFF_HEAP_BYTES);
-        estimate.memory_bytes = estimate.memory_bytes.max(memory);
+        // The nodes restart for the load phase, they do not run beside those of the rest.
+        for local in [Some(local), settings.load_target().local()]
+            .into_iter()
+            .flatten()
+        {
+            estimate.memory_bytes = estimate.memory_bytes.max(memory_bytes(local));
+        }
     }
     estimate
+}
+
+/// What the nodes leave on this machine's disk at the most, bytes.
+fn disk_bytes(settings: &Settings, local: &Local, blocks: u64, row_bytes: u64) -> u64 {
+    let nodes = local.nodes as u64;
+    let measure_s = settings.window.measure_ns / 1_000_000_000;
+    // What a trial wrote is gone when the data is reset before the next one.
+    let trials = match settings.data.reset {
+        Reset::None => settings.procedure.points.len() as u64 * blocks,
+        Reset::Truncate | Reset::Snapshot => 1,
+    };
+    let written = measure_s
+        .saturating_mul(trials)
+        .saturating_mul(WRITES_PER_S);
+    let rows = settings.data.load_rows.saturating_add(written);
+    // Twice: a compaction keeps its input until its output is whole. That has room for a snapshot
+    // too: its hard links take none until what they share has been compacted away.
+    let data = rows
+        .saturating_mul(row_bytes)
+        .saturating_mul(settings.keyspace.replication.copies())
+        .saturating_mul(2);
+    let disk = data.saturating_add(nodes * NODE_DISK_BYTES);
+    // A volume takes no more than its size, whatever is asked of it.
+    let volumes = local.hosts.as_ref().and_then(|hosts| {
+        let bytes = hosts.volume_bytes?;
+        Some(bytes.saturating_mul(hosts.count as u64))
+    });
+    disk.min(volumes.unwrap_or(u64::MAX))
+}
+
+/// What the nodes take of this machine's memory, bytes; page cache is not counted, unless a limit
+/// says how much of it there is.
+fn memory_bytes(local: &Local) -> u64 {
+    let nodes = local.nodes as u64 * (local.heap_bytes + NODE_OFF_HEAP_BYTES);
+    let hosts = local.hosts.as_ref().and_then(|hosts| {
+        let bytes = hosts.memory_bytes?;
+        Some(bytes.saturating_mul(hosts.count as u64))
+    });
+    hosts.unwrap_or(nodes)
 }

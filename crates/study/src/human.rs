@@ -146,15 +146,35 @@ pub fn format_duration_ns(ns: u64) -> String {
     format_exact(ns, &units, "ns")
 }
 
-/// Writes a size, exact: `1GiB`, `1500B`.
+/// Writes a size, exact: `1GiB`, `200MB`, `1500B`.
 pub fn format_bytes(bytes: u64) -> String {
     let units = [
         ("TiB", 1 << 40),
+        ("TB", 1_000_000_000_000),
         ("GiB", 1 << 30),
+        ("GB", 1_000_000_000),
         ("MiB", 1 << 20),
+        ("MB", 1_000_000),
         ("KiB", 1 << 10),
     ];
     format_exact(bytes, &units, "B")
+}
+
+/// Writes a count for people, about three digits: `1.82M`, `64.0k`, `123`.
+pub fn count_for_people(count: u64) -> String {
+    let (unit, scale) = match count {
+        0..1_000 => return count.to_string(),
+        1_000..1_000_000 => ("k", 1e3),
+        1_000_000..1_000_000_000 => ("M", 1e6),
+        _ => ("G", 1e9),
+    };
+    let value = count as f64 / scale;
+    let places = match value {
+        ..10.0 => 2,
+        10.0..100.0 => 1,
+        _ => 0,
+    };
+    format!("{value:.places$}{unit}")
 }
 
 /// Writes a bit rate, exact: `1Gbit`, `1500bit`.
@@ -305,6 +325,21 @@ mod tests {
             ("1Gb", None),
         ] {
             assert_eq!(parse_bytes(text).ok(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_and_counts_are_written_as_they_are_said() {
+        for (bytes, expected) in [
+            (200_000_000, "200MB"),
+            (512 << 20, "512MiB"),
+            (20 << 30, "20GiB"),
+            (1500, "1500B"),
+        ] {
+            assert_eq!(format_bytes(bytes), expected);
+        }
+        for (count, expected) in [(999, "999"), (1_818_181, "1.82M"), (64_000, "64.0k")] {
+            assert_eq!(count_for_people(count), expected);
         }
     }
 

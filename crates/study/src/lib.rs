@@ -6,6 +6,7 @@
 //! are done, all mistakes reported together, before the first process starts.
 
 pub mod check;
+pub mod conditions;
 pub mod estimate;
 pub mod format;
 pub mod human;

@@ -30,15 +30,20 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
         return variants.iter().map(side).collect();
     }
     let axes = entries(base.at("matrix"));
+    // An axis without values is refused where it is checked; the others are looked at all the same.
+    let axes: Vec<_> = axes
+        .iter()
+        .filter(|axis| !entries(Some(&axis.value)).is_empty())
+        .collect();
     if axes.is_empty() {
         return vec![Side {
             name: "-".to_owned(),
             overs: Vec::new(),
         }];
     }
-    overlaps(axes, out);
+    overlaps(&axes, out);
     let count = axes.iter().fold(1usize, |count, axis| {
-        count.saturating_mul(entries(Some(&axis.value)).len().max(1))
+        count.saturating_mul(entries(Some(&axis.value)).len())
     });
     if count > VARIANTS_MAX {
         let place = &base.nearest("matrix").place;
@@ -53,23 +58,19 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
         };
         return values.map(side).collect();
     }
-    let sides = product(axes);
+    let sides = product(&axes);
     names(base, &sides, out);
     sides
 }
 
 /// Every combination, the last axis the fastest.
-fn product(axes: &[yaml::Entry]) -> Vec<Side<'_>> {
+fn product<'n>(axes: &[&'n yaml::Entry]) -> Vec<Side<'n>> {
     let mut sides = vec![Side {
         name: String::new(),
         overs: Vec::new(),
     }];
     for axis in axes {
         let values = axis.value.entries().unwrap_or_default();
-        if values.is_empty() {
-            // An axis without values has been refused; the others are still checked.
-            continue;
-        }
         let with = |side: &Side<'_>, value: &yaml::Entry| match side.name.as_str() {
             "" => value.key.clone(),
             name => format!("{name}-{}", value.key),
@@ -111,7 +112,7 @@ fn names(base: &Node, sides: &[Side<'_>], out: &mut Diagnostics) {
 }
 
 /// Two axes that set the same: one of them would have no effect, whatever the report says.
-fn overlaps(axes: &[yaml::Entry], out: &mut Diagnostics) {
+fn overlaps(axes: &[&yaml::Entry], out: &mut Diagnostics) {
     let mut earlier: Vec<(&str, BTreeSet<String>)> = Vec::new();
     for axis in axes {
         let mut mine = BTreeSet::new();

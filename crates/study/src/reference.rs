@@ -8,21 +8,24 @@ use std::fmt::Write;
 const INTRODUCTION: &str = "\
 # The study file
 
-<!-- Made from the table in crates/study/src/format.rs. To change it, change the table, then run
+<!-- Made from the table in crates/study/src/format/fields.rs. To change it, change the table, run
      UPDATE_EXPECT=1 cargo test -p study -->
 
 A study is one question as one YAML file. Every key is in this page; any other is refused, with the
 line, the column and the nearest key. All mistakes are shown together, before anything starts.
 
 Numbers may be written as people write them: counts `250`, `10k`, `2M`; lengths of time `250ms`,
-`10s`, `1m30s`, always with a unit; sizes `512MiB`, `1GiB`. Secrets never stand in a study: a
-password is `{file: PATH}` or `{env: NAME}`.
+`10s`, `1m30s`, always with a unit; sizes `512MiB`, `1GiB`; bit rates `100Mbit`, `1Gbit`. Secrets
+never stand in a study: a password is `{file: PATH}` or `{env: NAME}`.
 
 **Variants** change some settings of the study; mappings merge key by key, and `workload.mix`,
-`workload.consistency`, `keyspace.replication` and `target.null.errors` are replaced whole.
+`workload.consistency`, `keyspace.replication`, `keyspace.compaction`, `keyspace.compression` and
+`target.null.errors` are replaced whole. A **matrix** is every combination of the values of some
+axes, which must not set the same. **Phases** change the nodes for a part of every trial.
 **Scales** are other sizes of the same question: dotted keys with values, for `--scale NAME`.
 `--set dotted.path=value` changes one setting, `--target null`, `--target local` or
-`--target attach:HOST[:PORT]` the target. The order is: study, scale, `--target`, `--set`, variant.
+`--target attach:HOST[:PORT]` the target. The order is: study, scale, `--target`, `--set`, variant
+or the matrix's axes in turn, phase.
 
 ```yaml
 study: first-look
@@ -36,6 +39,28 @@ variants:
 procedure: {sweep: {threads: [8, 32, 128]}}
 scales:
   laptop: {data.load.operations: 50k, window.measure: 5s}
+```
+
+Three hosts, loaded once with a commit log that is synced periodically, brought back to that state
+before each trial, and measured in all four combinations of two heaps and two commit logs:
+
+```yaml
+study: two-by-two
+question: What do a larger heap and a batched commit log do to writes?
+target:
+  local:
+    hosts: 3
+    host: {memory: 3GiB, volume: 20GiB}
+keyspace: {replication: {dc1: 3}}
+workload: {use: standard1, mix: {write: 1}}
+data: {load: {bytes_per_node: 200MB}, reset: snapshot}
+phases: {load: {target: {local: {yaml: {commitlog_sync: periodic}}}}}
+matrix:
+  heap: {small: {target: {local: {heap: 512MiB}}}, large: {target: {local: {heap: 1GiB}}}}
+  sync:
+    periodic: {}
+    batch: {target: {local: {yaml: {commitlog_sync: batch}}}}
+procedure: {fixed: {threads: 32}}
 ```
 ";
 
@@ -165,10 +190,13 @@ mod tests {
     }
 
     #[test]
-    fn the_example_is_a_study() {
-        let example = super::INTRODUCTION.split("```").nth(1).unwrap();
-        let text = example.strip_prefix("yaml\n").unwrap();
-        let study = crate::resolve::resolve("example", text, &Default::default());
-        assert_eq!(study.unwrap().variants.len(), 2);
+    fn the_examples_are_studies() {
+        let examples = super::INTRODUCTION.split("```").skip(1).step_by(2);
+        let variants = examples.map(|example| {
+            let text = example.strip_prefix("yaml\n").unwrap();
+            let study = crate::resolve::resolve("example", text, &Default::default());
+            study.unwrap_or_else(|m| panic!("{m}")).variants.len()
+        });
+        assert_eq!(variants.collect::<Vec<_>>(), [2, 4]);
     }
 }

@@ -5,7 +5,8 @@
 //! tell (the version of somebody else's nodes) counts as there in the first answer, so that nothing
 //! is refused on a guess.
 
-use crate::spec::{AttachSpec, Isolation, LocalSpec, Spec};
+use crate::local::place;
+use crate::spec::{AttachSpec, Spec};
 use std::collections::BTreeMap;
 
 /// Something that a plan may need from a target.
@@ -109,6 +110,7 @@ impl Ability {
     }
 
     /// Whether it is a matter of hosts that are kept apart.
+    #[cfg(test)]
     fn is_of_hosts(self) -> bool {
         self >= Ability::Hosts
     }
@@ -132,7 +134,7 @@ pub(crate) type Answer = Result<String, String>;
 /// anything starts: this machine is probed, nodes of somebody else are not asked.
 pub fn abilities_of(spec: &Spec) -> Vec<Capability> {
     match spec {
-        Spec::Local(spec) => of_local(&local_mbeans(), &hosts_of(spec)),
+        Spec::Local(spec) => of_local(&local_mbeans(), &place::answer(spec)),
         Spec::Attach(spec) => of_attached(&attached_tables(), &attached_mbeans(spec)),
     }
 }
@@ -140,17 +142,6 @@ pub fn abilities_of(spec: &Spec) -> Vec<Capability> {
 /// What can be had of hosts that are kept apart, by ability, or why nodes share the machine.
 /// [`Ability::DropPageCache`] is one of them: a host's whole cache at once.
 pub(crate) type HostsAnswer = Result<BTreeMap<Ability, Answer>, String>;
-
-/// What a description of a local target will have of hosts on this machine.
-fn hosts_of(spec: &LocalSpec) -> HostsAnswer {
-    match &spec.hosts {
-        None => Err(NO_HOSTS.to_string()),
-        Some(hosts) if hosts.isolation == Isolation::Loopback => Err(LOOPBACK.to_string()),
-        Some(_) => Err(NOT_MADE.to_string()),
-    }
-}
-
-const NOT_MADE: &str = "hosts are only addresses of this machine in this version";
 
 /// Why nothing of hosts can be had where none were asked for.
 pub(crate) const NO_HOSTS: &str = "the nodes share this machine; hosts of their own (`target: {local: \
@@ -293,7 +284,7 @@ fn all(of: impl Fn(Ability) -> Answer) -> Vec<Capability> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{HostsSpec, JolokiaAccess};
+    use crate::spec::{HostsSpec, Isolation, JolokiaAccess, LocalSpec};
 
     fn one(all: &[Capability], ability: Ability) -> (bool, &str) {
         let found = all.iter().find(|one| one.ability == ability);

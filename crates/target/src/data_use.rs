@@ -1,11 +1,14 @@
 //! How much data there is: in the tables of a node, and on the volume under it.
 
 use crate::cluster::{Cluster, NodeInfo};
+use crate::host::{VolumeUse, volume_use};
 use crate::jolokia::Jolokia;
 use crate::mbeans;
 use crate::session::ServerError;
-use crate::snapshot::schema;
+use crate::snapshot::{Place, schema};
 use anyhow::{Context, Result, bail};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 /// What a node keeps of a keyspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +20,8 @@ pub struct DataUse {
     /// Bytes of the live SSTables of the keyspace: what is in memtables is not counted, nor is what
     /// is no longer read and waits to be deleted.
     pub live_bytes: u64,
+    /// The volume that its data is on; none where it shares the machine's, or is out of sight.
+    pub volume: Option<VolumeUse>,
 }
 
 impl Cluster {
@@ -28,8 +33,11 @@ impl Cluster {
     pub fn data_use(&self, keyspace: &str) -> Result<Vec<DataUse>> {
         let tables = schema::tables(&mut self.session()?, keyspace, &[])?;
         let tables: Vec<&str> = tables.keys().map(String::as_str).collect();
+        let places = self.places().unwrap_or_default();
         let of = |node: &NodeInfo| {
+            let place = places.iter().find(|place| place.name == node.name);
             Ok(DataUse {
+                volume: place.map(volume).transpose()?.flatten(),
                 node: node.name.clone(),
                 host: node.host.clone(),
                 live_bytes: live_bytes(self, node, keyspace, &tables)?,
@@ -37,6 +45,20 @@ impl Cluster {
         };
         self.nodes().iter().map(of).collect()
     }
+}
+
+/// The volume of a node's folder, if that is another one than that of the cluster's folder.
+fn volume(place: &Place<'_>) -> Result<Option<VolumeUse>> {
+    let device = |path: &Path| -> Result<u64> {
+        let metadata = std::fs::metadata(path);
+        Ok(metadata
+            .with_context(|| format!("look at {}", path.display()))?
+            .dev())
+    };
+    if device(&place.folder)? == device(&place.cluster_folder)? {
+        return Ok(None);
+    }
+    volume_use(&place.folder).map(Some)
 }
 
 /// Bytes of the tables on the node that has most of them; `None` where no node tells.

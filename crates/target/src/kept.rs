@@ -132,7 +132,7 @@ pub fn down(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<
     }
     let mut ended = Vec::new();
     for (folder, cluster) in wanted {
-        let processes = state::remove(folder, &cluster.id)?;
+        let processes = state::remove(folder, cluster)?;
         say(&format!("ended {} ({processes} processes)", cluster.id));
         ended.push(cluster.id.clone());
     }
@@ -151,7 +151,7 @@ fn look(folder: PathBuf, state: &state::State) -> KeptCluster {
                 .is_ok();
         KeptNode {
             name: node.name.clone(),
-            host: node.name.replace("node", "host"),
+            host: node.host.clone(),
             address,
             rack: node.rack.clone(),
             pid,

@@ -30,7 +30,7 @@ pub fn clear(dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Cleared {
         if cluster.keep || cluster.is_owned() {
             continue;
         }
-        match state::remove(&folder, &cluster.id) {
+        match state::remove(&folder, &cluster) {
             Ok(processes) => {
                 cleared.clusters += 1;
                 cleared.processes += processes;

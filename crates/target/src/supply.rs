@@ -3,26 +3,23 @@
 //! `maven/pom.xml` and `maven/supply.lock` are part of the program, so that an installed binary
 //! needs no checkout. A folder of jars is only ever used after every jar of the lock was there with
 //! its SHA-256 and nothing else was; its stamp then makes later checks cheap: names and sizes.
+//!
+//! The lock is of one version. Of another 5.0.x, Maven must find every jar to have the checksum
+//! that the repository has for it; what it brings is written down as the lock of that folder, and
+//! jars that the checked-in lock knows by name must be those.
 
-use crate::java::program_in;
-use crate::process::{self, Life};
+mod maven;
+
 use crate::spec::CASSANDRA_VERSION;
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::Duration;
 
 const POM: &str = include_str!("../maven/pom.xml");
 const LOCK: &str = include_str!("../maven/supply.lock");
-
-/// The plug-in's goal that copies what a pom resolves to; its version is pinned in the pom.
-const COPY_GOAL: &str = "dependency:copy-dependencies";
-
-/// The goal that unpacks the compiler's hints out of the server's jar, as the pom describes it.
-const UNPACK_GOAL: &str = "dependency:unpack@hints";
 
 /// Where the compiler's hints are in the server's jar; Apache's scripts use the same file.
 const HINTS_FOLDER: &str = "META-INF";
@@ -30,6 +27,9 @@ const HINTS: &str = "hotspot_compiler";
 
 /// The file that says which lock a folder was checked against, and the size of every jar.
 const STAMP: &str = "checked";
+
+/// The lock of a folder whose version no lock is checked in for.
+const RECORD: &str = "supply.lock";
 
 /// Begin of the name of a folder that is being filled.
 const FILLING: &str = "filling-";
@@ -55,11 +55,81 @@ pub(crate) struct Supply {
 /// One line of the lock: a jar and its SHA-256 in lower-case hexadecimal digits.
 type Lock = BTreeMap<String, String>;
 
+/// Which jars, and how they are known to be right.
+#[derive(Debug)]
+struct Recipe {
+    version: String,
+    pom: String,
+    /// The checked-in lock, for the version that it is of.
+    lock: Option<Lock>,
+}
+
+impl Recipe {
+    fn of(version: &str) -> Result<Recipe> {
+        let element = |version: &str| format!("<version>{version}</version>");
+        Ok(Recipe {
+            version: version.to_string(),
+            pom: POM.replace(&element(CASSANDRA_VERSION), &element(version)),
+            lock: match version {
+                CASSANDRA_VERSION => Some(parse_lock(LOCK)?),
+                _ => None,
+            },
+        })
+    }
+
+    /// The folder of the jars: another pom or lock gets another folder.
+    fn folder_in(&self, cache: &Path) -> PathBuf {
+        let digest = digest_of_texts(&[&self.pom, LOCK]);
+        let begin = if self.lock.is_some() { "" } else { "unpinned-" };
+        cache.join(format!(
+            "cassandra-{}-{begin}{}",
+            self.version,
+            &digest[..12]
+        ))
+    }
+
+    /// The lock that the jars in a folder must fit: ours, or what was written down when they came.
+    fn lock_of(&self, folder: &Path) -> Option<Lock> {
+        let record = || parse_lock(&std::fs::read_to_string(folder.join(RECORD)).ok()?).ok();
+        self.lock.clone().or_else(record)
+    }
+
+    /// The lock of a folder that was checked in full: its stamp is of this recipe, and every jar
+    /// has the size that was checked.
+    fn checked(&self, folder: &Path) -> Option<Lock> {
+        let stamp = std::fs::read_to_string(folder.join(STAMP)).ok()?;
+        let lock = self.lock_of(folder)?;
+        let now = self.stamp_of(folder, &lock).ok()?;
+        (now == stamp).then_some(lock)
+    }
+
+    /// The digest of pom and lock, then the size and name of every jar.
+    fn stamp_of(&self, folder: &Path, lock: &Lock) -> Result<String> {
+        let mut stamp = format!("{}\n", digest_of_texts(&[&self.pom, &lock_text(lock)]));
+        for name in lock.keys().map(String::as_str) {
+            let path = folder.join(name);
+            let meta = path
+                .metadata()
+                .with_context(|| format!("look at {}", path.display()))?;
+            stamp.push_str(&format!("{} {name}\n", meta.len()));
+        }
+        Ok(stamp)
+    }
+}
+
+fn digest_of_texts(texts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for text in texts {
+        hash.update(text.as_bytes());
+    }
+    hex(&hash.finalize())
+}
+
 /// Makes the jars of `version` available in `cache`, or uses the distribution at `home`.
 ///
 /// # Errors
-/// Another version than the pinned one is asked for without a distribution; Maven is missing or
-/// fails; a jar is missing, unknown or differs from the lock.
+/// A version that is not 5.0.x is asked for; Maven is missing or fails; a jar is missing, unknown
+/// or differs from the lock; the distribution is of another version.
 pub(crate) fn resolve(
     cache: &Path,
     version: &str,
@@ -74,37 +144,34 @@ pub(crate) fn resolve(
         ));
         return Ok(supply);
     }
-    if version != CASSANDRA_VERSION {
+    if !is_supported(version) {
         bail!(
-            "Cassandra {version} is asked for, but the supply is pinned to {CASSANDRA_VERSION}\n\
-             hint: use {CASSANDRA_VERSION}, or set CASSANDRA_HOME to an unpacked distribution of \
-             {version}"
+            "Cassandra {version} is asked for, but the settings and JVM options of local nodes \
+             are written for 5.0.x\nhint: use {CASSANDRA_VERSION}, or another release such as 5.0.6"
         );
     }
-    let lock = parse_lock(LOCK)?;
-    let folder = folder_in(cache);
-    if !is_checked(&folder, &lock) {
-        fill(&folder, &lock, say)?;
+    let recipe = Recipe::of(version)?;
+    let folder = recipe.folder_in(cache);
+    let lock = match recipe.checked(&folder) {
+        Some(lock) => lock,
+        None => fill(&folder, &recipe, say)?,
+    };
+    if recipe.lock.is_none() {
+        say(&format!(
+            "Cassandra {version} is not pinned as {CASSANDRA_VERSION} is: its jars are those whose \
+             checksums Maven found right when they were fetched"
+        ));
     }
-    Ok(of_jars(&folder, &lock))
+    Ok(of_jars(&folder, &lock, version))
 }
 
-/// The folder of the jars of this lock: another lock gets another folder.
-fn folder_in(cache: &Path) -> PathBuf {
-    cache.join(format!(
-        "cassandra-{CASSANDRA_VERSION}-{}",
-        &lock_digest()[..12]
-    ))
+/// `5.0.` and a number: releases that Maven knows and that differ little in what we rely on.
+fn is_supported(version: &str) -> bool {
+    let patch = version.strip_prefix("5.0.");
+    patch.is_some_and(|patch| !patch.is_empty() && patch.bytes().all(|b| b.is_ascii_digit()))
 }
 
-fn lock_digest() -> String {
-    let mut hash = Sha256::new();
-    hash.update(POM.as_bytes());
-    hash.update(LOCK.as_bytes());
-    hex(&hash.finalize())
-}
-
-fn of_jars(folder: &Path, lock: &Lock) -> Supply {
+fn of_jars(folder: &Path, lock: &Lock, version: &str) -> Supply {
     let jar = |start: &str| lock.keys().find(|name| name.starts_with(start));
     let path = |name: &String| folder.join(name);
     let jolokia = jar("jolokia-agent-jvm-").map(path);
@@ -116,15 +183,16 @@ fn of_jars(folder: &Path, lock: &Lock) -> Supply {
         jamm: jar("jamm-").map(path).unwrap_or_default(),
         jolokia,
         compiler_hints: Some(folder.join(HINTS)),
-        version: CASSANDRA_VERSION.to_string(),
+        version: version.to_string(),
     }
 }
 
 /// The agent, if an earlier run has filled the cache: a distribution does not bring it.
 fn cached_jolokia(cache: &Path) -> Option<PathBuf> {
-    let lock = parse_lock(LOCK).ok()?;
-    let folder = folder_in(cache);
-    is_checked(&folder, &lock).then(|| of_jars(&folder, &lock).jolokia)?
+    let recipe = Recipe::of(CASSANDRA_VERSION).ok()?;
+    let folder = recipe.folder_in(cache);
+    let lock = recipe.checked(&folder)?;
+    of_jars(&folder, &lock, CASSANDRA_VERSION).jolokia
 }
 
 /// Uses an unpacked distribution; its `lib` must hold the version that is asked for.
@@ -185,29 +253,14 @@ fn parse_lock(text: &str) -> Result<Lock> {
         .collect()
 }
 
-/// Cheap: the stamp is of this lock, and every jar has the size that was checked.
-fn is_checked(folder: &Path, lock: &Lock) -> bool {
-    let Ok(stamp) = std::fs::read_to_string(folder.join(STAMP)) else {
-        return false;
-    };
-    stamp_of(folder, lock).is_ok_and(|now| now == stamp)
+fn lock_text(lock: &Lock) -> String {
+    let line = |(name, digest): (&String, &String)| format!("{digest}  {name}\n");
+    lock.iter().map(line).collect()
 }
 
-/// The digest of lock and pom, then the size and name of every jar.
-fn stamp_of(folder: &Path, lock: &Lock) -> Result<String> {
-    let mut stamp = format!("{}\n", lock_digest());
-    for name in lock.keys().map(String::as_str) {
-        let path = folder.join(name);
-        let meta = path
-            .metadata()
-            .with_context(|| format!("look at {}", path.display()))?;
-        stamp.push_str(&format!("{} {name}\n", meta.len()));
-    }
-    Ok(stamp)
-}
-
-/// Runs Maven into a new folder, checks what it brought, then puts the folder in its place.
-fn fill(folder: &Path, lock: &Lock, say: &mut dyn FnMut(&str)) -> Result<()> {
+/// Runs Maven into a new folder, checks what it brought, then puts the folder in its place. The
+/// lock that the jars fit.
+fn fill(folder: &Path, recipe: &Recipe, say: &mut dyn FnMut(&str)) -> Result<Lock> {
     let cache = folder.parent().context("the cache folder has no parent")?;
     std::fs::create_dir_all(cache)
         .with_context(|| format!("make the cache folder {}", cache.display()))?;
@@ -218,29 +271,76 @@ fn fill(folder: &Path, lock: &Lock, say: &mut dyn FnMut(&str)) -> Result<()> {
         .with_context(|| format!("make a folder in {}", cache.display()))?;
     let jars = fresh.path().join("jars");
     std::fs::create_dir(&jars).with_context(|| format!("make {}", jars.display()))?;
-    std::fs::write(fresh.path().join("pom.xml"), POM).context("write the pom for Maven")?;
-    run_maven(fresh.path(), &jars, say)?;
+    std::fs::write(fresh.path().join("pom.xml"), &recipe.pom).context("write the pom for Maven")?;
+    let is_pinned = recipe.lock.is_some();
+    maven::run(fresh.path(), &jars, &recipe.version, is_pinned, say)?;
     let unpacked = jars.join(HINTS_FOLDER);
     std::fs::rename(unpacked.join(HINTS), jars.join(HINTS))
         .and_then(|()| std::fs::remove_dir_all(&unpacked))
         .context("find the compiler's hints in the server's jar")?;
-    say(&format!(
-        "checking {} files against supply.lock",
-        lock.len()
-    ));
-    check(&jars, lock)?;
-    let stamp = stamp_of(&jars, lock)?;
+    let lock = match &recipe.lock {
+        Some(lock) => {
+            say(&format!(
+                "checking {} files against supply.lock",
+                lock.len()
+            ));
+            check(&jars, lock)?;
+            lock.clone()
+        }
+        None => record(&jars, &recipe.version)?,
+    };
+    let stamp = recipe.stamp_of(&jars, &lock)?;
     std::fs::write(jars.join(STAMP), stamp).context("write the stamp of the cache")?;
     if folder.exists() {
         std::fs::remove_dir_all(folder)
             .with_context(|| format!("remove the incomplete {}", folder.display()))?;
     }
     match std::fs::rename(&jars, folder) {
-        Ok(()) => Ok(()),
+        Ok(()) => Ok(lock),
         // Another cassay may have been quicker; what it put there was checked as well.
-        Err(_) if is_checked(folder, lock) => Ok(()),
-        Err(error) => Err(error).with_context(|| format!("put {} in place", folder.display())),
+        Err(error) => recipe
+            .checked(folder)
+            .ok_or(error)
+            .with_context(|| format!("put {} in place", folder.display())),
     }
+}
+
+/// Writes down what Maven has brought of a version that no lock is checked in for.
+fn record(jars: &Path, version: &str) -> Result<Lock> {
+    let mut lock = Lock::new();
+    let entries = std::fs::read_dir(jars).with_context(|| format!("read {}", jars.display()))?;
+    for entry in entries {
+        let path = entry.context("read the folder of jars")?.path();
+        let digest = digest_of(&path).with_context(|| format!("read {}", path.display()))?;
+        if let Some(name) = name_of(&path) {
+            lock.insert(name.to_string(), digest);
+        }
+    }
+    check_known(&lock, version)?;
+    std::fs::write(jars.join(RECORD), lock_text(&lock)).context("write down what has come")?;
+    Ok(lock)
+}
+
+/// Whether a lock that we have not made by hand can be one: the server of the version and its
+/// agents are there, and what the checked-in lock knows is what it says.
+fn check_known(lock: &Lock, version: &str) -> Result<()> {
+    for (name, digest) in parse_lock(LOCK)? {
+        // The hints are of the server, and have its version in no name.
+        let found = lock.get(&name).filter(|_| name.ends_with(".jar"));
+        if let Some(found) = found.filter(|found| **found != digest) {
+            bail!(
+                "{name} is not the jar of supply.lock: its SHA-256 is {found}, the lock says \
+                 {digest}\nhint: remove it from Maven's repository (~/.m2) and try again"
+            );
+        }
+    }
+    let server = format!("cassandra-all-{version}.jar");
+    for start in [server.as_str(), "jamm-", "jolokia-agent-jvm-"] {
+        if !lock.keys().any(|name| name.starts_with(start)) {
+            bail!("Maven brought no {start} for Cassandra {version}");
+        }
+    }
+    Ok(())
 }
 
 /// Removes what a fill that was killed has left: 70 MB each time.
@@ -256,73 +356,6 @@ fn remove_abandoned(cache: &Path) {
             let _ = std::fs::remove_dir_all(&path);
         }
     }
-}
-
-fn run_maven(work: &Path, jars: &Path, say: &mut dyn FnMut(&str)) -> Result<()> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let Some(program) = program_in(std::env::split_paths(&path), "mvn") else {
-        bail!(
-            "the jars of Cassandra {CASSANDRA_VERSION} are not in the cache, and Maven, which \
-             fetches them, is not installed: no mvn in PATH\nhint: apt install maven (or any \
-             Maven 3.6 or later), or set CASSANDRA_HOME to an unpacked distribution"
-        );
-    };
-    say("fetching Cassandra's jars with Maven, once (about 70 MB)");
-    let mut command = process::command(&program);
-    command
-        .arg("-B")
-        .arg("-f")
-        .arg(work.join("pom.xml"))
-        .arg(COPY_GOAL);
-    command
-        .arg(UNPACK_GOAL)
-        .arg(format!("-Dcassay.hints={}", jars.display()));
-    command.arg("-DincludeScope=runtime");
-    command.arg(format!("-DoutputDirectory={}", jars.display()));
-    command
-        .current_dir(work)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = process::spawn(command, Life::Ours)?;
-    let stderr = child.stderr.take().context("read what Maven says")?;
-    let errors = std::thread::spawn(move || {
-        let mut text = String::new();
-        // Broken pipes and odd bytes end the text early; the exit status decides.
-        let _ = BufReader::new(stderr).read_to_string(&mut text);
-        text
-    });
-    let mut failures = Vec::new();
-    let stdout = child.stdout.take().context("read what Maven says")?;
-    for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-        if let Some(name) = downloaded(&line) {
-            say(&format!("Maven: {name}"));
-        } else if line.contains("[ERROR]") {
-            failures.push(line.trim_start_matches("[ERROR]").trim().to_string());
-        }
-    }
-    let status = child.wait().context("wait for Maven")?;
-    let errors = errors.join().unwrap_or_default();
-    if status.success() {
-        return Ok(());
-    }
-    failures.extend(errors.lines().map(str::to_string));
-    failures.retain(|line| !line.is_empty());
-    failures.truncate(6);
-    bail!(
-        "Maven could not fetch Cassandra's jars ({status}): {}\nhint: is the network there? \
-         Settings (proxy, mirror) are Maven's own, in ~/.m2/settings.xml",
-        failures.join("\n  ")
-    )
-}
-
-/// The file name in a line of Maven that says that a jar has arrived.
-fn downloaded(line: &str) -> Option<&str> {
-    let (_, rest) = line.split_once("Downloaded from ")?;
-    let address = rest.split_ascii_whitespace().nth(1)?;
-    address
-        .rsplit('/')
-        .next()
-        .filter(|name| name.ends_with(".jar"))
 }
 
 /// In full: every jar of the lock with its digest, and no other.
@@ -379,7 +412,7 @@ mod tests {
     #[test]
     fn the_lock_lists_the_server_and_both_agents() {
         let lock = parse_lock(LOCK).unwrap();
-        let supply = of_jars(Path::new("/cache"), &lock);
+        let supply = of_jars(Path::new("/cache"), &lock, CASSANDRA_VERSION);
         let server = format!("/cache/cassandra-all-{CASSANDRA_VERSION}.jar");
         assert!(supply.classpath.split(':').any(|path| path == server));
         assert!(
@@ -389,6 +422,11 @@ mod tests {
         assert!(supply.jamm.starts_with("/cache/"));
         assert!(supply.jolokia.is_some());
         assert!(POM.contains(&format!("<version>{CASSANDRA_VERSION}</version>")));
+        assert_eq!(
+            lock_text(&lock),
+            LOCK,
+            "in the order of the names, with no line beside"
+        );
     }
 
     /// A folder with two small jars and the lock that fits them.
@@ -427,12 +465,72 @@ mod tests {
     #[test]
     fn a_folder_counts_as_checked_until_a_jar_changes_its_size() {
         let (folder, lock) = folder();
-        assert!(!is_checked(folder.path(), &lock), "no stamp yet");
-        let stamp = stamp_of(folder.path(), &lock).unwrap();
-        std::fs::write(folder.path().join(STAMP), stamp).unwrap();
-        assert!(is_checked(folder.path(), &lock));
+        let pinned = Recipe {
+            lock: Some(lock.clone()),
+            ..Recipe::of(CASSANDRA_VERSION).unwrap()
+        };
+        let unpinned = Recipe::of("5.0.6").unwrap();
+        assert_eq!(pinned.checked(folder.path()), None, "no stamp yet");
+        for recipe in [&pinned, &unpinned] {
+            let stamp = recipe.stamp_of(folder.path(), &lock).unwrap();
+            std::fs::write(folder.path().join(STAMP), stamp).unwrap();
+            if recipe.lock.is_none() {
+                assert_eq!(recipe.checked(folder.path()), None, "no record yet");
+                std::fs::write(folder.path().join(RECORD), lock_text(&lock)).unwrap();
+            }
+            assert_eq!(recipe.checked(folder.path()), Some(lock.clone()));
+        }
+        assert_eq!(
+            pinned.checked(folder.path()),
+            None,
+            "another recipe's stamp"
+        );
         std::fs::write(folder.path().join("a.jar"), "firs").unwrap();
-        assert!(!is_checked(folder.path(), &lock));
+        assert_eq!(unpinned.checked(folder.path()), None);
+    }
+
+    #[test]
+    fn what_no_lock_is_checked_in_for_must_agree_with_the_lock_that_is() {
+        let recipe = Recipe::of("5.0.6").unwrap();
+        assert!(recipe.pom.contains("<version>5.0.6</version>"));
+        assert!(
+            !recipe
+                .pom
+                .contains(&format!("<version>{CASSANDRA_VERSION}<"))
+        );
+        assert_ne!(recipe.pom, POM);
+        let cache = Path::new("/cache");
+        let pinned = Recipe::of(CASSANDRA_VERSION).unwrap().folder_in(cache);
+        assert_ne!(recipe.folder_in(cache), pinned);
+
+        let mut lock = parse_lock(LOCK).unwrap();
+        let error = check_known(&lock, "5.0.6").unwrap_err().to_string();
+        assert!(error.contains("no cassandra-all-5.0.6.jar"), "{error}");
+        lock.insert("cassandra-all-5.0.6.jar".into(), "0".repeat(64));
+        lock.insert(HINTS.into(), "0".repeat(64));
+        check_known(&lock, "5.0.6").unwrap();
+        let jamm = lock.keys().find(|name| name.starts_with("jamm-")).cloned();
+        lock.insert(jamm.unwrap(), "0".repeat(64));
+        let error = check_known(&lock, "5.0.6").unwrap_err().to_string();
+        assert!(error.contains("is not the jar of supply.lock"), "{error}");
+    }
+
+    #[test]
+    fn only_releases_of_5_0_are_taken() {
+        for version in ["5.0.6", "5.0.12"] {
+            assert!(is_supported(version), "{version}");
+        }
+        for version in [
+            "4.1.9",
+            "5.0",
+            "5.0.",
+            "5.0.1-beta",
+            "5.0.x",
+            "5.1.0",
+            "15.0.1",
+        ] {
+            assert!(!is_supported(version), "{version}");
+        }
     }
 
     #[test]
@@ -441,7 +539,7 @@ mod tests {
         let error = resolve(cache.path(), "4.1.9", None, &mut |_| ())
             .unwrap_err()
             .to_string();
-        assert!(error.contains("CASSANDRA_HOME"), "{error}");
+        assert!(error.contains("written for 5.0.x"), "{error}");
         let home = tempfile::tempdir().unwrap();
         let lib = home.path().join("lib");
         std::fs::create_dir(&lib).unwrap();
@@ -454,16 +552,5 @@ mod tests {
         assert!(!supply.classpath.contains("NOTES"));
         let error = resolve(cache.path(), "5.0.8", Some(home.path()), &mut |_| ()).unwrap_err();
         assert!(error.to_string().contains("is Cassandra 5.0.7"), "{error}");
-    }
-
-    #[test]
-    fn only_jars_that_arrived_are_reported() {
-        let line = "[INFO] Downloaded from x: https://h/org/a/1/a-1.jar (11 MB at 2 MB/s)";
-        assert_eq!(downloaded(line), Some("a-1.jar"));
-        assert_eq!(downloaded(&line.replace(".jar", ".pom")), None);
-        assert_eq!(
-            downloaded("[INFO] Downloading from x: https://h/a-1.jar"),
-            None
-        );
     }
 }

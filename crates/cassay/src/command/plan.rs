@@ -5,6 +5,7 @@ use crate::args::{Common, StudyArgs};
 use crate::exit::Exit;
 use crate::terminal;
 use anyhow::{Context, Result, anyhow};
+use study::conditions;
 use study::human;
 use study::needs;
 use study::plan::{self, Plan};
@@ -36,6 +37,15 @@ pub fn run(args: &StudyArgs, common: &Common) -> Result<Exit> {
 
 fn text(study: &Study, plan: &Plan) -> String {
     let mut text = format!("{}: {}\n\n", study.name, study.question);
+    let conditions = conditions::conditions(study);
+    for condition in &conditions {
+        let variant = condition.variant.as_ref().map(|name| format!("{name}: "));
+        let variant = variant.unwrap_or_default();
+        text += &format!("  {:<10} {variant}{}\n", condition.about, condition.what);
+    }
+    if !conditions.is_empty() {
+        text.push('\n');
+    }
     for trial in &plan.trials {
         text += &format!("{:>3}. {}\n", trial.index + 1, trial_name(study, trial));
         for phase in &trial.phases {

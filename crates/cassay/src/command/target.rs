@@ -4,13 +4,18 @@
 mod status;
 
 use super::dirs;
-use crate::args::{AbilitiesArgs, Common, StatusArgs, TargetCommand, UpArgs};
+use crate::args::{AbilitiesArgs, Common, HostArgs, StatusArgs, TargetCommand, UpArgs};
 use crate::exit::Exit;
-use crate::terminal;
+use crate::{interrupt, terminal};
 use ::target::kept;
-use ::target::{AttachSpec, Capability, Cluster, Dirs, HostsSpec, LocalSpec, Spec};
+use ::target::{
+    AttachSpec, Capability, Cluster, Dirs, HostSpec, HostsSpec, LinkSpec, LocalSpec, Spec,
+};
 use anyhow::Result;
 use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 /// Does the command.
 pub fn run(command: &TargetCommand, common: &Common) -> Result<Exit> {
@@ -33,16 +38,48 @@ pub fn run(command: &TargetCommand, common: &Common) -> Result<Exit> {
 }
 
 fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
+    let hosts = args.hosts.map(|count| hosts_of(&args.host, count));
     let spec = LocalSpec {
         version: args.cassandra.clone(),
-        nodes: args.nodes,
+        nodes: match (args.nodes, args.hosts) {
+            (Some(nodes), _) => nodes,
+            (None, Some(hosts)) => hosts * args.nodes_per_host.unwrap_or(1),
+            (None, None) => 1,
+        },
+        hosts,
         heap_bytes: args.heap,
         ..LocalSpec::default()
     };
-    let cluster = kept::up(&spec, dirs, &mut |text| terminal::say(text))?;
+    let interrupt = interrupt::flag()?;
+    ::target::heed(Arc::clone(&interrupt));
+    let cluster = match kept::up(&spec, dirs, &mut |text| terminal::say(text)) {
+        Err(_) if interrupt.load(Ordering::Relaxed) => {
+            terminal::say("interrupted; everything that was started is stopped");
+            return Ok(Exit::Interrupted);
+        }
+        cluster => cluster?,
+    };
     status::show(&[status::of_kept(&cluster, None)], common);
     terminal::say("it runs until `cassay target down`");
     Ok(Exit::Done)
+}
+
+/// Hosts as the arguments say.
+fn hosts_of(args: &HostArgs, count: usize) -> HostsSpec {
+    HostsSpec {
+        count,
+        isolation: args.isolation,
+        host: HostSpec {
+            cpus: args.host_cpus.clone(),
+            cpu_quota: args.host_quota,
+            memory_bytes: args.host_memory,
+            volume_bytes: args.host_volume,
+            link: LinkSpec {
+                rate_bits_per_s: args.link_rate,
+                delay: args.link_delay.map(Duration::from_nanos),
+            },
+        },
+    }
 }
 
 fn show_status(args: &StatusArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {

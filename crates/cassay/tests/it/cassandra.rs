@@ -4,9 +4,13 @@
 //! What must hold: the server agrees with what the client says it did; every row is what the seed
 //! says; whatever way a run ends, no JVM and no folder is left.
 
+mod configurations;
 mod endings;
+mod hosts;
 mod imports;
+mod probes;
 mod refusals;
+mod snapshots;
 mod status;
 mod stress;
 

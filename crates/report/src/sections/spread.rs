@@ -14,8 +14,6 @@ use std::collections::BTreeMap;
 /// The largest is at least so many times the smallest: then a sentence says so. Nodes of one
 /// ring differ by some 10 to 20 % by chance of their tokens.
 const RATIO_MAX: f64 = 1.5;
-/// Sentences on a page; the tables have the rest.
-const SENTENCES_MAX: usize = 12;
 /// Trials with a table of their own, 1 kB each.
 const TRIALS_MAX: usize = 100;
 /// Nodes that have a column each; of more, only the ends are named.
@@ -266,43 +264,47 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
+/// One sentence for every quantity that was uneven in any trial.
 fn sentences(view: &RunView, all: &[(&TrialView, Vec<Spread>)]) -> Vec<Block> {
-    let of = |(trial, spreads): &(&TrialView, Vec<Spread>)| {
-        let label = time::label(view, trial.index);
-        let uneven = spreads.iter().filter(|s| s.is_uneven());
-        uneven
-            .map(|s| format!("Trial {label}. {}", s.sentence()))
-            .collect::<Vec<_>>()
+    let sentence = |measure: &Measure| {
+        let (index, widest) = widest_of(measure, all)?;
+        let named = all.iter().flat_map(|(_, spreads)| spreads);
+        let mine = || named.clone().filter(|s| s.name == measure.name);
+        let uneven = mine().filter(|s| s.is_uneven()).count();
+        let label = time::label(view, index);
+        widest.is_uneven().then(|| {
+            let (text, of) = (widest.sentence(), mine().count());
+            format!("{text} That was in trial {label}; it was uneven in {uneven} of {of} trials.")
+        })
     };
-    let mut uneven: Vec<String> = all.iter().flat_map(of).collect();
+    let uneven: Vec<String> = MEASURES.iter().filter_map(sentence).collect();
     if uneven.is_empty() {
         let text = "No quantity was uneven between the nodes.".into();
         return vec![Block::Note(Tone::Good, text)];
     }
-    let more = uneven.len().saturating_sub(SENTENCES_MAX);
-    uneven.truncate(SENTENCES_MAX);
-    if more > 0 {
-        uneven.push(format!("And {more} more: see the tables."));
-    }
     vec![Block::List("Uneven between the nodes".into(), uneven)]
+}
+
+/// The trial in which a quantity was spread most, of those in which it mattered.
+fn widest_of<'a>(
+    measure: &Measure,
+    all: &'a [(&TrialView, Vec<Spread>)],
+) -> Option<(usize, &'a Spread)> {
+    let weight = |spread: &Spread| match spread.high().1 >= spread.floor {
+        true => spread.ratio().unwrap_or(f64::INFINITY),
+        false => 0.0,
+    };
+    let mine = all.iter().filter_map(|(trial, spreads)| {
+        let spread = spreads.iter().find(|s| s.name == measure.name)?;
+        Some((trial.index, spread))
+    });
+    mine.max_by(|a, b| weight(a.1).total_cmp(&weight(b.1)))
 }
 
 /// Of every quantity the trial in which it was spread most.
 fn widest(view: &RunView, all: &[(&TrialView, Vec<Spread>)]) -> Table {
     let rows = MEASURES.iter().filter_map(|measure| {
-        let of = |(trial, spreads): &&(&TrialView, Vec<Spread>)| {
-            let spread = spreads.iter().position(|s| s.name == measure.name)?;
-            Some((trial.index, spread))
-        };
-        let ratio = |spread: &Spread| match spread.high().1 >= spread.floor {
-            true => spread.ratio().unwrap_or(f64::INFINITY),
-            false => 0.0,
-        };
-        let found = all.iter().filter_map(|entry| {
-            let (index, at) = of(&entry)?;
-            Some((index, &entry.1[at]))
-        });
-        let (index, spread) = found.max_by(|a, b| ratio(a.1).total_cmp(&ratio(b.1)))?;
+        let (index, spread) = widest_of(measure, all)?;
         let mut cells = vec![Cell::new(spread.name), Cell::new(spread.unit.as_str())];
         cells.extend(ends(spread));
         cells.push(Cell::new(time::label(view, index)));

@@ -1,6 +1,6 @@
 //! What the pages look like: the text whole, the HTML by its structure.
 
-use crate::fixture;
+use crate::{fixture, lab};
 use expect_test::{expect, expect_file};
 use report::{Page, compare, html, json, page, text};
 
@@ -100,7 +100,11 @@ fn a_comparison_matches_points_and_lists_what_differs() {
 
 #[test]
 fn no_line_of_the_terminal_is_longer_than_100_columns() {
-    for page in [page(&fixture::run(1)), page(&fixture::run(3))] {
+    for page in [
+        page(&fixture::run(1)),
+        page(&fixture::run(3)),
+        page(&lab::run()),
+    ] {
         for line in text(&page).lines() {
             assert!(line.chars().count() <= 100, "{line}");
         }

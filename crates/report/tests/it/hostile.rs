@@ -5,6 +5,7 @@ use crate::fixture;
 use base64::Engine;
 use report::{RunView, compare, html, page, text};
 use std::io::Read;
+use store::record::*;
 
 const HOSTILE: &str =
     "</script><script>alert(1)</script><img src=x onerror=\"alert('2')\">&\u{1b}[2J";
@@ -50,6 +51,7 @@ fn hostile_run() -> RunView {
         for rule in &mut trial.rules {
             rule.detail = HOSTILE.into();
         }
+        spoil_lab(trial);
     }
     for comparison in &mut run.findings.comparisons {
         comparison.metric = HOSTILE.into();
@@ -65,8 +67,61 @@ fn hostile_run() -> RunView {
             sample.place = HOSTILE.into();
             sample.unit = HOSTILE.into();
         }
+        trial.nodes = Some(hostile_nodes());
     }
     run
+}
+
+/// The hostile text in what a finding says of phases, probes and data.
+fn spoil_lab(trial: &mut TrialFinding) {
+    trial.phases = vec![PhaseTimeRecord {
+        name: HOSTILE.into(),
+        from_s: 0.0,
+        to_s: 5.0,
+    }];
+    trial.probes = vec![ProbeRecord {
+        probe: HOSTILE.into(),
+        place: HOSTILE.into(),
+        problems: vec![HOSTILE.into()],
+        ..ProbeRecord::default()
+    }];
+    trial.data = Some(DataRecord {
+        snapshot: HOSTILE.into(),
+        fingerprints: [(HOSTILE.to_string(), HOSTILE.to_string())].into(),
+        ..DataRecord::default()
+    });
+}
+
+/// Hosts and nodes with the hostile text wherever a node's answer can be.
+fn hostile_nodes() -> NodesRecord {
+    let pair = || [(HOSTILE.to_string(), HOSTILE.to_string())].into();
+    let node = |name: &str| NodeRecord {
+        name: name.into(),
+        rack: HOSTILE.into(),
+        state: HOSTILE.into(),
+        settings: pair(),
+        flags: pair(),
+        jvm: [(HOSTILE.to_string(), name.to_string())].into(),
+        ..NodeRecord::default()
+    };
+    let proof = |holds| ProofRecord {
+        key: HOSTILE.into(),
+        wanted: HOSTILE.into(),
+        holds,
+        ..ProofRecord::default()
+    };
+    NodesRecord {
+        isolation: HOSTILE.into(),
+        hosts: vec![HostRecord {
+            name: HOSTILE.into(),
+            limits: pair(),
+            ..HostRecord::default()
+        }],
+        nodes: vec![node(HOSTILE), node("node2")],
+        proofs: vec![proof(true), proof(false)],
+        unseen: vec![HOSTILE.into()],
+        ..NodesRecord::default()
+    }
 }
 
 /// The page without the chart library, which is not ours to judge.

@@ -74,6 +74,10 @@ fn a_row_without_series_says_why_and_one_of_zeros_says_none() {
         note("Hints"),
         "not recorded; probe cassandra: hints: the MBean is not there"
     );
+    assert_eq!(
+        note("Waits for the commit log"),
+        "not recorded: the probe cassandra ran and has no such series."
+    );
     assert_eq!(note("Given up"), "none, in the whole trial.");
     assert_eq!(note("Disk, busy"), "");
 }
@@ -249,6 +253,7 @@ fn big() -> RunView {
 #[test]
 fn hours_of_a_thousand_series_a_trial_stay_under_six_megabytes_and_say_what_is_left_out() {
     let page = page(&big());
+    crate::golden::keep("big", &page);
     let made = html(&page);
     assert!(made.len() < 6_000_000, "{}", made.len());
     assert_eq!(charts(&page, "panels").len(), 12);

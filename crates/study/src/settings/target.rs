@@ -106,7 +106,8 @@ pub struct Hosts {
 }
 
 /// Keys of cassandra.yaml that decide how data is placed or written: a node that has data under one
-/// value of them does not start, or does not find it, under another.
+/// value of them does not start, does not find it, or has files of both kinds under another. The
+/// target refuses a restart for those of them that it knows itself.
 pub const PLACEMENT_KEYS: &[&str] = &[
     "allocate_tokens_for_keyspace",
     "allocate_tokens_for_local_replication_factor",
@@ -114,7 +115,9 @@ pub const PLACEMENT_KEYS: &[&str] = &[
     "initial_token",
     "num_tokens",
     "partitioner",
+    "sstable",
     "storage_compatibility_mode",
+    "uuid_sstable_identifiers_enabled",
 ];
 
 impl Local {

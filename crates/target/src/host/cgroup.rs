@@ -493,3 +493,6 @@ fn write(path: &Path, value: &str) -> Result<()> {
     };
     write().with_context(|| format!("write {value:?} to {}", path.display()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -400,3 +400,6 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
 fn u64_of(bytes: &[u8]) -> Option<u64> {
     Some(u64::from_ne_bytes(bytes.try_into().ok()?))
 }
+
+#[cfg(test)]
+mod tests;

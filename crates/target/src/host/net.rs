@@ -69,7 +69,11 @@ impl Namespace {
         self.inside(|| File::open(&path).with_context(|| format!("open {path}")))?
     }
 
-    fn inside<T: Send>(&self, run: impl FnOnce() -> T + Send) -> Result<T> {
+    /// Runs it in this namespace, in a thread that ends afterwards. Sockets that it opens stay.
+    ///
+    /// # Errors
+    /// Not permitted.
+    pub fn inside<T: Send>(&self, run: impl FnOnce() -> T + Send) -> Result<T> {
         let fd = self.0.as_fd();
         in_thread(|| {
             move_into_link_name_space(fd, Some(LinkNameSpaceType::Network))
@@ -181,14 +185,17 @@ impl Netlink {
             .with_context(|| format!("bring the link {name} up"))
     }
 
-    /// Gives a link its address.
+    /// Gives a link an address, unless it has it.
     ///
     /// # Errors
     /// There is no such link, or the kernel refuses.
     pub fn address(&mut self, name: &str, address: Ipv4Addr) -> Result<()> {
         let index = self.index(name)?;
-        self.ask(Message::address(index, address, PREFIX))
-            .with_context(|| format!("give the link {name} the address {address}"))
+        match self.ask(Message::address(index, address, PREFIX)) {
+            // It has it already.
+            Err(Errno::EXIST) => Ok(()),
+            given => given.with_context(|| format!("give the link {name} the address {address}")),
+        }
     }
 
     /// Makes a pair of links that are down.

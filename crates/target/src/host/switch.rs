@@ -127,7 +127,7 @@ fn uplink(machine: &mut Netlink, namespace: &Namespace) -> Result<Ipv4Addr> {
 }
 
 /// The name of the machine's end, which tells the network: `cassay94-8` is 10.94.8.0/24.
-fn name(network: Ipv4Addr) -> String {
+pub(super) fn name(network: Ipv4Addr) -> String {
     let [_, range, part, _] = network.octets();
     format!("cassay{range}-{part}")
 }

@@ -84,7 +84,7 @@ pub struct VolumeUse {
 ///
 /// # Errors
 /// There is no such path.
-pub(super) fn usage(path: &Path) -> Result<VolumeUse> {
+pub(crate) fn usage(path: &Path) -> Result<VolumeUse> {
     let stat = rustix::fs::statvfs(path)
         .with_context(|| format!("ask for the space at {}", path.display()))?;
     Ok(VolumeUse {
@@ -312,6 +312,7 @@ unsafe impl ioctl::Ioctl for GetFree {
         core::ptr::null_mut()
     }
 
+    // SAFETY: the pointer is not looked at.
     unsafe fn output_from_ptr(
         number: ioctl::IoctlOutput,
         _: *mut core::ffi::c_void,

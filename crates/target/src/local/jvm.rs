@@ -8,6 +8,7 @@ use super::node::gc_log_name;
 use super::settings::NodeLayout;
 use crate::spec::{Collector, LocalSpec};
 use crate::supply::Supply;
+use anyhow::{Result, bail};
 use std::path::Path;
 use std::process::Command;
 
@@ -93,6 +94,28 @@ pub(crate) fn mark(cluster: &str) -> String {
     format!("-Dcassay.cluster={cluster}")
 }
 
+/// Refuses two garbage collectors at once.
+///
+/// # Errors
+/// The spec names one, and its options another.
+pub(super) fn check_collector(spec: &LocalSpec) -> Result<()> {
+    let Some(collector) = spec.collector else {
+        return Ok(());
+    };
+    let option = collector.option();
+    let other = spec
+        .jvm_options
+        .iter()
+        .find(|one| is_collector(one) && **one != option);
+    match other {
+        Some(other) => bail!(
+            "the collector is {}, and the JVM option {other} chooses another: leave one of them out",
+            collector.name()
+        ),
+        None => Ok(()),
+    }
+}
+
 /// Whether an option names a garbage collector: the JVM takes only one.
 pub(super) fn is_collector(option: &str) -> bool {
     let name = option.strip_prefix("-XX:+Use");
@@ -132,13 +155,15 @@ pub(crate) fn command(
     // the JVM overwrites what it finds.
     command.arg(format!(
         "-Xlog:gc*,safepoint:file={}:time,uptime,level,tags:filecount=0",
-        node.logs().join(gc_log_name(start)).display()
+        node.folder.join("logs").join(gc_log_name(start)).display()
     ));
     command.args(&spec.jvm_options);
-    let classpath = format!("{}:{}", node.conf().display(), supply.classpath);
+    let conf = node.folder.join("conf");
+    let classpath = format!("{}:{}", conf.display(), supply.classpath);
     command.args(["-cp", &classpath]);
     command.arg("org.apache.cassandra.service.CassandraDaemon");
-    command.current_dir(&node.folder);
+    // As we reach it: the folder is entered before the host is.
+    command.current_dir(&node.reached);
     // As Apache's scripts do: more arenas than this only fragment native memory.
     command.env("MALLOC_ARENA_MAX", "4");
     // Options that come in by the environment would be in no plan and no report.
@@ -150,7 +175,7 @@ pub(crate) fn command(
 
 /// The options that name files: of the node, and of the agents in its JVM.
 fn add_files(command: &mut Command, supply: &Supply, node: &NodeLayout) {
-    let (folder, conf) = (node.folder.display(), node.conf());
+    let (folder, conf) = (node.folder.display(), node.folder.join("conf"));
     let conf = conf.display();
     if let Some(hints) = &supply.compiler_hints {
         // Without this the JVM lists every hint in its output, where errors are looked for.

@@ -1,4 +1,5 @@
-//! A cluster of our own: Cassandra nodes on loopback addresses of this machine.
+//! A cluster of our own: Cassandra nodes on this machine, on hosts of their own or on loopback
+//! addresses.
 //!
 //! Long because starting is one story with many endings, each with its own message.
 //!
@@ -9,6 +10,7 @@
 mod compare;
 mod jvm;
 pub(crate) mod node;
+pub(crate) mod place;
 mod ports;
 mod proof;
 mod ready;
@@ -19,17 +21,18 @@ mod room;
 mod settings;
 pub(crate) mod state;
 
+pub use place::HostInfo;
 pub use proof::{NOT_SHOWN, NodeConfiguration, Proof};
 pub(crate) use reopen::cluster as reopen;
-pub(crate) use restart::StopHow;
 pub use room::memory_bytes;
 
 use crate::capability::{self, Capability};
 use crate::cluster::{Cluster, NodeDied, NodeInfo};
+use crate::host::{Hosts, HostsState};
 use crate::java::{self, Java};
 use crate::jolokia::Jolokia;
 use crate::process::{self, Identity, Life};
-use crate::spec::{Dirs, LocalSpec, NODES_COUNT_MAX};
+use crate::spec::{Dirs, HostsSpec, LocalSpec, NODES_COUNT_MAX};
 use crate::supply::{self, Supply};
 use anyhow::{Context, Result, bail};
 use measure::clock::{self, Deadline};
@@ -52,13 +55,15 @@ pub(crate) struct Nodes {
     /// What the nodes were last started as.
     spec: LocalSpec,
     nodes: Vec<Node>,
+    /// The hosts that nodes live on, where they are more than addresses.
+    hosts: Option<Hosts>,
     program: Program,
     /// Password of the MBean agents.
     secret: String,
     /// Whether the cluster is still ours to remove.
     armed: bool,
     /// Held while a command works on a kept cluster, so that no second one does.
-    lock: Option<std::fs::File>,
+    _lock: Option<std::fs::File>,
 }
 
 /// What every node is started with.
@@ -91,7 +96,7 @@ pub(crate) fn start(
     let home = home.transpose()?;
     let program = Program::find(&spec.version, dirs, home.as_deref(), keep, say)?;
     room::check(spec.nodes, spec.heap_bytes, &clusters)?;
-    let (addresses, ports) = ports::choose(spec.nodes, spec.address)?;
+    let wanted = place::wanted(spec, say)?;
     let began_ns = clock::now_ns();
     say(&format!(
         "starting Cassandra {} on {} (Java {}, heap {} MiB)",
@@ -100,8 +105,12 @@ pub(crate) fn start(
         program.java.version,
         spec.heap_bytes >> 20
     ));
-    let mut nodes = Nodes::prepare(spec, &clusters, program, &addresses, ports)?;
-    nodes.state.home = home;
+    let mut nodes = Nodes::new(spec, &clusters, program, home)?;
+    let (addresses, ports) = match wanted {
+        None => ports::choose(spec.nodes, spec.address)?,
+        Some(wanted) => (nodes.make_hosts(wanted, say)?, ports::CHOICES[0]),
+    };
+    nodes.prepare(&addresses, ports)?;
     nodes.bring_up(say)?;
     let seconds = (clock::now_ns() - began_ns) as f64 / clock::SECOND_NS as f64;
     say(&format!("ready after {seconds:.1} s"));
@@ -157,44 +166,18 @@ fn check(spec: &LocalSpec) -> Result<()> {
             bail!("the data center or rack {name:?} must be of letters, digits, '-', '_' and '.'");
         }
     }
+    jvm::check_collector(spec)?;
+    place::check(spec)?;
     settings::check_overrides(&spec.yaml)
 }
 
-/// What the files of each node say that follows from the spec and the places of the nodes.
-fn layouts(
-    spec: &LocalSpec,
-    folder: &Path,
-    addresses: &[Ipv4Addr],
-    ports: Ports,
-) -> Result<Vec<NodeLayout>> {
-    let ring = settings::ring(spec.nodes, settings::tokens_count(&spec.yaml));
-    let commitlog_total_mib = room::commitlog_total_mib(folder, spec.nodes)?;
-    let node = |(index, (address, tokens)): (usize, (&Ipv4Addr, Vec<i64>))| {
-        let name = format!("node{}", index + 1);
-        let rack = spec.racks.get(index).or(spec.racks.last());
-        NodeLayout {
-            folder: folder.join(&name),
-            name,
-            address: *address,
-            ports,
-            datacenter: spec.datacenter.clone(),
-            rack: rack.cloned().unwrap_or_else(|| "rack1".to_string()),
-            tokens,
-            seed: addresses[0],
-            commitlog_total_mib,
-        }
-    };
-    Ok(addresses.iter().zip(ring).enumerate().map(node).collect())
-}
-
 impl Nodes {
-    /// Folders, files and state of a cluster whose processes are not started yet.
-    fn prepare(
+    /// The folder and state of a cluster that has no nodes yet.
+    fn new(
         spec: &LocalSpec,
         clusters: &Path,
         program: Program,
-        addresses: &[Ipv4Addr],
-        ports: Ports,
+        home: Option<PathBuf>,
     ) -> Result<Nodes> {
         let id = state::new_id();
         let folder = clusters.join(&id);
@@ -205,28 +188,53 @@ impl Nodes {
             folder,
             spec: spec.clone(),
             nodes: Vec::new(),
+            hosts: None,
             program,
             secret: random_secret()?,
             armed: true,
-            lock: None,
+            _lock: None,
         };
         nodes.state.spec = Some(SpecState::of(spec));
+        nodes.state.home = home;
         nodes.state.write(&nodes.folder)?;
-        for layout in layouts(spec, &nodes.folder, addresses, ports)? {
-            settings::write(&layout, &spec.yaml, &nodes.secret)?;
-            nodes.state.nodes.push(NodeState {
+        Ok(nodes)
+    }
+
+    /// Makes the hosts; the addresses of the nodes on them. What would outlive us is written down
+    /// before any of it is there.
+    fn make_hosts(
+        &mut self,
+        wanted: &HostsSpec,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Vec<Ipv4Addr>> {
+        let id = self.state.id.clone();
+        self.state.hosts = Some(HostsState::before(&id, wanted, &self.folder)?);
+        self.state.write(&self.folder)?;
+        let hosts = Hosts::make(&id, wanted, &self.folder, say)?;
+        self.state.hosts = Some(hosts.state());
+        self.state.write(&self.folder)?;
+        let hosts = self.hosts.insert(hosts);
+        place::addresses(&self.spec, hosts)
+    }
+
+    /// Folders and files of all nodes.
+    fn prepare(&mut self, addresses: &[Ipv4Addr], ports: Ports) -> Result<()> {
+        let hosts = self.hosts.as_ref();
+        for layout in place::layouts(&self.spec, &self.folder, hosts, addresses, ports)? {
+            settings::write(&layout, &self.spec.yaml, &self.secret)?;
+            self.state.nodes.push(NodeState {
                 name: layout.name.clone(),
+                host: layout.host.clone(),
                 address: layout.address,
                 cql_port: ports.cql,
                 rack: layout.rack.clone(),
                 ports: Some(ports),
                 process: None,
             });
-            let node = nodes.node_of(layout);
-            nodes.nodes.push(node);
+            let node = self.node_of(layout);
+            self.nodes.push(node);
         }
-        nodes.state.write(&nodes.folder)?;
-        Ok(nodes)
+        self.state.write(&self.folder)
     }
 
     /// A node without a process.
@@ -264,7 +272,9 @@ impl Nodes {
 
     /// Starts one process and writes down that it exists.
     fn launch(&mut self, index: usize) -> Result<()> {
-        let node = &mut self.nodes[index];
+        // The connections to a stopped node's agent are of no use.
+        self.nodes[index] = self.node_of(self.nodes[index].layout.clone());
+        let node = &self.nodes[index];
         let start = node.starts_count() + 1;
         let mut command = jvm::command(
             &self.program.java.program,
@@ -283,10 +293,14 @@ impl Nodes {
         command
             .stdout(Stdio::from(output))
             .stderr(Stdio::from(errors));
+        if let Some(host) = self.host_of(index) {
+            host.enter(&mut command)
+                .with_context(|| format!("enter {}", host.name()))?;
+        }
         let child = process::spawn(command, self.program.life)
             .with_context(|| format!("start {}", node.layout.name))?;
         self.state.nodes[index].process = Identity::of(child.id());
-        node.process = Some(Process::Child(child));
+        self.nodes[index].process = Some(Process::Child(child));
         self.state.write(&self.folder)
     }
 
@@ -294,8 +308,7 @@ impl Nodes {
     pub fn describe(&self) -> Vec<NodeInfo> {
         let info = |node: &Node| NodeInfo {
             name: node.layout.name.clone(),
-            // Nodes on loopback addresses share the machine; each counts as a host by itself.
-            host: node.layout.name.replace("node", "host"),
+            host: node.layout.host.clone(),
             address: node.cql_address(),
             datacenter: node.layout.datacenter.clone(),
             rack: node.layout.rack.clone(),
@@ -338,6 +351,11 @@ impl Nodes {
         Ok(())
     }
 
+    /// Everything of the cluster is below this.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// The MBeans of each node, by its name; `None` where there is no agent.
     pub fn jolokias(&self) -> impl Iterator<Item = (&str, Option<&Jolokia>)> {
         self.nodes
@@ -351,6 +369,9 @@ impl Nodes {
     /// # Errors
     /// The state cannot be written; the cluster is removed then.
     pub fn keep(mut self) -> Result<(PathBuf, State)> {
+        if let Some(hosts) = self.hosts.take() {
+            self.state.hosts = Some(hosts.keep()?);
+        }
         self.state.keep = true;
         self.state.write(&self.folder)?;
         self.armed = false;
@@ -378,7 +399,13 @@ impl Nodes {
                 let _ = process.end(Duration::ZERO);
             }
         }
-        state::remove(&self.folder, &self.state.id).map(drop)
+        let ended = match &mut self.hosts {
+            Some(hosts) => hosts.end(),
+            None => Ok(()),
+        };
+        // Once more by what is written down: a host that was being made is nowhere else.
+        let removed = state::remove(&self.folder, &self.state).map(drop);
+        ended.and(removed)
     }
 }
 
@@ -410,7 +437,7 @@ fn plural(count: usize, noun: &str) -> String {
 pub(crate) fn capabilities(nodes: &Nodes) -> Vec<Capability> {
     let has_agents = nodes.nodes.iter().all(|node| node.jolokia.is_some());
     let mbeans = capability::running_mbeans(has_agents);
-    capability::of_local(&mbeans, &Err(capability::NO_HOSTS.to_string()))
+    capability::of_local(&mbeans, &nodes.hosts_answer())
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::jolokia::Jolokia;
 use crate::process::Identity;
 use anyhow::{Context, Result};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ExitStatus};
 use std::time::Duration;
 
@@ -90,12 +90,6 @@ impl Node {
         })
     }
 
-    /// The file that the garbage collector of the running JVM writes to; each start has its own,
-    /// for the JVM overwrites what it finds.
-    pub fn gc_log(&self) -> PathBuf {
-        self.layout.logs().join(gc_log_name(self.starts_count()))
-    }
-
     /// How often this node has been started, by the logs that it has left.
     pub fn starts_count(&self) -> usize {
         let entries = std::fs::read_dir(self.layout.logs()).into_iter().flatten();
@@ -111,7 +105,8 @@ impl Node {
 /// Begin of the names of garbage collection logs.
 const GC_LOG: &str = "gc-";
 
-/// The log of start number `start`, counted from 1.
+/// The collector's log of start number `start`, counted from 1. Each start has its own, for the
+/// JVM overwrites what it finds.
 pub(super) fn gc_log_name(start: usize) -> String {
     format!("{GC_LOG}{start}.log")
 }

@@ -19,7 +19,7 @@ pub(crate) struct Ports {
 
 /// The well-known ports first, so that other tools find a node without being told; then the same
 /// ones moved, for when something listens on a well-known port at all addresses.
-const CHOICES: [Ports; 3] = [
+pub(super) const CHOICES: [Ports; 3] = [
     Ports {
         cql: 9042,
         storage: 7000,

@@ -4,7 +4,6 @@
 //! flags, properties and the machine's size from the JVM; limits of a host are believed when the
 //! JVM inside counts by them.
 
-use super::Nodes;
 use super::compare::{self, Flag, JvmOption};
 use super::node::Node;
 use crate::access::Access;
@@ -108,13 +107,6 @@ impl Cluster {
             }
         }
         Ok(proofs)
-    }
-}
-
-impl Nodes {
-    /// The limits of the hosts, where they are more than names.
-    fn limits(&self) -> Option<&HostSpec> {
-        None
     }
 }
 

@@ -3,8 +3,9 @@
 
 use super::node::{Node, Process};
 use super::state::{self, State};
-use super::{Nodes, Program, layouts, settings};
+use super::{Nodes, Program, place, settings};
 use crate::cluster::Cluster;
+use crate::host::Hosts;
 use crate::spec::Dirs;
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
@@ -34,7 +35,8 @@ impl Nodes {
         };
         let program = Program::find(&state.version, dirs, state.home.as_deref(), true, say)?;
         let addresses: Vec<_> = state.nodes.iter().map(|node| node.address).collect();
-        let layouts = layouts(&spec, folder, &addresses, ports)?;
+        let hosts = state.hosts.as_ref().map(Hosts::reach).transpose()?;
+        let layouts = place::layouts(&spec, folder, hosts.as_ref(), &addresses, ports)?;
         let first = layouts.first().context("the cluster has no node")?;
         let secret = settings::read_secret(first)?;
         let mut nodes = Nodes {
@@ -42,10 +44,11 @@ impl Nodes {
             state,
             spec,
             nodes: Vec::new(),
+            hosts,
             program,
             secret,
             armed: false,
-            lock: Some(lock),
+            _lock: Some(lock),
         };
         let running = state::processes(&nodes.state.id);
         for (index, layout) in layouts.into_iter().enumerate() {

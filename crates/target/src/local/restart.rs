@@ -5,20 +5,12 @@ use super::node::Node;
 use super::record::SpecState;
 use super::{Nodes, check, ready, room, settings};
 use crate::cluster::Cluster;
+use crate::host::Hosts;
 use crate::process::Identity;
-use crate::spec::LocalSpec;
+use crate::spec::{HostSpec, LocalSpec};
 use anyhow::{Context, Result, bail};
 use measure::clock::Deadline;
 use std::time::Duration;
-
-/// How a node is stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StopHow {
-    /// In order: memtables are flushed and clients are let go, then the process ends.
-    Drain,
-    /// At once, as by a power cut of the process: what is in memtables stays in the commit log.
-    Kill,
-}
 
 /// How long a drained node may take to end. It was seen to take 0.7 s; a full memtable that could
 /// not be drained before takes seconds.
@@ -64,18 +56,21 @@ impl LocalSpec {
         found
     }
 
-    /// Whether a JVM of `from` would be started otherwise now. What it takes its machine for, it
-    /// asks once.
-    fn needs_restart(&self, from: &LocalSpec) -> bool {
-        let machine = |spec: &LocalSpec| {
-            let host = spec.hosts.as_ref().map(|hosts| hosts.host.clone());
-            host.map(|host| (host.cpus, host.cpu_quota, host.memory_bytes))
-        };
+    /// Whether files or options of the nodes differ.
+    fn has_other_files(&self, from: &LocalSpec) -> bool {
         self.heap_bytes != from.heap_bytes
             || self.collector != from.collector
             || self.yaml != from.yaml
             || self.jvm_options != from.jvm_options
-            || machine(self) != machine(from)
+    }
+
+    /// Whether the machine is another one to a JVM, which asks for its size once.
+    fn has_other_machine(&self, from: &LocalSpec) -> bool {
+        let machine = |spec: &LocalSpec| {
+            let host = spec.hosts.as_ref().map(|hosts| hosts.host.clone());
+            host.map(|host| (host.cpus, host.cpu_quota, host.memory_bytes))
+        };
+        machine(self) != machine(from)
     }
 }
 
@@ -114,23 +109,62 @@ impl Nodes {
                 hindrances.join(", ")
             );
         }
+        room::check_growth(spec.nodes, self.spec.heap_bytes, spec.heap_bytes)?;
         let old = std::mem::replace(&mut self.spec, spec.clone());
+        let limits = spec.hosts.as_ref().map(|hosts| hosts.host.clone());
+        let limits = limits.filter(|limits| {
+            let before = old.hosts.as_ref().map(|hosts| &hosts.host);
+            self.hosts.is_some() && before != Some(limits)
+        });
+        let other_machine = limits.is_some() && spec.has_other_machine(&old);
         let mut restarted = Vec::new();
-        if spec.needs_restart(&old) {
-            room::check_growth(spec.nodes, old.heap_bytes, spec.heap_bytes)?;
-            for index in 0..self.nodes.len() {
-                let name = self.nodes[index].layout.name.clone();
+        for group in self.groups(other_machine, spec.has_other_files(&old)) {
+            for index in group.clone() {
+                let name = &self.nodes[index].layout.name;
                 say(&format!("restarting {name} with its new configuration"));
-                self.stop_node(index, StopHow::Drain)?;
+                restarted.push(name.clone());
+                self.stop_node(index)?;
+            }
+            // While nothing runs there: less memory would kill a node of the old size.
+            if let Some(limits) = limits.as_ref().filter(|_| other_machine) {
+                self.limit_host(group[0], limits)?;
+            }
+            for index in group {
                 let layout = &self.nodes[index].layout;
                 settings::write(layout, &self.spec.yaml, &self.secret)?;
                 self.start_node(index)?;
-                self.await_ring()?;
-                restarted.push(name);
+            }
+            self.await_ring()?;
+        }
+        if let Some(limits) = limits.as_ref().filter(|_| !other_machine) {
+            for host in self.hosts.iter_mut().flat_map(Hosts::all_mut) {
+                host.set_limits(limits)?;
             }
         }
         self.write_spec()?;
         Ok(restarted)
+    }
+
+    /// The nodes that are stopped together: those of one host if its size changes, otherwise one at
+    /// a time; none if no file changes either.
+    fn groups(&self, other_machine: bool, other_files: bool) -> Vec<Vec<usize>> {
+        let indexes = 0..self.nodes.len();
+        match (&self.hosts, other_machine, other_files) {
+            (Some(hosts), true, _) => {
+                let count = hosts.all().len().max(1);
+                let of_host = |host| indexes.clone().skip(host).step_by(count).collect();
+                (0..count).map(of_host).collect()
+            }
+            (_, _, true) => indexes.map(|index| vec![index]).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Gives the host of a node other limits.
+    fn limit_host(&mut self, index: usize, limits: &HostSpec) -> Result<()> {
+        let hosts = self.hosts.as_mut().context("there are no hosts")?.all_mut();
+        let at = index % hosts.len().max(1);
+        hosts[at].set_limits(limits)
     }
 
     /// Writes down what the nodes run as now.
@@ -139,23 +173,19 @@ impl Nodes {
         self.state.write(&self.folder)
     }
 
-    /// Stops one node and waits until its process is gone, with its ports and files. Nothing
+    /// Drains one node, stops it and waits until its process is gone, with its ports. Nothing
     /// happens to one that is stopped already.
     ///
     /// # Errors
     /// It cannot be drained, or does not go.
-    pub fn stop_node(&mut self, index: usize, how: StopHow) -> Result<()> {
+    pub fn stop_node(&mut self, index: usize) -> Result<()> {
         let node = &mut self.nodes[index];
         let name = node.layout.name.clone();
-        let grace = match how {
-            StopHow::Kill => Duration::ZERO,
-            StopHow::Drain => {
-                drain(node).with_context(|| format!("drain {name}"))?;
-                TERM_LIMIT
-            }
-        };
+        drain(node).with_context(|| format!("drain {name}"))?;
         if let Some(process) = node.process.take() {
-            process.end(grace).with_context(|| format!("stop {name}"))?;
+            process
+                .end(TERM_LIMIT)
+                .with_context(|| format!("stop {name}"))?;
         }
         self.state.nodes[index].process = None;
         self.state.write(&self.folder)
@@ -175,20 +205,22 @@ impl Nodes {
         ready::answers(&mut self.nodes, index, Deadline::after(limit), limit)
     }
 
-    /// Starts all nodes that are stopped, at once, and waits until all answer CQL and see each
-    /// other. They have been a ring before, so that none needs to be there first.
+    /// Starts all nodes that are stopped: the first, which is the seed, alone, and then the others
+    /// at once. One that found no seed within the ring delay would end, though it has been of the
+    /// ring before ("Unable to gossip with any peers").
     ///
     /// # Errors
     /// As [`Nodes::start_node`] and [`Nodes::await_ring`].
     pub fn start_all(&mut self) -> Result<()> {
         let limit = self.spec.start_timeout;
         let deadline = Deadline::after(limit);
-        for index in 0..self.nodes.len() {
+        self.start_node(0)?;
+        for index in 1..self.nodes.len() {
             if self.nodes[index].process.is_none() {
                 self.launch(index)?;
             }
         }
-        for index in 0..self.nodes.len() {
+        for index in 1..self.nodes.len() {
             ready::answers(&mut self.nodes, index, deadline, limit)?;
         }
         self.await_ring()
@@ -199,6 +231,9 @@ impl Nodes {
     /// # Errors
     /// They do not within the spec's `start_timeout`.
     pub fn await_ring(&mut self) -> Result<()> {
+        if self.nodes.len() == 1 {
+            return Ok(());
+        }
         let limit = self.spec.start_timeout;
         ready::see_each_other(&mut self.nodes, Deadline::after(limit), limit)
     }
@@ -269,7 +304,8 @@ mod tests {
         ];
         for (index, (to, suffices, restarts)) in cases.iter().enumerate() {
             assert_eq!(to.restart_suffices(&from), *suffices, "case {index}");
-            assert_eq!(to.needs_restart(&from), *restarts, "case {index}");
+            let restarted = to.has_other_files(&from) || to.has_other_machine(&from);
+            assert_eq!(restarted, *restarts, "case {index}");
         }
     }
 }

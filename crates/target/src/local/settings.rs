@@ -31,7 +31,7 @@ const OWNED: [(&[&str], &str); 5] = [
             "rpc_interface",
             "broadcast_rpc_address",
         ],
-        "every node has a loopback address of its own, chosen by cassay",
+        "every node has an address of its own, chosen by cassay",
     ),
     (
         &[
@@ -83,19 +83,25 @@ pub(crate) struct NodeLayout {
     pub tokens: Vec<i64>,
     /// Address of the first node, which the others ask for the ring.
     pub seed: Ipv4Addr,
-    /// Everything of the node is in here.
+    /// The host it lives on.
+    pub host: String,
+    /// Everything of the node is in here, as its own process calls it.
     pub folder: PathBuf,
+    /// The same folder as we reach it: another path on the volume of a host that was kept.
+    pub reached: PathBuf,
     /// Most that all its commit log segments may take, in MiB.
     pub commitlog_total_mib: u64,
 }
 
 impl NodeLayout {
+    /// The logs, as we reach them.
     pub fn logs(&self) -> PathBuf {
-        self.folder.join("logs")
+        self.reached.join("logs")
     }
 
+    /// The configuration, as we reach it.
     pub fn conf(&self) -> PathBuf {
-        self.folder.join("conf")
+        self.reached.join("conf")
     }
 }
 
@@ -168,7 +174,7 @@ pub(crate) fn write(
         "conf",
         "tmp",
     ] {
-        let folder = node.folder.join(name);
+        let folder = node.reached.join(name);
         std::fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
     }
     let conf = node.conf();
@@ -177,7 +183,7 @@ pub(crate) fn write(
         std::fs::write(&path, text).with_context(|| format!("write {}", path.display()))
     };
     put("cassandra.yaml", yaml_text(&yaml_of(node, yaml)))?;
-    put("logback.xml", logback_of(&node.logs()))?;
+    put("logback.xml", logback_of(&node.folder.join("logs")))?;
     put(
         "cassandra-rackdc.properties",
         format!("dc={}\nrack={}\n", node.datacenter, node.rack),
@@ -355,7 +361,9 @@ mod tests {
             rack: "rack1".to_string(),
             tokens: ring(1, 4).remove(0),
             seed: Ipv4Addr::new(127, 9, 42, 1),
+            host: "host1".to_string(),
             folder: PathBuf::from("/data/a & b/node1"),
+            reached: PathBuf::from("/proc/7/root/data/a & b/node1"),
             commitlog_total_mib: 8192,
         }
     }
@@ -444,7 +452,7 @@ mod tests {
 
     #[test]
     fn a_path_is_escaped_for_xml() {
-        let text = logback_of(&layout().logs());
+        let text = logback_of(&layout().folder.join("logs"));
         assert!(
             text.contains("<file>/data/a &amp; b/node1/logs/system.log</file>"),
             "{text}"

@@ -7,6 +7,7 @@
 use super::jvm;
 use super::ports::Ports;
 use super::record::SpecState;
+use crate::host::{Hosts, HostsState};
 use crate::process::{self, Identity};
 use crate::spec::Dirs;
 use anyhow::{Context, Result};
@@ -46,6 +47,9 @@ pub(crate) struct State {
     /// The distribution that it was started from; none: jars of the cache.
     #[serde(default)]
     pub home: Option<PathBuf>,
+    /// Its hosts, with all that outlives a command that is killed: written before they are made.
+    #[serde(default)]
+    pub hosts: Option<HostsState>,
     pub nodes: Vec<NodeState>,
 }
 
@@ -53,6 +57,9 @@ pub(crate) struct State {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct NodeState {
     pub name: String,
+    /// The host it lives on; empty in the oldest format.
+    #[serde(default)]
+    pub host: String,
     pub address: Ipv4Addr,
     pub cql_port: u16,
     pub rack: String,
@@ -82,6 +89,7 @@ impl State {
             datacenter,
             spec: None,
             home: None,
+            hosts: None,
             nodes: Vec::new(),
         }
     }
@@ -169,20 +177,23 @@ pub(crate) fn processes(id: &str) -> Vec<Identity> {
         .collect()
 }
 
-/// Kills the processes of a cluster and removes its folder; how many were killed.
+/// Kills the processes of a cluster and removes its hosts and its folder; how many were killed.
 ///
 /// They are killed outright: the data goes with them, so there is nothing that a graceful stop,
 /// which takes seconds for draining, would save.
 ///
 /// # Errors
 /// A process does not go, or a file cannot be removed.
-pub(crate) fn remove(folder: &Path, id: &str) -> Result<usize> {
-    let processes = processes(id);
+pub(crate) fn remove(folder: &Path, state: &State) -> Result<usize> {
+    let processes = processes(&state.id);
     for process in &processes {
         process.signal(rustix::process::Signal::KILL);
     }
     for process in &processes {
         process.end(Duration::ZERO)?;
+    }
+    if let Some(hosts) = &state.hosts {
+        Hosts::clear(hosts)?;
     }
     match std::fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -251,7 +262,8 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("cluster");
         std::fs::create_dir(&folder).unwrap();
-        assert_eq!(remove(&folder, &id).unwrap(), 1);
+        let state = State::new(id, "5.0.8".into(), "dc1".into());
+        assert_eq!(remove(&folder, &state).unwrap(), 1);
         assert!(!folder.exists());
         assert!(!ours.wait().unwrap().success());
         for child in [&mut longer, &mut grep] {

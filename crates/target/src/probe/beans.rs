@@ -11,6 +11,7 @@ use anyhow::Result;
 use measure::clock::{self, SECOND_NS};
 use serde_json::Value;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::time::Duration;
 
 /// How long a node may take to answer a look: longer than any pause worth living with. A frozen
@@ -52,6 +53,9 @@ pub(super) enum Kind {
     Level(Source, f64),
     /// Its increase per second, times a factor.
     Rate(Source, f64),
+    /// The first number as it is, times a factor, while the second one increases: a percentile
+    /// that nothing was added to is one of minutes ago.
+    While(Source, Source, f64),
     /// The increase of the first per increase of the second, times a factor; nothing while the
     /// second one stands still.
     Share(Source, Source, f64),
@@ -61,7 +65,7 @@ impl Kind {
     fn sources(&self) -> impl Iterator<Item = &Source> {
         let (first, second) = match self {
             Kind::Level(source, _) | Kind::Rate(source, _) => (source, None),
-            Kind::Share(first, second, _) => (first, Some(second)),
+            Kind::While(first, second, _) | Kind::Share(first, second, _) => (first, Some(second)),
         };
         std::iter::once(first).chain(second)
     }
@@ -144,6 +148,12 @@ impl Beans {
                 Kind::Rate(source, factor) => value(source)
                     .and_then(|n| counters.increase(&series.name, at_ns, n))
                     .map(|more| more.per_second() * factor),
+                Kind::While(first, second, factor) => {
+                    let more = value(second)
+                        .and_then(|count| counters.increase(&series.name, at_ns, count));
+                    let moves = more.is_some_and(|more| more.by > 0.0);
+                    value(first).filter(|_| moves).map(|n| n * factor)
+                }
                 Kind::Share(first, second, factor) => {
                     let (first, second) = (value(first), value(second));
                     counters
@@ -167,8 +177,8 @@ impl Asked {
             let key = (source.mbean.clone(), source.attribute);
             if !wanted(source) {
                 whole = false;
-            } else if !index.contains_key(&key) {
-                index.insert(key, attributes.len());
+            } else if let Entry::Vacant(vacant) = index.entry(key) {
+                vacant.insert(attributes.len());
                 attributes.push((source.mbean.as_str(), source.attribute));
             }
         }
@@ -242,8 +252,132 @@ impl Counters {
         first: Option<f64>,
         second: Option<f64>,
     ) -> Option<f64> {
-        let first = self.increase(&format!("{name} 1"), at_ns, first?)?;
-        let second = self.increase(&format!("{name} 2"), at_ns, second?)?;
+        // Both are looked at, whatever the first one gives: each needs its last value next time.
+        let first = first.and_then(|value| self.increase(&format!("{name} 1"), at_ns, value));
+        let second = second.and_then(|value| self.increase(&format!("{name} 2"), at_ns, value));
+        let (first, second) = (first?, second?);
         (second.by > 0.0).then(|| first.by / second.by)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::net::SocketAddr;
+
+    fn beans(series: Vec<Series>) -> Beans {
+        let nowhere = SocketAddr::from(([127, 0, 0, 1], 1));
+        Beans::new(&Jolokia::new(nowhere, "", ""), "node1", series, true)
+    }
+
+    fn series(name: &str, kind: Kind) -> Series {
+        let name = name.to_string();
+        let unit = "count";
+        Series { name, unit, kind }
+    }
+
+    /// What is put for answers so many seconds after the start.
+    fn put(beans: &mut Beans, second: u64, answers: &[Option<Value>]) -> Vec<(String, f64)> {
+        let asked = Asked::of(&beans.series, |_| true);
+        let mut out = Out::new();
+        out.begin("cassandra", 0);
+        beans.put(second * SECOND_NS, &asked, answers, &mut out);
+        let readings = out.readings().iter();
+        readings
+            .map(|one| (one.name.to_string(), one.value))
+            .collect()
+    }
+
+    #[test]
+    fn levels_rates_and_shares_are_of_what_is_there() {
+        let source = |mbean: &str| Source::new(mbean, "Count");
+        let heap = |part| Source::part("Memory", "HeapMemoryUsage", part);
+        let mut beans = beans(vec![
+            series("used", Kind::Level(heap("used"), 1.0)),
+            series("max", Kind::Level(heap("max"), 1.0)),
+            series(
+                "running",
+                Kind::Level(Source::new("Compactions", "List"), 1.0),
+            ),
+            series("hits", Kind::Rate(source("Hits"), 1.0)),
+            series(
+                "ratio",
+                Kind::Share(source("Hits"), source("Requests"), 1.0),
+            ),
+            series(
+                "p99",
+                Kind::While(source("Percentile"), source("Requests"), 1e-3),
+            ),
+        ]);
+        // HeapMemoryUsage, Compactions, Hits, Requests, Percentile: each is asked for once.
+        let answers = |hits: Option<u64>, requests: u64| {
+            let heap = json!({"used": 7, "max": -1});
+            let hits = hits.map(|hits| json!(hits));
+            let (list, requests) = (json!([{}, {}]), json!(requests));
+            [
+                Some(heap),
+                Some(list),
+                hits,
+                Some(requests),
+                Some(json!(2000.0)),
+            ]
+        };
+        let of = |list: &[(&str, f64)]| -> Vec<(String, f64)> {
+            list.iter()
+                .map(|(name, value)| ((*name).to_string(), *value))
+                .collect()
+        };
+        let still = [("used", 7.0), ("running", 2.0)];
+        assert_eq!(put(&mut beans, 0, &answers(Some(10), 10)), of(&still));
+        let moved = [
+            still[0],
+            still[1],
+            ("hits", 15.0),
+            ("ratio", 0.75),
+            ("p99", 2.0),
+        ];
+        assert_eq!(put(&mut beans, 2, &answers(Some(40), 50)), of(&moved));
+        // Nothing was asked of the cache: no ratio, and the percentile is an old one.
+        let idle = [still[0], still[1], ("hits", 0.0)];
+        assert_eq!(put(&mut beans, 3, &answers(Some(40), 50)), of(&idle));
+        // The node was started again: its counters begin at nothing, and one is not there yet.
+        assert_eq!(put(&mut beans, 4, &answers(None, 2)), of(&still));
+        assert_eq!(
+            put(&mut beans, 5, &answers(Some(1), 6)),
+            of(&[still[0], still[1], ("p99", 2.0)])
+        );
+        let after = [
+            still[0],
+            still[1],
+            ("hits", 3.0),
+            ("ratio", 0.75),
+            ("p99", 2.0),
+        ];
+        assert_eq!(put(&mut beans, 6, &answers(Some(4), 10)), of(&after));
+    }
+
+    #[test]
+    fn the_sum_of_a_rate_over_time_is_what_was_counted() {
+        let mut counters = Counters::default();
+        let counts = [
+            (0, 100.0),
+            (7, 130.0),
+            (8, 130.0),
+            (20, 1000.0),
+            (21, 1001.0),
+        ];
+        let counted: f64 = counts
+            .windows(2)
+            .map(|pair| {
+                let at_ns = |tenths: u64| tenths * SECOND_NS / 10;
+                counters.increase("ops/s", at_ns(pair[0].0), pair[0].1);
+                let more = counters
+                    .increase("ops/s", at_ns(pair[1].0), pair[1].1)
+                    .unwrap();
+                more.per_second() * (pair[1].0 - pair[0].0) as f64 / 10.0
+            })
+            .sum();
+        assert!((counted - 901.0).abs() < 1e-9, "{counted}");
     }
 }

@@ -17,7 +17,7 @@ const METRICS: &str = "org.apache.cassandra.metrics";
 const COMPACTIONS: &str = "org.apache.cassandra.db:type=CompactionManager";
 
 /// Thread pools, each with the path of its MBeans. Several come with their first use.
-const POOLS: [(&str, &str); 17] = [
+pub(super) const POOLS: [(&str, &str); 17] = [
     ("request", "MutationStage"),
     ("request", "ReadStage"),
     ("request", "RequestResponseStage"),
@@ -105,10 +105,23 @@ impl List {
         self.add(name, unit, Kind::Rate(source, 1.0));
     }
 
+    /// A statistic of a timer or histogram, while something is added to it.
+    fn statistic(
+        &mut self,
+        name: String,
+        unit: &'static str,
+        mbean: &str,
+        attribute: &'static str,
+        factor: f64,
+    ) {
+        let source = |attribute| Source::new(format!("{METRICS}:{mbean}"), attribute);
+        let kind = Kind::While(source(attribute), source("Count"), factor);
+        self.add(name, unit, kind);
+    }
+
     /// The 99th percentile of a timer.
     fn p99(&mut self, name: String, mbean: &str) {
-        let source = Source::new(format!("{METRICS}:{mbean}"), "99thPercentile");
-        self.add(name, "ms", Kind::Level(source, MS_PER_US));
+        self.statistic(name, "ms", mbean, "99thPercentile", MS_PER_US);
     }
 
     /// The increase of one count per increase of another.
@@ -333,7 +346,7 @@ fn of_keyspace(list: &mut List, keyspace: &str) {
         ("sstables_per_read.p99", "99thPercentile"),
         ("sstables_per_read.max", "Max"),
     ] {
-        list.level(name.into(), "count", &mbean, attribute);
+        list.statistic(name.into(), "count", &mbean, attribute, 1.0);
     }
 }
 
@@ -357,12 +370,6 @@ fn of_table(list: &mut List, keyspace: &str, table: &str) {
             "MemtableLiveDataSize",
             "Value",
         ),
-        (
-            "sstables_per_read.p99",
-            "count",
-            "SSTablesPerReadHistogram",
-            "99thPercentile",
-        ),
     ] {
         list.level(name(what), unit, &mbean(metric), attribute);
     }
@@ -381,4 +388,13 @@ fn of_table(list: &mut List, keyspace: &str, table: &str) {
     ] {
         list.share(name(what), "ms", &mbean(total), &mbean(count), MS_PER_US);
     }
+    let histogram = mbean("SSTablesPerReadHistogram");
+    let percentile = "99thPercentile";
+    list.statistic(
+        name("sstables_per_read.p99"),
+        "count",
+        &histogram,
+        percentile,
+        1.0,
+    );
 }

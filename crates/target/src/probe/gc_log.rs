@@ -419,3 +419,6 @@ fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     const DAYS_UP_TO_1970: i64 = 719_469;
     year * 365 + leap_days + (153 * month + 2) / 5 + day - DAYS_UP_TO_1970
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,16 +8,20 @@ mod disk;
 mod memory;
 mod network;
 mod pressure;
+mod stand_in;
 
+use super::source::Source;
 use super::{Look, Out};
+use crate::host::Host;
 use anyhow::Result;
 use cpu::Cpu;
 use disk::Disks;
 use memory::Memory;
 use network::Network;
 use pressure::Pressure;
+use stand_in::StandIn;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Place of the readings of the whole machine.
 const MACHINE: &str = "machine";
@@ -32,17 +36,19 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// `devices`: the place of each block device that belongs to a stand-in host.
+    /// The devices of the volumes of `hosts` stand at their places.
     ///
     /// # Errors
     /// A file of `/proc` that every kernel has cannot be read.
-    pub fn open(devices: BTreeMap<String, String>) -> Result<Machine> {
-        let net = Path::new("/proc/self/net");
+    pub fn open(hosts: &[Host]) -> Result<Machine> {
+        let device = |host: &Host| Some((host.sources().device?, host.name().to_string()));
+        let devices: BTreeMap<String, String> = hosts.iter().filter_map(device).collect();
+        let net = |name: &str| Source::open(format!("/proc/self/net/{name}"));
         Ok(Machine {
             cpu: Cpu::open(MACHINE)?,
             memory: Memory::open(MACHINE)?,
             disks: Disks::open(MACHINE, devices)?,
-            network: Network::open(MACHINE, net, network::machine_speed)?,
+            network: Network::open(MACHINE, net, Box::new(network::machine_speed))?,
             pressure: Pressure::open(MACHINE, Path::new("/proc/pressure"), ""),
         })
     }
@@ -59,5 +65,114 @@ impl Look for Machine {
             self.pressure.look(now_ns, out),
         ];
         results.into_iter().collect()
+    }
+}
+
+/// Opens what there is of a stand-in host.
+///
+/// # Errors
+/// The host is gone.
+pub(crate) fn stand_in(host: &Host) -> Result<StandIn> {
+    let sources = host.sources();
+    let net = |name: &str| {
+        let path = PathBuf::from(format!("net/{name} of {}", host.name()));
+        Ok(Source::of(path, sources.proc_net(name)?))
+    };
+    // A virtual link has no speed of its own: its use is that of the rate that it is limited to.
+    let limits = host.limits()?;
+    let rate: Option<f64> = limits.get("link_rate").and_then(|rate| rate.parse().ok());
+    let speed = move |interface: &str| rate.filter(|_| interface != "lo");
+    let places = stand_in::Places {
+        name: host.name(),
+        cpu: sources.group("cpu"),
+        cpuacct: sources.group("cpuacct"),
+        memory: sources.group("memory"),
+        unified: sources.unified(),
+        volume: sources.device.as_ref().map(|_| host.folder()),
+    };
+    let network = Network::open(host.name(), net, Box::new(speed))?;
+    Ok(StandIn::open(&places, network))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::{HostAbility, Hosts, abilities};
+    use crate::spec::{HostSpec, HostsSpec};
+
+    #[test]
+    fn this_machine_has_figures_from_the_second_look_on() {
+        let mut machine = Machine::open(&[]).unwrap();
+        let mut out = Out::new();
+        machine.look(1_000_000_000, &mut out).unwrap();
+        let first = out.readings().len();
+        machine.look(3_000_000_000, &mut out).unwrap();
+        let second = &out.readings()[first..];
+        for name in [
+            "vmstat.r",
+            "vmstat.free",
+            "vmstat.cs",
+            "sar.rxpck/s",
+            "netstat.segments_sent",
+        ] {
+            assert!(
+                second.iter().any(|one| &*one.name == name),
+                "{name} is missing"
+            );
+        }
+        assert!(second.iter().all(|one| one.place.starts_with(MACHINE)));
+    }
+
+    #[test]
+    fn a_stand_in_host_has_its_own_figures() {
+        let needed = [
+            HostAbility::Network,
+            HostAbility::CpuQuota,
+            HostAbility::Memory,
+        ];
+        let able = abilities();
+        if let Some(lack) = able
+            .iter()
+            .find(|able| needed.contains(&able.what) && !able.present)
+        {
+            println!("not tried: this machine makes no hosts: {}", lack.detail);
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let spec = HostsSpec {
+            count: 1,
+            host: HostSpec {
+                cpu_quota: Some(0.5),
+                memory_bytes: Some(64 << 20),
+                ..HostSpec::default()
+            },
+            ..HostsSpec::default()
+        };
+        let id = format!("probe{}", std::process::id());
+        let mut hosts = Hosts::make(&id, &spec, folder.path(), &mut |_| {}).unwrap();
+        let mut look = stand_in(&hosts.all()[0]).unwrap();
+        let mut out = Out::new();
+        look.look(1_000_000_000, &mut out).unwrap();
+        look.look(2_000_000_000, &mut out).unwrap();
+        drop(look);
+        hosts.end().unwrap();
+        let of = |name: &str| {
+            let found = out.readings().iter().find(|one| &*one.name == name);
+            found.unwrap_or_else(|| panic!("{name} is missing")).value
+        };
+        // Nothing runs on it.
+        assert_eq!(of("cgroup.cpu_used"), 0.0);
+        assert!(of("cgroup.memory_used") < 1e6);
+        assert_eq!(of("netstat.established"), 0.0);
+        assert!(
+            out.readings()
+                .iter()
+                .all(|one| one.place.starts_with("host1"))
+        );
+        assert!(
+            out.readings()
+                .iter()
+                .all(|one| !one.name.starts_with("volume."))
+        );
     }
 }

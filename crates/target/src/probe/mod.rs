@@ -23,9 +23,10 @@ pub use sampler::Probes;
 pub(crate) use sampler::{Sampler, Task};
 
 use crate::cluster::{Cluster, NodeInfo};
+use crate::host::Host;
 use anyhow::{Context, Result};
 use processes::{NumaMaps, Process};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -197,7 +198,7 @@ impl Out {
 /// A probe cannot start at all: the message says which and why.
 pub fn this_machine(spec: &ProbeSpec, others: &[(&str, u32)]) -> Result<Probes> {
     let mut samplers = scrapers(spec)?;
-    samplers.push(os(spec, others)?);
+    samplers.push(os(spec, others, &[])?);
     Probes::start(samplers)
 }
 
@@ -213,7 +214,7 @@ impl Cluster {
             .filter_map(|node| Some((node.name.as_str(), node.pid?)))
             .collect();
         let mut samplers = scrapers(spec)?;
-        samplers.push(os(spec, &processes)?);
+        samplers.push(os(spec, &processes, &[])?);
         samplers.extend(node::samplers(self, spec, keyspace, tables));
         Probes::start(samplers)
     }
@@ -241,12 +242,17 @@ fn scrapers(spec: &ProbeSpec) -> Result<Vec<Sampler>> {
     spec.scrapes.iter().map(scraper).collect()
 }
 
-/// The looks at this machine, this process and others by their places and process ids.
-fn os(spec: &ProbeSpec, others: &[(&str, u32)]) -> Result<Sampler> {
+/// The looks at this machine and the stand-in hosts on it, at this process and at others by their
+/// places and process ids.
+fn os(spec: &ProbeSpec, others: &[(&str, u32)], hosts: &[Host]) -> Result<Sampler> {
     let mut sampler = Sampler::new("probe-os");
     if let Some(period) = spec.hosts {
-        let machine = hosts::Machine::open(BTreeMap::new())?;
+        let machine = hosts::Machine::open(hosts)?;
         sampler.add(Task::new("hosts", "machine", period, Box::new(machine)));
+        for host in hosts {
+            let look = hosts::stand_in(host).with_context(|| format!("watch {}", host.name()))?;
+            sampler.add(Task::new("hosts", host.name(), period, Box::new(look)));
+        }
     }
     let Some(period) = spec.processes else {
         return Ok(sampler);

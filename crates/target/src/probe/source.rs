@@ -33,11 +33,16 @@ impl Source {
     pub fn open(path: impl Into<PathBuf>) -> Result<Source> {
         let path = path.into();
         let file = File::open(&path).with_context(|| format!("read {}", path.display()))?;
-        Ok(Source {
+        Ok(Source::of(path, file))
+    }
+
+    /// A file that somebody else has opened, who calls it `path`.
+    pub fn of(path: PathBuf, file: File) -> Source {
+        Source {
             path,
             file,
             buffer: vec![0; BUFFER_BYTES],
-        })
+        }
     }
 
     /// The file as it is now.

@@ -1,52 +1,397 @@
 //! Snapshots of an attached cluster: the server's own, in its own folders.
 //!
 //! Nothing of them is on this machine, so that what a restore must lead to stands in the name of
-//! the server's snapshot: `cassay-NAME-COUNT-BYTES[-LEVELS]`, a name for each table and node.
+//! the server's snapshot, one for each table and node: `cassay-NAME-COUNT-BYTES[-LEVELS]`, say
+//! `cassay-loaded-12-704512331-0_4_8`. Any command on any machine can then restore and compare.
+//!
+//! It is somebody else's cluster: neither its hints nor its caches are touched (the server itself
+//! passes over hints that are older than a TRUNCATE), and what an operator has disabled stays so.
 
-use super::own::Tables;
-use super::{Fingerprint, Restored, Snapshot, TableLayout};
+use super::schema::Tables;
+use super::{
+    Fingerprint, NodeSnapshot, RestoreHow, Restored, Snapshot, TableLayout, online, schema,
+};
 use crate::cluster::Cluster;
 use crate::jolokia::Jolokia;
 use crate::mbeans;
-use anyhow::{Context, Result, bail};
+use crate::session::{ServerError, Session};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use measure::clock;
 use std::collections::BTreeMap;
 
-/// The agents of all nodes.
-fn agents(cluster: &Cluster) -> Result<Vec<(&str, &Jolokia)>> {
-    cluster.agents().context(
-        "snapshots of an attached cluster need a Jolokia agent in each of its nodes, and none is \
-         given: add `jolokia` to the target's `attach`, or load again instead",
-    )
+/// What the names of our snapshots on a server begin with.
+const OURS: &str = "cassay-";
+
+/// How often a table is looked at that changes while it is put away.
+const ATTEMPTS_COUNT: usize = 3;
+
+/// One node of the cluster.
+struct Node<'a> {
+    name: &'a str,
+    version: &'a str,
+    agent: &'a Jolokia,
+    /// Where its data is, as it says.
+    folders: Vec<String>,
+}
+
+/// What a server's snapshot is called, and what it must lead to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Tag {
+    name: String,
+    layout: TableLayout,
+}
+
+impl Tag {
+    fn text(&self) -> String {
+        let TableLayout {
+            sstables,
+            bytes,
+            levels,
+            ..
+        } = &self.layout;
+        let text = format!("{OURS}{}-{sstables}-{bytes}", self.name);
+        match levels {
+            None => text,
+            Some(levels) => {
+                let levels: Vec<String> = levels.iter().map(u64::to_string).collect();
+                format!("{text}-{}", levels.join("_"))
+            }
+        }
+    }
+
+    /// `None` if a snapshot is not of ours. Names may have dashes, the parts behind have none, and
+    /// levels are told from bytes by their underscore.
+    fn parse(text: &str) -> Option<Tag> {
+        let mut rest = text.strip_prefix(OURS)?;
+        let mut levels = None;
+        if let Some((before, last)) = rest.rsplit_once('-').filter(|(_, last)| last.contains('_')) {
+            let numbers: Option<Vec<u64>> = last.split('_').map(|n| n.parse().ok()).collect();
+            levels = Some(numbers?);
+            rest = before;
+        }
+        let (rest, bytes) = rest.rsplit_once('-')?;
+        let (name, sstables) = rest.rsplit_once('-')?;
+        let layout = TableLayout {
+            sstables: sstables.parse().ok()?,
+            bytes: bytes.parse().ok()?,
+            levels,
+            identities: None,
+        };
+        (!name.is_empty()).then(|| Tag {
+            name: name.to_string(),
+            layout,
+        })
+    }
+}
+
+/// A row of `system_views.snapshots` that is of ours.
+struct Row {
+    tag: Tag,
+    keyspace: String,
+    table: String,
+    created_unix_ns: u64,
+}
+
+/// All nodes with their agents.
+///
+/// # Errors
+/// There is no access to them; the message says what is missing.
+fn nodes(cluster: &Cluster) -> Result<Vec<Node<'_>>> {
+    let agents = cluster.agents().context(
+        "snapshots of an attached cluster need a Jolokia agent in each of its nodes, and access \
+         to it: add `jolokia` to the target's `attach`, or load the data anew instead",
+    )?;
+    let of = |((name, agent), info)| -> Result<Node<'_>> {
+        let info: &crate::NodeInfo = info;
+        let folders = mbeans::data_folders(agent).with_context(|| format!("ask {name}"))?;
+        Ok(Node {
+            name,
+            version: info.version.as_str(),
+            agent,
+            folders,
+        })
+    };
+    agents.into_iter().zip(cluster.nodes()).map(of).collect()
+}
+
+/// Snapshots of ours that a node has.
+///
+/// # Errors
+/// The server has no such table (older than 4.1), or does not answer.
+fn rows(session: &mut Session) -> Result<Vec<Row>> {
+    const QUERY: &str =
+        "SELECT name, keyspace_name, table_name, created_at FROM system_views.snapshots";
+    let found = match session.query(QUERY) {
+        Err(error) if error.downcast_ref::<ServerError>().is_some() => {
+            return Err(error.context(
+                "read system_views.snapshots, which Cassandra has since 4.1 and this user must \
+                 be allowed to read",
+            ));
+        }
+        found => found?,
+    };
+    let row = |row: &Vec<cql::Value>| -> Option<Row> {
+        let text = |index: usize| row.get(index)?.as_str().map(str::to_string);
+        let created_ms = row.get(3)?.as_i64().unwrap_or(0);
+        Some(Row {
+            tag: Tag::parse(&text(0)?)?,
+            keyspace: text(1)?,
+            table: text(2)?,
+            created_unix_ns: u64::try_from(created_ms).unwrap_or(0) * clock::MILLISECOND_NS,
+        })
+    };
+    Ok(found.rows.iter().filter_map(row).collect())
+}
+
+/// The rows of each node, in their order.
+fn rows_of_all(cluster: &Cluster) -> Result<Vec<Vec<Row>>> {
+    let of = |node| -> Result<Vec<Row>> {
+        let node: &crate::NodeInfo = node;
+        rows(&mut cluster.session_to(node)?)
+            .with_context(|| format!("ask {} for its snapshots", node.name))
+    };
+    cluster.nodes().iter().map(of).collect()
 }
 
 pub(super) fn create(
     cluster: &Cluster,
-    _name: &str,
-    _keyspace: &str,
-    _tables: &[&str],
-    _say: &mut dyn FnMut(&str),
+    name: &str,
+    keyspace: &str,
+    tables: &[&str],
+    say: &mut dyn FnMut(&str),
 ) -> Result<Snapshot> {
-    agents(cluster)?;
-    bail!("not yet")
+    let nodes = nodes(cluster)?;
+    let mut session = cluster.session()?;
+    let tables = schema::tables(&mut session, keyspace, tables)?;
+    schema::refuse_views(&mut session, keyspace, &tables)?;
+    let is_taken = |row: &Row| row.tag.name == name;
+    if rows_of_all(cluster)?.iter().flatten().any(is_taken) {
+        bail!("there is a snapshot {name} already: remove it first, or take another name");
+    }
+    say(&format!("putting {keyspace} away as {name}"));
+    for node in &nodes {
+        for table in tables.keys() {
+            create_on(node, name, keyspace, table)
+                .with_context(|| format!("put {keyspace}.{table} away on {}", node.name))?;
+        }
+    }
+    let made = list(cluster)?.into_iter().find(|one| one.name == name);
+    made.with_context(|| format!("the snapshot {name} was taken, and the nodes do not list it"))
+}
+
+/// Takes a table's snapshot under a name that says what is in it.
+fn create_on(node: &Node<'_>, name: &str, keyspace: &str, table: &str) -> Result<()> {
+    mbeans::flush(node.agent, keyspace, &[table])?;
+    for _ in 0..ATTEMPTS_COUNT {
+        let layout = layout_of(node.agent, keyspace, table)?;
+        let tag = Tag {
+            name: name.to_string(),
+            layout,
+        };
+        mbeans::take_snapshot(node.agent, &tag.text(), keyspace, &[table])?;
+        if layout_of(node.agent, keyspace, table)? == tag.layout {
+            return Ok(());
+        }
+        mbeans::clear_snapshot(node.agent, &tag.text(), keyspace)?;
+    }
+    bail!("its SSTables change all the time: stop what writes to it, and settle first")
 }
 
 pub(super) fn list(cluster: &Cluster) -> Result<Vec<Snapshot>> {
-    agents(cluster)?;
-    Ok(Vec::new())
+    nodes(cluster)?;
+    let rows = rows_of_all(cluster)?;
+    let mut snapshots: BTreeMap<String, Snapshot> = BTreeMap::new();
+    for (info, rows) in cluster.nodes().iter().zip(&rows) {
+        let mut parts: BTreeMap<&str, (&Row, Fingerprint)> = BTreeMap::new();
+        for row in rows {
+            let part = parts.entry(&row.tag.name);
+            let (_, part) = part.or_insert_with(|| (row, Fingerprint::default()));
+            part.tables
+                .insert(row.table.clone(), row.tag.layout.clone());
+        }
+        for (name, (row, part)) in parts {
+            let snapshot = snapshots
+                .entry(name.to_string())
+                .or_insert_with(|| Snapshot {
+                    name: name.to_string(),
+                    keyspace: row.keyspace.clone(),
+                    tables: part.tables.keys().cloned().collect(),
+                    created_unix_ns: row.created_unix_ns,
+                    schema: Vec::new(),
+                    nodes: Vec::new(),
+                });
+            snapshot.nodes.push(NodeSnapshot {
+                node: info.name.clone(),
+                sstables: part.sstables(),
+                files: 0,
+                bytes: part.bytes(),
+                fingerprint: part.to_string(),
+            });
+        }
+    }
+    let mut whole: Vec<Snapshot> = snapshots.into_values().collect();
+    whole.retain(|snapshot| snapshot.nodes.len() == rows.len());
+    Ok(whole)
 }
 
 pub(super) fn restore(
     cluster: &mut Cluster,
-    _name: &str,
-    _say: &mut dyn FnMut(&str),
+    name: &str,
+    say: &mut dyn FnMut(&str),
 ) -> Result<Restored> {
-    agents(cluster)?;
-    bail!("not yet")
+    let began_ns = clock::now_ns();
+    let nodes = nodes(cluster)?;
+    let rows = rows_of_all(cluster)?;
+    let mut parts: Vec<BTreeMap<&str, &Row>> = Vec::new();
+    for (node, rows) in nodes.iter().zip(&rows) {
+        let of_name = rows.iter().filter(|row| row.tag.name == name);
+        let part: BTreeMap<&str, &Row> = of_name.map(|row| (row.table.as_str(), row)).collect();
+        ensure!(!part.is_empty(), "{} has no snapshot {name}", node.name);
+        parts.push(part);
+    }
+    let first = parts.first().and_then(|part| part.values().next());
+    let keyspace = first.context("the cluster has no node")?.keyspace.as_str();
+    let names: Vec<&str> = parts[0].keys().copied().collect();
+    for node in &nodes {
+        check_ring(node)?;
+    }
+    let address = cluster.nodes()[0].address;
+    let mut session = Session::open(address, cluster.access(), online::TRUNCATE_LIMIT)?;
+    let tables = schema::tables(&mut session, keyspace, &names)?;
+    let allowed = schema::compacting(&mut session, keyspace, &names)?;
+    say(&format!(
+        "restoring {keyspace} from {name} (TRUNCATE and import)"
+    ));
+    let mut switched = Vec::new();
+    for node in &nodes {
+        // What an operator has disabled is not ours to enable again.
+        let disabled = mbeans::disabled(node.agent, keyspace, &names)?;
+        let mut ours: Vec<&str> = allowed.iter().map(String::as_str).collect();
+        ours.retain(|table| !disabled.contains(table));
+        switched.push((node, ours));
+    }
+    let swapped = swap(&switched, &parts, &mut session, keyspace, &tables);
+    let mut enabled = Ok(());
+    for (node, ours) in &switched {
+        let back = mbeans::enable_compaction(node.agent, keyspace, ours);
+        enabled = enabled.and(back.with_context(|| node.name.to_string()));
+    }
+    let (truncate_s, import_s) = swapped.with_context(|| format!("restore {name}"))?;
+    enabled?;
+    let wanted = parts.iter().map(|part| fingerprint_of(part));
+    let wanted: Vec<Fingerprint> = wanted.collect();
+    let named = nodes.iter().map(|node| node.name.to_string());
+    Ok(Restored {
+        how: RestoreHow::Online,
+        seconds: online::seconds_since(began_ns),
+        truncate_s,
+        import_s,
+        sstables: wanted.iter().map(Fingerprint::sstables).sum(),
+        bytes: wanted.iter().map(Fingerprint::bytes).sum(),
+        fingerprints: named.zip(wanted.iter().map(ToString::to_string)).collect(),
+    })
+}
+
+/// What a node's part of a snapshot must lead to.
+fn fingerprint_of(part: &BTreeMap<&str, &Row>) -> Fingerprint {
+    let layout = |(table, row): (&&str, &&Row)| (table.to_string(), row.tag.layout.clone());
+    Fingerprint {
+        tables: part.iter().map(layout).collect(),
+    }
+}
+
+fn check_ring(node: &Node<'_>) -> Result<()> {
+    let (_, unreachable) =
+        mbeans::ring(node.agent).with_context(|| format!("ask {} for the ring", node.name))?;
+    if !unreachable.is_empty() {
+        bail!(
+            "{} cannot reach {}: TRUNCATE needs every node of the ring; wait until they are up",
+            node.name,
+            unreachable.join(", ")
+        );
+    }
+    Ok(())
+}
+
+/// Empties the tables and imports them, node by node; seconds of TRUNCATE and of importing.
+fn swap(
+    nodes: &[(&Node<'_>, Vec<&str>)],
+    parts: &[BTreeMap<&str, &Row>],
+    session: &mut Session,
+    keyspace: &str,
+    tables: &Tables,
+) -> Result<(f64, f64)> {
+    for (node, ours) in nodes {
+        mbeans::disable_compaction(node.agent, keyspace, ours)
+            .with_context(|| node.name.to_string())?;
+    }
+    let began_ns = clock::now_ns();
+    online::truncate(session, keyspace, tables)?;
+    let truncate_s = online::seconds_since(began_ns);
+    let began_ns = clock::now_ns();
+    for ((node, _), part) in nodes.iter().zip(parts) {
+        for (table, row) in part {
+            let id = tables.get(*table).context("a table has no id")?;
+            import(node, row, id)
+                .with_context(|| format!("import {keyspace}.{table} on {}", node.name))?;
+        }
+    }
+    let import_s = online::seconds_since(began_ns);
+    for ((node, _), part) in nodes.iter().zip(parts) {
+        let found = fingerprint(node.agent, keyspace, tables)?;
+        if let Some(difference) = found.difference(&fingerprint_of(part)) {
+            bail!(
+                "after the restore, on {} {difference}: do not measure",
+                node.name
+            );
+        }
+    }
+    Ok((truncate_s, import_s))
+}
+
+/// Imports a table's snapshot from where the server keeps it.
+fn import(node: &Node<'_>, row: &Row, id: &str) -> Result<()> {
+    let (keyspace, table) = (row.keyspace.as_str(), row.table.as_str());
+    let (count, _) = mbeans::live_sstables(node.agent, keyspace, table)?;
+    ensure!(
+        count == 0,
+        "it has {count} SSTables after TRUNCATE, so that nothing was imported: something writes \
+         to it; stop that and restore again"
+    );
+    if row.tag.layout.sstables == 0 {
+        return Ok(());
+    }
+    let tag = row.tag.text();
+    let mut failures = Vec::new();
+    for folder in &node.folders {
+        // With several data folders, a table has its snapshot in those that had SSTables of it.
+        let path = format!("{folder}/{keyspace}/{table}-{id}/snapshots/{tag}");
+        let path = path.replace("//", "/");
+        if let Err(error) = mbeans::import(node.agent, node.version, keyspace, table, &path) {
+            failures.push(error);
+        }
+    }
+    if failures.len() < node.folders.len() {
+        return Ok(());
+    }
+    let failure = failures.into_iter().next();
+    Err(failure.unwrap_or_else(|| anyhow!("the node has no data folder")).context(
+        "hint: if the table was dropped and made again since, its snapshot is in the folder of its \
+         old id, out of reach",
+    ))
 }
 
 pub(super) fn remove(cluster: &Cluster, name: &str) -> Result<()> {
-    agents(cluster)?;
-    bail!("there is no snapshot {name}")
+    let mut found = false;
+    for (node, rows) in nodes(cluster)?.iter().zip(rows_of_all(cluster)?) {
+        for row in rows.iter().filter(|row| row.tag.name == name) {
+            found = true;
+            mbeans::clear_snapshot(node.agent, &row.tag.text(), &row.keyspace)
+                .with_context(|| node.name.to_string())?;
+        }
+    }
+    ensure!(found, "no node has a snapshot {name}");
+    Ok(())
 }
 
 pub(super) fn fingerprints(
@@ -54,28 +399,72 @@ pub(super) fn fingerprints(
     keyspace: &str,
     tables: &Tables,
 ) -> Result<BTreeMap<String, Fingerprint>> {
-    let of_node = |(name, agent): (&str, &Jolokia)| {
-        let found = fingerprint(agent, keyspace, tables);
-        let found = found.with_context(|| format!("look at the tables of {name}"))?;
-        Ok((name.to_string(), found))
+    let of_node = |node: Node<'_>| {
+        let found = fingerprint(node.agent, keyspace, tables);
+        let found = found.with_context(|| format!("look at the tables of {}", node.name))?;
+        Ok((node.name.to_string(), found))
     };
-    agents(cluster)?.into_iter().map(of_node).collect()
+    nodes(cluster)?.into_iter().map(of_node).collect()
 }
 
 /// The layout of a node's tables by the server's own counts.
 fn fingerprint(agent: &Jolokia, keyspace: &str, tables: &Tables) -> Result<Fingerprint> {
-    let names: Vec<&str> = tables.keys().map(String::as_str).collect();
-    let levels = mbeans::levels(agent, keyspace, &names)?;
-    let layout = |(table, levels): (&str, Option<Vec<u64>>)| {
-        let (sstables, bytes) = mbeans::live_sstables(agent, keyspace, table)?;
-        let layout = TableLayout {
-            sstables,
-            bytes,
-            levels,
-            identities: None,
-        };
-        Ok((table.to_string(), layout))
-    };
-    let layouts: Result<_> = names.into_iter().zip(levels).map(layout).collect();
+    let layout = |table: &String| Ok((table.clone(), layout_of(agent, keyspace, table)?));
+    let layouts: Result<_> = tables.keys().map(layout).collect();
     Ok(Fingerprint { tables: layouts? })
+}
+
+fn layout_of(agent: &Jolokia, keyspace: &str, table: &str) -> Result<TableLayout> {
+    let levels = mbeans::levels(agent, keyspace, &[table])?
+        .into_iter()
+        .next()
+        .flatten();
+    let (sstables, bytes) = mbeans::live_sstables(agent, keyspace, table)?;
+    Ok(TableLayout {
+        sstables,
+        bytes,
+        levels,
+        identities: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_on_the_server_says_what_a_restore_must_lead_to() {
+        let tag = |name: &str, levels: Option<Vec<u64>>| Tag {
+            name: name.to_string(),
+            layout: TableLayout {
+                sstables: 12,
+                bytes: 704_512_331,
+                levels,
+                identities: None,
+            },
+        };
+        let cases = [
+            (tag("loaded", None), "cassay-loaded-12-704512331"),
+            (tag("a-1-2", None), "cassay-a-1-2-12-704512331"),
+            (
+                tag("loaded", Some(vec![0, 4, 8])),
+                "cassay-loaded-12-704512331-0_4_8",
+            ),
+            (tag("x_y", Some(vec![0, 0])), "cassay-x_y-12-704512331-0_0"),
+        ];
+        for (tag, text) in cases {
+            assert_eq!(tag.text(), text);
+            assert_eq!(Tag::parse(text), Some(tag), "{text}");
+        }
+        for other in [
+            "",
+            "daily",
+            "cassay-",
+            "cassay-loaded",
+            "cassay-a-b-c",
+            "cassay--1-2",
+        ] {
+            assert_eq!(Tag::parse(other), None, "{other}");
+        }
+    }
 }

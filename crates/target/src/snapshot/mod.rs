@@ -102,6 +102,8 @@ pub(crate) struct Place<'a> {
     pub name: &'a str,
     /// Its folder, as we reach it.
     pub folder: PathBuf,
+    /// The folder of the cluster, which is on the machine's own volume.
+    pub cluster_folder: PathBuf,
     /// Its folder, as its own process calls it.
     pub server_folder: PathBuf,
     pub version: &'a str,
@@ -241,7 +243,8 @@ impl Cluster {
                     let node = nodes.node(index);
                     Place {
                         name: info.name.as_str(),
-                        folder: node.layout.folder.clone(),
+                        folder: node.layout.reached.clone(),
+                        cluster_folder: nodes.folder().to_path_buf(),
                         server_folder: node.layout.folder.clone(),
                         version: info.version.as_str(),
                         agent: node.jolokia.as_ref(),

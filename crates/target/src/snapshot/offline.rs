@@ -6,10 +6,10 @@
 
 use super::manifest::{self, Manifest};
 use super::online::{self, seconds_since};
-use super::own::{self, Tables};
+use super::own;
+use super::schema::Tables;
 use super::{Place, RestoreHow, Restored, layout, on_all, schema};
 use crate::cluster::Cluster;
-use crate::local::StopHow;
 use crate::mbeans;
 use anyhow::{Context, Result, bail};
 use measure::clock;
@@ -135,7 +135,7 @@ fn stop_all(cluster: &mut Cluster) -> Result<()> {
     drop(places);
     let nodes = cluster.local_mut().context("the nodes are not ours")?;
     for index in 0..count {
-        nodes.stop_node(index, StopHow::Drain)?;
+        nodes.stop_node(index)?;
     }
     Ok(())
 }
@@ -210,6 +210,7 @@ mod tests {
         let place = Place {
             name: "node1",
             folder: root.path().to_path_buf(),
+            cluster_folder: root.path().to_path_buf(),
             server_folder: root.path().to_path_buf(),
             version: "5.0.8",
             agent: None,

@@ -134,7 +134,7 @@ pub const NODES: &[RowSpec] = &[
         quiet: false,
         parts: &[
             Part::line("heap", &["jvm.heap_used"]),
-            Part::line("", &["gc.pause.*", "gc.pause", "safepoint.longest"]).marks_at_right(),
+            Part::line("pauses", &["gc.pause.*", "gc.pause", "safepoint.longest"]).marks_at_right(),
         ],
     },
     RowSpec {

@@ -7,7 +7,6 @@ use crate::probe::Out;
 use crate::probe::source::{Last, Source, grown};
 use anyhow::{Context, Result};
 use std::collections::HashMap;
-use std::path::Path;
 
 /// Columns of an interface: eight received, eight sent.
 type Columns = [u64; 16];
@@ -57,6 +56,9 @@ const TCP: [(&str, &str, &str); 18] = [
     ("TcpExt", "TCPAbortOnTimeout", "netstat.aborts_on_timeout"),
 ];
 
+/// Knows the speed of an interface, bit/s.
+type SpeedOf = Box<dyn Fn(&str) -> Option<f64> + Send>;
+
 /// The network as one network namespace sees it.
 pub(crate) struct Network {
     place: String,
@@ -65,7 +67,7 @@ pub(crate) struct Network {
     last: Last<Counters>,
     /// Bits per second of an interface, where known.
     speeds: HashMap<String, Option<f64>>,
-    speed_of: fn(&str) -> Option<f64>,
+    speed_of: SpeedOf,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -75,12 +77,15 @@ struct Counters {
 }
 
 impl Network {
-    /// `folder` is a `net` of `/proc`; `speed_of` knows the speed of an interface in bit/s.
+    /// `open` opens a file of a `/proc/net`; `speed_of` is asked once for each interface.
     ///
     /// # Errors
-    /// Its files cannot be read.
-    pub fn open(place: &str, folder: &Path, speed_of: fn(&str) -> Option<f64>) -> Result<Network> {
-        let open = |name: &str| Source::open(folder.join(name));
+    /// Those of `open`.
+    pub fn open(
+        place: &str,
+        open: impl Fn(&str) -> Result<Source>,
+        speed_of: SpeedOf,
+    ) -> Result<Network> {
         Ok(Network {
             place: place.to_string(),
             dev: open("dev")?,

@@ -1,0 +1,151 @@
+//! Nodes that are restarted with another configuration, and say themselves what is in effect.
+
+use crate::program::Lab;
+use serde_json::{Map, Value, json};
+use std::path::PathBuf;
+use target::{Cluster, Collector, Dirs, LocalSpec, Proof, Spec, kept};
+
+/// The user's jars, and the lab's own clusters.
+pub fn dirs(lab: &Lab) -> Dirs {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let home = || std::env::home_dir().expect("a home folder");
+    let cache = set("CASSAY_CACHE").map(PathBuf::from).unwrap_or_else(|| {
+        let base = set("XDG_CACHE_HOME").map(PathBuf::from);
+        base.unwrap_or_else(|| home().join(".cache")).join("cassay")
+    });
+    let data = lab.path().join("data");
+    Dirs { cache, data }
+}
+
+fn map(value: Value) -> Map<String, Value> {
+    value.as_object().expect("an object").clone()
+}
+
+/// A node with as small a heap as the lab's others.
+fn periodic() -> LocalSpec {
+    LocalSpec {
+        heap_bytes: 512 << 20,
+        yaml: map(json!({"commitlog_sync": "periodic", "commitlog_sync_period": "5s"})),
+        ..LocalSpec::default()
+    }
+}
+
+/// The same with what a study changes most often, in all notations.
+fn batch() -> LocalSpec {
+    LocalSpec {
+        heap_bytes: 640 << 20,
+        collector: Some(Collector::Parallel),
+        yaml: map(json!({
+            "commitlog_sync": "batch",
+            "concurrent_reads": 16,
+            "commitlog_total_space": "1GiB",
+            "read_request_timeout": "7s",
+            "compaction_throughput": "32MiB/s",
+            "commitlog_compression": [{"class_name": "LZ4Compressor"}],
+            "memtable": {"configurations": {"default": {"class_name": "TrieMemtable"}}},
+        })),
+        jvm_options: [
+            "-XX:MaxGCPauseMillis=50",
+            "-Dcassay.test=a=b",
+            "-Xss512k",
+            "-Xlog:os*=off",
+        ]
+        .map(str::to_string)
+        .to_vec(),
+        ..LocalSpec::default()
+    }
+}
+
+#[track_caller]
+fn assert_all_hold(proofs: &[Proof], count_min: usize) {
+    assert!(proofs.len() >= count_min, "{proofs:#?}");
+    for proof in proofs {
+        assert!(proof.holds, "{proof:#?}");
+    }
+}
+
+fn effective(cluster: &Cluster, key: &str) -> String {
+    let proofs = cluster.proofs().expect("proofs");
+    let found = proofs.iter().find(|proof| proof.key == key);
+    found.expect("the key").effective.clone()
+}
+
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn a_node_is_restarted_with_another_configuration_and_proves_it() {
+    let lab = Lab::new();
+    let (from, to) = (periodic(), batch());
+    let say = &mut |text: &str| eprintln!("{text}");
+    let mut cluster = target::start(&Spec::Local(from.clone()), &dirs(&lab), say).unwrap();
+    assert_all_hold(&cluster.proofs().unwrap(), 4);
+    assert_eq!(effective(&cluster, "commitlog_sync"), "periodic");
+    let pid = cluster.nodes()[0].pid;
+
+    assert!(to.restart_suffices(&from));
+    assert_eq!(
+        cluster.reconfigure(&from, say).unwrap(),
+        Vec::<String>::new()
+    );
+    assert_eq!(cluster.nodes()[0].pid, pid, "nothing to do");
+    assert_eq!(cluster.reconfigure(&to, say).unwrap(), ["node1"]);
+    assert_ne!(cluster.nodes()[0].pid, pid);
+    cluster.alive().unwrap();
+
+    let proofs = cluster.proofs().unwrap();
+    for proof in &proofs {
+        eprintln!("{proof:?}");
+    }
+    assert_all_hold(&proofs, 12);
+    assert_eq!(effective(&cluster, "commitlog_sync"), "batch");
+    assert_eq!(effective(&cluster, "heap"), (640 << 20).to_string());
+    assert_eq!(effective(&cluster, "collector"), "true");
+    let configuration = cluster.configurations().unwrap().remove(0);
+    eprintln!("{:?}\n{:?}", configuration.flags, configuration.jvm);
+    assert!(configuration.settings.len() > 50);
+    assert_eq!(configuration.flags["MaxHeapSize"], (640 << 20).to_string());
+
+    let mut other = to.clone();
+    other.yaml.insert("num_tokens".into(), json!(4));
+    let error = cluster.reconfigure(&other, say).unwrap_err().to_string();
+    assert!(error.starts_with("num_tokens cannot be changed"), "{error}");
+    // What was not asked for is not what is in effect.
+    other = to.clone();
+    other
+        .yaml
+        .insert("hinted_handoff_enabled".into(), json!("never heard of"));
+    let error = format!("{:#}", cluster.reconfigure(&other, say).unwrap_err());
+    assert!(
+        error.contains("node1") && error.contains("last log lines"),
+        "{error}"
+    );
+    drop(cluster);
+    super::assert_nothing_is_left(&lab);
+}
+
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn a_kept_cluster_is_worked_on_by_a_later_command_and_goes_on() {
+    let lab = Lab::new();
+    let _kept = super::Kept(&lab);
+    let up = ["target", "up", "--heap", super::HEAP, "--json"];
+    lab.cassay(&up).ended_with(0);
+    let pids = super::jvms(&lab);
+    let dirs = dirs(&lab);
+    let say = &mut |text: &str| eprintln!("{text}");
+    let mut cluster = kept::open(&dirs, None, say).unwrap();
+    assert_all_hold(&cluster.proofs().unwrap(), 2);
+    let error = kept::open(&dirs, None, say).unwrap_err().to_string();
+    assert!(error.contains("another command works on"), "{error}");
+    assert_eq!(cluster.reconfigure(&periodic(), say).unwrap(), ["node1"]);
+    assert_all_hold(&cluster.proofs().unwrap(), 4);
+    drop(cluster);
+    let now = super::jvms(&lab);
+    assert!(now.len() == 1 && now != pids, "{pids:?} {now:?}");
+    let status = lab
+        .cassay(&["target", "status", "--json"])
+        .ended_with(0)
+        .json();
+    assert_eq!(status[0]["nodes"][0]["answers"], json!(true), "{status}");
+    lab.cassay(&["target", "down"]).ended_with(0);
+    super::assert_nothing_is_left(&lab);
+}

@@ -1,0 +1,240 @@
+//! What a node says of itself while it works: by MBean and by its collector's log where it is ours,
+//! by the agent's port and password where it is somebody else's, by CQL alone where there is
+//! nothing more.
+
+use crate::program::Lab;
+use measure::clock::{self, SECOND_NS};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use target::probe::{ProbeSpec, Reading};
+use target::{Ability, AttachSpec, Cluster, Dirs, JolokiaAccess, LocalSpec, SecretSource, Spec};
+
+/// So many rows are written and read, one by one, while the probes look.
+const ROWS: u64 = 2000;
+
+/// Every probe of a node, five looks a second.
+fn every_probe() -> ProbeSpec {
+    let period = Some(Duration::from_millis(200));
+    ProbeSpec {
+        jvm: period,
+        cassandra: period,
+        gc_log: period,
+        ..ProbeSpec::default()
+    }
+}
+
+fn start(spec: &Spec, lab: &Lab) -> Cluster {
+    let home = std::env::home_dir().expect("HOME");
+    let dirs = Dirs {
+        cache: home.join(".cache/cassay"),
+        data: lab.path().join("target"),
+    };
+    target::start(spec, &dirs, &mut |_| ()).unwrap()
+}
+
+/// Readings of one series, in the order of time.
+type Series = Vec<(u64, f64)>;
+
+/// Writes and reads rows between two looks at least, and gives what was seen meanwhile.
+fn watch(cluster: &Cluster) -> BTreeMap<String, Series> {
+    let probes = cluster.probe(&every_probe(), "watched", &["rows"]).unwrap();
+    let mut seen: Vec<Reading> = Vec::new();
+    let mut await_looks = |count: usize| {
+        let wanted = seen.len();
+        let looks = |seen: &[Reading]| {
+            let threads = |one: &&Reading| &*one.name == "thread_pools.ReadStage.active";
+            seen[wanted..].iter().filter(threads).count()
+        };
+        let deadline = clock::Deadline::after(Duration::from_secs(30));
+        while looks(&seen) < count {
+            assert!(!deadline.passed(), "no look in 30 s");
+            clock::sleep(Duration::from_millis(20));
+            seen.extend(probes.take());
+        }
+    };
+    await_looks(2);
+    let mut session = cluster.session().unwrap();
+    for key in 0..ROWS {
+        let write = format!("INSERT INTO watched.rows (key, value) VALUES ({key}, 'text')");
+        session.query(&write).unwrap();
+        let read = format!("SELECT value FROM watched.rows WHERE key = {key}");
+        assert_eq!(session.query(&read).unwrap().rows.len(), 1);
+    }
+    await_looks(2);
+    let (rest, costs) = probes.stop();
+    seen.extend(rest);
+    for cost in &costs {
+        assert_eq!(cost.problems, Vec::<String>::new(), "{}", cost.probe);
+        assert!(cost.looks > 4 && cost.cpu_ns > 0, "{cost:?}");
+    }
+    let mut series: BTreeMap<String, Series> = BTreeMap::new();
+    for one in seen {
+        let of = series.entry(one.name.to_string()).or_default();
+        of.push((one.at_ns, one.value));
+    }
+    series
+}
+
+/// What a rate has counted: each of its values is of the time since the look before.
+fn counted(series: &BTreeMap<String, Series>, name: &str) -> u64 {
+    let rate = &series[name];
+    let since_last =
+        |pair: &[(u64, f64)]| pair[1].1 * (pair[1].0 - pair[0].0) as f64 / SECOND_NS as f64;
+    rate.windows(2).map(since_last).sum::<f64>().round() as u64
+}
+
+fn last(series: &BTreeMap<String, Series>, name: &str) -> f64 {
+    let values = series.get(name).unwrap_or_else(|| panic!("no {name}"));
+    values.last().expect("a series without values").1
+}
+
+/// What both ways must agree on: the node counts what was done to it.
+#[track_caller]
+fn assert_operations_are_counted(series: &BTreeMap<String, Series>) {
+    for name in [
+        "client_request.Write.ops/s",
+        "client_request.Read.ops/s",
+        "table.rows.local_write.ops/s",
+        "table.rows.local_read.ops/s",
+    ] {
+        assert_eq!(counted(series, name), ROWS, "{name}");
+    }
+    // The statements of the looks themselves are counted here too.
+    assert!(counted(series, "cql.regular/s") >= 2 * ROWS);
+    assert!(counted(series, "thread_pools.Native-Transport-Requests.completed/s") >= 2 * ROWS);
+    assert!(last(series, "clients.connected") >= 1.0);
+    assert_eq!(last(series, "compactions.running"), 0.0);
+    assert!(last(series, "cache.keys.capacity") > 0.0);
+}
+
+fn assert_the_jvm_is_seen(series: &BTreeMap<String, Series>, heap_bytes: f64) {
+    assert_eq!(last(series, "jvm.heap_max"), heap_bytes);
+    let used = last(series, "jvm.heap_used");
+    assert!(used > 1e6 && used < heap_bytes, "{used}");
+    assert!(last(series, "jvm.threads") > 10.0);
+    assert!(last(series, "jvm.pool.G1_Old_Gen.committed") > 0.0);
+    assert!(series.contains_key("jvm.gc.G1_Young_Generation.collections/s"));
+    let busiest = series["jvm.%cpu"].iter().map(|(_, value)| *value);
+    let busiest = busiest.fold(0.0, f64::max);
+    assert!(
+        busiest > 1.0,
+        "{busiest} % of a CPU for {ROWS} writes and reads"
+    );
+}
+
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn probes_of_a_node_of_ours_count_what_is_done_to_it_and_see_its_pauses() {
+    let lab = Lab::new();
+    let spec = LocalSpec {
+        heap_bytes: 512 << 20,
+        ..LocalSpec::default()
+    };
+    let cluster = start(&Spec::Local(spec), &lab);
+    let mut session = cluster.session().unwrap();
+    session
+        .execute_schema(
+            "CREATE KEYSPACE watched WITH replication = {'class': 'SimpleStrategy', \
+             'replication_factor': 1}",
+        )
+        .unwrap();
+    let table = "CREATE TABLE watched.rows (key bigint PRIMARY KEY, value text)";
+    session.execute_schema(table).unwrap();
+    assert_eq!(cluster.unseen(&every_probe()), Vec::<String>::new());
+
+    let series = watch(&cluster);
+    assert_operations_are_counted(&series);
+    assert_the_jvm_is_seen(&series, (512 << 20) as f64);
+    assert_eq!(last(&series, "compactions.pending"), 0.0);
+    assert_eq!(counted(&series, "commit_log.completed/s"), ROWS);
+    let mean = series["client_request.Write.mean"]
+        .iter()
+        .map(|(_, value)| *value);
+    assert!(
+        mean.clone().all(|ms| ms > 0.0 && ms < 10_000.0),
+        "{:?}",
+        mean.collect::<Vec<_>>()
+    );
+    assert!(series["safepoint.stopped"].iter().all(|(_, ms)| *ms >= 0.0));
+
+    // The same node, as somebody else's.
+    let clusters = std::fs::read_dir(lab.path().join("target/clusters")).unwrap();
+    let files = clusters.map(|entry| entry.unwrap().path().join("node1/conf/jolokia.properties"));
+    let file = files.into_iter().find(|file| file.is_file());
+    let properties = std::fs::read_to_string(file.expect("the agent's properties")).unwrap();
+    let property = |name: &str| {
+        let lines = properties.lines();
+        let value = lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+        value
+            .last()
+            .unwrap_or_else(|| panic!("no {name}"))
+            .to_string()
+    };
+    let password = lab.path().join("password");
+    std::fs::write(&password, property("password")).unwrap();
+    let jolokia = JolokiaAccess {
+        port: property("port").parse().unwrap(),
+        user: Some(property("user")),
+        password: Some(SecretSource::File(password.clone())),
+        tls: None,
+    };
+    let attach = AttachSpec {
+        contact_points: vec![cluster.nodes()[0].address.to_string()],
+        jolokia: Some(jolokia),
+        ..AttachSpec::default()
+    };
+    with_its_password_an_attached_node_shows_as_much(&attach, &lab);
+    with_a_wrong_password_it_says_so(&attach, &password, &lab);
+    by_cql_alone_operations_are_seen_and_the_rest_is_named(&attach, &lab);
+    cluster.stop().unwrap();
+}
+
+fn with_its_password_an_attached_node_shows_as_much(attach: &AttachSpec, lab: &Lab) {
+    let theirs = start(&Spec::Attach(attach.clone()), lab);
+    assert!(theirs.can(Ability::Settle));
+    let unseen = theirs.unseen(&every_probe());
+    assert_eq!(unseen.len(), 1, "{unseen:?}");
+    assert!(unseen[0].starts_with("gc_log: "), "{unseen:?}");
+    let settled = theirs.settle("watched", &["rows"], Duration::from_secs(60), &mut |_| ());
+    assert_eq!(settled.unwrap().outcome, target::SettleOutcome::Settled);
+    let series = watch(&theirs);
+    assert_operations_are_counted(&series);
+    assert_the_jvm_is_seen(&series, (512 << 20) as f64);
+    // Settling has flushed the rows of before.
+    assert_eq!(last(&series, "table.rows.live_sstables"), 1.0);
+    assert!(last(&series, "table.rows.live_disk_space") > 1000.0);
+}
+
+fn with_a_wrong_password_it_says_so(attach: &AttachSpec, password: &std::path::Path, lab: &Lab) {
+    std::fs::write(password, "not-the-password").unwrap();
+    let theirs = start(&Spec::Attach(attach.clone()), lab);
+    assert!(!theirs.can(Ability::Settle));
+    let unseen = theirs.unseen(&every_probe()).join("\n");
+    assert!(unseen.contains("refuses the user or password"), "{unseen}");
+    let shown = format!("{unseen} {theirs:?} {attach:?}");
+    assert!(!shown.contains("not-the-password"), "{shown}");
+}
+
+fn by_cql_alone_operations_are_seen_and_the_rest_is_named(attach: &AttachSpec, lab: &Lab) {
+    let attach = AttachSpec {
+        jolokia: None,
+        ..attach.clone()
+    };
+    let theirs = start(&Spec::Attach(attach), lab);
+    assert!(!theirs.can(Ability::Settle));
+    let unseen = theirs.unseen(&every_probe()).join("\n");
+    for what in [
+        "jvm: heap",
+        "cassandra: pending compactions",
+        "gc_log: pauses",
+        "port: 8778",
+    ] {
+        assert!(unseen.contains(what), "{unseen}");
+    }
+    let series = watch(&theirs);
+    assert_operations_are_counted(&series);
+    assert!(
+        !series.keys().any(|name| name.starts_with("jvm.")),
+        "{series:?}"
+    );
+}

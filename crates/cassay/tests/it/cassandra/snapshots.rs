@@ -1,0 +1,337 @@
+//! Data that is put away comes back the same, however it is brought back, and however often.
+//!
+//! One cluster of two nodes serves all: what takes long is its start.
+
+use super::{HEAP, Kept, assert_nothing_is_left};
+use crate::program::Lab;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+use target::{
+    AttachSpec, Cluster, Dirs, JolokiaAccess, RestoreHow, Restored, SecretSource, SettleOutcome,
+    Snapshot, Spec, kept,
+};
+
+const ROWS_COUNT: i32 = 2000;
+
+/// Rows of one statement: far below the server's limit of 16 MiB for a frame.
+const BATCH_ROWS: i32 = 100;
+
+const SETTLE_LIMIT: Duration = Duration::from_secs(120);
+
+fn dirs(lab: &Lab) -> Dirs {
+    let set = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let usual = || {
+        let base = set("XDG_CACHE_HOME").or(Some(std::env::home_dir()?.join(".cache")));
+        Some(base?.join("cassay"))
+    };
+    Dirs {
+        cache: set("CASSAY_CACHE").or_else(usual).expect("a cache"),
+        data: lab.path().join("data"),
+    }
+}
+
+/// The kept cluster; no other command can work on it until this is dropped.
+fn open(lab: &Lab) -> Cluster {
+    kept::open(&dirs(lab), None, &mut |_| ()).expect("the kept cluster opens")
+}
+
+/// Writes rows, in several SSTables on each node.
+fn load(cluster: &Cluster) {
+    let mut session = cluster.session().unwrap();
+    for statement in [
+        "CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 2}",
+        "CREATE TYPE k.place (city text)",
+        "CREATE TABLE k.t (k int PRIMARY KEY, v text, p frozen<place>)",
+    ] {
+        session.execute_schema(statement).unwrap();
+    }
+    for first in (0..ROWS_COUNT).step_by(BATCH_ROWS as usize) {
+        let row =
+            |k: i32| format!("INSERT INTO k.t (k, v, p) VALUES ({k}, 'v{k}', {{city: 'c{k}'}});");
+        let rows: String = (first..first + BATCH_ROWS).map(row).collect();
+        session
+            .query_at(&batch(&rows), cql::Consistency::All)
+            .unwrap();
+        if first == ROWS_COUNT / 2 {
+            assert_eq!(settle(cluster, "k", "t"), SettleOutcome::Settled);
+        }
+    }
+    assert_eq!(settle(cluster, "k", "t"), SettleOutcome::Settled);
+}
+
+fn batch(statements: &str) -> String {
+    format!("BEGIN UNLOGGED BATCH {statements} APPLY BATCH")
+}
+
+fn settle(cluster: &Cluster, keyspace: &str, table: &str) -> SettleOutcome {
+    let settled = cluster
+        .settle(keyspace, &[table], SETTLE_LIMIT, &mut |_| ())
+        .unwrap();
+    assert!(
+        settled.detail.contains("node") || settled.detail.contains("127."),
+        "{settled:?}"
+    );
+    settled.outcome
+}
+
+/// Overwrites, deletes and adds rows.
+fn spoil(cluster: &Cluster, turn: i32) {
+    let mut session = cluster.session().unwrap();
+    let mut statements = String::new();
+    for k in (turn..ROWS_COUNT).step_by(97) {
+        statements += &format!("UPDATE k.t SET v = 'spoilt {turn}' WHERE k = {k};");
+        statements += &format!("DELETE FROM k.t WHERE k = {};", k + 1);
+        statements += &format!("INSERT INTO k.t (k, v) VALUES ({}, 'new');", ROWS_COUNT + k);
+    }
+    session
+        .query_at(&batch(&statements), cql::Consistency::All)
+        .unwrap();
+}
+
+/// Every node has every row as it was loaded, and no other.
+#[track_caller]
+fn assert_rows_are_whole(cluster: &Cluster) {
+    for node in cluster.nodes() {
+        let mut session = cluster.session_to(node).unwrap();
+        let found = session.query("SELECT k, v, p FROM k.t").unwrap();
+        let found: BTreeMap<i64, (String, String)> = found
+            .rows
+            .iter()
+            .map(|row| {
+                let text = |index: usize| row[index].to_string();
+                (row[0].as_i64().unwrap(), (text(1), text(2)))
+            })
+            .collect();
+        assert_eq!(found.len(), ROWS_COUNT as usize, "{}", node.name);
+        for (k, (v, p)) in &found {
+            assert!(
+                v.contains(&format!("v{k}")) && !v.contains("spoilt"),
+                "{k}: {v}"
+            );
+            assert!(p.contains(&format!("c{k}")), "{k}: {p}");
+        }
+    }
+}
+
+#[track_caller]
+fn restore(cluster: &mut Cluster, name: &str, how: RestoreHow) -> Restored {
+    cluster.snapshot_restore(name, how, &mut |_| ()).unwrap()
+}
+
+/// What came back is what was put away, on each node.
+#[track_caller]
+fn assert_is(restored: &Restored, snapshot: &Snapshot) {
+    assert_eq!(restored.fingerprints.len(), snapshot.nodes.len());
+    for node in &snapshot.nodes {
+        assert_eq!(
+            restored.fingerprints[&node.node], node.fingerprint,
+            "{restored:?}"
+        );
+    }
+}
+
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn data_comes_back_the_same_online_offline_and_attached() {
+    let lab = Lab::new();
+    let _kept = Kept(&lab);
+    lab.cassay(&["target", "up", "--nodes", "2", "--heap", HEAP])
+        .ended_with(0);
+    let mut cluster = open(&lab);
+    load(&cluster);
+    let snapshot = cluster
+        .snapshot_create("loaded", "k", &[], &mut |_| ())
+        .unwrap();
+    assert!(
+        snapshot.nodes.iter().all(|node| node.sstables >= 2),
+        "{snapshot:?}"
+    );
+    for turn in 0..10 {
+        spoil(&cluster, turn);
+        let restored = restore(&mut cluster, "loaded", RestoreHow::Online);
+        assert_is(&restored, &snapshot);
+        assert_rows_are_whole(&cluster);
+        let now = cluster.fingerprints("k", &[]).unwrap();
+        assert!(
+            now.iter()
+                .all(|(node, found)| restored.fingerprints[node] == found.to_string())
+        );
+    }
+    spoil(&cluster, 11);
+    assert_is(
+        &restore(&mut cluster, "loaded", RestoreHow::Offline),
+        &snapshot,
+    );
+    assert_rows_are_whole(&cluster);
+    for how in [RestoreHow::Online, RestoreHow::Offline] {
+        cluster
+            .session()
+            .unwrap()
+            .execute_schema("DROP KEYSPACE k")
+            .unwrap();
+        assert_is(&restore(&mut cluster, "loaded", how), &snapshot);
+        assert_rows_are_whole(&cluster);
+    }
+    cached_data_can_be_dropped(&cluster);
+    attached(&lab, &cluster);
+    compactions_that_nobody_begins_are_stalled(&cluster);
+    drop(cluster);
+    the_command_finds_a_damaged_file(&lab);
+    lab.cassay(&["target", "down"]).ended_with(0);
+    assert_nothing_is_left(&lab);
+}
+
+fn cached_data_can_be_dropped(cluster: &Cluster) {
+    let maps = |(_, settings): &(String, BTreeMap<String, String>)| {
+        settings["disk_access_mode"].starts_with("mmap")
+    };
+    let maps = cluster.settings().unwrap().iter().any(maps);
+    assert_eq!(cluster.drop_page_cache().unwrap(), !maps);
+    for node in cluster.data_use("k").unwrap() {
+        assert!(node.live_bytes > u64::from(ROWS_COUNT as u32), "{node:?}");
+        assert_eq!(node.volume, None, "{node:?}");
+    }
+}
+
+/// The same cluster, as somebody sees it who has only its addresses and a password.
+fn attached(lab: &Lab, ours: &Cluster) {
+    let folder = std::fs::read_dir(lab.clusters())
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    let text = std::fs::read_to_string(folder.join("node1/conf/jolokia.properties")).unwrap();
+    let of = |key: &str| {
+        let value = text
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("{key}=")));
+        value
+            .unwrap_or_else(|| panic!("no {key} in {text}"))
+            .to_string()
+    };
+    let access = JolokiaAccess {
+        port: of("port").parse().unwrap(),
+        user: Some(of("user")),
+        password: Some(SecretSource::File(lab.write("password", &of("password")))),
+        tls: None,
+    };
+    let attach = |jolokia: Option<JolokiaAccess>| {
+        let spec = AttachSpec {
+            contact_points: vec![ours.nodes()[0].address.to_string()],
+            jolokia,
+            ..AttachSpec::default()
+        };
+        target::start(&Spec::Attach(spec), &dirs(lab), &mut |_| ()).unwrap()
+    };
+    let blind = attach(None)
+        .snapshot_create("seen", "k", &[], &mut |_| ())
+        .unwrap_err();
+    assert!(blind.to_string().contains("add `jolokia`"), "{blind}");
+
+    let mut cluster = attach(Some(access));
+    let snapshot = cluster
+        .snapshot_create("seen", "k", &[], &mut |_| ())
+        .unwrap();
+    assert_eq!(snapshot.nodes.len(), 2);
+    assert_eq!(cluster.snapshots().unwrap(), [snapshot.clone()]);
+    for turn in 20..23 {
+        spoil(&cluster, turn);
+        assert_is(
+            &restore(&mut cluster, "seen", RestoreHow::Online),
+            &snapshot,
+        );
+        assert_rows_are_whole(&cluster);
+    }
+    let offline = cluster.snapshot_restore("seen", RestoreHow::Offline, &mut |_| ());
+    assert!(
+        offline
+            .unwrap_err()
+            .to_string()
+            .contains("not ours to stop")
+    );
+    cluster.snapshot_remove("seen").unwrap();
+    assert_eq!(cluster.snapshots().unwrap(), []);
+    assert_eq!(
+        ours.snapshots().unwrap().len(),
+        1,
+        "ours are somewhere else"
+    );
+}
+
+/// Leveled compaction that is switched off counts what it would have to do, and never begins.
+fn compactions_that_nobody_begins_are_stalled(cluster: &Cluster) {
+    let mut session = cluster.session().unwrap();
+    let options = |enabled: bool| {
+        format!(
+            "compaction = {{'class': 'LeveledCompactionStrategy', 'sstable_size_in_mb': 1, \
+             'enabled': {enabled}}}"
+        )
+    };
+    let table = format!(
+        "CREATE TABLE k.wide (k int PRIMARY KEY, v text) WITH compression = {{'enabled': false}} \
+         AND {}",
+        options(false)
+    );
+    session.execute_schema(&table).unwrap();
+    let value = "x".repeat(200_000);
+    let mut write = |keys: std::ops::Range<i32>| {
+        for k in keys {
+            let insert = format!("INSERT INTO k.wide (k, v) VALUES ({k}, '{value}')");
+            session.query(&insert).unwrap();
+        }
+    };
+    // Of one SSTable alone, leveled compaction would begin nothing even if it might.
+    write(0..30);
+    let flushed = cluster.settle("k", &["wide"], Duration::ZERO, &mut |_| ());
+    assert_eq!(flushed.unwrap().outcome, SettleOutcome::Timeout);
+    write(30..60);
+    assert_eq!(settle(cluster, "k", "wide"), SettleOutcome::Stalled);
+    session
+        .execute_schema(&format!("ALTER TABLE k.wide WITH {}", options(true)))
+        .unwrap();
+    assert_eq!(settle(cluster, "k", "wide"), SettleOutcome::Settled);
+    let found = cluster.fingerprints("k", &["wide"]).unwrap();
+    for (node, layout) in found {
+        let levels = layout.tables["wide"].levels.clone().expect("it has levels");
+        assert!(levels[1..].iter().sum::<u64>() > 1, "{node}: {levels:?}");
+    }
+}
+
+fn the_command_finds_a_damaged_file(lab: &Lab) {
+    let listed = lab
+        .cassay(&["snapshot", "list", "--json"])
+        .ended_with(0)
+        .json();
+    assert_eq!(listed[0]["name"], "loaded");
+    lab.cassay(&["snapshot", "verify", "loaded"]).ended_with(0);
+    let cluster = std::fs::read_dir(lab.clusters())
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    let folder = cluster.join("node2/snapshots/loaded/k/t");
+    let files = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let data = files
+        .filter(|path| path.to_string_lossy().ends_with("Data.db"))
+        .min()
+        .unwrap();
+    let mut bytes = std::fs::read(&data).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    // A file of its own: the table's, which is linked to the same one, stays as it is.
+    std::fs::remove_file(&data).unwrap();
+    std::fs::write(&data, bytes).unwrap();
+    let said = lab
+        .cassay(&["snapshot", "verify", "loaded", "--json"])
+        .ended_with(1);
+    said.says(&["node2", "is damaged: its CRC-32 is", "Data.db"]);
+    assert_eq!(said.json()[0]["whole"], true);
+    lab.cassay(&["snapshot", "remove", "loaded"]).ended_with(0);
+    let none = lab.cassay(&["snapshot", "restore", "loaded"]).ended_with(1);
+    none.says(&["has no snapshot loaded; it has: none"]);
+}

@@ -1,0 +1,342 @@
+//! Under which conditions a study's trials run, in words: hosts and their limits, how nodes and
+//! tables are set, where data comes from, what is read meanwhile. For the head of a plan.
+//!
+//! What all variants share is said once; where they differ, each is said with its name.
+
+use crate::human;
+use crate::settings::{
+    Collector, Hosts, How, Import, Isolation, Keyspace, Load, Local, PageCache, Probes,
+    Replication, Reset, Settings, Study, Target,
+};
+use std::collections::BTreeMap;
+
+/// One line of the head of a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// What it is about: `hosts`, `each host`, `nodes`, `tables`, `data`, `loading`, `probes`.
+    pub about: &'static str,
+    /// The variant that it holds for; none: all of them.
+    pub variant: Option<String>,
+    /// How it is.
+    pub what: String,
+}
+
+/// The conditions of a study, in the order of their making. On the null target there are none
+/// beside its own phase.
+pub fn conditions(study: &Study) -> Vec<Condition> {
+    let mut by_about: BTreeMap<usize, Vec<(&str, String)>> = BTreeMap::new();
+    for variant in &study.variants {
+        for (order, what) in of(&variant.settings) {
+            let lines = by_about.entry(order).or_default();
+            lines.push((variant.name.as_str(), what));
+        }
+    }
+    let mut all = Vec::new();
+    for (order, lines) in by_about {
+        let about = ABOUT[order];
+        let first = &lines[0].1;
+        let is_shared =
+            lines.len() == study.variants.len() && lines.iter().all(|(_, what)| what == first);
+        if is_shared {
+            let (variant, what) = (None, first.clone());
+            all.push(Condition {
+                about,
+                variant,
+                what,
+            });
+            continue;
+        }
+        all.extend(lines.into_iter().map(|(name, what)| Condition {
+            about,
+            variant: Some(name.to_owned()),
+            what,
+        }));
+    }
+    all
+}
+
+/// What conditions are about, in their order.
+const ABOUT: [&str; 7] = [
+    "hosts",
+    "each host",
+    "nodes",
+    "tables",
+    "data",
+    "loading",
+    "probes",
+];
+
+/// The conditions of one variant: the number of what each is about, and its words.
+fn of(settings: &Settings) -> Vec<(usize, String)> {
+    let mut all = Vec::new();
+    let mut add = |order: usize, parts: Vec<String>| {
+        if !parts.is_empty() {
+            all.push((order, parts.join(", ")));
+        }
+    };
+    if let Target::Local(local) = &settings.target {
+        add(0, hosts(local));
+        add(1, local.hosts.as_ref().map(limits).unwrap_or_default());
+        add(2, nodes(local));
+    }
+    if !matches!(settings.target, Target::Null(_)) {
+        add(3, tables(&settings.keyspace));
+        add(4, data(settings));
+        add(5, loading(settings));
+    }
+    add(6, settings.probes.as_ref().map(probes).unwrap_or_default());
+    all
+}
+
+fn hosts(local: &Local) -> Vec<String> {
+    let mut racks: Vec<&str> = (0..local.nodes).map(|node| local.rack_of(node)).collect();
+    racks.dedup();
+    let racks = format!("racks {}", racks.join(" "));
+    let Some(hosts) = &local.hosts else {
+        let nodes = local.nodes;
+        return vec![
+            format!("none: {nodes} node(s) on loopback addresses"),
+            racks,
+        ];
+    };
+    let apart = match hosts.isolation {
+        Isolation::Auto => "kept apart where this machine allows it, else on loopback",
+        Isolation::Hosts => "kept apart",
+        Isolation::Loopback => "on loopback, not kept apart",
+    };
+    let (count, each) = (hosts.count, hosts.nodes_per_host);
+    vec![
+        format!("{count} of {each} node(s)"),
+        racks,
+        apart.to_owned(),
+    ]
+}
+
+fn limits(hosts: &Hosts) -> Vec<String> {
+    let mut parts = Vec::new();
+    if let Some(cpus) = &hosts.cpus {
+        let cpus: Vec<_> = cpus.iter().map(usize::to_string).collect();
+        parts.push(format!("CPUs {}", cpus.join(" ")));
+    }
+    if let Some(cores) = hosts.cpu_quota {
+        parts.push(format!("CPU time of {cores} core(s)"));
+    }
+    if let Some(bytes) = hosts.memory_bytes {
+        let bytes = human::format_bytes(bytes);
+        parts.push(format!("{bytes} of memory with its page cache"));
+    }
+    if let Some(bytes) = hosts.volume_bytes {
+        parts.push(format!("a volume of {}", human::format_bytes(bytes)));
+    }
+    if let Some(rate) = hosts.link_rate_bits {
+        parts.push(format!("a link of {}/s", human::format_bit_rate(rate)));
+    }
+    if let Some(delay) = hosts.link_delay_ns {
+        let delay = human::format_duration_ns(delay);
+        parts.push(format!("{delay} of delay each way"));
+    }
+    parts
+}
+
+fn nodes(local: &Local) -> Vec<String> {
+    let mut parts = vec![
+        format!("Cassandra {}", local.version),
+        format!("heap {}", human::format_bytes(local.heap_bytes)),
+    ];
+    parts.extend(local.collector.map(|collector| {
+        let name = match collector {
+            Collector::G1 => "G1",
+            Collector::Z => "ZGC",
+            Collector::Shenandoah => "Shenandoah",
+            Collector::Parallel => "Parallel",
+        };
+        format!("collector {name}")
+    }));
+    let yaml = local.yaml.iter();
+    parts.extend(yaml.map(|(key, value)| match value {
+        serde_json::Value::String(text) => format!("{key}: {text}"),
+        value => format!("{key}: {value}"),
+    }));
+    parts.extend(local.jvm.iter().cloned());
+    parts
+}
+
+fn tables(keyspace: &Keyspace) -> Vec<String> {
+    let replicas = match &keyspace.replication {
+        Replication::Simple(copies) => format!("{copies}"),
+        Replication::ByDatacenter(all) => {
+            let all = all.iter().map(|(name, copies)| format!("{name}: {copies}"));
+            all.collect::<Vec<_>>().join(", ")
+        }
+    };
+    let mut parts = vec![format!("replicas {replicas}")];
+    parts.extend(keyspace.table_options());
+    parts
+}
+
+fn data(settings: &Settings) -> Vec<String> {
+    let data = &settings.data;
+    let mut parts = Vec::new();
+    let rows = human::count_for_people(data.load_rows);
+    match data.load {
+        Load::None => {}
+        Load::Operations(rows) => parts.push(format!("load {} rows", human::format_count(rows))),
+        Load::BytesPerNode(bytes) => {
+            let bytes = human::format_bytes(bytes);
+            parts.push(format!(
+                "load until each node has {bytes}, about {rows} rows"
+            ));
+        }
+        Load::Fraction(share) => {
+            let percent = share * 100.0;
+            let until = format!("load until the volumes are {percent:.0} % full");
+            parts.push(format!("{until}, about {rows} rows"));
+        }
+    }
+    parts.push(match (data.reset, data.restore) {
+        (Reset::None, _) => "kept from trial to trial".to_owned(),
+        (Reset::Truncate, _) => "emptied and loaded again before each trial".to_owned(),
+        (Reset::Snapshot, how) => {
+            let how = match how {
+                How::Auto => "online where that can be done",
+                How::Online => "online",
+                How::Offline => "while the nodes are down",
+            };
+            format!("a snapshot restored before each trial, {how}")
+        }
+    });
+    if data.page_cache == PageCache::Drop {
+        parts.push("then the page cache dropped".to_owned());
+    }
+    parts
+}
+
+/// What is otherwise while data is loaded.
+fn loading(settings: &Settings) -> Vec<String> {
+    let mut parts = Vec::new();
+    let mut add = |there: Vec<String>, usual: &[String]| {
+        parts.extend(there.into_iter().filter(|part| !usual.contains(part)));
+    };
+    if let (Some(local), Some(usual)) = (settings.load_target().local(), settings.target.local()) {
+        let of_hosts = |local: &Local| local.hosts.as_ref().map(limits).unwrap_or_default();
+        add(nodes(local), &nodes(usual));
+        add(of_hosts(local), &of_hosts(usual));
+    }
+    add(
+        tables(settings.load_keyspace()),
+        &tables(&settings.keyspace),
+    );
+    if parts.is_empty() && settings.load_phase.is_some() {
+        // It only leaves out what the rest of the trial has.
+        parts.push("as by default".to_owned());
+    }
+    parts
+}
+
+fn probes(probes: &Probes) -> Vec<String> {
+    let mut periods: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
+    for (name, period) in probes.periods() {
+        if let Some(period) = period {
+            periods.entry(period).or_default().push(name);
+        }
+    }
+    let mut parts = Vec::new();
+    for (period, names) in periods {
+        let period = human::format_duration_ns(period);
+        parts.push(format!("{} every {period}", names.join(" ")));
+    }
+    parts.extend(probes.import.iter().map(|import| match import {
+        Import::Esxtop { file, .. } => format!("esxtop from {file}"),
+        Import::PrometheusFile { file } => format!("Prometheus from {file}"),
+        Import::PrometheusUrl { url, period_ns } => {
+            let period = human::format_duration_ns(*period_ns);
+            format!("Prometheus from {url} every {period}")
+        }
+    }));
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resolve::resolve;
+    use crate::settings::Overrides;
+    use expect_test::{Expect, expect};
+
+    fn check(text: &str, expect: Expect) {
+        let text = format!("study: s\nquestion: q\nworkload: {{use: standard1}}\n{text}");
+        let study = resolve("s", &text, &Overrides::default());
+        let study = study.unwrap_or_else(|mistakes| panic!("{mistakes}"));
+        let line = |condition: Condition| {
+            let variant = condition.variant.map(|name| format!(" [{name}]"));
+            let variant = variant.unwrap_or_default();
+            // One part on a line.
+            let what = condition.what.replace(", ", ",\n  ");
+            format!("{}{variant}: {what}\n", condition.about)
+        };
+        expect.assert_eq(&conditions(&study).into_iter().map(line).collect::<String>());
+    }
+
+    #[test]
+    fn what_variants_share_is_said_once_and_what_differs_with_their_names() {
+        check(
+            "target: {local: {hosts: 2, nodes_per_host: 2, \
+             host: {cpus: [0, 1], cpu_quota: 1.5, memory: 3GiB, volume: 20GiB, \
+             link: {rate: 1Gbit, delay: 1ms}}}}\n\
+             keyspace: {replication: 2, compaction: {class: LeveledCompactionStrategy}}\n\
+             data: {load: {bytes_per_node: 200MB}, reset: snapshot, page_cache: drop}\n\
+             phases: {load: {target: {local: {yaml: {commitlog_sync: periodic}}}}}\n\
+             matrix: {heap: {a: {}, b: {target: {local: {heap: 512MiB, gc: zgc}}}}}\n\
+             probes: {period: 2s, jvm: false, hosts: 10s, import: [{esxtop: x.csv}]}\n\
+             procedure: {fixed: {threads: 1}}\n",
+            expect![[r#"
+                hosts: 2 of 2 node(s),
+                  racks rack1 rack2,
+                  kept apart where this machine allows it,
+                  else on loopback
+                each host: CPUs 0 1,
+                  CPU time of 1.5 core(s),
+                  3GiB of memory with its page cache,
+                  a volume of 20GiB,
+                  a link of 1Gbit/s,
+                  1ms of delay each way
+                nodes [a]: Cassandra 5.0.8,
+                  heap 1GiB
+                nodes [b]: Cassandra 5.0.8,
+                  heap 512MiB,
+                  collector ZGC
+                tables: replicas 2,
+                  compaction = {'class': 'LeveledCompactionStrategy'}
+                data: load until each node has 200MB,
+                  about 1.82M rows,
+                  a snapshot restored before each trial,
+                  online where that can be done,
+                  then the page cache dropped
+                loading: commitlog_sync: periodic
+                probes: processes cassandra gc_log every 2s,
+                  hosts every 10s,
+                  esxtop from x.csv
+            "#]],
+        );
+    }
+
+    #[test]
+    fn loopback_nodes_and_the_null_target_say_little() {
+        check(
+            "target: {local: {nodes: 2}}\nprobes: none\ndata: {present: 5}\n\
+             procedure: {fixed: {threads: 1}}\n",
+            expect![[r#"
+                hosts: none: 2 node(s) on loopback addresses,
+                  racks rack1
+                nodes: Cassandra 5.0.8,
+                  heap 1GiB
+                tables: replicas 1
+                data: kept from trial to trial
+            "#]],
+        );
+        check(
+            "target: {null: {}}\nprocedure: {fixed: {threads: 1}}\n",
+            expect![[r#""#]],
+        );
+    }
+}

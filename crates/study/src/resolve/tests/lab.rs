@@ -1,0 +1,295 @@
+//! A laboratory as a study says it: what is taken for what, and each mistake with its message. Here
+//! hosts and options of tables.
+
+mod states;
+
+use super::*;
+use crate::settings::{Collector, Hosts, Isolation, Jolokia, Secret};
+use serde_json::json;
+
+/// A study with this target; `rest` are further sections.
+fn text(target: &str, rest: &str) -> String {
+    format!(
+        "study: s\nquestion: q\ntarget: {{{target}}}\n\
+         workload: {{use: standard1, mix: {{write: 1}}}}\n\
+         procedure: {{fixed: {{threads: 1}}}}\n{rest}\n"
+    )
+}
+
+fn resolved(target: &str, rest: &str) -> Study {
+    let study = resolve("s", &text(target, rest), &Overrides::default());
+    study.unwrap_or_else(|mistakes| panic!("{target} {rest}: {mistakes}"))
+}
+
+fn settings(target: &str, rest: &str) -> Settings {
+    resolved(target, rest).variants.remove(0).settings
+}
+
+/// The messages of a study's mistakes, without places and hints.
+fn messages(target: &str, rest: &str) -> Vec<String> {
+    let overrides = Overrides {
+        files: Some(Folder {
+            path: "/studies".into(),
+            open: false,
+        }),
+        ..Overrides::default()
+    };
+    match resolve("s", &text(target, rest), &overrides) {
+        Ok(_) => Vec::new(),
+        Err(diagnostics) => diagnostics.list.into_iter().map(|d| d.message).collect(),
+    }
+}
+
+fn check(cases: &[(&str, &str, &str)]) {
+    for (target, rest, expected) in cases {
+        assert_eq!(messages(target, rest), [*expected], "{target} | {rest}");
+    }
+}
+
+#[test]
+fn hosts_have_what_is_said_of_them_and_nodes_alone_are_on_loopback() {
+    let hosts = |target: &str| settings(target, "").target.local().unwrap().hosts.clone();
+    assert_eq!(hosts("local: {nodes: 3}"), None);
+    assert_eq!(hosts("local: {}"), None);
+    let plain = Hosts {
+        count: 3,
+        nodes_per_host: 1,
+        isolation: Isolation::Auto,
+        cpus: None,
+        cpu_quota: None,
+        memory_bytes: None,
+        volume_bytes: None,
+        link_rate_bits: None,
+        link_delay_ns: None,
+    };
+    assert_eq!(hosts("local: {hosts: 3}").as_ref(), Some(&plain));
+    let whole = "local: {hosts: 2, nodes_per_host: 4, isolation: hosts, host: {cpus: [0, 1], \
+                 cpu_quota: 1.5, memory: 8GiB, volume: 20GiB, link: {rate: 1Gbit, delay: 1ms}}}";
+    let expected = Hosts {
+        count: 2,
+        nodes_per_host: 4,
+        isolation: Isolation::Hosts,
+        cpus: Some(vec![0, 1]),
+        cpu_quota: Some(1.5),
+        memory_bytes: Some(8 << 30),
+        volume_bytes: Some(20 << 30),
+        link_rate_bits: Some(1_000_000_000),
+        link_delay_ns: Some(1_000_000),
+    };
+    assert_eq!(hosts(whole), Some(expected));
+    assert_eq!(settings(whole, "").target.local().unwrap().nodes, 8);
+}
+
+#[test]
+fn racks_follow_hosts_unless_they_are_named() {
+    for (target, expected) in [
+        ("local: {nodes: 3}", "rack1 rack1 rack1"),
+        ("local: {nodes: 3, racks: [a, b]}", "a b a"),
+        ("local: {hosts: 3}", "rack1 rack2 rack3"),
+        (
+            "local: {hosts: 2, nodes_per_host: 2}",
+            "rack1 rack1 rack2 rack2",
+        ),
+        (
+            "local: {hosts: 2, nodes_per_host: 2, racks: per-host}",
+            "rack1 rack1 rack2 rack2",
+        ),
+        ("local: {hosts: 3, racks: [a, b]}", "a b a"),
+        ("local: {hosts: 3, racks: a}", "a a a"),
+    ] {
+        let target = settings(target, "").target;
+        let local = target.local().unwrap();
+        let racks: Vec<_> = (0..local.nodes).map(|node| local.rack_of(node)).collect();
+        assert_eq!(racks.join(" "), expected, "{target:?}");
+    }
+}
+
+#[test]
+fn mistakes_about_hosts_are_said() {
+    check(&[
+        (
+            "local: {hosts: 5, nodes_per_host: 5}",
+            "",
+            "hosts × nodes per host is 25; the most is 24",
+        ),
+        (
+            "local: {nodes: 25}",
+            "",
+            "`target.local.nodes` is `25`: the most is 24",
+        ),
+        (
+            "local: {nodes: 4, hosts: 3}",
+            "",
+            "`target.local.nodes` is 4, but hosts × nodes per host is 3",
+        ),
+        (
+            "local: {nodes: 3, host: {memory: 3GiB}}",
+            "",
+            "`target.local.host` is about hosts, and the target has none",
+        ),
+        (
+            "local: {isolation: hosts}",
+            "",
+            "`target.local.isolation` is about hosts, and the target has none",
+        ),
+        (
+            "local: {nodes_per_host: 2}",
+            "",
+            "`target.local.nodes_per_host` is about hosts, and the target has none",
+        ),
+        (
+            "local: {racks: per-host}",
+            "",
+            "`target.local.racks: per-host` needs hosts",
+        ),
+        (
+            "local: {hosts: 2, nodes_per_host: 2, racks: [a, b, c]}",
+            "",
+            "3 racks for 2 host(s): a rack would be empty",
+        ),
+        (
+            "local: {nodes: 1, racks: [a, b]}",
+            "",
+            "2 racks for 1 node(s): a rack would be empty",
+        ),
+    ]);
+}
+
+#[test]
+fn limits_that_cannot_hold_are_said() {
+    check(&[
+        (
+            "local: {hosts: 2, isolation: loopback, host: {link: {rate: 1Gbit}}}",
+            "",
+            "`target.local.host.link` cannot be had with `isolation: loopback`",
+        ),
+        (
+            "local: {hosts: 2, host: {link: {rate: 1GiB}}}",
+            "",
+            "`target.local.host.link.rate` is `1GiB`: unknown unit `GiB`; bit, Kbit, Mbit and \
+             Gbit are known",
+        ),
+        (
+            "local: {hosts: 2, nodes_per_host: 2, heap: 1GiB, host: {memory: 2GiB}}",
+            "",
+            "`target.local.host.memory` is 2GiB, but 2 node(s) with 1GiB of heap take at least \
+             2.6 GiB",
+        ),
+        (
+            "local: {gc: zgc, jvm: ['-XX:+UseParallelGC']}",
+            "",
+            "`-XX:+UseParallelGC` chooses a collector, and `target.local.gc` does too",
+        ),
+        (
+            "local: {hosts: 2}",
+            "keyspace: {replication: 3}",
+            "`keyspace.replication` is 3, but the target has 2 node(s)",
+        ),
+    ]);
+}
+
+#[test]
+fn collectors_and_jolokia_are_read() {
+    for (word, expected) in [
+        ("g1", Collector::G1),
+        ("zgc", Collector::Z),
+        ("shenandoah", Collector::Shenandoah),
+        ("parallel", Collector::Parallel),
+    ] {
+        let target = settings(&format!("local: {{gc: {word}}}"), "").target;
+        assert_eq!(target.local().unwrap().collector, Some(expected));
+    }
+    let target = "attach: {contact_points: h, tls: true, \
+                  jolokia: {user: u, password: {env: P}, tls: {verify: false}}}";
+    let Target::Attach(attach) = settings(target, "").target else {
+        panic!("attached")
+    };
+    assert!(attach.tls.is_some_and(|tls| tls.verify && tls.ca.is_none()));
+    let Some(Jolokia {
+        port,
+        user,
+        password,
+        tls,
+    }) = attach.jolokia
+    else {
+        panic!("a way to the JVMs")
+    };
+    assert_eq!((port, user.as_deref()), (8778, Some("u")));
+    assert_eq!(password, Some(Secret::Env("P".to_owned())));
+    assert!(tls.is_some_and(|tls| !tls.verify));
+    check(&[
+        (
+            "attach: {contact_points: h, jolokia: {user: u}}",
+            "",
+            "`target.attach.jolokia.user` is there, `target.attach.jolokia.password` is missing",
+        ),
+        (
+            "attach: {contact_points: h, jolokia: {user: u, password: hunter2}}",
+            "",
+            "`target.attach.jolokia.password` does not say where the secret is",
+        ),
+    ]);
+}
+
+#[test]
+fn options_of_tables_are_read_and_judged() {
+    let keyspace = settings(
+        "local: {}",
+        "keyspace: {compaction: {class: UnifiedCompactionStrategy, scaling_parameters: T4}, \
+         compression: {enabled: false}, \
+         options: {gc_grace_seconds: 60, caching: {keys: NONE}}}",
+    )
+    .keyspace;
+    assert_eq!(keyspace.compaction.len(), 2);
+    assert_eq!(
+        keyspace.compression,
+        [("enabled".to_owned(), "false".to_owned())]
+    );
+    assert_eq!(
+        keyspace.options,
+        [
+            ("gc_grace_seconds".to_owned(), json!(60)),
+            ("caching".to_owned(), json!({"keys": "NONE"})),
+        ]
+    );
+    check(&[
+        (
+            "local: {}",
+            "keyspace: {compaction: {min_threshold: 4}}",
+            "`keyspace.compaction` does not say its `class`",
+        ),
+        (
+            "local: {}",
+            "keyspace: {compression: {class: [a]}}",
+            "`keyspace.compression.class` must be one word or number",
+        ),
+        (
+            "local: {}",
+            "keyspace: {options: {gc_grace_second: 4}}",
+            "`gc_grace_second` is not an option of a table of Cassandra 5.0",
+        ),
+        (
+            "local: {}",
+            "keyspace: {options: {compaction: {class: x}}}",
+            "`keyspace.options.compaction` has a key of its own",
+        ),
+        (
+            "attach: {contact_points: h}",
+            "keyspace: {options: {\"a = 1 and b\": 4}}",
+            "`a = 1 and b` is not the name of an option: letters, digits and `_`",
+        ),
+        (
+            "local: {}",
+            "keyspace: {options: {comment: [a]}}",
+            "`keyspace.options.comment` must be a word, a number or a mapping",
+        ),
+    ]);
+    // Another server may have other options.
+    assert_eq!(
+        messages(
+            "attach: {contact_points: h}",
+            "keyspace: {options: {own_option: 4}}"
+        ),
+        Vec::<String>::new()
+    );
+}

@@ -1,0 +1,182 @@
+//! The probes of a node by themselves: what they read of a real Cassandra and what they cost it.
+//!
+//! ```text
+//! cargo run --release -p target --example node_probe -- [seconds] [period in ms]
+//! ```
+//! Starts a node in a folder of its own, writes rows while one probe after the other looks, prints
+//! the mean of each series, then the CPU time of the node and of the probe per look while nothing
+//! else goes on. The last part attaches to the node as if it were somebody else's, by CQL alone.
+#![expect(clippy::print_stdout, reason = "its output is its purpose")]
+
+use anyhow::{Context, Result};
+use measure::clock::{self, SECOND_NS};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use target::probe::{ProbeCost, ProbeSpec, Reading};
+use target::{AttachSpec, Cluster, Dirs, LocalSpec, Spec};
+
+/// Where rows are written to, and whose figures are read.
+const KEYSPACE: &str = "watched";
+const TABLE: &str = "rows";
+
+fn main() -> Result<()> {
+    let numbers: Vec<u64> = std::env::args()
+        .skip(1)
+        .map(|text| {
+            text.parse()
+                .with_context(|| format!("read the number `{text}`"))
+        })
+        .collect::<Result<_>>()?;
+    let seconds = Duration::from_secs(numbers.first().copied().unwrap_or(10));
+    let period = Duration::from_millis(numbers.get(1).copied().unwrap_or(1000));
+    let home = std::env::home_dir().context("HOME is not set")?;
+    let data = tempfile::tempdir()?;
+    let dirs = Dirs {
+        cache: home.join(".cache/cassay"),
+        data: data.path().to_path_buf(),
+    };
+    let spec = LocalSpec {
+        heap_bytes: 512 << 20,
+        ..LocalSpec::default()
+    };
+    let mut say = |line: &str| println!("{line}");
+    let ours = target::start(&Spec::Local(spec), &dirs, &mut say)?;
+    let attach = AttachSpec {
+        contact_points: vec![ours.nodes()[0].address.to_string()],
+        ..AttachSpec::default()
+    };
+    let theirs = target::start(&Spec::Attach(attach), &dirs, &mut say)?;
+    let pid = ours.nodes()[0].pid.context("a node without a process")?;
+    prepare(&ours)?;
+    let period = Some(period);
+    let none = ProbeSpec::default();
+    let probes = [
+        (
+            "jvm",
+            &ours,
+            ProbeSpec {
+                jvm: period,
+                ..none.clone()
+            },
+        ),
+        (
+            "cassandra",
+            &ours,
+            ProbeSpec {
+                cassandra: period,
+                ..none.clone()
+            },
+        ),
+        (
+            "gc_log",
+            &ours,
+            ProbeSpec {
+                gc_log: period,
+                ..none.clone()
+            },
+        ),
+        (
+            "virtual",
+            &theirs,
+            ProbeSpec {
+                cassandra: period,
+                ..none.clone()
+            },
+        ),
+    ];
+    for (name, cluster, spec) in &probes {
+        println!("\n{name}, while rows are written");
+        let probes = cluster.probe(spec, KEYSPACE, &[TABLE])?;
+        let written = write(cluster, seconds)?;
+        let (readings, costs) = probes.stop();
+        println!("{written} rows written");
+        show(readings, &costs);
+    }
+    println!("\nprobe      looks  own CPU µs/look  node's CPU ms/look  longest ms  values/look");
+    let before = idle(pid, seconds)?;
+    for (name, cluster, spec) in &probes {
+        let probes = cluster.probe(spec, KEYSPACE, &[TABLE])?;
+        let busy = idle(pid, seconds)?;
+        let (_, costs) = probes.stop();
+        for cost in costs {
+            let looks = cost.looks.max(1) as f64;
+            println!(
+                "{name:10} {looks:5} {:16.0} {:19.2} {:11.1} {:12.1}",
+                cost.cpu_ns as f64 / looks / 1e3,
+                (busy - before) * 1e3 / looks,
+                cost.longest_ns as f64 / 1e6,
+                cost.values as f64 / looks,
+            );
+        }
+    }
+    println!(
+        "without a probe the node takes {:.1} ms of CPU in {seconds:?}",
+        before * 1e3
+    );
+    for line in theirs.unseen(&probes[3].2) {
+        println!("unseen by CQL alone: {line}");
+    }
+    ours.stop()
+}
+
+fn prepare(cluster: &Cluster) -> Result<()> {
+    let mut session = cluster.session()?;
+    session.execute_schema(&format!(
+        "CREATE KEYSPACE {KEYSPACE} WITH replication = \
+         {{'class': 'SimpleStrategy', 'replication_factor': 1}}"
+    ))?;
+    session.execute_schema(&format!(
+        "CREATE TABLE {KEYSPACE}.{TABLE} (key bigint PRIMARY KEY, value text)"
+    ))
+}
+
+/// Writes and reads rows one by one for a while; how many were written.
+fn write(cluster: &Cluster, duration: Duration) -> Result<u64> {
+    let mut session = cluster.session()?;
+    let end_ns = clock::now_ns() + duration.as_nanos() as u64;
+    let mut rows = 0u64;
+    while clock::now_ns() < end_ns {
+        session.query(&format!(
+            "INSERT INTO {KEYSPACE}.{TABLE} (key, value) VALUES ({rows}, 'what a row has')"
+        ))?;
+        session.query(&format!(
+            "SELECT value FROM {KEYSPACE}.{TABLE} WHERE key = {rows}"
+        ))?;
+        rows += 1;
+    }
+    Ok(rows)
+}
+
+/// CPU seconds that the process takes in `duration`, which is in ticks of 10 ms.
+fn idle(pid: u32, duration: Duration) -> Result<f64> {
+    let ticks = || -> Result<u64> {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
+        let (_, behind) = text.rsplit_once(')').context("a stat without a name")?;
+        let fields: Vec<&str> = behind.split_whitespace().collect();
+        Ok(fields[11].parse::<u64>()? + fields[12].parse::<u64>()?)
+    };
+    let before = ticks()?;
+    clock::sleep(duration);
+    Ok((ticks()? - before) as f64 / 100.0)
+}
+
+fn show(readings: Vec<Reading>, costs: &[ProbeCost]) {
+    let mut series: BTreeMap<_, Vec<(u64, f64)>> = BTreeMap::new();
+    for reading in readings {
+        let of = series.entry((reading.name, reading.unit));
+        of.or_default().push((reading.at_ns, reading.value));
+    }
+    for ((name, unit), values) in series {
+        let mean = values.iter().map(|(_, value)| value).sum::<f64>() / values.len() as f64;
+        // What a rate has counted: each value stands for the time since the one before.
+        let counted: f64 = values
+            .windows(2)
+            .map(|pair| pair[1].1 * (pair[1].0 - pair[0].0) as f64 / SECOND_NS as f64)
+            .sum();
+        let count = values.len();
+        println!("{name:44} {mean:18.4} {unit:8} {count:4} {counted:14.1}");
+    }
+    for cost in costs {
+        println!("{} looks, problems: {:?}", cost.looks, cost.problems);
+    }
+}

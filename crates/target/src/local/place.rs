@@ -1,0 +1,438 @@
+//! Where nodes live: on hosts of their own where this machine allows it, otherwise on loopback
+//! addresses, and what that means for their addresses, racks and folders.
+//!
+//! Nodes are dealt to the hosts in turn. Tokens are dealt to the nodes in turn as well, so that
+//! neighbours on the ring are on different hosts and racks, and every node owns the same share of
+//! the data, whatever the number of replicas.
+
+use super::ports::Ports;
+use super::settings::{self, NodeLayout};
+use super::{Nodes, room};
+use crate::capability::{self, Ability, Answer, HostsAnswer};
+use crate::cluster::Cluster;
+use crate::host::{self, Able, Host, HostAbility, Hosts};
+use crate::spec::{HostSpec, HostsSpec, Isolation, LocalSpec};
+use anyhow::{Context, Result, bail};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+
+/// A host of a running target.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostInfo {
+    /// `host1`; for an attached node its address.
+    pub name: String,
+    /// Its address; of the first of its nodes where it is nothing but addresses.
+    pub address: String,
+    /// What the kernel limits it to, in words by name: `cpus`, `cpu_quota` (cores), `memory`,
+    /// `volume`, `link_rate`, `link_delay`. What is not limited is not here.
+    pub limits: BTreeMap<String, String>,
+    /// Size of its own volume in bytes, as its file system counts it; none if it has none.
+    pub volume_bytes: Option<u64>,
+    /// In use on it.
+    pub volume_used_bytes: Option<u64>,
+}
+
+impl Cluster {
+    /// The hosts that the nodes live on, each once, in the order of the nodes.
+    ///
+    /// # Errors
+    /// The kernel does not tell the limits of a host of ours.
+    pub fn hosts(&self) -> Result<Vec<HostInfo>> {
+        if let Some(hosts) = self.local().and_then(Nodes::hosts) {
+            return hosts.all().iter().map(describe).collect();
+        }
+        let mut seen = BTreeSet::new();
+        let first = self.nodes().iter().filter(|node| seen.insert(&node.host));
+        let info = first.map(|node| HostInfo {
+            name: node.host.clone(),
+            address: node.address.ip().to_string(),
+            ..HostInfo::default()
+        });
+        Ok(info.collect())
+    }
+
+    /// How far the hosts are kept apart: `hosts` (a network, control groups and a volume each),
+    /// `loopback` (addresses of this machine), or `attach` (not ours).
+    pub fn isolation(&self) -> &'static str {
+        match self.local() {
+            Some(nodes) if nodes.hosts().is_some() => "hosts",
+            Some(_) => "loopback",
+            None => "attach",
+        }
+    }
+}
+
+fn describe(host: &Host) -> Result<HostInfo> {
+    let limits = host.limits()?;
+    let in_words = |(name, value): (String, String)| {
+        let words = in_words(&name, &value).unwrap_or(value);
+        (name, words)
+    };
+    let mut limits: BTreeMap<String, String> = limits.into_iter().map(in_words).collect();
+    let usage = host.has_volume().then(|| host.usage()).transpose()?;
+    if let Some(usage) = &usage {
+        limits.insert("volume".to_string(), size(usage.total_bytes));
+    }
+    Ok(HostInfo {
+        name: host.name().to_string(),
+        address: host.address().to_string(),
+        limits,
+        volume_bytes: usage.as_ref().map(|usage| usage.total_bytes),
+        volume_used_bytes: usage.as_ref().map(|usage| usage.used_bytes),
+    })
+}
+
+/// A limit with its unit.
+fn in_words(name: &str, value: &str) -> Option<String> {
+    let number = value.parse::<u64>().ok();
+    match name {
+        "cpu_quota" => Some(format!("{value} cores")),
+        "memory" => number.map(size),
+        "link_rate" => number.map(|bits| {
+            let unit = [
+                (1_000_000_000, "Gbit/s"),
+                (1_000_000, "Mbit/s"),
+                (1, "bit/s"),
+            ];
+            let (factor, unit) = unit
+                .into_iter()
+                .find(|one| bits % one.0 == 0)
+                .unwrap_or((1, ""));
+            format!("{} {unit}", bits / factor)
+        }),
+        "link_delay" => number.map(|ns| format!("{} ms", ns as f64 / 1e6)),
+        _ => None,
+    }
+}
+
+/// A number of bytes in the largest unit that shows it within a hundredth.
+fn size(bytes: u64) -> String {
+    for (unit, shift) in [("GiB", 30), ("MiB", 20), ("KiB", 10)] {
+        if bytes >> shift > 0 {
+            let text = format!("{:.2}", bytes as f64 / (1u64 << shift) as f64);
+            return format!(
+                "{} {unit}",
+                text.trim_end_matches('0').trim_end_matches('.')
+            );
+        }
+    }
+    format!("{bytes} B")
+}
+
+/// Refuses a number of nodes that does not fit the hosts.
+///
+/// # Errors
+/// No host, or nodes that cannot be spread evenly.
+pub(super) fn check(spec: &LocalSpec) -> Result<()> {
+    let Some(hosts) = &spec.hosts else {
+        return Ok(());
+    };
+    if hosts.count == 0 || spec.nodes % hosts.count != 0 {
+        bail!(
+            "{} nodes cannot be spread evenly over {} hosts: take a multiple",
+            spec.nodes,
+            hosts.count
+        );
+    }
+    if spec.address.is_some() && hosts.isolation != Isolation::Loopback {
+        bail!("hosts have networks of their own, so the address of the first node cannot be set");
+    }
+    let used = room::memory_bytes(spec.nodes / hosts.count, spec.heap_bytes);
+    match hosts.host.memory_bytes {
+        Some(limit) if limit < used => bail!(
+            "a host with {} of memory is too small: {} with a heap of {} need about {}, and the \
+             kernel would kill them",
+            size(limit),
+            super::plural(spec.nodes / hosts.count, "node"),
+            size(spec.heap_bytes),
+            size(used)
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// The hosts to make for `spec`, if it asks for any and this machine has what they need.
+///
+/// # Errors
+/// Isolation is asked for and cannot be had.
+pub(super) fn wanted<'a>(
+    spec: &'a LocalSpec,
+    say: &mut dyn FnMut(&str),
+) -> Result<Option<&'a HostsSpec>> {
+    let Some(hosts) = &spec.hosts else {
+        return Ok(None);
+    };
+    if hosts.isolation == Isolation::Loopback {
+        return Ok(None);
+    }
+    match network_refusal(&host::abilities()) {
+        None => Ok(Some(hosts)),
+        Some(why) if hosts.isolation == Isolation::Auto => {
+            say(&format!(
+                "hosts are only addresses of this machine, without limits and volumes: {why}"
+            ));
+            Ok(None)
+        }
+        Some(why) => bail!(
+            "hosts that are kept apart cannot be made on this machine: {why}\nhint: run as root, \
+             or take `isolation: auto`, which falls back to loopback addresses"
+        ),
+    }
+}
+
+/// Why there are no hosts at all.
+fn network_refusal(abilities: &[Able]) -> Option<String> {
+    let network = abilities
+        .iter()
+        .find(|able| able.what == HostAbility::Network);
+    match network {
+        Some(able) if able.present => None,
+        Some(able) => Some(able.detail.clone()),
+        None => Some("network namespaces were not probed".to_string()),
+    }
+}
+
+/// What a local target of `spec` will have of hosts on this machine.
+pub(crate) fn answer(spec: &LocalSpec) -> HostsAnswer {
+    match &spec.hosts {
+        None => Err(capability::NO_HOSTS.to_string()),
+        Some(hosts) if hosts.isolation == Isolation::Loopback => {
+            Err(capability::LOOPBACK.to_string())
+        }
+        Some(_) => {
+            let abilities = host::abilities();
+            match network_refusal(&abilities) {
+                Some(why) => Err(format!("hosts are only addresses of this machine: {why}")),
+                None => Ok(answers(abilities)),
+            }
+        }
+    }
+}
+
+fn answers(abilities: Vec<Able>) -> BTreeMap<Ability, Answer> {
+    let answer = |able: Able| {
+        let ability = match able.what {
+            HostAbility::Network => Ability::Hosts,
+            HostAbility::Cpus => Ability::CpuSet,
+            HostAbility::CpuQuota => Ability::CpuLimit,
+            HostAbility::Memory => Ability::MemoryLimit,
+            HostAbility::Volume => Ability::Volume,
+            HostAbility::LinkRate => Ability::LinkRate,
+            HostAbility::LinkDelay => Ability::LinkDelay,
+            HostAbility::PageCache => Ability::DropPageCache,
+        };
+        let answer = if able.present {
+            Ok(able.detail)
+        } else {
+            Err(able.detail)
+        };
+        (ability, answer)
+    };
+    abilities.into_iter().map(answer).collect()
+}
+
+/// Where one node is.
+struct Place {
+    host: String,
+    /// As its own process sees it.
+    folder: PathBuf,
+    /// As we see it.
+    reached: PathBuf,
+}
+
+/// How many hosts the nodes of `spec` are dealt to.
+fn hosts_count(spec: &LocalSpec) -> usize {
+    spec.hosts
+        .as_ref()
+        .map_or(spec.nodes, |hosts| hosts.count)
+        .max(1)
+}
+
+/// What each node is told by its files: it follows from the spec and from where the nodes are.
+/// `folder` is the cluster's; `addresses` are those of the nodes in order.
+///
+/// # Errors
+/// The size of a disk cannot be asked for.
+pub(super) fn layouts(
+    spec: &LocalSpec,
+    folder: &Path,
+    hosts: Option<&Hosts>,
+    addresses: &[Ipv4Addr],
+    ports: Ports,
+) -> Result<Vec<NodeLayout>> {
+    let seed = *addresses.first().context("a cluster has a node")?;
+    let ring = settings::ring(spec.nodes, settings::tokens_count(&spec.yaml));
+    let mut all = Vec::with_capacity(spec.nodes);
+    for (index, (address, tokens)) in addresses.iter().zip(ring).enumerate() {
+        let name = format!("node{}", index + 1);
+        let place = place(spec, folder, hosts, index, &name);
+        let disk = place.reached.parent().unwrap_or(folder);
+        let sharers = match hosts.map(Hosts::all) {
+            Some(all) if all.iter().any(Host::has_volume) => spec.nodes / all.len().max(1),
+            _ => spec.nodes,
+        };
+        all.push(NodeLayout {
+            name,
+            address: *address,
+            ports,
+            datacenter: spec.datacenter.clone(),
+            rack: rack(spec, index),
+            tokens,
+            seed,
+            host: place.host,
+            commitlog_total_mib: room::commitlog_total_mib(disk, sharers)?,
+            folder: place.folder,
+            reached: place.reached,
+        });
+    }
+    Ok(all)
+}
+
+fn place(
+    spec: &LocalSpec,
+    folder: &Path,
+    hosts: Option<&Hosts>,
+    index: usize,
+    name: &str,
+) -> Place {
+    let at = index % hosts_count(spec);
+    match hosts.and_then(|hosts| hosts.all().get(at)) {
+        Some(host) => Place {
+            host: host.name().to_string(),
+            folder: host.folder_inside().join(name),
+            reached: host.folder().join(name),
+        },
+        None => Place {
+            host: format!("host{}", at + 1),
+            folder: folder.join(name),
+            reached: folder.join(name),
+        },
+    }
+}
+
+/// The rack of a node: as the spec says, or one per host.
+fn rack(spec: &LocalSpec, index: usize) -> String {
+    match (spec.racks.get(index).or(spec.racks.last()), &spec.hosts) {
+        (Some(rack), _) => rack.clone(),
+        (None, Some(hosts)) => format!("rack{}", index % hosts.count.max(1) + 1),
+        (None, None) => "rack1".to_string(),
+    }
+}
+
+/// Addresses of the nodes on hosts: a host's own for its first node, further ones of the same
+/// link for others.
+///
+/// # Errors
+/// The network has no more, or the kernel refuses.
+pub(super) fn addresses(spec: &LocalSpec, hosts: &Hosts) -> Result<Vec<Ipv4Addr>> {
+    let count = hosts.all().len().max(1);
+    let address = |index: usize| hosts.address(index % count, index / count);
+    (0..spec.nodes).map(address).collect()
+}
+
+impl Nodes {
+    /// The hosts, where they are more than addresses.
+    pub fn hosts(&self) -> Option<&Hosts> {
+        self.hosts.as_ref()
+    }
+
+    /// The host of a node, where it is more than an address.
+    pub fn host_of(&self, index: usize) -> Option<&Host> {
+        let hosts = self.hosts.as_ref()?.all();
+        hosts.get(index % hosts.len().max(1))
+    }
+
+    /// What hosts were asked to be limited to, where they can be limited.
+    pub(super) fn limits(&self) -> Option<&HostSpec> {
+        self.hosts.as_ref()?;
+        self.spec.hosts.as_ref().map(|hosts| &hosts.host)
+    }
+
+    /// What a cluster of ours has of hosts.
+    pub(super) fn hosts_answer(&self) -> HostsAnswer {
+        match (&self.hosts, &self.spec.hosts) {
+            (Some(_), _) => Ok(answers(host::abilities())),
+            (None, None) => Err(capability::NO_HOSTS.to_string()),
+            (None, Some(_)) => Err(capability::LOOPBACK.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(nodes: usize, hosts: usize) -> LocalSpec {
+        LocalSpec {
+            nodes,
+            hosts: Some(HostsSpec {
+                count: hosts,
+                isolation: Isolation::Loopback,
+                ..HostsSpec::default()
+            }),
+            ..LocalSpec::default()
+        }
+    }
+
+    #[test]
+    fn nodes_are_dealt_to_hosts_and_racks_in_turn() {
+        let folder = tempfile::tempdir().unwrap();
+        let ports = super::super::ports::CHOICES[0];
+        let addresses: Vec<Ipv4Addr> = (1..=6).map(|n| Ipv4Addr::new(127, 0, 7, n)).collect();
+        let all = layouts(&spec(6, 3), folder.path(), None, &addresses, ports).unwrap();
+        let brief = all
+            .iter()
+            .map(|node| format!("{} {} {}", node.name, node.host, node.rack));
+        let brief: Vec<String> = brief.collect();
+        assert_eq!(brief[0], "node1 host1 rack1");
+        assert_eq!(brief[2], "node3 host3 rack3");
+        assert_eq!(brief[3], "node4 host1 rack1");
+        assert!(
+            all.iter()
+                .all(|node| node.folder == folder.path().join(&node.name))
+        );
+        let racks = LocalSpec {
+            racks: vec!["a".into(), "b".into()],
+            ..spec(3, 3)
+        };
+        assert_eq!([0, 1, 2].map(|index| rack(&racks, index)), ["a", "b", "b"]);
+        assert_eq!(rack(&LocalSpec::default(), 0), "rack1");
+    }
+
+    #[test]
+    fn what_cannot_be_spread_or_does_not_fit_a_host_is_refused() {
+        check(&spec(6, 3)).unwrap();
+        let refused = |spec: &LocalSpec| check(spec).unwrap_err().to_string();
+        assert!(refused(&spec(5, 3)).contains("5 nodes cannot be spread evenly over 3 hosts"));
+        assert!(refused(&spec(1, 0)).contains("over 0 hosts"));
+        let mut small = spec(2, 1);
+        small.heap_bytes = 512 << 20;
+        small.hosts.as_mut().unwrap().host.memory_bytes = Some(1 << 30);
+        let error = refused(&small);
+        assert!(
+            error.contains("a host with 1 GiB of memory is too small: 2 nodes"),
+            "{error}"
+        );
+        small.nodes = 1;
+        check(&small).unwrap();
+    }
+
+    #[test]
+    fn limits_are_said_in_words() {
+        assert_eq!(in_words("memory", "3221225472").as_deref(), Some("3 GiB"));
+        assert_eq!(in_words("cpu_quota", "1.5").as_deref(), Some("1.5 cores"));
+        assert_eq!(
+            in_words("link_rate", "1000000000").as_deref(),
+            Some("1 Gbit/s")
+        );
+        assert_eq!(
+            in_words("link_rate", "1500000").as_deref(),
+            Some("1500000 bit/s")
+        );
+        assert_eq!(in_words("link_delay", "1500000").as_deref(), Some("1.5 ms"));
+        assert_eq!(in_words("cpus", "0-1"), None);
+        assert_eq!(size(1536 << 20), "1.5 GiB");
+        assert_eq!(size(7), "7 B");
+    }
+}

@@ -1,0 +1,391 @@
+//! What a stand-in host used of the machine: its control groups, its network and its volume.
+//!
+//! Both versions of control groups are read by the names of their files, since a machine may have
+//! either, or one for some controllers and the other for the rest.
+
+use super::network::Network;
+use super::pressure::Pressure;
+use crate::probe::source::{Last, Source, grown};
+use crate::probe::{Look, Out};
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+
+/// Where the figures of a stand-in host are; what is absent has no figure.
+pub(crate) struct Places<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The group that limits its CPU time.
+    pub cpu: Option<&'a Path>,
+    /// The group that counts its CPU time, in version 1.
+    pub cpuacct: Option<&'a Path>,
+    /// The group that limits its memory.
+    pub memory: Option<&'a Path>,
+    /// The group of version 2, which has pressure and CPU time even without controllers.
+    pub unified: Option<&'a Path>,
+    /// Its data, on a volume of its own.
+    pub volume: Option<&'a Path>,
+}
+
+/// One stand-in host.
+pub(crate) struct StandIn {
+    name: String,
+    used: Option<Used>,
+    throttling: Option<(Source, Last<Throttled>)>,
+    memory: Option<Memory>,
+    pressure: Option<Pressure>,
+    network: Network,
+    volume: Option<PathBuf>,
+}
+
+/// CPU time: `cpuacct.usage` in ns, or `usage_usec` of a `cpu.stat` of version 2.
+struct Used {
+    source: Source,
+    in_stat: bool,
+    last: Last<u64>,
+}
+
+/// Periods of the quota since the host was made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Throttled {
+    periods: u64,
+    throttled: u64,
+}
+
+/// Memory of the group, page cache included.
+struct Memory {
+    used: Source,
+    stat: Source,
+    /// How often the limit was met.
+    hits: Option<(Source, Last<u64>)>,
+    version2: bool,
+}
+
+impl StandIn {
+    /// Opens what there is at `places`; `network` is seen from inside of the host.
+    pub fn open(places: &Places, network: Network) -> StandIn {
+        let stat = |dir: Option<&Path>| Source::open(dir?.join("cpu.stat")).ok();
+        StandIn {
+            name: places.name.to_string(),
+            used: Used::open(places),
+            throttling: stat(places.cpu).map(|source| (source, Last::none())),
+            memory: places.memory.and_then(|dir| Memory::open(dir).ok()),
+            pressure: places
+                .unified
+                .map(|dir| Pressure::open(places.name, dir, ".pressure")),
+            network,
+            volume: places.volume.map(Path::to_path_buf),
+        }
+    }
+
+    fn throttled(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
+        let Some((source, last)) = &mut self.throttling else {
+            return Ok(());
+        };
+        // A group without a quota counts no periods, and version 2 does not even name them.
+        let text = source.read()?;
+        let (Some(periods), Some(throttled)) =
+            (value(&text, "nr_periods")?, value(&text, "nr_throttled")?)
+        else {
+            return Ok(());
+        };
+        let now = Throttled { periods, throttled };
+        let Some((before, _)) = last.replace(now_ns, now) else {
+            return Ok(());
+        };
+        if let (Some(periods), Some(throttled)) = (
+            grown(before.periods, now.periods),
+            grown(before.throttled, now.throttled),
+        ) {
+            // Of no period there is no share, which the sink leaves out.
+            let share = 100.0 * throttled / periods;
+            out.put("cgroup.throttled", &self.name, "%", share);
+        }
+        Ok(())
+    }
+
+    fn volume(&self, out: &mut Out) -> Result<()> {
+        let Some(folder) = &self.volume else {
+            return Ok(());
+        };
+        let context = || format!("ask for the room in {}", folder.display());
+        let stat = rustix::fs::statvfs(folder).with_context(context)?;
+        let block = stat.f_frsize as f64;
+        let used = (stat.f_blocks - stat.f_bfree) as f64 * block;
+        let available = stat.f_bavail as f64 * block;
+        out.put("volume.used", &self.name, "bytes", used);
+        out.put("volume.available", &self.name, "bytes", available);
+        // As df has it: what is kept back belongs to neither.
+        let share = 100.0 * used / (used + available);
+        out.put("volume.used_share", &self.name, "%", share);
+        Ok(())
+    }
+}
+
+impl Look for StandIn {
+    fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
+        let used = match &mut self.used {
+            Some(used) => used.look(&self.name, now_ns, out),
+            None => Ok(()),
+        };
+        let throttled = self.throttled(now_ns, out);
+        let memory = match &mut self.memory {
+            Some(memory) => memory.look(&self.name, now_ns, out),
+            None => Ok(()),
+        };
+        let pressure = match &mut self.pressure {
+            Some(pressure) => pressure.look(now_ns, out),
+            None => Ok(()),
+        };
+        let network = self.network.look(now_ns, out);
+        let volume = self.volume(out);
+        // One that fails does not take the others along.
+        let results = [used, throttled, memory, pressure, network, volume];
+        let result: Result<()> = results.into_iter().collect();
+        result.with_context(|| self.name.clone())
+    }
+}
+
+impl Used {
+    fn open(places: &Places) -> Option<Used> {
+        let version1 = places.cpuacct.map(|dir| (dir.join("cpuacct.usage"), false));
+        let version2 = places.unified.map(|dir| (dir.join("cpu.stat"), true));
+        let (source, in_stat) = [version1, version2]
+            .into_iter()
+            .flatten()
+            .find_map(|(path, in_stat)| Some((Source::open(path).ok()?, in_stat)))?;
+        Some(Used {
+            source,
+            in_stat,
+            last: Last::none(),
+        })
+    }
+
+    fn look(&mut self, name: &str, now_ns: u64, out: &mut Out) -> Result<()> {
+        let text = self.source.read()?;
+        let ns = if self.in_stat {
+            let microseconds = value(&text, "usage_usec")?.context("cpu.stat has no usage_usec")?;
+            microseconds * 1000
+        } else {
+            number(&text, "cpuacct.usage")?
+        };
+        if let Some((before, seconds)) = self.last.replace(now_ns, ns)
+            && let Some(spent_ns) = grown(before, ns)
+        {
+            out.put("cgroup.cpu_used", name, "cores", spent_ns / 1e9 / seconds);
+        }
+        Ok(())
+    }
+}
+
+impl Memory {
+    fn open(dir: &Path) -> Result<Memory> {
+        let version1 = Source::open(dir.join("memory.usage_in_bytes"));
+        let version2 = version1.is_err();
+        let (used, hits) = match version1 {
+            Ok(used) => (used, "memory.failcnt"),
+            Err(_) => (Source::open(dir.join("memory.current"))?, "memory.events"),
+        };
+        let hits = Source::open(dir.join(hits)).ok();
+        Ok(Memory {
+            used,
+            stat: Source::open(dir.join("memory.stat"))?,
+            hits: hits.map(|source| (source, Last::none())),
+            version2,
+        })
+    }
+
+    fn look(&mut self, name: &str, now_ns: u64, out: &mut Out) -> Result<()> {
+        let used = number(&self.used.read()?, "the group's memory")?;
+        out.put("cgroup.memory_used", name, "bytes", used as f64);
+        let keys = match self.version2 {
+            true => [
+                ("cgroup.memory_cache", "file"),
+                ("cgroup.memory_rss", "anon"),
+            ],
+            false => [
+                ("cgroup.memory_cache", "total_cache"),
+                ("cgroup.memory_rss", "total_rss"),
+            ],
+        };
+        let stat = self.stat.read()?;
+        for (figure, key) in keys {
+            if let Some(bytes) = value(&stat, key)? {
+                out.put(figure, name, "bytes", bytes as f64);
+            }
+        }
+        let Some((source, last)) = &mut self.hits else {
+            return Ok(());
+        };
+        let text = source.read()?;
+        let hits = match self.version2 {
+            true => value(&text, "max")?.context("memory.events has no max")?,
+            false => number(&text, "memory.failcnt")?,
+        };
+        if let Some((before, seconds)) = last.replace(now_ns, hits)
+            && let Some(count) = grown(before, hits)
+        {
+            out.put("cgroup.memory_limit_hits", name, "/s", count / seconds);
+        }
+        Ok(())
+    }
+}
+
+/// The value of a line `key value`; `None` when there is no such line.
+fn value(text: &str, key: &str) -> Result<Option<u64>> {
+    for line in text.lines() {
+        if let Some((name, value)) = line.split_once(' ')
+            && name == key
+        {
+            return number(value, key).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+/// A file or a word that is one number.
+fn number(text: &str, what: &str) -> Result<u64> {
+    let word = text.trim();
+    word.parse().with_context(|| format!("{what} is {word:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    const NET: [(&str, &str); 3] = [
+        (
+            "dev",
+            "a\nb\n  eth0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n",
+        ),
+        ("snmp", "Tcp: CurrEstab RetransSegs\nTcp: 3 4\n"),
+        ("netstat", "TcpExt: ListenDrops\nTcpExt: 0\n"),
+    ];
+
+    /// Writes the files, first as they were and then as they are a look later, and gives the
+    /// figures of the second look, 2 s after the first.
+    fn figures(files: [&[(&str, &str)]; 2], version2: bool) -> BTreeMap<String, f64> {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path();
+        let write = |files: &[(&str, &str)]| {
+            for (name, text) in NET.iter().chain(files) {
+                std::fs::write(dir.join(name), text).unwrap();
+            }
+        };
+        write(files[0]);
+        let network = Network::open(
+            "host1",
+            |name| Source::open(dir.join(name)),
+            Box::new(|_| None),
+        );
+        let places = Places {
+            name: "host1",
+            cpu: Some(dir),
+            cpuacct: (!version2).then_some(dir),
+            memory: Some(dir),
+            unified: Some(dir),
+            volume: Some(dir),
+        };
+        let mut stand_in = StandIn::open(&places, network.unwrap());
+        let mut out = Out::new();
+        stand_in.look(1_000_000_000, &mut out).unwrap();
+        let first = out.readings().len();
+        write(files[1]);
+        stand_in.look(3_000_000_000, &mut out).unwrap();
+        assert!(
+            out.readings()
+                .iter()
+                .all(|one| one.place.starts_with("host1"))
+        );
+        let second = &out.readings()[first..];
+        second
+            .iter()
+            .map(|one| (one.name.to_string(), one.value))
+            .collect()
+    }
+
+    #[test]
+    fn groups_of_version_1_are_read() {
+        let found = figures(
+            [
+                &[
+                    ("cpuacct.usage", "5000000000\n"),
+                    (
+                        "cpu.stat",
+                        "nr_periods 10\nnr_throttled 1\nthrottled_time 5\n",
+                    ),
+                    ("memory.usage_in_bytes", "1000\n"),
+                    ("memory.failcnt", "2\n"),
+                    ("memory.stat", "cache 1\ntotal_cache 600\ntotal_rss 300\n"),
+                    ("cpu.pressure", "some avg10=0.00 total=100\n"),
+                ],
+                &[
+                    ("cpuacct.usage", "8000000000\n"),
+                    (
+                        "cpu.stat",
+                        "nr_periods 30\nnr_throttled 6\nthrottled_time 5\n",
+                    ),
+                    ("memory.usage_in_bytes", "2000\n"),
+                    ("memory.failcnt", "12\n"),
+                    ("memory.stat", "cache 1\ntotal_cache 700\ntotal_rss 400\n"),
+                    ("cpu.pressure", "some avg10=0.00 total=200100\n"),
+                ],
+            ],
+            false,
+        );
+        for (name, value) in [
+            ("cgroup.cpu_used", 1.5),
+            ("cgroup.throttled", 25.0),
+            ("cgroup.memory_used", 2000.0),
+            ("cgroup.memory_cache", 700.0),
+            ("cgroup.memory_rss", 400.0),
+            ("cgroup.memory_limit_hits", 5.0),
+            ("psi.cpu.some", 10.0),
+            ("sar.rxpck/s", 0.0),
+            ("netstat.established", 3.0),
+        ] {
+            assert_eq!(found.get(name), Some(&value), "{name}");
+        }
+        assert!(found["volume.used"] > 0.0 && found["volume.used_share"] <= 100.0);
+    }
+
+    #[test]
+    fn groups_of_version_2_are_read() {
+        let found = figures(
+            [
+                &[
+                    ("cpu.stat", "usage_usec 1000000\nuser_usec 5\n"),
+                    ("memory.current", "10\n"),
+                    ("memory.stat", "anon 3\nfile 4\nfile_mapped 5\n"),
+                    ("memory.events", "low 0\nhigh 0\nmax 1\noom 0\n"),
+                ],
+                &[
+                    ("cpu.stat", "usage_usec 2000000\nuser_usec 5\n"),
+                    ("memory.current", "20\n"),
+                    ("memory.stat", "anon 6\nfile 8\nfile_mapped 5\n"),
+                    ("memory.events", "low 0\nhigh 0\nmax 0\noom 0\n"),
+                ],
+            ],
+            true,
+        );
+        for (name, value) in [
+            ("cgroup.cpu_used", Some(0.5)),
+            ("cgroup.throttled", None),
+            ("cgroup.memory_used", Some(20.0)),
+            ("cgroup.memory_cache", Some(8.0)),
+            ("cgroup.memory_rss", Some(6.0)),
+            ("cgroup.memory_limit_hits", None),
+            ("psi.cpu.some", None),
+        ] {
+            assert_eq!(found.get(name).copied(), value, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_no_number_is_named() {
+        assert_eq!(value("max 5\nmaximum 6\n", "max").unwrap(), Some(5));
+        assert_eq!(value("maximum 6\n", "max").unwrap(), None);
+        let error = value("max many\n", "max").unwrap_err().to_string();
+        assert_eq!(error, "max is \"many\"");
+    }
+}
