@@ -150,8 +150,7 @@ pub enum TargetCommand {
     /// State is Up or Down, then Normal, Joining, Leaving or Moving, as nodetool writes it. Owned
     /// shares count copies: 100 % is one whole copy of the keyspace.
     Status(StatusArgs),
-    /// List what a target can do, local on this machine or another one, and what would bring the
-    /// rest.
+    /// List what a target can do, and what would bring the rest.
     Abilities(AbilitiesArgs),
     /// Stop kept clusters and remove their data: one, or all.
     Down {

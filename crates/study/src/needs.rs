@@ -245,18 +245,25 @@ fn spec_of(target: &Target) -> Option<Spec> {
 /// # Errors
 /// What is missing, why it is, and what asks for it.
 pub fn check(study: &Study) -> Result<()> {
-    let lines: Vec<String> = missing(study)
-        .iter()
+    let refusing: Vec<Missing> = missing(study)
+        .into_iter()
         .filter(|one| one.refuses)
-        .map(|one| format!("  {}", one.sentence()))
         .collect();
-    if !lines.is_empty() {
-        bail!(
-            "the study needs what cannot be had here:\n{}",
-            lines.join("\n")
-        );
+    if refusing.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    // One reason, such as the want of root, often stands behind several.
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for Missing { need, detail, .. } in &refusing {
+        let what = format!("no {} (`{}`)", need.ability.name(), need.why);
+        match reasons.iter_mut().find(|(known, _)| known == detail) {
+            Some((_, all)) => all.push(what),
+            None => reasons.push((detail, vec![what])),
+        }
+    }
+    let line = |(detail, all): &(&str, Vec<String>)| format!("\n  {}: {detail}", all.join(", "));
+    let lines: String = reasons.iter().map(line).collect();
+    bail!("the study needs what cannot be had here:{lines}");
 }
 
 /// For the notes of a study: a sentence for each thing that its run will go without.
@@ -287,18 +294,6 @@ pub fn notes(missing: &[Missing]) -> Vec<String> {
         ));
     }
     notes
-}
-
-impl Missing {
-    /// `no volume, which data.load: … asks for: why not`.
-    pub fn sentence(&self) -> String {
-        let Missing { need, detail, .. } = self;
-        format!(
-            "no {}, which `{}` asks for: {detail}",
-            need.ability.name(),
-            need.why
-        )
-    }
 }
 
 #[cfg(test)]

@@ -48,55 +48,69 @@ fn main() -> Result<()> {
     let theirs = target::start(&Spec::Attach(attach), &dirs, &mut say)?;
     let pid = ours.nodes()[0].pid.context("a node without a process")?;
     prepare(&ours)?;
-    let period = Some(period);
-    let none = ProbeSpec::default();
-    let probes = [
-        (
-            "jvm",
-            &ours,
-            ProbeSpec {
-                jvm: period,
-                ..none.clone()
-            },
-        ),
-        (
-            "cassandra",
-            &ours,
-            ProbeSpec {
-                cassandra: period,
-                ..none.clone()
-            },
-        ),
-        (
-            "gc_log",
-            &ours,
-            ProbeSpec {
-                gc_log: period,
-                ..none.clone()
-            },
-        ),
-        (
-            "virtual",
-            &theirs,
-            ProbeSpec {
-                cassandra: period,
-                ..none.clone()
-            },
-        ),
-    ];
-    for (name, cluster, spec) in &probes {
+    let spec = ProbeSpec {
+        jvm: Some(period),
+        cassandra: Some(period),
+        gc_log: Some(period),
+        ..ProbeSpec::default()
+    };
+    show_values(&ours, &theirs, &spec, seconds)?;
+    show_costs(&ours, &theirs, &spec, pid, seconds)?;
+    for line in theirs.unseen(&spec) {
+        println!("unseen by CQL alone: {line}");
+    }
+    ours.stop()
+}
+
+/// The probes one by one, each with the cluster that it looks at.
+fn one_by_one<'a>(
+    ours: &'a Cluster,
+    theirs: &'a Cluster,
+    spec: &ProbeSpec,
+) -> [(&'static str, &'a Cluster, ProbeSpec); 4] {
+    let mut only: [ProbeSpec; 3] = Default::default();
+    only[0].jvm = spec.jvm;
+    only[1].cassandra = spec.cassandra;
+    only[2].gc_log = spec.gc_log;
+    let [jvm, cassandra, gc_log] = only;
+    [
+        ("jvm", ours, jvm),
+        ("cassandra", ours, cassandra.clone()),
+        ("gc_log", ours, gc_log),
+        ("virtual", theirs, cassandra),
+    ]
+}
+
+fn show_values(
+    ours: &Cluster,
+    theirs: &Cluster,
+    spec: &ProbeSpec,
+    seconds: Duration,
+) -> Result<()> {
+    for (name, cluster, spec) in one_by_one(ours, theirs, spec) {
         println!("\n{name}, while rows are written");
-        let probes = cluster.probe(spec, KEYSPACE, &[TABLE])?;
+        let probes = cluster.probe(&spec, KEYSPACE, &[TABLE])?;
         let written = write(cluster, seconds)?;
         let (readings, costs) = probes.stop();
         println!("{written} rows written");
         show(readings, &costs);
     }
+    Ok(())
+}
+
+fn show_costs(
+    ours: &Cluster,
+    theirs: &Cluster,
+    spec: &ProbeSpec,
+    pid: u32,
+    seconds: Duration,
+) -> Result<()> {
     println!("\nprobe      looks  own CPU µs/look  node's CPU ms/look  longest ms  values/look");
-    let before = idle(pid, seconds)?;
-    for (name, cluster, spec) in &probes {
-        let probes = cluster.probe(spec, KEYSPACE, &[TABLE])?;
-        let busy = idle(pid, seconds)?;
+    for (name, cluster, spec) in one_by_one(ours, theirs, spec) {
+        // Before each, for the node does ever less by itself.
+        let before = cpu_seconds(pid, seconds)?;
+        let probes = cluster.probe(&spec, KEYSPACE, &[TABLE])?;
+        let busy = cpu_seconds(pid, seconds)?;
         let (_, costs) = probes.stop();
         for cost in costs {
             let looks = cost.looks.max(1) as f64;
@@ -109,14 +123,7 @@ fn main() -> Result<()> {
             );
         }
     }
-    println!(
-        "without a probe the node takes {:.1} ms of CPU in {seconds:?}",
-        before * 1e3
-    );
-    for line in theirs.unseen(&probes[3].2) {
-        println!("unseen by CQL alone: {line}");
-    }
-    ours.stop()
+    Ok(())
 }
 
 fn prepare(cluster: &Cluster) -> Result<()> {
@@ -148,7 +155,7 @@ fn write(cluster: &Cluster, duration: Duration) -> Result<u64> {
 }
 
 /// CPU seconds that the process takes in `duration`, which is in ticks of 10 ms.
-fn idle(pid: u32, duration: Duration) -> Result<f64> {
+fn cpu_seconds(pid: u32, duration: Duration) -> Result<f64> {
     let ticks = || -> Result<u64> {
         let text = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
         let (_, behind) = text.rsplit_once(')').context("a stat without a name")?;

@@ -263,6 +263,7 @@ fn value_of(mut answer: Value) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spec::SecretSource;
 
     #[test]
     fn an_answer_without_success_has_no_value() {
@@ -279,5 +280,97 @@ mod tests {
             !text.contains("hunter2") && !text.contains("Basic"),
             "{text}"
         );
+    }
+
+    fn access(user: Option<&str>, password: Option<SecretSource>) -> JolokiaAccess {
+        JolokiaAccess {
+            user: user.map(str::to_string),
+            password,
+            ..JolokiaAccess::default()
+        }
+    }
+
+    #[test]
+    fn half_of_the_credentials_and_certificates_for_nothing_are_refused() {
+        let address = SocketAddr::from(([127, 0, 0, 1], 8778));
+        let error = |access: &JolokiaAccess| {
+            let error = Jolokia::attached(address, access).unwrap_err();
+            format!("{error:#}")
+        };
+        assert!(error(&access(Some("anna"), None)).contains("anna"));
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "hunter2\n").unwrap();
+        let password = SecretSource::File(file.path().to_path_buf());
+        assert!(error(&access(None, Some(password.clone()))).contains("no user"));
+        let whole = access(Some("anna"), Some(password));
+        let agent = Jolokia::attached(address, &whole).unwrap();
+        assert!(!format!("{agent:?} {whole:?}").contains("hunter2"));
+        for (verify, reason) in [(true, "no certificate in it"), (false, "leave out one")] {
+            let tls = TlsSpec {
+                ca: Some(file.path().to_path_buf()),
+                verify,
+                server_name: None,
+            };
+            let access = JolokiaAccess {
+                tls: Some(tls),
+                ..JolokiaAccess::default()
+            };
+            assert!(error(&access).contains(reason), "{}", error(&access));
+        }
+    }
+
+    /// The result of one reading, of an agent that answers with `status` and `body`.
+    fn answered(status: &str, body: &str) -> Result<Vec<Option<Value>>> {
+        use std::io::{BufRead, BufReader, Read, Write};
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let answer = format!(
+            "HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        );
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            let mut length = 0;
+            let mut line = String::new();
+            while reader.read_line(&mut line).unwrap() > 2 {
+                let lower = line.to_lowercase();
+                if let Some(value) = lower.strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap();
+                }
+                line.clear();
+            }
+            let mut body = vec![0; length];
+            reader.read_exact(&mut body).unwrap();
+            stream.write_all(answer.as_bytes()).unwrap();
+        });
+        let agent = Jolokia::attached(address, &JolokiaAccess::default()).unwrap();
+        let result = agent.read(&[("java.lang:type=Memory", "Verbose")]);
+        server.join().unwrap();
+        result
+    }
+
+    #[test]
+    fn refusals_over_http_are_errors_that_say_why() {
+        let values = answered("200 OK", r#"[{"status": 200, "value": 7}]"#);
+        assert_eq!(values.unwrap(), [Some(json!(7))]);
+        for (status, body, reason) in [
+            (
+                "401 Unauthorized",
+                "",
+                "refuses the user or password (HTTP 401)",
+            ),
+            (
+                "400 Bad Request",
+                "is overloaded",
+                "HTTP 400: is overloaded",
+            ),
+            ("200 OK", "[]", "gave 0 answers to 1"),
+            ("200 OK", "{}", "something else"),
+            ("200 OK", "[{\"status\"", "ask the MBean agent at"),
+        ] {
+            let error = format!("{:#}", answered(status, body).unwrap_err());
+            assert!(error.contains(reason), "{error}");
+        }
     }
 }

@@ -31,7 +31,7 @@ fn names(needs: &[Need]) -> Vec<(&'static str, Strength)> {
 }
 
 const LIMITED: &str = "{local: {hosts: 2, isolation: ISOLATION, \
-                       host: {cpu_quota: 1.5, memory: 1GiB, volume: 2GiB, link: {delay: 5ms}}}}";
+                       host: {cpu_quota: 1.5, memory: 2GiB, volume: 2GiB, link: {delay: 5ms}}}}";
 
 #[test]
 fn hosts_kept_apart_by_word_must_be_and_otherwise_may_be() {
@@ -56,7 +56,7 @@ fn hosts_kept_apart_by_word_must_be_and_otherwise_may_be() {
         [
             "target.local.isolation: hosts",
             "target.local.host.cpu_quota: 1.5",
-            "target.local.host.memory: 1GiB",
+            "target.local.host.memory: 2GiB",
             "target.local.host.volume: 2GiB",
             "target.local.host.link.delay: 5ms",
         ]
@@ -158,10 +158,8 @@ fn without_a_network_of_their_own_hosts_go_without_limits_and_say_so() {
     let refused: Vec<bool> = missing.iter().map(|one| one.refuses).collect();
     assert_eq!(refused, [true]);
     assert_eq!(notes(&missing), Vec::<String>::new());
-    assert_eq!(
-        missing[0].sentence(),
-        "no link-delay, which `target.local.host.link.delay: 5ms` asks for: detail of link-delay"
-    );
+    assert_eq!(missing[0].need.why, "target.local.host.link.delay: 5ms");
+    assert_eq!(missing[0].detail, "detail of link-delay");
 }
 
 #[test]
@@ -174,7 +172,7 @@ fn what_somebody_elses_cluster_cannot_give_is_refused_at_once() {
     let mut study = resolve("s.yaml", text, &Overrides::default()).expect("no mistakes");
     let error = check(&study).unwrap_err().to_string();
     assert!(
-        error.contains("no settle, which `data.settle: compactions` asks for"),
+        error.contains("no settle (`data.settle: compactions`): no MBeans"),
         "{error}"
     );
     assert_eq!(error.lines().count(), 2, "once: {error}");

@@ -75,104 +75,84 @@ impl Look for Jvm {
 }
 
 fn series() -> Vec<Series> {
-    let mut all = Vec::new();
-    let mut add = |name: String, unit: &'static str, kind: Kind| {
-        all.push(Series { name, unit, kind });
-    };
-    for part in PARTS {
-        for (name, attribute) in [
-            ("heap", "HeapMemoryUsage"),
-            ("nonheap", "NonHeapMemoryUsage"),
-        ] {
-            let source = Source::part(MEMORY, attribute, part);
-            add(
-                format!("jvm.{name}_{part}"),
-                "bytes",
-                Kind::Level(source, 1.0),
-            );
-        }
-        for pool in POOLS {
-            let source = Source::part(bean("MemoryPool", pool), "Usage", part);
-            let name = format!("jvm.pool.{}.{part}", one_word(pool));
-            add(name, "bytes", Kind::Level(source, 1.0));
-        }
-    }
-    for collector in COLLECTORS {
-        let time = if collector.ends_with("Cycles") {
-            "cycling"
-        } else {
-            "paused"
-        };
-        let source = |attribute| Source::new(bean("GarbageCollector", collector), attribute);
-        let name = |what: &str| format!("jvm.gc.{}.{what}", one_word(collector));
-        add(
-            name("collections/s"),
-            "/s",
-            Kind::Rate(source("CollectionCount"), 1.0),
-        );
-        let time = format!("{time}_ms/s");
-        add(
-            name(&time),
-            "ms/s",
-            Kind::Rate(source("CollectionTime"), 1.0),
-        );
-    }
-    for pool in ["direct", "mapped"] {
-        let source =
-            |attribute| Source::new(format!("java.nio:type=BufferPool,name={pool}"), attribute);
-        let name = |what: &str| format!("jvm.buffers.{pool}.{what}");
-        add(
-            name("used"),
-            "bytes",
-            Kind::Level(source("MemoryUsed"), 1.0),
-        );
-        add(
-            name("capacity"),
-            "bytes",
-            Kind::Level(source("TotalCapacity"), 1.0),
-        );
-        add(name("count"), "count", Kind::Level(source("Count"), 1.0));
-    }
-    let levels = [
+    let mut list = List(Vec::new());
+    memory(&mut list);
+    collectors(&mut list);
+    for (name, mbean, attribute) in [
         ("jvm.threads", THREADS, "ThreadCount"),
         ("jvm.threads_daemon", THREADS, "DaemonThreadCount"),
         ("jvm.classes", CLASSES, "LoadedClassCount"),
         ("jvm.file_descriptors", SYSTEM, "OpenFileDescriptorCount"),
-    ];
-    for (name, mbean, attribute) in levels {
-        let source = Source::new(mbean, attribute);
-        add(name.to_string(), "count", Kind::Level(source, 1.0));
+    ] {
+        list.level(name, "count", Source::new(mbean, attribute));
     }
-    let rates = [
-        (
-            "jvm.threads_started/s",
-            "/s",
-            THREADS,
-            "TotalStartedThreadCount",
-            1.0,
-        ),
-        (
-            "jvm.classes_loaded/s",
-            "/s",
-            CLASSES,
-            "TotalLoadedClassCount",
-            1.0,
-        ),
-        (
-            "jvm.compiling_ms/s",
-            "ms/s",
-            COMPILER,
-            "TotalCompilationTime",
-            1.0,
-        ),
-        // Nanoseconds a second are a billionth of a CPU.
-        ("jvm.%cpu", "%", SYSTEM, "ProcessCpuTime", 100.0 / 1e9),
-    ];
-    for (name, unit, mbean, attribute, factor) in rates {
-        let source = Source::new(mbean, attribute);
-        add(name.to_string(), unit, Kind::Rate(source, factor));
+    for (name, mbean, attribute) in [
+        ("jvm.threads_started/s", THREADS, "TotalStartedThreadCount"),
+        ("jvm.classes_loaded/s", CLASSES, "TotalLoadedClassCount"),
+    ] {
+        list.rate(name, "/s", Source::new(mbean, attribute), 1.0);
     }
-    all
+    let compiling = Source::new(COMPILER, "TotalCompilationTime");
+    list.rate("jvm.compiling_ms/s", "ms/s", compiling, 1.0);
+    // Nanoseconds a second are a billionth of a CPU.
+    let cpu = Source::new(SYSTEM, "ProcessCpuTime");
+    list.rate("jvm.%cpu", "%", cpu, 100.0 / 1e9);
+    list.0
+}
+
+/// A list of series under construction.
+struct List(Vec<Series>);
+
+impl List {
+    fn level(&mut self, name: &str, unit: &'static str, source: Source) {
+        self.add(name, unit, Kind::Level(source, 1.0));
+    }
+
+    fn rate(&mut self, name: &str, unit: &'static str, source: Source, factor: f64) {
+        self.add(name, unit, Kind::Rate(source, factor));
+    }
+
+    fn add(&mut self, name: &str, unit: &'static str, kind: Kind) {
+        let name = name.to_string();
+        self.0.push(Series { name, unit, kind });
+    }
+}
+
+/// Sizes of the heap, of what is beside it, and of their pools.
+fn memory(list: &mut List) {
+    for part in PARTS {
+        let heap = Source::part(MEMORY, "HeapMemoryUsage", part);
+        list.level(&format!("jvm.heap_{part}"), "bytes", heap);
+        let nonheap = Source::part(MEMORY, "NonHeapMemoryUsage", part);
+        list.level(&format!("jvm.nonheap_{part}"), "bytes", nonheap);
+        for pool in POOLS {
+            let source = Source::part(bean("MemoryPool", pool), "Usage", part);
+            let name = format!("jvm.pool.{}.{part}", one_word(pool));
+            list.level(&name, "bytes", source);
+        }
+    }
+    for pool in ["direct", "mapped"] {
+        for (what, unit, attribute) in [
+            ("used", "bytes", "MemoryUsed"),
+            ("capacity", "bytes", "TotalCapacity"),
+            ("count", "count", "Count"),
+        ] {
+            let source = Source::new(format!("java.nio:type=BufferPool,name={pool}"), attribute);
+            list.level(&format!("jvm.buffers.{pool}.{what}"), unit, source);
+        }
+    }
+}
+
+fn collectors(list: &mut List) {
+    for collector in COLLECTORS {
+        let cycles = collector.ends_with("Cycles");
+        let time = if cycles { "cycling" } else { "paused" };
+        let source = |attribute| Source::new(bean("GarbageCollector", collector), attribute);
+        let name = format!("jvm.gc.{}", one_word(collector));
+        let (count, spent) = (source("CollectionCount"), source("CollectionTime"));
+        list.rate(&format!("{name}.collections/s"), "/s", count, 1.0);
+        list.rate(&format!("{name}.{time}_ms/s"), "ms/s", spent, 1.0);
+    }
 }
 
 fn bean(kind: &str, name: &str) -> String {

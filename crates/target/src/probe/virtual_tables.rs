@@ -128,95 +128,76 @@ fn is_lasting(error: &anyhow::Error) -> bool {
     })
 }
 
+/// Of the node as a whole: columns, table, and what is done with a row.
+const OF_NODE: [(&str, &str, Use); 8] = [
+    (
+        "name, active_tasks, pending_tasks, blocked_tasks, blocked_tasks_all_time, completed_tasks",
+        "thread_pools",
+        thread_pools,
+    ),
+    (
+        "name, capacity_bytes, size_bytes, entry_count, hit_count, request_count",
+        "caches",
+        caches,
+    ),
+    (
+        "kind, unit, progress, total",
+        "sstable_tasks",
+        sstable_tasks,
+    ),
+    ("files", "pending_hints", pending_hints),
+    ("connection_stage", "clients", clients),
+    ("name, value", "cql_metrics", cql_metrics),
+    (
+        "received_bytes, expired_count, error_count, throttled_nanos",
+        "internode_inbound",
+        internode_inbound,
+    ),
+    (
+        "sent_bytes, expired_count, error_count, overload_count, pending_bytes",
+        "internode_outbound",
+        internode_outbound,
+    ),
+];
+
+/// Of the tables of a keyspace.
+const OF_KEYSPACE: [(&str, &str, Use); 6] = [
+    (COUNT, "coordinator_read_latency", |put, row| {
+        put.count(row, Some("client_request.Read.ops/s"), "coordinator_read");
+    }),
+    (COUNT, "coordinator_write_latency", |put, row| {
+        put.count(row, Some("client_request.Write.ops/s"), "coordinator_write");
+    }),
+    (COUNT, "coordinator_scan_latency", |put, row| {
+        let name = "client_request.RangeSlice.ops/s";
+        put.count(row, Some(name), "coordinator_scan");
+    }),
+    (COUNT, "local_read_latency", |put, row| {
+        put.count(row, None, "local_read");
+    }),
+    (COUNT, "local_write_latency", |put, row| {
+        put.count(row, None, "local_write");
+    }),
+    ("table_name, mebibytes", "disk_usage", disk_usage),
+];
+
+const COUNT: &str = "table_name, count";
+
 fn queries(keyspace: &str) -> Vec<Query> {
-    let keyspace = keyspace.replace('\'', "''");
-    let of_keyspace = |columns: &str, table: &str| {
-        format!("SELECT {columns} FROM system_views.{table} WHERE keyspace_name = '{keyspace}'")
+    let query = |cql: String, each: Use| Query {
+        cql,
+        each,
+        refused: false,
     };
-    let latency = "table_name, count";
-    let all: [(String, Use); 13] = [
-        (
-            "SELECT name, active_tasks, pending_tasks, blocked_tasks, blocked_tasks_all_time, \
-             completed_tasks FROM system_views.thread_pools"
-                .to_string(),
-            thread_pools,
-        ),
-        (
-            "SELECT name, capacity_bytes, size_bytes, entry_count, hit_count, request_count FROM \
-             system_views.caches"
-                .to_string(),
-            caches,
-        ),
-        (
-            "SELECT kind, unit, progress, total FROM system_views.sstable_tasks".to_string(),
-            sstable_tasks,
-        ),
-        (
-            "SELECT files FROM system_views.pending_hints".to_string(),
-            pending_hints,
-        ),
-        (
-            "SELECT connection_stage FROM system_views.clients".to_string(),
-            clients,
-        ),
-        (
-            "SELECT name, value FROM system_views.cql_metrics".to_string(),
-            cql_metrics,
-        ),
-        (
-            "SELECT received_bytes, expired_count, error_count, throttled_nanos FROM \
-             system_views.internode_inbound"
-                .to_string(),
-            internode_inbound,
-        ),
-        (
-            "SELECT sent_bytes, expired_count, error_count, overload_count, pending_bytes FROM \
-             system_views.internode_outbound"
-                .to_string(),
-            internode_outbound,
-        ),
-        (
-            of_keyspace(latency, "coordinator_read_latency"),
-            |put, row| {
-                put.latency(row, Some("client_request.Read.ops/s"), "coordinator_read");
-            },
-        ),
-        (
-            of_keyspace(latency, "coordinator_write_latency"),
-            |put, row| {
-                put.latency(row, Some("client_request.Write.ops/s"), "coordinator_write");
-            },
-        ),
-        (
-            of_keyspace(latency, "coordinator_scan_latency"),
-            |put, row| {
-                put.latency(
-                    row,
-                    Some("client_request.RangeSlice.ops/s"),
-                    "coordinator_scan",
-                );
-            },
-        ),
-        (of_keyspace(latency, "local_read_latency"), |put, row| {
-            put.latency(row, None, "local_read");
-        }),
-        (of_keyspace(latency, "local_write_latency"), |put, row| {
-            put.latency(row, None, "local_write");
-        }),
-    ];
-    let mut queries: Vec<Query> = Vec::new();
-    let disk: (String, Use) = (
-        of_keyspace("table_name, mebibytes", "disk_usage"),
-        disk_usage,
-    );
-    for (cql, each) in all.into_iter().chain([disk]) {
-        queries.push(Query {
-            cql,
-            each,
-            refused: false,
-        });
-    }
-    queries
+    let select = |columns: &str, table: &str| format!("SELECT {columns} FROM system_views.{table}");
+    let of_node = OF_NODE.into_iter();
+    let of_node = of_node.map(|(columns, table, each)| query(select(columns, table), each));
+    let keyspace = keyspace.replace('\'', "''");
+    let of_keyspace = OF_KEYSPACE.into_iter().map(|(columns, table, each)| {
+        let all = select(columns, table);
+        query(format!("{all} WHERE keyspace_name = '{keyspace}'"), each)
+    });
+    of_node.chain(of_keyspace).collect()
 }
 
 /// One row of a result.
@@ -298,7 +279,7 @@ impl Put {
     }
 
     /// A row of one of the latency tables.
-    fn latency(&mut self, row: &Row<'_>, requests: Option<&'static str>, what: &str) {
+    fn count(&mut self, row: &Row<'_>, requests: Option<&'static str>, what: &str) {
         let count = row.number("count");
         if let Some(name) = requests {
             self.add(name, "/s", true, count);

@@ -49,19 +49,21 @@ fn load(folder: &Path, name: &str) -> HostsState {
 fn what_a_killed_command_leaves_is_cleared_by_its_state() {
     if let Some(folder) = part() {
         let spec = volume_spec();
-        let before = HostsState::before("killed", &spec, &folder).unwrap();
+        let id = id("killed");
+        let before = HostsState::before(&id, &spec, &folder).unwrap();
         save(&before, &folder, "before");
-        let hosts = Hosts::make("killed", &spec, &folder, &mut |_| ()).unwrap();
+        let hosts = Hosts::make(&id, &spec, &folder, &mut |_| ()).unwrap();
         let host = &hosts.all()[0];
         let work = format!("cd {}; sleep 600 & wait", host.folder().display());
-        let _child = start(host, &work, Stdio::null());
+        let mut child = start(host, &work, Stdio::null());
         wait_until("both processes are there", || {
             let dir = &hosts.state.hosts[0].places[0].dir;
             let text = std::fs::read_to_string(dir.join("cgroup.procs")).unwrap();
             text.lines().count() == 2
         });
         save(&hosts.state(), &folder, "made");
-        clock::sleep(LIMIT);
+        // It is killed before this comes back.
+        child.wait().unwrap();
         return;
     }
     if !able(&[HostAbility::Network, HostAbility::Volume]) {

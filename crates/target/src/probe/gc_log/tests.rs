@@ -21,15 +21,9 @@ fn pause(kind: &str, ms: f64, mebibytes: Option<f64>) -> Option<Event> {
 }
 
 #[test]
-fn the_pauses_of_every_collector_are_told_apart() {
-    let stall = Some(Event::Stall { ms: 12.5 });
-    let collected = Some(Event::Collected {
-        heap: 126.0 * 1_048_576.0,
-    });
-    let gc = "gc          ";
-    let phases = "gc,phases   ";
+fn the_pauses_of_g1_are_told_apart() {
+    let (gc, phases) = ("gc          ", "gc,phases   ");
     for (tags, text, event) in [
-        // G1
         (
             gc,
             "GC(0) Pause Young (Normal) (G1 Evacuation Pause) 26M->8M(512M) 8.052ms",
@@ -74,6 +68,19 @@ fn the_pauses_of_every_collector_are_told_apart() {
         (phases, "GC(0)   Evacuate Collection Set: 7.3ms", None),
         (gc, "GC(4) Concurrent Mark Cycle 28.612ms", None),
         (gc, "Using G1", None),
+    ] {
+        let found = parse(&line(313, tags, text)).map(|(_, event)| event);
+        assert_eq!(found, event, "{text}");
+    }
+}
+
+#[test]
+fn pauses_of_the_other_collectors_are_told_from_their_cycles() {
+    let stall = Some(Event::Stall { ms: 12.5 });
+    let heap = 126.0 * 1_048_576.0;
+    let collected = Some(Event::Collected { heap });
+    let (gc, phases) = ("gc          ", "gc,phases   ");
+    for (tags, text, event) in [
         // Parallel
         (
             gc,
