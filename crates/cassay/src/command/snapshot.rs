@@ -62,7 +62,10 @@ fn open(name: &ClusterName) -> Result<Cluster> {
 fn verify(name: &SnapshotName, common: &Common) -> Result<Exit> {
     let found = open(&name.cluster)?.snapshot_verify(&name.name)?;
     if common.json {
-        let node = |(node, whole): &(String, Result<(), String>)| json!({"node": node, "whole": whole.is_ok(), "problem": whole.as_ref().err()});
+        let node = |(node, whole): &(String, Result<(), String>)| {
+            let problem = whole.as_ref().err();
+            json!({"node": node, "whole": whole.is_ok(), "problem": problem})
+        };
         terminal::json(&found.iter().map(node).collect());
     }
     let mut problems = Vec::new();

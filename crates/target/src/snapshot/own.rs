@@ -1,8 +1,8 @@
 //! Snapshots of nodes of ours: hard links on the nodes' own volumes.
 //!
 //! The server makes the links first, in its own snapshot, since only it can hold its SSTables still
-//! meanwhile; they are linked again to where DROP and `nodetool clearsnapshot` cannot reach, and the
-//! server's snapshot goes.
+//! meanwhile; they are linked again to where DROP and `nodetool clearsnapshot` cannot reach, and
+//! the server's snapshot goes.
 
 use super::layout::{self, Fingerprint, TableFiles};
 use super::manifest::{self, Manifest, TableRecord};

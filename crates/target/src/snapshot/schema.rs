@@ -47,8 +47,8 @@ pub(super) fn refuse_views(session: &mut Session, keyspace: &str, tables: &Table
         let (table, view) = (text(0), text(1));
         if tables.contains_key(table) {
             bail!(
-                "{keyspace}.{table} has the materialized view {view}, which cannot be brought back: \
-                 drop the view, or leave the table out"
+                "{keyspace}.{table} has the materialized view {view}, which cannot be brought \
+                 back: drop the view, or leave the table out"
             );
         }
     }
