@@ -13,8 +13,9 @@ use serde::{Deserialize, Serialize};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command};
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// How often a process that is ending is looked at. Short against a JVM's stop of about 1 s.
@@ -154,6 +155,20 @@ pub(crate) fn command(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.stdin(std::process::Stdio::null());
     command
+}
+
+static INTERRUPT: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// From now on, waiting for nodes of ours ends with an error as soon as `flag` is true, so that what
+/// was started is stopped in order. Only the first call counts.
+pub fn heed(flag: Arc<AtomicBool>) {
+    let _ = INTERRUPT.set(flag);
+}
+
+/// Whether somebody wants us to end.
+pub(crate) fn is_interrupted() -> bool {
+    let flag = INTERRUPT.get();
+    flag.is_some_and(|flag| flag.load(Ordering::Relaxed))
 }
 
 type Job = Box<dyn FnOnce() + Send>;

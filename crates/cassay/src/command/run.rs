@@ -9,6 +9,7 @@ use crate::{interrupt, terminal};
 use anyhow::{Context, Result, anyhow};
 use report::RunView;
 use serde_json::json;
+use std::sync::Arc;
 use store::{Run, RunWriter};
 use study::plan;
 use study::run::{self, Interrupted, Options, Outcome};
@@ -64,6 +65,7 @@ fn with_options(
 ) -> Result<Exit> {
     let dirs = dirs()?;
     let interrupt = interrupt::flag()?;
+    target::heed(Arc::clone(&interrupt));
     let options = Options {
         results: common.out.clone(),
         dirs,

@@ -6,6 +6,7 @@
 
 mod configurations;
 mod endings;
+mod hosts;
 mod imports;
 mod probes;
 mod refusals;

@@ -22,9 +22,8 @@ pub use able::{Able, HostAbility, abilities};
 pub(crate) use volume::usage as volume_use;
 pub use volume::{VolumeUse, separate_mounts};
 
-pub(crate) use cgroup::Place;
-pub(crate) use stand_in::{Host, HostSources};
-pub(crate) use state::{HostState, HostsState};
+pub(crate) use stand_in::Host;
+pub(crate) use state::HostsState;
 
 use crate::spec::{HostSpec, HostsSpec};
 use anyhow::{Context, Result};

@@ -74,6 +74,7 @@ fn shell(host: &Host, line: &str) -> Output {
 fn start(host: &Host, line: &str, out: Stdio) -> std::process::Child {
     let mut command = process::command(Path::new("/bin/sh"));
     command.args(["-c", line]).current_dir("/").stdout(out);
+    command.stderr(Stdio::null());
     host.enter(&mut command).unwrap();
     process::spawn(command, Life::Ours).unwrap()
 }

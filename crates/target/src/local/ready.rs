@@ -3,8 +3,9 @@
 
 use super::node::{Node, log_tail};
 use crate::access::Access;
+use crate::process;
 use crate::session::Session;
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use cql::Consistency;
 use measure::clock::{self, Deadline};
 use std::time::Duration;
@@ -99,6 +100,9 @@ fn wait(
     ask: impl Fn(&Node) -> Result<()>,
 ) -> Result<()> {
     loop {
+        if process::is_interrupted() {
+            bail!("interrupted while waiting for {}", nodes[index].layout.name);
+        }
         if let Some(died) = nodes.iter_mut().find_map(Node::died) {
             return Err(anyhow!(died).context("start the cluster"));
         }

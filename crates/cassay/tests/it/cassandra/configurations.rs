@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use target::{Cluster, Collector, Dirs, LocalSpec, Proof, Spec, kept};
 
 /// The user's jars, and the lab's own clusters.
-fn dirs(lab: &Lab) -> Dirs {
+pub fn dirs(lab: &Lab) -> Dirs {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let home = || std::env::home_dir().expect("a home folder");
     let cache = set("CASSAY_CACHE").map(PathBuf::from).unwrap_or_else(|| {

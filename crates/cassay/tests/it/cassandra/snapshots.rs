@@ -47,11 +47,12 @@ fn load(cluster: &Cluster) {
         session.execute_schema(statement).unwrap();
     }
     for first in (0..ROWS_COUNT).step_by(BATCH_ROWS as usize) {
-        let row = |k: i32| {
-            format!("INSERT INTO k.t (k, v, p) VALUES ({k}, 'v{k}', {{city: 'c{k}'}});")
-        };
+        let row =
+            |k: i32| format!("INSERT INTO k.t (k, v, p) VALUES ({k}, 'v{k}', {{city: 'c{k}'}});");
         let rows: String = (first..first + BATCH_ROWS).map(row).collect();
-        session.query_at(&batch(&rows), cql::Consistency::All).unwrap();
+        session
+            .query_at(&batch(&rows), cql::Consistency::All)
+            .unwrap();
         if first == ROWS_COUNT / 2 {
             assert_eq!(settle(cluster, "k", "t"), SettleOutcome::Settled);
         }
@@ -64,8 +65,13 @@ fn batch(statements: &str) -> String {
 }
 
 fn settle(cluster: &Cluster, keyspace: &str, table: &str) -> SettleOutcome {
-    let settled = cluster.settle(keyspace, &[table], SETTLE_LIMIT, &mut |_| ()).unwrap();
-    assert!(settled.detail.contains("node") || settled.detail.contains("127."), "{settled:?}");
+    let settled = cluster
+        .settle(keyspace, &[table], SETTLE_LIMIT, &mut |_| ())
+        .unwrap();
+    assert!(
+        settled.detail.contains("node") || settled.detail.contains("127."),
+        "{settled:?}"
+    );
     settled.outcome
 }
 
@@ -78,7 +84,9 @@ fn spoil(cluster: &Cluster, turn: i32) {
         statements += &format!("DELETE FROM k.t WHERE k = {};", k + 1);
         statements += &format!("INSERT INTO k.t (k, v) VALUES ({}, 'new');", ROWS_COUNT + k);
     }
-    session.query_at(&batch(&statements), cql::Consistency::All).unwrap();
+    session
+        .query_at(&batch(&statements), cql::Consistency::All)
+        .unwrap();
 }
 
 /// Every node has every row as it was loaded, and no other.
@@ -97,7 +105,10 @@ fn assert_rows_are_whole(cluster: &Cluster) {
             .collect();
         assert_eq!(found.len(), ROWS_COUNT as usize, "{}", node.name);
         for (k, (v, p)) in &found {
-            assert!(v.contains(&format!("v{k}")) && !v.contains("spoilt"), "{k}: {v}");
+            assert!(
+                v.contains(&format!("v{k}")) && !v.contains("spoilt"),
+                "{k}: {v}"
+            );
             assert!(p.contains(&format!("c{k}")), "{k}: {p}");
         }
     }
@@ -113,7 +124,10 @@ fn restore(cluster: &mut Cluster, name: &str, how: RestoreHow) -> Restored {
 fn assert_is(restored: &Restored, snapshot: &Snapshot) {
     assert_eq!(restored.fingerprints.len(), snapshot.nodes.len());
     for node in &snapshot.nodes {
-        assert_eq!(restored.fingerprints[&node.node], node.fingerprint, "{restored:?}");
+        assert_eq!(
+            restored.fingerprints[&node.node], node.fingerprint,
+            "{restored:?}"
+        );
     }
 }
 
@@ -122,24 +136,40 @@ fn assert_is(restored: &Restored, snapshot: &Snapshot) {
 fn data_comes_back_the_same_online_offline_and_attached() {
     let lab = Lab::new();
     let _kept = Kept(&lab);
-    lab.cassay(&["target", "up", "--nodes", "2", "--heap", HEAP]).ended_with(0);
+    lab.cassay(&["target", "up", "--nodes", "2", "--heap", HEAP])
+        .ended_with(0);
     let mut cluster = open(&lab);
     load(&cluster);
-    let snapshot = cluster.snapshot_create("loaded", "k", &[], &mut |_| ()).unwrap();
-    assert!(snapshot.nodes.iter().all(|node| node.sstables >= 2), "{snapshot:?}");
+    let snapshot = cluster
+        .snapshot_create("loaded", "k", &[], &mut |_| ())
+        .unwrap();
+    assert!(
+        snapshot.nodes.iter().all(|node| node.sstables >= 2),
+        "{snapshot:?}"
+    );
     for turn in 0..10 {
         spoil(&cluster, turn);
         let restored = restore(&mut cluster, "loaded", RestoreHow::Online);
         assert_is(&restored, &snapshot);
         assert_rows_are_whole(&cluster);
         let now = cluster.fingerprints("k", &[]).unwrap();
-        assert!(now.iter().all(|(node, found)| restored.fingerprints[node] == found.to_string()));
+        assert!(
+            now.iter()
+                .all(|(node, found)| restored.fingerprints[node] == found.to_string())
+        );
     }
     spoil(&cluster, 11);
-    assert_is(&restore(&mut cluster, "loaded", RestoreHow::Offline), &snapshot);
+    assert_is(
+        &restore(&mut cluster, "loaded", RestoreHow::Offline),
+        &snapshot,
+    );
     assert_rows_are_whole(&cluster);
     for how in [RestoreHow::Online, RestoreHow::Offline] {
-        cluster.session().unwrap().execute_schema("DROP KEYSPACE k").unwrap();
+        cluster
+            .session()
+            .unwrap()
+            .execute_schema("DROP KEYSPACE k")
+            .unwrap();
         assert_is(&restore(&mut cluster, "loaded", how), &snapshot);
         assert_rows_are_whole(&cluster);
     }
@@ -166,11 +196,20 @@ fn cached_data_can_be_dropped(cluster: &Cluster) {
 
 /// The same cluster, as somebody sees it who has only its addresses and a password.
 fn attached(lab: &Lab, ours: &Cluster) {
-    let folder = std::fs::read_dir(lab.clusters()).unwrap().next().unwrap().unwrap().path();
+    let folder = std::fs::read_dir(lab.clusters())
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
     let text = std::fs::read_to_string(folder.join("node1/conf/jolokia.properties")).unwrap();
     let of = |key: &str| {
-        let value = text.lines().find_map(|line| line.strip_prefix(&format!("{key}=")));
-        value.unwrap_or_else(|| panic!("no {key} in {text}")).to_string()
+        let value = text
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("{key}=")));
+        value
+            .unwrap_or_else(|| panic!("no {key} in {text}"))
+            .to_string()
     };
     let access = JolokiaAccess {
         port: of("port").parse().unwrap(),
@@ -186,23 +225,39 @@ fn attached(lab: &Lab, ours: &Cluster) {
         };
         target::start(&Spec::Attach(spec), &dirs(lab), &mut |_| ()).unwrap()
     };
-    let blind = attach(None).snapshot_create("seen", "k", &[], &mut |_| ()).unwrap_err();
+    let blind = attach(None)
+        .snapshot_create("seen", "k", &[], &mut |_| ())
+        .unwrap_err();
     assert!(blind.to_string().contains("add `jolokia`"), "{blind}");
 
     let mut cluster = attach(Some(access));
-    let snapshot = cluster.snapshot_create("seen", "k", &[], &mut |_| ()).unwrap();
+    let snapshot = cluster
+        .snapshot_create("seen", "k", &[], &mut |_| ())
+        .unwrap();
     assert_eq!(snapshot.nodes.len(), 2);
     assert_eq!(cluster.snapshots().unwrap(), [snapshot.clone()]);
     for turn in 20..23 {
         spoil(&cluster, turn);
-        assert_is(&restore(&mut cluster, "seen", RestoreHow::Online), &snapshot);
+        assert_is(
+            &restore(&mut cluster, "seen", RestoreHow::Online),
+            &snapshot,
+        );
         assert_rows_are_whole(&cluster);
     }
     let offline = cluster.snapshot_restore("seen", RestoreHow::Offline, &mut |_| ());
-    assert!(offline.unwrap_err().to_string().contains("not ours to stop"));
+    assert!(
+        offline
+            .unwrap_err()
+            .to_string()
+            .contains("not ours to stop")
+    );
     cluster.snapshot_remove("seen").unwrap();
     assert_eq!(cluster.snapshots().unwrap(), []);
-    assert_eq!(ours.snapshots().unwrap().len(), 1, "ours are somewhere else");
+    assert_eq!(
+        ours.snapshots().unwrap().len(),
+        1,
+        "ours are somewhere else"
+    );
 }
 
 /// Leveled compaction that is switched off counts what it would have to do, and never begins.
@@ -221,11 +276,21 @@ fn compactions_that_nobody_begins_are_stalled(cluster: &Cluster) {
     );
     session.execute_schema(&table).unwrap();
     let value = "x".repeat(200_000);
-    for k in 0..60 {
-        session.query(&format!("INSERT INTO k.wide (k, v) VALUES ({k}, '{value}')")).unwrap();
-    }
+    let mut write = |keys: std::ops::Range<i32>| {
+        for k in keys {
+            let insert = format!("INSERT INTO k.wide (k, v) VALUES ({k}, '{value}')");
+            session.query(&insert).unwrap();
+        }
+    };
+    // Of one SSTable alone, leveled compaction would begin nothing even if it might.
+    write(0..30);
+    let flushed = cluster.settle("k", &["wide"], Duration::ZERO, &mut |_| ());
+    assert_eq!(flushed.unwrap().outcome, SettleOutcome::Timeout);
+    write(30..60);
     assert_eq!(settle(cluster, "k", "wide"), SettleOutcome::Stalled);
-    session.execute_schema(&format!("ALTER TABLE k.wide WITH {}", options(true))).unwrap();
+    session
+        .execute_schema(&format!("ALTER TABLE k.wide WITH {}", options(true)))
+        .unwrap();
     assert_eq!(settle(cluster, "k", "wide"), SettleOutcome::Settled);
     let found = cluster.fingerprints("k", &["wide"]).unwrap();
     for (node, layout) in found {
@@ -235,20 +300,35 @@ fn compactions_that_nobody_begins_are_stalled(cluster: &Cluster) {
 }
 
 fn the_command_finds_a_damaged_file(lab: &Lab) {
-    let listed = lab.cassay(&["snapshot", "list", "--json"]).ended_with(0).json();
+    let listed = lab
+        .cassay(&["snapshot", "list", "--json"])
+        .ended_with(0)
+        .json();
     assert_eq!(listed[0]["name"], "loaded");
     lab.cassay(&["snapshot", "verify", "loaded"]).ended_with(0);
-    let cluster = std::fs::read_dir(lab.clusters()).unwrap().next().unwrap().unwrap().path();
+    let cluster = std::fs::read_dir(lab.clusters())
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
     let folder = cluster.join("node2/snapshots/loaded/k/t");
-    let files = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
-    let data = files.filter(|path| path.to_string_lossy().ends_with("Data.db")).min().unwrap();
+    let files = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let data = files
+        .filter(|path| path.to_string_lossy().ends_with("Data.db"))
+        .min()
+        .unwrap();
     let mut bytes = std::fs::read(&data).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     // A file of its own: the table's, which is linked to the same one, stays as it is.
     std::fs::remove_file(&data).unwrap();
     std::fs::write(&data, bytes).unwrap();
-    let said = lab.cassay(&["snapshot", "verify", "loaded", "--json"]).ended_with(1);
+    let said = lab
+        .cassay(&["snapshot", "verify", "loaded", "--json"])
+        .ended_with(1);
     said.says(&["node2", "is damaged: its CRC-32 is", "Data.db"]);
     assert_eq!(said.json()[0]["whole"], true);
     lab.cassay(&["snapshot", "remove", "loaded"]).ended_with(0);

@@ -1,0 +1,248 @@
+//! Nodes on hosts of their own: racks follow hosts, limits are felt inside, and whatever way a
+//! command ends, no process, link, mount, loop device or control group is left. Needs root.
+
+use super::{HEAP, Kept, assert_nothing_is_left, jvms};
+use crate::program::{Lab, wait_until};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use target::{HostAbility, LocalSpec, Proof, abilities, kept};
+
+/// The kernel takes a network down when it has time; three JVMs take theirs as well.
+const END_LIMIT: Duration = Duration::from_secs(30);
+
+/// Longer than hosts and a first JVM take on a machine that does other things as well.
+const START_LIMIT: Duration = Duration::from_secs(120);
+
+/// Three hosts, small enough for any machine.
+const UP: [&str; 13] = [
+    "target",
+    "up",
+    "--hosts",
+    "3",
+    "--heap",
+    HEAP,
+    "--host-volume",
+    "2GiB",
+    "--host-memory",
+    "1500MiB",
+    "--host-quota",
+    "1.5",
+    "--json",
+];
+
+/// Whether this machine lets us make hosts; says so if not.
+fn has_hosts() -> bool {
+    let missing = |able: &target::Able| {
+        let needed = [
+            HostAbility::Network,
+            HostAbility::Volume,
+            HostAbility::CpuQuota,
+        ];
+        needed.contains(&able.what) && !able.present
+    };
+    match abilities().into_iter().find(missing) {
+        Some(able) => {
+            eprintln!("SKIPPED: {}: {}", able.what, able.detail);
+            false
+        }
+        None => true,
+    }
+}
+
+/// What a cluster's `state.json` says.
+fn state(lab: &Lab) -> Option<Value> {
+    let folder = std::fs::read_dir(lab.clusters()).ok()?.next()?.ok()?.path();
+    let text = std::fs::read_to_string(folder.join("state.json")).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
+/// What of a cluster's hosts can be seen on the machine.
+fn traces(lab: &Lab, state: &Value) -> Vec<String> {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let folder = lab.clusters().display().to_string();
+    let mut found = Vec::new();
+    if let Some(network) = state["hosts"]["network"].as_str() {
+        let parts: Vec<&str> = network.split('.').collect();
+        let link = format!("/sys/class/net/cassay{}-{}", parts[1], parts[2]);
+        found.extend(Path::new(&link).exists().then_some(link));
+    }
+    let mounts = read("/proc/self/mountinfo");
+    found.extend(
+        mounts
+            .lines()
+            .filter(|line| line.contains(&folder))
+            .map(str::to_string),
+    );
+    let loops = std::fs::read_dir("/sys/block")
+        .into_iter()
+        .flatten()
+        .flatten();
+    for device in loops {
+        let file = device.path().join("loop/backing_file");
+        let backing = read(&file.display().to_string());
+        found.extend(backing.contains(&folder).then_some(backing));
+    }
+    let hosts = state["hosts"]["hosts"].as_array().into_iter().flatten();
+    for place in hosts.flat_map(|host| host["places"].as_array().into_iter().flatten()) {
+        let dir = PathBuf::from(place["dir"].as_str().expect("a directory"));
+        found.extend(dir.exists().then(|| dir.display().to_string()));
+    }
+    found
+}
+
+#[track_caller]
+fn assert_all_is_gone(lab: &Lab, state: &Value) {
+    wait_until("no trace of hosts", END_LIMIT, || {
+        traces(lab, state).is_empty()
+    });
+    assert_nothing_is_left(lab);
+}
+
+#[test]
+#[ignore = "starts three real Cassandras as root: cargo xtask cassandra"]
+fn three_hosts_have_a_rack_and_limits_each_and_end_without_a_trace() {
+    if !has_hosts() {
+        return;
+    }
+    let lab = Lab::new();
+    let _kept = Kept(&lab);
+    let up = lab.cassay(&UP).ended_with(0).json();
+    let nodes = up[0]["nodes"].as_array().expect("nodes").clone();
+    let of = |key: &str| -> BTreeSet<String> {
+        let text = |node: &Value| node[key].as_str().map(str::to_string);
+        nodes.iter().filter_map(text).collect()
+    };
+    assert_eq!(
+        of("rack").into_iter().collect::<Vec<_>>(),
+        ["rack1", "rack2", "rack3"]
+    );
+    assert_eq!(of("address").len(), 3, "{up}");
+    let state = state(&lab).expect("a state");
+    assert!(traces(&lab, &state).len() > 3, "{state:#}");
+
+    let dirs = super::configurations::dirs(&lab);
+    let say = &mut |text: &str| eprintln!("{text}");
+    let mut cluster = kept::open(&dirs, None, say).unwrap();
+    assert_eq!(cluster.isolation(), "hosts");
+    let hosts = cluster.hosts().unwrap();
+    assert_eq!(hosts.len(), 3);
+    assert_eq!(hosts[0].limits["cpu_quota"], "1.5 cores");
+    let volume = hosts[0].volume_bytes.expect("a volume");
+    assert!((1_900 << 20..=2 << 30).contains(&volume), "{hosts:?}");
+    let proofs = cluster.proofs().unwrap();
+    let of_hosts = |proof: &&Proof| ["cpu_quota", "memory"].contains(&proof.key.as_str());
+    assert_eq!(proofs.iter().filter(of_hosts).count(), 6, "{proofs:#?}");
+    assert!(
+        proofs.iter().all(|proof| proof.holds && proof.is_shown()),
+        "{proofs:#?}"
+    );
+
+    let mut smaller = spec_of(&state);
+    smaller.hosts.as_mut().expect("hosts").host.cpu_quota = Some(0.75);
+    assert_eq!(
+        cluster.reconfigure(&smaller, say).unwrap(),
+        ["node1", "node2", "node3"]
+    );
+    let proofs = cluster.proofs().unwrap();
+    let quotas: Vec<&Proof> = proofs.iter().filter(|one| one.key == "cpu_quota").collect();
+    assert_eq!(quotas.len(), 3);
+    assert!(
+        quotas
+            .iter()
+            .all(|one| one.effective == "0.75" && one.holds),
+        "{quotas:#?}"
+    );
+    drop(cluster);
+    assert_eq!(jvms(&lab).len(), 3);
+
+    lab.cassay(&["target", "down"]).ended_with(0);
+    assert_all_is_gone(&lab, &state);
+}
+
+/// What the cluster was started as, by the arguments of [`UP`].
+fn spec_of(state: &Value) -> LocalSpec {
+    let hosts = target::HostsSpec {
+        count: 3,
+        host: target::HostSpec {
+            volume_bytes: Some(2 << 30),
+            memory_bytes: Some(1500 << 20),
+            cpu_quota: Some(1.5),
+            ..target::HostSpec::default()
+        },
+        ..target::HostsSpec::default()
+    };
+    assert_eq!(state["spec"]["hosts"]["volume_bytes"], json!(2u64 << 30));
+    LocalSpec {
+        nodes: 3,
+        hosts: Some(hosts),
+        heap_bytes: 512 << 20,
+        ..LocalSpec::default()
+    }
+}
+
+#[test]
+#[ignore = "starts real Cassandras as root: cargo xtask cassandra"]
+fn hosts_of_a_command_that_is_killed_are_cleared_by_the_next() {
+    if !has_hosts() {
+        return;
+    }
+    let lab = Lab::new();
+    let run = lab.start(&UP);
+    wait_until("a JVM", START_LIMIT, || !jvms(&lab).is_empty());
+    let state = state(&lab).expect("a state");
+    run.kill();
+    let said = lab.cassay(&["target", "status"]).ended_with(0);
+    said.says(&["cleared what a killed run has left"]);
+    assert_all_is_gone(&lab, &state);
+}
+
+#[test]
+#[ignore = "starts real Cassandras as root: cargo xtask cassandra"]
+fn hosts_of_a_command_that_is_interrupted_are_gone_when_it_ends() {
+    if !has_hosts() {
+        return;
+    }
+    let lab = Lab::new();
+    let run = lab.start(&UP);
+    wait_until("a JVM", START_LIMIT, || !jvms(&lab).is_empty());
+    let state = state(&lab).expect("a state");
+    run.interrupt();
+    run.end()
+        .ended_with(130)
+        .says(&["everything that was started is stopped"]);
+    assert_all_is_gone(&lab, &state);
+}
+
+#[test]
+#[ignore = "starts a real Cassandra as root: cargo xtask cassandra"]
+fn hosts_of_a_start_that_fails_leave_nothing() {
+    if !has_hosts() {
+        return;
+    }
+    let lab = Lab::new();
+    let dirs = super::configurations::dirs(&lab);
+    let mut spec = LocalSpec {
+        nodes: 2,
+        heap_bytes: 512 << 20,
+        hosts: Some(target::HostsSpec {
+            count: 2,
+            ..target::HostsSpec::default()
+        }),
+        ..LocalSpec::default()
+    };
+    spec.jvm_options.push("-XX:+UseNoSuchGC".to_string());
+    let mut seen = None;
+    let say = &mut |text: &str| {
+        eprintln!("{text}");
+        seen = state(&lab).or(seen.take());
+    };
+    let error = kept::up(&spec, &dirs, say).unwrap_err();
+    let error = format!("{error:#}");
+    assert!(error.contains("unknown to this Java"), "{error}");
+    assert_all_is_gone(
+        &lab,
+        &seen.expect("the state of a cluster that was being made"),
+    );
+}
