@@ -244,7 +244,7 @@ Inter-|   Receive              |  Transmit
  face |bytes    packets errs … |bytes    packets errs …
     lo: 725874258293 333013941    0    0    0     0          0         0 \
 725874258293 333013941    0    0    0     0       0          0
-  eth0:       0       0    0    0    0     0          0         0        0       0    0    0    0\
+  eth0:       0       0    0    0    0     0          0         0        0       0    0    0    0 \
      0       0          0
 ";
 
