@@ -79,8 +79,8 @@ impl Anchor {
 /// `probe`; `anchor` is a moment of the run on both clocks.
 ///
 /// # Errors
-/// No point falls between the two; the message says by how much they are off, and whether that looks
-/// like a time zone.
+/// No point falls between the two; the message says by how much they are off, and whether that
+/// looks like a time zone.
 pub fn line_up(
     probe: &'static str,
     series: &[Series],
@@ -121,7 +121,8 @@ pub fn line_up(
     let series_at = [i128::from(first), i128::from(last)];
     let run_at = [anchor.wall(from_ns), anchor.wall(to_ns)];
     bail!(
-        "{probe}: its points are of {} to {}, the run is of {} to {}: they have no time in common{}",
+        "{probe}: its points are of {} to {}, the run is of {} to {}: they have no time in \
+         common{}",
         utc(series_at[0]),
         utc(series_at[1]),
         utc(run_at[0]),

@@ -23,7 +23,8 @@ pub use sampler::Probes;
 pub(crate) use sampler::{Sampler, Task};
 
 use crate::cluster::{Cluster, NodeInfo};
-use crate::host::Host;
+use crate::host::{Host, Hosts};
+use crate::local::Nodes;
 use anyhow::{Context, Result};
 use processes::{NumaMaps, Process};
 use std::collections::HashSet;
@@ -214,7 +215,8 @@ impl Cluster {
             .filter_map(|node| Some((node.name.as_str(), node.pid?)))
             .collect();
         let mut samplers = scrapers(spec)?;
-        samplers.push(os(spec, &processes, &[])?);
+        let hosts = self.local().and_then(Nodes::hosts);
+        samplers.push(os(spec, &processes, hosts.map_or(&[], Hosts::all))?);
         samplers.extend(node::samplers(self, spec, keyspace, tables));
         Probes::start(samplers)
     }

@@ -240,10 +240,12 @@ mod tests {
     use super::*;
 
     const DEV: &str = "\
-Inter-|   Receive                                                |  Transmit
- face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
-    lo: 725874258293 333013941    0    0    0     0          0         0 725874258293 333013941    0    0    0     0       0          0
-  eth0:       0       0    0    0    0     0          0         0        0       0    0    0    0     0       0          0
+Inter-|   Receive              |  Transmit
+ face |bytes    packets errs … |bytes    packets errs …
+    lo: 725874258293 333013941    0    0    0     0          0         0 \
+725874258293 333013941    0    0    0     0       0          0
+  eth0:       0       0    0    0    0     0          0         0        0       0    0    0    0 \
+     0       0          0
 ";
 
     #[test]
@@ -293,7 +295,8 @@ Inter-|   Receive                                                |  Transmit
         let snmp = "\
 Ip: Forwarding DefaultTTL
 Ip: 2 64
-Tcp: RtoAlgorithm RtoMin RtoMax MaxConn ActiveOpens PassiveOpens AttemptFails EstabResets CurrEstab InSegs OutSegs RetransSegs InErrs OutRsts InCsumErrors
+Tcp: RtoAlgorithm RtoMin RtoMax MaxConn ActiveOpens PassiveOpens AttemptFails EstabResets \
+CurrEstab InSegs OutSegs RetransSegs InErrs OutRsts InCsumErrors
 Tcp: 1 200 120000 -1 33595 23553 9765 6340 17 333229714 341684025 30810 0 15979 0
 ";
         let netstat = "TcpExt: ListenOverflows ListenDrops New\nTcpExt: 3 4 5\n";

@@ -1,8 +1,8 @@
 //! What `esxtop -b` (or `resxtop -b`) of a VMware host has written: CSV in the format of Windows's
 //! performance data helper.
 //!
-//! The first line names the columns: first `(PDH-CSV 4.0) (UTC)(0)`, the format with the zone of the
-//! times and by how many minutes UTC is ahead of it, then `\\host\Object(instance)\Counter`,
+//! The first line names the columns: first `(PDH-CSV 4.0) (UTC)(0)`, the format with the zone of
+//! the times and by how many minutes UTC is ahead of it, then `\\host\Object(instance)\Counter`,
 //! thousands of them. Each other line begins with its time, `05/15/2018 02:13:06`. All cells are
 //! quoted. A tool that was killed leaves half a last line, which is no error.
 

@@ -7,8 +7,11 @@
 //! Counters become rates, since only their growth says something about a run. The buckets of
 //! histograms are left out unless they are asked for.
 
-use super::{Filter, Point, Room, Series, read_text, unix_ns};
+mod sample;
+
+use super::{Filter, Point, Room, Series, read_text};
 use anyhow::{Context, Result, bail, ensure};
+use sample::{Kind, Sample};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
@@ -19,16 +22,6 @@ const FILE_BYTES_MAX: u64 = 512 << 20;
 /// The longest text of one scrape: the largest exporters give a tenth of it.
 pub(super) const SCRAPE_BYTES_MAX: u64 = 16 << 20;
 
-/// What a metric counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Gauge,
-    Counter,
-    /// Histogram or summary: `_count`, `_sum` and `_bucket` are counters, quantiles are not.
-    Distribution,
-    Unknown,
-}
-
 /// What is read from a text.
 #[derive(Debug, Default)]
 pub(super) struct Exposition {
@@ -36,24 +29,14 @@ pub(super) struct Exposition {
     samples: Vec<Sample>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
-struct Sample {
-    line: usize,
-    name: String,
-    /// In alphabetical order.
-    labels: Vec<(String, String)>,
-    value: f64,
-    unix_ns: Option<u64>,
-}
-
 /// Reads a file in Prometheus's text format whose samples have times, or a folder of scrapes, one
-/// in each file: a sample without a time is as old as its file. Taken are the metrics whose name
-/// and labels one of `metrics` matches (pieces between `*`, in their order); all but the buckets of
-/// histograms when it is empty. The place is the label `instance`, or else the file's name.
+/// in each file: a sample without a time is as old as its file. The place is the label `instance`,
+/// or else the file's name. Taken are the metrics whose name and labels one of `metrics` matches
+/// (pieces between `*`, in their order); all but the buckets of histograms when it is empty.
 ///
 /// # Errors
-/// A file cannot be read or a line of it is not of the format (the message has its number), a single
-/// file has a sample without time, or no metric matches.
+/// A file cannot be read or a line of it is not of the format (the message has its number), a
+/// single file has a sample without time, or no metric matches.
 pub fn read_prometheus(path: &Path, metrics: &[String]) -> Result<Vec<Series>> {
     let filter = Filter::new(metrics);
     let place = path
@@ -239,13 +222,7 @@ impl Exposition {
         let (Some(name), Some(kind)) = (words.next(), words.next()) else {
             bail!("a TYPE needs a name and a kind");
         };
-        let kind = match kind {
-            "counter" => Kind::Counter,
-            "gauge" => Kind::Gauge,
-            "histogram" | "summary" => Kind::Distribution,
-            "untyped" | "unknown" | "info" | "stateset" | "gaugehistogram" => Kind::Unknown,
-            other => bail!("{other:?} is no kind of metric"),
-        };
+        let kind = Kind::parse(kind)?;
         self.kinds.insert(name.trim_matches('"').to_string(), kind);
         Ok(())
     }
@@ -286,125 +263,6 @@ impl Exposition {
             Some(Kind::Unknown) | None => name.ends_with("_total"),
         }
     }
-}
-
-impl Sample {
-    fn parse(line: &str, number: usize, unit_ns: f64) -> Result<Sample> {
-        let name_end = line.find(|c: char| c == '{' || c.is_ascii_whitespace());
-        let (name, rest) = line.split_at(name_end.context("has a name and no value")?);
-        let mut name = name.to_string();
-        let rest = rest.trim_start();
-        let (mut labels, rest) = match rest.strip_prefix('{') {
-            Some(rest) => labels(rest, &mut name)?,
-            None => (Vec::new(), rest),
-        };
-        ensure!(is_name(&name), "{name:?} is no name of a metric");
-        // OpenMetrics may add an example behind a mark.
-        let rest = rest.split_once(" # ").map_or(rest, |(rest, _)| rest);
-        let mut words = rest.split_ascii_whitespace();
-        let value = words
-            .next()
-            .with_context(|| format!("{name} has no value"))?;
-        let value = value
-            .parse()
-            .with_context(|| format!("{name} is {value:?}, no number"))?;
-        let time = |word: &str| -> Result<u64> {
-            let time = word
-                .parse()
-                .with_context(|| format!("{word:?} is no time"))?;
-            unix_ns(time, unit_ns)
-        };
-        let unix_ns = words.next().map(time).transpose()?;
-        if let Some(word) = words.next() {
-            bail!("{word:?} is too much: a line has a value and a time");
-        }
-        labels.sort();
-        Ok(Sample {
-            line: number,
-            name,
-            labels,
-            value,
-            unix_ns,
-        })
-    }
-
-    /// Name with its labels but for the one that is the place.
-    fn labelled(&self) -> String {
-        let labels = self.labels.iter().filter(|(label, _)| label != "instance");
-        let labels: Vec<String> = labels
-            .map(|(label, value)| format!("{label}={value:?}"))
-            .collect();
-        if labels.is_empty() {
-            return self.name.clone();
-        }
-        format!("{}{{{}}}", self.name, labels.join(","))
-    }
-}
-
-/// A metric's name, of this or of version 3, which takes any text where it is quoted.
-fn is_name(name: &str) -> bool {
-    !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && !name.contains('"')
-}
-
-/// Labels in an order that can be compared.
-type Labels = Vec<(String, String)>;
-
-/// Labels behind `{` and what follows `}`. Version 3 writes a name that is not a plain word as a
-/// quoted string among them.
-fn labels<'a>(mut rest: &'a str, name: &mut String) -> Result<(Labels, &'a str)> {
-    let mut found = Vec::new();
-    loop {
-        rest = rest.trim_start();
-        if let Some(after) = rest.strip_prefix('}') {
-            return Ok((found, after));
-        }
-        let label;
-        if let Some(after) = rest.strip_prefix('"') {
-            (label, rest) = quoted(after)?;
-        } else {
-            let end = rest
-                .find(['=', ',', '}'])
-                .context("its labels have no end")?;
-            label = rest[..end].trim().to_string();
-            rest = &rest[end..];
-        }
-        rest = rest.trim_start();
-        if let Some(after) = rest.strip_prefix('=') {
-            let after = after.trim_start().strip_prefix('"');
-            let after = after.with_context(|| format!("the label {label:?} is not quoted"))?;
-            let value;
-            (value, rest) = quoted(after)?;
-            ensure!(!label.is_empty(), "the label of {value:?} has no name");
-            found.push((label, value));
-        } else if name.is_empty() {
-            *name = label;
-        } else {
-            bail!("the label {label:?} has no value");
-        }
-        rest = rest.trim_start();
-        match rest.strip_prefix(',') {
-            Some(after) => rest = after,
-            None => ensure!(rest.starts_with('}'), "its labels have no end"),
-        }
-    }
-}
-
-/// A text behind its opening quote, and what follows the closing one.
-fn quoted(rest: &str) -> Result<(String, &str)> {
-    let mut text = String::new();
-    let mut characters = rest.char_indices();
-    while let Some((index, character)) = characters.next() {
-        match character {
-            '"' => return Ok((text, &rest[index + 1..])),
-            '\\' => match characters.next() {
-                Some((_, 'n')) => text.push('\n'),
-                Some((_, other @ ('"' | '\\'))) => text.push(other),
-                other => bail!("\\{} is no escape", other.map_or(' ', |(_, other)| other)),
-            },
-            other => text.push(other),
-        }
-    }
-    bail!("a quoted text has no end")
 }
 
 /// The unit that a metric's name tells, by the custom of its community.
@@ -506,19 +364,6 @@ latency_seconds_sum 1.5 2000
     }
 
     #[test]
-    fn labels_may_hold_anything_that_is_escaped() {
-        let line = r#"m{a="}\"\\ ,=\n",b=""} -1"#;
-        let sample = Sample::parse(line, 1, 1e6).unwrap();
-        let expected = [("a", "}\"\\ ,=\n"), ("b", "")];
-        let expected = expected.map(|(label, value)| (label.to_string(), value.to_string()));
-        assert_eq!(sample.labels, expected);
-        assert_eq!((sample.value, sample.unix_ns), (-1.0, None));
-        let sample = Sample::parse(r#"{"my.metric", "a.b"="c"} 1"#, 1, 1e6).unwrap();
-        assert_eq!(sample.name, "my.metric");
-        assert_eq!(sample.labels[0].0, "a.b");
-    }
-
-    #[test]
     fn a_broken_line_is_refused_with_its_number() {
         for (text, words) in [
             ("a 1 1\nb\n", "line 2: has a name and no value"),
@@ -569,17 +414,6 @@ latency_seconds_sum 1.5 2000
         fn no_text_panics(text in "([a-z_#{}\"\\\\=, 0-9.+-]|é|\n){0,120}") {
             // Whether it is taken is not the question here.
             let _ = series(&text, &[]);
-        }
-
-        #[test]
-        fn labels_come_back_as_they_were_written(
-            value in "(\\PC|\n){0,20}", number in -1e9..1e9f64
-        ) {
-            let escaped = value.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
-            let sample = Sample::parse(&format!("m{{a=\"{escaped}\"}} {number}"), 1, 1e6);
-            let sample = sample.unwrap();
-            proptest::prop_assert_eq!(&sample.labels[0].1, &value);
-            proptest::prop_assert_eq!(sample.value, number);
         }
     }
 }

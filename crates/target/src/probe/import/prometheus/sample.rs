@@ -1,0 +1,193 @@
+//! One line of Prometheus's text format: a name with labels, a value, perhaps a time.
+
+use crate::probe::import::unix_ns;
+use anyhow::{Context, Result, bail, ensure};
+
+/// What a metric counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Gauge,
+    Counter,
+    /// Histogram or summary: `_count`, `_sum` and `_bucket` are counters, quantiles are not.
+    Distribution,
+    Unknown,
+}
+
+impl Kind {
+    /// # Errors
+    /// There is no such kind.
+    pub fn parse(word: &str) -> Result<Kind> {
+        Ok(match word {
+            "counter" => Kind::Counter,
+            "gauge" => Kind::Gauge,
+            "histogram" | "summary" => Kind::Distribution,
+            "untyped" | "unknown" | "info" | "stateset" | "gaugehistogram" => Kind::Unknown,
+            other => bail!("{other:?} is no kind of metric"),
+        })
+    }
+}
+
+/// One line that is no remark.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Sample {
+    pub line: usize,
+    pub name: String,
+    /// In alphabetical order.
+    pub labels: Vec<(String, String)>,
+    pub value: f64,
+    pub unix_ns: Option<u64>,
+}
+
+impl Sample {
+    /// Line `number` of a text whose times are in units of `unit_ns`.
+    ///
+    /// # Errors
+    /// It is not of the format.
+    pub fn parse(line: &str, number: usize, unit_ns: f64) -> Result<Sample> {
+        let name_end = line.find(|c: char| c == '{' || c.is_ascii_whitespace());
+        let (name, rest) = line.split_at(name_end.context("has a name and no value")?);
+        let mut name = name.to_string();
+        let rest = rest.trim_start();
+        let (mut labels, rest) = match rest.strip_prefix('{') {
+            Some(rest) => labels(rest, &mut name)?,
+            None => (Vec::new(), rest),
+        };
+        ensure!(is_name(&name), "{name:?} is no name of a metric");
+        // OpenMetrics may add an example behind a mark.
+        let rest = rest.split_once(" # ").map_or(rest, |(rest, _)| rest);
+        let mut words = rest.split_ascii_whitespace();
+        let value = words
+            .next()
+            .with_context(|| format!("{name} has no value"))?;
+        let value = value
+            .parse()
+            .with_context(|| format!("{name} is {value:?}, no number"))?;
+        let time = |word: &str| -> Result<u64> {
+            let time = word
+                .parse()
+                .with_context(|| format!("{word:?} is no time"))?;
+            unix_ns(time, unit_ns)
+        };
+        let unix_ns = words.next().map(time).transpose()?;
+        if let Some(word) = words.next() {
+            bail!("{word:?} is too much: a line has a value and a time");
+        }
+        labels.sort();
+        Ok(Sample {
+            line: number,
+            name,
+            labels,
+            value,
+            unix_ns,
+        })
+    }
+
+    /// Name with its labels but for the one that is the place.
+    pub fn labelled(&self) -> String {
+        let labels = self.labels.iter().filter(|(label, _)| label != "instance");
+        let labels: Vec<String> = labels
+            .map(|(label, value)| format!("{label}={value:?}"))
+            .collect();
+        if labels.is_empty() {
+            return self.name.clone();
+        }
+        format!("{}{{{}}}", self.name, labels.join(","))
+    }
+}
+
+/// A metric's name, of this or of version 3, which takes any text where it is quoted.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && !name.contains('"')
+}
+
+/// Labels in an order that can be compared.
+type Labels = Vec<(String, String)>;
+
+/// Labels behind `{` and what follows `}`. Version 3 writes a name that is not a plain word as a
+/// quoted string among them.
+fn labels<'a>(mut rest: &'a str, name: &mut String) -> Result<(Labels, &'a str)> {
+    let mut found = Vec::new();
+    loop {
+        rest = rest.trim_start();
+        if let Some(after) = rest.strip_prefix('}') {
+            return Ok((found, after));
+        }
+        let label;
+        if let Some(after) = rest.strip_prefix('"') {
+            (label, rest) = quoted(after)?;
+        } else {
+            let end = rest
+                .find(['=', ',', '}'])
+                .context("its labels have no end")?;
+            label = rest[..end].trim().to_string();
+            rest = &rest[end..];
+        }
+        rest = rest.trim_start();
+        if let Some(after) = rest.strip_prefix('=') {
+            let after = after.trim_start().strip_prefix('"');
+            let after = after.with_context(|| format!("the label {label:?} is not quoted"))?;
+            let value;
+            (value, rest) = quoted(after)?;
+            ensure!(!label.is_empty(), "the label of {value:?} has no name");
+            found.push((label, value));
+        } else if name.is_empty() {
+            *name = label;
+        } else {
+            bail!("the label {label:?} has no value");
+        }
+        rest = rest.trim_start();
+        match rest.strip_prefix(',') {
+            Some(after) => rest = after,
+            None => ensure!(rest.starts_with('}'), "its labels have no end"),
+        }
+    }
+}
+
+/// A text behind its opening quote, and what follows the closing one.
+fn quoted(rest: &str) -> Result<(String, &str)> {
+    let mut text = String::new();
+    let mut characters = rest.char_indices();
+    while let Some((index, character)) = characters.next() {
+        match character {
+            '"' => return Ok((text, &rest[index + 1..])),
+            '\\' => match characters.next() {
+                Some((_, 'n')) => text.push('\n'),
+                Some((_, other @ ('"' | '\\'))) => text.push(other),
+                other => bail!("\\{} is no escape", other.map_or(' ', |(_, other)| other)),
+            },
+            other => text.push(other),
+        }
+    }
+    bail!("a quoted text has no end")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_may_hold_anything_that_is_escaped() {
+        let line = r#"m{a="}\"\\ ,=\n",b=""} -1"#;
+        let sample = Sample::parse(line, 1, 1e6).unwrap();
+        let expected = [("a", "}\"\\ ,=\n"), ("b", "")];
+        let expected = expected.map(|(label, value)| (label.to_string(), value.to_string()));
+        assert_eq!(sample.labels, expected);
+        assert_eq!((sample.value, sample.unix_ns), (-1.0, None));
+        let sample = Sample::parse(r#"{"my.metric", "a.b"="c"} 1"#, 1, 1e6).unwrap();
+        assert_eq!(sample.name, "my.metric");
+        assert_eq!(sample.labels[0].0, "a.b");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn labels_come_back_as_they_were_written(
+            value in "(\\PC|\n){0,20}", number in -1e9..1e9f64
+        ) {
+            let escaped = value.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
+            let sample = Sample::parse(&format!("m{{a=\"{escaped}\"}} {number}"), 1, 1e6);
+            let sample = sample.unwrap();
+            proptest::prop_assert_eq!(&sample.labels[0].1, &value);
+            proptest::prop_assert_eq!(sample.value, number);
+        }
+    }
+}
