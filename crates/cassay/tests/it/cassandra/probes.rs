@@ -39,11 +39,13 @@ type Series = Vec<(u64, f64)>;
 fn watch(cluster: &Cluster) -> BTreeMap<String, Series> {
     let probes = cluster.probe(&every_probe(), "watched", &["rows"]).unwrap();
     let mut seen: Vec<Reading> = Vec::new();
+    // Looks that begin from now on: what was read before may wait to be taken still.
     let mut await_looks = |count: usize| {
-        let wanted = seen.len();
+        let from_ns = clock::now_ns();
         let looks = |seen: &[Reading]| {
-            let threads = |one: &&Reading| &*one.name == "thread_pools.ReadStage.active";
-            seen[wanted..].iter().filter(threads).count()
+            let is_look = |one: &&Reading| &*one.name == "thread_pools.ReadStage.active";
+            let new = seen.iter().filter(|one| one.at_ns > from_ns);
+            new.filter(is_look).count()
         };
         let deadline = clock::Deadline::after(Duration::from_secs(30));
         while looks(&seen) < count {
