@@ -213,6 +213,13 @@ impl Resolver for Fixed {
 
 /// Trust as in [`TlsSpec`].
 fn tls_of(spec: &TlsSpec) -> Result<TlsConfig> {
+    if let (Some(path), false) = (&spec.ca, spec.verify) {
+        bail!(
+            "TLS with `verify: false` does not look at certificates, so that `ca: {}` is for \
+             nothing: leave out one of the two",
+            path.display()
+        );
+    }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let roots = match &spec.ca {
         None => RootCerts::PlatformVerifier,
@@ -234,13 +241,6 @@ fn tls_of(spec: &TlsSpec) -> Result<TlsConfig> {
             RootCerts::new_with_certs(&certificates)
         }
     };
-    if let (Some(path), false) = (&spec.ca, spec.verify) {
-        bail!(
-            "TLS with `verify: false` does not look at certificates, so that `ca: {}` is for \
-             nothing: leave out one of the two",
-            path.display()
-        );
-    }
     Ok(TlsConfig::builder()
         .unversioned_rustls_crypto_provider(provider)
         .root_certs(roots)

@@ -1,9 +1,9 @@
 //! Series from the MBeans of one node: a fixed list, one request per look.
 //!
 //! What must hold: an MBean that is not there has no reading (Cassandra registers many with their
-//! first use); a counter gives its increase per second between two looks, at the time of the second
-//! one, so that the sum over time is what was counted; after a counter has fallen, which is a node
-//! started again, it begins anew.
+//! first use; what such a one has counted by then is counted from nothing); a counter gives its
+//! increase per second between two looks, at the time of the second one, so that the sum over time
+//! is what was counted; after a counter has fallen, which is a node started again, it begins anew.
 
 use super::Out;
 use crate::jolokia::{Bulk, Jolokia};
@@ -140,25 +140,27 @@ impl Beans {
     fn put(&mut self, at_ns: u64, asked: &Asked, answers: &[Option<Value>], out: &mut Out) {
         for series in &self.series {
             let value = |source: &Source| number_of(asked.answer(source, answers)?, source);
+            // What is not registered yet has counted nothing: its first count is an increase.
+            let count = |source: &Source| value(source).unwrap_or(0.0);
             let counters = &mut self.counters;
             let value = match &series.kind {
                 Kind::Level(source, factor) => {
                     value(source).filter(|n| *n >= 0.0).map(|n| n * factor)
                 }
-                Kind::Rate(source, factor) => value(source)
-                    .and_then(|n| counters.increase(&series.name, at_ns, n))
-                    .map(|more| more.per_second() * factor),
+                Kind::Rate(source, factor) => {
+                    let more = counters.increase(&series.name, at_ns, count(source));
+                    let there = value(source).and(more);
+                    there.map(|more| more.per_second() * factor)
+                }
                 Kind::While(first, second, factor) => {
-                    let more = value(second)
-                        .and_then(|count| counters.increase(&series.name, at_ns, count));
+                    let more = counters.increase(&series.name, at_ns, count(second));
                     let moves = more.is_some_and(|more| more.by > 0.0);
                     value(first).filter(|_| moves).map(|n| n * factor)
                 }
                 Kind::Share(first, second, factor) => {
-                    let (first, second) = (value(first), value(second));
-                    counters
-                        .share(&series.name, at_ns, first, second)
-                        .map(|n| n * factor)
+                    let (first, second) = (Some(count(first)), Some(count(second)));
+                    let share = counters.share(&series.name, at_ns, first, second);
+                    share.map(|n| n * factor)
                 }
             };
             if let Some(value) = value {
@@ -343,10 +345,14 @@ mod tests {
         assert_eq!(put(&mut beans, 3, &answers(Some(40), 50)), of(&idle));
         // The node was started again: its counters begin at nothing, and one is not there yet.
         assert_eq!(put(&mut beans, 4, &answers(None, 2)), of(&still));
-        assert_eq!(
-            put(&mut beans, 5, &answers(Some(1), 6)),
-            of(&[still[0], still[1], ("p99", 2.0)])
-        );
+        let first = [
+            still[0],
+            still[1],
+            ("hits", 1.0),
+            ("ratio", 0.25),
+            ("p99", 2.0),
+        ];
+        assert_eq!(put(&mut beans, 5, &answers(Some(1), 6)), of(&first));
         let after = [
             still[0],
             still[1],

@@ -39,11 +39,13 @@ type Series = Vec<(u64, f64)>;
 fn watch(cluster: &Cluster) -> BTreeMap<String, Series> {
     let probes = cluster.probe(&every_probe(), "watched", &["rows"]).unwrap();
     let mut seen: Vec<Reading> = Vec::new();
+    // Looks that begin from now on: what was read before may wait to be taken still.
     let mut await_looks = |count: usize| {
-        let wanted = seen.len();
+        let from_ns = clock::now_ns();
         let looks = |seen: &[Reading]| {
-            let threads = |one: &&Reading| &*one.name == "thread_pools.ReadStage.active";
-            seen[wanted..].iter().filter(threads).count()
+            let is_look = |one: &&Reading| &*one.name == "thread_pools.ReadStage.active";
+            let new = seen.iter().filter(|one| one.at_ns > from_ns);
+            new.filter(is_look).count()
         };
         let deadline = clock::Deadline::after(Duration::from_secs(30));
         while looks(&seen) < count {
@@ -75,12 +77,19 @@ fn watch(cluster: &Cluster) -> BTreeMap<String, Series> {
     series
 }
 
-/// What a rate has counted: each of its values is of the time since the look before.
+/// What a rate has counted: each of its values is of the time since the look before. The first one
+/// of a counter that came with its first use has no value before it, but a look there was.
 fn counted(series: &BTreeMap<String, Series>, name: &str) -> u64 {
     let rate = &series[name];
-    let since_last =
-        |pair: &[(u64, f64)]| pair[1].1 * (pair[1].0 - pair[0].0) as f64 / SECOND_NS as f64;
-    rate.windows(2).map(since_last).sum::<f64>().round() as u64
+    let looks = series["clients.connected"].iter().map(|(at_ns, _)| *at_ns);
+    let mut last_ns = looks.filter(|at_ns| *at_ns < rate[0].0).max();
+    let mut sum = 0.0;
+    for (at_ns, value) in rate {
+        let since_ns = at_ns - last_ns.unwrap_or(*at_ns);
+        sum += value * since_ns as f64 / SECOND_NS as f64;
+        last_ns = Some(*at_ns);
+    }
+    sum.round() as u64
 }
 
 fn last(series: &BTreeMap<String, Series>, name: &str) -> f64 {
