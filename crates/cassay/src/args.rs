@@ -150,11 +150,21 @@ pub enum TargetCommand {
     /// State is Up or Down, then Normal, Joining, Leaving or Moving, as nodetool writes it. Owned
     /// shares count copies: 100 % is one whole copy of the keyspace.
     Status(StatusArgs),
+    /// List what a target can do, local on this machine or another one, and what would bring the
+    /// rest.
+    Abilities(AbilitiesArgs),
     /// Stop kept clusters and remove their data: one, or all.
     Down {
         /// Name of the cluster, as `target status` shows it.
         id: Option<String>,
     },
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct AbilitiesArgs {
+    /// A cluster that somebody else runs, instead of one of ours on this machine.
+    #[arg(long, value_name = "attach:HOST[:PORT]", value_parser = contact_point)]
+    pub target: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -4,20 +4,19 @@
 //! theme's own, so that one figure serves light, dark and paper. All text is escaped, since
 //! plotly reads a subset of HTML in names and titles.
 
+mod above;
+mod axes;
+
 use crate::html::escape;
 use crate::number;
-use crate::page::{Axis, Band, Chart, Color, Dash, Panel, Scale, Series, Shape, Xs};
+use crate::page::{Chart, Color, Dash, Panel, Scale, Series, Shape, Xs};
+use above::{band_labels, buttons, legend_y};
+use axes::{x_axis, y_axis};
 use plotly::common::{
     Anchor, AxisSide, DashType, ErrorData, ErrorType, Font, Line, Marker, Mode, Pattern,
-    PatternShape, Position, Title,
+    PatternShape, Position,
 };
-use plotly::layout::update_menu::{
-    Button, ButtonMethod, UpdateMenu, UpdateMenuDirection, UpdateMenuType,
-};
-use plotly::layout::{
-    Annotation, AxisRange, AxisType, BarMode, CategoryOrder, HoverMode, RangeMode, Shape as Box2,
-    ShapeLayer, ShapeType, SpikeMode,
-};
+use plotly::layout::{Annotation, BarMode, HoverMode};
 use plotly::{Bar, Layout, Plot, Scatter, Trace};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -34,10 +33,6 @@ const PLACE_DIGITS: i32 = 6;
 /// Gap between panels, as a share of the height.
 const GAP: f64 = 0.06;
 
-/// Height of a level of bands' names.
-const BAND_LABEL_PX: f64 = 14.0;
-/// Height of the row of buttons above the panels.
-const BUTTONS_PX: f64 = 34.0;
 /// What axes and margins take of the height: the rest is the panels'.
 const MARGINS_PX: f64 = 64.0;
 /// Places from which on a shared horizontal array is worth its reference.
@@ -183,85 +178,6 @@ fn panel_title(panel: &Panel, top: f64) -> Annotation {
         }))
 }
 
-/// Shades the bands and names them above the panels; names that would touch stand on another
-/// level. How many levels there are.
-fn band_labels(chart: &Chart, layout: &mut Layout) -> usize {
-    /// Width that names are laid out for, and of a letter: a narrow window.
-    const WIDTH_PX: f64 = 700.0;
-    const LETTER_PX: f64 = 6.5;
-    let end = |xs: &Xs| match xs {
-        Xs::Numbers(x) => x.iter().copied().fold(0.0, f64::max),
-        Xs::Names(_) => 0.0,
-    };
-    let series = chart.panels.iter().flat_map(|p| &p.series);
-    let last = series.map(|s| end(&s.x));
-    let last = last
-        .chain(chart.bands.iter().map(|b| b.to))
-        .fold(1.0, f64::max);
-    let mut free: Vec<f64> = Vec::new();
-    for band in &chart.bands {
-        layout.add_shape(band_shape(band));
-        let from = band.from / last * WIDTH_PX;
-        let level = free
-            .iter()
-            .position(|end| *end <= from)
-            .unwrap_or(free.len());
-        let to = from + LETTER_PX * (band.label.chars().count() + 1) as f64;
-        match free.get_mut(level) {
-            Some(end) => *end = to,
-            None => free.push(to),
-        }
-        let lift = BAND_LABEL_PX * level as f64 + title_px(chart);
-        layout.add_annotation(band_label(band).y_shift(lift));
-    }
-    free.len()
-}
-
-/// Room for the title of the first panel below the names of the bands.
-fn title_px(chart: &Chart) -> f64 {
-    match chart.panels.first() {
-        Some(panel) if !panel.title.is_empty() => 18.0,
-        _ => 0.0,
-    }
-}
-
-/// Height of what stands between the panels and the buttons.
-fn labels_px(chart: &Chart, levels: usize) -> f64 {
-    title_px(chart) + BAND_LABEL_PX * levels as f64 + 6.0
-}
-
-fn legend_y(chart: &Chart, levels: usize) -> f64 {
-    let buttons = if chart.views.is_empty() {
-        8.0
-    } else {
-        BUTTONS_PX
-    };
-    let above = labels_px(chart, levels) + buttons;
-    number::round(1.0 + above / panels_px(chart), DIGITS)
-}
-
-/// Buttons that show a stretch of the horizontal axis.
-fn buttons(chart: &Chart, levels: usize) -> UpdateMenu {
-    let button = |(name, range): &(String, [f64; 2])| {
-        Button::new()
-            .label(escape(name))
-            .method(ButtonMethod::Relayout)
-            .args(serde_json::json!([{ "xaxis.range": range }]))
-    };
-    UpdateMenu::new()
-        .ty(UpdateMenuType::Buttons)
-        .direction(UpdateMenuDirection::Right)
-        .buttons(chart.views.iter().map(button).collect())
-        .show_active(false)
-        .x(0.0)
-        .x_anchor(Anchor::Left)
-        .y(1.0 + labels_px(chart, levels) / panels_px(chart))
-        .y_anchor(Anchor::Bottom)
-        .background_color("@card")
-        .border_color("@rule")
-        .font(Font::new().size(12).color("@text"))
-}
-
 /// Writes equal places once: they are half of a figure of many series.
 fn share_places(json: &mut Value) {
     let Some(Value::Array(traces)) = json.get_mut("data") else {
@@ -281,108 +197,6 @@ fn share_places(json: &mut Value) {
                 place.insert(index);
             }
         }
-    }
-}
-
-fn title(text: &str) -> Title {
-    Title::with_text(escape(text))
-}
-
-fn x_axis(chart: &Chart) -> plotly::layout::Axis {
-    let mut axis = plotly::layout::Axis::new().title(title(&chart.x.title));
-    if chart.panels.len() > 1 && chart.unified_hover {
-        // Pointing into one panel marks the same moment in all.
-        axis = axis
-            .show_spikes(true)
-            .spike_mode(SpikeMode::Across)
-            .spike_thickness(1)
-            .spike_dash(DashType::Dot)
-            .spike_color("@muted");
-    }
-    match chart.x.scale {
-        Scale::Linear => axis.range_mode(RangeMode::ToZero),
-        Scale::Names => axis
-            .type_(AxisType::Category)
-            .category_order(CategoryOrder::Array)
-            .category_array(escaped(&chart.x.names)),
-        Scale::Log => axis.type_(AxisType::Log),
-        Scale::Percentile => {
-            // 90 %, 99 %, … up to one in ten billion, far beyond any run.
-            let (mut values, mut texts) = (vec![1.0, 2.0, 10.0], vec!["0 %", "50 %", "90 %"]);
-            let names = [
-                "99 %",
-                "99.9 %",
-                "99.99 %",
-                "99.999 %",
-                "99.9999 %",
-                "99.99999 %",
-            ];
-            for (index, name) in names.into_iter().enumerate() {
-                values.push(10f64.powi(index as i32 + 2));
-                texts.push(name);
-            }
-            axis.type_(AxisType::Log)
-                .tick_values(values)
-                .tick_text(texts)
-                .tick_angle(0.0)
-        }
-    }
-}
-
-fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> plotly::layout::Axis {
-    let made = plotly::layout::Axis::new()
-        .title(title(&axis.title))
-        .auto_margin(true);
-    let of_axis = || panel.series.iter().filter(move |s| s.on_right == right);
-    let values = of_axis().flat_map(|s| s.y.iter().flatten().copied());
-    if axis.scale != Scale::Log {
-        let made = made.range_mode(RangeMode::ToZero);
-        // `48k`; but small numbers would become `500m`.
-        return match values.fold(0.0, f64::max) >= 1000.0 {
-            true => made.tick_format("~s"),
-            false => made,
-        };
-    }
-    let (low, high) = values
-        .filter(|v| *v > 0.0)
-        .fold((f64::INFINITY, 0.0f64), |(low, high), v| {
-            (low.min(v), high.max(v))
-        });
-    let made = made.type_(AxisType::Log);
-    if high == 0.0 {
-        return made;
-    }
-    let ticks = log_ticks(low, high);
-    let texts: Vec<String> = ticks.iter().map(|v| plain(*v)).collect();
-    // A little room, so that marks at the ends are whole; more for words beside them.
-    let labelled = of_axis().any(|s| !s.labels.is_empty());
-    let room = ((high / low).log10() * if labelled { 0.12 } else { 0.06 }).max(0.03);
-    made.tick_values(ticks)
-        .tick_text(texts)
-        .range(AxisRange::new(low.log10() - room, high.log10() + room))
-}
-
-/// 1, 2 and 5 of every power of ten that touches the range; powers only when there are many.
-fn log_ticks(low: f64, high: f64) -> Vec<f64> {
-    let (from, to) = (low.log10().floor() as i32, high.log10().ceil() as i32);
-    let steps: &[f64] = if to - from > 3 {
-        &[1.0]
-    } else {
-        &[1.0, 2.0, 5.0]
-    };
-    let power = |exponent: i32| steps.iter().map(move |s| s * 10f64.powi(exponent));
-    (from..=to)
-        .flat_map(power)
-        .map(|v| number::round(v, 2))
-        .collect()
-}
-
-/// A round number without trailing zeros.
-fn plain(value: f64) -> String {
-    if value >= 1.0 {
-        number::count(value.round() as u64)
-    } else {
-        value.to_string()
     }
 }
 
@@ -551,48 +365,4 @@ where
         made = made.error_y(errors);
     }
     made
-}
-
-fn band_shape(band: &Band) -> Box2 {
-    Box2::new()
-        .shape_type(ShapeType::Rect)
-        .x_ref("x")
-        .y_ref("paper")
-        .x0(band.from)
-        .x1(band.to)
-        .y0(0.0)
-        .y1(1.0)
-        .layer(ShapeLayer::Below)
-        .fill_color("@band")
-        .line(plotly::layout::ShapeLine::new().width(0.0))
-}
-
-fn band_label(band: &Band) -> Annotation {
-    Annotation::new()
-        .text(escape(&band.label))
-        .x(band.from)
-        .y(1.0)
-        .x_ref("x")
-        .y_ref("paper")
-        .x_anchor(Anchor::Left)
-        .y_anchor(Anchor::Bottom)
-        .show_arrow(false)
-        .font(Font::new().size(11).color("@muted"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ticks_of_a_logarithmic_axis_cover_its_range() {
-        assert_eq!(
-            log_ticks(0.3, 4.0),
-            [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0]
-        );
-        assert_eq!(
-            log_ticks(0.01, 900.0),
-            [0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]
-        );
-    }
 }

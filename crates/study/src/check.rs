@@ -3,6 +3,8 @@
 //! The result is a [`Tree`] with defaults filled in. It is complete only if nothing was said:
 //! whoever reads it asks [`Diagnostics::is_empty`] first.
 
+mod partial;
+
 use crate::format::{self, Exclusive, Type};
 use crate::human;
 use crate::tree::Tree;
@@ -138,10 +140,10 @@ fn value(
 ) -> Tree {
     match typ {
         Type::Section => section(node, path, diagnostics),
-        Type::Variants => variants(node, path, diagnostics),
-        Type::Matrix => matrix(node, path, diagnostics),
-        Type::Phase => phase(node, path, diagnostics),
-        Type::Scales => scales(node, path, diagnostics),
+        Type::Variants => partial::variants(node, path, diagnostics),
+        Type::Matrix => partial::matrix(node, path, diagnostics),
+        Type::Phase => partial::phase(node, path, diagnostics),
+        Type::Scales => partial::scales(node, path, diagnostics),
         Type::Secret => secret(node, path, key_place, diagnostics),
         Type::Any => any(node),
         Type::List(item) => list(node, path, item, diagnostics),
@@ -244,123 +246,6 @@ fn secret(node: &Node, path: &str, key_place: &Place, diagnostics: &mut Diagnost
         diagnostics,
     );
     Tree::Map(vec![(entry.key.clone(), tree)])
-}
-
-fn variants(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> Tree {
-    for entry in named(node, path, diagnostics) {
-        partial(
-            &format!("variant `{}`", entry.key),
-            &entry.value,
-            diagnostics,
-        );
-    }
-    Tree::Null
-}
-
-/// What a variant changes: only that it is sections that may be changed. Their keys are checked
-/// when they are laid over the study.
-fn partial(what: &str, node: &Node, diagnostics: &mut Diagnostics) {
-    if !matches!(node.raw, Raw::Map(_) | Raw::Null) {
-        let message = format!(
-            "{what} is {}; it says which settings differ",
-            node.describe()
-        );
-        diagnostics.add(&node.place, message, None);
-        return;
-    }
-    for section in node.entries().unwrap_or_default() {
-        if !format::VARIANT_SECTIONS.contains(&section.key.as_str()) {
-            variant_section(&section.key, &section.place, diagnostics);
-        }
-    }
-}
-
-fn matrix(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> Tree {
-    for axis in named(node, path, diagnostics) {
-        let path = join(path, &axis.key);
-        let values = named(&axis.value, &path, diagnostics);
-        if values.is_empty() && axis.value.entries().is_some() {
-            let message = format!("axis `{}` has no values", axis.key);
-            diagnostics.add(&axis.value.place, message, None);
-        }
-        for value in values {
-            let what = format!("`{}` of axis `{}`", value.key, axis.key);
-            partial(&what, &value.value, diagnostics);
-        }
-    }
-    Tree::Null
-}
-
-/// What a phase has of its own. The values are checked when they are laid over the study.
-fn phase(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> Tree {
-    if !matches!(node.raw, Raw::Map(_) | Raw::Null) {
-        let what = node.describe();
-        let message = format!("`{path}` is {what}; it says which settings differ");
-        diagnostics.add(&node.place, message, None);
-        return Tree::Null;
-    }
-    phase_keys(node, path, "", diagnostics);
-    any(node)
-}
-
-/// Refuses what does not lead to one of [`format::PHASE_PATHS`].
-fn phase_keys(node: &Node, phase: &str, path: &str, diagnostics: &mut Diagnostics) {
-    for entry in node.entries().unwrap_or_default() {
-        let whole = join(path, &entry.key);
-        if format::PHASE_PATHS.contains(&whole.as_str()) {
-            continue;
-        }
-        let below = format!("{whole}.");
-        if format::PHASE_PATHS
-            .iter()
-            .any(|known| known.starts_with(&below))
-        {
-            phase_keys(&entry.value, phase, &whole, diagnostics);
-            continue;
-        }
-        let message = format!("`{phase}` cannot change `{whole}`");
-        let hint = format!("it may change {}", format::PHASE_PATHS.join(", "));
-        diagnostics.add(&entry.place, message, Some(hint));
-    }
-}
-
-fn variant_section(key: &str, place: &Place, diagnostics: &mut Diagnostics) {
-    if format::LATER.contains(&key) {
-        let message = format!("`{key}` comes with a later version of cassay");
-        diagnostics.add(place, message, None);
-        return;
-    }
-    let message = format!("a variant cannot change `{key}`");
-    let hint = did_you_mean(key, format::VARIANT_SECTIONS.iter().copied());
-    diagnostics.add(place, message, hint);
-}
-
-fn scales(node: &Node, path: &str, diagnostics: &mut Diagnostics) -> Tree {
-    for entry in named(node, path, diagnostics) {
-        if !matches!(entry.value.raw, Raw::Map(_)) {
-            let message = format!("scale `{}` is {}", entry.key, entry.value.describe());
-            let hint = "write it as {window.measure: 5s, data.load.operations: 10k}".to_owned();
-            diagnostics.add(&entry.value.place, message, Some(hint));
-        }
-    }
-    Tree::Null
-}
-
-/// The entries of a mapping whose keys are names.
-fn named<'n>(node: &'n Node, path: &str, diagnostics: &mut Diagnostics) -> &'n [yaml::Entry] {
-    let Some(entries) = node.entries() else {
-        let message = format!("`{path}` is {}; it must be a mapping", node.describe());
-        let hint = format!("write it as {path}: {{a-name: {{…}}}}");
-        diagnostics.add(&node.place, message, Some(hint));
-        return &[];
-    };
-    for entry in entries {
-        if let Err(why) = name(&entry.key) {
-            let message = format!("`{}` is not a name: {why}", entry.key);
-            diagnostics.add(&entry.place, message, None);
-        }
-    }
-    entries
 }
 
 fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) -> Tree {

@@ -270,7 +270,9 @@ mod tests {
         let line = |condition: Condition| {
             let variant = condition.variant.map(|name| format!(" [{name}]"));
             let variant = variant.unwrap_or_default();
-            format!("{}{variant}: {}\n", condition.about, condition.what)
+            // One part on a line.
+            let what = condition.what.replace(", ", ",\n  ");
+            format!("{}{variant}: {what}\n", condition.about)
         };
         expect.assert_eq(&conditions(&study).into_iter().map(line).collect::<String>());
     }
@@ -288,14 +290,32 @@ mod tests {
              probes: {period: 2s, jvm: false, hosts: 10s, import: [{esxtop: x.csv}]}\n\
              procedure: {fixed: {threads: 1}}\n",
             expect![[r#"
-                hosts: 2 of 2 node(s), racks rack1 rack2, kept apart where this machine allows it, else on loopback
-                each host: CPUs 0 1, CPU time of 1.5 core(s), 3GiB of memory with its page cache, a volume of 20GiB, a link of 1Gbit/s, 1ms of delay each way
-                nodes [a]: Cassandra 5.0.8, heap 1GiB
-                nodes [b]: Cassandra 5.0.8, heap 512MiB, collector ZGC
-                tables: replicas 2, compaction = {'class': 'LeveledCompactionStrategy'}
-                data: load until each node has 200MB, about 1.82M rows, a snapshot restored before each trial, online where that can be done, then the page cache dropped
+                hosts: 2 of 2 node(s),
+                  racks rack1 rack2,
+                  kept apart where this machine allows it,
+                  else on loopback
+                each host: CPUs 0 1,
+                  CPU time of 1.5 core(s),
+                  3GiB of memory with its page cache,
+                  a volume of 20GiB,
+                  a link of 1Gbit/s,
+                  1ms of delay each way
+                nodes [a]: Cassandra 5.0.8,
+                  heap 1GiB
+                nodes [b]: Cassandra 5.0.8,
+                  heap 512MiB,
+                  collector ZGC
+                tables: replicas 2,
+                  compaction = {'class': 'LeveledCompactionStrategy'}
+                data: load until each node has 200MB,
+                  about 1.82M rows,
+                  a snapshot restored before each trial,
+                  online where that can be done,
+                  then the page cache dropped
                 loading: commitlog_sync: periodic
-                probes: processes cassandra gc_log every 2s, hosts every 10s, esxtop from x.csv
+                probes: processes cassandra gc_log every 2s,
+                  hosts every 10s,
+                  esxtop from x.csv
             "#]],
         );
     }
@@ -306,8 +326,10 @@ mod tests {
             "target: {local: {nodes: 2}}\nprobes: none\ndata: {present: 5}\n\
              procedure: {fixed: {threads: 1}}\n",
             expect![[r#"
-                hosts: none: 2 node(s) on loopback addresses, racks rack1
-                nodes: Cassandra 5.0.8, heap 1GiB
+                hosts: none: 2 node(s) on loopback addresses,
+                  racks rack1
+                nodes: Cassandra 5.0.8,
+                  heap 1GiB
                 tables: replicas 1
                 data: kept from trial to trial
             "#]],

@@ -272,8 +272,7 @@ pub fn notes(missing: &[Missing]) -> Vec<String> {
             .map(|one| format!(", no {}", one.need.ability.name()))
             .collect();
         notes.push(format!(
-            "hosts are addresses of this machine (isolation loopback), with no network of their \
-             own{limits}: {}",
+            "no network of its own for each host{limits}: {}",
             own.detail
         ));
     }

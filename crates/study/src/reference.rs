@@ -8,7 +8,7 @@ use std::fmt::Write;
 const INTRODUCTION: &str = "\
 # The study file
 
-<!-- Made from the table in crates/study/src/format.rs. To change it, change the table, then run
+<!-- Made from the table in crates/study/src/format/fields.rs. To change it, change the table, run
      UPDATE_EXPECT=1 cargo test -p study -->
 
 A study is one question as one YAML file. Every key is in this page; any other is refused, with the
@@ -46,7 +46,7 @@ before each trial, and measured in all four combinations of two heaps and two co
 
 ```yaml
 study: two-by-two
-question: What do a larger heap and a batched commit log do to writes, and does one change the other?
+question: What do a larger heap and a batched commit log do to writes?
 target:
   local:
     hosts: 3

@@ -54,13 +54,11 @@ pub enum Ability {
     LinkRate,
     /// Delay what goes through each host's link.
     LinkDelay,
-    /// Lose a host's power: what was not synced is gone.
-    PowerLoss,
 }
 
 impl Ability {
     /// Every ability, in the order of display.
-    pub const ALL: [Ability; 22] = [
+    pub const ALL: [Ability; 21] = [
         Ability::Provision,
         Ability::Restart,
         Ability::OperationCounts,
@@ -82,7 +80,6 @@ impl Ability {
         Ability::Volume,
         Ability::LinkRate,
         Ability::LinkDelay,
-        Ability::PowerLoss,
     ];
 
     /// Short name, as in a study and in JSON.
@@ -109,7 +106,6 @@ impl Ability {
             Ability::Volume => "volume",
             Ability::LinkRate => "link-rate",
             Ability::LinkDelay => "link-delay",
-            Ability::PowerLoss => "power-loss",
         }
     }
 

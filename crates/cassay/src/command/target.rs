@@ -1,13 +1,16 @@
-//! `cassay target up|status|down`: local clusters that outlive a command.
+//! `cassay target up|status|abilities|down`: local clusters that outlive a command, and how they
+//! and others are.
 
 mod status;
 
 use super::dirs;
-use crate::args::{Common, HostArgs, StatusArgs, TargetCommand, UpArgs};
+use crate::args::{AbilitiesArgs, Common, HostArgs, StatusArgs, TargetCommand, UpArgs};
 use crate::exit::Exit;
 use crate::{interrupt, terminal};
 use ::target::kept;
-use ::target::{AttachSpec, Dirs, HostSpec, HostsSpec, LinkSpec, LocalSpec, Spec};
+use ::target::{
+    AttachSpec, Capability, Cluster, Dirs, HostSpec, HostsSpec, LinkSpec, LocalSpec, Spec,
+};
 use anyhow::Result;
 use serde_json::json;
 use std::sync::Arc;
@@ -20,6 +23,7 @@ pub fn run(command: &TargetCommand, common: &Common) -> Result<Exit> {
     match command {
         TargetCommand::Up(args) => up(args, &dirs, common),
         TargetCommand::Status(args) => show_status(args, &dirs, common),
+        TargetCommand::Abilities(args) => show_abilities(args, &dirs, common),
         TargetCommand::Down { id } => {
             let ended = kept::down(&dirs, id.as_deref(), &mut |text| terminal::say(text))?;
             if ended.is_empty() {
@@ -82,11 +86,7 @@ fn show_status(args: &StatusArgs, dirs: &Dirs, common: &Common) -> Result<Exit> 
     let keyspace = args.keyspace.as_deref();
     let shown = match &args.target {
         Some(point) => {
-            let spec = Spec::Attach(AttachSpec {
-                contact_points: vec![point.clone()],
-                ..AttachSpec::default()
-            });
-            let cluster = ::target::start(&spec, dirs, &mut |text| terminal::say(text))?;
+            let cluster = attach(point, dirs)?;
             vec![status::of_attached(&cluster, point, keyspace)]
         }
         None => {
@@ -104,4 +104,46 @@ fn show_status(args: &StatusArgs, dirs: &Dirs, common: &Common) -> Result<Exit> 
         Some(_) => Ok(Exit::Error),
         None => Ok(Exit::Done),
     }
+}
+
+fn attach(point: &str, dirs: &Dirs) -> Result<Cluster> {
+    let spec = Spec::Attach(AttachSpec {
+        contact_points: vec![point.to_owned()],
+        ..AttachSpec::default()
+    });
+    ::target::start(&spec, dirs, &mut |text| terminal::say(text))
+}
+
+fn show_abilities(args: &AbilitiesArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
+    let capabilities = match &args.target {
+        Some(point) => attach(point, dirs)?.capabilities().to_vec(),
+        // With hosts, so that what they would have is among it.
+        None => ::target::abilities_of(&Spec::Local(LocalSpec {
+            hosts: Some(HostsSpec {
+                count: 1,
+                ..HostsSpec::default()
+            }),
+            ..LocalSpec::default()
+        })),
+    };
+    if common.json {
+        let of = |one: &Capability| json!({"ability": one.ability.name(), "present": one.present, "detail": one.detail});
+        terminal::json(&capabilities.iter().map(of).collect());
+        return Ok(Exit::Done);
+    }
+    let row = |one: &Capability| {
+        let there = if one.present { "yes" } else { "no" };
+        [one.ability.name(), there, &one.detail]
+            .map(str::to_owned)
+            .to_vec()
+    };
+    let head = ["Ability", "There", "How, or why not"]
+        .map(str::to_owned)
+        .to_vec();
+    let rows: Vec<Vec<String>> = [head]
+        .into_iter()
+        .chain(capabilities.iter().map(row))
+        .collect();
+    terminal::data(&terminal::table(&rows, &[false; 3]));
+    Ok(Exit::Done)
 }

@@ -1,11 +1,12 @@
 //! Which configuration was in effect, as the nodes themselves said: what differs first, then
-//! everything behind folds; and whether what was asked for is what is.
+//! everything behind folds.
 //!
 //! A node's own address, name or host in a value is no difference: every node has its own.
 
 use crate::number;
 use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
 use crate::probed::natural;
+use crate::sections::proofs;
 use crate::summary::{variant_name, variants};
 use crate::view::{RunView, TrialView};
 use std::collections::{BTreeMap, BTreeSet};
@@ -168,7 +169,7 @@ fn replace_word(text: &str, word: &str) -> String {
 /// Proofs, differences and everything; none without records of nodes.
 pub fn section(view: &RunView) -> Option<Section> {
     let effective = Effective::new(view);
-    let mut blocks = proofs(view);
+    let mut blocks = proofs::blocks(view);
     if !effective.is_empty() {
         blocks.extend(between_variants(view, &effective));
         blocks.extend(between_nodes(view, &effective));
@@ -197,7 +198,8 @@ pub fn is_known(view: &RunView) -> bool {
     nodes.any(|node| Kind::ALL.into_iter().any(|kind| !kind.of(node).is_empty()))
 }
 
-fn cut(value: &str) -> String {
+/// A value as a table shows it.
+pub fn cut(value: &str) -> String {
     match value.char_indices().nth(VALUE_CHARS_MAX) {
         Some((at, _)) => format!("{}… ({} bytes)", &value[..at], value.len()),
         None => value.to_owned(),
@@ -385,87 +387,6 @@ fn everything(view: &RunView, all: &Effective<'_>, kind: Kind) -> Option<Block> 
         };
         Block::Details(title, vec![Block::Table(table)])
     })
-}
-
-/// What proofs have in common that share a row: key, asked for, in effect, where it was read.
-type Same<'a> = [&'a str; 4];
-/// The nodes and trials that have it.
-type Where<'a> = (BTreeSet<&'a str>, BTreeSet<usize>);
-
-/// Proofs of all trials: one row for what is the same everywhere, what does not hold in sight.
-fn proofs(view: &RunView) -> Vec<Block> {
-    let (mut failed, mut held) = (BTreeMap::new(), BTreeMap::new());
-    let mut readings = 0;
-    for trial in &view.trials {
-        for proof in trial.nodes.iter().flat_map(|n| &n.proofs) {
-            let same = [&proof.key, &proof.wanted, &proof.effective, &proof.source];
-            let rows: &mut BTreeMap<Same<'_>, Where<'_>> =
-                if proof.holds { &mut held } else { &mut failed };
-            let (nodes, trials) = rows.entry(same.map(String::as_str)).or_default();
-            nodes.insert(&proof.node);
-            trials.insert(trial.index);
-            readings += 1;
-        }
-    }
-    if readings == 0 {
-        return Vec::new();
-    }
-    let mut blocks = Vec::new();
-    if failed.is_empty() {
-        let text = format!(
-            "Everything that the study asked for was in effect: {} settings, {} readings.",
-            number::count(held.len() as u64),
-            number::count(readings)
-        );
-        blocks.push(Block::Note(Tone::Good, text));
-    } else {
-        let cell = Cell::new("does not hold").tone(Tone::Bad);
-        blocks.push(Block::Table(Table {
-            caption: "Asked for, and not in effect".into(),
-            ..proof_table(&failed, &cell)
-        }));
-    }
-    if !held.is_empty() {
-        let title = format!("What was asked for and is in effect ({})", held.len());
-        let cell = Cell::new("holds").tone(Tone::Good);
-        blocks.push(Block::Details(
-            title,
-            vec![Block::Table(proof_table(&held, &cell))],
-        ));
-    }
-    blocks
-}
-
-fn proof_table(rows: &BTreeMap<Same<'_>, Where<'_>>, result: &Cell) -> Table {
-    let row = |([key, wanted, effective, source], (nodes, trials)): (&Same<'_>, &Where<'_>)| {
-        let mut nodes: Vec<&str> = nodes.iter().copied().collect();
-        nodes.sort_by(|a, b| natural(a, b));
-        Row {
-            cells: vec![
-                Cell::new(*key),
-                Cell::new(cut(wanted)),
-                Cell::new(cut(effective)),
-                result.clone(),
-                Cell::new(*source),
-                Cell::new(nodes.join(", ")),
-                Cell::new(number::count(trials.len() as u64)),
-            ],
-            tone: Tone::Plain,
-        }
-    };
-    Table {
-        columns: vec![
-            Column::text("Key"),
-            Column::text("Asked for"),
-            Column::text("In effect"),
-            Column::text("Proof"),
-            Column::text("Read from").wide(),
-            Column::text("Nodes"),
-            Column::number("Trials", ""),
-        ],
-        rows: rows.iter().map(row).collect(),
-        ..Table::default()
-    }
 }
 
 /// Settings and flags of a whole run by name, for comparing runs: one value where all nodes and

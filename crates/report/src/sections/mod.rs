@@ -13,6 +13,7 @@ pub mod cluster;
 pub mod data;
 pub mod effective;
 pub mod instrument;
+pub mod proofs;
 pub mod requests;
 pub mod setup;
 pub mod spread;

@@ -234,20 +234,20 @@ fn cost_row(name: &str, mine: &[&(usize, &ProbeRecord)]) -> Row {
     }
 }
 
+/// The places and trials that have a problem.
+type Where<'a> = (BTreeSet<&'a str>, BTreeSet<usize>);
+
 /// Every problem once, with the trials and places that had it.
 fn problems(all: &[(usize, &ProbeRecord)]) -> Vec<String> {
-    let mut known: BTreeMap<(&str, &str), (BTreeSet<&str>, BTreeSet<usize>)> = BTreeMap::new();
+    let mut known: BTreeMap<[&str; 2], Where<'_>> = BTreeMap::new();
     for (trial, probe) in all {
         for problem in &probe.problems {
-            let (places, trials) = known.entry((&probe.probe, problem)).or_default();
+            let (places, trials) = known.entry([&probe.probe, problem]).or_default();
             places.insert(&probe.place);
             trials.insert(*trial);
         }
     }
-    let sentence = |((probe, problem), (places, trials)): (
-        (&str, &str),
-        (BTreeSet<&str>, BTreeSet<usize>),
-    )| {
+    let sentence = |([probe, problem], (places, trials)): ([&str; 2], Where<'_>)| {
         let places: Vec<&str> = places.into_iter().filter(|p| !p.is_empty()).collect();
         let at = if places.is_empty() {
             String::new()

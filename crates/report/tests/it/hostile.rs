@@ -51,22 +51,7 @@ fn hostile_run() -> RunView {
         for rule in &mut trial.rules {
             rule.detail = HOSTILE.into();
         }
-        trial.phases = vec![PhaseTimeRecord {
-            name: HOSTILE.into(),
-            from_s: 0.0,
-            to_s: 5.0,
-        }];
-        trial.probes = vec![ProbeRecord {
-            probe: HOSTILE.into(),
-            place: HOSTILE.into(),
-            problems: vec![HOSTILE.into()],
-            ..ProbeRecord::default()
-        }];
-        trial.data = Some(DataRecord {
-            snapshot: HOSTILE.into(),
-            fingerprints: [(HOSTILE.to_string(), HOSTILE.to_string())].into(),
-            ..DataRecord::default()
-        });
+        spoil_lab(trial);
     }
     for comparison in &mut run.findings.comparisons {
         comparison.metric = HOSTILE.into();
@@ -85,6 +70,26 @@ fn hostile_run() -> RunView {
         trial.nodes = Some(hostile_nodes());
     }
     run
+}
+
+/// The hostile text in what a finding says of phases, probes and data.
+fn spoil_lab(trial: &mut TrialFinding) {
+    trial.phases = vec![PhaseTimeRecord {
+        name: HOSTILE.into(),
+        from_s: 0.0,
+        to_s: 5.0,
+    }];
+    trial.probes = vec![ProbeRecord {
+        probe: HOSTILE.into(),
+        place: HOSTILE.into(),
+        problems: vec![HOSTILE.into()],
+        ..ProbeRecord::default()
+    }];
+    trial.data = Some(DataRecord {
+        snapshot: HOSTILE.into(),
+        fingerprints: [(HOSTILE.to_string(), HOSTILE.to_string())].into(),
+        ..DataRecord::default()
+    });
 }
 
 /// Hosts and nodes with the hostile text wherever a node's answer can be.

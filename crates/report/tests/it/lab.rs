@@ -93,40 +93,42 @@ fn wave(t_s: f64, place: usize, mean: f64) -> f64 {
     mean * (1.0 + 0.25 * (t_s / 7.0 + place as f64).sin())
 }
 
+/// Name, part of the host or node, unit and mean of a series.
+type Series = (&'static str, &'static str, &'static str, f64);
+const HOSTS: [Series; 13] = [
+    ("mpstat.%usr", "", "%", 35.0),
+    ("mpstat.%sys", "", "%", 12.0),
+    ("mpstat.%soft", "", "%", 3.0),
+    ("mpstat.%iowait", "", "%", 6.0),
+    ("mpstat.%steal", "", "%", 1.0),
+    ("mpstat.%usr", "/cpu0", "%", 40.0),
+    ("iostat.%util", "/vda", "%", 30.0),
+    ("iostat.rkB/s", "/vda", "kB/s", 9_000.0),
+    ("iostat.wkB/s", "/vda", "kB/s", 22_000.0),
+    ("sar.rxkB/s", "/eth0", "kB/s", 4_000.0),
+    ("sar.txkB/s", "/eth0", "kB/s", 5_000.0),
+    ("free.available", "", "kB", 900_000.0),
+    ("vmstat.cache", "", "kB", 700_000.0),
+];
+const CASSANDRA: [Series; 10] = [
+    ("compactions.pending", "", "count", 3.0),
+    ("thread_pools.MutationStage.pending", "", "count", 5.0),
+    ("thread_pools.ReadStage.pending", "", "count", 2.0),
+    ("thread_pools.GossipStage.pending", "", "count", 0.0),
+    ("sstables_per_read.p99", "", "count", 4.0),
+    ("dropped.MUTATION/s", "", "/s", 0.0),
+    ("client_request.Read.timeouts/s", "", "/s", 0.0),
+    ("client_request.Write.ops/s", "", "/s", 9_000.0),
+    ("client_request.Read.ops/s", "", "/s", 1_000.0),
+    ("strange.thing", "", "furlongs", 7.0),
+];
+const JVM: [Series; 2] = [
+    ("jvm.heap_used", "", "bytes", 6e8),
+    ("jvm.threads", "", "count", 120.0),
+];
+
 /// The samples of one probe over `seconds`, by its name: once a second at every place.
 pub fn samples(seconds: u64, count: usize) -> Vec<(&'static str, Vec<SampleRecord>)> {
-    type Series = (&'static str, &'static str, &'static str, f64);
-    let hosts: [Series; 13] = [
-        ("mpstat.%usr", "", "%", 35.0),
-        ("mpstat.%sys", "", "%", 12.0),
-        ("mpstat.%soft", "", "%", 3.0),
-        ("mpstat.%iowait", "", "%", 6.0),
-        ("mpstat.%steal", "", "%", 1.0),
-        ("mpstat.%usr", "/cpu0", "%", 40.0),
-        ("iostat.%util", "/vda", "%", 30.0),
-        ("iostat.rkB/s", "/vda", "kB/s", 9_000.0),
-        ("iostat.wkB/s", "/vda", "kB/s", 22_000.0),
-        ("sar.rxkB/s", "/eth0", "kB/s", 4_000.0),
-        ("sar.txkB/s", "/eth0", "kB/s", 5_000.0),
-        ("free.available", "", "kB", 900_000.0),
-        ("vmstat.cache", "", "kB", 700_000.0),
-    ];
-    let cassandra: [Series; 10] = [
-        ("compactions.pending", "", "count", 3.0),
-        ("thread_pools.MutationStage.pending", "", "count", 5.0),
-        ("thread_pools.ReadStage.pending", "", "count", 2.0),
-        ("thread_pools.GossipStage.pending", "", "count", 0.0),
-        ("sstables_per_read.p99", "", "count", 4.0),
-        ("dropped.MUTATION/s", "", "/s", 0.0),
-        ("client_request.Read.timeouts/s", "", "/s", 0.0),
-        ("client_request.Write.ops/s", "", "/s", 9_000.0),
-        ("client_request.Read.ops/s", "", "/s", 1_000.0),
-        ("strange.thing", "", "furlongs", 7.0),
-    ];
-    let jvm: [Series; 2] = [
-        ("jvm.heap_used", "", "bytes", 6e8),
-        ("jvm.threads", "", "count", 120.0),
-    ];
     let of = |all: &[Series], owner: &str| -> Vec<SampleRecord> {
         let at = |second: u64| {
             let t_s = second as f64 + 0.37;
@@ -165,9 +167,9 @@ pub fn samples(seconds: u64, count: usize) -> Vec<(&'static str, Vec<SampleRecor
     };
     let pauses = (0..seconds).step_by(4).enumerate().map(pause).collect();
     vec![
-        ("hosts", of(&hosts, "host")),
-        ("cassandra", of(&cassandra, "node")),
-        ("jvm", of(&jvm, "node")),
+        ("hosts", of(&HOSTS, "host")),
+        ("cassandra", of(&CASSANDRA, "node")),
+        ("jvm", of(&JVM, "node")),
         ("gc_log", pauses),
     ]
 }

@@ -74,6 +74,10 @@ fn a_row_without_series_says_why_and_one_of_zeros_says_none() {
         note("Hints"),
         "not recorded; probe cassandra: hints: the MBean is not there"
     );
+    assert_eq!(
+        note("Waits for the commit log"),
+        "not recorded: the probe cassandra ran and has no such series."
+    );
     assert_eq!(note("Given up"), "none, in the whole trial.");
     assert_eq!(note("Disk, busy"), "");
 }

@@ -149,8 +149,8 @@ fn without_a_network_of_their_own_hosts_go_without_limits_and_say_so() {
     assert_eq!(
         notes(&missing),
         [
-            "hosts are addresses of this machine (isolation loopback), with no network of their \
-          own, no cpu-limit, no memory-limit, no volume, no link-delay: detail of hosts"
+            "no network of its own for each host, no cpu-limit, no memory-limit, no volume, no \
+          link-delay: detail of hosts"
         ]
     );
     // Where they are kept apart, a limit that cannot be set would be a lie.

@@ -1,6 +1,7 @@
 //! Taking an interrupted run up again where it was.
 
 use super::{Engine, Event, Options, Outcome};
+use crate::needs;
 use crate::plan::Plan;
 use crate::record;
 use crate::resolve::resolve;

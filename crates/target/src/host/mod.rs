@@ -22,14 +22,14 @@ pub use able::{Able, HostAbility, abilities};
 pub(crate) use volume::usage as volume_use;
 pub use volume::{VolumeUse, separate_mounts};
 
-pub(crate) use cgroup::Place;
-pub(crate) use stand_in::{Host, HostSources};
-pub(crate) use state::{HostState, HostsState};
+pub(crate) use stand_in::Host;
+pub(crate) use state::HostsState;
 
 use crate::spec::{HostSpec, HostsSpec};
 use anyhow::{Context, Result};
 use cgroup::Group;
 use net::Namespace;
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::Arc;
 use switch::Switch;
@@ -134,8 +134,8 @@ impl Hosts {
         &mut self.hosts
     }
 
-    /// The address of the node in `slot` of the host at `index`, both counted from 0: the host's own
-    /// for the first, a further one of its link for others, which it gets now.
+    /// The address of the node in `slot` of the host at `index`, both counted from 0: the host's
+    /// own for the first, a further one of its link for others, which it gets now.
     ///
     /// # Errors
     /// The network has no more, or the kernel refuses.
@@ -150,7 +150,8 @@ impl Hosts {
             "a network has {} addresses for nodes, and number {number} is asked for",
             switch::HOSTS_COUNT_MAX
         );
-        let address = self.switch.address(number);
+        let switch = self.switch.as_ref().context("the hosts have ended")?;
+        let address = switch.address(number);
         host.add_address(address)?;
         Ok(address)
     }

@@ -69,7 +69,7 @@ impl Namespace {
         self.inside(|| File::open(&path).with_context(|| format!("open {path}")))?
     }
 
-    /// Runs it in this namespace, in a thread that ends afterwards: sockets that it opens stay here.
+    /// Runs it in this namespace, in a thread that ends afterwards. Sockets that it opens stay.
     ///
     /// # Errors
     /// Not permitted.
@@ -185,14 +185,17 @@ impl Netlink {
             .with_context(|| format!("bring the link {name} up"))
     }
 
-    /// Gives a link its address.
+    /// Gives a link an address, unless it has it.
     ///
     /// # Errors
     /// There is no such link, or the kernel refuses.
     pub fn address(&mut self, name: &str, address: Ipv4Addr) -> Result<()> {
         let index = self.index(name)?;
-        self.ask(Message::address(index, address, PREFIX))
-            .with_context(|| format!("give the link {name} the address {address}"))
+        match self.ask(Message::address(index, address, PREFIX)) {
+            // It has it already.
+            Err(Errno::EXIST) => Ok(()),
+            given => given.with_context(|| format!("give the link {name} the address {address}")),
+        }
     }
 
     /// Makes a pair of links that are down.

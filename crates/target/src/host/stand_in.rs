@@ -137,16 +137,6 @@ impl Host {
         self.address
     }
 
-    /// Gives its link one more address.
-    ///
-    /// # Errors
-    /// The kernel refuses.
-    pub(super) fn add_address(&self, address: Ipv4Addr) -> Result<()> {
-        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
-        let added = links.host.address(switch::HOST_LINK, address);
-        added.with_context(|| format!("give {} another address", self.name))
-    }
-
     /// Its volume's mount point, or its plain folder without a volume, as we see it.
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -190,6 +180,13 @@ impl Host {
         // SAFETY: between fork and exec only system calls are made: no allocation, no lock.
         unsafe { command.pre_exec(enter) };
         Ok(())
+    }
+
+    /// Gives its link a further address, unless it has it.
+    pub(super) fn add_address(&self, address: Ipv4Addr) -> Result<()> {
+        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        let given = links.host.address(switch::HOST_LINK, address);
+        given.with_context(|| format!("give {} a further address", self.name))
     }
 
     /// Changes the limits of this host while it runs. Its volume stays as it is.

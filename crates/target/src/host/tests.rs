@@ -4,6 +4,8 @@
 //! The whole test program has a mount namespace of its own, made before any thread is started. A
 //! command that is killed, or that leaves kept hosts, is this program again as a child.
 
+mod outlive;
+
 use super::net::Netlink;
 use super::*;
 use crate::process::{self, Identity, Life};
@@ -20,9 +22,6 @@ use std::time::Duration;
 
 /// Long enough for a loaded machine; reaching it is a failure.
 const LIMIT: Duration = Duration::from_secs(60);
-
-/// A child of this test program reads its part and its folder here.
-const PART: &str = "CASSAY_TEST_PART";
 
 /// Runs before `main`, as the binary does it in its first line.
 #[used]
@@ -75,6 +74,7 @@ fn shell(host: &Host, line: &str) -> Output {
 fn start(host: &Host, line: &str, out: Stdio) -> std::process::Child {
     let mut command = process::command(Path::new("/bin/sh"));
     command.args(["-c", line]).current_dir("/").stdout(out);
+    command.stderr(Stdio::null());
     host.enter(&mut command).unwrap();
     process::spawn(command, Life::Ours).unwrap()
 }
@@ -192,6 +192,14 @@ fn hosts_reach_each_other_and_the_machine_and_nothing_else() {
     let refusal = one.namespace().inside(outside).unwrap();
     assert_eq!(refusal, ErrorKind::NetworkUnreachable);
 
+    let second = hosts.address(0, 1).unwrap();
+    assert_eq!(hosts.address(0, 0).unwrap(), one.address());
+    assert_ne!(second, two.address());
+    assert_eq!(hosts.address(0, 1).unwrap(), second, "asked again");
+    let bind = || TcpListener::bind((second, 0)).unwrap();
+    let further = one.namespace().inside(bind).unwrap();
+    assert!(carries(&further, |to| from(two, to)), "a second node of it");
+
     let dev = |host: &Host| {
         let mut text = String::new();
         let mut file = host.sources().proc_net("dev").unwrap();
@@ -203,6 +211,28 @@ fn hosts_reach_each_other_and_the_machine_and_nothing_else() {
     hosts.end().unwrap();
     assert_gone(&state, before);
     hosts.end().unwrap();
+}
+
+fn words(limits: &[(&str, &str)]) -> BTreeMap<String, String> {
+    let pairs = limits.iter();
+    pairs
+        .map(|(key, value)| (key.to_string(), value.to_string()))
+        .collect()
+}
+
+/// With CPU 0 and 64 MiB.
+fn assert_cpus_and_memory_obeyed(host: &Host) {
+    let cpus = shell(host, "grep Cpus_allowed_list /proc/self/status");
+    assert!(text(&cpus).ends_with("\t0"), "{}", text(&cpus));
+    // `tail` keeps all of it in memory, which is more than there is.
+    let eater = shell(host, "head -c 200000000 /dev/zero | tail -c 200000000");
+    assert!(eater.stdout.is_empty(), "it was killed before it could");
+    let memory = host.sources().group("memory").unwrap().to_path_buf();
+    let kills = ["memory.oom_control", "memory.events"]
+        .iter()
+        .find_map(|name| std::fs::read_to_string(memory.join(name)).ok())
+        .unwrap();
+    assert!(kills.contains("oom_kill 1"), "{kills}");
 }
 
 #[test]
@@ -240,20 +270,8 @@ fn limits_are_set_obeyed_and_changed_while_a_host_runs() {
         ("link_rate", "100000000"),
         ("memory", "67108864"),
     ];
-    let expected = BTreeMap::from(expected.map(|(key, value)| (key.into(), value.into())));
-    assert_eq!(read(host), expected);
-
-    let cpus = shell(host, "grep Cpus_allowed_list /proc/self/status");
-    assert!(text(&cpus).ends_with("\t0"), "{}", text(&cpus));
-    // `tail` keeps all of it in memory, which is more than there is.
-    let eater = shell(host, "head -c 200000000 /dev/zero | tail -c 200000000");
-    assert!(eater.stdout.is_empty(), "it was killed before it could");
-    let memory = host.sources().group("memory").unwrap().to_path_buf();
-    let kills = ["memory.oom_control", "memory.events"]
-        .iter()
-        .find_map(|name| std::fs::read_to_string(memory.join(name)).ok())
-        .unwrap();
-    assert!(kills.contains("oom_kill 1"), "{kills}");
+    assert_eq!(read(host), words(&expected));
+    assert_cpus_and_memory_obeyed(host);
 
     let mut spinner = start(host, "while :; do :; done", Stdio::null());
     let stat = host.sources().group("cpu").unwrap().join("cpu.stat");
@@ -270,8 +288,7 @@ fn limits_are_set_obeyed_and_changed_while_a_host_runs() {
     host.set_limits(&other).unwrap();
     assert!(spinner.try_wait().unwrap().is_none(), "it runs on");
     let expected = [("cpus", "0"), ("memory", "268435456")];
-    let expected = BTreeMap::from(expected.map(|(key, value)| (key.into(), value.into())));
-    assert_eq!(read(host), expected);
+    assert_eq!(read(host), words(&expected));
     host.set_limits(&limits).unwrap();
     assert_eq!(read(host)["link_rate"], "100000000");
     host.set_limits(&HostSpec::default()).unwrap();
@@ -436,140 +453,4 @@ fn two_clusters_of_hosts_live_side_by_side() {
         assert!(!networks.contains(&hosts.state.network));
         assert!(carries(&listener(host), connect));
     }
-}
-
-/// This test program again, in one part of a test, as a command that will end or be killed.
-fn another(test: &str, part: &str, folder: &Path) -> std::process::Child {
-    let mut command = process::command(&std::env::current_exe().unwrap());
-    command
-        .args(["--exact", &format!("host::tests::{test}"), "--nocapture"])
-        .env(PART, part)
-        .current_dir(folder)
-        .stdout(Stdio::null());
-    process::spawn(command, Life::Ours).unwrap()
-}
-
-/// Which part of a test this program is to do, in the folder that it was started in.
-fn part() -> Option<PathBuf> {
-    std::env::var_os(PART)?;
-    Some(std::env::current_dir().unwrap())
-}
-
-fn volume_spec() -> HostsSpec {
-    let host = HostSpec {
-        volume_bytes: Some(128 << 20),
-        ..HostSpec::default()
-    };
-    spec(2, host)
-}
-
-/// Writes in one step, as a reader waits for it.
-fn save(state: &HostsState, folder: &Path, name: &str) {
-    let part = folder.join("part");
-    std::fs::write(&part, serde_json::to_vec(state).unwrap()).unwrap();
-    std::fs::rename(&part, folder.join(name)).unwrap();
-}
-
-fn load(folder: &Path, name: &str) -> HostsState {
-    serde_json::from_slice(&std::fs::read(folder.join(name)).unwrap()).unwrap()
-}
-
-#[test]
-fn what_a_killed_command_leaves_is_cleared_by_its_state() {
-    if let Some(folder) = part() {
-        let spec = volume_spec();
-        let before = HostsState::before("killed", &spec, &folder).unwrap();
-        save(&before, &folder, "before");
-        let hosts = Hosts::make("killed", &spec, &folder, &mut |_| ()).unwrap();
-        let host = &hosts.all()[0];
-        let work = format!("cd {}; sleep 600 & wait", host.folder().display());
-        let _child = start(host, &work, Stdio::null());
-        wait_until("both processes are there", || {
-            let dir = &hosts.state.hosts[0].places[0].dir;
-            let text = std::fs::read_to_string(dir.join("cgroup.procs")).unwrap();
-            text.lines().count() == 2
-        });
-        save(&hosts.state(), &folder, "made");
-        clock::sleep(LIMIT);
-        return;
-    }
-    if !able(&[HostAbility::Network, HostAbility::Volume]) {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    let test = "what_a_killed_command_leaves_is_cleared_by_its_state";
-    let mut child = another(test, "make", folder);
-    wait_until("the hosts are made", || folder.join("made").exists());
-    let (before, made) = (load(folder, "before"), load(folder, "made"));
-    let link = link_of(&made);
-    let there = |state: &HostsState| state.hosts[1].places.iter().all(|place| place.dir.exists());
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert!(there(&before), "directories outlive it");
-    // What was written before anything was made is enough. The grandchild, which no signal has
-    // reached, is killed with its group.
-    Hosts::clear(&before).unwrap();
-    assert_gone(&made, link);
-    Hosts::clear(&before).unwrap();
-}
-
-#[test]
-fn kept_hosts_are_reached_by_another_command_and_taken_down() {
-    if let Some(folder) = part() {
-        let hosts = Hosts::make(&id("kept"), &volume_spec(), &folder, &mut |_| ()).unwrap();
-        std::fs::write(hosts.all()[0].folder().join("file"), "kept").unwrap();
-        save(&hosts.keep().unwrap(), &folder, "kept");
-        return;
-    }
-    if !able(&[HostAbility::Network, HostAbility::Volume]) {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    let test = "kept_hosts_are_reached_by_another_command_and_taken_down";
-    let mut child = another(test, "make", folder);
-    assert!(child.wait().unwrap().success());
-    let state = load(folder, "kept");
-    let before = link_of(&state);
-    assert!(!folder.join("host1/file").exists(), "not in our mounts");
-
-    let mut hosts = Hosts::reach(&state).unwrap();
-    let [one, two] = hosts.all() else {
-        panic!("two were kept")
-    };
-    let inside = one.folder_inside().join("file");
-    assert_eq!(std::fs::read(one.folder().join("file")).unwrap(), b"kept");
-    let seen = shell(one, &format!("cat {}", inside.display()));
-    assert_eq!(text(&seen), "kept");
-    let mut command = process::command(Path::new("/bin/pwd"));
-    command
-        .current_dir(two.folder_inside())
-        .stdout(Stdio::piped());
-    two.enter(&mut command).unwrap();
-    let child = process::spawn(command, Life::Ours).unwrap();
-    let place = child.wait_with_output().unwrap();
-    assert_eq!(text(&place), two.folder_inside().display().to_string());
-    assert!(carries(&listener(two), connect));
-    let total = one.usage().unwrap().total_bytes;
-    assert!(total < 128 << 20, "of the volume: {total}");
-    if able(&[HostAbility::LinkRate]) {
-        let limits = HostSpec {
-            volume_bytes: Some(128 << 20),
-            link: LinkSpec {
-                rate_bits_per_s: Some(1_000_000_000),
-                delay: None,
-            },
-            ..HostSpec::default()
-        };
-        let host = &mut hosts.all_mut()[1];
-        host.set_limits(&limits).unwrap();
-        assert_eq!(host.limits().unwrap()["link_rate"], "1000000000");
-    }
-    drop(hosts);
-    let mut hosts = Hosts::reach(&state).expect("a drop leaves kept hosts");
-    hosts.end().unwrap();
-    assert_gone(&state, before);
-    let error = format!("{:#}", Hosts::reach(&state).unwrap_err());
-    assert!(error.contains("has ended"), "{error}");
 }

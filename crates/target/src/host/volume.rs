@@ -312,6 +312,7 @@ unsafe impl ioctl::Ioctl for GetFree {
         core::ptr::null_mut()
     }
 
+    // SAFETY: the pointer is not looked at.
     unsafe fn output_from_ptr(
         number: ioctl::IoctlOutput,
         _: *mut core::ffi::c_void,

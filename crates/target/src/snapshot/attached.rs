@@ -7,7 +7,7 @@
 //! It is somebody else's cluster: neither its hints nor its caches are touched (the server itself
 //! passes over hints that are older than a TRUNCATE), and what an operator has disabled stays so.
 
-use super::own::Tables;
+use super::schema::Tables;
 use super::{
     Fingerprint, NodeSnapshot, RestoreHow, Restored, Snapshot, TableLayout, online, schema,
 };
@@ -161,7 +161,9 @@ pub(super) fn create(
     say: &mut dyn FnMut(&str),
 ) -> Result<Snapshot> {
     let nodes = nodes(cluster)?;
-    let tables = schema::tables(&mut cluster.session()?, keyspace, tables)?;
+    let mut session = cluster.session()?;
+    let tables = schema::tables(&mut session, keyspace, tables)?;
+    schema::refuse_views(&mut session, keyspace, &tables)?;
     let is_taken = |row: &Row| row.tag.name == name;
     if rows_of_all(cluster)?.iter().flatten().any(is_taken) {
         bail!("there is a snapshot {name} already: remove it first, or take another name");

@@ -6,7 +6,8 @@
 
 use super::manifest::{self, Manifest};
 use super::online::{self, seconds_since};
-use super::own::{self, Tables};
+use super::own;
+use super::schema::Tables;
 use super::{Place, RestoreHow, Restored, layout, on_all, schema};
 use crate::cluster::Cluster;
 use crate::mbeans;

@@ -6,7 +6,8 @@
 //! server would hold every row twice, and no count of rows would tell.
 
 use super::manifest::{self, Manifest};
-use super::own::{self, Tables};
+use super::own;
+use super::schema::Tables;
 use super::{Place, RestoreHow, Restored, on_all, schema};
 use crate::cluster::Cluster;
 use crate::mbeans;

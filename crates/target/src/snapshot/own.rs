@@ -6,19 +6,16 @@
 
 use super::layout::{self, Fingerprint, TableFiles};
 use super::manifest::{self, Manifest, TableRecord};
+use super::schema::Tables;
 use super::{NodeSnapshot, Place, Snapshot, on_all, schema};
 use crate::cluster::Cluster;
 use crate::mbeans;
 use anyhow::{Context, Result, bail};
-use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
 /// How much of a file is read at a time to verify it.
 const READ_BYTES: usize = 1 << 20;
-
-/// Tables by name, with their ids.
-pub(super) type Tables = BTreeMap<String, String>;
 
 pub(super) fn create(
     cluster: &Cluster,
@@ -39,6 +36,7 @@ pub(super) fn create(
     }
     let mut session = cluster.session()?;
     let tables = schema::tables(&mut session, keyspace, tables)?;
+    schema::refuse_views(&mut session, keyspace, &tables)?;
     let statements = schema::describe(&mut session, keyspace, &tables)?;
     say(&format!("putting {keyspace} away as {name}"));
     let made = on_all(places, |place| {

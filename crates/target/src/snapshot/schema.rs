@@ -5,16 +5,15 @@ use anyhow::{Context, Result, bail};
 use cql::Value;
 use std::collections::BTreeMap;
 
+/// Tables by name, with their ids.
+pub(crate) type Tables = BTreeMap<String, String>;
+
 /// Tables of `keyspace` with their ids (32 hexadecimal digits): those asked for, or all.
 ///
 /// # Errors
 /// A name is not one that Cassandra gives, or there is no such table; the message lists those
 /// there are.
-pub(crate) fn tables(
-    session: &mut Session,
-    keyspace: &str,
-    wanted: &[&str],
-) -> Result<BTreeMap<String, String>> {
+pub(crate) fn tables(session: &mut Session, keyspace: &str, wanted: &[&str]) -> Result<Tables> {
     let mut found = known(session, keyspace)?;
     if found.is_empty() {
         bail!("there is no keyspace {keyspace} with a table in it");
@@ -33,11 +32,34 @@ pub(crate) fn tables(
     Ok(found)
 }
 
+/// Refuses tables that have materialized views: TRUNCATE empties the views too, and nothing fills
+/// them again.
+///
+/// # Errors
+/// The view and its table, by name.
+pub(super) fn refuse_views(session: &mut Session, keyspace: &str, tables: &Tables) -> Result<()> {
+    let cql = format!(
+        "SELECT base_table_name, view_name FROM system_schema.views WHERE keyspace_name = \
+         '{keyspace}'"
+    );
+    for row in session.query(&cql)?.rows {
+        let text = |index: usize| row.get(index).and_then(Value::as_str).unwrap_or_default();
+        let (table, view) = (text(0), text(1));
+        if tables.contains_key(table) {
+            bail!(
+                "{keyspace}.{table} has the materialized view {view}, which cannot be brought back: \
+                 drop the view, or leave the table out"
+            );
+        }
+    }
+    Ok(())
+}
+
 /// All tables of `keyspace` with their ids; none if there is no such keyspace.
 ///
 /// # Errors
 /// The node does not answer.
-pub(super) fn known(session: &mut Session, keyspace: &str) -> Result<BTreeMap<String, String>> {
+pub(super) fn known(session: &mut Session, keyspace: &str) -> Result<Tables> {
     check_keyspace(keyspace)?;
     let cql = format!(
         "SELECT table_name, id FROM system_schema.tables WHERE keyspace_name = '{keyspace}'"
@@ -76,7 +98,7 @@ fn check_keyspace(keyspace: &str) -> Result<()> {
 pub(super) fn describe(
     session: &mut Session,
     keyspace: &str,
-    tables: &BTreeMap<String, String>,
+    tables: &Tables,
 ) -> Result<Vec<String>> {
     let cql = format!("DESCRIBE KEYSPACE \"{keyspace}\" WITH INTERNALS");
     let described = session
@@ -161,7 +183,7 @@ pub(super) fn make_again(
     tables: &[&str],
     statements: &[String],
     say: &mut dyn FnMut(&str),
-) -> Result<BTreeMap<String, String>> {
+) -> Result<Tables> {
     let found = known(session, keyspace)?;
     if tables.iter().any(|table| !found.contains_key(*table)) {
         say(&format!("making the tables of {keyspace} again"));

@@ -276,13 +276,17 @@ fn compactions_that_nobody_begins_are_stalled(cluster: &Cluster) {
     );
     session.execute_schema(&table).unwrap();
     let value = "x".repeat(200_000);
-    for k in 0..60 {
-        session
-            .query(&format!(
-                "INSERT INTO k.wide (k, v) VALUES ({k}, '{value}')"
-            ))
-            .unwrap();
-    }
+    let mut write = |keys: std::ops::Range<i32>| {
+        for k in keys {
+            let insert = format!("INSERT INTO k.wide (k, v) VALUES ({k}, '{value}')");
+            session.query(&insert).unwrap();
+        }
+    };
+    // Of one SSTable alone, leveled compaction would begin nothing even if it might.
+    write(0..30);
+    let flushed = cluster.settle("k", &["wide"], Duration::ZERO, &mut |_| ());
+    assert_eq!(flushed.unwrap().outcome, SettleOutcome::Timeout);
+    write(30..60);
     assert_eq!(settle(cluster, "k", "wide"), SettleOutcome::Stalled);
     session
         .execute_schema(&format!("ALTER TABLE k.wide WITH {}", options(true)))

@@ -2,9 +2,10 @@
 //!
 //! Made twice for a figure: once to count its traces, since the page has a limit, once to draw.
 
+use super::places::{Places, group};
 use super::rows::{CPU_PARTS, HOSTS, How, NODES, Part, RowSpec};
 use crate::page::{Axis, Color, Dash, Panel, Scale, Series, Shape, Xs};
-use crate::probed::{added, first_of, is_like, natural, owner, owners, scaled, wildcard};
+use crate::probed::{added, first_of, is_like, natural, owner, scaled, wildcard};
 use crate::sections::panels::panel;
 use crate::thin::Buckets;
 use crate::view::{ProbeSeries, RunView, TrialView};
@@ -41,53 +42,6 @@ pub struct DraftRow {
 struct Line {
     series: Series,
     values: Vec<(f64, f64)>,
-}
-
-/// The colours of hosts and nodes: a host with one node shares its colour.
-struct Places<'a> {
-    index: BTreeMap<&'a str, usize>,
-    names: Vec<Vec<&'a str>>,
-}
-
-impl<'a> Places<'a> {
-    fn new(trial: &'a TrialView) -> Places<'a> {
-        let mut places = Places {
-            index: BTreeMap::new(),
-            names: Vec::new(),
-        };
-        let nodes = trial.nodes.iter().flat_map(|n| &n.nodes);
-        let host_of: BTreeMap<&str, &str> =
-            nodes.map(|n| (n.name.as_str(), n.host.as_str())).collect();
-        let alone = |host: &str| host_of.values().filter(|h| **h == host).count() == 1;
-        let is_node = |name: &&str| host_of.get(name).is_some_and(|host| host != name);
-        let (nodes, hosts): (Vec<&str>, Vec<&str>) = owners(trial).into_iter().partition(is_node);
-        for name in hosts.into_iter().chain(nodes) {
-            let host = host_of.get(name).copied().unwrap_or(name);
-            let shared = places.index.get(host).copied().filter(|_| alone(host));
-            let index = shared.unwrap_or(places.names.len());
-            if index == places.names.len() {
-                places.names.push(Vec::new());
-            }
-            places.names[index].push(name);
-            places.index.insert(name, index);
-        }
-        places
-    }
-
-    fn of(&self, place: &str) -> usize {
-        self.index.get(owner(place)).copied().unwrap_or(0)
-    }
-
-    fn legend(&self) -> Vec<(String, String, Color)> {
-        let entry = |(index, names): (usize, &Vec<&str>)| {
-            (names.join(" · "), group(index), Color::Category(index))
-        };
-        self.names.iter().enumerate().map(entry).collect()
-    }
-}
-
-fn group(index: usize) -> String {
-    format!("place {index}")
 }
 
 impl Draft {
@@ -256,7 +210,7 @@ fn cpu(trial: &TrialView, places: &Places<'_>, finding: Option<&TrialFinding>) -
     let mut hosts: Vec<&str> = whole.map(|s| s.place.as_str()).collect();
     hosts.sort_by(|a, b| natural(a, b));
     if hosts.is_empty() {
-        let why = why_missing("hosts", trial, finding);
+        let why = why_missing("hosts", "mpstat", trial, finding);
         return vec![DraftRow::missing("CPU of the hosts", why)];
     }
     let named = |host: &str, names: &[&str]| -> Vec<&ProbeSeries> {
@@ -370,7 +324,9 @@ fn row(
         lines.append(&mut of_part);
     }
     if lines.is_empty() {
-        return DraftRow::missing(spec.title, why_missing(spec.probe, trial, finding));
+        let name = spec.parts.first().and_then(|part| part.names.first());
+        let group = name.map_or("", |name| name.split('.').next().unwrap_or(name));
+        return DraftRow::missing(spec.title, why_missing(spec.probe, group, trial, finding));
     }
     let zero = |line: &Line| line.values.iter().all(|v| v.1 == 0.0);
     if spec.quiet && lines.iter().all(zero) {
@@ -492,20 +448,25 @@ fn highest<'a>(series: &[&'a ProbeSeries], count: usize) -> Vec<&'a str> {
     names.into_iter().map(|(name, _)| name).collect()
 }
 
-/// Why there is nothing: as far as the records tell.
-fn why_missing(probe: &str, trial: &TrialView, finding: Option<&TrialFinding>) -> String {
+/// Why there is nothing of `about` (the group of its series): as far as the records tell.
+fn why_missing(
+    probe: &str,
+    about: &str,
+    trial: &TrialView,
+    finding: Option<&TrialFinding>,
+) -> String {
+    let named = |sentence: &&String| sentence.to_lowercase().replace(' ', "_").contains(about);
     let ran = finding.map_or(&[][..], |f| &f.probes);
-    let mut mine = ran.iter().filter(|p| p.probe == probe).peekable();
-    if mine.peek().is_some() {
-        let problem = mine.flat_map(|p| &p.problems).next();
-        return match problem {
+    let mine = || ran.iter().filter(|p| p.probe == probe);
+    if mine().next().is_some() {
+        return match mine().flat_map(|p| &p.problems).find(named) {
             Some(problem) => format!("not recorded; probe {probe}: {problem}"),
-            None => format!("not recorded: the probe {probe} ran and found no such series."),
+            None => format!("not recorded: the probe {probe} ran and has no such series."),
         };
     }
-    let unseen = trial.nodes.iter().flat_map(|n| &n.unseen);
-    let mut about = unseen.filter(|sentence| sentence.contains(probe));
-    match about.next() {
+    let mut unseen = trial.nodes.iter().flat_map(|n| &n.unseen);
+    let about_it = |sentence: &&String| named(sentence) || sentence.contains(probe);
+    match unseen.find(about_it) {
         Some(sentence) => format!("not recorded; {sentence}"),
         None => format!("not recorded: the probe {probe} did not run."),
     }

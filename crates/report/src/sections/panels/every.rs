@@ -3,10 +3,11 @@
 //! Behind a fold, since it is for who looks for something. A page holds as many trials as its
 //! limit lets it; the rest is said to be on disk.
 
+use super::places::Places;
 use super::{TRACE_BYTES, VALUE_BYTES, buckets_of, frame, panel, views, what};
 use crate::number;
 use crate::page::{Block, Chart, Color, Panel, Series, Xs};
-use crate::probed::{natural, owner, owners, scaled};
+use crate::probed::{natural, owner, scaled};
 use crate::sections::time;
 use crate::view::{ProbeSeries, RunView, TrialView};
 use std::collections::BTreeMap;
@@ -124,7 +125,7 @@ fn groups(trial: &TrialView) -> Vec<Group<'_>> {
 
 fn chart(view: &RunView, trial: &TrialView, names: &[(&str, Vec<&ProbeSeries>)]) -> Chart {
     let buckets = buckets_of(view, trial, BUCKETS);
-    let places = owners(trial);
+    let places = Places::new(trial);
     let mut thinned = false;
     let mut panels: Vec<Panel> = Vec::new();
     let mut in_legend: Vec<&str> = Vec::new();
@@ -136,7 +137,6 @@ fn chart(view: &RunView, trial: &TrialView, names: &[(&str, Vec<&ProbeSeries>)])
             let drawn = buckets.thin(&series.values);
             thinned |= drawn.thinned;
             let owner = owner(&series.place);
-            let index = places.iter().position(|p| *p == owner).unwrap_or(0);
             let first = !in_legend.contains(&owner) && series.place == owner;
             if first {
                 in_legend.push(owner);
@@ -148,7 +148,7 @@ fn chart(view: &RunView, trial: &TrialView, names: &[(&str, Vec<&ProbeSeries>)])
                 },
                 group: owner.into(),
                 in_legend: first,
-                color: Color::Category(index),
+                color: Color::Category(places.of(owner)),
                 x: Xs::Numbers(drawn.x),
                 y: drawn.y.iter().map(|y| y.map(|v| v * factor)).collect(),
                 unit: unit.into(),

@@ -6,6 +6,7 @@
 
 mod draft;
 mod every;
+mod places;
 mod rows;
 
 use crate::page::{Axis, Block, Chart, Panel, Scale, Section};

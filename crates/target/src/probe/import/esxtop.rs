@@ -380,4 +380,13 @@ mod tests {
             .to_string();
         assert!(error.contains("read /nonexistent"), "{error}");
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_panics(rows in "[ -~\n]{0,200}") {
+            // Whether it is taken is not the question here.
+            let _ = imported(&rows, &[]);
+            let _ = imported(&format!("{HEADER}{rows}"), &[]);
+        }
+    }
 }

@@ -563,4 +563,23 @@ latency_seconds_sum 1.5 2000
         let error = format!("{:#}", read_prometheus(folder.path(), &[]).unwrap_err());
         assert!(error.contains("3.prom: line 1: x is \"y\""), "{error}");
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_panics(text in "([a-z_#{}\"\\\\=, 0-9.+-]|é|\n){0,120}") {
+            // Whether it is taken is not the question here.
+            let _ = series(&text, &[]);
+        }
+
+        #[test]
+        fn labels_come_back_as_they_were_written(
+            value in "(\\PC|\n){0,20}", number in -1e9..1e9f64
+        ) {
+            let escaped = value.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
+            let sample = Sample::parse(&format!("m{{a=\"{escaped}\"}} {number}"), 1, 1e6);
+            let sample = sample.unwrap();
+            proptest::prop_assert_eq!(&sample.labels[0].1, &value);
+            proptest::prop_assert_eq!(sample.value, number);
+        }
+    }
 }

@@ -1,0 +1,129 @@
+//! The axes of a figure: their titles, ranges and ticks.
+
+use super::escaped;
+use crate::html::escape;
+use crate::number;
+use crate::page::{Axis, Chart, Panel, Scale};
+use plotly::common::{DashType, Title};
+use plotly::layout::{AxisRange, AxisType, CategoryOrder, RangeMode, SpikeMode};
+
+fn title(text: &str) -> Title {
+    Title::with_text(escape(text))
+}
+
+/// The horizontal axis, which all panels share.
+pub fn x_axis(chart: &Chart) -> plotly::layout::Axis {
+    let mut axis = plotly::layout::Axis::new().title(title(&chart.x.title));
+    if chart.panels.len() > 1 && chart.unified_hover {
+        // Pointing into one panel marks the same moment in all.
+        axis = axis
+            .show_spikes(true)
+            .spike_mode(SpikeMode::Across)
+            .spike_thickness(1)
+            .spike_dash(DashType::Dot)
+            .spike_color("@muted");
+    }
+    match chart.x.scale {
+        Scale::Linear => axis.range_mode(RangeMode::ToZero),
+        Scale::Names => axis
+            .type_(AxisType::Category)
+            .category_order(CategoryOrder::Array)
+            .category_array(escaped(&chart.x.names)),
+        Scale::Log => axis.type_(AxisType::Log),
+        Scale::Percentile => {
+            // 90 %, 99 %, … up to one in ten billion, far beyond any run.
+            let (mut values, mut texts) = (vec![1.0, 2.0, 10.0], vec!["0 %", "50 %", "90 %"]);
+            let names = [
+                "99 %",
+                "99.9 %",
+                "99.99 %",
+                "99.999 %",
+                "99.9999 %",
+                "99.99999 %",
+            ];
+            for (index, name) in names.into_iter().enumerate() {
+                values.push(10f64.powi(index as i32 + 2));
+                texts.push(name);
+            }
+            axis.type_(AxisType::Log)
+                .tick_values(values)
+                .tick_text(texts)
+                .tick_angle(0.0)
+        }
+    }
+}
+
+/// A vertical axis, for what stands on it.
+pub fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> plotly::layout::Axis {
+    let made = plotly::layout::Axis::new()
+        .title(title(&axis.title))
+        .auto_margin(true);
+    let of_axis = || panel.series.iter().filter(move |s| s.on_right == right);
+    let values = of_axis().flat_map(|s| s.y.iter().flatten().copied());
+    if axis.scale != Scale::Log {
+        let made = made.range_mode(RangeMode::ToZero);
+        // `48k`; but small numbers would become `500m`.
+        return match values.fold(0.0, f64::max) >= 1000.0 {
+            true => made.tick_format("~s"),
+            false => made,
+        };
+    }
+    let (low, high) = values
+        .filter(|v| *v > 0.0)
+        .fold((f64::INFINITY, 0.0f64), |(low, high), v| {
+            (low.min(v), high.max(v))
+        });
+    let made = made.type_(AxisType::Log);
+    if high == 0.0 {
+        return made;
+    }
+    let ticks = log_ticks(low, high);
+    let texts: Vec<String> = ticks.iter().map(|v| plain(*v)).collect();
+    // A little room, so that marks at the ends are whole; more for words beside them.
+    let labelled = of_axis().any(|s| !s.labels.is_empty());
+    let room = ((high / low).log10() * if labelled { 0.12 } else { 0.06 }).max(0.03);
+    made.tick_values(ticks)
+        .tick_text(texts)
+        .range(AxisRange::new(low.log10() - room, high.log10() + room))
+}
+
+/// 1, 2 and 5 of every power of ten that touches the range; powers only when there are many.
+fn log_ticks(low: f64, high: f64) -> Vec<f64> {
+    let (from, to) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+    let steps: &[f64] = if to - from > 3 {
+        &[1.0]
+    } else {
+        &[1.0, 2.0, 5.0]
+    };
+    let power = |exponent: i32| steps.iter().map(move |s| s * 10f64.powi(exponent));
+    (from..=to)
+        .flat_map(power)
+        .map(|v| number::round(v, 2))
+        .collect()
+}
+
+/// A round number without trailing zeros.
+fn plain(value: f64) -> String {
+    if value >= 1.0 {
+        number::count(value.round() as u64)
+    } else {
+        value.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_of_a_logarithmic_axis_cover_its_range() {
+        assert_eq!(
+            log_ticks(0.3, 4.0),
+            [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0]
+        );
+        assert_eq!(
+            log_ticks(0.01, 900.0),
+            [0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]
+        );
+    }
+}

@@ -1,0 +1,107 @@
+//! Hierarchies of both versions, and limits in version 2 with plain files. Limits in the kernel are
+//! tested with whole hosts.
+
+use super::*;
+
+const VERSION_1: &str = "\
+22 1 0:20 / /proc rw - proc proc rw
+30 29 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu
+31 29 0:27 / /sys/fs/cgroup/memory rw shared:9 - cgroup cgroup rw,memory
+32 29 0:28 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids
+33 29 0:29 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw
+";
+
+#[test]
+fn each_hierarchy_is_found_with_our_own_group_in_it() {
+    let own = "4:memory:/process_api/7\n3:pids:/\n2:cpu:/\n0::/\n";
+    let hierarchy = |parent: &str, unified, controllers: &[&str]| Hierarchy {
+        parent: PathBuf::from(parent),
+        unified,
+        controllers: controllers.iter().map(|name| name.to_string()).collect(),
+    };
+    let expected = vec![
+        hierarchy("/sys/fs/cgroup/cpu", false, &["cpu"]),
+        hierarchy("/sys/fs/cgroup/memory/process_api/7", false, &["memory"]),
+        hierarchy("/sys/fs/cgroup/unified", true, &[]),
+    ];
+    assert_eq!(parse(VERSION_1, own), expected);
+}
+
+#[test]
+fn a_hierarchy_of_a_container_begins_at_its_own_root() {
+    let mountinfo = "30 29 0:26 /docker/1 /cg/cpu rw - cgroup cgroup rw,cpu,cpuacct\n\
+                     31 29 0:26 /docker/1 /elsewhere rw - cgroup cgroup rw,cpu,cpuacct\n";
+    let found = parse(mountinfo, "2:cpu,cpuacct:/docker/1/task\n");
+    assert_eq!(found.len(), 1, "one hierarchy, mounted twice: {found:?}");
+    assert_eq!(found[0].parent, Path::new("/cg/cpu/task"));
+    assert_eq!(places(&found, "x")[0].dir, Path::new("/cg/cpu/task/x"));
+}
+
+/// Version 2 with plain files, which this machine may not have with its controllers: what is
+/// written where, and what is read back.
+#[test]
+fn version_2_gets_its_own_files_and_words() {
+    let root = tempfile::tempdir().unwrap();
+    let top = |name: &str, text: &str| std::fs::write(root.path().join(name), text).unwrap();
+    top("cgroup.subtree_control", "cpu\n");
+    let place = Place {
+        dir: root.path().join("cassay-x-h1"),
+        unified: true,
+        controllers: ["cpuset", "cpu", "memory"].map(str::to_string).to_vec(),
+    };
+    let group = Group::make(vec![place.clone()]).unwrap();
+    let on = std::fs::read_to_string(root.path().join("cgroup.subtree_control")).unwrap();
+    assert!(on.contains("+memory") && !on.contains("+cpu "), "{on}");
+    let file = |name: &str| place.dir.join(name);
+    for name in ["cpuset.cpus", "cpu.max", "memory.max", "memory.swap.max"] {
+        std::fs::write(file(name), "").unwrap();
+    }
+    let spec = HostSpec {
+        cpus: Some(vec![0, 2]),
+        cpu_quota: Some(1.5),
+        memory_bytes: Some(1 << 30),
+        ..HostSpec::default()
+    };
+    group.limit(&spec).unwrap();
+    let text = |name: &str| std::fs::read_to_string(file(name)).unwrap();
+    assert_eq!(text("cpuset.cpus"), "0,2");
+    assert_eq!(text("cpu.max"), "150000 100000");
+    assert_eq!(text("memory.max"), "1073741824");
+    assert_eq!(text("memory.swap.max"), "0");
+    let limits = group.limits().unwrap();
+    let limits: Vec<(&str, &str)> = limits
+        .iter()
+        .map(|(key, value)| (&**key, &**value))
+        .collect();
+    let expected = [
+        ("cpu_quota", "1.5"),
+        ("cpus", "0,2"),
+        ("memory", "1073741824"),
+    ];
+    assert_eq!(limits, expected);
+
+    // The kernel takes each write as a whole; a plain file keeps the end of a longer one.
+    for name in ["cpuset.cpus", "cpu.max", "memory.max", "memory.swap.max"] {
+        std::fs::write(file(name), "").unwrap();
+    }
+    group.limit(&HostSpec::default()).unwrap();
+    assert_eq!(text("cpu.max"), "max 100000");
+    assert_eq!(text("memory.max"), "max");
+    assert_eq!(group.limits().unwrap().len(), 1, "only CPUs");
+}
+
+#[test]
+fn a_quota_that_the_kernel_refuses_is_refused_before() {
+    let place = Place {
+        dir: PathBuf::from("/nonexistent"),
+        unified: false,
+        controllers: vec!["cpu".to_string()],
+    };
+    let group = Group::of(vec![place]);
+    for cores in [0.0, 0.001, -1.0, f64::NAN, f64::INFINITY] {
+        let error = format!("{:#}", group.limit_quota(Some(cores)).unwrap_err());
+        assert!(error.contains("0.01 and more"), "{cores}: {error}");
+    }
+    let error = format!("{:#}", group.limit_memory(Some(1)).unwrap_err());
+    assert!(error.contains("no control group for memory"), "{error}");
+}
