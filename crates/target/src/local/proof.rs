@@ -10,7 +10,7 @@ use crate::access::Access;
 use crate::cluster::Cluster;
 use crate::jolokia::Jolokia;
 use crate::session::Session;
-use crate::spec::{HostSpec, LocalSpec};
+use crate::spec::{Collector, HostSpec, LocalSpec};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -217,10 +217,7 @@ impl Seen {
             });
         }
         if let Some(collector) = spec.collector {
-            proofs.push(Proof {
-                key: "collector".to_string(),
-                ..self.option(&collector.option(), node)
-            });
+            proofs.push(self.collector_proof(collector, node));
         }
         for (key, value) in &spec.yaml {
             for shown in compare::yaml(key, value, &self.settings) {
@@ -244,6 +241,26 @@ impl Seen {
             }
         }
         proofs
+    }
+
+    /// Which collector runs.
+    fn collector_proof(&self, wanted: Collector, node: &str) -> Proof {
+        let found = self.jvm.as_ref().map(|jvm| {
+            let is_on = |one: &&Collector| {
+                let flag = jvm.flags.get(one.flag());
+                flag.is_some_and(|flag| flag.value == "true")
+            };
+            let found = Collector::ALL.iter().find(is_on);
+            found.map_or("another", |one| one.name())
+        });
+        Proof {
+            node: node.to_string(),
+            key: "collector".to_string(),
+            wanted: wanted.name().to_string(),
+            effective: found.unwrap_or(NOT_SHOWN).to_string(),
+            source: found.map_or(NO_AGENT, |_| FLAGS),
+            holds: found.is_none_or(|found| found == wanted.name()),
+        }
     }
 
     /// The proof of one option of the JVM.
@@ -303,11 +320,14 @@ impl Seen {
         }
         if let Some(quota) = host.cpu_quota {
             let number = |name: &str| fact(name)?.parse::<f64>().ok();
-            let found = number("cpu_quota").zip(number("cpu_period"));
-            let found = found.map(|(quota, period)| quota / period);
+            let cores = number("cpu_quota").zip(number("cpu_period"));
+            let cores = cores.map(|(quota, period)| quota / period);
             // The kernel takes whole microseconds of a period of 100 ms.
-            let holds = found.is_some_and(|found| (found - quota).abs() < 1e-4);
-            let found = found.map(|found| found.to_string());
+            let holds = cores.is_some_and(|cores| (cores - quota).abs() < 1e-4);
+            // Without a quota it says so in words.
+            let found = cores
+                .map(|cores| cores.to_string())
+                .or_else(|| fact("cpu_quota"));
             proofs.push(proof("cpu_quota", quota.to_string(), found, holds));
         }
         if let Some(bytes) = host.memory_bytes {
@@ -366,4 +386,98 @@ fn cpu_list(text: &str) -> Option<Vec<usize>> {
         cpus.extend(first.trim().parse::<usize>().ok()?..=last.trim().parse().ok()?);
     }
     Some(cpus)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(facts: &[(&str, &str)]) -> Seen {
+        let pair = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
+        let text = "bool UseZGC = true {product} {command line}\n\
+                    size_t MaxHeapSize = 536870912 {product} {command line}\n";
+        Seen {
+            settings: [pair(&("concurrent_reads", "32"))].into(),
+            jvm: Some(Jvm {
+                flags: compare::flags(text),
+                arguments: vec!["-ea".to_string()],
+                facts: facts.iter().map(pair).collect(),
+                ..Jvm::default()
+            }),
+        }
+    }
+
+    /// `key: effective holds`, a line each.
+    fn brief(proofs: &[Proof]) -> Vec<String> {
+        let line = |one: &Proof| format!("{}: {} {}", one.key, one.effective, one.holds);
+        proofs.iter().map(line).collect()
+    }
+
+    #[test]
+    fn only_what_is_shown_differently_does_not_hold() {
+        let spec = LocalSpec {
+            heap_bytes: 512 << 20,
+            collector: Some(Collector::G1),
+            yaml: [
+                ("concurrent_reads".to_string(), json!(16)),
+                ("unheard_of".to_string(), json!(1)),
+            ]
+            .into_iter()
+            .collect(),
+            jvm_options: ["-Da=b", "-ea", "-esa", "-Xmx1g", "-Xmx512m"]
+                .map(str::to_string)
+                .to_vec(),
+            ..LocalSpec::default()
+        };
+        let expected = [
+            "heap (initial): absent false",
+            "collector: zgc false",
+            "concurrent_reads: 32 false",
+            "unheard_of: not shown true",
+            "-Da: absent false",
+            "-ea: given true",
+            "-esa: absent false",
+            "-XX:MaxHeapSize: 536870912 true",
+        ];
+        assert_eq!(brief(&seen(&[]).proofs(&spec, "node1")), expected);
+        let blind = Seen::default().proofs(&spec, "node1");
+        assert!(
+            blind.iter().all(|one| one.holds && !one.is_shown()),
+            "{blind:#?}"
+        );
+    }
+
+    #[test]
+    fn limits_of_a_host_are_what_the_jvm_counts_by() {
+        let host = HostSpec {
+            cpus: Some(vec![1, 0]),
+            cpu_quota: Some(1.5),
+            memory_bytes: Some(3 << 30),
+            ..HostSpec::default()
+        };
+        let limited = seen(&[
+            ("cpu_cpuset_cpus", "0-1"),
+            ("cpu_quota", "150000"),
+            ("cpu_period", "100000"),
+            ("memory_limit_in_bytes", "3145728 k"),
+        ]);
+        let proofs = limited.host_proofs(&host, "node1");
+        let expected = [
+            "cpus: 0-1 true",
+            "cpu_quota: 1.5 true",
+            "memory: 3145728 KiB true",
+        ];
+        assert_eq!(brief(&proofs), expected);
+        let free = seen(&[
+            ("cpu_cpuset_cpus", "0-3"),
+            ("cpu_quota", "no quota"),
+            ("memory_limit_in_bytes", "unlimited"),
+        ]);
+        let expected = [
+            "cpus: 0-3 false",
+            "cpu_quota: no quota false",
+            "memory: unlimited false",
+        ];
+        assert_eq!(brief(&free.host_proofs(&host, "node1")), expected);
+    }
 }
