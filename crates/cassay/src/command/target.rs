@@ -127,7 +127,12 @@ fn show_abilities(args: &AbilitiesArgs, dirs: &Dirs, common: &Common) -> Result<
         })),
     };
     if common.json {
-        let of = |one: &Capability| json!({"ability": one.ability.name(), "present": one.present, "detail": one.detail});
+        let of = |one: &Capability| {
+            let Capability {
+                present, detail, ..
+            } = one;
+            json!({"ability": one.ability.name(), "present": present, "detail": detail})
+        };
         terminal::json(&capabilities.iter().map(of).collect());
         return Ok(Exit::Done);
     }
