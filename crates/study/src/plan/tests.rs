@@ -1,5 +1,6 @@
 //! Which trials a study becomes, and in which order.
 
+use super::order::Cell;
 use super::*;
 use crate::resolve::resolve;
 use crate::settings::Overrides;
@@ -7,9 +8,13 @@ use expect_test::{Expect, expect};
 use std::collections::BTreeSet;
 
 fn study(rest: &str) -> Study {
+    let data = match rest.contains("data: {load") {
+        true => "",
+        false => "data: {load: {operations: 10k}}\n",
+    };
     let text = format!(
         "study: s\nquestion: q\nworkload: {{use: standard1}}\n\
-         data: {{load: {{operations: 10k}}}}\nwindow: {{measure: 10s}}\n{rest}"
+         {data}window: {{measure: 10s}}\n{rest}"
     );
     resolve("s", &text, &Overrides::default()).unwrap()
 }
@@ -79,8 +84,9 @@ fn a_snapshot_is_made_once_and_every_trial_begins_with_a_restore() {
     check(
         "target: {local: {}}\nprocedure: {sweep: {threads: [4, 8]}}\n\
          phases: {load: {target: {local: {yaml: {commitlog_sync: periodic}}}}}\n\
-         variants:\n  a: {data: {reset: snapshot}, target: {local: {yaml: {commitlog_sync: batch}}}}\n  \
-         b: {data: {reset: snapshot}, target: {local: {heap: 512MiB}}}\n",
+         data: {load: {operations: 10k}, reset: snapshot}\n\
+         variants:\n  a: {target: {local: {yaml: {commitlog_sync: batch}}}}\n  \
+         b: {target: {local: {heap: 512MiB}}}\n",
         expect![[r#""#]],
     );
 }

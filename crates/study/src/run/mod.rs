@@ -11,6 +11,7 @@ mod event;
 mod finding;
 mod gather;
 mod imports;
+mod ladder;
 mod nodes;
 mod offer;
 mod resume;
@@ -30,7 +31,7 @@ use crate::inputs::Inputs;
 use crate::needs;
 use crate::plan::{PhaseKind, Plan, Trial};
 use crate::record;
-use crate::settings::{Change, Study, Target, Until};
+use crate::settings::{Change, Study, Target};
 use anyhow::Result;
 use running::Running;
 use serde_json::{Value, json};
@@ -414,53 +415,10 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Ends the ladder of the trial's variant in its block, if `until` says so.
-    fn note_ladder(&mut self, trial: &Trial, finding: &TrialFinding) {
-        let until = self.study.variants[trial.variant].settings.procedure.until;
-        let ends = match until {
-            Some(Until::Flat) => self.is_flat(trial, finding),
-            Some(until) => ends_ladder(until, finding),
-            None => false,
-        };
-        if ends {
-            self.ladders
-                .push((trial.variant, trial.block, trial.point.value()));
-        }
-    }
-
-    /// Whether the rates of the trial's ladder so far have stopped growing.
-    fn is_flat(&self, trial: &Trial, finding: &TrialFinding) -> bool {
-        let same = |other: &&Trial| {
-            (other.variant, other.block) == (trial.variant, trial.block)
-                && other.index < trial.index
-        };
-        let before = self.plan.trials.iter().filter(same);
-        let before = before.filter_map(|other| self.findings.get(&other.index));
-        let rates = before.map(|found| found.all.ops_per_s);
-        let rates: Vec<f64> = rates.chain([finding.all.ops_per_s]).collect();
-        workload::stress::is_flat(&rates, None)
-    }
-
     fn refused(&self, trial: &Trial) -> Option<String> {
         let target = &self.study.variants[trial.variant].settings.target;
         let reason = "its target could not be started for an earlier trial";
         self.refused.contains(target).then(|| reason.to_owned())
-    }
-
-    fn ladder_ended(&self, trial: &Trial) -> Option<String> {
-        let until = self.study.variants[trial.variant]
-            .settings
-            .procedure
-            .until?;
-        let ended = |(variant, block, value): &&(usize, usize, f64)| {
-            (*variant, *block) == (trial.variant, trial.block) && trial.point.value() > *value
-        };
-        let (_, _, value) = self.ladders.iter().find(ended)?;
-        let what = crate::plan::until_words(until);
-        Some(format!(
-            "the ladder ended at {value} {}: {what}",
-            trial.point.axis()
-        ))
     }
 }
 
@@ -472,18 +430,6 @@ fn target_seconds(trial: &Trial) -> f64 {
     let mut phases = trial.phases.iter();
     let start = phases.find(|phase| phase.kind == PhaseKind::Target);
     start.map_or(0.0, |phase| phase.seconds)
-}
-
-fn ends_ladder(until: Until, finding: &TrialFinding) -> bool {
-    let timed_out = finding
-        .errors
-        .get("client_timeout")
-        .is_some_and(|count| *count > 0);
-    match until {
-        Until::Flat => false,
-        Until::Timeout => timed_out,
-        Until::P99Ms(bound) => timed_out || finding.all.latency_ms.p99 > bound,
-    }
 }
 
 /// A trial in words: `writes, 28 threads, block 2`.
