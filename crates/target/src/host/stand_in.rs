@@ -200,7 +200,11 @@ impl Host {
             "{}: the size of a volume is fixed when its host is made; start the cluster anew",
             self.name
         );
-        able::require(spec)?;
+        // The volume is there already, so that this process need not be able to make one.
+        able::require(&HostSpec {
+            volume_bytes: None,
+            ..spec.clone()
+        })?;
         let limit = || -> Result<()> {
             self.group.limit(spec)?;
             self.limit_link(&spec.link)
