@@ -87,7 +87,12 @@ fn a_snapshot_is_made_once_and_every_trial_begins_with_a_restore() {
          data: {load: {operations: 10k}, reset: snapshot}\n\
          variants:\n  a: {target: {local: {yaml: {commitlog_sync: batch}}}}\n  \
          b: {target: {local: {heap: 512MiB}}}\n",
-        expect![[r#""#]],
+        expect![[r#"
+            00-a-threads-4 target schema load settle snapshot restart restore warmup measure verify
+            01-a-threads-8 restore warmup measure verify
+            02-b-threads-4 restart restore warmup measure verify
+            03-b-threads-8 restore warmup measure verify
+        "#]],
     );
 }
 
