@@ -194,9 +194,8 @@ impl<'a> Scene<'a> {
         step: Option<&Step>,
         point: Point,
     ) -> Vec<Phase> {
-        let is_new = !self
-            .target
-            .is_some_and(|there| settings.target.change_from(there) != Change::Start);
+        let change = self.target.map(|there| settings.target.change_from(there));
+        let is_new = change.is_none_or(|change| change == Change::Start);
         if is_new {
             self.standing = Standing::default();
             self.target = None;

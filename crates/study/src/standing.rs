@@ -104,11 +104,6 @@ impl Standing {
         self.snapshots.iter().find(|kept| kept.key == key)
     }
 
-    /// How many snapshots there are.
-    pub fn snapshots_count(&self) -> usize {
-        self.snapshots.len()
-    }
-
     /// Rows that were really loaded for `settings`, if they stand or are kept.
     pub fn rows(&self, settings: &Settings, program: &Program) -> Option<u64> {
         let kept = self.snapshot(settings).map(|kept| kept.rows);

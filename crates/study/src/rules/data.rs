@@ -20,10 +20,12 @@ fn reset(subject: &Subject<'_>, out: &mut Diagnostics) {
             let hint = "use none, or load the rows";
             subject.say(path, message.to_owned(), Some(hint), out);
         }
-        Some("snapshot") if subject.has("target.attach") => {
-            let message = "`data.reset: snapshot` needs the files of the nodes; of an attached \
-                           cluster they cannot be had";
-            let hint = "use truncate: it loads again";
+        Some("snapshot")
+            if subject.has("target.attach") && !subject.has("target.attach.jolokia") =>
+        {
+            let message = "`data.reset: snapshot` needs the MBeans of an attached cluster's nodes, \
+                           and no access to them is given";
+            let hint = "add `target.attach.jolokia`, or use truncate: it loads again";
             subject.say(path, message.to_owned(), Some(hint), out);
         }
         Some("snapshot") if !subject.wrote("data.load") => {

@@ -24,6 +24,8 @@ pub struct Running {
     pub standing: Standing,
     /// Acknowledged writes to the data that stands, as far as all of them were written down.
     pub written: Option<Written>,
+    /// Names of the snapshots that were made.
+    pub snapshots: Vec<String>,
     /// How settling ended before the snapshots were made.
     pub settled: Option<analysis::rules::Settle>,
     /// Whether a restart has failed: nothing more can be done with it.
@@ -68,6 +70,7 @@ impl Running {
             cluster,
             standing: Standing::default(),
             written: None,
+            snapshots: Vec::new(),
             settled: None,
             broken: false,
             node_settings,
@@ -235,6 +238,16 @@ impl Running {
         json!({"kind": self.settings.kind(), "nodes": nodes})
     }
 
+    fn remove_snapshots(&self) -> Result<()> {
+        for name in &self.snapshots {
+            let removed = self.cluster.snapshot_remove(name);
+            removed.with_context(|| {
+                format!("remove the snapshot {name}; `nodetool clearsnapshot` does it too")
+            })?;
+        }
+        Ok(())
+    }
+
     /// Collects the nodes' logs, then stops what was started. Logs that cannot be had do not keep
     /// it running.
     pub fn stop(self, logs: Option<&Path>) -> Result<()> {
@@ -242,8 +255,14 @@ impl Running {
             Some(into) if self.cluster.can(Ability::Logs) => self.cluster.collect_logs(into),
             _ => Ok(()),
         };
+        // Those of our own nodes go with them; what is somebody else's is left as it was.
+        let removed = match self.settings {
+            Target::Attach(_) => self.remove_snapshots(),
+            Target::Local(_) | Target::Null(_) => Ok(()),
+        };
         self.cluster.stop()?;
         drop(self.null);
+        removed?;
         collected.context("collect the logs of the nodes")
     }
 }

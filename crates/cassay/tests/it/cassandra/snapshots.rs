@@ -235,7 +235,10 @@ fn attached(lab: &Lab, ours: &Cluster) {
         .snapshot_create("seen", "k", &[], &mut |_| ())
         .unwrap();
     assert_eq!(snapshot.nodes.len(), 2);
-    assert_eq!(cluster.snapshots().unwrap(), [snapshot.clone()]);
+    assert_eq!(
+        cluster.snapshots().unwrap(),
+        std::slice::from_ref(&snapshot)
+    );
     for turn in 20..23 {
         spoil(&cluster, turn);
         assert_is(

@@ -326,7 +326,8 @@ impl Stagehand<'_> {
     fn keep(&mut self, running: &mut Running, state: &mut State) -> Result<()> {
         self.begin_phase(PhaseKind::Snapshot, state)?;
         self.set_options(running, &self.settings.keyspace)?;
-        let name = format!("loaded-{}", running.standing.snapshots_count() + 1);
+        // The stamp tells it from those of other runs on an attached cluster.
+        let name = format!("{}-{}", self.writer.stamp(), running.snapshots.len() + 1);
         let events = &mut *self.events;
         running.cluster.snapshot_create(
             &name,
@@ -334,6 +335,7 @@ impl Stagehand<'_> {
             &self.program.tables(),
             &mut |text| events(Event::Said(text.to_owned())),
         )?;
+        running.snapshots.push(name.clone());
         running.standing.kept(self.settings, &self.program, name);
         running.settled = state.settle;
         Ok(())
