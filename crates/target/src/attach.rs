@@ -350,9 +350,9 @@ pub(crate) fn capabilities(nodes: &[NodeInfo], agents: &[Agent]) -> Vec<Capabili
 }
 
 /// What is out of sight without agents, and what would bring it.
-pub(crate) const NO_AGENTS: &str = "no MBeans: running compactions are seen in virtual tables, but memtables cannot be flushed \
-     and pending compactions stay unknown; Jolokia agents (`attach: {jolokia: {port: 8778}}`) \
-     would bring it";
+pub(crate) const NO_AGENTS: &str = "no MBeans: running compactions are seen in virtual tables, \
+     but memtables cannot be flushed and pending compactions stay unknown; Jolokia agents \
+     (`attach: {jolokia: {port: 8778}}`) would bring it";
 
 /// How MBeans are reached, or why not and what would bring it.
 fn mbeans(nodes: &[NodeInfo], agents: &[Agent]) -> std::result::Result<String, String> {
