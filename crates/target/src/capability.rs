@@ -144,8 +144,8 @@ pub fn abilities_of(spec: &Spec) -> Vec<Capability> {
 pub(crate) type HostsAnswer = Result<BTreeMap<Ability, Answer>, String>;
 
 /// Why nothing of hosts can be had where none were asked for.
-pub(crate) const NO_HOSTS: &str = "the nodes share this machine; hosts of their own (`target: {local: \
-                        {hosts: 3}}`) would bring it";
+pub(crate) const NO_HOSTS: &str = "the nodes share this machine; hosts of their own \
+                                   (`target: {local: {hosts: 3}}`) would bring it";
 
 /// Why nothing of hosts can be had where they were asked for without isolation.
 pub(crate) const LOOPBACK: &str =

@@ -128,7 +128,7 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     let Some(hosts) = &spec.hosts else {
         return Ok(());
     };
-    if hosts.count == 0 || spec.nodes % hosts.count != 0 {
+    if hosts.count == 0 || !spec.nodes.is_multiple_of(hosts.count) {
         bail!(
             "{} nodes cannot be spread evenly over {} hosts: take a multiple",
             spec.nodes,
