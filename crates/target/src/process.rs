@@ -159,8 +159,8 @@ pub(crate) fn command(program: &Path) -> Command {
 
 static INTERRUPT: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// From now on, waiting for nodes of ours ends with an error as soon as `flag` is true, so that what
-/// was started is stopped in order. Only the first call counts.
+/// From now on, waiting for nodes of ours ends with an error as soon as `flag` is true, so that
+/// what was started is stopped in order. Only the first call counts.
 pub fn heed(flag: Arc<AtomicBool>) {
     let _ = INTERRUPT.set(flag);
 }

@@ -1,5 +1,7 @@
 //! Where the jars come from: Maven, once, checked against a lock file; offline afterwards.
 //!
+//! Long because each way of being sure of a jar has its refusals, with a test for each.
+//!
 //! `maven/pom.xml` and `maven/supply.lock` are part of the program, so that an installed binary
 //! needs no checkout. A folder of jars is only ever used after every jar of the lock was there with
 //! its SHA-256 and nothing else was; its stamp then makes later checks cheap: names and sizes.

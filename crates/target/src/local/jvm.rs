@@ -109,7 +109,8 @@ pub(super) fn check_collector(spec: &LocalSpec) -> Result<()> {
         .find(|one| is_collector(one) && **one != option);
     match other {
         Some(other) => bail!(
-            "the collector is {}, and the JVM option {other} chooses another: leave one of them out",
+            "the collector is {}, and the JVM option {other} chooses another: leave one of them \
+             out",
             collector.name()
         ),
         None => Ok(()),

@@ -179,9 +179,9 @@ fn probes_of_a_node_of_ours_count_what_is_done_to_it_and_see_its_pauses() {
     let properties = std::fs::read_to_string(file.expect("the agent's properties")).unwrap();
     let property = |name: &str| {
         let lines = properties.lines();
-        let value = lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+        let mut value = lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix('='));
         value
-            .last()
+            .next_back()
             .unwrap_or_else(|| panic!("no {name}"))
             .to_string()
     };
