@@ -20,7 +20,8 @@ use study::needs;
 use study::resolve::{self, StudyError};
 use study::settings::{Overrides, Study};
 
-/// Reads and resolves the study of the arguments, and notes what this machine lacks for it. `Err(Ok(exit))`: its mistakes were shown.
+/// Reads and resolves the study of the arguments, and notes what this machine lacks for it.
+/// `Err(Ok(exit))`: its mistakes were shown.
 fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
     let overrides = Overrides {
         target: args.target.clone(),

@@ -121,11 +121,11 @@ pub const PLACEMENT_KEYS: &[&str] = &[
 ];
 
 impl Local {
-    /// Number of the host that a node lives on, both from 0: the first host takes the first nodes.
-    /// Without hosts each node counts as one.
+    /// Number of the host that a node lives on, both from 0: hosts take nodes in turn, as the target
+    /// deals them. Without hosts each node counts as one.
     pub fn host_of(&self, node: usize) -> usize {
-        let per_host = self.hosts.as_ref().map_or(1, |hosts| hosts.nodes_per_host);
-        node / per_host.max(1)
+        let hosts = self.hosts.as_ref().map_or(self.nodes, |hosts| hosts.count);
+        node % hosts.max(1)
     }
 
     /// The rack of a node, from 0. Nodes of one host are in one rack: they fail together.
@@ -328,7 +328,7 @@ mod tests {
             let racks = (0..local.nodes).map(|node| local.rack_of(node).to_owned());
             racks.collect::<Vec<_>>().join("")
         };
-        assert_eq!(racks(&local(|_| {})), "aabb");
+        assert_eq!(racks(&local(|_| {})), "abab");
         assert_eq!(racks(&local(|l| l.hosts = None)), "abab");
     }
 }

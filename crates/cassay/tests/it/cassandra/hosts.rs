@@ -32,8 +32,8 @@ const UP: [&str; 13] = [
     "--json",
 ];
 
-/// Whether this machine lets us make hosts; says so if not.
-fn has_hosts() -> bool {
+/// Why this machine does not let us make hosts, if it does not.
+fn refusal() -> Option<String> {
     // Volumes are the program's alone: a test has threads, and so no mounts of its own.
     let needed = [
         HostAbility::Network,
@@ -41,15 +41,8 @@ fn has_hosts() -> bool {
         HostAbility::Memory,
     ];
     let missing = |able: &target::Able| needed.contains(&able.what) && !able.present;
-    match abilities().into_iter().find(missing) {
-        Some(able) => {
-            let said = format!("SKIPPED: {}: {}\n", able.what, able.detail);
-            // What a skipped test says must be seen; nobody is helped if it cannot be.
-            let _ = std::io::Write::write_all(&mut std::io::stderr(), said.as_bytes());
-            false
-        }
-        None => true,
-    }
+    let able = abilities().into_iter().find(missing)?;
+    Some(format!("{}: {}", able.what, able.detail))
 }
 
 /// What a cluster's `state.json` says.
@@ -104,7 +97,8 @@ fn assert_all_is_gone(lab: &Lab, state: &Value) {
 #[test]
 #[ignore = "starts three real Cassandras as root: cargo xtask cassandra"]
 fn three_hosts_have_a_rack_and_limits_each_and_end_without_a_trace() {
-    if !has_hosts() {
+    if let Some(why) = refusal() {
+        eprintln!("SKIPPED: {why}");
         return;
     }
     let lab = Lab::new();
@@ -186,7 +180,8 @@ fn spec_of(state: &Value) -> LocalSpec {
 #[test]
 #[ignore = "starts real Cassandras as root: cargo xtask cassandra"]
 fn hosts_of_a_command_that_is_killed_are_cleared_by_the_next() {
-    if !has_hosts() {
+    if let Some(why) = refusal() {
+        eprintln!("SKIPPED: {why}");
         return;
     }
     let lab = Lab::new();
@@ -202,7 +197,8 @@ fn hosts_of_a_command_that_is_killed_are_cleared_by_the_next() {
 #[test]
 #[ignore = "starts real Cassandras as root: cargo xtask cassandra"]
 fn hosts_of_a_command_that_is_interrupted_are_gone_when_it_ends() {
-    if !has_hosts() {
+    if let Some(why) = refusal() {
+        eprintln!("SKIPPED: {why}");
         return;
     }
     let lab = Lab::new();
@@ -219,7 +215,8 @@ fn hosts_of_a_command_that_is_interrupted_are_gone_when_it_ends() {
 #[test]
 #[ignore = "starts a real Cassandra as root: cargo xtask cassandra"]
 fn hosts_of_a_start_that_fails_leave_nothing() {
-    if !has_hosts() {
+    if let Some(why) = refusal() {
+        eprintln!("SKIPPED: {why}");
         return;
     }
     let lab = Lab::new();
