@@ -89,8 +89,12 @@ fn of(settings: &Settings) -> Vec<(usize, String)> {
 }
 
 fn hosts(local: &Local) -> Vec<String> {
-    let mut racks: Vec<&str> = (0..local.nodes).map(|node| local.rack_of(node)).collect();
-    racks.dedup();
+    let mut racks: Vec<&str> = Vec::new();
+    for rack in (0..local.nodes).map(|node| local.rack_of(node)) {
+        if !racks.contains(&rack) {
+            racks.push(rack);
+        }
+    }
     let racks = format!("racks {}", racks.join(" "));
     let Some(hosts) = &local.hosts else {
         let nodes = local.nodes;

@@ -121,8 +121,8 @@ pub const PLACEMENT_KEYS: &[&str] = &[
 ];
 
 impl Local {
-    /// Number of the host that a node lives on, both from 0: hosts take nodes in turn, as the target
-    /// deals them. Without hosts each node counts as one.
+    /// Number of the host that a node lives on, both from 0: hosts take nodes in turn, as the
+    /// target deals them. Without hosts each node counts as one.
     pub fn host_of(&self, node: usize) -> usize {
         let hosts = self.hosts.as_ref().map_or(self.nodes, |hosts| hosts.count);
         node % hosts.max(1)

@@ -88,11 +88,11 @@ fn racks_follow_hosts_unless_they_are_named() {
         ("local: {hosts: 3}", "rack1 rack2 rack3"),
         (
             "local: {hosts: 2, nodes_per_host: 2}",
-            "rack1 rack1 rack2 rack2",
+            "rack1 rack2 rack1 rack2",
         ),
         (
             "local: {hosts: 2, nodes_per_host: 2, racks: per-host}",
-            "rack1 rack1 rack2 rack2",
+            "rack1 rack2 rack1 rack2",
         ),
         ("local: {hosts: 3, racks: [a, b]}", "a b a"),
         ("local: {hosts: 3, racks: a}", "a a a"),
