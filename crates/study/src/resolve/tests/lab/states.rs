@@ -93,8 +93,8 @@ fn mistakes_about_data_are_said() {
         (
             attach,
             "data: {load: {operations: 5}, reset: snapshot}",
-            "`data.reset: snapshot` needs the MBeans of an attached cluster's nodes, and no access to \
-             them is given",
+            "`data.reset: snapshot` needs the MBeans of an attached cluster's nodes, and no \
+             access to them is given",
         ),
         (
             "local: {}",
