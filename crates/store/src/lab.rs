@@ -35,8 +35,8 @@ pub struct HostRecord {
     /// Its address.
     #[serde(default)]
     pub address: String,
-    /// What it is limited to, in words by name: `cpus`, `cpu_quota`, `memory`, `volume`,
-    /// `link_rate`, `link_delay`. What is not limited is not here.
+    /// What it is limited to, in words by name: `cpus`, `cpu_quota`, `memory`, `link_rate`,
+    /// `link_delay`. What is not limited is not here.
     #[serde(default)]
     pub limits: BTreeMap<String, String>,
     /// Size of its data volume; none where it shares the machine's.

@@ -25,7 +25,7 @@ pub struct HostInfo {
     /// Its address; of the first of its nodes where it is nothing but addresses.
     pub address: String,
     /// What the kernel limits it to, in words by name: `cpus`, `cpu_quota` (cores), `memory`,
-    /// `volume`, `link_rate`, `link_delay`. What is not limited is not here.
+    /// `link_rate`, `link_delay`. What is not limited is not here.
     pub limits: BTreeMap<String, String>,
     /// Size of its own volume in bytes, as its file system counts it; none if it has none.
     pub volume_bytes: Option<u64>,
@@ -69,11 +69,8 @@ fn describe(host: &Host) -> Result<HostInfo> {
         let words = in_words(&name, &value).unwrap_or(value);
         (name, words)
     };
-    let mut limits: BTreeMap<String, String> = limits.into_iter().map(in_words).collect();
+    let limits: BTreeMap<String, String> = limits.into_iter().map(in_words).collect();
     let usage = host.has_volume().then(|| host.usage()).transpose()?;
-    if let Some(usage) = &usage {
-        limits.insert("volume".to_string(), size(usage.total_bytes));
-    }
     Ok(HostInfo {
         name: host.name().to_string(),
         address: host.address().to_string(),
