@@ -89,8 +89,8 @@ pub struct JournalRecord {
     /// When, nanoseconds since 1970.
     pub unix_ns: u64,
     /// `run_started`, `target_starting`, `target_ready`, `trial_started`, `phase_started`,
-    /// `trial_finished`, `trial_failed`, `trial_skipped`, `target_stopped`, `run_finished`,
-    /// `run_interrupted`.
+    /// `nodes_restarting`, `configuration_proved`, `imported`, `trial_finished`, `trial_failed`,
+    /// `trial_skipped`, `target_stopped`, `run_finished`, `run_interrupted`.
     pub event: String,
     /// Number of the trial it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -13,9 +13,9 @@
 use crate::cluster::Cluster;
 use crate::data_use;
 use crate::jolokia::Jolokia;
-use crate::mbeans;
 use crate::snapshot::schema;
-use anyhow::{Context, Result};
+use crate::{mbeans, process};
+use anyhow::{Context, Result, ensure};
 use measure::clock::{self, Deadline};
 use serde_json::Value;
 use std::time::Duration;
@@ -206,6 +206,10 @@ fn wait(
             say(&state);
             said = Some(state);
         }
+        ensure!(
+            !process::is_interrupted(),
+            "interrupted while waiting for compactions"
+        );
         clock::sleep(rule.sample);
     }
 }

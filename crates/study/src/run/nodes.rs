@@ -33,7 +33,10 @@ pub fn record(running: &Running, settings: &Settings, keyspace: &str) -> NodesRe
     note("configuration", configurations(running, &mut record.nodes));
     note("state", states(running, &mut record.nodes));
     note("ownership", ownership(running, keyspace, &mut record.nodes));
-    note("proof of the settings", proofs(running, &mut record.proofs));
+    note(
+        "proof of the settings",
+        proofs(running).map(|proofs| record.proofs = proofs),
+    );
     if let Some(spec) = gather::spec(settings) {
         unseen.extend(cluster.unseen(&spec));
     }
@@ -42,8 +45,8 @@ pub fn record(running: &Running, settings: &Settings, keyspace: &str) -> NodesRe
 }
 
 /// Settings that were asked for and are not in effect, a sentence each.
-pub fn not_in_effect(record: &NodesRecord) -> Vec<String> {
-    let failed = record.proofs.iter().filter(|proof| !proof.holds);
+pub fn not_in_effect(proofs: &[ProofRecord]) -> Vec<String> {
+    let failed = proofs.iter().filter(|proof| !proof.holds);
     failed
         .map(|proof| {
             format!(
@@ -117,16 +120,19 @@ fn ownership(running: &Running, keyspace: &str, nodes: &mut [NodeRecord]) -> Res
     Ok(())
 }
 
-fn proofs(running: &Running, into: &mut Vec<ProofRecord>) -> Result<()> {
-    for proof in running.cluster.proofs()? {
-        into.push(ProofRecord {
-            node: proof.node,
-            key: proof.key,
-            wanted: proof.wanted,
-            effective: proof.effective,
-            source: proof.source.to_owned(),
-            holds: proof.holds,
-        });
-    }
-    Ok(())
+/// Every setting that was asked for, and what each node says of it.
+///
+/// # Errors
+/// A node does not answer.
+pub fn proofs(running: &Running) -> Result<Vec<ProofRecord>> {
+    let record = |proof: target::Proof| ProofRecord {
+        node: proof.node,
+        key: proof.key,
+        wanted: proof.wanted,
+        effective: proof.effective,
+        source: proof.source.to_owned(),
+        holds: proof.holds,
+    };
+    let proofs = running.cluster.proofs()?;
+    Ok(proofs.into_iter().map(record).collect())
 }

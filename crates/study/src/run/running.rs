@@ -142,6 +142,14 @@ impl Running {
         let Target::Local(local) = &self.settings else {
             return None;
         };
+        // A host's limit holds its nodes' page cache too, where hosts are kept apart.
+        let limit = local
+            .hosts
+            .as_ref()
+            .filter(|_| self.cluster.isolation() == "hosts");
+        if let Some((hosts, bytes)) = limit.and_then(|hosts| Some((hosts, hosts.memory_bytes?))) {
+            return Some(bytes / hosts.nodes_per_host.max(1) as u64);
+        }
         let text = std::fs::read_to_string("/proc/meminfo").ok()?;
         let line = text
             .lines()

@@ -185,7 +185,7 @@ impl Stagehand<'_> {
     /// Writes down what the nodes are and how they are set, and who they are.
     fn note_nodes(&self, running: &Running, state: &mut State) -> Result<()> {
         let record = nodes::record(running, self.settings, self.program.keyspace());
-        state.not_in_effect = nodes::not_in_effect(&record);
+        state.not_in_effect = nodes::not_in_effect(&record.proofs);
         state.pids = running.pids();
         state.writer.write_nodes(&record)
     }

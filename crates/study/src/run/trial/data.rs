@@ -7,6 +7,7 @@
 use super::{Came, Stagehand, State};
 use crate::plan::PhaseKind;
 use crate::run::event::Event;
+use crate::run::nodes;
 use crate::run::offer::{Decision, Offer, closed};
 use crate::run::running::Running;
 use crate::settings::{How, Keyspace, Load, PageCache, Reset, Settle, Target};
@@ -48,6 +49,7 @@ impl Stagehand<'_> {
         let preparation = running.standing.preparation(settings, &self.program);
         if preparation.fills() {
             self.configure(running, state, settings.load_target())?;
+            self.prove_load_phase(running)?;
             self.schema(running, state, preparation)?;
             self.begin_count(running, state)?;
             if let Some(came) = self.fill(running, state)? {
@@ -72,6 +74,25 @@ impl Stagehand<'_> {
             self.page_cache(running)?;
         }
         Ok(None)
+    }
+
+    /// Makes sure that a configuration of the load phase is in effect, and writes down how that was
+    /// seen. What is measured is proved later, for every trial.
+    fn prove_load_phase(&mut self, running: &Running) -> Result<()> {
+        if self.settings.load_target() == &self.settings.target {
+            return Ok(());
+        }
+        let proofs = nodes::proofs(running)?;
+        let failed = nodes::not_in_effect(&proofs);
+        let detail = json!({"phase": "load", "proofs": proofs});
+        self.writer
+            .journal("configuration_proved", Some(self.trial.index), detail)?;
+        ensure!(
+            failed.is_empty(),
+            "the configuration of `phases.load` is not in effect: {}",
+            failed.join("; ")
+        );
+        Ok(())
     }
 
     /// Gives the nodes the configuration `target`: a rolling restart if it differs from theirs.
