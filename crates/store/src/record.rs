@@ -75,7 +75,8 @@ pub struct TrialRecord {
 /// One phase of a trial as planned.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PhaseRecord {
-    /// `schema`, `load`, `settle`, `warmup`, `measure`, `verify`.
+    /// `target`, `schema`, `load`, `settle`, `snapshot`, `restart`, `restore`, `warmup`,
+    /// `measure`, `verify`.
     pub name: String,
     /// What it does, in words.
     pub what: String,

@@ -37,7 +37,7 @@ pub enum Event {
     },
     /// A phase begins.
     PhaseStarted {
-        /// `target`, `schema`, `load`, `settle`, `warmup`, `measure`, `verify`, `ceiling`.
+        /// A phase of a plan, `target` and `restart` among them, or `ceiling`.
         phase: &'static str,
         /// What it does, in words.
         what: String,
