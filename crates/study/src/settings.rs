@@ -11,8 +11,7 @@ mod read;
 mod target;
 
 pub use self::target::{
-    Attach, Change, Collector, Hosts, Isolation, Jolokia, Latency, Local, Null, PLACEMENT_KEYS,
-    Secret, Target, Tls,
+    Attach, Change, Collector, Hosts, Isolation, Jolokia, Latency, Local, Null, Secret, Target, Tls,
 };
 pub use data::{Data, How, Load, PageCache, Reset, Settle};
 pub use keyspace::{Keyspace, Replication};

@@ -3,6 +3,7 @@
 
 pub use target::{Collector, Isolation};
 
+use crate::targets::local_spec;
 use std::path::PathBuf;
 
 /// The system under test.
@@ -105,21 +106,6 @@ pub struct Hosts {
     pub link_delay_ns: Option<u64>,
 }
 
-/// Keys of cassandra.yaml that decide how data is placed or written: a node that has data under one
-/// value of them does not start, does not find it, or has files of both kinds under another. The
-/// target refuses a restart for those of them that it knows itself.
-pub const PLACEMENT_KEYS: &[&str] = &[
-    "allocate_tokens_for_keyspace",
-    "allocate_tokens_for_local_replication_factor",
-    "endpoint_snitch",
-    "initial_token",
-    "num_tokens",
-    "partitioner",
-    "sstable",
-    "storage_compatibility_mode",
-    "uuid_sstable_identifiers_enabled",
-];
-
 impl Local {
     /// Number of the host that a node lives on, both from 0: hosts take nodes in turn, as the
     /// target deals them. Without hosts each node counts as one.
@@ -135,26 +121,6 @@ impl Local {
     }
 
     fn change_from(&self, from: &Local) -> Change {
-        let place = |local: &Local| {
-            let keys = local.yaml.iter();
-            let mut keys: Vec<_> = keys
-                .filter(|(key, _)| PLACEMENT_KEYS.contains(&key.as_str()))
-                .map(|(key, value)| (key.clone(), value.to_string()))
-                .collect();
-            keys.sort();
-            let hosts = local.hosts.as_ref();
-            let hosts = hosts.map(|h| (h.count, h.nodes_per_host, h.isolation, h.volume_bytes));
-            let racks: Vec<_> = (0..local.nodes).map(|node| local.rack_of(node)).collect();
-            let racks = racks.join(",");
-            (
-                local.version.clone(),
-                local.nodes,
-                local.datacenter.clone(),
-                racks,
-                hosts,
-                keys,
-            )
-        };
         // The JVM counts its threads by what its host has when it starts, so that a host of another
         // size takes a restart; a link is not seen by it.
         let started = |local: &Local| {
@@ -167,7 +133,8 @@ impl Local {
             let hosts = local.hosts.as_ref();
             hosts.map(|h| (h.link_rate_bits, h.link_delay_ns))
         };
-        if place(self) != place(from) {
+        // The target itself says what a restart can bring about.
+        if !local_spec(self).restart_suffices(&local_spec(from)) {
             Change::Start
         } else if started(self) != started(from) {
             Change::Restart

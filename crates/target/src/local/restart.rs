@@ -16,10 +16,15 @@ use std::time::Duration;
 /// not be drained before takes seconds.
 const TERM_LIMIT: Duration = Duration::from_secs(60);
 
-/// Keys of `cassandra.yaml` that decide how data is written to disk. A node that is restarted with
-/// others would have files of both kinds, which no fresh cluster has.
-const STORAGE_KEYS: [&str; 4] = [
+/// Keys of `cassandra.yaml` that decide how data is placed or written: a node that has data under
+/// one value of them does not start, does not find it, or has files of both kinds under another.
+const STORAGE_KEYS: [&str; 9] = [
+    "allocate_tokens_for_keyspace",
+    "allocate_tokens_for_local_replication_factor",
+    "endpoint_snitch",
+    "initial_token",
     "num_tokens",
+    "partitioner",
     "sstable",
     "storage_compatibility_mode",
     "uuid_sstable_identifiers_enabled",
