@@ -242,14 +242,7 @@ impl Resolver<'_> {
             self.retarget(&mut node);
             let loading = self.loading(&node, out);
             self.lay_phase(&mut node, "phases.measure");
-            let tree = check::study(&node, out);
-            let subject = Subject {
-                node: &node,
-                tree: &tree,
-                target_replaced: self.flags.target.is_some(),
-                folder: self.overrides.files.as_ref(),
-            };
-            rules::check(&subject, out);
+            let tree = self.check(&node, out);
             work::check(&node, &tree, self.inputs, out);
             if let Some(mut settings) = Settings::read(&tree) {
                 settings.load_phase = loading.filter(|phase| phase.differs_from(&settings));
@@ -266,19 +259,25 @@ impl Resolver<'_> {
         }
     }
 
-    /// What holds while data is loaded, if the study has phases.
-    fn loading(&self, node: &Node, out: &mut Diagnostics) -> Option<Box<Phase>> {
-        node.at("phases")?;
-        let mut node = node.clone();
-        self.lay_phase(&mut node, "phases.load");
-        let tree = check::study(&node, out);
+    /// A study checked against the table and the rules.
+    fn check(&self, node: &Node, out: &mut Diagnostics) -> Tree {
+        let tree = check::study(node, out);
         let subject = Subject {
-            node: &node,
+            node,
             tree: &tree,
             target_replaced: self.flags.target.is_some(),
             folder: self.overrides.files.as_ref(),
         };
         rules::check(&subject, out);
+        tree
+    }
+
+    /// What holds while data is loaded, if the study has phases.
+    fn loading(&self, node: &Node, out: &mut Diagnostics) -> Option<Box<Phase>> {
+        node.at("phases")?;
+        let mut node = node.clone();
+        self.lay_phase(&mut node, "phases.load");
+        let tree = self.check(&node, out);
         Phase::read(&tree).map(Box::new)
     }
 
