@@ -9,7 +9,7 @@ use crate::sections::setup::flatten;
 use crate::summary::{ALL, points};
 use crate::view::{Curve, FileView, NodeView, PointView, ProbeSeries, RunView, TrialView};
 use anyhow::Result;
-use measure::Histogram;
+use measure::{Histogram, Times};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use store::record::{FORMAT, FindingsRecord, JournalRecord, PlanRecord, TrialFinding};
@@ -106,16 +106,17 @@ fn curves(view: &RunView, trials: &[Trial]) -> Result<Vec<PointView>> {
             let Some(trial) = trials.iter().find(|t| t.record.index == finding.index) else {
                 continue;
             };
-            merge(&mut latency, trial, HistogramKind::Latency, finding)?;
-            merge(&mut service, trial, HistogramKind::Service, finding)?;
+            use HistogramKind::{Latency, LatencyCensored, Service, ServiceCensored};
+            merge(&mut latency, trial, [Latency, LatencyCensored], finding)?;
+            merge(&mut service, trial, [Service, ServiceCensored], finding)?;
         }
         for (kind, latency) in &latency {
-            let service = service.get(kind).map(Curve::new);
+            let service = service.get(kind).map(Curve::of_times);
             all.push(PointView {
                 variant: point.variant.into(),
                 point: point.at.clone(),
                 kind: kind.clone(),
-                latency: Curve::new(latency),
+                latency: Curve::of_times(latency),
                 service: service.unwrap_or_default(),
             });
         }
@@ -123,24 +124,32 @@ fn curves(view: &RunView, trials: &[Trial]) -> Result<Vec<PointView>> {
     Ok(all)
 }
 
-/// Adds the measured window of one trial, each kind by itself and all together.
+/// Adds what one trial measured, each kind by itself and all together. Of the two logs, one has all
+/// values, and the other those of them that are lower bounds.
 fn merge(
-    into: &mut BTreeMap<String, Histogram>,
+    into: &mut BTreeMap<String, Times>,
     trial: &Trial,
-    which: HistogramKind,
+    logs: [HistogramKind; 2],
     finding: &TrialFinding,
 ) -> Result<()> {
-    for entry in trial.log(which)? {
-        let entry = entry?;
-        // In the measured window the tag is the kind; other phases stand before it. The drain
-        // belongs to the window: a stall at the window's end would hide in it.
-        let kind = entry.tag.strip_prefix("drain.").unwrap_or(&entry.tag);
-        if !finding.kinds.contains_key(kind) {
-            continue;
-        }
-        let histogram = entry.histogram()?;
-        for kind in [ALL, kind] {
-            into.entry(kind.into()).or_default().add(&histogram);
+    let none = Histogram::new();
+    for (which, is_censored) in logs.into_iter().zip([false, true]) {
+        for entry in trial.log(which)? {
+            let entry = entry?;
+            // What was measured has the kind as its tag; other phases stand before it. Runs of
+            // version 0.0 tagged what ended in the drain so too.
+            let kind = entry.tag.strip_prefix("drain.").unwrap_or(&entry.tag);
+            if !finding.kinds.contains_key(kind) {
+                continue;
+            }
+            let values = entry.histogram()?;
+            let times = match is_censored {
+                false => Times::from_logs(values, none.clone()),
+                true => Times::from_logs(none.clone(), values),
+            };
+            for kind in [ALL, kind] {
+                into.entry(kind.into()).or_default().merge(&times);
+            }
         }
     }
     Ok(())
@@ -214,6 +223,10 @@ fn files() -> Vec<FileView> {
         (
             "trials/*/errors.hlog",
             "HdrHistogram log of failed operations",
+        ),
+        (
+            "trials/*/*-censored.hlog",
+            "of the two clocks, what is only known to be at least so long",
         ),
         (
             "trials/*/probes/*.ndjson",
