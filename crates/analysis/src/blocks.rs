@@ -10,8 +10,8 @@
 //! below zero. The two shares at its ends are read back as values from the merged histogram.
 //!
 //! The values are those of one population, which is followed beyond the window's end: what ended in
-//! the drain belongs to the last block. A percentile that is only a lower bound has no interval, nor
-//! has one whose upper end would be.
+//! the drain belongs to the last block. A percentile that is only a lower bound has no interval,
+//! nor has one whose upper end would be.
 
 use crate::series::{self, VALUES_MIN};
 use measure::{Histogram, Times};

@@ -1,11 +1,11 @@
 //! The hot loop: one thread, one poller, its own connections, and nothing shared per operation.
 //!
 //! Every turn of the loop does the same five things in the same order: wait, receive, give up on
-//! what is too old, release what is due, send. After the stop nothing becomes due any more; what was
-//! due before is released all the same, for the longest time-out, and then left unsent. The clock is
-//! read once per batch, not once per operation: all answers of one receive end at the same moment,
-//! and the send time of a batch is read before it is encoded, so that service time includes the
-//! client's own encoding (at most one batch, a few µs) and never leaves something out.
+//! what is too old, release what is due, send. After the stop nothing becomes due any more; what
+//! was due before is released all the same, for the longest time-out, and then left unsent. The
+//! clock is read once per batch, not once per operation: all answers of one receive end at the same
+//! moment, and the send time of a batch is read before it is encoded, so that service time includes
+//! the client's own encoding (at most one batch, a few µs) and never leaves something out.
 //!
 //! Must hold: an operation that was begun ends exactly once in the recorder; nothing is allocated
 //! after the start line while connections live; no lock, no log, no map.
@@ -160,7 +160,7 @@ pub(crate) struct WorkerEnd {
 }
 
 impl Worker {
-    /// Runs from the start line until everything that was sent has ended, and nothing is to be sent.
+    /// Runs from the start line until nothing is to be sent and everything that was has ended.
     pub fn run(mut self, start_ns: u64) -> io::Result<WorkerEnd> {
         self.recorder.start(start_ns);
         match &mut self.source {
@@ -326,8 +326,8 @@ impl Worker {
         in_time
     }
 
-    /// Writes down what was due before the stop and will never be sent, at its lower bound. Only the
-    /// generator knows the kinds; when it has been asked for long enough, those that follow are
+    /// Writes down what was due before the stop and will never be sent, at its lower bound. Only
+    /// the generator knows the kinds; when it has been asked for long enough, those that follow are
     /// taken to be mixed as those before.
     #[cold]
     fn leave_unsent(&mut self, now_ns: u64, stop_ns: u64) {

@@ -73,8 +73,8 @@ fn sent_words(
 ) -> String {
     let late = window.late as f64 / scheduled;
     let mut detail = format!(
-        "{sent} of {scheduled:.0} scheduled operations were sent in the window ({}; at least {}), {} of them \
-         over 1 ms late (limit {})",
+        "{sent} of {scheduled:.0} scheduled operations were sent in the window ({}; at least {}), \
+         {} of them over 1 ms late (limit {})",
         percent(in_time),
         percent(limits.achieved_share),
         percent(late),

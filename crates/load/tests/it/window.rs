@@ -1,5 +1,5 @@
-//! The measured population: every operation that was due in the window, followed to its end or taken
-//! at a lower bound.
+//! The measured population: every operation that was due in the window, followed to its end or
+//! taken at a lower bound.
 
 use crate::program::{kind, program, statement};
 use crate::server::{Does, Server};

@@ -240,7 +240,7 @@ mod tests {
         }
     }
 
-    /// The phases of intervals with so many operations each, and when the engine is told to measure.
+    /// The phases of intervals with so many operations each, and when the engine is to measure.
     fn phases(window: &str, operations: &[u64]) -> (Vec<&'static str>, Option<(usize, u64)>) {
         let mut course = Course::new(&settings(window), 1);
         let mut from_ns = match course.window() {
