@@ -6,6 +6,7 @@ use crate::sections::{effective, spread};
 use crate::summary::{ALL, Point, best, variants};
 use crate::view::{RunView, TrialView};
 use serde_json::{Value, json};
+use store::record::ProofOutcome;
 
 /// The data of a page, pretty-printed with a newline at the end.
 pub fn json(page: &Page) -> String {
@@ -71,14 +72,16 @@ fn lab(view: &RunView, trial: &TrialView) -> Option<Value> {
         node.jvm.clear();
     }
     let proofs = record.map_or(&[][..], |r| &r.proofs);
-    let failed: Vec<_> = proofs.iter().filter(|p| !p.holds).collect();
+    let of = |outcome| -> Vec<_> { proofs.iter().filter(|p| p.outcome() == outcome).collect() };
+    let (failed, not_shown) = (of(ProofOutcome::NotInEffect), of(ProofOutcome::NotShown));
+    let held = of(ProofOutcome::InEffect).len();
     Some(json!({
         "trial": trial.index,
         "isolation": record.map(|r| &r.isolation),
         "hosts": record.map(|r| &r.hosts),
         "nodes": nodes,
         "unseen": record.map(|r| &r.unseen),
-        "proofs": { "held": proofs.len() - failed.len(), "failed": failed },
+        "proofs": { "held": held, "failed": failed, "not_shown": not_shown },
         "window_s": probed::window(&probed::phases(view, trial)),
         "series": trial.probes.len(),
         "spread": spread::json(view, trial),

@@ -98,12 +98,56 @@ pub struct ProofRecord {
     pub key: String,
     /// What the study asked for.
     pub wanted: String,
-    /// What is in effect.
+    /// What is in effect; `not shown` where nobody tells.
     pub effective: String,
-    /// Where that was read: `system_views.settings`, `HotSpotDiagnostic`.
+    /// Where that was read: `system_views.settings`, `VM.flags`.
     pub source: String,
-    /// Whether they are the same.
+    /// Whether they were seen to be the same. In records without an outcome it is also true where
+    /// nothing was shown.
     pub holds: bool,
+    /// `in_effect`, `not_in_effect` or `not_shown`; empty in older records.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub outcome: String,
+    /// Why nothing was shown.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
+}
+
+/// What came of looking whether something that was asked for is in effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ProofOutcome {
+    /// It was seen.
+    InEffect,
+    /// Something else was seen.
+    NotInEffect,
+    /// Nobody tells, so it is neither proved nor disproved.
+    NotShown,
+}
+
+impl ProofOutcome {
+    /// As in a record.
+    pub fn name(self) -> &'static str {
+        match self {
+            ProofOutcome::InEffect => "in_effect",
+            ProofOutcome::NotInEffect => "not_in_effect",
+            ProofOutcome::NotShown => "not_shown",
+        }
+    }
+}
+
+impl ProofRecord {
+    /// What stands for the effective value where nobody tells.
+    pub const NOT_SHOWN: &'static str = "not shown";
+
+    /// What came of it, of older records too. A word that is not known proves nothing.
+    pub fn outcome(&self) -> ProofOutcome {
+        match (self.outcome.as_str(), self.holds) {
+            ("in_effect", _) => ProofOutcome::InEffect,
+            ("not_in_effect", _) | ("", false) => ProofOutcome::NotInEffect,
+            ("", true) if self.effective != ProofRecord::NOT_SHOWN => ProofOutcome::InEffect,
+            _ => ProofOutcome::NotShown,
+        }
+    }
 }
 
 /// The state of the data that a trial began with: how it was made.

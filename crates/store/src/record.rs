@@ -6,7 +6,8 @@
 //! Long because it is one format.
 
 pub use crate::lab::{
-    DataRecord, HostRecord, NodeRecord, NodesRecord, PhaseTimeRecord, ProbeRecord, ProofRecord,
+    DataRecord, HostRecord, NodeRecord, NodesRecord, PhaseTimeRecord, ProbeRecord, ProofOutcome,
+    ProofRecord,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -40,7 +40,7 @@ pub use cluster::{Cluster, NodeDied, NodeInfo};
 pub use counts::OperationCounts;
 pub use data_use::DataUse;
 pub use host::{Able, HostAbility, VolumeUse, abilities, separate_mounts};
-pub use local::{HostInfo, NOT_SHOWN, NodeConfiguration, Proof, memory_bytes};
+pub use local::{Effect, HostInfo, NodeConfiguration, Proof, TableOption, memory_bytes};
 pub use process::heed;
 pub use ring::{Replication, Ring};
 pub use session::{QueryResult, ServerError, Session};

@@ -265,6 +265,8 @@ pub struct Environment {
     pub settings_changed: Vec<String>,
     /// Settings that the study asked for and a node does not have, a sentence each.
     pub not_in_effect: Vec<String>,
+    /// Settings that the study asked for and that no node shows, a sentence each.
+    pub not_shown: Vec<String>,
     /// Nodes whose process was another one at the end.
     pub nodes_restarted: Vec<String>,
     /// Time that the hypervisor gave to others, as a share.

@@ -145,6 +145,13 @@ pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> Judged {
             percent(steal)
         ));
     }
+    if !environment.not_shown.is_empty() {
+        // Nobody could look, which accuses of nothing and proves nothing.
+        if outcome == Outcome::Pass {
+            outcome = Outcome::Unknown;
+        }
+        parts.push(format!("not shown: {}", environment.not_shown.join("; ")));
+    }
     (outcome, parts.join("; "))
 }
 

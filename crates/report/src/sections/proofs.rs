@@ -1,5 +1,7 @@
-//! Whether what a study asked for was in effect: what does not hold in sight, the rest behind a
-//! fold.
+//! Whether what a study asked for was in effect: what does not hold and what nobody shows in sight,
+//! the rest behind a fold.
+//!
+//! What must hold: that all is well is said only where all was seen.
 
 use crate::number;
 use crate::page::{Block, Cell, Column, Row, Table, Tone};
@@ -7,57 +9,72 @@ use crate::probed::natural;
 use crate::sections::effective::cut;
 use crate::view::RunView;
 use std::collections::{BTreeMap, BTreeSet};
+use store::record::ProofOutcome;
 
-/// What proofs have in common that share a row: key, asked for, in effect, where it was read.
+/// What proofs have in common that share a row: key, asked for, in effect or why it is not known,
+/// where it was read.
 type Same<'a> = [&'a str; 4];
 /// The nodes and trials that have it.
 type Where<'a> = (BTreeSet<&'a str>, BTreeSet<usize>);
 
-/// Proofs of all trials: one row for what is the same everywhere, what does not hold in sight.
+/// The proofs of one outcome.
+type Rows<'a> = BTreeMap<Same<'a>, Where<'a>>;
+
+/// Proofs of all trials: one row for what is the same everywhere, what does not hold and what
+/// nobody shows in sight.
 pub fn blocks(view: &RunView) -> Vec<Block> {
-    let (mut failed, mut held) = (BTreeMap::new(), BTreeMap::new());
+    let mut by_outcome: BTreeMap<ProofOutcome, Rows<'_>> = BTreeMap::new();
     let mut readings = 0;
     for trial in &view.trials {
         for proof in trial.nodes.iter().flat_map(|n| &n.proofs) {
-            let same = [&proof.key, &proof.wanted, &proof.effective, &proof.source];
-            let rows: &mut BTreeMap<Same<'_>, Where<'_>> =
-                if proof.holds { &mut held } else { &mut failed };
-            let (nodes, trials) = rows.entry(same.map(String::as_str)).or_default();
+            let outcome = proof.outcome();
+            let (shown, source) = match outcome {
+                ProofOutcome::NotShown => (&proof.why, &proof.source),
+                _ => (&proof.effective, &proof.source),
+            };
+            let same = [&proof.key, &proof.wanted, shown, source].map(String::as_str);
+            let rows = by_outcome.entry(outcome).or_default();
+            let (nodes, trials) = rows.entry(same).or_default();
             nodes.insert(&proof.node);
             trials.insert(trial.index);
-            readings += 1;
+            readings += u64::from(outcome != ProofOutcome::NotShown);
         }
     }
-    if readings == 0 {
-        return Vec::new();
-    }
     let mut blocks = Vec::new();
-    if failed.is_empty() {
-        let text = format!(
-            "Everything that the study asked for was in effect: {} settings, {} readings.",
-            number::count(held.len() as u64),
-            number::count(readings)
-        );
-        blocks.push(Block::Note(Tone::Good, text));
-    } else {
+    let of = |outcome| by_outcome.get(&outcome);
+    if let Some(rows) = of(ProofOutcome::NotInEffect) {
         let cell = Cell::new("does not hold").tone(Tone::Bad);
         blocks.push(Block::Table(Table {
             caption: "Asked for, and not in effect".into(),
-            ..proof_table(&failed, &cell)
+            ..proof_table(rows, "In effect", &cell)
         }));
     }
-    if !held.is_empty() {
-        let title = format!("What was asked for and is in effect ({})", held.len());
+    if let Some(rows) = of(ProofOutcome::NotShown) {
+        let cell = Cell::new("not shown").tone(Tone::Warn);
+        blocks.push(Block::Table(Table {
+            caption: "Asked for, and shown by nobody: neither proved nor disproved".into(),
+            ..proof_table(rows, "Why", &cell)
+        }));
+    }
+    if let Some(rows) = of(ProofOutcome::InEffect) {
+        let count = number::count(rows.len() as u64);
+        if by_outcome.len() == 1 {
+            let text = format!(
+                "What the study asked of cassandra.yaml, JVM, tables and the limits of hosts was \
+                 in effect: {count} settings, {} readings.",
+                number::count(readings)
+            );
+            blocks.push(Block::Note(Tone::Good, text));
+        }
+        let title = format!("What was asked for and is in effect ({count})");
         let cell = Cell::new("holds").tone(Tone::Good);
-        blocks.push(Block::Details(
-            title,
-            vec![Block::Table(proof_table(&held, &cell))],
-        ));
+        let table = proof_table(rows, "In effect", &cell);
+        blocks.push(Block::Details(title, vec![Block::Table(table)]));
     }
     blocks
 }
 
-fn proof_table(rows: &BTreeMap<Same<'_>, Where<'_>>, result: &Cell) -> Table {
+fn proof_table(rows: &Rows<'_>, shown: &str, result: &Cell) -> Table {
     let row = |([key, wanted, effective, source], (nodes, trials)): (&Same<'_>, &Where<'_>)| {
         let mut nodes: Vec<&str> = nodes.iter().copied().collect();
         nodes.sort_by(|a, b| natural(a, b));
@@ -78,7 +95,7 @@ fn proof_table(rows: &BTreeMap<Same<'_>, Where<'_>>, result: &Cell) -> Table {
         columns: vec![
             Column::text("Key"),
             Column::text("Asked for"),
-            Column::text("In effect"),
+            Column::text(shown),
             Column::text("Proof"),
             Column::text("Read from").wide(),
             Column::text("Nodes"),

@@ -70,6 +70,7 @@ pub fn nodes(index: usize, count: usize, writes: &str) -> NodesRecord {
         effective: effective.into(),
         source: "system_views.settings".into(),
         holds: wanted == effective,
+        ..ProofRecord::default()
     };
     let proofs = |i: usize| {
         let throughput = if i == 2 { "16MiB/s" } else { "64MiB/s" };

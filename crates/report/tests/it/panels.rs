@@ -160,6 +160,46 @@ fn the_terminal_says_what_was_uneven_what_is_not_in_effect_and_what_watching_cos
     expect_file!["golden/lab.txt"].assert_eq(&text(&page(&lab::run())));
 }
 
+/// Everything was said to be in effect where nothing had been shown.
+#[test]
+fn that_all_is_in_effect_is_said_only_where_all_was_seen() {
+    const GOOD: &str = "was in effect: ";
+    let with = |outcomes: &[&str]| {
+        let mut run = lab::run();
+        for trial in &mut run.trials {
+            let proof = |outcome: &&str| store::record::ProofRecord {
+                node: "node1".into(),
+                key: format!("key {outcome}"),
+                outcome: (*outcome).into(),
+                why: "no agent".into(),
+                ..store::record::ProofRecord::default()
+            };
+            let nodes = trial.nodes.as_mut().expect("nodes");
+            nodes.proofs = outcomes.iter().map(proof).collect();
+        }
+        (text(&page(&run)), report::json(&page(&run)))
+    };
+    assert!(with(&["in_effect"]).0.contains(GOOD));
+    for outcomes in [
+        &["not_shown"][..],
+        &["in_effect", "not_shown"],
+        &["a new word"],
+        &[],
+    ] {
+        let (text, _) = with(outcomes);
+        assert!(!text.contains(GOOD), "{outcomes:?}");
+        let said = text.contains("shown by nobody: neither proved nor disproved");
+        assert_eq!(said, !outcomes.is_empty(), "{outcomes:?}");
+    }
+    let printed: serde_json::Value =
+        serde_json::from_str(&with(&["in_effect", "not_shown"]).1).expect("JSON");
+    let proofs = &printed["lab"][0]["proofs"];
+    assert_eq!(
+        (&proofs["held"], &proofs["not_shown"][0]["why"]),
+        (&1.into(), &"no agent".into())
+    );
+}
+
 #[test]
 fn programs_get_the_same_facts() {
     let printed: serde_json::Value =

@@ -52,6 +52,8 @@ pub struct Facts<'a> {
     pub seen: Seen,
     /// Settings that were asked for and are not in effect, a sentence each.
     pub not_in_effect: Vec<String>,
+    /// Settings that were asked for and that nobody shows, a sentence each.
+    pub not_shown: Vec<String>,
     /// Nodes whose process is another one at the end; none if nobody looked.
     pub nodes_restarted: Option<Vec<String>>,
     /// Why it ended before its plan did.
@@ -213,6 +215,7 @@ fn environment(facts: &Facts<'_>) -> Option<Environment> {
     Some(Environment {
         settings_changed,
         not_in_effect: facts.not_in_effect.clone(),
+        not_shown: facts.not_shown.clone(),
         nodes_restarted: facts.nodes_restarted.clone().unwrap_or_default(),
         steal_share: facts.seen.steal_share,
     })

@@ -88,6 +88,8 @@ struct State {
     aborted: Option<String>,
     /// Settings that were asked for and are not in effect.
     not_in_effect: Vec<String>,
+    /// Settings that were asked for and that nobody shows.
+    not_shown: Vec<String>,
     /// The nodes' processes when the measured part began.
     pids: Vec<(String, Option<u32>)>,
 }
@@ -143,6 +145,7 @@ impl Stagehand<'_> {
             connections: 0,
             aborted: None,
             not_in_effect: Vec::new(),
+            not_shown: Vec::new(),
             pids: Vec::new(),
         })
     }
@@ -183,8 +186,11 @@ impl Stagehand<'_> {
 
     /// Writes down what the nodes are and how they are set, and who they are.
     fn note_nodes(&self, running: &Running, state: &mut State) -> Result<()> {
-        let record = nodes::record(running, self.settings, self.program.keyspace());
+        // The tables of an import's step are its own.
+        let asked = self.step.is_none().then_some(&self.settings.keyspace);
+        let record = nodes::record(running, self.settings, &self.program, asked);
         state.not_in_effect = nodes::not_in_effect(&record.proofs);
+        state.not_shown = nodes::not_shown(&record.proofs);
         state.pids = running.pids();
         state.writer.write_nodes(&record)
     }
@@ -349,6 +355,7 @@ impl Stagehand<'_> {
             probes: state.gather.records(),
             seen: state.gather.seen(from_ns, to_ns),
             not_in_effect: state.not_in_effect.clone(),
+            not_shown: state.not_shown.clone(),
             nodes_restarted: running.map(|r| r.pids_changed(&state.pids)),
             aborted: state.aborted.clone(),
             workers: state.workers,

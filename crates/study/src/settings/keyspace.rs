@@ -29,6 +29,24 @@ impl Keyspace {
         }
     }
 
+    /// The options that the study states, by name, as its tables must have them.
+    pub fn asked_options(&self) -> Vec<(String, Value)> {
+        let map = |name: &str, entries: &[(String, String)]| {
+            let entries = entries.iter();
+            let entries = entries.map(|(key, value)| (key.clone(), Value::String(value.clone())));
+            (name.to_owned(), Value::Object(entries.collect()))
+        };
+        let mut asked = Vec::new();
+        if !self.compaction.is_empty() {
+            asked.push(map("compaction", &self.compaction));
+        }
+        if !self.compression.is_empty() {
+            asked.push(map("compression", &self.compression));
+        }
+        asked.extend(self.options.iter().cloned());
+        asked
+    }
+
     /// What stands behind `ALTER TABLE … WITH` to set the options of a table; none: there are none.
     pub fn table_options(&self) -> Option<String> {
         let map = |entries: &[(String, String)]| {

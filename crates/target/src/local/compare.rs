@@ -1,6 +1,9 @@
 //! Whether what a server shows is what was asked for: by value, because servers write `1GiB` as
 //! `1024MiB` and `10s` as `10000ms`.
 
+mod shown;
+
+use super::proof::Effect;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -10,9 +13,7 @@ pub(super) struct Shown {
     /// With dots where the server flattens.
     pub key: String,
     pub wanted: String,
-    /// `None`: the server has no row for it.
-    pub effective: Option<String>,
-    pub holds: bool,
+    pub effect: Effect,
 }
 
 /// Looks for a key of `cassandra.yaml` in `system_views.settings`, where most nested keys are
@@ -22,8 +23,7 @@ pub(super) fn yaml(key: &str, value: &Value, rows: &BTreeMap<String, String>) ->
         return vec![Shown {
             key: key.to_string(),
             wanted: plain(value),
-            holds: holds(value, row),
-            effective: Some(row.clone()),
+            effect: effect(value, row),
         }];
     }
     match value {
@@ -38,33 +38,28 @@ pub(super) fn yaml(key: &str, value: &Value, rows: &BTreeMap<String, String>) ->
         _ => vec![Shown {
             key: key.to_string(),
             wanted: plain(value),
-            effective: None,
-            holds: true,
+            effect: Effect::NotShown("system_views.settings has no row for it".to_string()),
         }],
     }
 }
 
 /// A value without the quotes of JSON around a text.
-fn plain(value: &Value) -> String {
+pub(super) fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
 }
 
-fn holds(value: &Value, row: &str) -> bool {
-    match value {
-        // The server writes structures in Java's way. What must be there are the values.
-        Value::Object(map) => map.values().all(|value| part_holds(value, row)),
-        Value::Array(list) => list.iter().all(|value| part_holds(value, row)),
-        other => same(&plain(other), row),
+/// What a row says of a value that was asked for.
+fn effect(value: &Value, row: &str) -> Effect {
+    if value.as_str() == Some("auto") && !row.eq_ignore_ascii_case("auto") {
+        return Effect::NotShown(format!("the server shows what it has chosen: {row}"));
     }
-}
-
-fn part_holds(value: &Value, row: &str) -> bool {
-    match value {
-        Value::Object(_) | Value::Array(_) => holds(value, row),
-        other => row.contains(&plain(other)),
+    match shown::says(value, row) {
+        Some(true) => Effect::InEffect(row.to_string()),
+        Some(false) => Effect::NotInEffect(row.to_string()),
+        None => Effect::NotShown(format!("not every part of it stands in {row}")),
     }
 }
 
@@ -74,17 +69,15 @@ pub(super) fn same(wanted: &str, shown: &str) -> bool {
     if wanted.eq_ignore_ascii_case(shown) {
         return true;
     }
-    match wanted {
-        "null" => return shown.is_empty(),
-        // The server shows what it has chosen.
-        "auto" => return true,
-        _ => {}
+    if wanted == "null" {
+        return shown.is_empty();
     }
     if let (Some(wanted), Some(shown)) = (quantity(wanted), quantity(shown)) {
         return wanted == shown;
     }
     // A class may be written with its package or without.
-    let is_class_of = |short: &str, long: &str| long.ends_with(&format!(".{short}"));
+    let is_class_of =
+        |short: &str, long: &str| !short.is_empty() && long.ends_with(&format!(".{short}"));
     is_class_of(wanted, shown) || is_class_of(shown, wanted)
 }
 
@@ -300,7 +293,9 @@ mod tests {
             ("batch", "periodic", false),
             ("true", "false", false),
             ("null", "", true),
-            ("auto", "mmap", true),
+            ("auto", "mmap", false),
+            ("1", "10", false),
+            ("", "a.b.", false),
             ("mmap", "standard", false),
             (
                 "LZ4Compressor",
@@ -323,43 +318,43 @@ mod tests {
         let rows: BTreeMap<String, String> = [
             ("sstable.selected_format", "big"),
             ("commitlog_compression.class_name", "LZ4Compressor"),
-            (
-                "memtable.configurations",
-                "{skiplist={class_name=SkipListMemtable}}",
-            ),
+            ("memtable.configurations", "{skiplist=SkipListMemtable}"),
             ("concurrent_reads", "32"),
+            ("disk_access_mode", "mmap"),
         ]
         .map(|(key, value)| (key.to_string(), value.to_string()))
         .into();
         let check = |key: &str, value: Value| {
             let shown = yaml(key, &value, &rows);
-            let brief = shown.iter().map(|one| {
-                let effective = one.effective.as_deref().unwrap_or("-");
-                format!("{} {effective} {}", one.key, one.holds)
+            let brief = shown.iter().map(|one| match &one.effect {
+                Effect::InEffect(row) => format!("{} {row} yes", one.key),
+                Effect::NotInEffect(row) => format!("{} {row} no", one.key),
+                Effect::NotShown(why) => format!("{} ? {why}", one.key),
             });
             brief.collect::<Vec<_>>().join("; ")
         };
         assert_eq!(
             check("concurrent_reads", json!(32)),
-            "concurrent_reads 32 true"
+            "concurrent_reads 32 yes"
         );
         assert_eq!(
             check("concurrent_reads", json!(16)),
-            "concurrent_reads 32 false"
+            "concurrent_reads 32 no"
         );
         assert_eq!(
             check(
                 "sstable",
                 json!({"selected_format": "bti", "unheard_of": 1})
             ),
-            "sstable.selected_format big false; sstable.unheard_of - true"
+            "sstable.selected_format big no; \
+             sstable.unheard_of ? system_views.settings has no row for it"
         );
         assert_eq!(
             check(
                 "commitlog_compression",
                 json!([{"class_name": "LZ4Compressor"}])
             ),
-            "commitlog_compression.class_name LZ4Compressor true"
+            "commitlog_compression.class_name LZ4Compressor yes"
         );
         let memtable = |class: &str| {
             check(
@@ -367,8 +362,14 @@ mod tests {
                 json!({"configurations": {"skiplist": {"class_name": class}}}),
             )
         };
-        assert!(memtable("SkipListMemtable").ends_with("}} true"));
-        assert!(memtable("TrieMemtable").ends_with("}} false"));
+        assert!(memtable("SkipListMemtable").ends_with("} yes"));
+        assert!(memtable("TrieMemtable").ends_with("} no"));
+        // What the server chooses by itself shows what it chose, not that it was let choose.
+        let auto = check("disk_access_mode", json!("auto"));
+        assert!(
+            auto.ends_with("? the server shows what it has chosen: mmap"),
+            "{auto}"
+        );
     }
 
     #[test]

@@ -22,7 +22,7 @@ mod settings;
 pub(crate) mod state;
 
 pub use place::HostInfo;
-pub use proof::{NOT_SHOWN, NodeConfiguration, Proof};
+pub use proof::{Effect, NodeConfiguration, Proof, TableOption};
 pub(crate) use reopen::cluster as reopen;
 pub use room::memory_bytes;
 

@@ -4,13 +4,18 @@
 //! flags, properties and the machine's size from the JVM; limits of a host are believed when the
 //! JVM inside counts by them.
 
+mod hosts;
+mod tables;
+
+pub use tables::TableOption;
+
 use super::compare::{self, Flag, JvmOption};
 use super::node::Node;
 use crate::access::Access;
 use crate::cluster::Cluster;
 use crate::jolokia::Jolokia;
 use crate::session::Session;
-use crate::spec::{Collector, HostSpec, LocalSpec};
+use crate::spec::{Collector, LocalSpec};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -37,39 +42,65 @@ pub struct Proof {
     /// Name of the node.
     pub node: String,
     /// A key of `cassandra.yaml` with dots where the server flattens it, an option of the JVM
-    /// without its value, `heap`, `collector`, or a host's `cpus`, `cpu_quota`, `memory`, `volume`.
+    /// without its value, `heap`, `collector`, a host's `cpus`, `cpu_quota`, `memory`, `volume`,
+    /// `link_rate`, `link_delay`, or an option of a table: `standard1 compaction.class`.
     pub key: String,
     /// What was asked for.
     pub wanted: String,
-    /// What is in effect; [`NOT_SHOWN`] where no node can tell.
-    pub effective: String,
-    /// Where that was read.
+    /// What came of looking.
+    pub effect: Effect,
+    /// Where was looked.
     pub source: &'static str,
-    /// False only if something else than `wanted` is shown. What is [`NOT_SHOWN`] is not proved,
-    /// and not disproved either.
-    pub holds: bool,
 }
 
-/// What stands for the effective value where no node can tell.
-pub const NOT_SHOWN: &str = "not shown";
+/// What came of looking whether something that was asked for is in effect. There is no fourth
+/// case: what nobody has seen is never counted as seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// It is; as it is shown.
+    InEffect(String),
+    /// Something else is: what.
+    NotInEffect(String),
+    /// Nobody tells: why.
+    NotShown(String),
+}
+
+impl Effect {
+    /// What is shown, judged; `None` is not shown, because of `why`.
+    fn of(shown: Option<(String, bool)>, why: &str) -> Effect {
+        match shown {
+            Some((shown, true)) => Effect::InEffect(shown),
+            Some((shown, false)) => Effect::NotInEffect(shown),
+            None => Effect::NotShown(why.to_string()),
+        }
+    }
+
+    /// What is in effect, whether or not it is what was asked for; none where nobody tells.
+    pub fn shown(&self) -> Option<&str> {
+        match self {
+            Effect::InEffect(shown) | Effect::NotInEffect(shown) => Some(shown),
+            Effect::NotShown(_) => None,
+        }
+    }
+
+    /// Whether it was seen to be in effect.
+    pub fn is_proved(&self) -> bool {
+        matches!(self, Effect::InEffect(_))
+    }
+}
 
 const SETTINGS: &str = "system_views.settings";
-const NO_ROW: &str = "system_views.settings has no row for it";
 const FLAGS: &str = "VM.flags";
 const PROPERTIES: &str = "VM.system_properties";
 const ARGUMENTS: &str = "Runtime.InputArguments";
 const CONTAINER: &str = "VM.info";
+const JVM: &str = "JVM";
+/// What is shown of an option that should be there and is not.
+const ABSENT: &str = "absent";
 const NO_AGENT: &str = "the JVM cannot be asked: no agent";
 
 /// How long the settings may take to be read.
 const LIMIT: Duration = Duration::from_secs(30);
-
-impl Proof {
-    /// Whether the node could tell at all.
-    pub fn is_shown(&self) -> bool {
-        self.effective != NOT_SHOWN
-    }
-}
 
 impl Cluster {
     /// The effective configuration of every node: of an attached one, as much as the user may see.
@@ -99,11 +130,12 @@ impl Cluster {
             return Ok(Vec::new());
         };
         let mut proofs = Vec::new();
-        for node in &nodes.nodes {
+        for (index, node) in nodes.nodes.iter().enumerate() {
             let seen = see(node)?;
             proofs.extend(seen.proofs(&nodes.spec, &node.layout.name));
-            if let Some(host) = nodes.limits() {
-                proofs.extend(seen.host_proofs(host, &node.layout.name));
+            if let (Some(limits), Some(host)) = (nodes.limits(), nodes.host_of(index)) {
+                proofs.extend(seen.host_proofs(limits, &node.layout.name));
+                proofs.extend(hosts::proofs(limits, host, node)?);
             }
         }
         Ok(proofs)
@@ -221,14 +253,12 @@ impl Seen {
         }
         for (key, value) in &spec.yaml {
             for shown in compare::yaml(key, value, &self.settings) {
-                let source = shown.effective.as_ref().map_or(NO_ROW, |_| SETTINGS);
                 proofs.push(Proof {
                     node: node.to_string(),
                     key: shown.key,
                     wanted: shown.wanted,
-                    effective: shown.effective.unwrap_or_else(|| NOT_SHOWN.to_string()),
-                    source,
-                    holds: shown.holds,
+                    effect: shown.effect,
+                    source: SETTINGS,
                 });
             }
         }
@@ -253,97 +283,67 @@ impl Seen {
             let found = Collector::ALL.iter().find(is_on);
             found.map_or("another", |one| one.name())
         });
+        let judged = found.map(|found| (found.to_string(), found == wanted.name()));
         Proof {
             node: node.to_string(),
             key: "collector".to_string(),
             wanted: wanted.name().to_string(),
-            effective: found.unwrap_or(NOT_SHOWN).to_string(),
-            source: found.map_or(NO_AGENT, |_| FLAGS),
-            holds: found.is_none_or(|found| found == wanted.name()),
+            effect: Effect::of(judged, NO_AGENT),
+            source: FLAGS,
         }
     }
 
     /// The proof of one option of the JVM.
     fn option(&self, option: &str, node: &str) -> Proof {
-        let (key, wanted, found, source, holds) = match (jvm_key(option), &self.jvm) {
-            ((key, wanted, _), None) => (key, wanted, None, NO_AGENT, true),
-            ((key, wanted, JvmOption::Flag(name, _)), Some(jvm)) => {
-                match jvm.flags.get(name) {
-                    Some(flag) => {
-                        let holds = compare::flag_holds(name, &wanted, &flag.value);
-                        let origin = match flag.origin.as_str() {
-                            "command line" => flag.value.clone(),
-                            other => format!("{} ({other})", flag.value),
-                        };
-                        (key, wanted, Some(origin), FLAGS, holds)
-                    }
-                    // Flags that are locked are not listed.
-                    None => argument(key, wanted, option, jvm),
-                }
+        let (key, wanted, parsed) = jvm_key(option);
+        let (shown, source) = match &self.jvm {
+            None => (None, JVM),
+            Some(jvm) => {
+                let (shown, holds, source) = jvm.option(option, &wanted, &parsed);
+                (Some((shown, holds)), source)
             }
-            ((key, wanted, JvmOption::Property(name, value)), Some(jvm)) => {
-                let found = jvm.properties.get(name).cloned();
-                let holds = found.as_deref() == Some(value);
-                let effective = found.unwrap_or_else(|| "absent".to_string());
-                (key, wanted, Some(effective), PROPERTIES, holds)
-            }
-            ((key, wanted, JvmOption::Other), Some(jvm)) => argument(key, wanted, option, jvm),
         };
         Proof {
             node: node.to_string(),
             key,
             wanted,
-            effective: found.unwrap_or_else(|| NOT_SHOWN.to_string()),
+            effect: Effect::of(shown, NO_AGENT),
             source,
-            holds,
+        }
+    }
+}
+
+impl Jvm {
+    /// What is shown of an option, whether it is what was asked for, and where it stands.
+    fn option(&self, option: &str, wanted: &str, parsed: &JvmOption<'_>) -> Told {
+        match parsed {
+            JvmOption::Flag(name, _) => match self.flags.get(*name) {
+                Some(flag) => {
+                    let holds = compare::flag_holds(name, wanted, &flag.value);
+                    let shown = match flag.origin.as_str() {
+                        "command line" => flag.value.clone(),
+                        other => format!("{} ({other})", flag.value),
+                    };
+                    (shown, holds, FLAGS)
+                }
+                // Flags that are locked are not listed.
+                None => self.argument(option, wanted),
+            },
+            JvmOption::Property(name, value) => {
+                let found = self.properties.get(*name).cloned();
+                let holds = found.as_deref() == Some(*value);
+                let shown = found.unwrap_or_else(|| ABSENT.to_string());
+                (shown, holds, PROPERTIES)
+            }
+            JvmOption::Other => self.argument(option, wanted),
         }
     }
 
-    /// What the JVM inside a host counts by, beside the host's limits.
-    fn host_proofs(&self, host: &HostSpec, node: &str) -> Vec<Proof> {
-        let facts = self.jvm.as_ref().map(|jvm| &jvm.facts);
-        let fact = |name: &str| facts.and_then(|facts| facts.get(name)).cloned();
-        let proof = |key: &str, wanted: String, found: Option<String>, holds: bool| Proof {
-            node: node.to_string(),
-            key: key.to_string(),
-            wanted,
-            source: facts.map_or(NO_AGENT, |_| CONTAINER),
-            holds: holds || found.is_none(),
-            effective: found.unwrap_or_else(|| NOT_SHOWN.to_string()),
-        };
-        let mut proofs = Vec::new();
-        if let Some(cpus) = &host.cpus {
-            let found = fact("cpu_cpuset_cpus");
-            let holds = found.as_deref().and_then(cpu_list) == Some(sorted(cpus));
-            let wanted: Vec<String> = cpus.iter().map(usize::to_string).collect();
-            proofs.push(proof("cpus", wanted.join(","), found, holds));
-        }
-        if let Some(quota) = host.cpu_quota {
-            let number = |name: &str| fact(name)?.parse::<f64>().ok();
-            let cores = number("cpu_quota").zip(number("cpu_period"));
-            let cores = cores.map(|(quota, period)| quota / period);
-            // The kernel takes whole microseconds of a period of 100 ms.
-            let holds = cores.is_some_and(|cores| (cores - quota).abs() < 1e-4);
-            // Without a quota it says so in words.
-            let found = cores
-                .map(|cores| cores.to_string())
-                .or_else(|| fact("cpu_quota"));
-            proofs.push(proof("cpu_quota", quota.to_string(), found, holds));
-        }
-        if let Some(bytes) = host.memory_bytes {
-            let found = fact("memory_limit_in_bytes");
-            let shown = found.as_deref().and_then(compare::container_bytes);
-            // The kernel rounds down to pages, the JVM shows KiB.
-            let holds = shown.is_some_and(|shown| shown.abs_diff(bytes) < 65_536);
-            let found = found.map(|text| text.replace(" k", " KiB"));
-            proofs.push(proof(
-                "memory",
-                format!("{} KiB", bytes / 1024),
-                found,
-                holds,
-            ));
-        }
-        proofs
+    /// An option that only shows as it was given.
+    fn argument(&self, option: &str, wanted: &str) -> Told {
+        let given = self.arguments.iter().any(|argument| argument == option);
+        let shown = if given { wanted } else { ABSENT };
+        (shown.to_string(), given, ARGUMENTS)
     }
 }
 
@@ -358,41 +358,14 @@ fn jvm_key(option: &str) -> (String, String, JvmOption<'_>) {
     (key, wanted, parsed)
 }
 
-type Found = (String, String, Option<String>, &'static str, bool);
-
-/// An option that only shows as it was given.
-fn argument(key: String, wanted: String, option: &str, jvm: &Jvm) -> Found {
-    let given = jvm.arguments.iter().any(|argument| argument == option);
-    let effective = if given {
-        wanted.clone()
-    } else {
-        "absent".to_string()
-    };
-    (key, wanted, Some(effective), ARGUMENTS, given)
-}
-
-fn sorted(cpus: &[usize]) -> Vec<usize> {
-    let mut cpus = cpus.to_vec();
-    cpus.sort_unstable();
-    cpus.dedup();
-    cpus
-}
-
-/// The numbers of a list of the kernel: `0-1,4`.
-fn cpu_list(text: &str) -> Option<Vec<usize>> {
-    let mut cpus = Vec::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        cpus.extend(first.trim().parse::<usize>().ok()?..=last.trim().parse().ok()?);
-    }
-    Some(cpus)
-}
+/// What is shown, whether it is what was asked for, and where it stands.
+type Told = (String, bool, &'static str);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn seen(facts: &[(&str, &str)]) -> Seen {
+    pub(super) fn seen(facts: &[(&str, &str)]) -> Seen {
         let pair = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
         let text = "bool UseZGC = true {product} {command line}\n\
                     size_t MaxHeapSize = 536870912 {product} {command line}\n";
@@ -407,14 +380,18 @@ mod tests {
         }
     }
 
-    /// `key: effective holds`, a line each.
-    fn brief(proofs: &[Proof]) -> Vec<String> {
-        let line = |one: &Proof| format!("{}: {} {}", one.key, one.effective, one.holds);
+    /// `key: effective yes`, a line each.
+    pub(super) fn brief(proofs: &[Proof]) -> Vec<String> {
+        let line = |one: &Proof| match &one.effect {
+            Effect::InEffect(shown) => format!("{}: {shown} yes", one.key),
+            Effect::NotInEffect(shown) => format!("{}: {shown} no", one.key),
+            Effect::NotShown(_) => format!("{}: ?", one.key),
+        };
         proofs.iter().map(line).collect()
     }
 
     #[test]
-    fn only_what_is_shown_differently_does_not_hold() {
+    fn what_is_not_shown_is_neither_proved_nor_disproved() {
         let spec = LocalSpec {
             heap_bytes: 512 << 20,
             collector: Some(Collector::G1),
@@ -430,54 +407,22 @@ mod tests {
             ..LocalSpec::default()
         };
         let expected = [
-            "heap (initial): absent false",
-            "collector: zgc false",
-            "concurrent_reads: 32 false",
-            "unheard_of: not shown true",
-            "-Da: absent false",
-            "-ea: given true",
-            "-esa: absent false",
-            "-XX:MaxHeapSize: 536870912 true",
+            "heap (initial): absent no",
+            "collector: zgc no",
+            "concurrent_reads: 32 no",
+            "unheard_of: ?",
+            "-Da: absent no",
+            "-ea: given yes",
+            "-esa: absent no",
+            "-XX:MaxHeapSize: 536870912 yes",
         ];
         assert_eq!(brief(&seen(&[]).proofs(&spec, "node1")), expected);
         let blind = Seen::default().proofs(&spec, "node1");
         assert!(
-            blind.iter().all(|one| one.holds && !one.is_shown()),
+            blind
+                .iter()
+                .all(|one| matches!(&one.effect, Effect::NotShown(why) if !why.is_empty())),
             "{blind:#?}"
         );
-    }
-
-    #[test]
-    fn limits_of_a_host_are_what_the_jvm_counts_by() {
-        let host = HostSpec {
-            cpus: Some(vec![1, 0]),
-            cpu_quota: Some(1.5),
-            memory_bytes: Some(3 << 30),
-            ..HostSpec::default()
-        };
-        let limited = seen(&[
-            ("cpu_cpuset_cpus", "0-1"),
-            ("cpu_quota", "150000"),
-            ("cpu_period", "100000"),
-            ("memory_limit_in_bytes", "3145728 k"),
-        ]);
-        let proofs = limited.host_proofs(&host, "node1");
-        let expected = [
-            "cpus: 0-1 true",
-            "cpu_quota: 1.5 true",
-            "memory: 3145728 KiB true",
-        ];
-        assert_eq!(brief(&proofs), expected);
-        let free = seen(&[
-            ("cpu_cpuset_cpus", "0-3"),
-            ("cpu_quota", "no quota"),
-            ("memory_limit_in_bytes", "unlimited"),
-        ]);
-        let expected = [
-            "cpus: 0-3 false",
-            "cpu_quota: no quota false",
-            "memory: unlimited false",
-        ];
-        assert_eq!(brief(&free.host_proofs(&host, "node1")), expected);
     }
 }

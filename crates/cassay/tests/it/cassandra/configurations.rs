@@ -60,14 +60,15 @@ fn batch() -> LocalSpec {
 fn assert_all_hold(proofs: &[Proof], count_min: usize) {
     assert!(proofs.len() >= count_min, "{proofs:#?}");
     for proof in proofs {
-        assert!(proof.holds, "{proof:#?}");
+        assert!(proof.effect.is_proved(), "{proof:#?}");
     }
 }
 
 fn effective(cluster: &Cluster, key: &str) -> String {
     let proofs = cluster.proofs().expect("proofs");
     let found = proofs.iter().find(|proof| proof.key == key);
-    found.expect("the key").effective.clone()
+    let shown = found.expect("the key").effect.shown();
+    shown.expect("a value").to_string()
 }
 
 #[test]

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use target::{HostAbility, LocalSpec, Proof, abilities, kept};
+use target::{Effect, HostAbility, LocalSpec, Proof, abilities, kept};
 
 /// The kernel takes a network down when it has time; three JVMs take theirs as well.
 const END_LIMIT: Duration = Duration::from_secs(30);
@@ -127,10 +127,13 @@ fn three_hosts_have_a_rack_and_limits_each_and_end_without_a_trace() {
     let volume = hosts[0].volume_bytes.expect("a volume");
     assert!((1_900 << 20..=2 << 30).contains(&volume), "{hosts:?}");
     let proofs = cluster.proofs().unwrap();
-    let of_hosts = |proof: &&Proof| ["cpu_quota", "memory"].contains(&proof.key.as_str());
-    assert_eq!(proofs.iter().filter(of_hosts).count(), 6, "{proofs:#?}");
+    let of_hosts = |proof: &&Proof| {
+        let keys = ["cpu_quota", "memory", "volume"];
+        keys.contains(&proof.key.as_str())
+    };
+    assert_eq!(proofs.iter().filter(of_hosts).count(), 9, "{proofs:#?}");
     assert!(
-        proofs.iter().all(|proof| proof.holds && proof.is_shown()),
+        proofs.iter().all(|proof| proof.effect.is_proved()),
         "{proofs:#?}"
     );
 
@@ -146,7 +149,7 @@ fn three_hosts_have_a_rack_and_limits_each_and_end_without_a_trace() {
     assert!(
         quotas
             .iter()
-            .all(|one| one.effective == "0.75" && one.holds),
+            .all(|one| one.effect == Effect::InEffect("0.75".to_string())),
         "{quotas:#?}"
     );
     drop(cluster);

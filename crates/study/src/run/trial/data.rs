@@ -37,7 +37,8 @@ impl Stagehand<'_> {
     /// Brings the nodes to their configuration and the data to the state that the trial begins
     /// with.
     ///
-    /// 1. If the data is not there: the configuration for loading, tables, load, settle, snapshot.
+    /// 1. If the data is not there: the configuration for loading, tables, proof that both are as
+    ///    asked for, load, settle, snapshot.
     /// 2. The configuration that is measured.
     /// 3. Restore the snapshot, or settle what restarts and earlier trials have left.
     pub(super) fn prepare(
@@ -49,8 +50,8 @@ impl Stagehand<'_> {
         let preparation = running.standing.preparation(settings, &self.program);
         if preparation.fills() {
             self.configure(running, state, settings.load_target())?;
-            self.prove_load_phase(running)?;
             self.schema(running, state, preparation)?;
+            self.prove_load_phase(running)?;
             self.begin_count(running, state)?;
             if let Some(came) = self.fill(running, state)? {
                 return Ok(Some(came));
@@ -79,10 +80,13 @@ impl Stagehand<'_> {
     /// Makes sure that a configuration of the load phase is in effect, and writes down how that was
     /// seen. What is measured is proved later, for every trial.
     fn prove_load_phase(&mut self, running: &Running) -> Result<()> {
-        if self.settings.load_target() == &self.settings.target {
+        let keyspace = self.settings.load_keyspace();
+        if self.settings.load_target() == &self.settings.target
+            && keyspace == &self.settings.keyspace
+        {
             return Ok(());
         }
-        let proofs = nodes::proofs(running)?;
+        let proofs = nodes::proofs(running, &self.program, Some(keyspace))?;
         let failed = nodes::not_in_effect(&proofs);
         let detail = json!({"phase": "load", "proofs": proofs});
         self.writer

@@ -1,0 +1,221 @@
+//! A structure as the server shows it: the text that Java makes of maps, lists and classes with
+//! parameters, such as `{default=TrieMemtable{shards=4}, other=[a, b]}`.
+//!
+//! What must hold: a value is compared with the value of its own key and with nothing else. A text
+//! in which that cannot be found says nothing, neither yes nor no.
+
+use super::{plain, same};
+use serde_json::Value;
+
+/// Deeper than any setting of the server goes; the text is not ours.
+const DEPTH_MAX: usize = 16;
+
+/// What stands in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Text {
+    Plain(String),
+    Map(Vec<(String, Text)>),
+    List(Vec<Text>),
+    /// A name with parameters behind it.
+    Class(String, Vec<(String, Text)>),
+}
+
+/// Whether `row` says what `value` asks for; `None` where it does not tell.
+pub(super) fn says(value: &Value, row: &str) -> Option<bool> {
+    if !value.is_object() && !value.is_array() {
+        return Some(same(&plain(value), row));
+    }
+    let mut reader = Reader { rest: row.trim() };
+    let text = reader.text(0)?;
+    reader.rest.is_empty().then(|| holds(value, &text))?
+}
+
+fn holds(value: &Value, text: &Text) -> Option<bool> {
+    match (value, text) {
+        (Value::Object(map), Text::Map(shown)) => all(map.iter().map(|(key, value)| {
+            let found = shown.iter().find(|(name, _)| name == key);
+            holds(value, &found?.1)
+        })),
+        (Value::Object(map), Text::Class(name, parameters)) => class(map, name, parameters),
+        (Value::Object(map), Text::Plain(name)) => class(map, name, &[]),
+        // A class or its parameters are written as a list of one.
+        (Value::Array(list), shown) if matches!(list.as_slice(), [Value::Object(_)]) => match shown
+        {
+            Text::List(shown) if shown.len() == 1 => holds(&list[0], &shown[0]),
+            Text::List(_) => Some(false),
+            shown => holds(&list[0], shown),
+        },
+        (Value::Array(list), Text::List(shown)) if list.len() != shown.len() => Some(false),
+        // Some lists are sets to the server, which gives them an order of its own.
+        (Value::Array(list), Text::List(shown)) => {
+            all(list.iter().map(|value| among(value, shown)))
+        }
+        (Value::Array(_) | Value::Object(_), _) => None,
+        (value, Text::Plain(shown)) => Some(same(&plain(value), shown)),
+        _ => None,
+    }
+}
+
+/// Whether one of a list holds: certain only if one does, or none can.
+fn among(value: &Value, shown: &[Text]) -> Option<bool> {
+    let found: Vec<Option<bool>> = shown.iter().map(|text| holds(value, text)).collect();
+    match found.contains(&Some(true)) {
+        true => Some(true),
+        false if found.contains(&None) => None,
+        false => Some(false),
+    }
+}
+
+/// A class with its parameters, by the two keys that say them in `cassandra.yaml`.
+fn class(
+    wanted: &serde_json::Map<String, Value>,
+    name: &str,
+    parameters: &[(String, Text)],
+) -> Option<bool> {
+    all(wanted.iter().map(|(key, value)| match key.as_str() {
+        "class_name" => Some(same(&plain(value), name)),
+        "parameters" => holds(value, &Text::Map(parameters.to_vec())),
+        _ => None,
+    }))
+}
+
+/// One that does not hold decides, then one that is not told.
+fn all(each: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    let mut told = Some(true);
+    for one in each {
+        match one {
+            Some(false) => return Some(false),
+            Some(true) => {}
+            None => told = None,
+        }
+    }
+    told
+}
+
+struct Reader<'a> {
+    rest: &'a str,
+}
+
+impl Reader<'_> {
+    /// The next value; `None` if the text has another form.
+    fn text(&mut self, depth: usize) -> Option<Text> {
+        if depth > DEPTH_MAX {
+            return None;
+        }
+        if self.takes('[') {
+            let mut list = Vec::new();
+            while !self.takes(']') {
+                list.push(self.text(depth + 1)?);
+                self.separator(']')?;
+            }
+            return Some(Text::List(list));
+        }
+        if self.takes('{') {
+            return self.map(depth).map(Text::Map);
+        }
+        let end = self.rest.find([',', '}', ']', '{', '[']);
+        let (name, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
+        self.rest = rest;
+        let name = name.trim().to_string();
+        if self.takes('{') {
+            return self
+                .map(depth)
+                .map(|parameters| Text::Class(name, parameters));
+        }
+        Some(Text::Plain(name))
+    }
+
+    /// Entries until the closing brace.
+    fn map(&mut self, depth: usize) -> Option<Vec<(String, Text)>> {
+        let mut map = Vec::new();
+        while !self.takes('}') {
+            let (key, rest) = self.rest.split_once('=')?;
+            if key.contains([',', '}', ']', '{', '[']) {
+                return None;
+            }
+            let key = key.trim().to_string();
+            self.rest = rest;
+            map.push((key, self.text(depth + 1)?));
+            self.separator('}')?;
+        }
+        Some(map)
+    }
+
+    /// Passes a comma by, or stays before what closes.
+    fn separator(&mut self, close: char) -> Option<()> {
+        if self.takes(',') {
+            self.rest = self.rest.trim_start();
+            return Some(());
+        }
+        self.rest.starts_with(close).then_some(())
+    }
+
+    fn takes(&mut self, c: char) -> bool {
+        match self.rest.strip_prefix(c) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// "1" was once proved by "10", and by any other place of the text that has a 1 in it.
+    #[test]
+    fn a_value_is_compared_with_that_of_its_own_key_and_whole() {
+        let row = "{default=TrieMemtable{shards=10, seed=1}, other=SkipListMemtable, l=[a, b]}";
+        let cases = [
+            (
+                json!({"default": {"class_name": "TrieMemtable"}}),
+                Some(true),
+            ),
+            (
+                json!({"default": {"class_name": "a.TrieMemtable", "parameters": {"shards": 10}}}),
+                Some(true),
+            ),
+            (
+                json!({"default": {"parameters": {"shards": 1}}}),
+                Some(false),
+            ),
+            (
+                json!({"default": {"parameters": [{"shards": 1}]}}),
+                Some(false),
+            ),
+            (json!({"default": {"parameters": {"unheard": 1}}}), None),
+            (json!({"default": {"inherits": "other"}}), None),
+            (
+                json!({"other": {"class_name": "TrieMemtable"}}),
+                Some(false),
+            ),
+            (json!({"other": {"class_name": "SkipList"}}), Some(false)),
+            (json!({"absent": 1}), None),
+            (
+                json!({"absent": 1, "other": {"class_name": "x"}}),
+                Some(false),
+            ),
+            (json!({"l": ["b", "a"]}), Some(true)),
+            (json!({"l": ["a"]}), Some(false)),
+            (json!({"l": ["a", "c"]}), Some(false)),
+            (json!([{"l": ["a", "b"]}]), Some(true)),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(says(&value, row), expected, "{value}");
+        }
+        assert_eq!(says(&json!(["/d"]), "[/d]"), Some(true));
+        assert_eq!(says(&json!(1), "10"), Some(false));
+    }
+
+    #[test]
+    fn what_has_another_form_says_nothing() {
+        let deep = "{a=".repeat(10_000);
+        for row in ["{a", "{a=1", "{a=1} x", "{a=[}", "[a=1", "", "{,}", &deep] {
+            assert_eq!(says(&json!({"a": 1}), row), None, "{row:.20}");
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Whether a host is limited as it was asked to be: CPUs and memory as the JVM inside counts by
+//! them, its link and its volume as the kernel has them.
+
+use super::{CONTAINER, Effect, NO_AGENT, Proof, Seen};
+use crate::host::Host;
+use crate::local::compare;
+use crate::local::node::Node;
+use crate::spec::HostSpec;
+use anyhow::{Context, Result};
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::Duration;
+
+const LINK: &str = "rtnetlink";
+const DEVICE: &str = "/sys/dev/block";
+
+/// The link of a node's host, and the device that the node's data is on.
+///
+/// # Errors
+/// The kernel does not tell them.
+pub(super) fn proofs(limits: &HostSpec, host: &Host, node: &Node) -> Result<Vec<Proof>> {
+    let name = &node.layout.name;
+    let has_link = limits.link.rate_bits_per_s.is_some() || limits.link.delay.is_some();
+    let mut proofs = match has_link {
+        true => link_proofs(limits, &host.limits()?, name),
+        false => Vec::new(),
+    };
+    if let Some(bytes) = limits.volume_bytes {
+        proofs.push(Proof {
+            node: name.clone(),
+            key: "volume".to_string(),
+            wanted: format!("{bytes} bytes"),
+            effect: volume(bytes, device_bytes(&node.layout.reached)?),
+            source: DEVICE,
+        });
+    }
+    Ok(proofs)
+}
+
+fn link_proofs(limits: &HostSpec, found: &BTreeMap<String, String>, node: &str) -> Vec<Proof> {
+    let proof = |key: &str, wanted: String, found: Option<&String>, unit: &str| {
+        // What the kernel does not limit is not there.
+        let shown = found.map_or("no limit".to_string(), |found| format!("{found} {unit}"));
+        let holds = shown == wanted;
+        Proof {
+            node: node.to_string(),
+            key: key.to_string(),
+            wanted,
+            effect: Effect::of(Some((shown, holds)), ""),
+            source: LINK,
+        }
+    };
+    let mut proofs = Vec::new();
+    if let Some(rate) = limits.link.rate_bits_per_s {
+        let wanted = format!("{rate} bit/s");
+        proofs.push(proof("link_rate", wanted, found.get("link_rate"), "bit/s"));
+    }
+    if let Some(delay) = limits.link.delay.filter(|delay| *delay > Duration::ZERO) {
+        let wanted = format!("{} ns", delay.as_nanos());
+        proofs.push(proof("link_delay", wanted, found.get("link_delay"), "ns"));
+    }
+    proofs
+}
+
+/// The size of the device that a folder is on; none where it is on no block device.
+fn device_bytes(folder: &Path) -> Result<Option<u64>> {
+    let metadata = std::fs::metadata(folder);
+    let device = metadata
+        .with_context(|| format!("look at {}", folder.display()))?
+        .dev();
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    let sectors = std::fs::read_to_string(format!("{DEVICE}/{major}:{minor}/size"));
+    // The kernel counts in sectors of 512 bytes, whatever the device has.
+    let sectors = sectors
+        .ok()
+        .and_then(|text| text.trim().parse::<u64>().ok());
+    Ok(sectors.map(|sectors| sectors * 512))
+}
+
+fn volume(wanted: u64, found: Option<u64>) -> Effect {
+    // An image is made of whole sectors.
+    let judged = found.map(|found| (format!("{found} bytes"), found == wanted / 512 * 512));
+    Effect::of(judged, "the node's folder is on no block device")
+}
+
+impl Seen {
+    /// What the JVM inside a host counts by, beside the host's limits.
+    pub(super) fn host_proofs(&self, host: &HostSpec, node: &str) -> Vec<Proof> {
+        let facts = self.jvm.as_ref().map(|jvm| &jvm.facts);
+        let fact = |name: &str| facts.and_then(|facts| facts.get(name)).cloned();
+        let why = facts.map_or(NO_AGENT, |_| "VM.info does not say it");
+        let proof = |key: &str, wanted: String, found: Option<String>, holds: bool| Proof {
+            node: node.to_string(),
+            key: key.to_string(),
+            wanted,
+            source: CONTAINER,
+            effect: Effect::of(found.map(|found| (found, holds)), why),
+        };
+        let mut proofs = Vec::new();
+        if let Some(cpus) = &host.cpus {
+            let found = fact("cpu_cpuset_cpus");
+            let holds = found.as_deref().and_then(cpu_list) == Some(sorted(cpus));
+            let wanted: Vec<String> = cpus.iter().map(usize::to_string).collect();
+            proofs.push(proof("cpus", wanted.join(","), found, holds));
+        }
+        if let Some(quota) = host.cpu_quota {
+            let number = |name: &str| fact(name)?.parse::<f64>().ok();
+            let cores = number("cpu_quota").zip(number("cpu_period"));
+            let cores = cores.map(|(quota, period)| quota / period);
+            // The kernel takes whole microseconds of a period of 100 ms.
+            let holds = cores.is_some_and(|cores| (cores - quota).abs() < 1e-4);
+            // Without a quota it says so in words.
+            let found = cores
+                .map(|cores| cores.to_string())
+                .or_else(|| fact("cpu_quota"));
+            proofs.push(proof("cpu_quota", quota.to_string(), found, holds));
+        }
+        if let Some(bytes) = host.memory_bytes {
+            let found = fact("memory_limit_in_bytes");
+            let shown = found.as_deref().and_then(compare::container_bytes);
+            // The kernel rounds down to pages, the JVM shows KiB.
+            let holds = shown.is_some_and(|shown| shown.abs_diff(bytes) < 65_536);
+            let found = found.map(|text| text.replace(" k", " KiB"));
+            proofs.push(proof(
+                "memory",
+                format!("{} KiB", bytes / 1024),
+                found,
+                holds,
+            ));
+        }
+        proofs
+    }
+}
+fn sorted(cpus: &[usize]) -> Vec<usize> {
+    let mut cpus = cpus.to_vec();
+    cpus.sort_unstable();
+    cpus.dedup();
+    cpus
+}
+
+/// The numbers of a list of the kernel: `0-1,4`.
+fn cpu_list(text: &str) -> Option<Vec<usize>> {
+    let mut cpus = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        cpus.extend(first.trim().parse::<usize>().ok()?..=last.trim().parse().ok()?);
+    }
+    Some(cpus)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{brief, seen};
+    use super::*;
+    use crate::spec::LinkSpec;
+
+    #[test]
+    fn limits_of_a_host_are_what_the_jvm_counts_by() {
+        let host = HostSpec {
+            cpus: Some(vec![1, 0]),
+            cpu_quota: Some(1.5),
+            memory_bytes: Some(3 << 30),
+            ..HostSpec::default()
+        };
+        let limited = seen(&[
+            ("cpu_cpuset_cpus", "0-1"),
+            ("cpu_quota", "150000"),
+            ("cpu_period", "100000"),
+            ("memory_limit_in_bytes", "3145728 k"),
+        ]);
+        let proofs = limited.host_proofs(&host, "node1");
+        let expected = [
+            "cpus: 0-1 yes",
+            "cpu_quota: 1.5 yes",
+            "memory: 3145728 KiB yes",
+        ];
+        assert_eq!(brief(&proofs), expected);
+        let free = seen(&[
+            ("cpu_cpuset_cpus", "0-3"),
+            ("cpu_quota", "no quota"),
+            ("memory_limit_in_bytes", "unlimited"),
+        ]);
+        let expected = [
+            "cpus: 0-3 no",
+            "cpu_quota: no quota no",
+            "memory: unlimited no",
+        ];
+        assert_eq!(brief(&free.host_proofs(&host, "node1")), expected);
+    }
+
+    #[test]
+    fn a_link_and_a_volume_are_what_the_kernel_has() {
+        let host = HostSpec {
+            link: LinkSpec {
+                rate_bits_per_s: Some(1000),
+                delay: Some(Duration::from_millis(1)),
+            },
+            ..HostSpec::default()
+        };
+        let found = BTreeMap::from([("link_rate".to_string(), "10000".to_string())]);
+        let proofs = link_proofs(&host, &found, "node1");
+        assert_eq!(
+            brief(&proofs),
+            ["link_rate: 10000 bit/s no", "link_delay: no limit no"]
+        );
+        let found = BTreeMap::from(
+            [("link_rate", "1000"), ("link_delay", "1000000")]
+                .map(|(key, value)| (key.to_string(), value.to_string())),
+        );
+        let proofs = link_proofs(&host, &found, "node1");
+        assert!(
+            proofs.iter().all(|one| one.effect.is_proved()),
+            "{proofs:#?}"
+        );
+        assert!(volume(1 << 30, Some(1 << 30)).is_proved());
+        assert_eq!(volume(1 << 30, Some(7)).shown(), Some("7 bytes"));
+        assert!(matches!(volume(1 << 30, None), Effect::NotShown(_)));
+    }
+}

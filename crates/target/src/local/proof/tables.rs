@@ -1,0 +1,198 @@
+//! Whether the tables have the options that were asked for, as each node's own schema has them.
+
+use super::{Effect, Proof};
+use crate::cluster::Cluster;
+use crate::local::compare::{plain, same};
+use crate::session::Session;
+use anyhow::{Context, Result};
+use cql::Value;
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+
+const TABLES: &str = "system_schema.tables";
+
+/// Options of a table, by column.
+type Columns = BTreeMap<String, Value>;
+
+/// An option of the tables, as CQL has it behind `WITH`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableOption {
+    /// `compaction`, `gc_grace_seconds` …
+    pub name: String,
+    /// What was asked for; of a mapping, each entry is looked for by itself.
+    pub value: Json,
+}
+
+impl Cluster {
+    /// Each of `options` beside what every node's schema says of each of the tables.
+    ///
+    /// # Errors
+    /// A node does not answer, or has no such table.
+    pub fn table_proofs(
+        &self,
+        keyspace: &str,
+        tables: &[&str],
+        options: &[TableOption],
+    ) -> Result<Vec<Proof>> {
+        if options.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut proofs = Vec::new();
+        for node in self.nodes() {
+            let mut session = self.session_to(node)?;
+            for table in tables {
+                let columns = columns(&mut session, keyspace, table)
+                    .with_context(|| format!("ask {} for the options of {table}", node.name))?;
+                for option in options {
+                    proofs.extend(of_option(&node.name, table, option, &columns));
+                }
+            }
+        }
+        Ok(proofs)
+    }
+}
+
+fn columns(session: &mut Session, keyspace: &str, table: &str) -> Result<Columns> {
+    let text = |text: &str| text.replace('\'', "''");
+    let found = session.query(&format!(
+        "SELECT * FROM {TABLES} WHERE keyspace_name = '{}' AND table_name = '{}'",
+        text(keyspace),
+        text(table)
+    ))?;
+    let row = found.rows.into_iter().next();
+    let row = row.with_context(|| format!("there is no table {keyspace}.{table}"))?;
+    Ok(found.columns.into_iter().zip(row).collect())
+}
+
+/// One proof for a plain option, one for each entry of a mapping.
+fn of_option(node: &str, table: &str, option: &TableOption, columns: &Columns) -> Vec<Proof> {
+    let name = &option.name;
+    let column = columns.get(name).filter(|value| **value != Value::Null);
+    let proof = |key: &str, wanted: &Json, found: Option<String>, why: &str| {
+        let wanted = plain(wanted);
+        let judged = found.map(|found| {
+            let holds = same(&wanted, &found);
+            (found, holds)
+        });
+        Proof {
+            node: node.to_string(),
+            key: format!("{table} {key}"),
+            wanted,
+            effect: Effect::of(judged, why),
+            source: TABLES,
+        }
+    };
+    let no_column = format!("{TABLES} does not show {name}");
+    match (&option.value, column) {
+        (Json::Object(wanted), Some(Value::Map(shown))) => {
+            let text = |value: &Value| value.as_str().map(str::to_string);
+            let shown: BTreeMap<String, String> = shown
+                .iter()
+                .filter_map(|(key, value)| Some((text(key)?, text(value)?)))
+                .collect();
+            let entry = |(key, value): (&String, &Json)| {
+                let why = format!("{name} of {TABLES} has no entry {key}");
+                let found = entry_of(name, key, &shown);
+                proof(&format!("{name}.{key}"), value, found, &why)
+            };
+            wanted.iter().map(entry).collect()
+        }
+        (Json::Object(_), _) => vec![proof(name, &option.value, None, &no_column)],
+        (value, column) => {
+            vec![proof(name, value, column.and_then(in_words), &no_column)]
+        }
+    }
+}
+
+/// A plain value as it is written; none of what is no plain value.
+fn in_words(value: &Value) -> Option<String> {
+    match value {
+        Value::Text(text) => Some(text.clone()),
+        Value::Boolean(value) => Some(value.to_string()),
+        Value::Double(value) => Some(value.to_string()),
+        Value::Float(value) => Some(value.to_string()),
+        other => other.as_i64().map(|value| value.to_string()),
+    }
+}
+
+/// An entry of an option that is a mapping. The server has names of its own for some that it was
+/// told by another, and does not write down what goes without saying.
+fn entry_of(option: &str, key: &str, shown: &BTreeMap<String, String>) -> Option<String> {
+    if let Some(found) = shown.get(key) {
+        return Some(found.clone());
+    }
+    match (option, key) {
+        ("compression", "enabled") => shown.get("class").map(|_| "true".to_string()),
+        ("compression", "sstable_compression") => shown.get("class").cloned(),
+        ("compression", "chunk_length_kb") => shown.get("chunk_length_in_kb").cloned(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::brief;
+    use super::*;
+    use serde_json::json;
+
+    fn columns() -> Columns {
+        let text = |text: &str| Value::Text(text.to_string());
+        let map = |pairs: &[(&str, &str)]| {
+            Value::Map(pairs.iter().map(|(k, v)| (text(k), text(v))).collect())
+        };
+        [
+            (
+                "compaction",
+                map(&[
+                    ("class", "o.a.LeveledCompactionStrategy"),
+                    ("sstable_size_in_mb", "160"),
+                ]),
+            ),
+            (
+                "compression",
+                map(&[("class", "a.b.LZ4Compressor"), ("chunk_length_in_kb", "16")]),
+            ),
+            ("gc_grace_seconds", Value::Int(864_000)),
+            ("comment", text("it's")),
+            ("memtable", Value::Null),
+        ]
+        .into_iter()
+        .map(|(name, value)| (name.to_string(), value))
+        .collect()
+    }
+
+    #[test]
+    fn options_of_a_table_are_compared_entry_by_entry_with_its_schema() {
+        let check = |name: &str, value: Json| {
+            let name = name.to_string();
+            let option = TableOption { name, value };
+            brief(&of_option("node1", "t", &option, &columns())).join("; ")
+        };
+        assert_eq!(
+            check(
+                "compaction",
+                json!({"class": "LeveledCompactionStrategy", "sstable_size_in_mb": "16", "x": "1"})
+            ),
+            "t compaction.class: o.a.LeveledCompactionStrategy yes; \
+             t compaction.sstable_size_in_mb: 160 no; t compaction.x: ?"
+        );
+        assert_eq!(
+            check(
+                "compression",
+                json!({"chunk_length_in_kb": "4", "enabled": "true"})
+            ),
+            "t compression.chunk_length_in_kb: 16 no; t compression.enabled: true yes"
+        );
+        assert_eq!(
+            check("gc_grace_seconds", json!(60)),
+            "t gc_grace_seconds: 864000 no"
+        );
+        assert_eq!(
+            check("gc_grace_seconds", json!(864_000)),
+            "t gc_grace_seconds: 864000 yes"
+        );
+        assert_eq!(check("comment", json!("it's")), "t comment: it's yes");
+        assert_eq!(check("memtable", json!("trie")), "t memtable: ?");
+        assert_eq!(check("caching", json!({"keys": "NONE"})), "t caching: ?");
+    }
+}
