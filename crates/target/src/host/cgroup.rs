@@ -6,6 +6,11 @@
 //! that outlives us; it is only ever removed after the last process in it has gone, and every
 //! process in it is ours.
 
+mod hierarchy;
+mod weight;
+
+pub(super) use hierarchy::{Hierarchy, hierarchies, places};
+
 use crate::spec::HostSpec;
 use anyhow::{Context, Result};
 use measure::clock::{self, Deadline};
@@ -18,12 +23,6 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// The controllers that a host needs, by their names in version 1.
-const CONTROLLERS: [&str; 5] = ["cpu", "cpuacct", "cpuset", "memory", "blkio"];
-
-/// Those of version 2 that have to be switched on for a group.
-const SWITCHED: [&str; 4] = ["cpuset", "cpu", "memory", "io"];
 
 /// The period in which a CPU quota is counted, microseconds: the kernel's own default. A shorter
 /// one would throttle more often and more briefly, which is another system than the usual one.
@@ -39,15 +38,6 @@ const END_LIMIT: Duration = Duration::from_secs(20);
 /// How often a group that is ending is looked at.
 const POLL: Duration = Duration::from_millis(5);
 
-/// One mounted hierarchy, and where in it our groups go.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Hierarchy {
-    parent: PathBuf,
-    unified: bool,
-    /// Of version 1; version 2 says itself what it has.
-    controllers: Vec<String>,
-}
-
 /// One directory of a group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Place {
@@ -57,99 +47,6 @@ pub(crate) struct Place {
     pub unified: bool,
     /// What is controlled there: `cpu`, `cpuset`, `memory`, `blkio`, `io`.
     pub controllers: Vec<String>,
-}
-
-/// The hierarchies of this machine that a host can use.
-///
-/// # Errors
-/// `/proc` cannot be read.
-pub(super) fn hierarchies() -> Result<Vec<Hierarchy>> {
-    let read = |path: &str| std::fs::read_to_string(path).with_context(|| format!("read {path}"));
-    let mut found = parse(&read("/proc/self/mountinfo")?, &read("/proc/self/cgroup")?);
-    for hierarchy in found.iter_mut().filter(|hierarchy| hierarchy.unified) {
-        let file = hierarchy.parent.join("cgroup.controllers");
-        let controllers = std::fs::read_to_string(file).unwrap_or_default();
-        hierarchy.controllers = controllers
-            .split_ascii_whitespace()
-            .filter(|name| SWITCHED.contains(name))
-            .map(str::to_string)
-            .collect();
-    }
-    Ok(found)
-}
-
-/// Hierarchies out of `mountinfo` and `cgroup` of `/proc/self`.
-///
-/// In version 1 our groups go below our own: whoever has put us there accounts for them too. In
-/// version 2 a group with processes cannot hand controllers down, so they go to the top.
-fn parse(mountinfo: &str, own: &str) -> Vec<Hierarchy> {
-    let mut found: Vec<Hierarchy> = Vec::new();
-    for line in mountinfo.lines() {
-        let Some((front, back)) = line.split_once(" - ") else {
-            continue;
-        };
-        let front: Vec<&str> = front.split(' ').collect();
-        let back: Vec<&str> = back.split(' ').collect();
-        let (&[_, _, _, root, mount, ..], &[kind, _, options]) = (&front[..], &back[..]) else {
-            continue;
-        };
-        let hierarchy = match kind {
-            "cgroup2" => Hierarchy {
-                parent: PathBuf::from(mount),
-                unified: true,
-                controllers: Vec::new(),
-            },
-            "cgroup" => {
-                let controllers: Vec<String> = options
-                    .split(',')
-                    .filter(|name| CONTROLLERS.contains(name))
-                    .map(str::to_string)
-                    .collect();
-                let Some(first) = controllers.first() else {
-                    continue;
-                };
-                let path = own_path(own, first).unwrap_or("/");
-                let below = Path::new(path).strip_prefix(root).unwrap_or(Path::new(""));
-                Hierarchy {
-                    parent: Path::new(mount).join(below),
-                    unified: false,
-                    controllers,
-                }
-            }
-            _ => continue,
-        };
-        let same = |other: &Hierarchy| {
-            other.unified == hierarchy.unified && other.controllers == hierarchy.controllers
-        };
-        // The same hierarchy may be mounted at several places.
-        if !found.iter().any(same) {
-            found.push(hierarchy);
-        }
-    }
-    found
-}
-
-/// Our own group in the hierarchy of a controller of version 1.
-fn own_path<'a>(own: &'a str, controller: &str) -> Option<&'a str> {
-    own.lines().find_map(|line| {
-        let mut fields = line.splitn(3, ':').skip(1);
-        let controllers = fields.next()?;
-        let path = fields.next()?;
-        controllers
-            .split(',')
-            .any(|name| name == controller)
-            .then_some(path)
-    })
-}
-
-/// Where a group of this name would be.
-pub(super) fn places(hierarchies: &[Hierarchy], name: &str) -> Vec<Place> {
-    let place = |hierarchy: &Hierarchy| Place {
-        dir: hierarchy.parent.join(name),
-        unified: hierarchy.unified,
-        controllers: hierarchy.controllers.clone(),
-    };
-    hierarchies.iter().map(place).collect()
 }
 
 /// The control groups of one host.
@@ -194,11 +91,13 @@ impl Group {
         self.places.iter().find(|place| place.has(controller))
     }
 
-    /// Limits CPUs, their share and memory; what is absent is not limited.
+    /// Limits CPUs, their share and memory, and gives the group its weight against others; what is
+    /// absent is not limited.
     ///
     /// # Errors
     /// The machine lacks a controller that is asked for, or refuses the value.
     pub fn limit(&self, spec: &HostSpec) -> Result<()> {
+        self.weigh(spec)?;
         self.limit_cpus(spec.cpus.as_deref())?;
         self.limit_quota(spec.cpu_quota)?;
         self.limit_memory(spec.memory_bytes)
@@ -285,8 +184,9 @@ impl Group {
         Ok(place)
     }
 
-    /// The limits that the kernel has, read back: `cpus` as a list, `cpu_quota` in cores and
-    /// `memory` in bytes. What is not limited is absent, but for `cpus`.
+    /// The limits that the kernel has, read back: `cpus` as a list, `cpu_quota` in cores,
+    /// `cpu_weight` in busy threads and `memory` in bytes. What is not limited is absent, but for
+    /// `cpus` and the weight.
     ///
     /// # Errors
     /// A group cannot be read.
@@ -309,6 +209,9 @@ impl Group {
                 let cores = quota as f64 / period.max(1) as f64;
                 limits.insert("cpu_quota".to_string(), cores.to_string());
             }
+        }
+        if let Some(threads) = self.weight() {
+            limits.insert("cpu_weight".to_string(), threads.to_string());
         }
         if let Some(place) = self.place("memory") {
             let value = read(&place.dir.join(memory_limit_file(place)))?;
@@ -410,6 +313,7 @@ impl Place {
 /// groups may have begun to use them; switched on they do nothing by themselves.
 fn hand_down(place: &Place) -> Result<()> {
     let top = place.dir.parent().context("a control group at the root")?;
+    hierarchy::step_aside(top)?;
     let file = top.join("cgroup.subtree_control");
     let on = std::fs::read_to_string(&file).unwrap_or_default();
     for name in &place.controllers {

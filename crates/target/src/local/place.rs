@@ -24,8 +24,9 @@ pub struct HostInfo {
     pub name: String,
     /// Its address; of the first of its nodes where it is nothing but addresses.
     pub address: String,
-    /// What the kernel limits it to, in words by name: `cpus`, `cpu_quota` (cores), `memory`,
-    /// `link_rate`, `link_delay`. What is not limited is not here.
+    /// What the kernel limits it to, in words by name: `cpus`, `cpu_quota` (cores),
+    /// `cpu_weight` (busy threads that it is worth to the scheduler), `memory`, `link_rate`,
+    /// `link_delay`. What is not limited is not here.
     pub limits: BTreeMap<String, String>,
     /// Size of its own volume in bytes, as its file system counts it; none if it has none.
     pub volume_bytes: Option<u64>,
@@ -85,6 +86,7 @@ fn in_words(name: &str, value: &str) -> Option<String> {
     let number = value.parse::<u64>().ok();
     match name {
         "cpu_quota" => Some(format!("{value} cores")),
+        "cpu_weight" => Some(format!("{value} busy threads")),
         "memory" => number.map(size),
         "link_rate" => number.map(|bits| {
             let unit = [

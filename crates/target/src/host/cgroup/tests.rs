@@ -1,6 +1,7 @@
 //! Hierarchies of both versions, and limits in version 2 with plain files. Limits in the kernel are
 //! tested with whole hosts.
 
+use super::hierarchy::{Hierarchy, handing_down, parse};
 use super::*;
 
 const VERSION_1: &str = "\
@@ -13,16 +14,25 @@ const VERSION_1: &str = "\
 
 #[test]
 fn each_hierarchy_is_found_with_our_own_group_in_it() {
+    const CPU: &str = "/sys/fs/cgroup/cpu";
+    const MEMORY: &str = "/sys/fs/cgroup/memory";
+    const UNIFIED: &str = "/sys/fs/cgroup/unified";
     let own = "4:memory:/process_api/7\n3:pids:/\n2:cpu:/\n0::/\n";
-    let hierarchy = |parent: &str, unified, controllers: &[&str]| Hierarchy {
+    let hierarchy = |parent: &str, top: &str, unified, controllers: &[&str]| Hierarchy {
         parent: PathBuf::from(parent),
+        top: PathBuf::from(top),
         unified,
         controllers: controllers.iter().map(|name| name.to_string()).collect(),
     };
     let expected = vec![
-        hierarchy("/sys/fs/cgroup/cpu", false, &["cpu"]),
-        hierarchy("/sys/fs/cgroup/memory/process_api/7", false, &["memory"]),
-        hierarchy("/sys/fs/cgroup/unified", true, &[]),
+        hierarchy(CPU, CPU, false, &["cpu"]),
+        hierarchy(
+            &format!("{MEMORY}/process_api/7"),
+            MEMORY,
+            false,
+            &["memory"],
+        ),
+        hierarchy(UNIFIED, UNIFIED, true, &[]),
     ];
     assert_eq!(parse(VERSION_1, own), expected);
 }
@@ -35,6 +45,39 @@ fn a_hierarchy_of_a_container_begins_at_its_own_root() {
     assert_eq!(found.len(), 1, "one hierarchy, mounted twice: {found:?}");
     assert_eq!(found[0].parent, Path::new("/cg/cpu/task"));
     assert_eq!(places(&found, "x")[0].dir, Path::new("/cg/cpu/task/x"));
+}
+
+#[test]
+fn in_version_2_our_group_is_where_to_begin_to_look() {
+    let parent = |own: &str| parse(VERSION_1, own).pop().map(|found| found.parent);
+    let scope = "/sys/fs/cgroup/unified/user.slice/session-1.scope";
+    assert_eq!(
+        parent("0::/user.slice/session-1.scope\n"),
+        Some(PathBuf::from(scope))
+    );
+    // Of a group outside of our namespace.
+    let top = Some(PathBuf::from("/sys/fs/cgroup/unified"));
+    assert_eq!(parent("0::/../elsewhere\n"), top);
+}
+
+/// Version 2 went to the root, beside the groups of the whole machine.
+#[test]
+fn groups_go_into_a_delegated_place_or_the_nearest_above_without_processes() {
+    let root = tempfile::tempdir().unwrap();
+    let top = root.path();
+    let scope = top.join("user.slice/session-1.scope");
+    std::fs::create_dir_all(&scope).unwrap();
+    let hold = |dir: &Path, pids: &str| std::fs::write(dir.join("cgroup.procs"), pids).unwrap();
+    hold(top, "1\n");
+    hold(&scope, &format!("{}\n", std::process::id()));
+    assert_eq!(handing_down(&scope, top, |_| true), scope);
+    assert_eq!(handing_down(&scope, top, |_| false), top.join("user.slice"));
+    // A shell beside us: it is not ours to move.
+    hold(&scope, &format!("1\n{}\n", std::process::id()));
+    assert_eq!(handing_down(&scope, top, |_| true), top.join("user.slice"));
+    hold(&top.join("user.slice"), "1\n");
+    assert_eq!(handing_down(&scope, top, |_| true), top);
+    assert_eq!(handing_down(top, top, |_| false), top);
 }
 
 /// Version 2 with plain files, which this machine may not have with its controllers: what is
@@ -53,7 +96,13 @@ fn version_2_gets_its_own_files_and_words() {
     let on = std::fs::read_to_string(root.path().join("cgroup.subtree_control")).unwrap();
     assert!(on.contains("+memory") && !on.contains("+cpu "), "{on}");
     let file = |name: &str| place.dir.join(name);
-    for name in ["cpuset.cpus", "cpu.max", "memory.max", "memory.swap.max"] {
+    for name in [
+        "cpuset.cpus",
+        "cpu.max",
+        "cpu.weight",
+        "memory.max",
+        "memory.swap.max",
+    ] {
         std::fs::write(file(name), "").unwrap();
     }
     let spec = HostSpec {
@@ -66,6 +115,7 @@ fn version_2_gets_its_own_files_and_words() {
     let text = |name: &str| std::fs::read_to_string(file(name)).unwrap();
     assert_eq!(text("cpuset.cpus"), "0,2");
     assert_eq!(text("cpu.max"), "150000 100000");
+    assert_eq!(text("cpu.weight"), "800");
     assert_eq!(text("memory.max"), "1073741824");
     assert_eq!(text("memory.swap.max"), "0");
     let limits = group.limits().unwrap();
@@ -75,19 +125,26 @@ fn version_2_gets_its_own_files_and_words() {
         .collect();
     let expected = [
         ("cpu_quota", "1.5"),
+        ("cpu_weight", "8"),
         ("cpus", "0,2"),
         ("memory", "1073741824"),
     ];
     assert_eq!(limits, expected);
 
     // The kernel takes each write as a whole; a plain file keeps the end of a longer one.
-    for name in ["cpuset.cpus", "cpu.max", "memory.max", "memory.swap.max"] {
+    for name in [
+        "cpuset.cpus",
+        "cpu.max",
+        "cpu.weight",
+        "memory.max",
+        "memory.swap.max",
+    ] {
         std::fs::write(file(name), "").unwrap();
     }
     group.limit(&HostSpec::default()).unwrap();
     assert_eq!(text("cpu.max"), "max 100000");
     assert_eq!(text("memory.max"), "max");
-    assert_eq!(group.limits().unwrap().len(), 1, "only CPUs");
+    assert_eq!(group.limits().unwrap().len(), 2, "only CPUs and the weight");
 }
 
 #[test]
