@@ -57,6 +57,7 @@ fn main() -> Result<()> {
         in_flight_max: 64,
         release_quantum: load::RELEASE_QUANTUM,
         timeout: Duration::from_secs(5),
+        retries_min: 0,
         workers: 1,
         cpus: vec![0],
         connections_per_node: 1,

@@ -97,6 +97,7 @@ fn nothing_is_allocated_after_the_start_line() {
                 in_flight_max: 64,
                 release_quantum: load::RELEASE_QUANTUM,
                 timeout: Duration::from_secs(5),
+                retries_min: 0,
                 workers: 1,
                 cpus: Vec::new(),
                 connections_per_node: 1,

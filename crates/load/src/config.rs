@@ -42,6 +42,8 @@ pub struct Config {
     pub release_quantum: Duration,
     /// Time from the send after which a try counts as failed, unless its kind has its own.
     pub timeout: Duration,
+    /// Tries after the first one that every operation has, if its kind has no more of its own.
+    pub retries_min: u8,
     /// Event loops; each has its own connections.
     pub workers: usize,
     /// CPUs to pin the workers to, in turn; empty: no pinning.

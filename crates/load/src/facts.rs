@@ -69,12 +69,13 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// Looks at a program whose kinds have `timeout` unless they say otherwise.
+    /// Looks at a program whose kinds have `timeout` unless they say otherwise, and at least
+    /// `retries_min` tries after the first.
     ///
     /// # Errors
     /// More than [`KINDS_MAX`] kinds; statements that name others that are not there, or that
     /// follow on each other without end.
-    pub fn new(program: &Program, timeout: Duration) -> Result<Facts, LoadError> {
+    pub fn new(program: &Program, timeout: Duration, retries_min: u8) -> Result<Facts, LoadError> {
         let refuse = |text: String| Err(LoadError::Config(text));
         let (kinds, statements) = (program.kinds(), program.statements());
         if kinds.is_empty() || kinds.len() > KINDS_MAX {
@@ -93,6 +94,7 @@ impl Facts {
         };
         for kind in kinds {
             let policy = kind.policy;
+            let retries = policy.retries.max(retries_min);
             let class = Class {
                 timeout_ns: ns(policy.timeout.unwrap_or(timeout)),
                 speculate_ns: policy.speculate_after.map_or(NEVER_NS, ns),
@@ -105,8 +107,8 @@ impl Facts {
             facts.kinds.push(KindFacts {
                 class: index as u8,
                 is_write: kind.is_write,
-                retries: policy.retries,
-                plain: policy.retries == 0 && policy.speculate_after.is_none(),
+                retries,
+                plain: retries == 0 && policy.speculate_after.is_none(),
                 timeout_ns: class.timeout_ns,
             });
         }

@@ -87,7 +87,7 @@ pub fn run(
     on_interval: &mut dyn FnMut(&Interval) -> Flow,
 ) -> Result<Summary, LoadError> {
     check(config)?;
-    let facts = Facts::new(&config.program, config.timeout)?;
+    let facts = Facts::new(&config.program, config.timeout, config.retries_min)?;
     let (links, templates) = open_all(config)?;
     let connections = links.iter().map(Vec::len).sum();
     let finished = Arc::new(AtomicBool::new(false));

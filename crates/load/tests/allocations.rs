@@ -116,6 +116,7 @@ fn nothing_is_allocated_after_the_start_line_whatever_the_shape() {
         in_flight_max: 64,
         release_quantum: load::RELEASE_QUANTUM,
         timeout: Duration::from_secs(20),
+        retries_min: 0,
         workers: 1,
         cpus: Vec::new(),
         connections_per_node: 1,

@@ -40,6 +40,7 @@ pub fn config(server: &NullServer, schedule: Schedule, limit: Limit) -> Config {
         in_flight_max: 64,
         release_quantum: load::RELEASE_QUANTUM,
         timeout: Duration::from_secs(5),
+        retries_min: 0,
         workers: 1,
         cpus: Vec::new(),
         connections_per_node: 1,

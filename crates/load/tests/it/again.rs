@@ -52,6 +52,20 @@ fn each_kind_has_its_own_time_out() {
     assert!(shortest(1) >= 89 * ms && longest(1) >= shortest(1));
 }
 
+/// A trial was failed by 31 time-outs of 15,000 rows that could have been written again.
+#[test]
+fn a_run_may_ask_for_tries_that_its_kinds_have_not_and_no_operation_is_done_twice_for_it() {
+    for (idempotent, expected) in [(true, [6, 0, 6]), (false, [0, 6, 0])] {
+        let server = Server::start(|asked| match asked.before {
+            0 => Does::Fails(ErrorCode::WriteTimeout),
+            _ => Does::Acknowledges,
+        });
+        let mut config = config(&[&server], writes(Policy::default(), idempotent), 6);
+        config.retries_min = 4;
+        assert_eq!(counts(&run(&config).kinds[0]), expected, "{idempotent}");
+    }
+}
+
 /// `retries=0` once meant "never run" in another tool.
 #[test]
 fn an_operation_has_one_try_and_as_many_more_as_there_are_retries() {

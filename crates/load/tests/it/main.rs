@@ -37,6 +37,7 @@ fn config(nodes: &[&server::Server], program: Program, operations: u64) -> Confi
         in_flight_max: 64,
         release_quantum: load::RELEASE_QUANTUM,
         timeout: Duration::from_secs(20),
+        retries_min: 0,
         workers: 1,
         cpus: Vec::new(),
         connections_per_node: 1,
