@@ -89,3 +89,38 @@ impl fmt::Debug for Secret {
         f.write_str("***")
     }
 }
+
+/// An error of a connection; of a certificate that nobody vouches for, with the way out.
+pub(crate) fn explained(error: std::io::Error) -> anyhow::Error {
+    use rustls::{CertificateError, Error};
+    let inner = error.get_ref();
+    let inner = inner.and_then(|inner| inner.downcast_ref::<Error>());
+    let unknown = Error::InvalidCertificate(CertificateError::UnknownIssuer);
+    if inner != Some(&unknown) {
+        return error.into();
+    }
+    anyhow::anyhow!(
+        "{error}\nhint: nobody whom this machine trusts has issued its certificate; name the \
+         certificate authorities, a PEM file, by `tls: {{ca: FILE}}` of `target.attach`"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_of_an_unknown_issuer_names_the_key_that_helps() {
+        use rustls::{CertificateError, Error};
+        let of = |error| explained(std::io::Error::new(std::io::ErrorKind::InvalidData, error));
+        let unknown = of(Error::InvalidCertificate(CertificateError::UnknownIssuer));
+        assert!(
+            unknown.to_string().contains("`tls: {ca: FILE}`"),
+            "{unknown}"
+        );
+        let expired = of(Error::InvalidCertificate(CertificateError::Expired));
+        assert!(!expired.to_string().contains("ca: FILE"), "{expired}");
+        let plain = explained(std::io::Error::from(std::io::ErrorKind::BrokenPipe));
+        assert!(!plain.to_string().contains("hint"), "{plain}");
+    }
+}

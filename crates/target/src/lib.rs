@@ -8,6 +8,7 @@
 mod access;
 mod attach;
 mod capability;
+mod cause;
 mod cluster;
 mod counts;
 mod data_use;
@@ -36,11 +37,14 @@ mod supply;
 
 pub use access::{Access, Credentials, Secret, Tls};
 pub use capability::{Ability, Capability, abilities_of};
+pub use cause::LogMarks;
 pub use cluster::{Cluster, NodeDied, NodeInfo};
 pub use counts::OperationCounts;
 pub use data_use::DataUse;
 pub use host::{Able, HostAbility, VolumeUse, abilities, separate_mounts};
-pub use local::{Effect, HostInfo, NodeConfiguration, Proof, TableOption, memory_bytes};
+pub use local::{
+    Effect, HostInfo, NodeConfiguration, Proof, Restarts, TableOption, memory_bytes, yaml_refusal,
+};
 pub use process::heed;
 pub use ring::{Replication, Ring};
 pub use session::{QueryResult, ServerError, Session};

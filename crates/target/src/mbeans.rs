@@ -184,6 +184,14 @@ pub(crate) fn live_sstables(agent: &Jolokia, keyspace: &str, table: &str) -> Res
         .with_context(|| format!("the node does not count the SSTables of {keyspace}.{table}"))
 }
 
+/// Bytes of the data in the memtables of all tables of a node, as far as they have not been written
+/// out; none if the node does not tell.
+pub(crate) fn memtables_bytes(agent: &Jolokia) -> Option<u64> {
+    const ALL: &str = "org.apache.cassandra.metrics:type=Table,name=AllMemtablesLiveDataSize";
+    let answers = agent.read(&[(ALL, "Value")]).ok()?;
+    answers.first()?.as_ref()?.as_u64()
+}
+
 /// Whether a table is compacted now, or was since the node started; false too if the node does not
 /// tell.
 pub(crate) fn compacts(agent: &Jolokia, keyspace: &str, table: &str) -> bool {

@@ -4,7 +4,7 @@
 //! a deadline; after a failed read or write the session is broken and says so, because the next
 //! bytes might belong to the last question.
 
-use crate::access::{Access, Tls};
+use crate::access::{self, Access, Tls};
 use anyhow::{Context, Result, anyhow, bail};
 use cql::Consistency;
 use cql::frame::{HEADER_BYTES, Header, opcode};
@@ -329,6 +329,7 @@ impl Session {
         stream
             .write_all(request)
             .and_then(|()| stream.flush())
+            .map_err(access::explained)
             .context("send a request")?;
         loop {
             let mut bytes = [0u8; HEADER_BYTES];
@@ -363,7 +364,7 @@ fn receive(
             Ok(0) => bail!("the node closed the connection"),
             Ok(count) => buffer = &mut buffer[count..],
             Err(error) if matches!(error.kind(), Interrupted | TimedOut | WouldBlock) => {}
-            Err(error) => return Err(error).context("receive an answer"),
+            Err(error) => return Err(access::explained(error)).context("receive an answer"),
         }
     }
     Ok(())

@@ -24,7 +24,9 @@ pub(crate) mod state;
 pub use place::HostInfo;
 pub use proof::{Effect, NodeConfiguration, Proof, TableOption};
 pub(crate) use reopen::cluster as reopen;
+pub use restart::Restarts;
 pub use room::memory_bytes;
+pub use settings::yaml_refusal;
 
 use crate::capability::{self, Capability};
 use crate::cluster::{Cluster, NodeDied, NodeInfo};

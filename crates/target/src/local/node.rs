@@ -148,12 +148,53 @@ fn explain(status: std::process::ExitStatus, log_tail: &str) -> String {
         || log_tail.contains("Unrecognized option")
     {
         "; one of the JVM options is unknown to this Java"
+    } else if log_tail.contains("No space left on device") {
+        "; its data volume is full"
     } else if log_tail.contains("ConfigurationException") {
-        "; a setting of cassandra.yaml is refused"
+        return match refused_setting(log_tail) {
+            Some((key, why)) => format!("`{key}` of cassandra.yaml is refused: {why}; {status}"),
+            None => format!("{status}; a setting of cassandra.yaml is refused"),
+        };
     } else {
         ""
     };
     format!("{status}{hint}")
+}
+
+/// The key of cassandra.yaml that the server refuses, and why, where its log says both: in the
+/// parser's words for a value of another type, or in those of the server's own checks, which
+/// begin with the key.
+fn refused_setting(log: &str) -> Option<(String, String)> {
+    const SIGNS: [&str; 3] = [
+        "Cannot create property=",
+        "Unable to find property ",
+        "remove properties ",
+    ];
+    let lines: Vec<&str> = log.lines().collect();
+    for (index, line) in lines.iter().enumerate() {
+        let rest = SIGNS.iter().find_map(|sign| Some(line.split_once(sign)?.1));
+        let Some(rest) = rest else {
+            continue;
+        };
+        // What was wrong stands behind it, or a line or two below.
+        let same = rest.split_once("; ").map(|(_, why)| why);
+        let below = lines[index + 1..].iter().map(|line| line.trim());
+        let mut below = below.filter(|line| !line.is_empty() && !line.starts_with("in '"));
+        let why = same.or_else(|| below.next()).unwrap_or(line).trim();
+        return Some((key_of(rest), why.to_string()));
+    }
+    let (_, message) = log.split_once("ConfigurationException: ")?;
+    let message = message.lines().next()?.trim();
+    let key = key_of(message);
+    // Other sentences of the server begin with words, and no word has an underscore.
+    key.contains('_').then(|| (key, message.to_string()))
+}
+
+/// The key that a text begins with, quoted or not.
+fn key_of(text: &str) -> String {
+    let text = text.trim_start_matches(['\'', '"', '[', '`', ' ']);
+    let inside = |c: &char| c.is_ascii_alphanumeric() || "._".contains(*c);
+    text.chars().take_while(inside).collect()
 }
 
 #[cfg(test)]
@@ -177,6 +218,39 @@ mod tests {
         );
         std::fs::remove_file(logs.path().join("system.log")).unwrap();
         assert_eq!(log_tail(logs.path()), "  from the JVM");
+    }
+
+    /// A Java trace was all that was said of a wrong value.
+    #[test]
+    fn the_key_that_the_server_refuses_is_named_first() {
+        use std::os::unix::process::ExitStatusExt;
+        let status = || std::process::ExitStatus::from_raw(3 << 8);
+        let cases = [
+            (
+                "org.apache.cassandra.exceptions.ConfigurationException: Invalid yaml: file:/c\n \
+                 Error: Cannot create property=concurrent_reads for JavaBean=Config@1; For input \
+                 string: \"x\"; in 'reader', line 1\n\tat a.b.C(D.java)",
+                "`concurrent_reads` of cassandra.yaml is refused: For input string",
+            ),
+            (
+                "ConfigurationException: Invalid yaml. Please remove properties [unheard_of] from \
+                 your cassandra.yaml",
+                "`unheard_of` of cassandra.yaml is refused",
+            ),
+            (
+                "x.ConfigurationException: concurrent_writes must be at least 2, but was 1\n\tat a",
+                "`concurrent_writes` of cassandra.yaml is refused: concurrent_writes must be at",
+            ),
+        ];
+        for (log, expected) in cases {
+            let text = explain(status(), log);
+            assert!(text.starts_with(expected), "{text}");
+        }
+        let unknown = explain(status(), "ConfigurationException: Something is not right");
+        assert_eq!(
+            unknown,
+            "exit status: 3; a setting of cassandra.yaml is refused"
+        );
     }
 
     #[test]

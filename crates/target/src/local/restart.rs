@@ -1,5 +1,6 @@
 //! Nodes that are stopped and started again: for another configuration, one after the other so that
-//! the ring stays, or because somebody changes their files meanwhile.
+//! the ring stays or all together where nobody needs it meanwhile, or because somebody changes
+//! their files.
 
 use super::node::Node;
 use super::record::SpecState;
@@ -15,6 +16,16 @@ use std::time::Duration;
 /// How long a drained node may take to end. It was seen to take 0.7 s; a full memtable that could
 /// not be drained before takes seconds.
 const TERM_LIMIT: Duration = Duration::from_secs(60);
+
+/// How nodes that run are given another configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Restarts {
+    /// One after the other, so that the ring answers all the time. On three hosts that share two
+    /// cores it was seen to take 286 s.
+    InTurn,
+    /// All are stopped, then all started: for whoever brings the data back afterwards anyway.
+    Together,
+}
 
 /// Keys of `cassandra.yaml` that decide how data is placed or written: a node that has data under
 /// one value of them does not start, does not find it, or has files of both kinds under another.
@@ -80,8 +91,8 @@ impl LocalSpec {
 }
 
 impl Cluster {
-    /// Turns the nodes of ours into those of `spec`, one after the other: each is drained, stopped,
-    /// given its new files, started, and answers CQL and is seen by all others before the next one.
+    /// Turns the nodes of ours into those of `spec`: each is drained, stopped, given its new files
+    /// and started. In turn, it answers CQL and is seen by all others before the next one.
     /// Returns the names of the nodes that were restarted: none if nothing differs that a JVM reads
     /// at its start. [`Cluster::nodes`] has the new process ids afterwards.
     ///
@@ -92,12 +103,13 @@ impl Cluster {
     pub fn reconfigure(
         &mut self,
         spec: &LocalSpec,
+        restarts: Restarts,
         say: &mut dyn FnMut(&str),
     ) -> Result<Vec<String>> {
         let Some(nodes) = self.local_mut() else {
             bail!("only a local target can be given another configuration");
         };
-        let restarted = nodes.reconfigure(spec, say);
+        let restarted = nodes.reconfigure(spec, restarts, say);
         self.refresh();
         restarted
     }
@@ -105,7 +117,12 @@ impl Cluster {
 
 impl Nodes {
     /// See [`Cluster::reconfigure`].
-    fn reconfigure(&mut self, spec: &LocalSpec, say: &mut dyn FnMut(&str)) -> Result<Vec<String>> {
+    fn reconfigure(
+        &mut self,
+        spec: &LocalSpec,
+        restarts: Restarts,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Vec<String>> {
         check(spec)?;
         let hindrances = spec.hindrances(&self.spec);
         if !hindrances.is_empty() {
@@ -122,24 +139,17 @@ impl Nodes {
             self.hosts.is_some() && before != Some(limits)
         });
         let other_machine = limits.is_some() && spec.has_other_machine(&old);
+        let mut groups = self.groups(other_machine, spec.has_other_files(&old));
+        if restarts == Restarts::Together {
+            groups = together(groups);
+        }
         let mut restarted = Vec::new();
-        for group in self.groups(other_machine, spec.has_other_files(&old)) {
-            for index in group.clone() {
-                let name = &self.nodes[index].layout.name;
-                say(&format!("restarting {name} with its new configuration"));
-                restarted.push(name.clone());
-                self.stop_node(index)?;
-            }
-            // While nothing runs there: less memory would kill a node of the old size.
-            if let Some(limits) = limits.as_ref().filter(|_| other_machine) {
-                self.limit_host(group[0], limits)?;
-            }
-            for index in group {
-                let layout = &self.nodes[index].layout;
-                settings::write(layout, &self.spec.yaml, &self.secret)?;
-                self.start_node(index)?;
-            }
-            self.await_ring()?;
+        for group in groups {
+            restarted.extend(self.restart(
+                &group,
+                limits.as_ref().filter(|_| other_machine),
+                say,
+            )?);
         }
         if let Some(limits) = limits.as_ref().filter(|_| !other_machine) {
             for host in self.hosts.iter_mut().flat_map(Hosts::all_mut) {
@@ -148,6 +158,51 @@ impl Nodes {
         }
         self.write_spec()?;
         Ok(restarted)
+    }
+
+    /// Stops the nodes of a group, gives them their new files and their hosts `limits`, and starts
+    /// them; their names.
+    fn restart(
+        &mut self,
+        group: &[usize],
+        limits: Option<&HostSpec>,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Vec<String>> {
+        let names = group
+            .iter()
+            .map(|index| self.nodes[*index].layout.name.clone());
+        let names: Vec<String> = names.collect();
+        let what = names.join(", ");
+        say(&format!("restarting {what} with another configuration"));
+        self.drain_together(group);
+        for index in group {
+            self.stop_node(*index)?;
+        }
+        // While nothing runs there: less memory would kill a node of the old size.
+        if let Some(limits) = limits {
+            for index in group {
+                self.limit_host(*index, limits)?;
+            }
+        }
+        for index in group {
+            let layout = &self.nodes[*index].layout;
+            settings::write(layout, &self.spec.yaml, &self.secret)?;
+        }
+        self.start_all()?;
+        Ok(names)
+    }
+
+    /// Drains several nodes at once. What goes wrong is said when they are stopped, one by one.
+    fn drain_together(&self, group: &[usize]) {
+        if group.len() < 2 {
+            return;
+        }
+        std::thread::scope(|scope| {
+            for index in group {
+                let node = &self.nodes[*index];
+                scope.spawn(move || drain(node));
+            }
+        });
     }
 
     /// The nodes that are stopped together: those of one host if its size changes, otherwise one at
@@ -244,6 +299,16 @@ impl Nodes {
     }
 }
 
+/// All nodes that are to be restarted as one group; none if there are none.
+fn together(groups: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
+    let mut all = groups.concat();
+    all.sort_unstable();
+    match all.is_empty() {
+        true => Vec::new(),
+        false => vec![all],
+    }
+}
+
 /// Flushes a node and closes it for clients; without an agent, its own end does that.
 fn drain(node: &Node) -> Result<()> {
     const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
@@ -274,6 +339,15 @@ mod tests {
 
     fn host(change: impl FnOnce(&mut HostSpec)) -> LocalSpec {
         changed(|spec| change(&mut spec.hosts.as_mut().unwrap().host))
+    }
+
+    #[test]
+    fn together_all_nodes_are_one_group_and_the_seed_is_its_first() {
+        assert_eq!(
+            together(vec![vec![0, 3], vec![1, 4], vec![2, 5]]),
+            [[0, 1, 2, 3, 4, 5]]
+        );
+        assert_eq!(together(Vec::new()), Vec::<Vec<usize>>::new());
     }
 
     #[test]

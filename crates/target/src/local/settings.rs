@@ -105,26 +105,28 @@ impl NodeLayout {
     }
 }
 
+/// Why a key of `cassandra.yaml` cannot have a value: because cassay owns it, or because it makes
+/// no ring. None: the server will say itself what it thinks of it.
+pub fn yaml_refusal(key: &str, value: &Value) -> Option<String> {
+    if let Some((_, why)) = OWNED.iter().find(|(keys, _)| keys.contains(&key)) {
+        return Some(format!("{key} of cassandra.yaml cannot be set: {why}"));
+    }
+    let is_ring = |count: &Value| {
+        let count = count.as_u64();
+        count.is_some_and(|count| (1..=TOKENS_COUNT_MAX).contains(&count))
+    };
+    (key == "num_tokens" && !is_ring(value))
+        .then(|| format!("num_tokens must be 1 to {TOKENS_COUNT_MAX}, not {value}"))
+}
+
 /// Refuses settings that cassay owns, and a number of tokens that makes no ring.
 ///
 /// # Errors
 /// All offending keys, each with its reason.
 pub(crate) fn check_overrides(yaml: &Map<String, Value>) -> Result<()> {
-    let mut problems = Vec::new();
-    for key in yaml.keys() {
-        if let Some((_, why)) = OWNED.iter().find(|(keys, _)| keys.contains(&key.as_str())) {
-            problems.push(format!("{key} of cassandra.yaml cannot be set: {why}"));
-        }
-    }
-    if let Some(count) = yaml.get("num_tokens")
-        && !count
-            .as_u64()
-            .is_some_and(|count| (1..=TOKENS_COUNT_MAX).contains(&count))
-    {
-        problems.push(format!(
-            "num_tokens must be 1 to {TOKENS_COUNT_MAX}, not {count}"
-        ));
-    }
+    let refused = yaml.iter();
+    let refused = refused.filter_map(|(key, value)| yaml_refusal(key, value));
+    let problems: Vec<String> = refused.collect();
     if problems.is_empty() {
         return Ok(());
     }

@@ -270,7 +270,8 @@ pub(super) fn restore(
         ours.retain(|table| !disabled.contains(table));
         switched.push((node, ours));
     }
-    let swapped = swap(&switched, &parts, &mut session, keyspace, &tables);
+    let swapped = swap(&switched, &parts, &mut session, keyspace, &tables)
+        .map_err(|error| online::unfinished(&error, keyspace, name, &[], ""));
     let mut enabled = Ok(());
     for (node, ours) in &switched {
         let back = mbeans::enable_compaction(node.agent, keyspace, ours);

@@ -154,6 +154,9 @@ pub(super) struct File {
     /// Its name, or for the file of an index in a folder of its own, `.index/name`.
     pub name: String,
     pub bytes: u64,
+    /// Of its bytes when it was put away; absent of what is not, and in older snapshots.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crc32: Option<u32>,
 }
 
 /// What stands in a table's folder, or in that of its snapshot.
@@ -205,6 +208,7 @@ pub(super) fn scan(folder: &Path) -> Result<TableFiles> {
             found.indexes.extend(inside.map(|(file, _, bytes)| File {
                 name: format!("{name}/{file}"),
                 bytes,
+                crc32: None,
             }));
         }
         // `nb-10-big-Data.db`; the server's manifest.json, schema.cql and logs have no such form.
@@ -212,6 +216,7 @@ pub(super) fn scan(folder: &Path) -> Result<TableFiles> {
             let file = File {
                 name: name.clone(),
                 bytes,
+                crc32: None,
             };
             groups.entry(format!("{prefix}-")).or_default().push(file);
         }

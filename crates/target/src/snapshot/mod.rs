@@ -5,7 +5,8 @@
 //! `snapshots/NAME/KEYSPACE/TABLE/*`. SSTables are never changed once they are written, so that a
 //! link is as good as a copy. It is brought back *online*, by TRUNCATE and import, or *offline*, by
 //! swapping files while the nodes are down. Either way the layout of every node is compared with
-//! the snapshot's before anybody may measure.
+//! the snapshot's before anybody may measure, and all bytes of the snapshot with its checksums
+//! before it is used.
 //!
 //! An attached cluster keeps its snapshots in its own folders; see [`attached`].
 
@@ -15,7 +16,9 @@ mod manifest;
 mod offline;
 mod online;
 mod own;
+mod room;
 pub(crate) mod schema;
+mod whole;
 
 pub use layout::{Fingerprint, SstableIdentity, TableLayout};
 
@@ -121,6 +124,11 @@ impl<'a> Place<'a> {
         })
     }
 
+    /// The server's own log.
+    pub(crate) fn log(&self) -> PathBuf {
+        self.folder.join("logs").join("system.log")
+    }
+
     /// The folder of a table's live files, by its id (hexadecimal digits).
     fn table_folder(&self, keyspace: &str, table: &str, id: &str) -> PathBuf {
         let folder = self.folder.join("data").join(keyspace);
@@ -161,11 +169,13 @@ impl Cluster {
     }
 
     /// Brings the tables of a snapshot back to what they were, and checks on every node that they
-    /// consist of the same SSTables. What was written since is gone.
+    /// consist of the same SSTables. What was written since is gone. All bytes of a snapshot of
+    /// ours are read the first time that this process uses it.
     ///
     /// # Errors
-    /// There is no such snapshot, a node is down, refuses, or has other SSTables afterwards; the
-    /// message names the node and the table and says how they differ.
+    /// There is no such snapshot, a file of it is damaged, a volume has no room, a node is down,
+    /// refuses, or has other SSTables afterwards; the message names the node and the table or file,
+    /// and says what is left and how to go on if anything was changed.
     pub fn snapshot_restore(
         &mut self,
         name: &str,

@@ -8,10 +8,10 @@ use super::manifest::{self, Manifest};
 use super::online::{self, seconds_since};
 use super::own;
 use super::schema::Tables;
-use super::{Place, RestoreHow, Restored, layout, on_all, schema};
+use super::{Place, RestoreHow, Restored, layout, on_all, schema, whole};
 use crate::cluster::Cluster;
 use crate::mbeans;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use measure::clock;
 use std::path::Path;
 
@@ -30,6 +30,7 @@ pub(super) fn restore(
     let began_ns = clock::now_ns();
     let places = cluster.places().context("the nodes are not ours")?;
     let manifests = own::read(&places, name)?;
+    own::refuse_damaged(&places, name)?;
     let tables = tables_of(cluster, &places, &manifests, say)?;
     drop(places);
     say(&format!(
@@ -44,7 +45,13 @@ pub(super) fn restore(
     on_nodes(&places, &manifests, |place, manifest| {
         swap(place, manifest, &tables)
     })
-    .with_context(|| format!("restore {name} offline; the nodes are stopped"))?;
+    .map_err(|error| {
+        whole::doubt();
+        anyhow!(
+            "restore {name} offline: {error:#}\nwhat is left: the nodes are stopped, and the \
+             snapshot is still there\nhint: remove the cause, then restore {name} offline again"
+        )
+    })?;
     let swap_s = seconds_since(swap_began_ns);
     drop(places);
     say("starting the nodes again");

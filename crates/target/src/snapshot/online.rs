@@ -2,13 +2,14 @@
 //!
 //! The order matters. Compactions are off from before TRUNCATE, whose flush asks for one that would
 //! run after the import and change the layout. TRUNCATE needs every node, so that a node that is
-//! down is found before it costs a minute. Nothing is imported into a table that is not empty: the
+//! down is found before it costs a minute, and room on every volume, which is looked at before.
+//! Nothing is imported into a table that is not empty: the
 //! server would hold every row twice, and no count of rows would tell.
 
 use super::manifest::{self, Manifest};
 use super::own;
 use super::schema::Tables;
-use super::{Place, RestoreHow, Restored, on_all, schema};
+use super::{Place, RestoreHow, Restored, on_all, room, schema, whole};
 use crate::cluster::Cluster;
 use crate::mbeans;
 use crate::session::Session;
@@ -24,6 +25,10 @@ pub(super) const TRUNCATE_LIMIT: Duration = Duration::from_secs(75);
 /// How long the files of SSTables that were let go of may take to be deleted: the server does it
 /// behind the back of the statement that did it.
 const LEFTOVERS_LIMIT: Duration = Duration::from_secs(10);
+
+/// What else a cluster of ours can be asked for.
+const OFFLINE_HINT: &str = "; `snapshot restore --offline` (`data.restore: offline`) also goes \
+                            where a node is down or a volume is full";
 
 /// Between two looks at a table's folder.
 const POLL: Duration = Duration::from_millis(50);
@@ -49,6 +54,8 @@ pub(super) fn restore(
     for place in &places {
         check_ring(place, places.len())?;
     }
+    own::refuse_damaged(&places, name)?;
+    on_all(&places, room::check)?;
     let mut session = Session::open(cluster.nodes()[0].address, cluster.access(), TRUNCATE_LIMIT)?;
     let tables = schema::make_again(&mut session, keyspace, &names, &first.schema, say)?;
     let compacting = schema::compacting(&mut session, keyspace, &names)?;
@@ -56,10 +63,17 @@ pub(super) fn restore(
     say(&format!(
         "restoring {keyspace} from {name} (TRUNCATE and import)"
     ));
+    let marks = cluster.log_marks();
     let swapped = on_all(&places, |place| {
         mbeans::disable_compaction(place.agent()?, keyspace, &names)
     })
-    .and_then(|_| swap(&places, &manifests, &mut session, &tables));
+    .and_then(|_| {
+        let swapped = swap(&places, &manifests, &mut session, &tables);
+        swapped.map_err(|error| {
+            let causes = cluster.causes(&marks);
+            unfinished(&error, keyspace, name, &causes, OFFLINE_HINT)
+        })
+    });
     // Compactions come back whatever happened, and the first error is the one to tell.
     let enabled = on_all(&places, |place| {
         mbeans::enable_compaction(place.agent()?, keyspace, &compacting)
@@ -73,6 +87,24 @@ pub(super) fn restore(
         began_ns,
         (truncate_s, import_s),
     ))
+}
+
+/// What a restore leaves that failed after TRUNCATE had begun, and how to go on.
+pub(super) fn unfinished(
+    error: &anyhow::Error,
+    keyspace: &str,
+    name: &str,
+    causes: &[String],
+    else_hint: &str,
+) -> anyhow::Error {
+    // What was read of the snapshot is no longer believed.
+    whole::doubt();
+    let causes: String = causes.iter().map(|cause| format!("{cause}; ")).collect();
+    anyhow!(
+        "{causes}{error:#}\nwhat is left: the snapshot {name} is still there; the tables of \
+         {keyspace} may be empty or half filled on some nodes, so do not measure them\nhint: \
+         remove the cause, then restore {name} again{else_hint}"
+    )
 }
 
 /// The result, once every node has been found to be as its manifest says.

@@ -7,15 +7,12 @@
 use super::layout::{self, Fingerprint, TableFiles};
 use super::manifest::{self, Manifest, TableRecord};
 use super::schema::Tables;
+use super::whole::{self, Reading};
 use super::{NodeSnapshot, Place, Snapshot, on_all, schema};
 use crate::cluster::Cluster;
 use crate::mbeans;
-use anyhow::{Context, Result, bail};
-use std::io::Read;
+use anyhow::{Context, Result, anyhow, bail};
 use std::path::Path;
-
-/// How much of a file is read at a time to verify it.
-const READ_BYTES: usize = 1 << 20;
 
 pub(super) fn create(
     cluster: &Cluster,
@@ -67,7 +64,7 @@ fn create_on(place: &Place<'_>, mut manifest: Manifest, tables: &Tables) -> Resu
             .table_folder(&keyspace, table, id)
             .join("snapshots")
             .join(&tag);
-        let files = layout::scan(&from)?;
+        let mut files = layout::scan(&from)?;
         if files.incomplete > 0 {
             bail!(
                 "{} has SSTables without Data.db or Digest.crc32",
@@ -79,6 +76,7 @@ fn create_on(place: &Place<'_>, mut manifest: Manifest, tables: &Tables) -> Resu
             &from,
             &manifest::table_folder(&making, &keyspace, table),
         )?;
+        whole::seal(&from, &mut files)?;
         let record = TableRecord::new(table.clone(), id.clone(), levels, files);
         manifest.tables.push(record);
     }
@@ -196,68 +194,30 @@ pub(super) fn verify(
         read(places, name)?;
     }
     let found = on_all(places, |place| {
-        Ok(verify_on(&manifest::folder(&place.folder, name)))
+        let folder = manifest::folder(&place.folder, name);
+        Ok(whole::check(&folder, Reading::Always))
     })?;
     let text = |result: Result<()>| result.map_err(|error| format!("{error:#}"));
     let names = places.iter().map(|place| place.name.to_string());
     Ok(names.zip(found.into_iter().map(text)).collect())
 }
 
-/// Compares the files of a snapshot's folder with its manifest, and every `Data.db` with the
-/// CRC-32 that the server has written beside it.
-fn verify_on(folder: &Path) -> Result<()> {
-    let manifest = Manifest::read(folder)?;
-    let mut problems = Vec::new();
-    for table in &manifest.tables {
-        let at = manifest::table_folder(folder, &manifest.keyspace, &table.name);
-        let wanted = table.files();
-        let found = layout::scan(&at)?;
-        for file in wanted.all() {
-            match found.all().find(|one| one.name == file.name) {
-                Some(one) if one.bytes == file.bytes => {}
-                Some(one) => problems.push(format!(
-                    "{} has {} bytes instead of {}",
-                    at.join(&file.name).display(),
-                    one.bytes,
-                    file.bytes
-                )),
-                None => problems.push(format!("{} is missing", at.join(&file.name).display())),
-            }
-        }
-        for sstable in &wanted.sstables {
-            let path = at.join(format!("{}{}", sstable.prefix, layout::DATA));
-            let digest =
-                layout::read_digest(&at.join(format!("{}{}", sstable.prefix, layout::DIGEST)));
-            let crc = path.is_file().then(|| crc_of(&path)).transpose()?;
-            if digest? != Some(sstable.identity.digest) {
-                problems.push(format!("the digest of {} is another", path.display()));
-            } else if crc.is_some_and(|crc| crc != sstable.identity.digest) {
-                problems.push(format!(
-                    "{} is damaged: its CRC-32 is {}, and its digest says {}",
-                    path.display(),
-                    crc.unwrap_or_default(),
-                    sstable.identity.digest
-                ));
-            }
-        }
-    }
-    if problems.is_empty() {
-        return Ok(());
-    }
-    bail!(problems.join("; "))
-}
-
-fn crc_of(path: &Path) -> Result<u32> {
-    let context = || format!("read {}", path.display());
-    let mut file = std::fs::File::open(path).with_context(context)?;
-    let mut hasher = crc32fast::Hasher::new();
-    let mut buffer = vec![0; READ_BYTES];
-    loop {
-        match file.read(&mut buffer).with_context(context)? {
-            0 => return Ok(hasher.finalize()),
-            count => hasher.update(&buffer[..count]),
-        }
-    }
+/// Refuses a snapshot of which a file is damaged or missing on any node, before anything is done
+/// with it. What this process has read before is believed.
+///
+/// # Errors
+/// The node and its files, by name; nothing was changed.
+pub(super) fn refuse_damaged(places: &[Place<'_>], name: &str) -> Result<()> {
+    on_all(places, |place| {
+        whole::check(&manifest::folder(&place.folder, name), Reading::Once).map_err(|error| {
+            anyhow!(
+                "its part of the snapshot {name} is not what was put away, so nothing was \
+                 restored: {error:#}\nhint: remove the snapshot (`cassay snapshot remove`) and \
+                 make it again from data that is loaded anew"
+            )
+        })
+    })
+    .map(drop)
 }
 
 pub(super) fn remove(places: &[Place<'_>], name: &str) -> Result<()> {

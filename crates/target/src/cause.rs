@@ -1,0 +1,181 @@
+//! Why nodes refuse, as far as their own logs and volumes tell.
+//!
+//! What a client is answered is the last thing that went wrong: a node whose volume is full says
+//! that it is shutting down, and to a client that is "overloaded". The cause stands in the node's
+//! log and on its volume, and is looked for there before anybody is told to ask for less.
+
+use crate::cluster::Cluster;
+use crate::host::{VolumeUse, volume_use};
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// Most of a log that is read: what went wrong just now stands at its end.
+const LOG_BYTES_MAX: u64 = 8 << 20;
+
+/// How much of a line is repeated.
+const LINE_CHARS_SHOWN: usize = 240;
+
+const MIB: u64 = 1 << 20;
+
+/// Less than a segment of the commit log, and the next write may fail.
+const ROOM_BYTES_MIN: u64 = 32 * MIB;
+
+/// What stands in a log, and what it means. What causes others comes before what it causes.
+const SIGNS: [(&[&str], &str); 5] = [
+    (
+        &["No space left on device", "Disk quota exceeded"],
+        "its data volume was full",
+    ),
+    (
+        &[
+            "Insufficient disk space",
+            "Not enough space for compaction",
+            "not enough free disk space",
+        ],
+        "its data volume had no room for a flush or a compaction",
+    ),
+    (
+        &["java.lang.OutOfMemoryError", "Out of memory"],
+        "it ran out of memory",
+    ),
+    (
+        &[
+            "JVM state determined to be unstable",
+            "disk failure policy",
+            "Stopping gossiper by",
+        ],
+        "it has stopped itself",
+    ),
+    (
+        &[
+            "Announcing shutdown",
+            "DRAINING",
+            "Stop listening for CQL clients",
+        ],
+        "it was shut down",
+    ),
+];
+
+/// How far the logs of the nodes went at some time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogMarks(Vec<u64>);
+
+impl Cluster {
+    /// How far the nodes' logs go now; nothing for an attached cluster.
+    pub fn log_marks(&self) -> LogMarks {
+        let places = self.places().unwrap_or_default();
+        let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+        let marks = places.iter().map(|place| bytes(&place.log()));
+        LogMarks(marks.collect())
+    }
+
+    /// Why nodes of ours refuse, a sentence for each of which something is known: the state of its
+    /// volume, and the first line of its log since `marks` that says why it stopped.
+    pub fn causes(&self, marks: &LogMarks) -> Vec<String> {
+        let places = self.places().unwrap_or_default();
+        let cause = |(index, place): (usize, &crate::snapshot::Place<'_>)| {
+            let mark = marks.0.get(index).copied().unwrap_or(0);
+            let volume = volume_use(&place.folder).ok();
+            of_node(place.name, volume, &log_since(&place.log(), mark))
+        };
+        places.iter().enumerate().filter_map(cause).collect()
+    }
+}
+
+/// What a volume and a log tell of a node, if they tell anything.
+fn of_node(name: &str, volume: Option<VolumeUse>, log: &str) -> Option<String> {
+    let mut parts = Vec::new();
+    if let Some(volume) = volume.filter(|volume| volume.available_bytes < ROOM_BYTES_MIN) {
+        parts.push(format!(
+            "its data volume is full ({:.1} of {} MiB are free)",
+            volume.available_bytes as f64 / MIB as f64,
+            volume.total_bytes / MIB
+        ));
+    }
+    if let Some((what, line)) = sign(log) {
+        let line: String = line.trim().chars().take(LINE_CHARS_SHOWN).collect();
+        parts.push(format!("{what} (its log: {line})"));
+    }
+    (!parts.is_empty()).then(|| format!("{name}: {}", parts.join(", ")))
+}
+
+/// The deepest cause that a log tells, with its first line.
+pub(crate) fn sign(log: &str) -> Option<(&'static str, &str)> {
+    SIGNS.iter().find_map(|(texts, what)| {
+        let says = |line: &&str| texts.iter().any(|text| line.contains(text));
+        Some((*what, log.lines().find(says)?))
+    })
+}
+
+/// What was written to a log behind `mark`; all of it if it has begun anew since.
+fn log_since(path: &Path, mark: u64) -> String {
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut file = std::fs::File::open(path)?;
+        let bytes = file.metadata()?.len();
+        let from = if bytes < mark { 0 } else { mark };
+        file.seek(SeekFrom::Start(
+            from.max(bytes.saturating_sub(LOG_BYTES_MAX)),
+        ))?;
+        let mut text = Vec::new();
+        file.take(LOG_BYTES_MAX).read_to_end(&mut text)?;
+        Ok(text)
+    };
+    // A log may hold any bytes, and one that cannot be read tells nothing.
+    String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FULL: &str = "ERROR [x] FSWriteError in a.log\nCaused by: java.io.IOException: No space \
+                        left on device\nERROR [x] Stopping gossiper by operator request\n\
+                        INFO [x] Announcing shutdown\n";
+
+    /// A full volume was told as "overloaded (Server is shutting down): a lower load may help".
+    #[test]
+    fn the_cause_is_said_before_what_it_has_caused() {
+        let said = of_node("node1", None, FULL).unwrap();
+        assert!(
+            said.starts_with("node1: its data volume was full (its log: Caused by: java.io"),
+            "{said}"
+        );
+        let memory = "java.lang.OutOfMemoryError: Java heap space\nAnnouncing shutdown";
+        assert_eq!(sign(memory).unwrap().0, "it ran out of memory");
+        assert_eq!(
+            sign("INFO Announcing shutdown").unwrap().0,
+            "it was shut down"
+        );
+        assert_eq!(of_node("node1", None, "INFO all is well"), None);
+    }
+
+    #[test]
+    fn a_full_volume_is_a_cause_by_itself() {
+        let volume = |available_bytes| {
+            Some(VolumeUse {
+                total_bytes: 1024 * MIB,
+                used_bytes: 0,
+                available_bytes,
+            })
+        };
+        let said = of_node("node2", volume(MIB / 2), "").unwrap();
+        assert_eq!(
+            said,
+            "node2: its data volume is full (0.5 of 1024 MiB are free)"
+        );
+        assert_eq!(of_node("node2", volume(ROOM_BYTES_MIN), ""), None);
+    }
+
+    #[test]
+    fn what_a_log_said_before_is_no_cause_of_what_happens_now() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("system.log");
+        std::fs::write(&path, FULL).unwrap();
+        let mark = FULL.len() as u64;
+        assert_eq!(log_since(&path, mark), "");
+        assert_eq!(log_since(&path, 0), FULL);
+        std::fs::write(&path, "new").unwrap();
+        assert_eq!(log_since(&path, mark), "new", "it has begun anew");
+        assert_eq!(log_since(&folder.path().join("absent"), 0), "");
+    }
+}

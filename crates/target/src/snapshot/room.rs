@@ -1,0 +1,82 @@
+//! Whether every volume has the room that a restore needs, asked before anything is removed.
+//!
+//! What is imported is links and takes no room, but TRUNCATE writes the memtables out before it
+//! drops them, and the server's own tables and commit log grow with it. On a full volume that fails
+//! in the middle: the node goes down, and some replicas are empty.
+
+use super::Place;
+use crate::host::{VolumeUse, volume_use};
+use crate::mbeans;
+use anyhow::{Result, bail};
+
+const MIB: u64 = 1 << 20;
+
+/// Beside the memtables: a segment of the commit log in the making and the next one, 32 MiB each,
+/// and what the server notes in its own tables.
+const HEADROOM_BYTES: u64 = 80 * MIB;
+
+/// Refuses a node whose volume has too little room for TRUNCATE.
+///
+/// # Errors
+/// The volume with both numbers, and how to go on; nothing was changed.
+pub(super) fn check(place: &Place<'_>) -> Result<()> {
+    // A node that does not tell has what every node has.
+    let memtables = mbeans::memtables_bytes(place.agent()?).unwrap_or(0);
+    judge(place, &volume_use(&place.folder)?, memtables)
+}
+
+fn judge(place: &Place<'_>, volume: &VolumeUse, memtables: u64) -> Result<()> {
+    let need = memtables.saturating_add(HEADROOM_BYTES);
+    if volume.available_bytes >= need {
+        return Ok(());
+    }
+    bail!(
+        "{} of {} MiB are free at {}, and TRUNCATE needs about {} MiB to write the memtables out; \
+         nothing was changed\nhint: restore offline (`snapshot restore --offline`, \
+         `data.restore: offline`), which removes before it links, or use a larger volume",
+        in_mib(volume.available_bytes),
+        volume.total_bytes / MIB,
+        place.folder.display(),
+        need / MIB
+    )
+}
+
+fn in_mib(bytes: u64) -> String {
+    format!("{:.1}", bytes as f64 / MIB as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_volume_without_room_is_refused_with_both_numbers_and_the_way_on() {
+        let folder = std::path::PathBuf::from("/v/host1/node1");
+        let place = Place {
+            name: "node1",
+            folder: folder.clone(),
+            cluster_folder: folder.clone(),
+            server_folder: folder,
+            version: "5.0.8",
+            agent: None,
+        };
+        let volume = |available_bytes| VolumeUse {
+            total_bytes: 1024 * MIB,
+            used_bytes: 1024 * MIB - available_bytes,
+            available_bytes,
+        };
+        judge(&place, &volume(100 * MIB), 20 * MIB).unwrap();
+        let error = judge(&place, &volume(99 * MIB), 20 * MIB)
+            .unwrap_err()
+            .to_string();
+        for part in [
+            "99.0 of 1024 MiB",
+            "/v/host1/node1",
+            "100 MiB",
+            "nothing was changed",
+        ] {
+            assert!(error.contains(part), "{part}: {error}");
+        }
+        assert!(judge(&place, &volume(1024 * MIB), u64::MAX).is_err());
+    }
+}
