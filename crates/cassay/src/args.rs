@@ -144,7 +144,7 @@ pub struct ReportArgs {
 #[derive(Debug, Subcommand)]
 pub enum TargetCommand {
     /// Start a local cluster that goes on when this command ends.
-    Up(UpArgs),
+    Up(Box<UpArgs>),
     /// Show how the nodes of local clusters are, or of another one.
     ///
     /// State is Up or Down, then Normal, Joining, Leaving or Moving, as nodetool writes it. Owned
@@ -237,6 +237,19 @@ pub struct UpArgs {
     /// Heap of each node.
     #[arg(long, default_value = "1GiB", value_parser = study::human::parse_bytes)]
     pub heap: u64,
+    /// Garbage collector of each node: g1, zgc, shenandoah or parallel.
+    #[arg(long, value_name = "WORD", value_parser = collector)]
+    pub gc: Option<target::Collector>,
+    /// Setting of cassandra.yaml, a structure as JSON: concurrent_reads=64; may be given again.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
+    pub yaml: Vec<(String, serde_json::Value)>,
+    /// Option of each node's JVM, after cassay's own, so that it wins; may be given again.
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    pub jvm: Vec<String>,
+    /// How long all nodes together may take until they answer.
+    #[arg(long, value_name = "TIME", default_value = "3m",
+          value_parser = study::human::parse_duration_ns)]
+    pub start_timeout: u64,
     /// Put the nodes on so many hosts, each in a rack of its own: with a network, limits and a
     /// volume each where this machine allows it (as root), otherwise only addresses.
     #[arg(long, value_name = "COUNT")]
@@ -292,6 +305,31 @@ pub struct HostArgs {
 /// The word for an isolation.
 fn isolation(text: &str) -> Result<target::Isolation, String> {
     target::Isolation::of_name(text).ok_or_else(|| "it is auto, hosts or loopback".to_string())
+}
+
+/// The word for a collector.
+fn collector(text: &str) -> Result<target::Collector, String> {
+    let known = || {
+        target::Collector::ALL
+            .map(target::Collector::name)
+            .join(", ")
+    };
+    target::Collector::of_name(text).ok_or_else(|| format!("it is one of {}", known()))
+}
+
+/// A key of cassandra.yaml with its value: JSON, or else a plain text.
+fn setting(text: &str) -> Result<(String, serde_json::Value), String> {
+    let (key, value) = text.split_once('=').ok_or("it is KEY=VALUE")?;
+    let (key, value) = (key.trim(), value.trim());
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if key.is_empty() || !key.chars().all(is_plain) {
+        return Err(format!("`{key}` is not a key of cassandra.yaml"));
+    }
+    let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
+    match target::yaml_refusal(key, &value) {
+        Some(why) => Err(why),
+        None => Ok((key.to_owned(), value)),
+    }
 }
 
 /// A number of cores above 0.

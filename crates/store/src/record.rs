@@ -519,6 +519,9 @@ pub struct LoadRecord {
     pub seconds: f64,
     /// Failed operations, by outcome.
     pub errors: BTreeMap<String, u64>,
+    /// Writes that were tried again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub retries: u64,
     /// How settling ended: `settled`, `stalled`, `timeout`, `skipped`, `unknown`.
     pub settle: String,
     /// Length of settling in seconds.

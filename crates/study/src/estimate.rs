@@ -3,9 +3,12 @@
 //! The rates are of a small machine (two cores shared by client and node), so that a larger one
 //! is early rather than late.
 
+use crate::human;
 use crate::plan::{PhaseKind, Trial};
 use crate::settings::{How, Load, Local, Point, Reset, Settings, Study, Target, Warmup};
+use crate::targets;
 use crate::work::Work;
+use target::Restarts;
 
 /// What a run is expected to take.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -74,7 +77,9 @@ fn bytes_per_node(settings: &Settings) -> Option<u64> {
         Load::Fraction(share) => {
             let hosts = settings.target.local()?.hosts.as_ref()?;
             let share = hosts.volume_bytes? as f64 * share / hosts.nodes_per_host as f64;
-            Some((share as u64).saturating_sub(NODE_DISK_BYTES).max(1))
+            let share = share as u64;
+            // Of a small volume the commit log takes less, as the server reckons it.
+            Some(share.saturating_sub(NODE_DISK_BYTES).max(share / 2).max(1))
         }
     }
 }
@@ -93,7 +98,11 @@ pub fn of_phase(kind: PhaseKind, settings: &Settings) -> f64 {
         PhaseKind::Load => settings.data.load_rows as f64 / LOAD_ROWS_PER_S,
         PhaseKind::Settle => SETTLE_S,
         PhaseKind::Snapshot => SNAPSHOT_S,
-        PhaseKind::Restart => RESTART_S * nodes_count(settings),
+        PhaseKind::Restart => match targets::restarts(settings) {
+            Restarts::InTurn => RESTART_S * nodes_count(settings),
+            // The seed first, then all others.
+            Restarts::Together => RESTART_S * nodes_count(settings).min(2.0),
+        },
         PhaseKind::Restore if settings.data.restore == How::Offline => {
             RESTORE_S + RESTART_S * nodes_count(settings)
         }
@@ -154,6 +163,46 @@ pub fn of_run(study: &Study, works: &[Work], trials: &[Trial]) -> Estimate {
         }
     }
     estimate
+}
+
+/// The share of a host's volume that its data may take: the commit log of its nodes has up to a
+/// quarter.
+const VOLUME_SHARE_MAX: f64 = 0.75;
+
+/// Loads that the hosts' volumes are thought to be too small for, a sentence each. A guess, and so
+/// no refusal: how far rows are compressed is seen when they are there.
+pub fn warnings(study: &Study, works: &[Work]) -> Vec<String> {
+    let mut said = Vec::new();
+    for (variant, work) in study.variants.iter().zip(works) {
+        let row_bytes = work.program.row_bytes_estimate() + ROW_OVERHEAD_BYTES;
+        let warning = volume_warning(&variant.settings, row_bytes);
+        said.extend(warning.filter(|text| !said.contains(text)));
+    }
+    said
+}
+
+fn volume_warning(settings: &Settings, row_bytes: u64) -> Option<String> {
+    let local = settings.target.local()?;
+    let hosts = local.hosts.as_ref()?;
+    let volume = hosts.volume_bytes?;
+    // A load of an amount of bytes is checked with the study.
+    let Load::Operations(rows) = settings.data.load else {
+        return None;
+    };
+    let copies = settings.keyspace.replication.copies();
+    let copies = copies.clamp(1, local.nodes as u64);
+    let data = rows.saturating_mul(row_bytes).saturating_mul(copies) / hosts.count.max(1) as u64;
+    if data as f64 <= volume as f64 * VOLUME_SHARE_MAX {
+        return None;
+    }
+    Some(format!(
+        "{} rows are thought to take {} on each host before they are compressed, and its volume is \
+         {}, a quarter of it for the commit log: it may be full before all are loaded; raise \
+         `target.local.host.volume`, or lower `data.load.operations`",
+        human::format_count(rows),
+        human::bytes_for_people(data),
+        human::format_bytes(volume)
+    ))
 }
 
 /// What the nodes leave on this machine's disk at the most, bytes.

@@ -32,6 +32,8 @@ pub struct Plan {
     pub works: Vec<Work>,
     /// What the run is expected to take.
     pub estimate: Estimate,
+    /// What is thought to fail, though nobody can know: a sentence each.
+    pub warnings: Vec<String>,
 }
 
 /// One configuration, run once.
@@ -157,10 +159,12 @@ pub fn plan(study: &Study) -> Result<Plan, String> {
         });
     }
     let estimate = estimate::of_run(study, &works, &trials);
+    let warnings = estimate::warnings(study, &works);
     Ok(Plan {
         trials,
         works,
         estimate,
+        warnings,
     })
 }
 
@@ -224,7 +228,7 @@ impl<'a> Scene<'a> {
         match self.target {
             None => self.add(PhaseKind::Target, settings, target_words(target)),
             Some(there) if there != target => {
-                let what = targets::difference_words(there, target);
+                let what = targets::difference_words(there, target, targets::restarts(settings));
                 self.add(PhaseKind::Restart, settings, what);
             }
             Some(_) => {}

@@ -71,7 +71,7 @@ pub fn markdown() -> String {
     page += "\n## Keys of a study\n\n";
     table(&mut page, "");
     for (key, field) in tops {
-        if is_section(&field.typ) {
+        if format::children(key).next().is_some() {
             let _ = write!(page, "\n## `{key}`\n\n{}\n\n", field.what);
             section(&mut page, key);
         }
@@ -123,10 +123,6 @@ fn section(page: &mut String, path: &str) {
             section(page, field.path);
         }
     }
-}
-
-fn is_section(typ: &Type) -> bool {
-    matches!(typ, Type::Section)
 }
 
 fn table(page: &mut String, path: &str) {
@@ -187,6 +183,26 @@ mod tests {
     #[test]
     fn the_checked_in_reference_is_the_tables() {
         expect_file!["../../../docs/study-file.md"].assert_eq(&super::markdown());
+    }
+
+    /// "Every key is in this page", and those of `probes` were not.
+    #[test]
+    fn every_key_is_in_the_page() {
+        let page = super::markdown();
+        for field in crate::format::FIELDS {
+            let (section, key) = field.path.rsplit_once('.').unwrap_or(("", field.path));
+            let top = section.split('.').next().unwrap_or_default();
+            let heading = match section {
+                "" => "\n## Keys of a study\n".to_owned(),
+                _ if section == top => format!("\n## `{section}`\n"),
+                _ => format!("\n### `{section}`\n"),
+            };
+            let Some((_, below)) = page.split_once(&heading) else {
+                panic!("{section} of {} has no section", field.path);
+            };
+            let table = below.split("\n#").next().unwrap_or_default();
+            assert!(table.contains(&format!("\n| `{key}` |")), "{}", field.path);
+        }
     }
 
     #[test]

@@ -7,13 +7,14 @@ mod data;
 mod hosts;
 mod options;
 mod probes;
+mod yaml;
 
 use crate::format;
 use crate::settings::Folder;
 use crate::tree::Tree;
+use ::yaml::Node;
+use ::yaml::{Diagnostics, did_you_mean};
 use measure::outcome::OUTCOMES;
-use yaml::Node;
-use yaml::{Diagnostics, did_you_mean};
 
 /// What a rule looks at.
 pub struct Subject<'a> {
@@ -59,6 +60,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     hosts::check(subject, out);
     attach_credentials(subject, out);
     options::check(subject, out);
+    self::yaml::check(subject, out);
     phases(subject, out);
     probes::check(subject, out);
     null_behaviour(subject, out);

@@ -1,17 +1,26 @@
 //! The target crate's own form of what a study says of targets, and what lies between two of them.
 
 use crate::human;
-use crate::settings::{self, Latency, Secret, Target};
+use crate::settings::{self, Latency, Reset, Secret, Settings, Target};
 use anyhow::{Result, bail};
 use std::time::Duration;
 use target::null::{NullSpec, Stall};
 use target::{
-    AttachSpec, Collector, HostSpec, HostsSpec, JolokiaAccess, LinkSpec, LocalSpec, SecretSource,
-    TlsSpec,
+    AttachSpec, Collector, HostSpec, HostsSpec, JolokiaAccess, LinkSpec, LocalSpec, Restarts,
+    SecretSource, TlsSpec,
 };
 
+/// How the nodes of a trial are given another configuration: together where its data is brought
+/// back afterwards anyway, so that nobody needs the ring meanwhile.
+pub fn restarts(settings: &Settings) -> Restarts {
+    match settings.data.reset {
+        Reset::Snapshot => Restarts::Together,
+        Reset::None | Reset::Truncate => Restarts::InTurn,
+    }
+}
+
 /// What a restart from one configuration to another changes, in words.
-pub fn difference_words(there: &Target, wanted: &Target) -> String {
+pub fn difference_words(there: &Target, wanted: &Target, restarts: Restarts) -> String {
     let (Target::Local(there), Target::Local(wanted)) = (there, wanted) else {
         return "another target".to_owned();
     };
@@ -50,7 +59,11 @@ pub fn difference_words(there: &Target, wanted: &Target) -> String {
     if there.hosts != wanted.hosts {
         words.push("other limits of the hosts".to_owned());
     }
-    format!("restart the nodes in turn: {}", words.join(", "))
+    let how = match restarts {
+        Restarts::InTurn => "in turn",
+        Restarts::Together => "together",
+    };
+    format!("restart the nodes {how}: {}", words.join(", "))
 }
 
 /// A local target.

@@ -264,3 +264,30 @@ pub(super) fn probes(evidence: &Evidence, limits: &Limits) -> Judged {
     let detail = format!("probes used {} of a core (limit {limit})", percent(share));
     (if over { Outcome::Warn } else { Outcome::Pass }, detail)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::Environment;
+
+    /// Nothing was shown, and the rule passed.
+    #[test]
+    fn what_nobody_shows_is_no_pass_and_hides_no_failure() {
+        let v11 = |not_in_effect: &[&str]| {
+            let evidence = Evidence {
+                environment: Some(Environment {
+                    not_shown: vec!["-XX:+UseNUMA of node1 (no agent)".to_owned()],
+                    not_in_effect: not_in_effect.iter().map(|text| text.to_string()).collect(),
+                    ..Environment::default()
+                }),
+                ..Evidence::default()
+            };
+            environment(&evidence, &Limits::default())
+        };
+        let (outcome, detail) = v11(&[]);
+        assert_eq!(outcome, Outcome::Unknown);
+        let expected = "not shown: -XX:+UseNUMA of node1 (no agent)";
+        assert!(detail.contains(expected), "{detail}");
+        assert_eq!(v11(&["heap of node1"]).0, Outcome::Fail);
+    }
+}

@@ -105,31 +105,6 @@ fn a_healthy_short_run_is_valid_and_lists_what_nobody_looked_at() {
     );
 }
 
-/// Nothing was shown, and the rule passed.
-#[test]
-fn what_nobody_shows_is_no_pass_and_hides_no_failure() {
-    let environment = |not_in_effect: &[&str]| Evidence {
-        environment: Some(Environment {
-            not_shown: vec!["-XX:+UseNUMA of node1 (no agent)".to_owned()],
-            not_in_effect: not_in_effect.iter().map(|text| text.to_string()).collect(),
-            ..Environment::default()
-        }),
-        ..good()
-    };
-    let v11 = |evidence: Evidence| {
-        let rules = judge(&evidence, &Limits::default()).rules;
-        let rule = rules.into_iter().find(|rule| rule.id == "V11");
-        rule.map(|rule| (rule.outcome, rule.detail)).expect("V11")
-    };
-    let (outcome, detail) = v11(environment(&[]));
-    assert_eq!(outcome, Outcome::Unknown);
-    assert!(
-        detail.contains("not shown: -XX:+UseNUMA of node1 (no agent)"),
-        "{detail}"
-    );
-    assert_eq!(v11(environment(&["heap of node1"])).0, Outcome::Fail);
-}
-
 #[test]
 fn a_trial_of_which_nothing_is_known_is_invalid() {
     let judgement = judge(&Evidence::default(), &Limits::default());

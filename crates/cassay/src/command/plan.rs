@@ -26,6 +26,9 @@ pub fn run(args: &StudyArgs, common: &Common) -> Result<Exit> {
     } else {
         terminal::data(&text(&study, &plan));
     }
+    for warning in &plan.warnings {
+        terminal::say(&format!("note: {warning}"));
+    }
     // Whoever plans may mean another machine than this one.
     if let Err(why) = needs::check(&study) {
         terminal::say(&format!(

@@ -48,6 +48,10 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
         },
         hosts,
         heap_bytes: args.heap,
+        collector: args.gc,
+        yaml: args.yaml.iter().cloned().collect(),
+        jvm_options: args.jvm.clone(),
+        start_timeout: Duration::from_nanos(args.start_timeout),
         ..LocalSpec::default()
     };
     let interrupt = interrupt::flag()?;

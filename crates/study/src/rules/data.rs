@@ -1,7 +1,7 @@
 //! The state of the data: how much can be loaded where, and what can bring it back.
 
 use super::Subject;
-use yaml::Diagnostics;
+use ::yaml::Diagnostics;
 
 /// Applies the rules.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {

@@ -4,7 +4,7 @@ use super::Subject;
 use crate::format;
 use crate::human;
 use crate::tree::Tree;
-use yaml::Diagnostics;
+use ::yaml::Diagnostics;
 
 const HOSTS: &str = "target.local.hosts";
 const HOST: &str = "target.local.host";

@@ -2,7 +2,7 @@
 
 use super::Subject;
 use crate::tree::Tree;
-use yaml::{Diagnostics, did_you_mean};
+use ::yaml::{Diagnostics, did_you_mean};
 
 /// The options that a table of Cassandra 5.0 has, beside `compaction` and `compression`.
 const KNOWN: &[&str] = &[

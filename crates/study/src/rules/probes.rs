@@ -2,7 +2,7 @@
 
 use super::Subject;
 use crate::inputs;
-use yaml::{Diagnostics, Node, Raw};
+use ::yaml::{Diagnostics, Node, Raw};
 
 /// Applies the rules.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {

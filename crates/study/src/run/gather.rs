@@ -48,9 +48,15 @@ impl Gather {
     /// # Errors
     /// A thread could not be started. What cannot be seen is no error: see `Cluster::unseen`.
     pub fn start(&mut self, running: &Running, settings: &Settings, what: &Looked) -> Result<()> {
-        let Some(spec) = spec(settings).filter(|_| !running.is_null()) else {
+        let Some(mut spec) = spec(settings) else {
             return Ok(());
         };
+        if running.is_null() {
+            spec = of_others(spec);
+        }
+        if spec == ProbeSpec::default() {
+            return Ok(());
+        }
         let tables: Vec<&str> = what.tables.iter().map(String::as_str).collect();
         let probes = running.cluster.probe(&spec, &what.keyspace, &tables);
         self.probes = Some(probes.context("start the probes")?);
@@ -185,6 +191,14 @@ pub fn spec(settings: &Settings) -> Option<ProbeSpec> {
     })
 }
 
+/// What is left on the null target, which has nothing to read: the series of others.
+fn of_others(spec: ProbeSpec) -> ProbeSpec {
+    ProbeSpec {
+        scrapes: spec.scrapes,
+        ..ProbeSpec::default()
+    }
+}
+
 fn scrape(import: &Import) -> Option<ScrapeSpec> {
     let Import::PrometheusUrl { url, period_ns } = import else {
         return None;
@@ -209,6 +223,23 @@ mod tests {
             unit: "count",
             value,
         }
+    }
+
+    /// An end point was accepted by the plan, and then never asked.
+    #[test]
+    fn on_the_null_target_the_series_of_others_are_still_read() {
+        let scrape = ScrapeSpec {
+            url: "http://127.0.0.1:9/metrics".to_owned(),
+            period: Duration::from_secs(1),
+            metrics: Vec::new(),
+        };
+        let spec = ProbeSpec {
+            hosts: Some(Duration::from_secs(1)),
+            scrapes: vec![scrape.clone()],
+            ..ProbeSpec::default()
+        };
+        let left = of_others(spec);
+        assert_eq!((left.hosts, left.scrapes), (None, vec![scrape]));
     }
 
     #[test]

@@ -207,6 +207,9 @@ impl<'a> Engine<'a> {
             finished: self.findings.len(),
             seconds,
         });
+        for warning in &self.plan.warnings {
+            (self.events)(Event::Said(format!("note: {warning}")));
+        }
         Ok(())
     }
 

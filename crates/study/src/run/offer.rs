@@ -23,6 +23,11 @@ use workload::{Program, Stage};
 /// Length of an interval: what all records and rules are made for.
 const INTERVAL: Duration = Duration::from_secs(1);
 
+/// Tries after the first of a row that is loaded: what counts there is the row and not its time,
+/// and one time-out in a million rows must not cost the trial. A server that refuses five times in
+/// a row, each time after its own time-out, is not passing through a moment of weakness.
+const LOAD_RETRIES: u8 = 4;
+
 /// What is offered in one phase.
 pub struct Offer {
     /// Which part of the program.
@@ -194,6 +199,10 @@ pub fn config(
         in_flight_max: client.in_flight_max,
         release_quantum: Duration::from_nanos(client.release_quantum_ns),
         timeout: Duration::from_nanos(client.timeout_ns),
+        retries_min: match offer.stage {
+            Stage::Load => LOAD_RETRIES,
+            Stage::Main | Stage::Verify => 0,
+        },
         // A worker without a slot in flight would have nothing to do.
         workers: client
             .workers

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 use target::null::NullServer;
-use target::{Ability, AttachSpec, Cluster, Dirs, RestoreHow, Restored, Spec};
+use target::{Ability, AttachSpec, Cluster, Dirs, Restarts, RestoreHow, Restored, Spec};
 
 /// A running target. Dropping it stops what was started.
 pub struct Running {
@@ -78,18 +78,23 @@ impl Running {
         })
     }
 
-    /// Gives the nodes another configuration, one node after the other; the data stays.
+    /// Gives the nodes another configuration; the data stays.
     ///
     /// # Errors
     /// A node did not come back; the target is of no more use then.
-    pub fn reconfigure(&mut self, target: &Target, say: &mut dyn FnMut(&str)) -> Result<()> {
+    pub fn reconfigure(
+        &mut self,
+        target: &Target,
+        restarts: Restarts,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<()> {
         let Target::Local(local) = target else {
             bail!("only nodes of our own can be given another configuration");
         };
         self.broken = true;
         let spec = targets::local_spec(local);
         self.cluster
-            .reconfigure(&spec, say)
+            .reconfigure(&spec, restarts, say)
             .context("restart the nodes with another configuration")?;
         self.node_settings = node_settings(&self.cluster, false)?;
         self.settings = target.clone();

@@ -3,7 +3,7 @@
 use crate::program::Lab;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
-use target::{Cluster, Collector, Dirs, LocalSpec, Proof, Spec, kept};
+use target::{Cluster, Collector, Dirs, LocalSpec, Proof, Restarts, Spec, kept};
 
 /// The user's jars, and the lab's own clusters.
 pub fn dirs(lab: &Lab) -> Dirs {
@@ -84,11 +84,14 @@ fn a_node_is_restarted_with_another_configuration_and_proves_it() {
 
     assert!(to.restart_suffices(&from));
     assert_eq!(
-        cluster.reconfigure(&from, say).unwrap(),
+        cluster.reconfigure(&from, Restarts::InTurn, say).unwrap(),
         Vec::<String>::new()
     );
     assert_eq!(cluster.nodes()[0].pid, pid, "nothing to do");
-    assert_eq!(cluster.reconfigure(&to, say).unwrap(), ["node1"]);
+    assert_eq!(
+        cluster.reconfigure(&to, Restarts::InTurn, say).unwrap(),
+        ["node1"]
+    );
     assert_ne!(cluster.nodes()[0].pid, pid);
     cluster.alive().unwrap();
 
@@ -103,14 +106,22 @@ fn a_node_is_restarted_with_another_configuration_and_proves_it() {
 
     let mut other = to.clone();
     other.yaml.insert("num_tokens".into(), json!(4));
-    let error = cluster.reconfigure(&other, say).unwrap_err().to_string();
+    let error = cluster
+        .reconfigure(&other, Restarts::InTurn, say)
+        .unwrap_err()
+        .to_string();
     assert!(error.starts_with("num_tokens cannot be changed"), "{error}");
     // What was not asked for is not what is in effect.
     other = to.clone();
     other
         .yaml
         .insert("hinted_handoff_enabled".into(), json!("never heard of"));
-    let error = format!("{:#}", cluster.reconfigure(&other, say).unwrap_err());
+    let error = format!(
+        "{:#}",
+        cluster
+            .reconfigure(&other, Restarts::InTurn, say)
+            .unwrap_err()
+    );
     assert!(
         error.contains("node1") && error.contains("last log lines"),
         "{error}"
@@ -133,7 +144,12 @@ fn a_kept_cluster_is_worked_on_by_a_later_command_and_goes_on() {
     assert_all_hold(&cluster.proofs().unwrap(), 2);
     let error = kept::open(&dirs, None, say).unwrap_err().to_string();
     assert!(error.contains("another command works on"), "{error}");
-    assert_eq!(cluster.reconfigure(&periodic(), say).unwrap(), ["node1"]);
+    assert_eq!(
+        cluster
+            .reconfigure(&periodic(), Restarts::InTurn, say)
+            .unwrap(),
+        ["node1"]
+    );
     assert_all_hold(&cluster.proofs().unwrap(), 4);
     drop(cluster);
     let now = super::jvms(&lab);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use target::{Effect, HostAbility, LocalSpec, Proof, abilities, kept};
+use target::{Effect, HostAbility, LocalSpec, Proof, Restarts, abilities, kept};
 
 /// The kernel takes a network down when it has time; three JVMs take theirs as well.
 const END_LIMIT: Duration = Duration::from_secs(30);
@@ -140,7 +140,9 @@ fn three_hosts_have_a_rack_and_limits_each_and_end_without_a_trace() {
     let mut smaller = spec_of(&state);
     smaller.hosts.as_mut().expect("hosts").host.cpu_quota = Some(0.75);
     assert_eq!(
-        cluster.reconfigure(&smaller, say).unwrap(),
+        cluster
+            .reconfigure(&smaller, Restarts::Together, say)
+            .unwrap(),
         ["node1", "node2", "node3"]
     );
     let proofs = cluster.proofs().unwrap();

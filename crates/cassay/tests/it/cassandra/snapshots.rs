@@ -334,6 +334,20 @@ fn the_command_finds_a_damaged_file(lab: &Lab) {
         .ended_with(1);
     said.says(&["node2", "is damaged: its CRC-32 is", "Data.db"]);
     assert_eq!(said.json()[0]["whole"], true);
+    // It was once imported all the same. Refused, it changes nothing: the rows are still there.
+    for how in [
+        &["snapshot", "restore", "loaded"][..],
+        &["snapshot", "restore", "loaded", "--offline"],
+    ] {
+        let refused = lab.cassay(how).ended_with(1);
+        refused.says(&[
+            "node2",
+            "Data.db is damaged",
+            "nothing was restored",
+            "hint:",
+        ]);
+    }
+    assert_rows_are_whole(&open(lab));
     lab.cassay(&["snapshot", "remove", "loaded"]).ended_with(0);
     let none = lab.cassay(&["snapshot", "restore", "loaded"]).ended_with(1);
     none.says(&["has no snapshot loaded; it has: none"]);

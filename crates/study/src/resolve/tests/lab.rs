@@ -293,3 +293,65 @@ fn options_of_tables_are_read_and_judged() {
         Vec::<String>::new()
     );
 }
+
+/// They were refused only when the nodes were about to start.
+#[test]
+fn keys_of_cassandra_yaml_that_are_cassays_are_refused_in_the_plan() {
+    let cases = [
+        (
+            "local: {yaml: {listen_address: 1.2.3.4}}",
+            "",
+            "listen_address of cassandra.yaml cannot be set: every node has an address of its own, \
+             chosen by cassay",
+        ),
+        (
+            "local: {yaml: {num_tokens: 0}}",
+            "",
+            "num_tokens must be 1 to 1024, not 0",
+        ),
+    ];
+    check(&cases);
+    let variant = "variants: {a: {}, b: {target: {local: {yaml: {storage_port: 7}}}}}";
+    let said = messages("local: {}", variant);
+    assert!(
+        said.iter().any(|text| text.starts_with("storage_port of")),
+        "{said:?}"
+    );
+    assert_eq!(
+        messages("local: {yaml: {concurrent_reads: 7}}", ""),
+        Vec::<String>::new()
+    );
+}
+
+#[test]
+fn a_load_that_overfills_the_volumes_is_foreseen() {
+    let warnings = |rows: &str| {
+        let target = "local: {hosts: 3, host: {volume: 1GiB}}";
+        let rest = format!("keyspace: {{replication: 3}}\ndata: {{load: {{operations: {rows}}}}}");
+        let study = resolved(target, &rest);
+        crate::plan::plan(&study).expect("a plan").warnings
+    };
+    assert_eq!(warnings("10k"), Vec::<String>::new());
+    let said = warnings("20M");
+    assert_eq!(said.len(), 1);
+    for part in [
+        "20M rows",
+        "on each host",
+        "its volume is 1GiB",
+        "`target.local.host.volume`",
+    ] {
+        assert!(said[0].contains(part), "{part}: {said:?}");
+    }
+}
+
+/// The plan said "about 1 rows", and the first round loaded one.
+#[test]
+fn a_share_of_a_small_volume_is_more_than_a_row() {
+    let target = "local: {hosts: 1, host: {volume: 1GiB}}";
+    let settings = settings(target, "data: {load: {fraction: 0.4}}");
+    assert!(
+        settings.data.load_rows > 100_000,
+        "{}",
+        settings.data.load_rows
+    );
+}

@@ -4,6 +4,9 @@
 //! compared with the snapshot's, and every trial of a snapshot begins with a restore, the first
 //! one too, so that none finds the caches and files of the load.
 
+mod amount;
+
+use self::amount::{fullness, not_loaded, size};
 use super::{Came, Stagehand, State};
 use crate::plan::PhaseKind;
 use crate::run::event::Event;
@@ -99,7 +102,7 @@ impl Stagehand<'_> {
         Ok(())
     }
 
-    /// Gives the nodes the configuration `target`: a rolling restart if it differs from theirs.
+    /// Gives the nodes the configuration `target`, by a restart if it differs from theirs.
     pub(super) fn configure(
         &mut self,
         running: &mut Running,
@@ -110,7 +113,8 @@ impl Stagehand<'_> {
             return Ok(());
         }
         self.begin_phase(PhaseKind::Restart, state)?;
-        let what = targets::difference_words(&running.settings, target);
+        let restarts = targets::restarts(self.settings);
+        let what = targets::difference_words(&running.settings, target, restarts);
         self.writer.journal(
             "nodes_restarting",
             Some(self.trial.index),
@@ -118,7 +122,9 @@ impl Stagehand<'_> {
         )?;
         state.gather.stop(&mut state.writer)?;
         let events = &mut *self.events;
-        running.reconfigure(target, &mut |text| events(Event::Said(text.to_owned())))?;
+        running.reconfigure(target, restarts, &mut |text| {
+            events(Event::Said(text.to_owned()))
+        })?;
         state.gather.start(running, self.settings, &self.looked())?;
         Ok(())
     }
@@ -278,19 +284,25 @@ impl Stagehand<'_> {
             keeps_ledger: first == 0 && self.keeps_ledger(count),
             written: None,
         };
-        let offered = self.offer(running, state, &offer, &mut |_| Decision {
-            phase: "load",
-            flow: Flow::Continue,
-            next: None,
+        let marks = running.cluster.log_marks();
+        let mut retries = 0;
+        let offered = self.offer(running, state, &offer, &mut |interval| {
+            retries += interval.whole_kinds().map(|kind| kind.retries).sum::<u64>();
+            Decision {
+                phase: "load",
+                flow: Flow::Continue,
+                next: None,
+            }
         })?;
         if let Some(came) = self.cut(&offered, state) {
             return Ok(Some(came));
         }
         if let Some(errors) = offered.errors_words() {
-            bail!(
-                "of {count} rows not all could be loaded: {errors}; a lower load or a longer \
-                 `client.timeout` may help"
-            );
+            bail!(not_loaded(count, &errors, &running.cluster.causes(&marks)));
+        }
+        if retries > 0 {
+            let text = format!("{retries} writes of the load were tried again, and succeeded");
+            (self.events)(Event::Said(text));
         }
         running.written = offered.summary.ledger.clone().map(Written::by_load);
         let load = state.load.get_or_insert_with(|| LoadRecord {
@@ -298,6 +310,7 @@ impl Stagehand<'_> {
             ..LoadRecord::default()
         });
         load.operations += offered.summary.operations_ended;
+        load.retries += retries;
         load.seconds += offered.seconds;
         Ok(None)
     }
@@ -428,57 +441,5 @@ impl Stagehand<'_> {
              out of reach; use `keep`"
         );
         Ok("dropped")
-    }
-}
-
-/// How far the nodes are on the way to `bytes` each, 1 at the goal.
-fn size(data: &[DataUse], bytes: u64) -> Result<f64> {
-    ensure!(!data.is_empty(), "the nodes' data is out of sight");
-    let sum: u64 = data.iter().map(|one| one.live_bytes).sum();
-    Ok(sum as f64 / data.len() as f64 / bytes as f64)
-}
-
-/// How far the data volumes are on the way to `share` of their size, 1 at the goal.
-fn fullness(data: &[DataUse], share: f64) -> Result<f64> {
-    let full = |one: &DataUse| {
-        let volume = one.volume.as_ref()?;
-        Some(volume.used_bytes as f64 / volume.total_bytes.max(1) as f64)
-    };
-    let all: Option<Vec<f64>> = data.iter().map(full).collect();
-    let all = all.filter(|all| !all.is_empty());
-    let all = all.context("the nodes' data volumes are out of sight: load by bytes_per_node")?;
-    Ok(all.iter().sum::<f64>() / all.len() as f64 / share)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use target::VolumeUse;
-
-    fn node(live_bytes: u64, used: u64) -> DataUse {
-        DataUse {
-            node: "node1".to_owned(),
-            host: "host1".to_owned(),
-            live_bytes,
-            volume: Some(VolumeUse {
-                total_bytes: 1000,
-                used_bytes: used,
-                available_bytes: 1000 - used,
-            }),
-        }
-    }
-
-    #[test]
-    fn progress_is_the_mean_of_the_nodes() {
-        let data = [node(100, 300), node(300, 100)];
-        assert!((size(&data, 400).unwrap() - 0.5).abs() < 1e-9);
-        assert!((fullness(&data, 0.4).unwrap() - 0.5).abs() < 1e-9);
-        assert!(size(&[], 1).is_err() && fullness(&[], 0.5).is_err());
-        let unseen = DataUse {
-            volume: None,
-            ..node(1, 1)
-        };
-        let error = fullness(&[unseen], 0.5).unwrap_err().to_string();
-        assert!(error.contains("bytes_per_node"), "{error}");
     }
 }

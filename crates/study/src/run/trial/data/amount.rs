@@ -1,0 +1,85 @@
+//! How far a load has come, and why it came no farther.
+
+use anyhow::{Context, Result, ensure};
+use target::DataUse;
+
+/// Why rows could not be loaded: causes first, for what a client is answered comes of them.
+pub(super) fn not_loaded(count: u64, errors: &str, causes: &[String]) -> String {
+    let what = format!("of {count} rows not all could be loaded: {errors}");
+    if !causes.is_empty() {
+        return format!("{}; so {what}", causes.join("; "));
+    }
+    if errors.contains("shutting down") {
+        return format!("{what}; a node shuts down: its log says why");
+    }
+    format!("{what}; a lower load or a longer `client.timeout` may help")
+}
+
+/// How far the nodes are on the way to `bytes` each, 1 at the goal.
+pub(super) fn size(data: &[DataUse], bytes: u64) -> Result<f64> {
+    ensure!(!data.is_empty(), "the nodes' data is out of sight");
+    let sum: u64 = data.iter().map(|one| one.live_bytes).sum();
+    Ok(sum as f64 / data.len() as f64 / bytes as f64)
+}
+
+/// How far the data volumes are on the way to `share` of their size, 1 at the goal.
+pub(super) fn fullness(data: &[DataUse], share: f64) -> Result<f64> {
+    let full = |one: &DataUse| {
+        let volume = one.volume.as_ref()?;
+        Some(volume.used_bytes as f64 / volume.total_bytes.max(1) as f64)
+    };
+    let all: Option<Vec<f64>> = data.iter().map(full).collect();
+    let all = all.filter(|all| !all.is_empty());
+    let all = all.context("the nodes' data volumes are out of sight: load by bytes_per_node")?;
+    Ok(all.iter().sum::<f64>() / all.len() as f64 / share)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use target::VolumeUse;
+
+    fn node(live_bytes: u64, used: u64) -> DataUse {
+        DataUse {
+            node: "node1".to_owned(),
+            host: "host1".to_owned(),
+            live_bytes,
+            volume: Some(VolumeUse {
+                total_bytes: 1000,
+                used_bytes: used,
+                available_bytes: 1000 - used,
+            }),
+        }
+    }
+
+    #[test]
+    fn a_lower_load_is_advised_only_where_nothing_else_is_known() {
+        let advised = |errors: &str, causes: &[&str]| {
+            let causes: Vec<String> = causes.iter().map(|text| text.to_string()).collect();
+            let text = not_loaded(9, errors, &causes);
+            (text.contains("a lower load"), text)
+        };
+        assert!(advised("3 write_timeout", &[]).0);
+        let stopped = "3 overloaded (first, from node1: Server is shutting down)";
+        assert!(!advised(stopped, &[]).0);
+        let (lower, text) = advised(stopped, &["node1: its data volume is full"]);
+        assert!(
+            !lower && text.starts_with("node1: its data volume is full; so of 9"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn progress_is_the_mean_of_the_nodes() {
+        let data = [node(100, 300), node(300, 100)];
+        assert!((size(&data, 400).unwrap() - 0.5).abs() < 1e-9);
+        assert!((fullness(&data, 0.4).unwrap() - 0.5).abs() < 1e-9);
+        assert!(size(&[], 1).is_err() && fullness(&[], 0.5).is_err());
+        let unseen = DataUse {
+            volume: None,
+            ..node(1, 1)
+        };
+        let error = fullness(&[unseen], 0.5).unwrap_err().to_string();
+        assert!(error.contains("bytes_per_node"), "{error}");
+    }
+}
