@@ -6,16 +6,19 @@ use std::path::PathBuf;
 const ABOUT: &str =
     "A performance laboratory for Apache Cassandra: a study in one file, its answer in a report.";
 
+/// Version and commit: see `build.rs`.
+pub const VERSION: &str = env!("CASSAY_VERSION");
+
 const AFTER: &str = "\
 Exit codes: 0 done, 1 error, 2 usage or mistakes in the study, 3 the run is invalid, \
-4 a stated requirement was missed, 130 interrupted.
+4 a stated requirement was missed, 5 files of a run are damaged, 130 interrupted.
 
 Folders: CASSAY_CACHE for jars (default ~/.cache/cassay), CASSAY_DATA for clusters that run \
 (default ~/.local/state/cassay).";
 
 /// A performance laboratory for Apache Cassandra.
 #[derive(Debug, Parser)]
-#[command(name = "cassay", version, about = ABOUT, after_help = AFTER)]
+#[command(name = "cassay", version = VERSION, about = ABOUT, after_help = AFTER)]
 pub struct Args {
     #[command(flatten)]
     pub common: Common,
@@ -40,7 +43,7 @@ pub enum Command {
     Plan(StudyArgs),
     /// Run a study.
     Run(StudyArgs),
-    /// Take an interrupted run up again where it was.
+    /// Take an interrupted run up again where it was; do trials again whose files are damaged.
     Resume(RunName),
     /// List all runs.
     List,

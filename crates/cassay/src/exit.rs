@@ -15,6 +15,8 @@ pub enum Exit {
     Invalid,
     /// A stated requirement was missed.
     Missed,
+    /// Files of a run are not what they were.
+    Damaged,
     /// Ctrl-C.
     Interrupted,
 }
@@ -28,6 +30,7 @@ impl Exit {
             Exit::Usage => 2,
             Exit::Invalid => 3,
             Exit::Missed => 4,
+            Exit::Damaged => 5,
             Exit::Interrupted => 130,
         }
     }

@@ -22,7 +22,7 @@ fn main() -> std::process::ExitCode {
     target::separate_mounts();
     let args = match Args::try_parse() {
         Ok(args) => args,
-        Err(usage) => return terminal::usage(&usage).into(),
+        Err(usage) => return terminal::end(terminal::usage(&usage)).into(),
     };
     command::clear_leftovers();
     let result = match &args.command {
@@ -41,7 +41,6 @@ fn main() -> std::process::ExitCode {
         Command::Nb(words) => command::import::run(Tool::Nb, words, &args.common),
         Command::Ycsb(words) => command::import::run(Tool::Ycsb, words, &args.common),
     };
-    result
-        .unwrap_or_else(|error| terminal::error(&error))
-        .into()
+    let exit = result.unwrap_or_else(|error| terminal::error(&error));
+    terminal::end(exit).into()
 }

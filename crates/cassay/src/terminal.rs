@@ -1,16 +1,56 @@
-//! Speaking: data to stdout, conversation to stderr. A closed pipe is not an error.
+//! Speaking: data to stdout, conversation to stderr.
+//!
+//! What must hold: data that was not written is not lost in silence. A reader that has gone (a
+//! closed pipe) wanted no more, and is no error; any other (a full disk) is, at the end of the
+//! command, which is then not done.
 
 use crate::exit::Exit;
-use std::io::{IsTerminal, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::sync::OnceLock;
 
-/// Writes data. What cannot be written (the reader has gone) is dropped: it was meant for it.
+/// Why data could not be written, once it could not.
+static UNWRITTEN: OnceLock<String> = OnceLock::new();
+
+/// Writes data: the one way to stdout. Whether it arrived is said by [`end`].
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is where data is written; nobody else does"
+)]
 pub fn data(text: &str) {
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes());
-    if !text.ends_with('\n') {
-        let _ = out.write_all(b"\n");
+    let mut out = io::stdout().lock();
+    if let Some(why) = write(&mut out, text) {
+        let _ = UNWRITTEN.set(why);
     }
-    let _ = out.flush();
+}
+
+/// Writes a text and a line break; why not, unless the reader has gone.
+fn write(out: &mut dyn Write, text: &str) -> Option<String> {
+    let end: &[u8] = if text.ends_with('\n') { b"" } else { b"\n" };
+    let written = out
+        .write_all(text.as_bytes())
+        .and_then(|()| out.write_all(end))
+        .and_then(|()| out.flush());
+    match written {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => Some(e.to_string()),
+        _ => None,
+    }
+}
+
+/// How the command ended, once all that it had to say is written.
+pub fn end(exit: Exit) -> Exit {
+    let Some(why) = UNWRITTEN.get() else {
+        return exit;
+    };
+    say(&format!(
+        "error: write to stdout: {why}; what was printed is not whole\n\
+         hint: what a run has found stands in its folder: cassay show"
+    ));
+    // A command that has failed has said why, and how.
+    if exit == Exit::Done {
+        Exit::Error
+    } else {
+        exit
+    }
 }
 
 /// Writes a JSON value.
@@ -59,22 +99,53 @@ pub fn has_colour() -> bool {
 /// Says an error, whole, once.
 pub fn error(error: &anyhow::Error) -> Exit {
     say(&format!("error: {error:#}"));
-    Exit::Error
+    match error.is::<store::Damaged>() {
+        true => Exit::Damaged,
+        false => Exit::Error,
+    }
 }
 
 /// Says what clap has to say: help is data, mistakes are conversation.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "only asked whether it is a terminal"
+)]
 pub fn usage(usage: &clap::Error) -> Exit {
-    let _ = usage.print();
     if usage.use_stderr() {
-        Exit::Usage
-    } else {
-        Exit::Done
+        // Nobody is left to hear that this could not be written.
+        let _ = usage.print();
+        return Exit::Usage;
     }
+    let text = usage.render();
+    match io::stdout().is_terminal() && has_colour() {
+        true => data(&text.ansi().to_string()),
+        false => data(&text.to_string()),
+    }
+    Exit::Done
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    struct Failing(ErrorKind);
+
+    impl Write for Failing {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Err(self.0.into())
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_said_and_a_reader_that_has_gone_is_not() {
+        assert_eq!(write(&mut Vec::new(), "a"), None);
+        assert_eq!(write(&mut Failing(ErrorKind::BrokenPipe), "a"), None);
+        assert!(write(&mut Failing(ErrorKind::StorageFull), "a").is_some());
+    }
 
     #[test]
     fn columns_of_a_table_are_as_wide_as_their_widest_cell() {

@@ -41,6 +41,7 @@ pub fn run(view: &RunView, points: &[Point<'_>]) -> Value {
         "question": view.plan.question,
         "scale": view.plan.scale,
         "cassay": view.plan.cassay,
+        "notes": view.notes,
         "seed": view.plan.seed,
         "trials_planned": view.plan.trials.len(),
         "trials_finished": view.findings.trials.len(),

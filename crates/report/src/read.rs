@@ -26,7 +26,7 @@ impl RunView {
             folder: run.path.display().to_string(),
             findings: match &run.findings {
                 Some(findings) => findings.clone(),
-                None => no_findings(&run.plan, run.trial_findings()?),
+                None => no_findings(&run.plan, run.trial_findings()),
             },
             plan: run.plan.clone(),
             journal: run.journal.clone(),
@@ -35,6 +35,7 @@ impl RunView {
             nodes: nodes(&run.journal),
             facts: machine(&run.journal),
             files: files(),
+            notes: notes(run),
         };
         view.points = curves(&view, &trials)?;
         Ok(view)
@@ -153,6 +154,18 @@ fn merge(
         }
     }
     Ok(())
+}
+
+/// What is to be known of the files of a run.
+fn notes(run: &Run) -> Vec<String> {
+    let mut notes = run.notes.clone();
+    let (planned, found) = (&run.plan.cassay, &run.findings_by);
+    if !found.is_empty() && found != planned {
+        notes.push(format!(
+            "It was planned by cassay {planned}, and ended by cassay {found}."
+        ));
+    }
+    notes
 }
 
 /// The details of the last line of one event.

@@ -32,6 +32,8 @@ pub struct RunView {
     pub facts: Vec<(String, String)>,
     /// Files of the run, in the order in which they are worth opening.
     pub files: Vec<FileView>,
+    /// What is to be known of the files: lines that were left out, what could not be verified.
+    pub notes: Vec<String>,
 }
 
 /// What one trial left besides its finding.

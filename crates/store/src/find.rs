@@ -1,7 +1,8 @@
 //! Finding runs under a results folder: the list, and one run by a short name.
 
+use crate::name::{self, Name};
 use crate::record::FindingsRecord;
-use crate::run::{Run, RunState, names_in};
+use crate::run::{Run, RunState, Salvaged, names_in};
 use crate::{file, stamp};
 use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
@@ -44,7 +45,7 @@ fn listed(path: PathBuf) -> Listed {
         trials_planned: 0,
         error: None,
     };
-    match Run::open(&line.path) {
+    match Run::look(&line.path) {
         Ok(run) => {
             line.state = Some(run.state);
             line.trials_finished = run.finished_trials().len();
@@ -60,10 +61,25 @@ fn listed(path: PathBuf) -> Listed {
 
 /// The run that `name` means: a path; `latest`; `study` (its newest run); `study/stamp`; a stamp;
 /// or the beginning of one of the last two.
+///
+/// # Errors
+/// There is none, or more than one; or as [`Run::open`].
 pub fn find(results: &Path, name: &str) -> Result<Run> {
+    Run::open(&place(results, name)?)
+}
+
+/// The run that `name` means, to go on with.
+///
+/// # Errors
+/// There is none, or more than one; or as [`Run::salvage`].
+pub fn salvage(results: &Path, name: &str) -> Result<Salvaged> {
+    Run::salvage(&place(results, name)?)
+}
+
+fn place(results: &Path, name: &str) -> Result<PathBuf> {
     let as_path = Path::new(name);
     if as_path.join(file::PLAN).is_file() || as_path.is_file() {
-        return Run::open(as_path);
+        return Ok(as_path.to_owned());
     }
     let all = run_paths(results)?;
     if all.is_empty() {
@@ -74,7 +90,7 @@ pub fn find(results: &Path, name: &str) -> Result<Run> {
         );
     }
     if name == file::LATEST {
-        return latest(results, &all);
+        return Ok(latest(results, &all));
     }
     let wanted = name.trim_matches('/');
     let ids: Vec<String> = all.iter().map(|path| id(path)).collect();
@@ -84,7 +100,7 @@ pub fn find(results: &Path, name: &str) -> Result<Run> {
     let study_of = |id: &str| id.split('/').next().unwrap_or_default().to_owned();
     let of_study = pick(&|id| study_of(id) == wanted);
     if let Some(&newest) = of_study.last() {
-        return Run::open(&all[newest]);
+        return Ok(all[newest].clone());
     }
     let exact = pick(&|id| id == wanted || id.split('/').nth(1) == Some(wanted));
     let begin = pick(&|id| {
@@ -97,7 +113,7 @@ pub fn find(results: &Path, name: &str) -> Result<Run> {
             results.display(),
             ids[all.len() - 1]
         ),
-        [one] => Run::open(&all[*one]),
+        [one] => Ok(all[*one].clone()),
         many => {
             let names: Vec<&str> = many.iter().map(|&i| ids[i].as_str()).collect();
             bail!(
@@ -108,13 +124,17 @@ pub fn find(results: &Path, name: &str) -> Result<Run> {
     }
 }
 
-/// What `latest` points at; the newest run when the link is missing or leads nowhere.
-fn latest(results: &Path, all: &[PathBuf]) -> Result<Run> {
-    let link = results.join(file::LATEST);
-    if link.join(file::PLAN).is_file() {
-        return Run::open(&link);
-    }
-    Run::open(&all[all.len() - 1])
+/// What `latest` points at; the newest run when the link is missing, leads nowhere, or leads to
+/// anything but a run of this folder.
+fn latest(results: &Path, all: &[PathBuf]) -> PathBuf {
+    let link = std::fs::read_link(results.join(file::LATEST)).ok();
+    let linked = link.and_then(|to| {
+        let (study, stamp) = to.to_str()?.split_once('/')?;
+        let study = Name::of_study(study).ok()?.in_folder(results);
+        Some(Name::new("stamp", stamp).ok()?.in_folder(&study))
+    });
+    let linked = linked.filter(|path| path.join(file::PLAN).is_file());
+    linked.unwrap_or_else(|| all[all.len() - 1].clone())
 }
 
 /// Folders that hold a plan, `results/<study>/<stamp>`, oldest first.
@@ -122,7 +142,7 @@ fn run_paths(results: &Path) -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for study in names_in(results)? {
         let folder = results.join(&study);
-        if study == file::LATEST || study.starts_with('.') || !folder.is_dir() {
+        if name::RESERVED.contains(&study.as_str()) || study.starts_with('.') || !folder.is_dir() {
             continue;
         }
         let runs = names_in(&folder)?

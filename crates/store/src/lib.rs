@@ -6,23 +6,34 @@
 //! while a trial runs, findings and report last. [`Run`] reads it back, finished or not. Files that
 //! grow hold whole lines at every moment, so that a reader may follow them; files that do not grow
 //! appear whole, by rename. Nobody else opens a file of a run.
+//!
+//! A [`Run`] is one whose files were found to be what they were when they came to their end:
+//! [`Run::open`] is the only door, and what is damaged does not pass it.
 
 pub mod convert;
 pub mod find;
 pub mod hlog;
+mod journal;
 mod lab;
+mod ledger;
 mod lines;
+pub mod name;
 pub mod record;
 mod run;
 mod stamp;
+mod sums;
 #[cfg(test)]
 mod tests;
+mod trial;
 mod write;
 
-pub use find::{Listed, find, list};
+pub use find::{Listed, find, list, salvage};
 pub use lines::Lines;
-pub use run::{HistogramKind, Run, RunState, Trial};
-pub use write::{RunWriter, TrialWriter, write_whole};
+pub use name::Name;
+pub use run::{HistogramKind, Run, RunState, Salvaged, Trial};
+pub use sums::{Damage, Damaged, FileSum, Sums};
+pub use trial::TrialWriter;
+pub use write::{RunWriter, write_whole};
 
 /// The names of the files of a run: one place, so that writer and reader cannot differ.
 mod file {

@@ -12,12 +12,15 @@ use std::io::{BufRead, BufReader, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-/// Appends whole lines to one file.
+/// Appends whole lines to one file. A line that could not be written whole (the disk is full) is
+/// taken back, so that the next one does not stand behind half of it.
 #[derive(Debug)]
 pub(crate) struct LineWriter {
     file: File,
     path: PathBuf,
     line: Vec<u8>,
+    /// Length of the whole lines.
+    whole_bytes: u64,
 }
 
 impl LineWriter {
@@ -28,10 +31,15 @@ impl LineWriter {
             .append(true)
             .open(path)
             .with_context(|| format!("open {} for appending", path.display()))?;
+        let length = file.metadata();
+        let whole_bytes = length
+            .with_context(|| format!("read the size of {}", path.display()))?
+            .len();
         Ok(LineWriter {
             file,
             path: path.to_owned(),
             line: Vec::new(),
+            whole_bytes,
         })
     }
 
@@ -41,16 +49,26 @@ impl LineWriter {
         serde_json::to_writer(&mut self.line, record)
             .with_context(|| format!("encode a record for {}", self.path.display()))?;
         self.line.push(b'\n');
-        self.file
-            .write_all(&self.line)
-            .with_context(|| format!("append to {}", self.path.display()))
+        let line = std::mem::take(&mut self.line);
+        let written = self.append_bytes(&line);
+        self.line = line;
+        written
     }
 
     /// Appends `text`, which ends with a line break.
     pub(crate) fn append_text(&mut self, text: &str) -> Result<()> {
-        self.file
-            .write_all(text.as_bytes())
-            .with_context(|| format!("append to {}", self.path.display()))
+        self.append_bytes(text.as_bytes())
+    }
+
+    fn append_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        let written = self.file.write_all(bytes);
+        match written {
+            Ok(()) => self.whole_bytes += bytes.len() as u64,
+            // The first error is the one to say; were this one to fail too, the half line is seen
+            // when the file is read.
+            Err(_) => _ = self.file.set_len(self.whole_bytes),
+        }
+        written.with_context(|| format!("append to {}", self.path.display()))
     }
 
     /// Waits until all lines are on the disk.
@@ -60,9 +78,22 @@ impl LineWriter {
             .with_context(|| format!("sync {}", self.path.display()))
     }
 
-    /// The file itself, for locking and repairing.
+    /// The file itself, for locking.
     pub(crate) fn file(&self) -> &File {
         &self.file
+    }
+
+    /// Cuts off a last line without its end, which a killed writer has left.
+    pub(crate) fn cut_torn_line(&mut self) -> Result<()> {
+        let bytes = std::fs::read(&self.path);
+        let bytes = bytes.with_context(|| format!("read {}", self.path.display()))?;
+        let last = bytes.iter().rposition(|b| *b == b'\n');
+        self.whole_bytes = last.map_or(0, |last| last + 1) as u64;
+        if self.whole_bytes == bytes.len() as u64 {
+            return Ok(());
+        }
+        let cut = self.file.set_len(self.whole_bytes);
+        cut.with_context(|| format!("cut the torn last line off {}", self.path.display()))
     }
 }
 

@@ -9,6 +9,7 @@ pub use crate::lab::{
     DataRecord, HostRecord, NodeRecord, NodesRecord, PhaseTimeRecord, ProbeRecord, ProofOutcome,
     ProofRecord,
 };
+use crate::sums::Sums;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -22,7 +23,8 @@ pub struct PlanRecord {
     pub format: u32,
     /// Version of cassay that made it.
     pub cassay: String,
-    /// Name of the study.
+    /// Name of the study: a folder name, checked when read.
+    #[serde(deserialize_with = "crate::name::study")]
     pub study: String,
     /// The question, in the user's words.
     pub question: String,
@@ -59,7 +61,8 @@ pub struct TrialRecord {
     pub format: u32,
     /// Number of the trial, from 0.
     pub index: usize,
-    /// Folder name under `trials/`: `00-writes-threads-4`.
+    /// Folder name under `trials/`, checked when read: `00-writes-threads-4`.
+    #[serde(deserialize_with = "crate::name::slug")]
     pub slug: String,
     /// Name of the variant; `-` when the study has none.
     pub variant: String,
@@ -90,9 +93,10 @@ pub struct PhaseRecord {
 pub struct JournalRecord {
     /// When, nanoseconds since 1970.
     pub unix_ns: u64,
-    /// `run_started`, `target_starting`, `target_ready`, `trial_started`, `phase_started`,
-    /// `nodes_restarting`, `configuration_proved`, `imported`, `trial_finished`, `trial_failed`,
-    /// `trial_skipped`, `target_stopped`, `run_finished`, `run_interrupted`.
+    /// `run_planned`, `run_started`, `target_starting`, `target_ready`, `trial_started`,
+    /// `phase_started`, `nodes_restarting`, `configuration_proved`, `imported`, `trial_finished`,
+    /// `trial_failed`, `trial_skipped`, `target_stopped`, `files_added`, `journal_damaged`,
+    /// `run_finished`, `run_interrupted`.
     pub event: String,
     /// Number of the trial it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -292,6 +296,26 @@ pub struct TrialFindingRecord {
     /// The entry.
     #[serde(flatten)]
     pub finding: TrialFinding,
+    /// Every other file of the trial as it was then, by its path in the trial's folder. Empty in
+    /// runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Sums::is_empty")]
+    pub files: Sums,
+}
+
+/// `findings.json` as it is written: the findings, by whom, and what the files are that they
+/// stand on.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FindingsFileRecord {
+    /// The findings.
+    #[serde(flatten)]
+    pub findings: FindingsRecord,
+    /// Version of cassay that wrote them; empty in runs of earlier versions.
+    #[serde(default)]
+    pub cassay: String,
+    /// Every file of the run that has come to its end, by its path in the run's folder. Empty in
+    /// runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Sums::is_empty")]
+    pub files: Sums,
 }
 
 /// What one trial found.
@@ -355,6 +379,10 @@ pub struct TrialFinding {
     /// The load phase, if the trial loaded data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadRecord>,
+    /// Which start of the run has made the data that the trial stands on, from 1: after an
+    /// interruption, data is loaded anew. None where no data outlives a trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generation: Option<u64>,
     /// The snapshot that the trial began with, if it restored one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<DataRecord>,

@@ -1,19 +1,25 @@
 //! Reading a run, finished, running or interrupted; this version's or an older one's.
 //!
-//! What must hold: a run opens with what it has. Only a missing or damaged plan, a damaged line in
-//! the middle of a file, or a format number newer than ours is an error.
+//! What must hold: a run opens with what it has, and every file of it that has come to its end is
+//! what it was then; one that is not ends the reading, with its name. A damaged line of the journal
+//! is left out and said, since what was found stands elsewhere. Runs of versions that kept no
+//! checksums are read as they are, and say so.
+
+mod trial;
+
+pub use trial::{HistogramKind, Trial};
 
 use crate::file;
-use crate::hlog::{self, HlogReader};
-use crate::lines::Lines;
+use crate::journal::Journal;
+use crate::ledger::{self, Ledger};
+use crate::name::Name;
 use crate::record::{
-    FORMAT, FindingsRecord, IntervalRecord, JournalRecord, NodesRecord, PlanRecord, SampleRecord,
-    TrialFinding, TrialFindingRecord, TrialRecord,
+    FORMAT, FindingsFileRecord, FindingsRecord, JournalRecord, PlanRecord, TrialFinding,
 };
-use crate::write::tag_of;
+use crate::sums::{self, Damage, Damaged, Depth, Sums};
 use anyhow::{Context, Result, bail};
-use measure::{Histogram, Times};
 use serde::de::DeserializeOwned;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
@@ -39,7 +45,7 @@ impl RunState {
     }
 }
 
-/// A run on disk.
+/// A run on disk, whose files are what they were.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// Its folder.
@@ -54,47 +60,110 @@ pub struct Run {
     pub journal: Vec<JournalRecord>,
     /// The findings; none unless it is finished.
     pub findings: Option<FindingsRecord>,
-    /// What was left out in reading: torn lines. One sentence each.
+    /// Version of cassay that wrote the findings; empty if none or if they do not say.
+    pub findings_by: String,
+    /// What was left out in reading, and what could not be verified. One sentence each.
     pub notes: Vec<String>,
+    /// Whether lines of the journal are damaged that no resume has taken note of.
+    pub is_journal_damaged: bool,
+    ledger: Ledger,
+}
+
+/// A run that may be damaged, to go on with: what is whole is known, the rest is done again.
+#[derive(Clone, Debug)]
+pub struct Salvaged {
+    /// The run. Its findings are none if they, or files that they stand on, are damaged.
+    pub run: Run,
+    /// What the trials found that are finished and whole, by number.
+    pub whole: BTreeMap<usize, TrialFinding>,
+    /// What is damaged.
+    pub damages: Vec<Damage>,
 }
 
 impl Run {
-    /// Opens the run in the folder `path` (or the folder of the file `path`).
+    /// Opens the run in the folder `path` (or the folder of the file `path`), and compares every
+    /// byte that has come to its end with what it was.
+    ///
+    /// # Errors
+    /// It is not a run, or [`Damaged`].
     pub fn open(path: &Path) -> Result<Run> {
-        let path = if path.is_file() {
-            path.parent().unwrap_or(path)
-        } else {
-            path
+        Run::read(path, Depth::Bytes)?.whole()
+    }
+
+    /// Opens it for a list: the files that a list shows are compared byte by byte, of the others
+    /// the length.
+    pub(crate) fn look(path: &Path) -> Result<Run> {
+        Run::read(path, Depth::Lengths)?.whole()
+    }
+
+    /// Opens it to go on with, whatever is damaged but the study and its plan.
+    ///
+    /// # Errors
+    /// It is not a run, or its study or plan is [`Damaged`].
+    pub fn salvage(path: &Path) -> Result<Salvaged> {
+        Run::read(path, Depth::Bytes)
+    }
+
+    /// 1. Find it. 2. The plan and the study, which the journal vouches for. 3. The findings,
+    ///    likewise. 4. Who vouches for the rest, and whether it is what it was.
+    fn read(path: &Path, depth: Depth) -> Result<Salvaged> {
+        let path = locate(path)?;
+        let journal = Journal::read(&path.join(file::JOURNAL))?;
+        let plan = read_plan(&path, &journal)?;
+        let mut damages = Vec::new();
+        let (findings, mut listed) = (read_findings(&path, &journal, &mut damages)?, Sums::new());
+        let (findings, findings_by) = match findings {
+            Some(file) => {
+                listed = file.files;
+                (Some(file.findings), file.cassay)
+            }
+            None => (None, String::new()),
         };
-        let path = fs::canonicalize(path).with_context(|| format!("open {}", path.display()))?;
-        let plan_path = path.join(file::PLAN);
-        if !plan_path.is_file() {
-            bail!(
-                "{} is not a run: it has no {}; see `cassay list`",
-                path.display(),
-                file::PLAN
-            );
+        let mut ledger = Ledger::read(&path, &plan, &journal, &listed)?;
+        if ledger.summed && !journal.chained {
+            damages.push(Damage {
+                file: file::JOURNAL.to_owned(),
+                expected: "the lines of a run whose trials have checksums".to_owned(),
+                seen: "none of them".to_owned(),
+            });
         }
-        let plan = read_json(&plan_path)?;
-        let findings_path = path.join(file::FINDINGS);
-        let findings = match findings_path.exists() {
-            true => Some(read_json(&findings_path)?),
-            false => None,
-        };
-        let mut lines = Lines::open(&path.join(file::JOURNAL))?;
-        let journal = lines.by_ref().collect::<Result<Vec<JournalRecord>>>()?;
-        Ok(Run {
-            stamp: path
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned(),
+        damages.append(&mut ledger.damages);
+        for (file, expected) in &ledger.sums {
+            // Findings and the plan were compared where they were read.
+            if !file.ends_with(file::FINDING) {
+                damages.extend(sums::damage(&path, file, expected, depth)?);
+            }
+        }
+        let whole = ledger.findings.iter().filter(|(index, _)| {
+            let prefix = ledger::prefix(&plan.trials[**index].slug);
+            !damages
+                .iter()
+                .any(|damage| damage.file.starts_with(&prefix))
+        });
+        let whole = whole
+            .map(|(index, found)| (*index, found.clone()))
+            .collect();
+        let (mut notes, is_journal_damaged) = notes(&path, &journal, ledger.summed, &plan);
+        // While the run goes on, its journal is about to say so.
+        if state(&path, findings.is_some()) != RunState::Running {
+            notes.append(&mut ledger.notes);
+        }
+        let run = Run {
+            stamp: stamp_of(&path),
             state: state(&path, findings.is_some()),
             plan,
-            journal,
-            findings,
-            notes: lines.torn().map(str::to_owned).into_iter().collect(),
+            journal: journal.records,
+            findings: findings.filter(|_| damages.is_empty()),
+            findings_by,
+            notes,
+            is_journal_damaged,
             path,
+            ledger,
+        };
+        Ok(Salvaged {
+            run,
+            whole,
+            damages,
         })
     }
 
@@ -114,14 +183,34 @@ impl Run {
         let folder = self.path.join(file::TRIALS);
         let mut trials = Vec::new();
         for planned in &self.plan.trials {
-            let path = folder.join(&planned.slug);
+            let path = Name::new("trial", &planned.slug)?.in_folder(&folder);
             let record_path = path.join(file::TRIAL);
-            if record_path.exists() {
+            // A link could lead anywhere; a run has none.
+            let is_folder = fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir());
+            if is_folder && record_path.exists() {
                 let record = read_json(&record_path)?;
-                trials.push(Trial { path, record });
+                let probes = self.probes_of(&planned.slug);
+                trials.push(Trial {
+                    path,
+                    record,
+                    probes,
+                });
             }
         }
         Ok(trials)
+    }
+
+    /// Names of the probes of a trial that has ended with checksums: others beside them are not
+    /// the run's. None for other trials.
+    fn probes_of(&self, slug: &str) -> Option<BTreeSet<String>> {
+        let sums = &self.ledger.sums;
+        sums.contains_key(&ledger::finding_path(slug)).then(|| {
+            let prefix = format!("{}{}/", ledger::prefix(slug), file::PROBES);
+            let names = sums.keys().filter_map(|path| path.strip_prefix(&prefix));
+            names
+                .filter_map(|name| name.strip_suffix(PROBE_ENDING).map(str::to_owned))
+                .collect()
+        })
     }
 
     /// The trial of that number, if it was begun.
@@ -134,144 +223,137 @@ impl Run {
 
     /// What the trials found: from `findings.json`, or, while there is none, from the trials that
     /// have ended.
-    pub fn trial_findings(&self) -> Result<Vec<TrialFinding>> {
-        if let Some(findings) = &self.findings {
-            return Ok(findings.trials.clone());
+    pub fn trial_findings(&self) -> Vec<TrialFinding> {
+        match &self.findings {
+            Some(findings) => findings.trials.clone(),
+            None => self.ledger.findings.values().cloned().collect(),
         }
-        let mut found = Vec::new();
-        for trial in self.trials()? {
-            found.extend(trial.finding()?);
-        }
-        Ok(found)
     }
 
-    /// Numbers of the trials that the journal says were finished: what a resume leaves out.
+    /// Numbers of the trials that were finished.
     pub fn finished_trials(&self) -> Vec<usize> {
         let finished = self
             .journal
             .iter()
             .filter(|line| line.event == "trial_finished");
-        let mut numbers: Vec<usize> = finished.filter_map(|line| line.trial).collect();
-        numbers.sort_unstable();
-        numbers.dedup();
-        numbers
+        let mut numbers: BTreeSet<usize> = finished.filter_map(|line| line.trial).collect();
+        numbers.extend(self.ledger.findings.keys());
+        numbers.into_iter().collect()
     }
 }
 
-/// The histograms of an operation kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HistogramKind {
-    /// Successes from the intended start, and [`HistogramKind::LatencyCensored`].
-    Latency,
-    /// Successes from the send, and [`HistogramKind::ServiceCensored`].
-    Service,
-    /// Failures, from the intended start.
-    Errors,
-    /// What nobody followed to its end, from the intended start: lower bounds.
-    LatencyCensored,
-    /// The same, from the send.
-    ServiceCensored,
-}
-
-impl HistogramKind {
-    pub(crate) fn file_name(self) -> &'static str {
-        match self {
-            HistogramKind::Latency => "latency.hlog",
-            HistogramKind::Service => "service.hlog",
-            HistogramKind::Errors => "errors.hlog",
-            HistogramKind::LatencyCensored => "latency-censored.hlog",
-            HistogramKind::ServiceCensored => "service-censored.hlog",
+impl Salvaged {
+    /// The run, if nothing of it is damaged.
+    fn whole(self) -> Result<Run> {
+        if self.damages.is_empty() {
+            return Ok(self.run);
         }
-    }
-
-    pub(crate) fn what(self) -> &'static str {
-        match self {
-            HistogramKind::Latency => "from the intended start, with lower bounds",
-            HistogramKind::Service => "from the send, with lower bounds",
-            HistogramKind::Errors => "failures from the intended start",
-            HistogramKind::LatencyCensored => "lower bounds from the intended start",
-            HistogramKind::ServiceCensored => "lower bounds from the send",
+        Err(Damaged {
+            run: self.run.path,
+            files: self.damages,
+            resumable: true,
         }
+        .into())
     }
 }
 
-/// A trial on disk.
-#[derive(Clone, Debug)]
-pub struct Trial {
-    /// Its folder.
-    pub path: PathBuf,
-    /// Its resolved configuration.
-    pub record: TrialRecord,
+/// The ending of the files of probes.
+const PROBE_ENDING: &str = ".ndjson";
+
+/// The folder of a run that `path` means.
+fn locate(path: &Path) -> Result<PathBuf> {
+    let path = if path.is_file() {
+        path.parent().unwrap_or(path)
+    } else {
+        path
+    };
+    let path = fs::canonicalize(path).with_context(|| format!("open {}", path.display()))?;
+    if !path.join(file::PLAN).is_file() {
+        bail!(
+            "{} is not a run: it has no {}; see `cassay list`",
+            path.display(),
+            file::PLAN
+        );
+    }
+    Ok(path)
 }
 
-impl Trial {
-    /// What it found; none when it has not ended.
-    pub fn finding(&self) -> Result<Option<TrialFinding>> {
-        let path = self.path.join(file::FINDING);
-        if !path.exists() {
-            return Ok(None);
+/// The plan. It and the study are what the journal's first line says, or nothing is read at all.
+fn read_plan(path: &Path, journal: &Journal) -> Result<PlanRecord> {
+    let mut records = journal.records.iter();
+    let planned = records.find(|line| line.event == ledger::PLANNED);
+    let mut files = Vec::new();
+    for (file, sum) in planned.map(ledger::files_of_line).unwrap_or_default() {
+        files.extend(sums::damage(path, &file, &sum, Depth::Bytes)?);
+    }
+    if !files.is_empty() {
+        return Err(Damaged {
+            run: path.to_owned(),
+            files,
+            resumable: false,
         }
-        let record: TrialFindingRecord = read_json(&path)?;
-        Ok(Some(record.finding))
+        .into());
     }
+    read_json(&path.join(file::PLAN))
+}
 
-    /// The hosts and nodes as they were; none in runs that did not record them.
-    pub fn nodes(&self) -> Result<Option<NodesRecord>> {
-        let path = self.path.join(file::NODES);
-        path.exists().then(|| read_json(&path)).transpose()
+/// The findings, if they are there and are what the journal's last line says.
+fn read_findings(
+    run: &Path,
+    journal: &Journal,
+    damages: &mut Vec<Damage>,
+) -> Result<Option<FindingsFileRecord>> {
+    let path = run.join(file::FINDINGS);
+    let vouched = ledger::vouched_findings(&journal.records);
+    let damage = match &vouched {
+        // Its line is written before it.
+        Some(_) if !path.exists() && is_locked(run) => None,
+        Some(expected) => sums::damage(run, file::FINDINGS, expected, Depth::Bytes)?,
+        None if journal.chained && path.exists() => Some(unvouched()),
+        None => None,
+    };
+    if let Some(damage) = damage {
+        damages.push(damage);
+        return Ok(None);
     }
+    path.exists().then(|| read_json(&path)).transpose()
+}
 
-    /// The interval lines, in order of time, one at a time.
-    pub fn intervals(&self) -> Result<Lines<IntervalRecord>> {
-        Lines::open(&self.path.join(file::INTERVALS))
+fn unvouched() -> Damage {
+    Damage {
+        file: file::FINDINGS.to_owned(),
+        expected: format!("a last line of {} that vouches for it", file::JOURNAL),
+        seen: "none".to_owned(),
     }
+}
 
-    /// The names of the probes that were recorded.
-    pub fn probes(&self) -> Result<Vec<String>> {
-        let folder = self.path.join(file::PROBES);
-        let names = names_in(&folder)?.into_iter();
-        Ok(names
-            .filter_map(|n| n.strip_suffix(".ndjson").map(str::to_owned))
-            .collect())
+/// What is to be said of a run beside its numbers, and whether its journal is damaged in a way
+/// that no resume has taken note of.
+fn notes(path: &Path, journal: &Journal, summed: bool, plan: &PlanRecord) -> (Vec<String>, bool) {
+    let mut notes: Vec<String> = journal.torn.iter().cloned().collect();
+    let known: BTreeSet<usize> = journal
+        .records
+        .iter()
+        .filter(|line| line.event == ledger::READ_AROUND)
+        .filter_map(|line| serde_json::from_value::<Vec<usize>>(line.detail["lines"].clone()).ok())
+        .flatten()
+        .collect();
+    notes.extend(journal.damaged.iter().map(|(_, said)| said.clone()));
+    if !summed {
+        notes.push(format!(
+            "{} was written by cassay {}, which kept no checksums: whether its files are whole \
+             cannot be verified",
+            path.display(),
+            plan.cassay
+        ));
     }
+    let mut damaged = journal.damaged.iter();
+    (notes, damaged.any(|(line, _)| !known.contains(line)))
+}
 
-    /// The samples of one probe, one at a time.
-    pub fn samples(&self, probe: &str) -> Result<Lines<SampleRecord>> {
-        Lines::open(&self.path.join(file::PROBES).join(format!("{probe}.ndjson")))
-    }
-
-    /// The histogram of `kind` over the whole of `phase` (`measure`, `warmup`, …), values in ns.
-    pub fn histogram(&self, which: HistogramKind, phase: &str, kind: &str) -> Result<Histogram> {
-        hlog::merged(&self.log_path(which), &tag_of(phase, kind), None)
-    }
-
-    /// Latencies of `kind` over the whole of `phase`, from the intended start or, with `service`,
-    /// from the send. Runs of earlier versions have no lower bounds.
-    pub fn times(&self, service: bool, phase: &str, kind: &str) -> Result<Times> {
-        let (all, censored) = match service {
-            false => (HistogramKind::Latency, HistogramKind::LatencyCensored),
-            true => (HistogramKind::Service, HistogramKind::ServiceCensored),
-        };
-        Ok(Times::from_logs(
-            self.histogram(all, phase, kind)?,
-            self.histogram(censored, phase, kind)?,
-        ))
-    }
-
-    /// Path of a histogram log, for [`hlog::merged`] over a range of time and for other tools.
-    pub fn log_path(&self, which: HistogramKind) -> PathBuf {
-        self.path.join(which.file_name())
-    }
-
-    /// The log's lines, one at a time: an interval and a tag each (see [`hlog::Entry`]).
-    pub fn log(&self, which: HistogramKind) -> Result<HlogReader> {
-        HlogReader::open(&self.log_path(which))
-    }
-
-    /// Folder of the nodes' log files.
-    pub fn logs_dir(&self) -> PathBuf {
-        self.path.join(file::LOGS)
-    }
+pub(crate) fn stamp_of(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
 }
 
 /// Names in a folder, sorted; none when the folder is not there.
@@ -290,18 +372,19 @@ pub(crate) fn names_in(folder: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The writer holds a lock on the journal as long as it lives; the system drops it with the
-/// process, also after kill -9.
 fn state(path: &Path, has_findings: bool) -> RunState {
-    let locked = || {
-        let journal = File::open(path.join(file::JOURNAL));
-        journal.is_ok_and(|j| matches!(j.try_lock_shared(), Err(TryLockError::WouldBlock)))
-    };
     match has_findings {
         true => RunState::Finished,
-        false if locked() => RunState::Running,
+        false if is_locked(path) => RunState::Running,
         false => RunState::Interrupted,
     }
+}
+
+/// The writer holds a lock on the journal as long as it lives; the system drops it with the
+/// process, also after kill -9.
+fn is_locked(path: &Path) -> bool {
+    let journal = File::open(path.join(file::JOURNAL));
+    journal.is_ok_and(|j| matches!(j.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// Reads a whole JSON file, after looking at its format number.

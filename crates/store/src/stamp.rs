@@ -3,7 +3,7 @@
 //! Stamps sort by time. A second run of the same second gets `-2`, the next `-3`; [`order_key`]
 //! sorts `-10` after `-9`.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
 /// The stamp of a point in time given in nanoseconds since 1970.
 pub(crate) fn of_unix_ns(unix_ns: u64) -> Result<String> {
@@ -17,18 +17,6 @@ pub(crate) fn order_key(stamp: &str) -> (String, u32) {
         Some((second, number)) => (second.to_owned(), number.parse().unwrap_or(u32::MAX)),
         None => (stamp.to_owned(), 1),
     }
-}
-
-/// Refuses a name that is not one plain folder name: it becomes part of a path.
-pub(crate) fn check_folder_name(what: &str, name: &str) -> Result<()> {
-    let plain = |c: char| c.is_alphanumeric() || "-_.+=".contains(c);
-    if name.is_empty() || name.len() > 200 || name.starts_with('.') || !name.chars().all(plain) {
-        bail!(
-            "{what} {name:?} cannot be a folder name: use 1 to 200 letters, digits, '-', '_', '.', \
-             not beginning with '.'"
-        );
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -54,13 +42,5 @@ mod tests {
                 "20251217T193321Z"
             ]
         );
-    }
-
-    #[test]
-    fn a_name_that_would_leave_the_folder_is_refused() {
-        for bad in ["", ".", "..", "a/b", "../a", ".hidden", "a b", "a\0"] {
-            assert!(check_folder_name("study", bad).is_err(), "{bad:?}");
-        }
-        assert!(check_folder_name("study", "vtopology-2.0_x").is_ok());
     }
 }

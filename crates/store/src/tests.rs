@@ -1,5 +1,7 @@
 //! A run through its life: made, written, interrupted, resumed, finished, found and read.
 
+mod damage;
+
 use crate::record::{
     EstimateRecord, FORMAT, FindingsRecord, PlanRecord, SampleRecord, TrialFinding, TrialRecord,
 };
@@ -73,7 +75,7 @@ fn start(results: &Path, study: &str) -> RunWriter {
     RunWriter::create(results, "study: first\n", &plan(study)).unwrap()
 }
 
-fn write_trial(run: &RunWriter, index: usize) {
+fn write_trial(run: &mut RunWriter, index: usize) {
     let mut trial = run
         .begin_trial(&trial(index), &["write".to_owned()])
         .unwrap();
@@ -107,12 +109,15 @@ fn a_finished_run_gives_back_what_was_written() {
     let results = tempfile::tempdir().unwrap();
     let mut writer = start(results.path(), "first");
     writer.journal("run_started", None, Value::Null).unwrap();
-    write_trial(&writer, 0);
+    write_trial(&mut writer, 0);
+    let finding = TrialFinding::default();
     writer
-        .journal("trial_finished", Some(0), json!({"verdict": "valid"}))
+        .finish_trial(0, &trial(0).slug, &finding, json!({"verdict": "valid"}))
         .unwrap();
     writer.write_report("<html>").unwrap();
-    writer.write_findings(&findings("valid")).unwrap();
+    writer
+        .finish(&findings("valid"), "0.1.0", Value::Null)
+        .unwrap();
 
     let run = Run::open(writer.path()).unwrap();
     assert_eq!((run.state, run.plan.seed), (RunState::Finished, 7));
@@ -123,7 +128,12 @@ fn a_finished_run_gives_back_what_was_written() {
             .iter()
             .map(|j| j.event.as_str())
             .collect::<Vec<_>>(),
-        ["run_started", "trial_finished"]
+        [
+            "run_planned",
+            "run_started",
+            "trial_finished",
+            "run_finished"
+        ]
     );
     assert_eq!(run.findings.as_ref().unwrap().verdict, "valid");
     assert_eq!((run.finished_trials(), run.notes.len()), (vec![0], 0));
@@ -146,8 +156,8 @@ fn a_finished_run_gives_back_what_was_written() {
 #[test]
 fn interval_lines_are_in_seconds_and_milliseconds_with_the_client_on_its_own_line() {
     let results = tempfile::tempdir().unwrap();
-    let writer = start(results.path(), "first");
-    write_trial(&writer, 0);
+    let mut writer = start(results.path(), "first");
+    write_trial(&mut writer, 0);
     let trial = Run::open(writer.path()).unwrap().trial(0).unwrap().unwrap();
     let lines: Vec<_> = trial.intervals().unwrap().map(Result::unwrap).collect();
     let ids: Vec<_> = lines
@@ -177,8 +187,8 @@ fn interval_lines_are_in_seconds_and_milliseconds_with_the_client_on_its_own_lin
 #[test]
 fn histograms_of_the_measured_window_do_not_hold_the_warm_up() {
     let results = tempfile::tempdir().unwrap();
-    let writer = start(results.path(), "first");
-    write_trial(&writer, 0);
+    let mut writer = start(results.path(), "first");
+    write_trial(&mut writer, 0);
     let trial = Run::open(writer.path()).unwrap().trial(0).unwrap().unwrap();
     for (which, phase, count) in [
         (HistogramKind::Latency, "measure", 200),
@@ -218,7 +228,7 @@ fn a_run_is_running_while_it_has_a_writer_then_interrupted_and_can_be_resumed() 
     writer
         .journal("trial_finished", Some(0), Value::Null)
         .unwrap();
-    write_trial(&writer, 1);
+    write_trial(&mut writer, 1);
     let path = writer.path().to_owned();
     assert_eq!(Run::open(&path).unwrap().state, RunState::Running);
     let refused = RunWriter::resume(&path).unwrap_err().to_string();
@@ -230,9 +240,9 @@ fn a_run_is_running_while_it_has_a_writer_then_interrupted_and_can_be_resumed() 
     text += "{\"unix_ns\":1,\"eve";
     fs::write(&journal, text).unwrap();
     let run = Run::open(&path).unwrap();
-    assert_eq!((run.state, run.journal.len()), (RunState::Interrupted, 2));
+    assert_eq!((run.state, run.journal.len()), (RunState::Interrupted, 3));
     assert!(
-        run.notes[0].contains("journal.ndjson line 3"),
+        run.notes[0].contains("journal.ndjson line 4"),
         "{:?}",
         run.notes
     );
@@ -241,9 +251,9 @@ fn a_run_is_running_while_it_has_a_writer_then_interrupted_and_can_be_resumed() 
     writer
         .journal("run_started", None, json!({"resumed": true}))
         .unwrap();
-    write_trial(&writer, 1);
+    write_trial(&mut writer, 1);
     let run = Run::open(&path).unwrap();
-    assert_eq!((run.journal.len(), run.notes.len()), (3, 0));
+    assert_eq!((run.journal.len(), run.notes.len()), (4, 0));
     assert_eq!(run.finished_trials(), [0]);
     // The interrupted attempt is kept aside; the new one does not continue its files.
     assert!(
@@ -259,7 +269,7 @@ fn a_run_is_running_while_it_has_a_writer_then_interrupted_and_can_be_resumed() 
 #[test]
 fn an_interrupted_run_has_what_its_finished_trials_found() {
     let results = tempfile::tempdir().unwrap();
-    let writer = start(results.path(), "first");
+    let mut writer = start(results.path(), "first");
     writer.begin_trial(&trial(0), &[]).unwrap();
     let finding = TrialFinding {
         index: 0,
@@ -267,19 +277,20 @@ fn an_interrupted_run_has_what_its_finished_trials_found() {
         ops_total: 42,
         ..TrialFinding::default()
     };
-    writer.write_finding(&trial(0).slug, &finding).unwrap();
-    write_trial(&writer, 1);
-    let found = Run::open(writer.path()).unwrap().trial_findings().unwrap();
+    let slug = trial(0).slug;
+    writer
+        .finish_trial(0, &slug, &finding, Value::Null)
+        .unwrap();
+    write_trial(&mut writer, 1);
+    let found = Run::open(writer.path()).unwrap().trial_findings();
     assert_eq!(found.iter().map(|f| f.ops_total).collect::<Vec<_>>(), [42]);
     // Findings, once written, are what counts.
-    writer.write_findings(&findings("valid")).unwrap();
-    assert!(
-        Run::open(writer.path())
-            .unwrap()
-            .trial_findings()
-            .unwrap()
-            .is_empty()
-    );
+    writer
+        .finish(&findings("valid"), "0.1.0", Value::Null)
+        .unwrap();
+    let run = Run::open(writer.path()).unwrap();
+    assert!(run.trial_findings().is_empty());
+    assert_eq!(run.findings_by, "0.1.0");
 }
 
 #[test]
@@ -321,6 +332,7 @@ fn a_run_is_found_by_path_stamp_study_latest_or_a_beginning() {
 fn a_newer_format_is_refused_by_its_number_and_listed_with_its_error() {
     let results = tempfile::tempdir().unwrap();
     let writer = start(results.path(), "first");
+    fs::write(writer.path().join("journal.ndjson"), "").unwrap();
     let path = writer.path().join("plan.json");
     let text = fs::read_to_string(&path).unwrap();
     let newer = text
@@ -338,9 +350,10 @@ fn a_newer_format_is_refused_by_its_number_and_listed_with_its_error() {
 }
 
 #[test]
-fn damaged_files_are_named() {
+fn damaged_files_of_earlier_versions_are_named() {
     let results = tempfile::tempdir().unwrap();
     let writer = start(results.path(), "first");
+    fs::write(writer.path().join("journal.ndjson"), "").unwrap();
     fs::write(writer.path().join("findings.json"), "{").unwrap();
     let message = format!("{:#}", Run::open(writer.path()).unwrap_err());
     assert!(message.contains("findings.json is damaged"), "{message}");
@@ -358,7 +371,7 @@ fn names_that_leave_the_folder_are_refused_before_anything_is_made() {
     assert!(RunWriter::create(results.path(), "", &bad).is_err());
     assert_eq!(fs::read_dir(results.path()).unwrap().count(), 0);
     bad.study = "fine".to_owned();
-    let writer = RunWriter::create(results.path(), "", &bad).unwrap();
+    let mut writer = RunWriter::create(results.path(), "", &bad).unwrap();
     let mut trial = trial(0);
     trial.slug = "a/b".to_owned();
     assert!(writer.begin_trial(&trial, &[]).is_err());
@@ -367,8 +380,8 @@ fn names_that_leave_the_folder_are_refused_before_anything_is_made() {
 #[test]
 fn a_line_of_an_older_or_richer_writer_is_read() {
     let results = tempfile::tempdir().unwrap();
-    let writer = start(results.path(), "first");
-    write_trial(&writer, 0);
+    let mut writer = start(results.path(), "first");
+    write_trial(&mut writer, 0);
     let trial = Run::open(writer.path()).unwrap().trial(0).unwrap().unwrap();
     let path = trial.path.join("intervals.ndjson");
     let line = r#"{"t_s":0.0,"seconds":1.0,"phase":"load","kind":"write","added_later":[1]}"#;
@@ -397,7 +410,7 @@ fn a_run_of_the_first_version_stays_readable() {
     let run = find(&golden, "latest").unwrap();
     assert_eq!(
         (run.state, run.notes.len(), run.journal.len()),
-        (RunState::Finished, 0, 10)
+        (RunState::Finished, 1, 10)
     );
     assert_eq!((run.plan.seed, run.plan.trials[1].phases.len()), (7, 3));
     let findings = run.findings.as_ref().unwrap();

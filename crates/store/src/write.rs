@@ -5,17 +5,20 @@
 //! whole or not at all. The writer holds a lock on the journal, so that a reader can tell a
 //! running run from an interrupted one, and a run has one writer.
 
-use crate::convert::{interval_records, seconds_since};
-use crate::hlog::HlogWriter;
-use crate::lines::{LineWriter, Lines};
-use crate::record::{FORMAT, FindingsRecord, JournalRecord, NodesRecord, PlanRecord};
+use crate::journal::{Journal, JournalWriter};
+use crate::ledger::{self, Ledger};
+use crate::lines::LineWriter;
+use crate::name::Name;
+use crate::record::{FORMAT, FindingsFileRecord, FindingsRecord, JournalRecord, PlanRecord};
 use crate::record::{SampleRecord, TrialFinding, TrialFindingRecord, TrialRecord};
-use crate::run::HistogramKind;
+use crate::run::{read_json, stamp_of};
+use crate::sums::{self, FileSum, Sums};
+use crate::trial::TrialWriter;
 use crate::{file, stamp};
 use anyhow::{Context, Result, bail};
-use measure::{Interval, clock};
+use measure::clock;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use serde_json::{Value, json};
 use std::fs::{self, File, Permissions};
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -29,54 +32,86 @@ const STAMP_ATTEMPTS_MAX: u32 = 1000;
 pub struct RunWriter {
     path: PathBuf,
     stamp: String,
-    journal: LineWriter,
+    journal: JournalWriter,
+    /// Folder names of the planned trials.
+    slugs: Vec<String>,
+    /// What the files are that have come to their end, by their path in the run's folder.
+    sums: Sums,
 }
 
 impl RunWriter {
     /// Makes `results/<plan.study>/<stamp>/` with the copy of the study and the plan in it, and
     /// points `results/latest` at it. The stamp is the plan's second, made unique.
     pub fn create(results: &Path, study_yaml: &str, plan: &PlanRecord) -> Result<RunWriter> {
-        stamp::check_folder_name("study name", &plan.study)?;
-        let folder = results.join(&plan.study);
+        let folder = Name::of_study(&plan.study)?.in_folder(results);
+        check_latest(results)?;
         fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
         let (path, stamp) = make_stamped(&folder, clock::unix_ns())?;
         write_whole(&path.join(file::STUDY), study_yaml.as_bytes())?;
-        write_json(&path.join(file::PLAN), plan)?;
+        let study_sum = FileSum::of(study_yaml.as_bytes());
+        let plan_sum = write_json(&path.join(file::PLAN), plan)?;
         let trials = path.join(file::TRIALS);
         fs::create_dir(&trials).with_context(|| format!("make {}", trials.display()))?;
-        let journal = lock(LineWriter::open(&path.join(file::JOURNAL))?, &path)?;
+        let lines = lock(LineWriter::open(&path.join(file::JOURNAL))?, &path)?;
         sync_folder(&path)?;
         sync_folder(&folder)?;
         point_latest(results, &Path::new(&plan.study).join(&stamp))?;
-        Ok(RunWriter {
+        let mut writer = RunWriter {
             path,
             stamp,
-            journal,
-        })
+            journal: JournalWriter::new(lines, String::new()),
+            slugs: plan.trials.iter().map(|trial| trial.slug.clone()).collect(),
+            sums: Sums::from([
+                (file::STUDY.to_owned(), study_sum),
+                (file::PLAN.to_owned(), plan_sum),
+            ]),
+        };
+        let detail = json!({"files": writer.sums});
+        writer.journal(ledger::PLANNED, None, detail)?;
+        Ok(writer)
     }
 
-    /// Takes up an interrupted run again. A torn last journal line is cut off first. Refused
+    /// Takes up an interrupted or damaged run again. A torn last journal line is cut off first,
+    /// damaged ones are taken note of, and findings that it may have had are set aside. Refused
     /// while another process still writes it.
     pub fn resume(path: &Path) -> Result<RunWriter> {
-        let journal_path = path.join(file::JOURNAL);
-        if !path.join(file::PLAN).is_file() {
+        let (mut writer, journal) = RunWriter::take(path)?;
+        let damaged: Vec<usize> = journal.damaged.iter().map(|(line, _)| *line).collect();
+        if !damaged.is_empty() {
+            let detail = json!({"lines": damaged});
+            writer.journal(ledger::READ_AROUND, None, detail)?;
+        }
+        for old in [file::FINDINGS, file::REPORT] {
+            set_aside(&path.join(old))?;
+        }
+        Ok(writer)
+    }
+
+    /// Takes a run that has its findings, to write its report. Refused while another process
+    /// writes it.
+    pub fn reopen(path: &Path) -> Result<RunWriter> {
+        Ok(RunWriter::take(path)?.0)
+    }
+
+    fn take(path: &Path) -> Result<(RunWriter, Journal)> {
+        let plan_path = path.join(file::PLAN);
+        if !plan_path.is_file() {
             bail!("{} is not a run: it has no {}", path.display(), file::PLAN);
         }
-        let journal = lock(LineWriter::open(&journal_path)?, path)?;
-        cut_torn_line(&journal_path)?;
-        for record in Lines::<JournalRecord>::open(&journal_path)? {
-            record?;
-        }
-        let stamp = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        Ok(RunWriter {
+        let journal_path = path.join(file::JOURNAL);
+        let mut lines = lock(LineWriter::open(&journal_path)?, path)?;
+        lines.cut_torn_line()?;
+        let journal = Journal::read(&journal_path)?;
+        let plan: PlanRecord = read_json(&plan_path)?;
+        let ledger = Ledger::read(path, &plan, &journal, &Sums::new())?;
+        let writer = RunWriter {
             path: path.to_owned(),
-            stamp,
-            journal,
-        })
+            stamp: stamp_of(path),
+            journal: JournalWriter::new(lines, journal.chain.clone()),
+            slugs: plan.trials.into_iter().map(|trial| trial.slug).collect(),
+            sums: ledger.sums,
+        };
+        Ok((writer, journal))
     }
 
     /// The folder of the run.
@@ -90,27 +125,21 @@ impl RunWriter {
     }
 
     /// Writes a journal line and waits until it is on the disk. Called *before* the change.
-    pub fn journal(
-        &mut self,
-        event: &str,
-        trial: Option<usize>,
-        detail: serde_json::Value,
-    ) -> Result<()> {
+    pub fn journal(&mut self, event: &str, trial: Option<usize>, detail: Value) -> Result<()> {
         self.journal.append(&JournalRecord {
             unix_ns: clock::unix_ns(),
             event: event.to_owned(),
             trial,
             detail,
-        })?;
-        self.journal.sync()
+        })
     }
 
     /// Makes the folder of a trial. Its start line is now. A folder left by an interrupted attempt
     /// at the same trial is kept aside as `NN-slug.attempt-1`, `-2`, ….
-    pub fn begin_trial(&self, trial: &TrialRecord, kinds: &[String]) -> Result<TrialWriter> {
-        stamp::check_folder_name("trial", &trial.slug)?;
-        let path = self.path.join(file::TRIALS).join(&trial.slug);
+    pub fn begin_trial(&mut self, trial: &TrialRecord, kinds: &[String]) -> Result<TrialWriter> {
+        let path = self.trial_folder(&trial.slug)?;
         set_aside(&path)?;
+        ledger::forget(&mut self.sums, &trial.slug);
         for folder in [&path, &path.join(file::PROBES), &path.join(file::LOGS)] {
             fs::create_dir(folder).with_context(|| format!("make {}", folder.display()))?;
         }
@@ -118,36 +147,118 @@ impl RunWriter {
         TrialWriter::open(path, &trial.slug, kinds)
     }
 
-    /// Writes `finding.json` of the trial in folder `slug`, whole, before the journal says that the
-    /// trial is finished: a resumed or interrupted run then has what its finished trials found.
-    pub fn write_finding(&self, slug: &str, finding: &TrialFinding) -> Result<()> {
-        stamp::check_folder_name("trial", slug)?;
-        let record = TrialFindingRecord {
+    /// Ends the trial number `index` in folder `slug`: its files are brought to the disk, and what
+    /// they are is written into `finding.json` with what was found; then the journal says, with
+    /// `detail`, that it is finished. A resumed or interrupted run has what its finished trials
+    /// found.
+    pub fn finish_trial(
+        &mut self,
+        index: usize,
+        slug: &str,
+        finding: &TrialFinding,
+        mut detail: Value,
+    ) -> Result<()> {
+        let folder = self.trial_folder(slug)?;
+        fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
+        let mut record = TrialFindingRecord {
             format: FORMAT,
             finding: finding.clone(),
+            files: Sums::new(),
         };
-        let folder = self.path.join(file::TRIALS).join(slug);
-        fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
-        write_json(&folder.join(file::FINDING), &record)
+        for inner in sums::files_in(&folder)? {
+            let sum = FileSum::of_file_synced(&folder.join(&inner))?;
+            record.files.insert(inner, sum);
+        }
+        let sum = write_json(&folder.join(file::FINDING), &record)?;
+        detail["finding"] = json!(sum);
+        self.journal("trial_finished", Some(index), detail)?;
+        let files = record.files.into_iter();
+        self.sums
+            .extend(files.map(|(inner, sum)| (ledger::prefix(slug) + &inner, sum)));
+        self.sums.insert(ledger::finding_path(slug), sum);
+        Ok(())
+    }
+
+    /// Takes note of files that were added to the folder of a finished trial: the nodes' logs,
+    /// which are taken when the nodes are stopped. Nothing for a trial that is not finished.
+    pub fn note_added(&mut self, slug: &str) -> Result<()> {
+        if !self.sums.contains_key(&ledger::finding_path(slug)) {
+            return Ok(());
+        }
+        let folder = self.trial_folder(slug)?;
+        let mut added = Sums::new();
+        for inner in sums::files_in(&folder)? {
+            let path = ledger::prefix(slug) + &inner;
+            if !self.sums.contains_key(&path) {
+                added.insert(path, FileSum::of_file_synced(&folder.join(inner))?);
+            }
+        }
+        self.add(added)
     }
 
     /// Adds a probe's samples to the trial in folder `slug`, which has ended: what was recorded
     /// elsewhere meanwhile. One that is there already is replaced.
-    pub fn write_imported(&self, slug: &str, probe: &str, samples: &[SampleRecord]) -> Result<()> {
-        stamp::check_folder_name("trial", slug)?;
-        stamp::check_folder_name("probe", probe)?;
+    pub fn write_imported(
+        &mut self,
+        slug: &str,
+        probe: &str,
+        samples: &[SampleRecord],
+    ) -> Result<()> {
+        let name = Name::new("probe", &format!("{probe}.ndjson"))?;
         let mut lines = Vec::new();
         for sample in samples {
             serde_json::to_writer(&mut lines, sample).context("write a sample")?;
             lines.push(b'\n');
         }
-        let folder = self.path.join(file::TRIALS).join(slug).join(file::PROBES);
-        write_whole(&folder.join(format!("{probe}.ndjson")), &lines)
+        let folder = self.trial_folder(slug)?.join(file::PROBES);
+        write_whole(&name.in_folder(&folder), &lines)?;
+        let path = format!("{}{}/{}", ledger::prefix(slug), file::PROBES, name.as_str());
+        self.add(Sums::from([(path, FileSum::of(&lines))]))
     }
 
-    /// Writes `findings.json`, whole.
-    pub fn write_findings(&self, findings: &FindingsRecord) -> Result<()> {
-        write_json(&self.path.join(file::FINDINGS), findings)
+    fn add(&mut self, added: Sums) -> Result<()> {
+        if added.is_empty() {
+            return Ok(());
+        }
+        self.journal(ledger::ADDED, None, json!({"files": added}))?;
+        self.sums.extend(added);
+        Ok(())
+    }
+
+    /// Ends the run: the journal says, with `detail`, that it is finished, and what `findings.json`
+    /// will be; then that is written, whole, by this version `cassay`. Files of trials that were
+    /// begun and not finished are taken as they are now.
+    pub fn finish(
+        &mut self,
+        findings: &FindingsRecord,
+        cassay: &str,
+        mut detail: Value,
+    ) -> Result<()> {
+        for slug in &self.slugs {
+            let folder = Name::new("trial", slug)?.in_folder(&self.path.join(file::TRIALS));
+            if self.sums.contains_key(&ledger::finding_path(slug)) || !folder.is_dir() {
+                continue;
+            }
+            for inner in sums::files_in(&folder)? {
+                let sum = FileSum::of_file_synced(&folder.join(&inner))?;
+                self.sums.insert(ledger::prefix(slug) + &inner, sum);
+            }
+        }
+        let record = FindingsFileRecord {
+            findings: findings.clone(),
+            cassay: cassay.to_owned(),
+            files: self.sums.clone(),
+        };
+        let path = self.path.join(file::FINDINGS);
+        let bytes = encode(&path, &record)?;
+        detail["findings"] = json!(FileSum::of(&bytes));
+        self.journal("run_finished", None, detail)?;
+        write_whole(&path, &bytes)
+    }
+
+    /// The folder of a trial.
+    pub fn trial_folder(&self, slug: &str) -> Result<PathBuf> {
+        Ok(Name::new("trial", slug)?.in_folder(&self.path.join(file::TRIALS)))
     }
 
     /// Writes `report.html`, whole; returns its path.
@@ -155,129 +266,6 @@ impl RunWriter {
         let path = self.path.join(file::REPORT);
         write_whole(&path, html.as_bytes())?;
         Ok(path)
-    }
-}
-
-/// Writes one trial while it runs.
-pub struct TrialWriter {
-    path: PathBuf,
-    start_ns: u64,
-    start_unix_ns: u64,
-    kinds: Vec<String>,
-    intervals: LineWriter,
-    logs: [HlogWriter; 5],
-    probes: BTreeMap<String, LineWriter>,
-}
-
-impl TrialWriter {
-    fn open(path: PathBuf, slug: &str, kinds: &[String]) -> Result<TrialWriter> {
-        let unix_ns = clock::unix_ns();
-        let open = |kind: HistogramKind| {
-            let what = format!("cassay, trial {slug}, {}", kind.what());
-            HlogWriter::create(&path.join(kind.file_name()), &what, unix_ns)
-        };
-        let logs = [
-            open(HistogramKind::Latency)?,
-            open(HistogramKind::Service)?,
-            open(HistogramKind::Errors)?,
-            open(HistogramKind::LatencyCensored)?,
-            open(HistogramKind::ServiceCensored)?,
-        ];
-        Ok(TrialWriter {
-            start_ns: clock::now_ns(),
-            start_unix_ns: unix_ns,
-            kinds: kinds.to_vec(),
-            intervals: LineWriter::open(&path.join(file::INTERVALS))?,
-            logs,
-            probes: BTreeMap::new(),
-            path,
-        })
-    }
-
-    /// The folder of the trial.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// The start line, monotonic clock: what `t_s` in all records counts from.
-    pub fn start_ns(&self) -> u64 {
-        self.start_ns
-    }
-
-    /// The start line, in nanoseconds since 1970.
-    pub fn start_unix_ns(&self) -> u64 {
-        self.start_unix_ns
-    }
-
-    /// Writes one interval of `phase`: its lines in `intervals.ndjson` and its histograms. In the
-    /// logs the measured population has the kind as its tag, whenever it ended; everything else has
-    /// `<phase>.<kind>`, with `warmup` for what was due before the window. So a tool that merges by
-    /// tag has what the findings have.
-    pub fn write_interval(&mut self, phase: &str, interval: &Interval) -> Result<()> {
-        for line in interval_records(phase, self.start_ns, &self.kinds, interval) {
-            self.intervals.append(&line)?;
-        }
-        let start_s = seconds_since(self.start_ns, interval.start_ns);
-        for (kind, name) in interval.kinds.iter().zip(&self.kinds) {
-            let censored = &kind.censored;
-            let (mut latency, mut service) = (kind.latency.clone(), kind.service.clone());
-            latency.add(&censored.latency);
-            service.add(&censored.service);
-            let (errors, early) = (&kind.errors, &kind.early);
-            let population = [
-                &latency,
-                &service,
-                errors,
-                &censored.latency,
-                &censored.service,
-            ];
-            let warmup = [&early.latency, &early.service, &early.errors];
-            // Only the run that holds the window has early operations, and a drain of its own.
-            let is_measured = interval.window_from_ns > 0 || phase == "drain";
-            let tag = tag_of(if is_measured { "measure" } else { phase }, name);
-            for (log, values) in self.logs.iter_mut().zip(population) {
-                log.append(&tag, start_s, interval.seconds(), values)?;
-            }
-            let tag = tag_of("warmup", name);
-            for (log, values) in self.logs.iter_mut().zip(warmup) {
-                log.append(&tag, start_s, interval.seconds(), values)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes `nodes.json`, whole: the hosts and nodes as they are now.
-    pub fn write_nodes(&self, nodes: &NodesRecord) -> Result<()> {
-        write_json(&self.path.join(file::NODES), nodes)
-    }
-
-    /// Writes samples to `probes/<probe>.ndjson`.
-    pub fn write_samples(&mut self, probe: &str, samples: &[SampleRecord]) -> Result<()> {
-        if !self.probes.contains_key(probe) {
-            stamp::check_folder_name("probe", probe)?;
-            let path = self.path.join(file::PROBES).join(format!("{probe}.ndjson"));
-            self.probes
-                .insert(probe.to_owned(), LineWriter::open(&path)?);
-        }
-        let lines = self.probes.get_mut(probe).expect("inserted above");
-        samples.iter().try_for_each(|sample| lines.append(sample))
-    }
-
-    /// The folder for the log files of `node`, made if it is not there.
-    pub fn logs_dir(&self, node: &str) -> Result<PathBuf> {
-        stamp::check_folder_name("node name", node)?;
-        let path = self.path.join(file::LOGS).join(node);
-        fs::create_dir_all(&path).with_context(|| format!("make {}", path.display()))?;
-        Ok(path)
-    }
-}
-
-/// The tag of a kind in the histogram logs.
-pub(crate) fn tag_of(phase: &str, kind: &str) -> String {
-    if phase == "measure" {
-        kind.to_owned()
-    } else {
-        format!("{phase}.{kind}")
     }
 }
 
@@ -301,11 +289,18 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     write().with_context(|| format!("write {}", path.display()))
 }
 
-fn write_json<T: Serialize>(path: &Path, record: &T) -> Result<()> {
+fn encode<T: Serialize>(path: &Path, record: &T) -> Result<Vec<u8>> {
     let mut bytes =
         serde_json::to_vec_pretty(record).with_context(|| format!("encode {}", path.display()))?;
     bytes.push(b'\n');
-    write_whole(path, &bytes)
+    Ok(bytes)
+}
+
+/// Puts a record at `path` whole; what the file is.
+pub(crate) fn write_json<T: Serialize>(path: &Path, record: &T) -> Result<FileSum> {
+    let bytes = encode(path, record)?;
+    write_whole(path, &bytes)?;
+    Ok(FileSum::of(&bytes))
 }
 
 fn make_stamped(folder: &Path, unix_ns: u64) -> Result<(PathBuf, String)> {
@@ -346,20 +341,6 @@ fn lock(journal: LineWriter, run: &Path) -> Result<LineWriter> {
     }
 }
 
-fn cut_torn_line(path: &Path) -> Result<()> {
-    let bytes = fs::read(path).with_context(|| format!("read {}", path.display()))?;
-    let whole = bytes
-        .iter()
-        .rposition(|b| *b == b'\n')
-        .map_or(0, |last| last + 1);
-    if whole < bytes.len() {
-        let file = fs::OpenOptions::new().write(true).open(path);
-        file.and_then(|file| file.set_len(whole as u64))
-            .with_context(|| format!("cut the torn last line off {}", path.display()))?;
-    }
-    Ok(())
-}
-
 fn set_aside(path: &Path) -> Result<()> {
     if !path.exists() {
         return Ok(());
@@ -378,6 +359,18 @@ fn sync_folder(path: &Path) -> Result<()> {
         .with_context(|| format!("sync {}", path.display()))
 }
 
+/// Sees that `results/latest` can be a link, before anything is made.
+fn check_latest(results: &Path) -> Result<()> {
+    let latest = results.join(file::LATEST);
+    match fs::symlink_metadata(&latest) {
+        Ok(meta) if !meta.is_symlink() => bail!(
+            "{} is not a link, and has to be the link to the run that started last: move it away",
+            latest.display()
+        ),
+        _ => Ok(()),
+    }
+}
+
 /// Swaps `results/latest` in one step: a new link beside it, renamed over it.
 fn point_latest(results: &Path, run: &Path) -> Result<()> {
     let latest = results.join(file::LATEST);
@@ -392,13 +385,7 @@ fn point_latest(results: &Path, run: &Path) -> Result<()> {
             // Not the error to report: the link that could not be renamed is only litter.
             let _ = fs::remove_file(&link);
         })
-        .with_context(|| {
-            format!(
-                "point {} at {}; if it is not a link, move it away",
-                latest.display(),
-                run.display()
-            )
-        })
+        .with_context(|| format!("point {} at {}", latest.display(), run.display()))
 }
 
 #[cfg(test)]

@@ -257,6 +257,9 @@ fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) ->
     let parsed = match typ {
         Type::Text if text.trim().is_empty() => Err("it is empty".to_owned()),
         Type::Text => Ok(Tree::Text(text.to_owned())),
+        Type::Name if path == "study" && store::name::RESERVED.contains(&text) => Err(format!(
+            "`results/{text}` is the link to the run that started last"
+        )),
         Type::Name => name(text).map(|()| Tree::Text(text.to_owned())),
         Type::CqlName => cql_name(text).map(|()| Tree::Text(text.to_owned())),
         Type::Bool => text

@@ -8,8 +8,8 @@ use std::time::Duration;
 use store::record::{EstimateRecord, FORMAT, PhaseRecord, PlanRecord, TrialRecord};
 use workload::{Program, Statement};
 
-/// `plan.json` of a plan.
-pub fn plan_record(study: &Study, plan: &Plan) -> PlanRecord {
+/// `plan.json` of a plan, made by this version `cassay`.
+pub fn plan_record(study: &Study, plan: &Plan, cassay: &str) -> PlanRecord {
     let variants: serde_json::Map<_, _> = study
         .variants
         .iter()
@@ -17,7 +17,7 @@ pub fn plan_record(study: &Study, plan: &Plan) -> PlanRecord {
         .collect();
     PlanRecord {
         format: FORMAT,
-        cassay: env!("CARGO_PKG_VERSION").to_owned(),
+        cassay: cassay.to_owned(),
         study: study.name.clone(),
         question: study.question.clone(),
         seed: study.seed,

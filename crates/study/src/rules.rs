@@ -10,7 +10,8 @@ mod probes;
 mod yaml;
 
 use crate::format;
-use crate::settings::Folder;
+
+use crate::settings::{Folder, LADDER_POINTS_MAX, axis};
 use crate::tree::Tree;
 use ::yaml::Node;
 use ::yaml::{Diagnostics, did_you_mean};
@@ -245,6 +246,9 @@ fn ladder(subject: &Subject<'_>, axis: &str, out: &mut Diagnostics) {
             );
         }
     }
+    if let Some(last) = subject.count(&to) {
+        points_max(subject, (&path, &to), (tree, last), out);
+    }
     let points: Vec<u64> = tree.items().iter().filter_map(Tree::count).collect();
     if points.windows(2).any(|pair| pair[0] == pair[1]) {
         subject.say(&path, format!("`{path}` has a point twice"), None, out);
@@ -252,6 +256,28 @@ fn ladder(subject: &Subject<'_>, axis: &str, out: &mut Diagnostics) {
         let message = format!("`{path}` must rise: `until` ends it at the first point too many");
         subject.say(&path, message, None, out);
     }
+}
+
+/// A ladder whose end is stated has all its points, or is refused: none is left out in silence.
+fn points_max(
+    subject: &Subject<'_>,
+    (path, to): (&str, &str),
+    (tree, last): (&Tree, u64),
+    out: &mut Diagnostics,
+) {
+    let points = axis(tree, LADDER_POINTS_MAX + 1);
+    if points.len() <= LADDER_POINTS_MAX {
+        return;
+    }
+    let message = format!(
+        "`{to}` is {last}: up to there `{path}` has more than the {LADDER_POINTS_MAX} points that \
+         a range may have"
+    );
+    let hint = format!(
+        "end it at {} or before, take larger steps, or write the points as a list",
+        points[LADDER_POINTS_MAX - 1]
+    );
+    subject.say(to, message, Some(&hint), out);
 }
 
 fn arrival(subject: &Subject<'_>, out: &mut Diagnostics) {

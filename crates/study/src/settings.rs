@@ -10,6 +10,7 @@ mod probes;
 mod read;
 mod target;
 
+pub(crate) use self::read::axis;
 pub use self::target::{
     Attach, Change, Collector, Hosts, Isolation, Jolokia, Latency, Local, Null, Secret, Target, Tls,
 };
@@ -299,5 +300,6 @@ const SAMPLED_NTH: u32 = 16;
 /// population.
 pub const ROWS_UNLOADED: u64 = 1_000_000;
 
-/// A ladder without an end has this many points at most: each takes a window.
+/// A range has this many points at most, since each takes a window: one without an end stops there,
+/// one with an end is refused.
 pub const LADDER_POINTS_MAX: usize = 32;

@@ -89,6 +89,12 @@ pub fn open(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<
         );
     };
     let (folder, state) = &kept[index];
+    if let Some(machine) = state.elsewhere() {
+        bail!(
+            "{} is a cluster of {machine}: work on it there",
+            folder.display()
+        );
+    }
     local::reopen(folder, state.clone(), dirs, say)
 }
 

@@ -48,7 +48,7 @@ pub fn clear(dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Cleared {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::Identity;
+    use crate::process::{Identity, Machine};
     use state::State;
     use std::path::Path;
 
@@ -78,6 +78,11 @@ mod tests {
         };
         let running = leave(&dirs, "a-running", false, own);
         let killed = leave(&dirs, "b-killed", false, gone);
+        // Of another machine that shares our folder: there, it may run.
+        let elsewhere = leave(&dirs, "e-elsewhere", false, gone);
+        let mut theirs = State::read(&elsewhere).unwrap();
+        theirs.machine = Some(Machine::called("other"));
+        theirs.write(&elsewhere).unwrap();
         let kept = leave(&dirs, "c-kept", true, gone);
         let odd = state::clusters_folder(&dirs).join("d-odd");
         std::fs::create_dir_all(&odd).unwrap();
@@ -90,6 +95,7 @@ mod tests {
         assert!(said.len() == 1 && said[0].contains("b-killed"), "{said:?}");
         let exists = |path: &Path| path.exists();
         assert!(exists(&running) && !exists(&killed) && exists(&kept) && exists(&odd));
+        assert!(exists(&elsewhere));
         assert_eq!(clear(&dirs, &mut |_| ()).clusters, 0, "nothing is left");
     }
 }

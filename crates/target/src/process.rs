@@ -41,6 +41,48 @@ pub(crate) struct Identity {
     pub start_ticks: u64,
 }
 
+/// A machine as its processes see it: where one process id means one process.
+///
+/// Two containers of one machine have one kernel, and yet do not see each other's processes; two
+/// machines made from one image may have one id, and yet other names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Machine {
+    /// Its host name.
+    name: String,
+    /// `/etc/machine-id`; empty where there is none.
+    id: String,
+    /// Its space of process ids, as the kernel calls it.
+    pids: String,
+}
+
+impl Machine {
+    /// The one that we run on.
+    pub fn ours() -> Machine {
+        let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+        let pids = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+        Machine {
+            name: read("/proc/sys/kernel/hostname").trim().to_owned(),
+            id: read("/etc/machine-id").trim().to_owned(),
+            pids: pids.to_string_lossy().into_owned(),
+        }
+    }
+
+    /// Another one.
+    #[cfg(test)]
+    pub fn called(name: &str) -> Machine {
+        Machine {
+            name: name.to_owned(),
+            ..Machine::ours()
+        }
+    }
+}
+
+impl std::fmt::Display for Machine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?} ({})", self.name, self.pids)
+    }
+}
+
 impl Identity {
     /// The identity of a process that runs now; `None` if there is none or it is a zombie.
     pub fn of(pid: u32) -> Option<Identity> {

@@ -1,7 +1,7 @@
 //! `cassay plan`: every trial of a study and what it will take.
 
 use super::read_study;
-use crate::args::{Common, StudyArgs};
+use crate::args::{Common, StudyArgs, VERSION};
 use crate::exit::Exit;
 use crate::terminal;
 use anyhow::{Context, Result, anyhow};
@@ -21,7 +21,7 @@ pub fn run(args: &StudyArgs, common: &Common) -> Result<Exit> {
     };
     let plan = plan::plan(&study).map_err(|why| anyhow!(why))?;
     if common.json {
-        let value = serde_json::to_value(record::plan_record(&study, &plan));
+        let value = serde_json::to_value(record::plan_record(&study, &plan, VERSION));
         terminal::json(&value.context("encode the plan")?);
     } else {
         terminal::data(&text(&study, &plan));

@@ -1,7 +1,7 @@
 //! `cassay run` and `cassay resume`: from a study, or the rest of a run, to a report.
 
 use super::{dirs, read_study};
-use crate::args::{Common, RunName, StudyArgs};
+use crate::args::{Common, RunName, StudyArgs, VERSION};
 use crate::compat::Compat;
 use crate::exit::Exit;
 use crate::progress::Show;
@@ -44,14 +44,23 @@ pub fn run_study(study: &Study, common: &Common, mut compat: Option<Compat>) -> 
 
 /// Does the rest of a run.
 pub fn resume(args: &RunName, common: &Common) -> Result<Exit> {
-    let found = store::find(&common.out, &args.run)?;
-    let interrupted = Interrupted::read(&found)?;
-    if interrupted.trials_left() == 0 && found.findings.is_some() {
-        let path = found.path.display();
+    let found = store::salvage(&common.out, &args.run)?;
+    let interrupted = Interrupted::read(&found, VERSION)?;
+    let path = &found.run.path;
+    if interrupted.is_done() {
+        // The disk may have been full when it was to be written.
+        if found.run.report().is_none() {
+            let report = write_report(path)?;
+            terminal::say(&format!("report: {}", report.display()));
+        }
         terminal::say(&format!(
-            "every trial of {path} is finished; nothing is left to do"
+            "every trial of {} is finished; nothing is left to do",
+            path.display()
         ));
         return Ok(Exit::Done);
+    }
+    for damage in interrupted.damages() {
+        terminal::say(&format!("note: damaged, and done again: {damage}"));
     }
     with_options(common, false, |options, show| {
         interrupted.resume(options, &mut |event| show.event(event))
@@ -70,6 +79,7 @@ fn with_options(
         results: common.out.clone(),
         dirs,
         interrupt: &interrupt,
+        version: VERSION,
     };
     let mut show = Show::new();
     let outcome = work(&options, &mut show);
@@ -109,7 +119,7 @@ fn finish(outcome: &Outcome, common: &Common, is_compat: bool) -> Result<Exit> {
 pub fn write_report(path: &std::path::Path) -> Result<std::path::PathBuf> {
     let view = RunView::read(&Run::open(path)?)?;
     let html = report::html(&report::page(&view));
-    RunWriter::resume(path)?.write_report(&html)
+    RunWriter::reopen(path)?.write_report(&html)
 }
 
 fn answer(findings: &store::record::FindingsRecord) -> String {

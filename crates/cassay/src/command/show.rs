@@ -7,19 +7,26 @@ use crate::terminal;
 use anyhow::Result;
 use report::{Page, RunView};
 use serde_json::json;
+use store::Run;
 
 /// Shows one run.
 pub fn show(args: &RunName, common: &Common) -> Result<Exit> {
-    let view = RunView::read(&store::find(&common.out, &args.run)?)?;
-    print(&report::page(&view), common);
-    Ok(Exit::Done)
+    let run = store::find(&common.out, &args.run)?;
+    let exit = say_notes(&run);
+    print(&report::page(&RunView::read(&run)?), common);
+    Ok(exit)
 }
 
 /// Compares two runs.
 pub fn compare(args: &CompareArgs, common: &Common) -> Result<Exit> {
-    let view = |name: &str| RunView::read(&store::find(&common.out, name)?);
-    let page = report::compare(&view(&args.baseline)?, &view(&args.contender)?);
+    let open = |name: &str| store::find(&common.out, name);
+    let (baseline, contender) = (open(&args.baseline)?, open(&args.contender)?);
+    let exits = [say_notes(&baseline), say_notes(&contender)];
+    let page = report::compare(&RunView::read(&baseline)?, &RunView::read(&contender)?);
     print(&page, common);
+    if exits.contains(&Exit::Damaged) {
+        return Ok(Exit::Damaged);
+    }
     if args.require_not_slower && has_slower(&page.data) {
         terminal::say("a requirement was missed: the contender is slower at some point");
         return Ok(Exit::Missed);
@@ -30,6 +37,7 @@ pub fn compare(args: &CompareArgs, common: &Common) -> Result<Exit> {
 /// Writes the report of a run.
 pub fn report(args: &ReportArgs, common: &Common) -> Result<Exit> {
     let run = store::find(&common.out, &args.name.run)?;
+    let exit = say_notes(&run);
     let path = match &args.to {
         None => write_report(&run.path)?,
         Some(to) => {
@@ -43,7 +51,18 @@ pub fn report(args: &ReportArgs, common: &Common) -> Result<Exit> {
     } else {
         terminal::data(&path.display().to_string());
     }
-    Ok(Exit::Done)
+    Ok(exit)
+}
+
+/// Says what was left out in reading a run, and what could not be verified; whether that is damage.
+fn say_notes(run: &Run) -> Exit {
+    for note in &run.notes {
+        terminal::say(&format!("note: {note}"));
+    }
+    match run.is_journal_damaged {
+        true => Exit::Damaged,
+        false => Exit::Done,
+    }
 }
 
 fn print(page: &Page, common: &Common) {

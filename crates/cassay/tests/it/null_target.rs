@@ -4,6 +4,7 @@
 //! say. Windows are as short as the question allows: a window under five seconds is *suspect*, and
 //! what ends with 0 here is valid or suspect.
 
+mod damage;
 mod imports;
 mod interruption;
 mod record;

@@ -129,7 +129,8 @@ pub struct Said {
 }
 
 impl Said {
-    fn of(output: Output) -> Said {
+    /// Of a program that has ended.
+    pub fn of(output: Output) -> Said {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Said {
             code: output.status.code(),
@@ -217,8 +218,13 @@ impl Started {
 
     /// Ctrl-C.
     pub fn interrupt(&self) {
+        self.signal(rustix::process::Signal::INT);
+    }
+
+    /// Sends a signal.
+    pub fn signal(&self, signal: rustix::process::Signal) {
         let pid = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        rustix::process::kill_process(pid, signal).unwrap();
     }
 
     /// kill -9; returns when it is gone.

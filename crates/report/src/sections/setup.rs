@@ -252,6 +252,11 @@ pub fn rerun(view: &RunView) -> Option<Section> {
             ("Folder".into(), view.folder.clone()),
         ]),
     ];
+    let notes = view.notes.iter();
+    let notes: Vec<_> = notes.map(|n| ("Note".to_owned(), n.clone())).collect();
+    if !notes.is_empty() {
+        blocks.push(Block::Facts(notes));
+    }
     if !view.files.is_empty() {
         let row = |file: &crate::view::FileView| Row {
             cells: vec![Cell::new(file.path.as_str()), Cell::new(file.what.as_str())],

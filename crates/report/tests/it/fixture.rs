@@ -489,5 +489,6 @@ fn make(blocks: usize) -> RunView {
             path: "findings.json".into(),
             what: "every number of this page, for programs".into(),
         }],
+        notes: Vec::new(),
     }
 }

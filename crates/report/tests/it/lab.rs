@@ -256,9 +256,9 @@ pub fn write(results: &Path) -> RunWriter {
         }
         complete(&mut findings.trials[record.index], 125.0);
     }
-    let line = serde_json::Value::Null;
-    writer.journal("run_finished", None, line).expect("a line");
-    writer.write_findings(&findings).expect("findings");
+    writer
+        .finish(&findings, "0.1.0", serde_json::Value::Null)
+        .expect("findings");
     writer
 }
 

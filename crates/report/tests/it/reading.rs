@@ -24,7 +24,9 @@ fn a_run_on_disk_becomes_the_same_curves_and_findings() {
         }
     }
     let findings = fixture::findings(shapes, &trials);
-    writer.write_findings(&findings).expect("findings");
+    writer
+        .finish(&findings, "0.1.0", serde_json::Value::Null)
+        .expect("findings");
 
     let run = store::Run::open(writer.path()).expect("the run opens");
     let view = RunView::read(&run).expect("the run reads");

@@ -601,7 +601,7 @@ pub const FIELDS: &[Field] = &[
     optional(
         "procedure.sweep.threads.to",
         THREADS,
-        "Last point; may be left out with `until`.",
+        "Last point, of at most 32; may be left out with `until`.",
     ),
     optional(
         "procedure.sweep.rate",
@@ -622,7 +622,7 @@ pub const FIELDS: &[Field] = &[
     optional(
         "procedure.sweep.rate.to",
         RATE,
-        "Last point; may be left out with `until`.",
+        "Last point, of at most 32; may be left out with `until`.",
     ),
     optional(
         "procedure.sweep.until",

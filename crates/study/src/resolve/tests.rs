@@ -32,6 +32,49 @@ fn good(overrides: &Overrides) -> Study {
     resolve("s.yaml", GOOD, overrides).unwrap()
 }
 
+/// Such a ladder was planned without its end, and nobody was told.
+#[test]
+fn a_range_with_an_end_has_all_its_points_or_is_refused() {
+    let with = |axis: &str| GOOD.replace("threads: [4, 8]", axis);
+    let refused = |axis: &str| {
+        let refused = resolve("s.yaml", &with(axis), &Overrides::default());
+        refused.unwrap_err().to_string()
+    };
+    let said = refused("threads: {from: 1, to: 40, step: 1}");
+    for part in [
+        "s.yaml:9:44: ",
+        "`procedure.sweep.threads.to` is 40",
+        "32",
+        "end it at 32",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+    for axis in [
+        "threads: {from: 1, to: 33, step: 1}",
+        "rate: {from: 1, to: 1M, factor: 1.1}",
+    ] {
+        assert!(
+            refused(axis).contains("has more than the 32 points"),
+            "{axis}"
+        );
+    }
+    let study = resolve(
+        "s.yaml",
+        &with("threads: {from: 1, to: 32, step: 1}"),
+        &Overrides::default(),
+    );
+    let points = &study.unwrap().variants[0].settings.procedure.points;
+    assert_eq!(points.len(), 32);
+}
+
+#[test]
+fn a_study_that_would_take_the_place_of_a_link_of_ours_is_refused_where_it_is_named() {
+    let study = GOOD.replace("study: s", "study: latest");
+    let refused = resolve("s.yaml", &study, &Overrides::default());
+    let said = refused.unwrap_err().to_string();
+    assert!(said.contains("s.yaml:1:8: `study` is `latest`"), "{said}");
+}
+
 #[test]
 fn five_mistakes_get_five_messages_with_line_and_column() {
     let text = "\

@@ -133,6 +133,8 @@ pub fn trial(facts: &Facts<'_>) -> TrialFinding {
             .and_then(|counts| counts.as_ref().ok())
             .map(server_record),
         load: facts.load.clone(),
+        // Known to the run, not to the trial.
+        generation: None,
         data: facts.data.clone(),
         phases: facts.phases.clone(),
         probes: facts.probes.clone(),

@@ -17,7 +17,7 @@ use target::probe::import::{Anchor, Series, line_up, read_esxtop, read_prometheu
 pub fn lay_beside(
     study: &Study,
     trials: &[(String, &TrialFinding)],
-    writer: &RunWriter,
+    writer: &mut RunWriter,
 ) -> Vec<String> {
     let mut imports: Vec<&Import> = Vec::new();
     for variant in &study.variants {
@@ -29,18 +29,18 @@ pub fn lay_beside(
             }
         }
     }
-    let one = |import: &&Import| match add(study, import, trials, writer) {
+    let mut one = |import: &&Import| match add(study, import, trials, writer) {
         Ok(said) => said,
         Err(error) => format!("not lined up with the run: {error:#}"),
     };
-    imports.iter().map(one).collect()
+    imports.iter().map(&mut one).collect()
 }
 
 fn add(
     study: &Study,
     import: &Import,
     trials: &[(String, &TrialFinding)],
-    writer: &RunWriter,
+    writer: &mut RunWriter,
 ) -> Result<String> {
     let locate =
         |file: &str| located(study.overrides.files.as_ref(), file).map_err(anyhow::Error::msg);

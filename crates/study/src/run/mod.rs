@@ -10,6 +10,7 @@ mod describe;
 mod event;
 mod finding;
 mod gather;
+mod generation;
 mod imports;
 mod ladder;
 mod nodes;
@@ -52,6 +53,8 @@ pub struct Options<'a> {
     pub dirs: Dirs,
     /// Set by Ctrl-C: the phase that runs is ended, everything is torn down.
     pub interrupt: &'a AtomicBool,
+    /// Version of cassay, with the commit that it was built from: stands in the records.
+    pub version: &'a str,
 }
 
 /// How a run ended.
@@ -75,7 +78,7 @@ pub fn run(
     events: &mut dyn FnMut(Event),
 ) -> Result<Outcome> {
     needs::check(study)?;
-    let record = record::plan_record(study, plan);
+    let record = record::plan_record(study, plan, options.version);
     let writer = RunWriter::create(&options.results, &study.text, &record)?;
     Engine::new(study, plan, options, events, writer, BTreeMap::new()).run()
 }
@@ -94,11 +97,13 @@ struct Engine<'a> {
     events: &'a mut dyn FnMut(Event),
     writer: RunWriter,
     findings: BTreeMap<usize, TrialFinding>,
+    /// How often the run was started, this time included.
+    start: u64,
     /// Trials that could not be done: shown, and done again by a resume.
     failed: BTreeMap<usize, TrialFinding>,
     running: Option<Running>,
-    /// Folder for the logs of the running target: that of the last trial on it.
-    logs: Option<PathBuf>,
+    /// Folder name of the last trial on the running target: its logs go there.
+    logs: Option<String>,
     /// By variant; measured when first needed.
     ceilings: Vec<Option<f64>>,
     /// Ladders that have ended: variant, block, and the value after which nothing is done.
@@ -123,6 +128,7 @@ impl<'a> Engine<'a> {
             events,
             writer,
             findings,
+            start: 1,
             failed: BTreeMap::new(),
             running: None,
             logs: None,
@@ -160,8 +166,8 @@ impl<'a> Engine<'a> {
         let trials = trials.into_values().collect();
         let findings = summary::findings(self.study, trials, reason.as_deref());
         let detail = json!({"verdict": findings.verdict, "stopped": reason});
-        self.writer.journal("run_finished", None, detail)?;
-        self.writer.write_findings(&findings)?;
+        self.writer
+            .finish(&findings, self.options.version, detail)?;
         Ok(Outcome {
             path,
             findings: Some(findings),
@@ -174,7 +180,7 @@ impl<'a> Engine<'a> {
         let ended: Vec<(String, &TrialFinding)> = findings
             .map(|(index, finding)| (self.plan.trials[*index].slug.clone(), finding))
             .collect();
-        for said in imports::lay_beside(self.study, &ended, &self.writer) {
+        for said in imports::lay_beside(self.study, &ended, &mut self.writer) {
             self.writer.journal("imported", None, json!(said))?;
             (self.events)(Event::Said(said));
         }
@@ -191,7 +197,7 @@ impl<'a> Engine<'a> {
 
     fn begin(&mut self) -> Result<()> {
         let detail = json!({
-            "cassay": env!("CARGO_PKG_VERSION"),
+            "cassay": self.options.version,
             "machine": machine(),
             "finished_before": self.findings.keys().collect::<Vec<_>>(),
         });
@@ -289,13 +295,7 @@ impl<'a> Engine<'a> {
         self.ready_target(trial)?;
         let ceiling_ops_per_s = self.ceiling(trial)?;
         let running = self.running.as_mut().expect("ready_target has started it");
-        self.logs = Some(
-            self.writer
-                .path()
-                .join("trials")
-                .join(&trial.slug)
-                .join("logs"),
-        );
+        self.logs = Some(trial.slug.clone());
         let inputs = Inputs::recorded(&self.study.inputs);
         let stagehand = Stagehand {
             trial,
@@ -355,12 +355,19 @@ impl<'a> Engine<'a> {
     }
 
     fn stop_target(&mut self) -> Result<()> {
-        let logs = self.logs.take();
+        let slug = self.logs.take();
         let Some(running) = self.running.take() else {
             return Ok(());
         };
         self.writer.journal("target_stopped", None, Value::Null)?;
-        running.stop(logs.as_deref().filter(|folder| folder.is_dir()))
+        let Some(slug) = slug else {
+            return running.stop(None);
+        };
+        let logs = self.writer.trial_folder(&slug)?.join("logs");
+        let stopped = running.stop(Some(&logs).filter(|folder| folder.is_dir()).map(|f| &**f));
+        // Logs that came before something failed are logs of the trial too.
+        let noted = self.writer.note_added(&slug);
+        stopped.and(noted)
     }
 
     /// The instrument's ceiling for the trial's program; measured once for equal programs.
@@ -393,11 +400,12 @@ impl<'a> Engine<'a> {
         Ok(ceiling)
     }
 
-    fn finish(&mut self, trial: &Trial, name: String, finding: TrialFinding) -> Result<()> {
-        self.writer.write_finding(&trial.slug, &finding)?;
+    fn finish(&mut self, trial: &Trial, name: String, mut finding: TrialFinding) -> Result<()> {
+        let settings = &self.study.variants[trial.variant].settings;
+        finding.generation = generation::of(settings, self.start);
         let detail = json!({"verdict": finding.verdict, "ops_per_s": finding.all.ops_per_s});
         self.writer
-            .journal("trial_finished", Some(trial.index), detail)?;
+            .finish_trial(trial.index, &trial.slug, &finding, detail)?;
         self.note_ladder(trial, &finding);
         self.findings.insert(trial.index, finding.clone());
         (self.events)(Event::TrialFinished {

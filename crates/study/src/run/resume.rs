@@ -10,7 +10,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use store::record::TrialFinding;
-use store::{Run, RunWriter};
+use store::{Damage, RunWriter, Salvaged};
 
 /// A run that can be taken up again, with its study resolved as it was.
 #[derive(Clone, Debug)]
@@ -21,12 +21,18 @@ pub struct Interrupted {
     pub plan: Plan,
     path: PathBuf,
     finished: BTreeMap<usize, TrialFinding>,
+    has_findings: bool,
+    /// How often it was started.
+    starts: u64,
+    damages: Vec<Damage>,
 }
 
 impl Interrupted {
     /// Reads a run. The plan is made again from the copy of the study: were it another one (made
-    /// by another version), the rest of the run would not fit its begin, and it is refused.
-    pub fn read(run: &Run) -> Result<Interrupted> {
+    /// by another version), the rest of the run would not fit its begin, and it is refused. Trials
+    /// whose files are damaged are not finished: they are done again.
+    pub fn read(salvaged: &Salvaged, version: &str) -> Result<Interrupted> {
+        let run = &salvaged.run;
         let text = run.study_yaml()?;
         let overrides = record::overrides_of(&run.plan);
         let source = record::source_of(&run.plan);
@@ -34,12 +40,12 @@ impl Interrupted {
             .map_err(|mistakes| anyhow!("{mistakes}"))
             .context("resolve the run's study again")?;
         let plan = crate::plan::plan(&study).map_err(|why| anyhow!(why))?;
-        let again = record::plan_record(&study, &plan);
+        let again = record::plan_record(&study, &plan, version);
         let trials = |plan: &store::record::PlanRecord| serde_json::to_value(&plan.trials);
         if trials(&again)? != trials(&run.plan)? {
             bail!(
-                "{} was planned by cassay {} in another way than cassay {} plans; run the study \
-                 anew: {}",
+                "{} was planned by cassay {} in another way than this cassay {} plans; go on with \
+                 the other, or run the study anew: {}",
                 run.path.display(),
                 run.plan.cassay,
                 again.cassay,
@@ -50,8 +56,26 @@ impl Interrupted {
             study,
             plan,
             path: run.path.clone(),
-            finished: finished(run)?,
+            finished: salvaged.whole.clone(),
+            // Written anew if lines of the journal are damaged: that is taken note of then.
+            has_findings: run.findings.is_some() && !run.is_journal_damaged,
+            starts: {
+                let lines = run.journal.iter();
+                lines.filter(|line| line.event == "run_started").count() as u64
+            },
+            damages: salvaged.damages.clone(),
         })
+    }
+
+    /// Whether nothing is left to do but, perhaps, the report: every trial is finished, and the
+    /// findings are written.
+    pub fn is_done(&self) -> bool {
+        self.trials_left() == 0 && self.has_findings
+    }
+
+    /// Files that are not what they were, and whose trials are therefore done again.
+    pub fn damages(&self) -> &[Damage] {
+        &self.damages
     }
 
     /// Trials that are still to be done.
@@ -67,20 +91,8 @@ impl Interrupted {
         needs::check(&self.study)?;
         let writer = RunWriter::resume(&self.path)?;
         let finished = self.finished.clone();
-        Engine::new(&self.study, &self.plan, options, events, writer, finished).run()
+        let engine = Engine::new(&self.study, &self.plan, options, events, writer, finished);
+        let start = self.starts + 1;
+        Engine { start, ..engine }.run()
     }
-}
-
-/// The findings of the trials that the journal says were finished. One whose finding cannot be
-/// read is done again.
-fn finished(run: &Run) -> Result<BTreeMap<usize, TrialFinding>> {
-    let mut findings = BTreeMap::new();
-    for index in run.finished_trials() {
-        if let Some(trial) = run.trial(index)?
-            && let Ok(Some(finding)) = trial.finding()
-        {
-            findings.insert(index, finding);
-        }
-    }
-    Ok(findings)
 }

@@ -1,5 +1,6 @@
 //! From the findings of trials to those of the run: verdict, comparisons, the answer in sentences.
 
+use super::generation;
 use crate::settings::{Study, Until, Variant};
 use analysis::compare::{Finding, Metric, compare_paired};
 use analysis::rules::Verdict;
@@ -131,6 +132,7 @@ fn comparisons(study: &Study, trials: &[TrialFinding]) -> Vec<ComparisonRecord> 
                 let pairs: Vec<(f64, f64)> = (0..study.repeat.blocks)
                     .filter_map(|block| {
                         let (a, b) = (at(&baseline.name, block)?, at(&contender.name, block)?);
+                        generation::is_same(a, b).then_some(())?;
                         Some(((compared.value)(a), (compared.value)(b)))
                     })
                     .collect();
@@ -177,6 +179,7 @@ fn answer(study: &Study, trials: &[TrialFinding], comparisons: &[ComparisonRecor
             .filter(|c| c.metric == "ops_per_s" && c.point.contains_key("threads"))
             .map(comparison_sentence),
     );
+    sentences.extend(generation::sentence(trials));
     sentences.extend(besides_sentence(trials));
     sentences
 }
@@ -393,6 +396,26 @@ mod tests {
                   (95 %: -0.3 to +0.2 %).
             "#]],
         );
+    }
+
+    /// The run was interrupted within the second block, and its data loaded anew.
+    #[test]
+    fn trials_on_different_data_are_no_pair() {
+        let on = |generation: u64, trial: TrialFinding| TrialFinding {
+            generation: Some(generation),
+            ..trial
+        };
+        let trials = vec![
+            on(1, trial("a", 4.0, 0, 1000.0, "valid")),
+            on(1, trial("b", 4.0, 0, 1000.0, "valid")),
+            on(1, trial("a", 4.0, 1, 1000.0, "valid")),
+            on(2, trial("b", 4.0, 1, 9000.0, "valid")),
+        ];
+        let found = findings(&study(2), trials, None);
+        let compared = &found.comparisons[0];
+        assert_eq!((compared.ratio, compared.ci95), (1.0, None), "one pair");
+        let answer = found.answer.join("\n");
+        assert!(answer.contains("was interrupted"), "{answer}");
     }
 
     #[test]

@@ -120,7 +120,7 @@ impl Stagehand<'_> {
         Ok(came)
     }
 
-    fn begin(&self) -> Result<State> {
+    fn begin(&mut self) -> Result<State> {
         let kinds: Vec<String> = self
             .program
             .kinds()

@@ -293,12 +293,12 @@ fn procedure(tree: &Tree) -> Option<Procedure> {
     let section = tree.at("sweep").or_else(|| tree.at("fixed"))?;
     let points = if let Some(threads) = section.at("threads") {
         let point = |n| u32::try_from(n).ok().map(Point::Threads);
-        axis(threads)
+        axis(threads, LADDER_POINTS_MAX)
             .into_iter()
             .map(point)
             .collect::<Option<_>>()?
     } else {
-        axis(section.at("rate")?)
+        axis(section.at("rate")?, LADDER_POINTS_MAX)
             .into_iter()
             .map(Point::Rate)
             .collect()
@@ -315,8 +315,9 @@ fn procedure(tree: &Tree) -> Option<Procedure> {
     })
 }
 
-/// The points of a list or a range, ascending where a range says so.
-fn axis(tree: &Tree) -> Vec<u64> {
+/// The points of a list or a range, ascending where a range says so; of a range, the first
+/// `points_max`. One with an end that has more is a mistake that the rules find.
+pub(crate) fn axis(tree: &Tree, points_max: usize) -> Vec<u64> {
     let Some(from) = tree.at("from").and_then(Tree::count) else {
         return tree.items().iter().filter_map(Tree::count).collect();
     };
@@ -325,7 +326,7 @@ fn axis(tree: &Tree) -> Vec<u64> {
     let factor = tree.at("factor").and_then(Tree::number);
     let mut points = Vec::new();
     let mut point = from;
-    while point <= to && points.len() < LADDER_POINTS_MAX {
+    while point <= to && points.len() < points_max {
         points.push(point);
         point = match (step, factor) {
             (Some(step), _) => point.saturating_add(step),
@@ -387,7 +388,10 @@ mod tests {
         let text = format!("study: s\nprocedure: {{sweep: {{threads: {text}}}}}");
         let node = yaml::parse(0, &text, yaml::Limits::STUDY, &mut diagnostics).unwrap();
         let tree = crate::check::study(&node, &mut diagnostics);
-        axis(tree.at("procedure.sweep.threads").unwrap())
+        axis(
+            tree.at("procedure.sweep.threads").unwrap(),
+            LADDER_POINTS_MAX,
+        )
     }
 
     #[test]

@@ -22,7 +22,11 @@ pub use able::{Able, HostAbility, abilities};
 pub(crate) use volume::usage as volume_use;
 pub use volume::{VolumeUse, separate_mounts};
 
+#[cfg(test)]
+pub(crate) use cgroup::Place;
 pub(crate) use stand_in::Host;
+#[cfg(test)]
+pub(crate) use state::HostState;
 pub(crate) use state::HostsState;
 
 use crate::spec::{HostSpec, HostsSpec};

@@ -3,10 +3,10 @@
 use super::cgroup::{self, Place};
 use crate::process::Identity;
 use crate::spec::HostsSpec;
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// The hosts of a cluster, in its `state.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,4 +60,47 @@ impl HostsState {
             hosts: (1..=spec.count).map(host).collect(),
         })
     }
+
+    /// Makes sure that what is written down is what [`HostsState::before`] names for the cluster
+    /// `id` in `folder`: its directories are removed, and the processes in its control groups
+    /// killed, as root.
+    ///
+    /// # Errors
+    /// It names anything else.
+    pub fn check(&self, id: &str, folder: &Path) -> Result<()> {
+        ensure!(self.id == id, "its hosts are those of {:?}", self.id);
+        for (host, number) in self.hosts.iter().zip(1..) {
+            let name = format!("host{number}");
+            ensure!(
+                host.name == name,
+                "its host {number} is called {:?}",
+                host.name
+            );
+            // The folder of all clusters may be reached by another path than then.
+            let own = [folder.file_name(), Some(name.as_ref())];
+            let mut ends = host.folder.components().rev();
+            let [last, before] =
+                [ends.next(), ends.next()].map(|part| part.map(Component::as_os_str));
+            ensure!(
+                [before, last] == own && is_plain(&host.folder),
+                "the folder of {name} is {}",
+                host.folder.display()
+            );
+            let group = format!("cassay-{id}-h{number}");
+            for place in &host.places {
+                ensure!(
+                    place.dir.ends_with(&group) && is_plain(&place.dir) && place.dir.is_absolute(),
+                    "a control group of {name} is {}",
+                    place.dir.display()
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a path goes only down.
+fn is_plain(path: &Path) -> bool {
+    let mut parts = path.components();
+    parts.all(|part| matches!(part, Component::Normal(_) | Component::RootDir))
 }

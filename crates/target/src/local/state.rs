@@ -3,14 +3,18 @@
 //! A cluster has one folder, `DATA/clusters/ID/`, with everything of it and `state.json`, which is
 //! written before the first process starts. A process belongs to the cluster if it is a java whose
 //! command line carries the cluster's mark as a whole argument; nothing else is ever killed.
+//!
+//! What must hold: nothing that stands in the file decides by itself what is killed or removed. The
+//! id is that of the folder, and everything of the cluster is named after it; and a cluster of
+//! another machine, which shares the folder with us, is left alone.
 
 use super::jvm;
 use super::ports::Ports;
 use super::record::SpecState;
 use crate::host::{Hosts, HostsState};
-use crate::process::{self, Identity};
+use crate::process::{self, Identity, Machine};
 use crate::spec::Dirs;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -36,6 +40,9 @@ pub(crate) struct State {
     pub owner: Identity,
     /// The boot in which the identities hold: afterwards they are other processes'.
     pub boot: String,
+    /// The machine whose processes they are; absent in states of earlier versions.
+    #[serde(default)]
+    pub machine: Option<Machine>,
     /// When it was started, in nanoseconds since 1970.
     pub started_unix_ns: u64,
     /// Version of Cassandra.
@@ -84,6 +91,7 @@ impl State {
             keep: false,
             owner: Identity::own(),
             boot: boot_id(),
+            machine: Some(Machine::ours()),
             started_unix_ns: measure::clock::unix_ns(),
             version,
             datacenter,
@@ -119,18 +127,56 @@ impl State {
             path.display(),
             state.format
         );
+        state.check(folder).with_context(|| {
+            format!(
+                "{} is not what cassay has written; if no cluster of yours runs there, remove the \
+                 folder",
+                path.display()
+            )
+        })?;
         Ok(state)
     }
 
-    /// Whether the command that started it still runs.
+    /// Everything of a cluster is named after its folder.
+    fn check(&self, folder: &Path) -> Result<()> {
+        let name = folder.file_name().unwrap_or_default();
+        anyhow::ensure!(
+            is_id(&self.id) && name == self.id.as_str(),
+            "its id is {:?}, and its folder is called {name:?}",
+            self.id
+        );
+        match &self.hosts {
+            Some(hosts) => hosts.check(&self.id, folder),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the command that started it still runs, as far as that can be seen from here.
     pub fn is_owned(&self) -> bool {
-        self.boot == boot_id() && self.owner.alive()
+        self.elsewhere().is_some() || (self.boot == boot_id() && self.owner.alive())
+    }
+
+    /// The machine that it belongs to, in words, if that is another one than this: its processes
+    /// cannot be seen from here. A state without a machine is ours in this boot only.
+    pub fn elsewhere(&self) -> Option<String> {
+        match &self.machine {
+            Some(machine) if *machine == Machine::ours() => None,
+            Some(machine) => Some(machine.to_string()),
+            None if self.boot == boot_id() => None,
+            None => Some("an earlier start of this machine, or another one".to_owned()),
+        }
     }
 }
 
 /// The folder of all clusters.
 pub(crate) fn clusters_folder(dirs: &Dirs) -> PathBuf {
     dirs.data.join("clusters")
+}
+
+/// Whether a text can be the id of a cluster: one that we have made, or that a test would.
+fn is_id(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    (1..=64).contains(&text.len()) && text.chars().all(plain) && !text.starts_with('-')
 }
 
 /// A name that no other cluster has, in the order of time.
@@ -183,8 +229,15 @@ pub(crate) fn processes(id: &str) -> Vec<Identity> {
 /// which takes seconds for draining, would save.
 ///
 /// # Errors
-/// A process does not go, or a file cannot be removed.
+/// It runs on another machine; a process does not go, or a file cannot be removed.
 pub(crate) fn remove(folder: &Path, state: &State) -> Result<usize> {
+    state.check(folder)?;
+    if let Some(machine) = state.elsewhere() {
+        bail!(
+            "{} is a cluster of {machine}: end it there; if it is gone for good, remove the folder",
+            folder.display()
+        );
+    }
     let processes = processes(&state.id);
     for process in &processes {
         process.signal(rustix::process::Signal::KILL);
@@ -212,6 +265,7 @@ fn boot_id() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::{HostState, Place};
     use crate::process::{Life, command, spawn};
     use std::os::unix::process::CommandExt;
 
@@ -241,6 +295,88 @@ mod tests {
         assert!(states[0].1.is_owned() && !states[0].1.keep);
     }
 
+    /// As root, what a state says would be killed and removed.
+    #[test]
+    fn a_state_that_names_anything_but_its_own_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = clusters_folder(&dirs(root.path())).join("1a2b-c");
+        std::fs::create_dir_all(&folder).unwrap();
+        let written = |change: &dyn Fn(&mut State)| {
+            let mut state = State::new("1a2b-c".into(), "5.0.8".into(), "dc1".into());
+            let host = |number: usize| HostState {
+                name: format!("host{number}"),
+                address: None,
+                folder: folder.join(format!("host{number}")),
+                volume_bytes: None,
+                device: None,
+                places: vec![Place {
+                    dir: format!("/sys/fs/cgroup/cassay-1a2b-c-h{number}").into(),
+                    unified: true,
+                    controllers: Vec::new(),
+                }],
+                namespace_fd: None,
+            };
+            state.hosts = Some(HostsState {
+                id: "1a2b-c".into(),
+                network: None,
+                holder: None,
+                hosts: vec![host(1), host(2)],
+            });
+            change(&mut state);
+            state.write(&folder).unwrap();
+            State::read(&folder)
+                .map(|_| ())
+                .map_err(|e| format!("{e:#}"))
+        };
+        assert_eq!(written(&|_| {}), Ok(()));
+        fn host(state: &mut State) -> &mut HostState {
+            &mut state.hosts.as_mut().unwrap().hosts[1]
+        }
+        let place =
+            |dir: &'static str| move |state: &mut State| host(state).places[0].dir = dir.into();
+        let bad: [&dyn Fn(&mut State); 10] = [
+            &|state| state.id = "..".into(),
+            &|state| state.id = "other".into(),
+            &|state| state.id = "a/b".into(),
+            &|state| state.hosts.as_mut().unwrap().id = "other".into(),
+            &|state| host(state).name = "../host2".into(),
+            &|state| host(state).folder = "/home".into(),
+            &place("/sys/fs/cgroup"),
+            &place("/sys/fs/cgroup/system.slice"),
+            &place("/sys/fs/cgroup/../../etc/cassay-1a2b-c-h2"),
+            &place("/sys/fs/cgroup/cassay-1a2b-c-h1"),
+        ];
+        for (number, bad) in bad.into_iter().enumerate() {
+            let said = written(bad).expect_err("refused");
+            assert!(
+                said.contains("is not what cassay has written"),
+                "{number}: {said}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_cluster_of_another_machine_is_not_ours_to_remove() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("a");
+        std::fs::create_dir(&folder).unwrap();
+        let mut state = State::new("a".into(), "5.0.8".into(), "dc1".into());
+        assert_eq!(state.elsewhere(), None);
+        // The same process, as far as its id and its start tell.
+        state.machine = Some(Machine::called("other"));
+        assert!(state.is_owned());
+        let said = remove(&folder, &state).unwrap_err().to_string();
+        assert!(
+            said.contains("other") && said.contains("end it there"),
+            "{said}"
+        );
+        assert!(folder.exists());
+        // A state of an earlier version, of another boot: nobody knows whose.
+        state.machine = None;
+        state.boot = "another".to_owned();
+        assert!(remove(&folder, &state).is_err() && folder.exists());
+    }
+
     /// A process that calls itself `name`, carries `argument` and waits on its input. It has no
     /// children, which would outlive it.
     fn pretender(name: &str, argument: &str) -> std::process::Child {
@@ -260,7 +396,7 @@ mod tests {
         assert_eq!(found, vec![ours.id()]);
 
         let root = tempfile::tempdir().unwrap();
-        let folder = root.path().join("cluster");
+        let folder = root.path().join(&id);
         std::fs::create_dir(&folder).unwrap();
         let state = State::new(id, "5.0.8".into(), "dc1".into());
         assert_eq!(remove(&folder, &state).unwrap(), 1);

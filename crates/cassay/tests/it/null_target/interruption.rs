@@ -25,7 +25,7 @@ fn interrupted(lab: &Lab) -> Value {
     assert!(run.findings.is_none() && run.report().is_none());
     let shown = lab.cassay(&["show"]).ended_with(0).stdout;
     assert!(shown.contains("interrupted"), "{shown}");
-    serde_json::to_value(&run.trial_findings().unwrap()[0]).unwrap()
+    serde_json::to_value(&run.trial_findings()[0]).unwrap()
 }
 
 /// Resumes, and sees that only the trials that were left were done.
@@ -94,11 +94,17 @@ fn a_running_run_and_one_whose_plan_was_changed_are_not_resumed() {
     assert_eq!(listed[0]["state"], "running");
     lab.cassay(&["resume"]).ended_with(1).says(&["error: "]);
     run.kill();
-    let plan = lab.run().path.join("plan.json");
-    let text = std::fs::read_to_string(&plan).unwrap();
-    let changed = text.replace("\"threads\": 4.0", "\"threads\": 8.0");
-    assert_ne!(text, changed);
-    std::fs::write(&plan, changed).unwrap();
+    let run = lab.run();
+    let mut plan = run.plan.clone();
+    plan.cassay = "0.0.9+0123456789ab".to_owned();
+    plan.trials[2].point.insert("threads".to_owned(), 8.0);
+    let results = lab.path().join("results");
+    let study = run.study_yaml().unwrap();
+    drop(store::RunWriter::create(&results, &study, &plan).unwrap());
     let said = lab.cassay(&["resume"]).ended_with(1);
-    said.says(&["run the study anew", "cassay run"]);
+    said.says(&[
+        "by cassay 0.0.9+0123456789ab",
+        "run the study anew",
+        "cassay run",
+    ]);
 }

@@ -256,7 +256,8 @@ fn the_files_of_a_run_are_there_and_can_be_read() {
     assert!(run.notes.is_empty(), "{:?}", run.notes);
     let latest = finished().0.path().join("results/latest");
     assert_eq!(std::fs::canonicalize(latest).unwrap(), run.path);
-    assert_eq!(run.journal.first().unwrap().event, "run_started");
+    assert_eq!(run.journal[0].event, "run_planned");
+    assert_eq!(run.journal[1].event, "run_started");
     assert_eq!(run.journal.last().unwrap().event, "run_finished");
     assert!(run.journal.is_sorted_by_key(|line| line.unix_ns));
 
@@ -265,7 +266,11 @@ fn the_files_of_a_run_are_there_and_can_be_read() {
     assert_eq!(trials.len(), 4);
     for (trial, found) in trials.iter().zip(&findings.trials) {
         assert!(trial.path.ends_with(&trial.record.slug));
-        assert_eq!(trial.finding().unwrap().unwrap().ops_total, found.ops_total);
+        let finding = std::fs::read_to_string(trial.path.join("finding.json")).unwrap();
+        let finding: Value = serde_json::from_str(&finding).unwrap();
+        assert_eq!(finding["ops_total"], found.ops_total);
+        let log = std::fs::metadata(trial.path.join("latency.hlog")).unwrap();
+        assert_eq!(finding["files"]["latency.hlog"]["bytes"], log.len());
         let measured = trial.intervals().unwrap().map(Result::unwrap);
         let measured: Vec<_> = measured
             .filter(|interval| interval.phase == "measure")

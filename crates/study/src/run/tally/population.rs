@@ -175,7 +175,7 @@ fn written(folder: &std::path::Path, intervals: &[Interval]) -> Trial {
         trials: vec![record.clone()],
         resolved: json!({}),
     };
-    let run = RunWriter::create(folder, "study: made-up\n", &plan).unwrap();
+    let mut run = RunWriter::create(folder, "study: made-up\n", &plan).unwrap();
     let kinds = KINDS.map(str::to_owned);
     let mut trial = run.begin_trial(&record, &kinds).unwrap();
     for interval in intervals {
@@ -187,7 +187,7 @@ fn written(folder: &std::path::Path, intervals: &[Interval]) -> Trial {
         trial.write_interval(phase, interval).unwrap();
     }
     let path = trial.path().to_owned();
-    Trial { path, record }
+    Trial::unverified(path, record)
 }
 
 fn operation() -> impl Strategy<Value = Operation> {

@@ -1,0 +1,61 @@
+//! Finds out which commit is built: `CASSAY_VERSION` is `0.1.0+1a2b3c4d5e6f`, with `.dirty` behind
+//! it if the sources were changed since, and `0.1.0+unknown` without git or out of a repository.
+//!
+//! Here, in the crate above all others, so that a commit builds nothing else anew.
+
+use std::path::Path;
+use std::process::Command;
+
+fn main() {
+    let version = env!("CARGO_PKG_VERSION");
+    let commit = commit().unwrap_or_else(|| "unknown".to_owned());
+    println!("cargo::rustc-env=CASSAY_VERSION={version}+{commit}");
+    for path in [
+        "build.rs",
+        "../../crates",
+        "../../Cargo.toml",
+        "../../Cargo.lock",
+    ] {
+        println!("cargo::rerun-if-changed={path}");
+    }
+    // Both grow or change with every commit; in a worktree they are elsewhere.
+    for file in ["HEAD", "logs/HEAD"] {
+        if let Some(path) = git(&["rev-parse", "--git-path", file])
+            && Path::new(&path).exists()
+        {
+            println!("cargo::rerun-if-changed={path}");
+        }
+    }
+}
+
+/// The commit of our repository; none if we are not in one of our own.
+fn commit() -> Option<String> {
+    let top = git(&["rev-parse", "--show-toplevel"])?;
+    let ours = Path::new("../..").canonicalize().ok()?;
+    if Path::new(&top).canonicalize().ok()? != ours {
+        return None;
+    }
+    let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
+    let changes = git(&[
+        "status",
+        "--porcelain",
+        "--untracked-files=no",
+        "--",
+        "../..",
+    ])?;
+    Some(match changes.is_empty() {
+        true => commit,
+        false => commit + ".dirty",
+    })
+}
+
+/// What git says; none if there is no git, or it has nothing to say.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "git ends by itself, and is waited for"
+)]
+fn git(words: &[&str]) -> Option<String> {
+    let said = Command::new("git").args(words).output().ok()?;
+    let text = String::from_utf8(said.stdout).ok()?;
+    said.status.success().then(|| text.trim().to_owned())
+}

@@ -1,0 +1,199 @@
+//! Results that are damaged, disks that are full, readers that have gone: seen by the program.
+//!
+//! That a thousand kinds of damage are seen is shown beside the store; here, that every command
+//! takes its door.
+
+use super::{POINT, started_measuring};
+use crate::program::{Lab, Said, command};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+/// Two trials of a second each.
+const TWO: &str = "\
+study: two
+question: Is it what it was?
+target: {null: {}}
+workload: {use: standard1, mix: {write: 1}}
+data: {load: {operations: 1k}}
+procedure: {sweep: {threads: [1, 2]}}
+window: {warmup: 0s, measure: 1s}
+";
+
+/// The files of a folder, with what stands in them.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => files.extend(self::files(&path)),
+            false => _ = files.insert(path.clone(), fs::read(&path).unwrap()),
+        }
+    }
+    files
+}
+
+fn restore(as_it_was: &BTreeMap<PathBuf, Vec<u8>>) {
+    for (path, bytes) in as_it_was {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+}
+
+fn halve(path: &Path) {
+    let bytes = fs::read(path).unwrap();
+    fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+}
+
+#[test]
+fn every_command_refuses_a_damaged_run_and_resume_does_its_trials_again() {
+    let lab = Lab::with(TWO);
+    lab.cassay(&["run", "study.yaml"]).ended_with(0);
+    let run = lab.run();
+    let name = run.path.to_str().unwrap();
+    let first = run.trial(0).unwrap().unwrap().path;
+    let as_it_was = files(&run.path);
+    type Do<'a> = &'a dyn Fn();
+    let harms: [(&str, Do<'_>); 6] = [
+        ("finding.json: expected", &|| {
+            fs::remove_dir_all(&first).unwrap()
+        }),
+        ("latency.hlog: expected", &|| {
+            halve(&first.join("latency.hlog"))
+        }),
+        ("intervals.ndjson: expected", &|| {
+            halve(&first.join("intervals.ndjson"))
+        }),
+        ("findings.json: expected", &|| {
+            let path = run.path.join("findings.json");
+            let text = fs::read_to_string(&path).unwrap();
+            fs::write(
+                &path,
+                text.replacen("\"ops_per_s\": ", "\"ops_per_s\": 9", 1),
+            )
+            .unwrap();
+        }),
+        ("plan.json: expected", &|| {
+            let path = run.path.join("plan.json");
+            let text = fs::read_to_string(&path).unwrap();
+            fs::write(&path, text.replacen("Is it", "../..", 1)).unwrap();
+        }),
+        ("findings.json: expected", &|| {
+            fs::remove_file(run.path.join("findings.json")).unwrap();
+        }),
+    ];
+    for (expected, harm) in harms {
+        harm();
+        for arguments in [
+            &["show", name][..],
+            &["show", name, "--json"],
+            &["report", name, "--to", "report.html"],
+            &["report", name],
+            &["compare", name, name],
+        ] {
+            let said = lab.cassay(arguments).ended_with(5);
+            said.says(&[expected, "seen "]);
+            assert_eq!(said.stdout, "", "{arguments:?}");
+        }
+        assert!(!lab.path().join("report.html").exists());
+        restore(&as_it_was);
+    }
+    lab.cassay(&["show"]).ended_with(0);
+
+    halve(&first.join("latency.hlog"));
+    let listed = lab.cassay(&["list", "--json"]).ended_with(0).json();
+    assert_eq!(listed[0]["state"], serde_json::Value::Null, "{listed:#}");
+    assert!(listed[0]["error"].to_string().contains("latency.hlog"));
+    let resumed = lab.cassay(&["resume"]).ended_with(0);
+    resumed.says(&["done again: trials/", "latency.hlog"]);
+    lab.cassay(&["show"]).ended_with(0);
+    for (trial, starts) in [(0, 2), (1, 1)] {
+        assert_eq!(lab.journaled("trial_started", Some(trial)), starts);
+    }
+}
+
+#[test]
+fn a_torn_line_of_the_journal_is_said_and_read_around() {
+    let lab = Lab::with(POINT);
+    lab.cassay(&["run", "study.yaml"]).ended_with(0);
+    let run = lab.run();
+    let journal = run.path.join("journal.ndjson");
+    let text = fs::read_to_string(&journal).unwrap();
+    let torn = text.replacen("\"event\":\"phase_started\"", "\n", 1);
+    assert_ne!(text, torn);
+    fs::write(&journal, torn).unwrap();
+    let said = lab.cassay(&["show"]).ended_with(5);
+    said.says(&["journal.ndjson line", "left out"]);
+    assert!(said.stdout.contains("op/s"), "{said}");
+    lab.cassay(&["resume"]).ended_with(0);
+    assert_eq!(lab.journaled("trial_started", None), 1);
+    let said = lab.cassay(&["show"]).ended_with(0);
+    said.says(&["journal.ndjson line"]);
+}
+
+/// The program with a stdout that takes nothing.
+fn into_full_disk(lab: &Lab, arguments: &[&str]) -> Said {
+    let full = fs::OpenOptions::new().write(true).open("/dev/full");
+    let mut command = lab.command(arguments);
+    command.stdout(Stdio::from(full.unwrap()));
+    Said::of(command.stderr(Stdio::piped()).output().unwrap())
+}
+
+#[test]
+fn what_could_not_be_printed_is_an_error_and_a_reader_that_has_gone_is_not() {
+    let lab = Lab::with(POINT);
+    lab.cassay(&["run", "study.yaml"]).ended_with(0);
+    for arguments in [
+        &["list"][..],
+        &["list", "--json"],
+        &["show"],
+        &["show", "--json"],
+        &["compare", "latest", "latest"],
+        &["report"],
+        &["plan", "study.yaml"],
+        &["plan", "study.yaml", "--json"],
+        &["workload", "list"],
+        &["target", "status", "--json"],
+        &["--help"],
+        &["--version"],
+        &["run", "study.yaml", "--json"],
+    ] {
+        let said = into_full_disk(&lab, arguments).ended_with(1);
+        said.says(&["error: write to stdout"]);
+    }
+    let mut gone = lab.command(&["show"]);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let said = Said::of(gone.stdout(writer).output().unwrap()).ended_with(0);
+    assert_eq!(said.stderr, "");
+}
+
+/// A limit on the size of files, instead of a full disk: it needs no root. The report is larger
+/// than it, all the rest is smaller.
+#[test]
+fn a_report_that_had_no_room_is_written_by_resume() {
+    let lab = Lab::with(POINT);
+    let mut limited = command("/bin/sh");
+    let script = "trap '' XFSZ; ulimit -f 512; exec \"$0\" run study.yaml";
+    limited.args(["-c", script, env!("CARGO_BIN_EXE_cassay")]);
+    limited.current_dir(lab.path()).env("CASSAY_DATA", "data");
+    let said = Said::of(limited.output().unwrap()).ended_with(1);
+    said.says(&["report.html"]);
+    let run = lab.run();
+    assert!(run.findings.is_some() && run.report().is_none());
+    lab.cassay(&["resume"])
+        .ended_with(0)
+        .says(&["report: ", "nothing is left to do"]);
+    assert!(lab.run().report().is_some());
+    assert_eq!(lab.journaled("run_started", None), 1);
+}
+
+#[test]
+fn a_closed_terminal_ends_a_run_as_ctrl_c_does() {
+    let lab = Lab::with(TWO);
+    let run = started_measuring(&lab, 0);
+    run.signal(rustix::process::Signal::HUP);
+    run.end().ended_with(130).says(&["cassay resume"]);
+    assert_eq!(lab.journaled("run_interrupted", None), 1);
+}

@@ -1,0 +1,258 @@
+//! The journal: one record a line, each tied to the line before it.
+//!
+//! A line ends with `"chain"`: the first 16 digits of the SHA-256 of the chain of the line before
+//! and of its own text. So a line that was changed, doubled or taken out is seen wherever it
+//! stands, also in a run that has not ended. A line that is not what it was is left out, with a
+//! sentence that says so; the others are read: what the trials found stands in files of their own.
+//! Journals of earlier versions have no chain, and are read line by line as they are.
+
+use crate::lines::LineWriter;
+use crate::record::JournalRecord;
+use crate::sums;
+use anyhow::{Context, Result};
+use std::fs;
+use std::path::Path;
+
+const KEY: &str = ",\"chain\":\"";
+const DIGITS: usize = 16;
+/// `","chain":"0123456789abcdef"}`.
+const TAIL: usize = KEY.len() + DIGITS + 2;
+
+/// Appends to a journal.
+#[derive(Debug)]
+pub(crate) struct JournalWriter {
+    lines: LineWriter,
+    chain: String,
+}
+
+impl JournalWriter {
+    /// Goes on with `lines`, whose last line has `chain`.
+    pub(crate) fn new(lines: LineWriter, chain: String) -> JournalWriter {
+        JournalWriter { lines, chain }
+    }
+
+    /// Appends one record, and waits until it is on the disk.
+    pub(crate) fn append(&mut self, record: &JournalRecord) -> Result<()> {
+        let mut line = serde_json::to_string(record).context("encode a line of the journal")?;
+        let chain = sums::short([self.chain.as_bytes(), line.as_bytes()]);
+        line.truncate(line.len() - 1);
+        line += &format!("{KEY}{chain}\"}}\n");
+        self.lines.append_text(&line)?;
+        self.lines.sync()?;
+        self.chain = chain;
+        Ok(())
+    }
+}
+
+/// A journal as it was read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Journal {
+    /// The lines that are what they were.
+    pub(crate) records: Vec<JournalRecord>,
+    /// The others, by number from 1, with a sentence each.
+    pub(crate) damaged: Vec<(usize, String)>,
+    /// A sentence about a last line without its end: the writer was stopped.
+    pub(crate) torn: Option<String>,
+    /// Whether lines have a chain: whether the run was written with checksums.
+    pub(crate) chained: bool,
+    /// What the next line is chained to.
+    pub(crate) chain: String,
+}
+
+impl Journal {
+    /// Reads the journal at `path`; one that is not there has no lines.
+    pub(crate) fn read(path: &Path) -> Result<Journal> {
+        let bytes = match fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+            Err(e) => return Err(e).with_context(|| format!("read {}", path.display())),
+        };
+        let mut journal = Journal::default();
+        // What the next line may be chained to; none: the line before says nothing of it.
+        let mut before = Some(vec![String::new()]);
+        for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+            let place = format!("{} line {}", path.display(), index + 1);
+            let Some(line) = line.strip_suffix(b"\n") else {
+                journal.torn = Some(format!(
+                    "{place} ends in the middle of a line (the writer was stopped); its {} bytes \
+                     are left out",
+                    line.len()
+                ));
+                break;
+            };
+            let read = Line::read(line, before.as_deref(), journal.chained);
+            before = read.after;
+            match read.record {
+                Ok(record) => {
+                    journal.chained |= read.chain.is_some();
+                    journal.records.push(record);
+                }
+                Err(why) => {
+                    let said = format!("{place} is damaged, and left out: {why}");
+                    journal.damaged.push((index + 1, said));
+                }
+            }
+            if let Some(chain) = read.chain {
+                journal.chain = chain;
+            }
+        }
+        Ok(journal)
+    }
+}
+
+struct Line {
+    record: Result<JournalRecord, String>,
+    chain: Option<String>,
+    after: Option<Vec<String>>,
+}
+
+impl Line {
+    /// `before`: the chains that it may follow; none if any will do. `chained`: whether a line
+    /// before it had one.
+    fn read(line: &[u8], before: Option<&[String]>, chained: bool) -> Line {
+        let parsed = || serde_json::from_slice(line).map_err(|e: serde_json::Error| e.to_string());
+        let Some((body, stated)) = split(line) else {
+            let record = parsed();
+            let record = match (chained, record) {
+                (true, Ok(_)) => Err("it has no chain to the line before it".to_owned()),
+                (_, record) => record,
+            };
+            // A line of an earlier version is followed by its like, or by the first with a chain.
+            let after = record.is_ok().then(|| vec![String::new()]);
+            return Line {
+                record,
+                chain: None,
+                after,
+            };
+        };
+        let chain_to = |before: &String| sums::short([before.as_bytes(), body.as_bytes()]);
+        let record = match before {
+            Some(before) if !before.iter().any(|one| chain_to(one) == stated) => {
+                Err("it is changed, or does not follow the line before it".to_owned())
+            }
+            _ => parsed(),
+        };
+        let mut after = vec![stated.clone()];
+        after.extend(before.into_iter().flatten().map(chain_to));
+        Line {
+            record,
+            chain: Some(stated),
+            after: Some(after),
+        }
+    }
+}
+
+/// The line as it was before its chain was added, and the chain; none if it has none.
+fn split(line: &[u8]) -> Option<(String, String)> {
+    let text = std::str::from_utf8(line).ok()?;
+    let (body, tail) = text.split_at_checked(text.len().checked_sub(TAIL)?)?;
+    let digits = tail.strip_prefix(KEY)?.strip_suffix("\"}")?;
+    let is_digit = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+    digits
+        .chars()
+        .all(is_digit)
+        .then(|| (format!("{body}}}"), digits.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// The text of a journal of four events.
+    fn text() -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("j");
+        let lines = LineWriter::open(&path).unwrap();
+        let mut writer = JournalWriter::new(lines, String::new());
+        for event in ["a", "b", "c", "d"] {
+            let record = JournalRecord {
+                unix_ns: 1,
+                event: event.to_owned(),
+                trial: None,
+                detail: json!({"n": 1}),
+            };
+            writer.append(&record).unwrap();
+        }
+        fs::read_to_string(&path).unwrap()
+    }
+
+    /// The events that are read of `text`, and the numbers of the lines that are left out.
+    fn read(text: &[u8]) -> (String, Vec<usize>) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("j");
+        fs::write(&path, text).unwrap();
+        let journal = Journal::read(&path).unwrap();
+        let events = journal.records.iter().map(|record| record.event.as_str());
+        let lines = journal.damaged.iter().map(|(line, _)| *line);
+        (events.collect(), lines.collect())
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        assert_eq!(read(text().as_bytes()), ("abcd".to_owned(), vec![]));
+    }
+
+    #[test]
+    fn a_changed_line_is_left_out_and_the_others_are_read() {
+        let text = text();
+        assert_eq!(
+            read(text.replacen("\"b\"", "\"x\"", 1).as_bytes()),
+            ("acd".to_owned(), vec![2])
+        );
+        let torn = text.replacen("\"event\":\"b\",\"detail\":{\"n\":1}", "", 1);
+        assert_eq!(read(torn.as_bytes()), ("acd".to_owned(), vec![2]));
+        let glued = text.replacen(",\"event\":\"b\"", "{\"unix_ns\":1,", 1);
+        assert_eq!(read(glued.as_bytes()), ("acd".to_owned(), vec![2]));
+        let lines: Vec<&str> = text.lines().collect();
+        let half = format!(
+            "{}\n{}\n{}\n{}\n",
+            lines[0],
+            &lines[1][..20],
+            lines[2],
+            lines[3]
+        );
+        assert_eq!(read(half.as_bytes()), ("acd".to_owned(), vec![2]));
+    }
+
+    #[test]
+    fn a_line_that_is_doubled_or_taken_out_is_seen() {
+        let text = text();
+        let lines: Vec<&str> = text.lines().collect();
+        let of = |order: &[usize]| {
+            let text: String = order.iter().map(|at| format!("{}\n", lines[*at])).collect();
+            read(text.as_bytes())
+        };
+        assert_eq!(of(&[0, 1, 1, 2, 3]), ("abcd".to_owned(), vec![3]));
+        assert_eq!(of(&[0, 2, 3]), ("ad".to_owned(), vec![2]));
+        assert!(!of(&[0, 2, 1, 3]).1.is_empty());
+    }
+
+    /// One byte of a journal, changed: every line that is read is one that was written, and what
+    /// was changed is said.
+    #[test]
+    fn no_changed_byte_passes() {
+        let text = text();
+        for at in 0..text.len() {
+            for change in [1, 0x20] {
+                let mut bytes = text.clone().into_bytes();
+                bytes[at] ^= change;
+                let (events, damaged) = read(&bytes);
+                let torn = at == text.len() - 1;
+                assert!(torn || !damaged.is_empty(), "byte {at}");
+                assert!(events.chars().all(|c| "abcd".contains(c)), "{events}");
+            }
+        }
+    }
+
+    #[test]
+    fn lines_of_earlier_versions_are_read_and_then_followed() {
+        let old = "{\"unix_ns\":1,\"event\":\"y\"}\n{\"unix_ns\":2,\"event\":\"z\"}\n";
+        assert_eq!(read(old.as_bytes()), ("yz".to_owned(), vec![]));
+        let both = old.to_owned() + &text();
+        assert_eq!(read(both.as_bytes()), ("yzabcd".to_owned(), vec![]));
+        let damaged =
+            "{\"unix_ns\":1,\"event\":\"y\"}\n{\"unix_\n{\"unix_ns\":2,\"event\":\"z\"}\n";
+        assert_eq!(read(damaged.as_bytes()), ("yz".to_owned(), vec![2]));
+    }
+}

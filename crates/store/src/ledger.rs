@@ -1,0 +1,156 @@
+//! What every file of a run has to be, put together from those who vouch for it.
+//!
+//! The journal vouches for the study, the plan, each `finding.json`, what was added to a trial
+//! after its end, and `findings.json`; a `finding.json` for the files of its trial; `findings.json`
+//! for all of them once more, so that neither a lost line of the journal nor a lost file takes the
+//! others with it. Lines of the journal are chained, so that the whole hangs on nothing that could
+//! be changed by itself.
+
+use crate::journal::Journal;
+use crate::record::{JournalRecord, PlanRecord, TrialFinding, TrialFindingRecord};
+use crate::run::read_json;
+use crate::sums::{self, Damage, Depth, FileSum, Sums};
+use crate::{file, name};
+use anyhow::Result;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The files of a run that have come to their end.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ledger {
+    /// What they were, by their path in the run's folder.
+    pub(crate) sums: Sums,
+    /// What the trials found that were finished and whose finding is whole, by number.
+    pub(crate) findings: BTreeMap<usize, TrialFinding>,
+    /// Findings that are not what they were.
+    pub(crate) damages: Vec<Damage>,
+    /// Findings that nobody vouches for, a sentence each.
+    pub(crate) notes: Vec<String>,
+    /// Whether the run keeps checksums: those of earlier versions do not.
+    pub(crate) summed: bool,
+}
+
+impl Ledger {
+    /// Reads who vouches for what, and what the trials found. `listed` is what `findings.json`
+    /// says of all files, as far as that is whole.
+    pub(crate) fn read(
+        run: &Path,
+        plan: &PlanRecord,
+        journal: &Journal,
+        listed: &Sums,
+    ) -> Result<Ledger> {
+        let mut sums = Sums::new();
+        let mut added = Sums::new();
+        let slug_of = |line: &JournalRecord| {
+            let trial = plan.trials.get(line.trial?)?;
+            Some(trial.slug.as_str())
+        };
+        for line in &journal.records {
+            match (line.event.as_str(), slug_of(line)) {
+                (PLANNED, _) => sums.extend(files_of(&line.detail)),
+                (ADDED, _) => added.extend(files_of(&line.detail)),
+                ("trial_started", Some(slug)) => {
+                    forget(&mut sums, slug);
+                    forget(&mut added, slug);
+                }
+                ("trial_finished", Some(slug)) => {
+                    let sum = sum_of(&line.detail, "finding");
+                    sums.extend(sum.map(|sum| (finding_path(slug), sum)));
+                }
+                _ => {}
+            }
+        }
+        let is_finding = |path: &&String| path.ends_with(file::FINDING);
+        let known = listed.iter().filter(|(path, _)| is_finding(path));
+        sums.extend(known.map(|(path, sum)| (path.clone(), sum.clone())));
+        let mut ledger = Ledger {
+            summed: journal.chained || !listed.is_empty(),
+            sums,
+            ..Ledger::default()
+        };
+        for trial in &plan.trials {
+            ledger.read_finding(run, &trial.slug, trial.index)?;
+        }
+        ledger.sums.append(&mut added);
+        ledger.sums.extend(listed.clone());
+        Ok(ledger)
+    }
+
+    fn read_finding(&mut self, run: &Path, slug: &str, index: usize) -> Result<()> {
+        let path = finding_path(slug);
+        let whole = run.join(name::inner_path(&path)?);
+        match self.sums.get(&path) {
+            Some(expected) => {
+                if let Some(damage) = sums::damage(run, &path, expected, Depth::Bytes)? {
+                    self.damages.push(damage);
+                    return Ok(());
+                }
+            }
+            None if !whole.is_file() => return Ok(()),
+            None => {}
+        }
+        let record: TrialFindingRecord = read_json(&whole)?;
+        self.summed |= !record.files.is_empty();
+        // One that nobody vouches for is none, unless it is of a version that had no checksums.
+        let is_vouched = self.sums.contains_key(&path);
+        if !is_vouched && self.summed {
+            self.notes.push(format!(
+                "{} is not in the journal: the trial is not counted, and a resume does it again",
+                whole.display()
+            ));
+            return Ok(());
+        }
+        let files = record.files.into_iter();
+        self.sums
+            .extend(files.map(|(inner, sum)| (format!("{}{inner}", prefix(slug)), sum)));
+        self.findings.insert(index, record.finding);
+        Ok(())
+    }
+}
+
+/// The event that vouches for the study and the plan.
+pub(crate) const PLANNED: &str = "run_planned";
+/// The event that vouches for files that were added to a trial after its end.
+pub(crate) const ADDED: &str = "files_added";
+/// The event that says which lines of the journal a resume found damaged.
+pub(crate) const READ_AROUND: &str = "journal_damaged";
+
+/// What the journal says of `findings.json`: none while there is none.
+pub(crate) fn vouched_findings(journal: &[JournalRecord]) -> Option<FileSum> {
+    let mut lines = journal.iter().rev();
+    let last = lines.find(|line| ["run_finished", "run_started"].contains(&line.event.as_str()))?;
+    sum_of(&last.detail, "findings")
+}
+
+/// The folder of a trial as the paths of its files begin.
+pub(crate) fn prefix(slug: &str) -> String {
+    format!("{}/{slug}/", file::TRIALS)
+}
+
+/// The path of a trial's finding.
+pub(crate) fn finding_path(slug: &str) -> String {
+    format!("{}{}", prefix(slug), file::FINDING)
+}
+
+/// Takes the files of a trial out: it is done again.
+pub(crate) fn forget(sums: &mut Sums, slug: &str) {
+    let prefix = prefix(slug);
+    sums.retain(|path, _| !path.starts_with(&prefix));
+}
+
+fn sum_of(detail: &Value, key: &str) -> Option<FileSum> {
+    serde_json::from_value(detail.get(key)?.clone()).ok()
+}
+
+/// The files that a line of the journal vouches for.
+pub(crate) fn files_of_line(line: &JournalRecord) -> Sums {
+    files_of(&line.detail)
+}
+
+fn files_of(detail: &Value) -> Sums {
+    let files = detail.get("files").cloned();
+    files
+        .and_then(|files| serde_json::from_value(files).ok())
+        .unwrap_or_default()
+}

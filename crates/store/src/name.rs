@@ -1,0 +1,138 @@
+//! The names that become part of a path: of studies, trials, probes, nodes.
+//!
+//! What must hold: whatever stands in a file of a run, no path that is made of it leaves the run's
+//! folder, and none takes the place of a name that we use ourselves. A name is checked where it is
+//! written and again where it is read, by the same function.
+
+use anyhow::{Result, bail};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use std::path::{Component, Path, PathBuf};
+
+/// Longest name in bytes: file systems allow 255, and some names get an ending.
+const BYTES_MAX: usize = 200;
+
+/// Names of a results folder that are ours.
+pub const RESERVED: [&str; 1] = [crate::file::LATEST];
+
+/// One plain folder or file name: letters, digits and `-_.+=`, not beginning with a dot.
+///
+/// It holds no separator, no `..` and no control character, so that joined to a folder it stays in
+/// that folder.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Name(String);
+
+impl Name {
+    /// Checks `text`; `what` it names is for the message.
+    ///
+    /// # Errors
+    /// It would be more than one plain name.
+    pub fn new(what: &str, text: &str) -> Result<Name> {
+        let plain = |c: char| c.is_alphanumeric() || "-_.+=".contains(c);
+        let fits = (1..=BYTES_MAX).contains(&text.len());
+        if !fits || text.starts_with('.') || !text.chars().all(plain) {
+            bail!(
+                "{what} {text:?} cannot be a folder name: use 1 to {BYTES_MAX} letters, digits, \
+                 '-', '_', '.', not beginning with '.'"
+            );
+        }
+        Ok(Name(text.to_owned()))
+    }
+
+    /// Checks the name of a study, which is a folder beside names of ours.
+    ///
+    /// # Errors
+    /// As [`Name::new`]; or it is one of [`RESERVED`].
+    pub fn of_study(text: &str) -> Result<Name> {
+        let name = Name::new("study name", text)?;
+        if RESERVED.contains(&text) {
+            bail!(
+                "a study cannot be called {text:?}: `results/{text}` is the link to the run that \
+                 started last; call it otherwise"
+            );
+        }
+        Ok(name)
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Where it stands in `folder`.
+    pub fn in_folder(&self, folder: &Path) -> PathBuf {
+        folder.join(&self.0)
+    }
+}
+
+/// For serde: the name of a study in a record.
+pub(crate) fn study<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let text = String::deserialize(from)?;
+    Name::of_study(&text).map_err(D::Error::custom)?;
+    Ok(text)
+}
+
+/// For serde: the folder name of a trial in a record.
+pub(crate) fn slug<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let text = String::deserialize(from)?;
+    Name::new("trial", &text).map_err(D::Error::custom)?;
+    Ok(text)
+}
+
+/// The path of a file within a folder, if `text` is one: plain names with `/` between them.
+///
+/// # Errors
+/// It would leave the folder, or a part of it is not a plain name.
+pub(crate) fn inner_path(text: &str) -> Result<PathBuf> {
+    let path = Path::new(text);
+    // What a node calls its log files is its own affair; that the path stays inside is ours.
+    let plain = |part: Component<'_>| matches!(part, Component::Normal(_));
+    if text.is_empty() || text.contains(char::is_control) || !path.components().all(plain) {
+        bail!("{text:?} cannot be the path of a file within a run");
+    }
+    Ok(path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_would_leave_the_folder_or_break_a_line_is_refused() {
+        let long = "a".repeat(BYTES_MAX + 1);
+        let bad = [
+            "",
+            ".",
+            "..",
+            "a/b",
+            "../a",
+            "/a",
+            ".hidden",
+            "a b",
+            "a\0",
+            "a\n",
+            "a\u{1b}[31m",
+            "a\u{202e}b",
+            "a\\b",
+            &long,
+        ];
+        for bad in bad {
+            assert!(Name::new("study", bad).is_err(), "{bad:?}");
+        }
+        for good in ["vtopology-2.0_x", "größe", "a..b", "latest"] {
+            let name = Name::new("trial", good).unwrap();
+            assert_eq!(name.in_folder(Path::new("r")), Path::new("r").join(good));
+        }
+        let said = Name::of_study("latest").unwrap_err().to_string();
+        assert!(said.contains("the link"), "{said}");
+    }
+
+    #[test]
+    fn a_path_within_a_run_stays_there() {
+        for bad in ["", "..", "../a", "/etc/passwd", "a/../../b", "a/\n"] {
+            assert!(inner_path(bad).is_err(), "{bad:?}");
+        }
+        let path = inner_path("trials/00-a/logs/node1/gc.log.0.current").unwrap();
+        assert!(path.is_relative());
+    }
+}

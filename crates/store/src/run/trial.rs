@@ -1,0 +1,137 @@
+//! Reading one trial: its records, its samples, its histograms.
+
+use super::{PROBE_ENDING, names_in, read_json};
+use crate::file;
+use crate::hlog::{self, HlogReader};
+use crate::lines::Lines;
+use crate::name::Name;
+use crate::record::{IntervalRecord, NodesRecord, SampleRecord, TrialRecord};
+use crate::trial::tag_of;
+use anyhow::Result;
+use measure::{Histogram, Times};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// The histograms of an operation kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HistogramKind {
+    /// Successes from the intended start, and [`HistogramKind::LatencyCensored`].
+    Latency,
+    /// Successes from the send, and [`HistogramKind::ServiceCensored`].
+    Service,
+    /// Failures, from the intended start.
+    Errors,
+    /// What nobody followed to its end, from the intended start: lower bounds.
+    LatencyCensored,
+    /// The same, from the send.
+    ServiceCensored,
+}
+
+impl HistogramKind {
+    pub(crate) fn file_name(self) -> &'static str {
+        match self {
+            HistogramKind::Latency => "latency.hlog",
+            HistogramKind::Service => "service.hlog",
+            HistogramKind::Errors => "errors.hlog",
+            HistogramKind::LatencyCensored => "latency-censored.hlog",
+            HistogramKind::ServiceCensored => "service-censored.hlog",
+        }
+    }
+
+    pub(crate) fn what(self) -> &'static str {
+        match self {
+            HistogramKind::Latency => "from the intended start, with lower bounds",
+            HistogramKind::Service => "from the send, with lower bounds",
+            HistogramKind::Errors => "failures from the intended start",
+            HistogramKind::LatencyCensored => "lower bounds from the intended start",
+            HistogramKind::ServiceCensored => "lower bounds from the send",
+        }
+    }
+}
+
+/// A trial on disk.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// Its folder.
+    pub path: PathBuf,
+    /// Its resolved configuration.
+    pub record: TrialRecord,
+    /// Names of the probes that are the run's; none if any there are.
+    pub(super) probes: Option<BTreeSet<String>>,
+}
+
+impl Trial {
+    /// A trial in a folder that is not looked at: for tests of what was just written there. Of a
+    /// run, [`super::Run::trials`] gives those that are what they were.
+    pub fn unverified(path: PathBuf, record: TrialRecord) -> Trial {
+        Trial {
+            path,
+            record,
+            probes: None,
+        }
+    }
+
+    /// The hosts and nodes as they were; none in runs that did not record them.
+    pub fn nodes(&self) -> Result<Option<NodesRecord>> {
+        let path = self.path.join(file::NODES);
+        path.exists().then(|| read_json(&path)).transpose()
+    }
+
+    /// The interval lines, in order of time, one at a time.
+    pub fn intervals(&self) -> Result<Lines<IntervalRecord>> {
+        Lines::open(&self.path.join(file::INTERVALS))
+    }
+
+    /// The names of the probes that were recorded.
+    pub fn probes(&self) -> Result<Vec<String>> {
+        let folder = self.path.join(file::PROBES);
+        let names = names_in(&folder)?.into_iter();
+        let is_ours = |name: &String| {
+            let probes = self.probes.as_ref();
+            probes.is_none_or(|probes| probes.contains(name))
+        };
+        Ok(names
+            .filter_map(|n| n.strip_suffix(PROBE_ENDING).map(str::to_owned))
+            .filter(is_ours)
+            .collect())
+    }
+
+    /// The samples of one probe, one at a time.
+    pub fn samples(&self, probe: &str) -> Result<Lines<SampleRecord>> {
+        let name = Name::new("probe", &format!("{probe}{PROBE_ENDING}"))?;
+        Lines::open(&name.in_folder(&self.path.join(file::PROBES)))
+    }
+
+    /// The histogram of `kind` over the whole of `phase` (`measure`, `warmup`, …), values in ns.
+    pub fn histogram(&self, which: HistogramKind, phase: &str, kind: &str) -> Result<Histogram> {
+        hlog::merged(&self.log_path(which), &tag_of(phase, kind), None)
+    }
+
+    /// Latencies of `kind` over the whole of `phase`, from the intended start or, with `service`,
+    /// from the send. Runs of earlier versions have no lower bounds.
+    pub fn times(&self, service: bool, phase: &str, kind: &str) -> Result<Times> {
+        let (all, censored) = match service {
+            false => (HistogramKind::Latency, HistogramKind::LatencyCensored),
+            true => (HistogramKind::Service, HistogramKind::ServiceCensored),
+        };
+        Ok(Times::from_logs(
+            self.histogram(all, phase, kind)?,
+            self.histogram(censored, phase, kind)?,
+        ))
+    }
+
+    /// Path of a histogram log, for [`hlog::merged`] over a range of time and for other tools.
+    pub fn log_path(&self, which: HistogramKind) -> PathBuf {
+        self.path.join(which.file_name())
+    }
+
+    /// The log's lines, one at a time: an interval and a tag each (see [`hlog::Entry`]).
+    pub fn log(&self, which: HistogramKind) -> Result<HlogReader> {
+        HlogReader::open(&self.log_path(which))
+    }
+
+    /// Folder of the nodes' log files.
+    pub fn logs_dir(&self) -> PathBuf {
+        self.path.join(file::LOGS)
+    }
+}

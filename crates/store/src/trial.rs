@@ -1,0 +1,137 @@
+//! Writing one trial while it runs: intervals, histograms and samples, a line at a time.
+
+use crate::convert::{interval_records, seconds_since};
+use crate::file;
+use crate::hlog::HlogWriter;
+use crate::lines::LineWriter;
+use crate::name::Name;
+use crate::record::{NodesRecord, SampleRecord};
+use crate::run::HistogramKind;
+use crate::write::write_json;
+use anyhow::{Context, Result};
+use measure::{Interval, clock};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Writes one trial while it runs.
+pub struct TrialWriter {
+    path: PathBuf,
+    start_ns: u64,
+    start_unix_ns: u64,
+    kinds: Vec<String>,
+    intervals: LineWriter,
+    logs: [HlogWriter; 5],
+    probes: BTreeMap<String, LineWriter>,
+}
+
+impl TrialWriter {
+    pub(crate) fn open(path: PathBuf, slug: &str, kinds: &[String]) -> Result<TrialWriter> {
+        let unix_ns = clock::unix_ns();
+        let open = |kind: HistogramKind| {
+            let what = format!("cassay, trial {slug}, {}", kind.what());
+            HlogWriter::create(&path.join(kind.file_name()), &what, unix_ns)
+        };
+        let logs = [
+            open(HistogramKind::Latency)?,
+            open(HistogramKind::Service)?,
+            open(HistogramKind::Errors)?,
+            open(HistogramKind::LatencyCensored)?,
+            open(HistogramKind::ServiceCensored)?,
+        ];
+        Ok(TrialWriter {
+            start_ns: clock::now_ns(),
+            start_unix_ns: unix_ns,
+            kinds: kinds.to_vec(),
+            intervals: LineWriter::open(&path.join(file::INTERVALS))?,
+            logs,
+            probes: BTreeMap::new(),
+            path,
+        })
+    }
+
+    /// The folder of the trial.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The start line, monotonic clock: what `t_s` in all records counts from.
+    pub fn start_ns(&self) -> u64 {
+        self.start_ns
+    }
+
+    /// The start line, in nanoseconds since 1970.
+    pub fn start_unix_ns(&self) -> u64 {
+        self.start_unix_ns
+    }
+
+    /// Writes one interval of `phase`: its lines in `intervals.ndjson` and its histograms. In the
+    /// logs the measured population has the kind as its tag, whenever it ended; everything else has
+    /// `<phase>.<kind>`, with `warmup` for what was due before the window. So a tool that merges by
+    /// tag has what the findings have.
+    pub fn write_interval(&mut self, phase: &str, interval: &Interval) -> Result<()> {
+        for line in interval_records(phase, self.start_ns, &self.kinds, interval) {
+            self.intervals.append(&line)?;
+        }
+        let start_s = seconds_since(self.start_ns, interval.start_ns);
+        for (kind, name) in interval.kinds.iter().zip(&self.kinds) {
+            let censored = &kind.censored;
+            let (mut latency, mut service) = (kind.latency.clone(), kind.service.clone());
+            latency.add(&censored.latency);
+            service.add(&censored.service);
+            let (errors, early) = (&kind.errors, &kind.early);
+            let population = [
+                &latency,
+                &service,
+                errors,
+                &censored.latency,
+                &censored.service,
+            ];
+            let warmup = [&early.latency, &early.service, &early.errors];
+            // Only the run that holds the window has early operations, and a drain of its own.
+            let is_measured = interval.window_from_ns > 0 || phase == "drain";
+            let tag = tag_of(if is_measured { "measure" } else { phase }, name);
+            for (log, values) in self.logs.iter_mut().zip(population) {
+                log.append(&tag, start_s, interval.seconds(), values)?;
+            }
+            let tag = tag_of("warmup", name);
+            for (log, values) in self.logs.iter_mut().zip(warmup) {
+                log.append(&tag, start_s, interval.seconds(), values)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes `nodes.json`, whole: the hosts and nodes as they are now.
+    pub fn write_nodes(&self, nodes: &NodesRecord) -> Result<()> {
+        write_json(&self.path.join(file::NODES), nodes).map(|_| ())
+    }
+
+    /// Writes samples to `probes/<probe>.ndjson`.
+    pub fn write_samples(&mut self, probe: &str, samples: &[SampleRecord]) -> Result<()> {
+        if !self.probes.contains_key(probe) {
+            let name = Name::new("probe", &format!("{probe}.ndjson"))?;
+            let path = name.in_folder(&self.path.join(file::PROBES));
+            self.probes
+                .insert(probe.to_owned(), LineWriter::open(&path)?);
+        }
+        let lines = self.probes.get_mut(probe).expect("inserted above");
+        samples.iter().try_for_each(|sample| lines.append(sample))
+    }
+
+    /// The folder for the log files of `node`, made if it is not there.
+    pub fn logs_dir(&self, node: &str) -> Result<PathBuf> {
+        let path = Name::new("node", node)?.in_folder(&self.path.join(file::LOGS));
+        fs::create_dir_all(&path).with_context(|| format!("make {}", path.display()))?;
+        Ok(path)
+    }
+}
+
+/// The tag of a kind in the histogram logs.
+pub(crate) fn tag_of(phase: &str, kind: &str) -> String {
+    if phase == "measure" {
+        kind.to_owned()
+    } else {
+        format!("{phase}.{kind}")
+    }
+}
