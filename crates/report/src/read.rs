@@ -13,7 +13,7 @@ use measure::Histogram;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use store::record::{FORMAT, FindingsRecord, JournalRecord, PlanRecord, TrialFinding};
-use store::{HistogramKind, Run, Trial};
+use store::{HistogramKind, Run, Trial, WindowHistograms};
 
 impl RunView {
     /// Reads everything of `run` that a page shows.
@@ -100,50 +100,29 @@ fn probes(trial: &Trial) -> Result<Vec<ProbeSeries>> {
 fn curves(view: &RunView, trials: &[Trial]) -> Result<Vec<PointView>> {
     let mut all = Vec::new();
     for point in points(view) {
-        let mut latency = BTreeMap::new();
-        let mut service = BTreeMap::new();
+        let (mut latency, mut service) = (WindowHistograms::default(), WindowHistograms::default());
         for finding in &point.used {
             let Some(trial) = trials.iter().find(|t| t.record.index == finding.index) else {
                 continue;
             };
-            merge(&mut latency, trial, HistogramKind::Latency, finding)?;
-            merge(&mut service, trial, HistogramKind::Service, finding)?;
+            latency.add(trial, HistogramKind::Latency, finding)?;
+            service.add(trial, HistogramKind::Service, finding)?;
         }
-        for (kind, latency) in &latency {
-            let service = service.get(kind).map(Curve::new);
-            all.push(PointView {
-                variant: point.variant.into(),
-                point: point.at.clone(),
-                kind: kind.clone(),
-                latency: Curve::new(latency),
-                service: service.unwrap_or_default(),
-            });
+        let curve = |kind: &str, latency: &Histogram, service: Option<&Histogram>| PointView {
+            variant: point.variant.into(),
+            point: point.at.clone(),
+            kind: kind.into(),
+            latency: Curve::new(latency),
+            service: service.map(Curve::new).unwrap_or_default(),
+        };
+        if !latency.kinds.is_empty() {
+            all.push(curve(ALL, &latency.all, Some(&service.all)));
+        }
+        for (kind, values) in &latency.kinds {
+            all.push(curve(kind, values, service.kinds.get(kind)));
         }
     }
     Ok(all)
-}
-
-/// Adds the measured window of one trial, each kind by itself and all together.
-fn merge(
-    into: &mut BTreeMap<String, Histogram>,
-    trial: &Trial,
-    which: HistogramKind,
-    finding: &TrialFinding,
-) -> Result<()> {
-    for entry in trial.log(which)? {
-        let entry = entry?;
-        // In the measured window the tag is the kind; other phases stand before it. The drain
-        // belongs to the window: a stall at the window's end would hide in it.
-        let kind = entry.tag.strip_prefix("drain.").unwrap_or(&entry.tag);
-        if !finding.kinds.contains_key(kind) {
-            continue;
-        }
-        let histogram = entry.histogram()?;
-        for kind in [ALL, kind] {
-            into.entry(kind.into()).or_default().add(&histogram);
-        }
-    }
-    Ok(())
 }
 
 /// The details of the last line of one event.

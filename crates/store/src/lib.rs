@@ -17,11 +17,13 @@ mod run;
 mod stamp;
 #[cfg(test)]
 mod tests;
+mod window;
 mod write;
 
 pub use find::{Listed, find, list};
 pub use lines::Lines;
 pub use run::{HistogramKind, Run, RunState, Trial};
+pub use window::WindowHistograms;
 pub use write::{RunWriter, TrialWriter, write_whole};
 
 /// The names of the files of a run: one place, so that writer and reader cannot differ.

@@ -316,6 +316,9 @@ pub struct TrialFinding {
     pub all: SeriesRecord,
     /// By kind of operation.
     pub kinds: BTreeMap<String, SeriesRecord>,
+    /// Those of the kinds that are part of operations of other kinds: in no sum over kinds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<String>,
     /// What operations came to besides time, by kind; kinds with nothing of the sort are left out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<String, CountsRecord>,

@@ -89,6 +89,8 @@ pub fn trial(facts: &Facts<'_>) -> TrialFinding {
         .collect();
     let counts = facts.program.kinds().iter().zip(&tally.kinds);
     let counts = counts.filter_map(|(kind, series)| Some((kind.name.clone(), series.counts()?)));
+    let parts = facts.program.kinds().iter().filter(|kind| kind.part);
+    let parts = parts.map(|kind| kind.name.clone());
     TrialFinding {
         index: facts.trial.index,
         started_unix_ns: facts.started_unix_ns,
@@ -121,6 +123,7 @@ pub fn trial(facts: &Facts<'_>) -> TrialFinding {
         warmup: facts.warmup.clone(),
         all: tally.all.record(tally.seconds),
         kinds,
+        parts: parts.collect(),
         counts: counts.collect(),
         client: client(facts),
         verify: convert::verify(&facts.checks),
