@@ -104,21 +104,22 @@ impl Blocks {
         }
         let value = self.merged.quantile_ns(q);
         let share = self.merged.count_above(value) as f64 / count;
-        let half = self.half_width(value, share);
-        if share <= 0.0 || share >= 1.0 || half > LOGIT_HALF_MAX {
+        let [fewer, more] = self.half_widths(value, share);
+        if share <= 0.0 || share >= 1.0 || fewer.max(more) > LOGIT_HALF_MAX {
             return None;
         }
         // Centred on q itself: the histogram's steps can put the share above some way below.
         let logit = ((1.0 - q) / q).ln();
         let below = |logit_above: f64| 1.0 / (1.0 + logit_above.exp());
+        // More above the value that was read as the quantile: the true one lies higher.
         Some([
-            self.merged.quantile_ns(below(logit + half)),
-            self.merged.quantile_ns(below(logit - half)),
+            self.merged.quantile_ns(below(logit + fewer)),
+            self.merged.quantile_ns(below(logit - more)),
         ])
     }
 
-    /// Half the 95 % interval of the share of values above `value`, on the logit scale.
-    fn half_width(&self, value: u64, share: f64) -> f64 {
+    /// How much smaller and larger the share of values above `value` may be, on the logit scale.
+    fn half_widths(&self, value: u64, share: f64) -> [f64; 2] {
         let counts: Vec<(f64, f64)> = self
             .blocks
             .iter()
@@ -136,9 +137,10 @@ impl Blocks {
         let per_block = self.merged.count() as f64 / counts.len() as f64;
         let spread = series::mean_estimate(&excess);
         let odds = share * (1.0 - share);
-        let clustered = series::t_quantile(0.975, spread.freedom) * spread.standard_error;
         let binomial = NORMAL_975 * (odds / self.merged.count() as f64).sqrt();
-        (clustered / per_block).max(binomial) / odds
+        let [low, high] = spread.ci95.unwrap_or([f64::NEG_INFINITY, f64::INFINITY]);
+        [spread.mean - low, high - spread.mean]
+            .map(|clustered| (clustered / per_block).max(binomial) / odds)
     }
 
     /// The intervals of [`QUANTILES`] in ms, as records hold them; without those that have none.
