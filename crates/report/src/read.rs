@@ -50,7 +50,10 @@ fn no_findings(plan: &PlanRecord, trials: Vec<TrialFinding>) -> FindingsRecord {
         reasons: Vec::new(),
         answer: vec!["The run has no findings: it is still going on or was interrupted.".into()],
         trials,
+        points: Vec::new(),
+        sweeps: Vec::new(),
         comparisons: Vec::new(),
+        multiplicity: None,
         faults: Vec::new(),
     }
 }

@@ -351,6 +351,12 @@ fn comparisons(blocks: usize) -> Vec<ComparisonRecord> {
             } else {
                 "inconclusive".into()
             },
+            primary: threads == 32,
+            blocks,
+            p_adjusted: (blocks > 1).then_some(if low > 1.0 { 0.01 } else { 0.4 }),
+            could_see: (blocks > 1).then_some(0.041),
+            blocks_to_settle: (blocks > 1).then_some(23),
+            ..ComparisonRecord::default()
         });
     }
     records
@@ -375,7 +381,15 @@ pub fn findings(shapes: &[Shape], trials: &[Vec<(&'static str, Interval)>]) -> F
         trials: each
             .map(|(index, (shape, trial))| finding(index, *shape, trial))
             .collect(),
+        points: Vec::new(),
+        sweeps: Vec::new(),
         comparisons: comparisons(blocks),
+        multiplicity: (blocks > 1).then_some(MultiplicityRecord {
+            comparisons: 4,
+            primary: 1,
+            false_findings_one_by_one: 0.2,
+            false_findings_expected: 0.1,
+        }),
         faults: Vec::new(),
     }
 }

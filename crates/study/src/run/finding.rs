@@ -5,6 +5,7 @@ use super::tally::Tally;
 use crate::plan::Trial;
 use crate::settings::{Point, Settings, Target};
 use analysis::rules::{self, Environment, Evidence, Limits, Offered, ServerCounts};
+use analysis::series;
 use analysis::steady::SteadyState;
 use measure::interval::CheckCounts;
 use std::collections::BTreeMap;
@@ -110,6 +111,7 @@ pub fn trial(facts: &Facts<'_>) -> TrialFinding {
             })
             .collect(),
         seconds: tally.seconds,
+        short_window: series::is_short_window(tally.seconds),
         ops_total: tally.ended,
         errors: tally
             .window
