@@ -3,8 +3,7 @@
 
 # The main job: a study on a real Cassandra. Ends by naming the report.
 demo:
-	@scripts/prerequisites rust java
-	@./cassay run studies/first-look.yaml
+	@scripts/demo
 
 # All checks: format, tidy, clippy, tests, generated documents, tests on a real Cassandra.
 # Without Java 17 and Maven the last are left out, and that is said; CI does not allow it.

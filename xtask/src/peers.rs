@@ -43,7 +43,7 @@ pub struct Options {
         default_value = "cassay,cassay-batched,latte,cassandra-stress"
     )]
     tools: Vec<Tool>,
-    /// A Cassandra that is running already; otherwise `./cassay target up` starts one
+    /// A Cassandra that is running already; otherwise `cassay target up` starts one
     #[arg(long, value_name = "ADDRESS")]
     cassandra: Option<SocketAddr>,
     /// Prints the table and leaves the document alone

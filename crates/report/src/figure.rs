@@ -3,6 +3,8 @@
 //! Colours are written as names (`@c0`, `@r3`, `@error`); the page's script replaces them by the
 //! theme's own, so that one figure serves light, dark and paper. All text is escaped, since
 //! plotly reads a subset of HTML in names and titles.
+//!
+//! The keys are those of plotly's figure reference.
 
 mod above;
 mod axes;
@@ -12,13 +14,7 @@ use crate::number;
 use crate::page::{Chart, Color, Dash, Panel, Scale, Series, Shape, Xs};
 use above::{band_labels, buttons, legend_y};
 use axes::{x_axis, y_axis};
-use plotly::common::{
-    Anchor, AxisSide, DashType, ErrorData, ErrorType, Font, Line, Marker, Mode, Pattern,
-    PatternShape, Position,
-};
-use plotly::layout::{Annotation, BarMode, HoverMode};
-use plotly::{Bar, Layout, Plot, Scatter, Trace};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -44,64 +40,77 @@ const LINE_PX: f64 = 1.8;
 /// The figure as JSON: `data` and `layout`. A trace whose places are those of an earlier one has
 /// `{"same": number of that trace}` for them, and the page's script puts them in.
 pub fn figure(chart: &Chart) -> String {
-    let mut plot = Plot::new();
-    let mut layout = Layout::new()
-        .height(chart.height_px as usize)
-        .bar_mode(BarMode::Group)
-        .hover_mode(if chart.unified_hover {
-            HoverMode::XUnified
-        } else {
-            HoverMode::Closest
-        });
+    let mut traces: Vec<Value> = Vec::new();
+    let mut notes: Vec<Value> = Vec::new();
     let mut rows = Rows::of(chart);
-    let mut axes: Vec<(String, plotly::layout::Axis)> = Vec::new();
+    let mut axes: Vec<(String, Value)> = Vec::new();
     for panel in &chart.panels {
         let [bottom, top] = rows.next(panel);
         if !panel.title.is_empty() || !panel.note.is_empty() {
-            layout.add_annotation(panel_title(panel, top));
+            notes.push(panel_title(panel, top));
         }
         if !panel.note.is_empty() {
             continue;
         }
         let left = axis_name(axes.len() + 1);
-        let axis = y_axis(&panel.left, panel, false).domain(&[bottom, top]);
+        let mut axis = y_axis(&panel.left, panel, false);
+        axis["domain"] = json!([bottom, top]);
         axes.push((left.clone(), axis));
         let mut right = left.clone();
         if let Some(axis) = &panel.right {
             right = axis_name(axes.len() + 1);
-            let axis = y_axis(axis, panel, true)
-                .overlaying(&left)
-                .side(AxisSide::Right);
-            axes.push((right.clone(), axis.show_grid(false)));
+            let mut axis = y_axis(axis, panel, true);
+            axis["overlaying"] = left.as_str().into();
+            axis["side"] = "right".into();
+            axis["showgrid"] = false.into();
+            axes.push((right.clone(), axis));
         }
         for series in &panel.series {
             let axis = if series.on_right { &right } else { &left };
-            plot.add_trace(trace(series, axis, chart.x.scale));
+            traces.push(trace(series, axis, chart.x.scale));
         }
         rows.lowest = left;
     }
-    let x_axis = x_axis(chart);
-    layout = layout.x_axis(match chart.panels.last() {
+    share_places(&mut traces);
+    let layout = layout(chart, &rows.lowest, axes, notes);
+    json!({ "data": traces, "layout": layout }).to_string()
+}
+
+/// Everything but the series. The horizontal axis stands at the lowest vertical one.
+fn layout(chart: &Chart, lowest: &str, axes: Vec<(String, Value)>, notes: Vec<Value>) -> Value {
+    let hover = if chart.unified_hover {
+        "x unified"
+    } else {
+        "closest"
+    };
+    let mut x_axis = x_axis(chart);
+    match chart.panels.last() {
         // Below the notes too, if these are the last.
-        Some(last) if !last.note.is_empty() => x_axis.anchor("free").position(0.0),
-        _ => x_axis.anchor(&rows.lowest),
+        Some(last) if !last.note.is_empty() => {
+            x_axis["anchor"] = "free".into();
+            x_axis["position"] = 0.0.into();
+        }
+        _ => x_axis["anchor"] = lowest.into(),
+    }
+    let mut layout = json!({
+        "height": chart.height_px,
+        "barmode": "group",
+        "hovermode": hover,
+        "xaxis": x_axis,
     });
-    let levels = band_labels(chart, &mut layout);
+    let bands = band_labels(chart);
+    layout["shapes"] = bands.shapes.into();
+    layout["annotations"] = [notes, bands.labels].concat().into();
     if !chart.views.is_empty() {
-        layout = layout.update_menus(vec![buttons(chart, levels)]);
+        layout["updatemenus"] = json!([buttons(chart, bands.levels)]);
     }
-    plot.set_layout(layout);
-    let mut json = serde_json::to_value(&plot).unwrap_or_default();
     for (name, axis) in axes {
-        // The library's layout has eight vertical axes; a figure of a whole trial has more.
-        let name = name.replacen('y', "yaxis", 1);
-        json["layout"][name] = serde_json::to_value(axis).unwrap_or_default();
+        layout[name.replacen('y', "yaxis", 1)] = axis;
     }
-    if levels > 0 {
-        json["layout"]["legend"]["y"] = legend_y(chart, levels).into();
+    if bands.levels > 0 {
+        layout["legend"] = json!({ "y": legend_y(chart, bands.levels) });
     }
-    share_places(&mut json);
-    json.to_string()
+    layout
 }
 
 /// Where the panels stand, from the top: as shares of the height.
@@ -152,37 +161,31 @@ fn axis_name(number: usize) -> String {
 }
 
 /// What stands above a panel, or instead of it.
-fn panel_title(panel: &Panel, top: f64) -> Annotation {
+fn panel_title(panel: &Panel, top: f64) -> Value {
     let text = match (panel.title.is_empty(), panel.note.is_empty()) {
         (false, false) => format!("{}: {}", panel.title, panel.note),
         (true, false) => panel.note.clone(),
         _ => panel.title.clone(),
     };
-    Annotation::new()
-        .text(escape(&text))
-        .x(0.0)
-        .y(top)
-        .x_ref("paper")
-        .y_ref("paper")
-        .x_anchor(Anchor::Left)
-        .y_anchor(if panel.note.is_empty() {
-            Anchor::Bottom
-        } else {
-            Anchor::Top
-        })
-        .show_arrow(false)
-        .font(Font::new().size(12).color(if panel.note.is_empty() {
-            "@text"
-        } else {
-            "@muted"
-        }))
+    let (anchor, color) = match panel.note.is_empty() {
+        true => ("bottom", "@text"),
+        false => ("top", "@muted"),
+    };
+    json!({
+        "text": escape(&text),
+        "x": 0.0,
+        "y": top,
+        "xref": "paper",
+        "yref": "paper",
+        "xanchor": "left",
+        "yanchor": anchor,
+        "showarrow": false,
+        "font": { "size": 12, "color": color },
+    })
 }
 
 /// Writes equal places once: they are half of a figure of many series.
-fn share_places(json: &mut Value) {
-    let Some(Value::Array(traces)) = json.get_mut("data") else {
-        return;
-    };
+fn share_places(traces: &mut [Value]) {
     let mut known: HashMap<String, usize> = HashMap::new();
     for (index, trace) in traces.iter_mut().enumerate() {
         let Some(Value::Array(x)) = trace.get("x") else {
@@ -192,7 +195,7 @@ fn share_places(json: &mut Value) {
             continue;
         }
         match known.entry(trace["x"].to_string()) {
-            Entry::Occupied(first) => trace["x"] = serde_json::json!({ "same": first.get() }),
+            Entry::Occupied(first) => trace["x"] = json!({ "same": first.get() }),
             Entry::Vacant(place) => {
                 place.insert(index);
             }
@@ -212,12 +215,12 @@ fn color(color: Color) -> String {
     }
 }
 
-fn dash(dash: Dash) -> DashType {
+fn dash(dash: Dash) -> &'static str {
     match dash {
-        Dash::Solid => DashType::Solid,
-        Dash::Dash => DashType::Dash,
-        Dash::Dot => DashType::Dot,
-        Dash::DashDot => DashType::DashDot,
+        Dash::Solid => "solid",
+        Dash::Dash => "dash",
+        Dash::Dot => "dot",
+        Dash::DashDot => "dashdot",
     }
 }
 
@@ -232,30 +235,48 @@ fn rounded(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-fn trace(series: &Series, axis: &str, scale: Scale) -> Box<dyn Trace> {
-    match (&series.x, series.shape) {
-        (Xs::Names(names), Shape::Bars | Shape::HatchedBars) => bar(series, axis, escaped(names)),
-        (Xs::Numbers(x), Shape::Bars | Shape::HatchedBars) => bar(series, axis, rounded(x)),
-        (Xs::Names(names), _) => line(series, axis, escaped(names), hover(series)),
-        // The script writes the percentile for each x: as text here it would double the page.
-        (Xs::Numbers(x), _) if scale == Scale::Percentile => line(
-            series,
-            axis,
-            rounded(x),
-            format!("%{text}: {}", hover(series), text = "{text}"),
-        ),
+fn trace(series: &Series, axis: &str, scale: Scale) -> Value {
+    let places = match &series.x {
+        Xs::Names(names) => json!(escaped(names)),
         // A trace without any place would not be in the legend.
-        (Xs::Numbers(x), _) if x.is_empty() => line(series, axis, vec![f64::NAN], hover(series)),
-        (Xs::Numbers(x), _) => line(series, axis, rounded(x), hover(series)),
+        Xs::Numbers(x) if x.is_empty() && !is_bar(series) && scale != Scale::Percentile => {
+            json!([null])
+        }
+        Xs::Numbers(x) => json!(rounded(x)),
+    };
+    let mut made = Map::new();
+    made.insert("x".into(), places);
+    made.insert("y".into(), json!(values(series)));
+    made.insert("name".into(), escape(&series.name).into());
+    made.insert("showlegend".into(), series.in_legend.into());
+    made.insert("yaxis".into(), axis.into());
+    made.insert("hovertemplate".into(), hover(series, scale).into());
+    let error_color = if is_bar(series) {
+        bar(&mut made, series);
+        "@text".into()
+    } else {
+        line(&mut made, series);
+        color(series.color)
+    };
+    if let Some(errors) = errors(series, &error_color) {
+        made.insert("error_y".into(), errors);
     }
+    made.into()
+}
+
+fn is_bar(series: &Series) -> bool {
+    matches!(series.shape, Shape::Bars | Shape::HatchedBars)
 }
 
 /// What stands beside the pointer: the value with its unit; the name in the second box.
-fn hover(series: &Series) -> String {
-    format!(
-        "%{{y:,.4~r}} {}",
-        escape(&series.unit).replace('%', "&#37;")
-    )
+fn hover(series: &Series, scale: Scale) -> String {
+    let unit = escape(&series.unit).replace('%', "&#37;");
+    // The script writes the percentile for each x: as text here it would double the page.
+    let is_percentile = scale == Scale::Percentile && matches!(series.x, Xs::Numbers(_));
+    match is_percentile && !is_bar(series) {
+        true => format!("%{{text}}: %{{y:,.4~r}} {unit}"),
+        false => format!("%{{y:,.4~r}} {unit}"),
+    }
 }
 
 fn values(series: &Series) -> Vec<Option<f64>> {
@@ -266,7 +287,7 @@ fn values(series: &Series) -> Vec<Option<f64>> {
     series.y.iter().map(rounded).collect()
 }
 
-fn errors(series: &Series, color: String) -> Option<ErrorData> {
+fn errors(series: &Series, color: &str) -> Option<Value> {
     if series.y_ci.iter().all(Option::is_none) {
         return None;
     }
@@ -279,90 +300,64 @@ fn errors(series: &Series, color: String) -> Option<ErrorData> {
             })
             .collect()
     };
-    let made = ErrorData::new(ErrorType::Data)
-        .symmetric(false)
-        .array(side(|y, ci| ci[1] - y))
-        .array_minus(side(|y, ci| y - ci[0]));
-    Some(made.thickness(1.2).width(3).color(color))
+    Some(json!({
+        "type": "data",
+        "symmetric": false,
+        "array": side(|y, ci| ci[1] - y),
+        "arrayminus": side(|y, ci| y - ci[0]),
+        "thickness": 1.2,
+        "width": 3,
+        "color": color,
+    }))
 }
 
-fn bar<X>(series: &Series, axis: &str, x: Vec<X>) -> Box<dyn Trace>
-where
-    X: serde::Serialize + Clone + 'static,
-{
+fn bar(made: &mut Map<String, Value>, series: &Series) {
     let shade = color(series.color);
     let marker = if series.shape == Shape::HatchedBars {
-        let pattern = Pattern::new()
-            .shape(PatternShape::RightDiagonalLine)
-            .background_color("rgba(0,0,0,0)")
-            .foreground_color(shade.clone());
-        Marker::new()
-            .color("rgba(0,0,0,0)")
-            .pattern(pattern)
-            .line(Line::new().color(shade).width(1.0))
+        json!({
+            "color": "rgba(0,0,0,0)",
+            "pattern": { "shape": "/", "bgcolor": "rgba(0,0,0,0)", "fgcolor": shade },
+            "line": { "color": shade, "width": 1.0 },
+        })
     } else {
-        Marker::new().color(shade)
+        json!({ "color": shade })
     };
-    let mut made = Bar::new(x, values(series))
-        .name(escape(&series.name))
-        .show_legend(series.in_legend)
-        .opacity(0.5)
-        .marker(marker)
-        .hover_template(hover(series))
-        .y_axis(axis);
+    made.insert("type".into(), "bar".into());
+    made.insert("opacity".into(), 0.5.into());
+    made.insert("marker".into(), marker);
     if !series.group.is_empty() {
         // Bars of one group stand in the same place: where one is, the other is not.
-        made = made.offset_group(escape(&series.group));
-    }
-    match errors(series, "@text".into()) {
-        Some(errors) => made.error_y(errors),
-        None => made,
+        made.insert("offsetgroup".into(), escape(&series.group).into());
     }
 }
 
-fn line<X>(series: &Series, axis: &str, x: Vec<X>, template: String) -> Box<dyn Trace>
-where
-    X: serde::Serialize + Clone + 'static,
-{
+fn line(made: &mut Map<String, Value>, series: &Series) {
     let shade = color(series.color);
-    let marked = matches!(series.shape, Shape::Points | Shape::Marks);
     let mode = match (series.shape, series.labels.is_empty()) {
-        (Shape::Marks, _) => Mode::Markers,
-        (Shape::Points, true) => Mode::LinesMarkers,
-        (Shape::Points, false) => Mode::LinesMarkersText,
-        _ => Mode::Lines,
+        (Shape::Marks, _) => "markers",
+        (Shape::Points, true) => "lines+markers",
+        (Shape::Points, false) => "lines+markers+text",
+        _ => "lines",
     };
-    let mut made = Scatter::new(x, values(series))
-        .name(escape(&series.name))
-        .show_legend(series.in_legend)
-        .mode(mode)
-        .line(
-            Line::new()
-                .color(shade.clone())
-                .width(if series.shape == Shape::Area {
-                    0.5
-                } else {
-                    LINE_PX
-                })
-                .dash(dash(series.dash)),
-        )
-        .hover_template(template)
-        .y_axis(axis);
+    let width = match series.shape {
+        Shape::Area => 0.5,
+        _ => LINE_PX,
+    };
+    let stroke = json!({ "color": shade, "width": width, "dash": dash(series.dash) });
+    made.insert("type".into(), "scatter".into());
+    made.insert("mode".into(), mode.into());
+    made.insert("line".into(), stroke);
     if !series.group.is_empty() {
-        made = made.legend_group(escape(&series.group));
+        made.insert("legendgroup".into(), escape(&series.group).into());
     }
     if series.shape == Shape::Area {
-        made = made.stack_group("areas");
+        made.insert("stackgroup".into(), "areas".into());
     }
-    if marked {
-        made = made.marker(Marker::new().color(shade.clone()).size(7));
+    if matches!(series.shape, Shape::Points | Shape::Marks) {
+        made.insert("marker".into(), json!({ "color": shade, "size": 7 }));
     }
     if !series.labels.is_empty() {
-        let labels: Vec<String> = series.labels.iter().map(|l| escape(l)).collect();
-        made = made.text_array(labels).text_position(Position::TopLeft);
+        made.insert("text".into(), json!(escaped(&series.labels)));
+        made.insert("textposition".into(), "top left".into());
     }
-    if let Some(errors) = errors(series, shade) {
-        made = made.error_y(errors);
-    }
-    made
 }

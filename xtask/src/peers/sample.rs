@@ -1,8 +1,8 @@
 //! Watching a run from outside: the server's own count of requests, the client's processor time and
 //! memory from /proc, and the clock that they share.
 
-use super::install::path;
-use crate::{process, tree};
+use super::install::built;
+use crate::process;
 use anyhow::{Context, Result, bail};
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -52,7 +52,7 @@ pub struct Server {
 enum Started {
     /// By somebody else.
     Attached,
-    /// Through `./cassay target up`.
+    /// Through `cassay target up`.
     Cassandra,
     Null {
         child: Child,
@@ -70,8 +70,7 @@ pub struct Count {
 impl Server {
     /// Starts the null target on CPU 1.
     pub fn null() -> Result<Server> {
-        let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
-        let program = path(tree::root().join(target).join("release/examples/null"));
+        let program = built("examples/null");
         let mut child = command(&program)
             .args(["serve", &NULL_PORT.to_string(), "1"])
             .stdout(Stdio::piped())
@@ -125,7 +124,7 @@ impl Server {
 
     /// Starts a real Cassandra as cassay does. The address is the first in what it prints.
     pub fn cassandra() -> Result<Server> {
-        let cassay = path(tree::root().join("cassay"));
+        let cassay = built("cassay");
         let printed = process::output(&cassay, &["target", "up"])?;
         let address = first_address(&printed)
             .with_context(|| format!("find the node's address in `{}`", printed.trim()))?;
@@ -149,7 +148,7 @@ impl Server {
         match std::mem::replace(&mut self.started, Started::Attached) {
             Started::Attached => Ok(()),
             Started::Cassandra => {
-                let cassay = path(tree::root().join("cassay"));
+                let cassay = built("cassay");
                 process::output(&cassay, &["target", "down"]).map(drop)
             }
             Started::Null { mut child, .. } => {

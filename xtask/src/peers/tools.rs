@@ -1,6 +1,6 @@
 //! The tools: the command line of each for a case, and what it reports.
 
-use super::install::{self, path};
+use super::install::{self, built, path};
 use super::sample::{self, Server};
 use super::{Case, IN_FLIGHT, Load, Place, Places, ROWS};
 use crate::tree;
@@ -215,10 +215,7 @@ fn cassay(
         &path(results),
         "--json",
     ];
-    Ok((
-        path(tree::root().join("cassay")),
-        arguments.map(str::to_owned).to_vec(),
-    ))
+    Ok((built("cassay"), arguments.map(str::to_owned).to_vec()))
 }
 
 /// The one findings.json below the results folder.

@@ -4,20 +4,26 @@ use super::{DIGITS, panels_px};
 use crate::html::escape;
 use crate::number;
 use crate::page::{Band, Chart, Xs};
-use plotly::common::{Anchor, Font};
-use plotly::layout::update_menu::{
-    Button, ButtonMethod, UpdateMenu, UpdateMenuDirection, UpdateMenuType,
-};
-use plotly::layout::{Annotation, Layout, Shape as Box2, ShapeLayer, ShapeType};
+use serde_json::{Value, json};
 
 /// Height of a level of bands' names.
 const BAND_LABEL_PX: f64 = 14.0;
 /// Height of the row of buttons above the panels.
 const BUTTONS_PX: f64 = 34.0;
 
+/// The bands of a figure.
+pub struct Bands {
+    /// The shaded stretches.
+    pub shapes: Vec<Value>,
+    /// Their names, above the panels.
+    pub labels: Vec<Value>,
+    /// On how many levels the names stand.
+    pub levels: usize,
+}
+
 /// Shades the bands and names them above the panels; names that would touch stand on another
-/// level. How many levels there are.
-pub fn band_labels(chart: &Chart, layout: &mut Layout) -> usize {
+/// level.
+pub fn band_labels(chart: &Chart) -> Bands {
     /// Width that names are laid out for, and of a letter: a narrow window.
     const WIDTH_PX: f64 = 700.0;
     const LETTER_PX: f64 = 6.5;
@@ -31,8 +37,8 @@ pub fn band_labels(chart: &Chart, layout: &mut Layout) -> usize {
         .chain(chart.bands.iter().map(|b| b.to))
         .fold(1.0, f64::max);
     let mut free: Vec<f64> = Vec::new();
+    let mut labels = Vec::new();
     for band in &chart.bands {
-        layout.add_shape(band_shape(band));
         let from = band.from / last * WIDTH_PX;
         let level = free
             .iter()
@@ -44,9 +50,13 @@ pub fn band_labels(chart: &Chart, layout: &mut Layout) -> usize {
             None => free.push(to),
         }
         let lift = BAND_LABEL_PX * level as f64 + title_px(chart);
-        layout.add_annotation(band_label(band).y_shift(lift));
+        labels.push(band_label(band, lift));
     }
-    free.len()
+    Bands {
+        shapes: chart.bands.iter().map(band_shape).collect(),
+        labels,
+        levels: free.len(),
+    }
 }
 
 /// Room for the title of the first panel below the names of the bands.
@@ -74,50 +84,55 @@ pub fn legend_y(chart: &Chart, levels: usize) -> f64 {
 }
 
 /// Buttons that show a stretch of the horizontal axis.
-pub fn buttons(chart: &Chart, levels: usize) -> UpdateMenu {
+pub fn buttons(chart: &Chart, levels: usize) -> Value {
     let button = |(name, range): &(String, [f64; 2])| {
-        Button::new()
-            .label(escape(name))
-            .method(ButtonMethod::Relayout)
-            .args(serde_json::json!([{ "xaxis.range": range }]))
+        json!({
+            "label": escape(name),
+            "method": "relayout",
+            "args": [{ "xaxis.range": range }],
+        })
     };
-    UpdateMenu::new()
-        .ty(UpdateMenuType::Buttons)
-        .direction(UpdateMenuDirection::Right)
-        .buttons(chart.views.iter().map(button).collect())
-        .show_active(false)
-        .x(0.0)
-        .x_anchor(Anchor::Left)
-        .y(1.0 + labels_px(chart, levels) / panels_px(chart))
-        .y_anchor(Anchor::Bottom)
-        .background_color("@card")
-        .border_color("@rule")
-        .font(Font::new().size(12).color("@text"))
+    json!({
+        "type": "buttons",
+        "direction": "right",
+        "buttons": chart.views.iter().map(button).collect::<Vec<Value>>(),
+        "showactive": false,
+        "x": 0.0,
+        "xanchor": "left",
+        "y": 1.0 + labels_px(chart, levels) / panels_px(chart),
+        "yanchor": "bottom",
+        "bgcolor": "@card",
+        "bordercolor": "@rule",
+        "font": { "size": 12, "color": "@text" },
+    })
 }
 
-fn band_shape(band: &Band) -> Box2 {
-    Box2::new()
-        .shape_type(ShapeType::Rect)
-        .x_ref("x")
-        .y_ref("paper")
-        .x0(band.from)
-        .x1(band.to)
-        .y0(0.0)
-        .y1(1.0)
-        .layer(ShapeLayer::Below)
-        .fill_color("@band")
-        .line(plotly::layout::ShapeLine::new().width(0.0))
+fn band_shape(band: &Band) -> Value {
+    json!({
+        "type": "rect",
+        "xref": "x",
+        "yref": "paper",
+        "x0": band.from,
+        "x1": band.to,
+        "y0": 0.0,
+        "y1": 1.0,
+        "layer": "below",
+        "fillcolor": "@band",
+        "line": { "width": 0.0 },
+    })
 }
 
-fn band_label(band: &Band) -> Annotation {
-    Annotation::new()
-        .text(escape(&band.label))
-        .x(band.from)
-        .y(1.0)
-        .x_ref("x")
-        .y_ref("paper")
-        .x_anchor(Anchor::Left)
-        .y_anchor(Anchor::Bottom)
-        .show_arrow(false)
-        .font(Font::new().size(11).color("@muted"))
+fn band_label(band: &Band, lift_px: f64) -> Value {
+    json!({
+        "text": escape(&band.label),
+        "x": band.from,
+        "y": 1.0,
+        "xref": "x",
+        "yref": "paper",
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "yshift": lift_px,
+        "showarrow": false,
+        "font": { "size": 11, "color": "@muted" },
+    })
 }

@@ -4,32 +4,31 @@ use super::escaped;
 use crate::html::escape;
 use crate::number;
 use crate::page::{Axis, Chart, Panel, Scale};
-use plotly::common::{DashType, Title};
-use plotly::layout::{AxisRange, AxisType, CategoryOrder, RangeMode, SpikeMode};
+use serde_json::{Value, json};
 
-fn title(text: &str) -> Title {
-    Title::with_text(escape(text))
+fn titled(title: &str) -> Value {
+    json!({ "title": { "text": escape(title) } })
 }
 
 /// The horizontal axis, which all panels share.
-pub fn x_axis(chart: &Chart) -> plotly::layout::Axis {
-    let mut axis = plotly::layout::Axis::new().title(title(&chart.x.title));
+pub fn x_axis(chart: &Chart) -> Value {
+    let mut axis = titled(&chart.x.title);
     if chart.panels.len() > 1 && chart.unified_hover {
         // Pointing into one panel marks the same moment in all.
-        axis = axis
-            .show_spikes(true)
-            .spike_mode(SpikeMode::Across)
-            .spike_thickness(1)
-            .spike_dash(DashType::Dot)
-            .spike_color("@muted");
+        axis["showspikes"] = true.into();
+        axis["spikemode"] = "across".into();
+        axis["spikethickness"] = 1.into();
+        axis["spikedash"] = "dot".into();
+        axis["spikecolor"] = "@muted".into();
     }
     match chart.x.scale {
-        Scale::Linear => axis.range_mode(RangeMode::ToZero),
-        Scale::Names => axis
-            .type_(AxisType::Category)
-            .category_order(CategoryOrder::Array)
-            .category_array(escaped(&chart.x.names)),
-        Scale::Log => axis.type_(AxisType::Log),
+        Scale::Linear => axis["rangemode"] = "tozero".into(),
+        Scale::Names => {
+            axis["type"] = "category".into();
+            axis["categoryorder"] = "array".into();
+            axis["categoryarray"] = json!(escaped(&chart.x.names));
+        }
+        Scale::Log => axis["type"] = "log".into(),
         Scale::Percentile => {
             // 90 %, 99 %, … up to one in ten billion, far beyond any run.
             let (mut values, mut texts) = (vec![1.0, 2.0, 10.0], vec!["0 %", "50 %", "90 %"]);
@@ -45,35 +44,35 @@ pub fn x_axis(chart: &Chart) -> plotly::layout::Axis {
                 values.push(10f64.powi(index as i32 + 2));
                 texts.push(name);
             }
-            axis.type_(AxisType::Log)
-                .tick_values(values)
-                .tick_text(texts)
-                .tick_angle(0.0)
+            axis["type"] = "log".into();
+            axis["tickvals"] = json!(values);
+            axis["ticktext"] = json!(texts);
+            axis["tickangle"] = 0.0.into();
         }
     }
+    axis
 }
 
 /// A vertical axis, for what stands on it.
-pub fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> plotly::layout::Axis {
-    let made = plotly::layout::Axis::new()
-        .title(title(&axis.title))
-        .auto_margin(true);
+pub fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> Value {
+    let mut made = titled(&axis.title);
+    made["automargin"] = true.into();
     let of_axis = || panel.series.iter().filter(move |s| s.on_right == right);
     let values = of_axis().flat_map(|s| s.y.iter().flatten().copied());
     if axis.scale != Scale::Log {
-        let made = made.range_mode(RangeMode::ToZero);
+        made["rangemode"] = "tozero".into();
         // `48k`; but small numbers would become `500m`.
-        return match values.fold(0.0, f64::max) >= 1000.0 {
-            true => made.tick_format("~s"),
-            false => made,
-        };
+        if values.fold(0.0, f64::max) >= 1000.0 {
+            made["tickformat"] = "~s".into();
+        }
+        return made;
     }
     let (low, high) = values
         .filter(|v| *v > 0.0)
         .fold((f64::INFINITY, 0.0f64), |(low, high), v| {
             (low.min(v), high.max(v))
         });
-    let made = made.type_(AxisType::Log);
+    made["type"] = "log".into();
     if high == 0.0 {
         return made;
     }
@@ -82,9 +81,10 @@ pub fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> plotly::layout::Axis {
     // A little room, so that marks at the ends are whole; more for words beside them.
     let labelled = of_axis().any(|s| !s.labels.is_empty());
     let room = ((high / low).log10() * if labelled { 0.12 } else { 0.06 }).max(0.03);
-    made.tick_values(ticks)
-        .tick_text(texts)
-        .range(AxisRange::new(low.log10() - room, high.log10() + room))
+    made["tickvals"] = json!(ticks);
+    made["ticktext"] = json!(texts);
+    made["range"] = json!([low.log10() - room, high.log10() + room]);
+    made
 }
 
 /// 1, 2 and 5 of every power of ten that touches the range; powers only when there are many.

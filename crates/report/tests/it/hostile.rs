@@ -186,7 +186,19 @@ fn the_page_loads_nothing_and_forbids_loading() {
     ] {
         assert!(!own.contains(load), "{load}");
     }
-    assert_eq!(library(&html).matches("plotly.js v").count(), 1);
+    assert_eq!(library(&html).matches("* plotly.js (basic").count(), 1);
+}
+
+#[test]
+fn the_chart_library_is_the_file_that_its_readme_names() {
+    use sha2::Digest;
+    use std::fmt::Write;
+    let html = html(&page(&fixture::run(3)));
+    let mut digest = String::new();
+    for byte in sha2::Sha256::digest(library(&html)) {
+        write!(digest, "{byte:02x}").expect("a string takes everything");
+    }
+    assert!(include_str!("../../assets/plotly/README.md").contains(&digest));
 }
 
 /// The chart library, unpacked as the page's script does it.
