@@ -2,8 +2,8 @@
 //!
 //! Of ten points with three metrics each, taken one by one at 5 %, seven studies in ten in which
 //! nothing differs have a "difference". So one metric at one point is *primary* and keeps the
-//! whole 5 %; all others are secondary, and their p values are adjusted by Holm's method (Holm 1979,
-//! "A simple sequentially rejective multiple test procedure"): the probability that even one of
+//! whole 5 %; all others are secondary, and their p values are adjusted by Holm's method (1979, "A
+//! simple sequentially rejective multiple test procedure"): the probability that even one of
 //! them is called different though nothing differs is at most 5 %, however they depend on each
 //! other. Several contenders at the primary point are adjusted among themselves in the same way.
 //!

@@ -231,8 +231,8 @@ fn primary_sentence(comparisons: &[ComparisonRecord], run: &RunView) -> Option<S
         _ => String::new(),
     };
     Some(format!(
-        "Primary, {} of {} at {}: {} times the baseline's (95 % interval {} to {}, which allows for \
-         {} from run to run): {}{sees}.",
+        "Primary, {} of {} at {}: {} times the baseline's (95 % interval {} to {}, which allows \
+         for {} from run to run): {}{sees}.",
         metric_name(&c.metric),
         variant_name(&c.baseline, run),
         place(&c.point),

@@ -168,9 +168,9 @@ fn short_windows(points: &[Point<'_>]) -> String {
         return String::new();
     }
     format!(
-        " “Short”: a window under {SHORT_WINDOW_S} s. What comes seldom (a pause, a flush) is then seen \
-         too often or not at all, and the interval holds the truth in fewer than 95 % of cases: \
-         70 to 85 % if it comes once in ten seconds."
+        " “Short”: a window under {SHORT_WINDOW_S} s. What comes seldom (a pause, a flush) is \
+         then seen too often or not at all, and the interval holds the truth in fewer than 95 % \
+         of cases: 70 to 85 % if it comes once in ten seconds."
     )
 }
 
@@ -363,10 +363,11 @@ pub fn comparison_table(
             Column::text("To decide it"),
         ],
         rows: records.iter().map(row).collect(),
-        foot: "“Inconclusive” means that it cannot be told; “equivalent” that the whole interval is \
-               narrow and holds 1. Verdicts of what is not primary go by p values that are adjusted \
-               for the number of comparisons (Holm), so an interval may lie beside 1 and decide \
-               nothing. “Sees” is the smallest difference that four of five such studies would find."
+        foot: "“Inconclusive” means that it cannot be told; “equivalent” that the whole interval \
+               is narrow and holds 1. Verdicts of what is not primary go by p values that are \
+               adjusted for the number of comparisons (Holm), so an interval may lie beside 1 and \
+               decide nothing. “Sees” is the smallest difference that four of five such studies \
+               would find."
             .into(),
     }
 }
@@ -405,7 +406,8 @@ pub fn multiplicity(many: Option<&MultiplicityRecord>) -> Option<String> {
     ))
 }
 
-/// A metric's name for people: `latency_ms.p999` is `latency p99.9, ms`.
+/// A metric's name for people, without the unit, which a ratio has none of: `latency_ms.p999` is
+/// `latency p99.9`.
 pub fn metric_name(metric: &str) -> String {
     let (series, quantile) = metric.split_once('.').unwrap_or((metric, ""));
     let quantile = match quantile {
@@ -413,9 +415,9 @@ pub fn metric_name(metric: &str) -> String {
         other => other,
     };
     match series {
-        "ops_per_s" => "throughput, op/s".into(),
-        "latency_ms" => format!("latency {quantile}, ms"),
-        "service_ms" => format!("service time {quantile}, ms"),
+        "ops_per_s" => "throughput".into(),
+        "latency_ms" => format!("latency {quantile}"),
+        "service_ms" => format!("service time {quantile}"),
         _ => metric.into(),
     }
 }

@@ -22,7 +22,8 @@ pub fn throughput_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
     Some(Chart {
         title: "Throughput, with p99.9 latency".into(),
         what: "Bars: successful operations per second, with their 95 % interval (left). Line: \
-               p99.9 latency (right, logarithmic). Hatched: invalid, or saturated (no latency is drawn)."
+               p99.9 latency (right, logarithmic). Hatched: invalid, or saturated (no latency is \
+               drawn)."
             .into(),
         height_px: 380,
         x: Axis {

@@ -352,8 +352,6 @@ fn comparisons(blocks: usize) -> Vec<ComparisonRecord> {
                 "inconclusive".into()
             },
             primary: threads == 32,
-            blocks,
-            p_adjusted: (blocks > 1).then_some(if low > 1.0 { 0.01 } else { 0.4 }),
             could_see: (blocks > 1).then_some(0.041),
             blocks_to_settle: (blocks > 1).then_some(23),
             ..ComparisonRecord::default()
@@ -384,12 +382,7 @@ pub fn findings(shapes: &[Shape], trials: &[Vec<(&'static str, Interval)>]) -> F
         points: Vec::new(),
         sweeps: Vec::new(),
         comparisons: comparisons(blocks),
-        multiplicity: (blocks > 1).then_some(MultiplicityRecord {
-            comparisons: 4,
-            primary: 1,
-            false_findings_one_by_one: 0.2,
-            false_findings_expected: 0.1,
-        }),
+        multiplicity: None,
         faults: Vec::new(),
     }
 }

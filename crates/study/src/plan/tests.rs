@@ -34,14 +34,14 @@ fn variants_on_one_target_take_turns_at_every_point_and_load_once() {
         "target: {local: {}}\nprocedure: {sweep: {threads: [4, 8]}}\n\
          variants: {a: {}, b: {workload: {mix: {write: 1}}}}\nrepeat: {blocks: 2}\n",
         expect![[r#"
-            00-a-threads-4-block-1 target schema load settle warmup measure verify
-            01-b-threads-4-block-1 settle warmup measure verify
-            02-a-threads-8-block-1 settle warmup measure verify
-            03-b-threads-8-block-1 settle warmup measure verify
-            04-b-threads-4-block-2 settle warmup measure verify
-            05-a-threads-4-block-2 settle warmup measure verify
-            06-b-threads-8-block-2 settle warmup measure verify
-            07-a-threads-8-block-2 settle warmup measure verify
+            00-b-threads-4-block-1 target schema load settle warmup measure verify
+            01-a-threads-4-block-1 settle warmup measure verify
+            02-b-threads-8-block-1 settle warmup measure verify
+            03-a-threads-8-block-1 settle warmup measure verify
+            04-a-threads-8-block-2 settle warmup measure verify
+            05-b-threads-8-block-2 settle warmup measure verify
+            06-a-threads-4-block-2 settle warmup measure verify
+            07-b-threads-4-block-2 settle warmup measure verify
         "#]],
     );
 }
@@ -52,12 +52,12 @@ fn variants_on_different_targets_keep_theirs_for_all_points_of_a_block() {
         "target: {local: {}}\nprocedure: {sweep: {threads: [4, 8]}}\n\
          variants: {a: {}, b: {target: {local: {heap: 512MiB}}}}\nrepeat: {blocks: 2}\n",
         expect![[r#"
-            00-a-threads-4-block-1 target schema load settle warmup measure verify
-            01-a-threads-8-block-1 settle warmup measure verify
-            02-b-threads-4-block-1 restart settle warmup measure verify
-            03-b-threads-8-block-1 settle warmup measure verify
-            04-a-threads-4-block-2 restart settle warmup measure verify
-            05-a-threads-8-block-2 settle warmup measure verify
+            00-b-threads-8-block-1 target schema load settle warmup measure verify
+            01-b-threads-4-block-1 settle warmup measure verify
+            02-a-threads-4-block-1 restart settle warmup measure verify
+            03-a-threads-8-block-1 settle warmup measure verify
+            04-a-threads-8-block-2 settle warmup measure verify
+            05-a-threads-4-block-2 settle warmup measure verify
             06-b-threads-4-block-2 restart settle warmup measure verify
             07-b-threads-8-block-2 settle warmup measure verify
         "#]],

@@ -234,13 +234,20 @@ mod tests {
             trials.collect(),
             expect![[r#"
                 suspect
-                “a” did 1,011 op/s at 8 threads, with a p99 of 7.91 ms;
+                “a” did 1,011 op/s
+                  (mean of 3 blocks) at 8 threads, with a p99 of 7.92 ms;
                   beyond 4 threads more load brought only more latency.
-                “b” did 1,201 op/s at 4 threads, with a p99 of 3.33 ms.
+                “b” did 1,201 op/s
+                  (mean of 3 blocks) at 4 threads, with a p99 of 3.33 ms.
                 At 4 threads, “b” beside “a”: +20.0 % throughput
-                  (95 %: +19.7 to +20.3 %).
+                  (95 %: +19.7 to +20.3 %)
+                  (primary).
                 At 8 threads, “b” equivalent to “a”: -0.1 % throughput
                   (95 %: -0.3 to +0.2 %).
+                Of 6 comparisons, 0.3 would be called different by chance one by one;
+                  adjusted for their number
+                  (Holm's method;
+                  1 primary), at most 0.1.
             "#]],
         );
     }
@@ -258,12 +265,14 @@ mod tests {
             trials,
             expect![[r#"
                 invalid
-                “a” did 1,000 op/s at 4 threads, with a p99 of 4.00 ms;
-                  the peak may lie beyond this, the highest load offered.
+                “a” did 1,000 op/s at 4 threads, with a p99 of 4.00 ms.
                 “b” did 6,000 op/s at 8 threads, with a p99 of 1.33 ms;
-                  the peak may lie beyond this, the highest load offered.
+                  throughput still grew at the end, so the peak may lie beyond.
                 At 4 threads, “b” against “a”: +400.0 % throughput
-                  (one block: without an interval): inconclusive.
+                  (one block: without an interval)
+                  (primary): inconclusive;
+                  one block shows no spread, so five
+                  (`repeat.blocks: 5`) are the least to begin with.
             "#]],
         );
     }

@@ -184,13 +184,17 @@ fn could_see(comparison: &ComparisonRecord, percent: &dyn Fn(f64) -> String) -> 
 }
 
 fn multiplicity_sentence(many: &MultiplicityRecord) -> String {
+    // Two digits say all that a number of chance findings has to.
+    let few = |count: f64| {
+        let text = format!("{count:.2}");
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    };
     format!(
-        "Of {} comparisons, {} would be called different by chance if each stood alone and nothing \
-         differed; as they are judged here ({} primary, the others adjusted for their number by \
-         Holm's method), {} at most are to be expected.",
+        "Of {} comparisons, {} would be called different by chance one by one; adjusted for their \
+         number (Holm's method; {} primary), at most {}.",
         many.comparisons,
-        significant(many.false_findings_one_by_one),
+        few(many.false_findings_one_by_one),
         many.primary,
-        significant(many.false_findings_expected)
+        few(many.false_findings_expected)
     )
 }
