@@ -8,9 +8,13 @@
 //! (see [`mod@crate::series`]); it is never taken as less than the binomial one. The interval of
 //! the share is made on the logit scale, since a small share has a skewed error and cannot fall
 //! below zero. The two shares at its ends are read back as values from the merged histogram.
+//!
+//! The values are those of one population, which is followed beyond the window's end: what ended in
+//! the drain belongs to the last block. A percentile that is only a lower bound has no interval,
+//! nor has one whose upper end would be.
 
 use crate::series::{self, VALUES_MIN};
-use measure::Histogram;
+use measure::{Histogram, Times};
 use std::collections::BTreeMap;
 
 /// The percentiles that every series shows: name in records, quantile.
@@ -32,7 +36,7 @@ const _: () = assert!(BLOCKS_MAX.is_multiple_of(2), "joined blocks must be whole
 /// The histograms of one kind in one window.
 #[derive(Clone, Debug)]
 pub struct Blocks {
-    merged: Histogram,
+    times: Times,
     blocks: Vec<Block>,
     /// Intervals in each block but perhaps the last.
     intervals_per_block: usize,
@@ -52,7 +56,7 @@ impl Blocks {
     /// No values.
     pub fn new() -> Blocks {
         Blocks {
-            merged: Histogram::new(),
+            times: Times::default(),
             blocks: Vec::new(),
             intervals_per_block: 1,
             intervals_in_last: 1,
@@ -61,16 +65,13 @@ impl Blocks {
 
     /// Adds the histogram of the next interval; intervals have the same length.
     pub fn push(&mut self, interval: &Histogram) {
-        self.merged.add(interval);
-        let buckets = interval.hdr().iter_recorded();
-        let values: Block = buckets
-            .map(|bucket| {
-                (
-                    bucket.value_iterated_to(),
-                    bucket.count_since_last_iteration(),
-                )
-            })
-            .collect();
+        self.push_times(interval, &Histogram::new());
+    }
+
+    /// Adds the next interval: values that are known, and lower bounds of those that are not.
+    pub fn push_times(&mut self, known: &Histogram, censored: &Histogram) {
+        self.times.add(known, censored);
+        let values = joined(&values_of(known), &values_of(censored));
         if self.intervals_in_last < self.intervals_per_block {
             let last = self.blocks.pop().unwrap_or_default();
             self.blocks.push(joined(&last, &values));
@@ -89,21 +90,37 @@ impl Blocks {
         self.intervals_in_last = 1;
     }
 
+    /// Adds what ended after the last interval and belongs to the window all the same.
+    pub fn push_drain(&mut self, known: &Histogram, censored: &Histogram) {
+        self.times.add(known, censored);
+        let values = joined(&values_of(known), &values_of(censored));
+        match self.blocks.last_mut() {
+            Some(last) => *last = joined(last, &values),
+            None => self.blocks.push(values),
+        }
+    }
+
     /// All values of the window in one histogram.
     pub fn histogram(&self) -> &Histogram {
-        &self.merged
+        self.times.all()
+    }
+
+    /// All values of the window, and which of them are lower bounds.
+    pub fn times(&self) -> &Times {
+        &self.times
     }
 
     /// 95 % confidence interval of quantile `q`, in ns. None with fewer than
     /// [`VALUES_ABOVE_MIN`] values above it, with fewer than five blocks, or when the tail lies in
     /// so few blocks that its end cannot be bounded.
     pub fn quantile_ci95_ns(&self, q: f64) -> Option<[u64; 2]> {
-        let count = self.merged.count() as f64;
+        let merged = self.times.all();
+        let count = merged.count() as f64;
         if self.blocks.len() < VALUES_MIN || (1.0 - q) * count < VALUES_ABOVE_MIN {
             return None;
         }
-        let value = self.merged.quantile_ns(q);
-        let share = self.merged.count_above(value) as f64 / count;
+        let value = merged.quantile_ns(q);
+        let share = merged.count_above(value) as f64 / count;
         let [fewer, more] = self.half_widths(value, share);
         if share <= 0.0 || share >= 1.0 || fewer.max(more) > LOGIT_HALF_MAX {
             return None;
@@ -112,10 +129,11 @@ impl Blocks {
         let logit = ((1.0 - q) / q).ln();
         let below = |logit_above: f64| 1.0 / (1.0 + logit_above.exp());
         // More above the value that was read as the quantile: the true one lies higher.
-        Some([
-            self.merged.quantile_ns(below(logit + fewer)),
-            self.merged.quantile_ns(below(logit - more)),
-        ])
+        let [low, high] = [below(logit + fewer), below(logit - more)];
+        if self.times.is_at_least(q) || self.times.is_at_least(high) {
+            return None;
+        }
+        Some([merged.quantile_ns(low), merged.quantile_ns(high)])
     }
 
     /// How much smaller and larger the share of values above `value` may be, on the logit scale.
@@ -134,10 +152,11 @@ impl Blocks {
             .iter()
             .map(|(above, all)| above - share * all)
             .collect();
-        let per_block = self.merged.count() as f64 / counts.len() as f64;
+        let count = self.times.all().count() as f64;
+        let per_block = count / counts.len() as f64;
         let spread = series::mean_estimate(&excess);
         let odds = share * (1.0 - share);
-        let binomial = NORMAL_975 * (odds / self.merged.count() as f64).sqrt();
+        let binomial = NORMAL_975 * (odds / count).sqrt();
         let [low, high] = spread.ci95.unwrap_or([f64::NEG_INFINITY, f64::INFINITY]);
         [spread.mean - low, high - spread.mean]
             .map(|clustered| (clustered / per_block).max(binomial) / odds)
@@ -153,6 +172,18 @@ impl Blocks {
             })
             .collect()
     }
+}
+
+fn values_of(histogram: &Histogram) -> Block {
+    let buckets = histogram.hdr().iter_recorded();
+    buckets
+        .map(|bucket| {
+            (
+                bucket.value_iterated_to(),
+                bucket.count_since_last_iteration(),
+            )
+        })
+        .collect()
 }
 
 /// The values of both, by value.

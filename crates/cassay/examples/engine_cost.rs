@@ -53,6 +53,7 @@ fn main() -> Result<()> {
         },
         first_operation: 0,
         limit: Limit::Duration(Duration::from_secs(seconds)),
+        window: load::Window::Whole,
         in_flight_max: 64,
         release_quantum: load::RELEASE_QUANTUM,
         timeout: Duration::from_secs(5),

@@ -172,9 +172,11 @@ fn finished(name: &str, finding: &TrialFinding) -> String {
     let latency = &finding.all.latency_ms;
     let errors: u64 = finding.errors.values().sum();
     let mut line = format!(
-        "  {name}: {} op/s · p50 {} ms · p99 {} ms · {errors} errors · {}",
+        "  {name}: {} op/s · p50 {}{} ms · p99 {}{} ms · {errors} errors · {}",
         thousands(finding.all.ops_per_s),
+        latency.sign("p50"),
         short(latency.p50),
+        latency.sign("p99"),
         short(latency.p99),
         finding.verdict,
     );

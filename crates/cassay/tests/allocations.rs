@@ -93,6 +93,7 @@ fn nothing_is_allocated_after_the_start_line() {
                 schedule,
                 first_operation: 0,
                 limit: Limit::Unlimited,
+                window: load::Window::Whole,
                 in_flight_max: 64,
                 release_quantum: load::RELEASE_QUANTUM,
                 timeout: Duration::from_secs(5),

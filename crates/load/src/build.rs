@@ -55,6 +55,8 @@ pub(crate) fn build(
         number_end: number_end(config),
         number_step: workers,
         in_flight_max: in_flight,
+        draining: false,
+        issuing: true,
         verify_reads: config.verify_reads,
         compression: config.access.compression,
         connections: links.iter().map(|_| None).collect(),

@@ -31,6 +31,8 @@ pub struct Config {
     pub first_operation: u64,
     /// When to stop issuing.
     pub limit: Limit,
+    /// Which operations are the measured population.
+    pub window: Window,
     /// Open schedules: most operations in flight over all workers. What is due beyond waits, on
     /// the clock, and is counted as limited.
     pub in_flight_max: u32,
@@ -111,6 +113,19 @@ pub enum Limit {
     Unlimited,
 }
 
+/// Which operations are the measured population: those whose intended time lies between the
+/// window's begin and the stop. They are followed to their end, or to [`Config::timeout`] or that
+/// of their kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Window {
+    /// All operations of the run.
+    Whole,
+    /// Those that are due so long after the start line or later; whole intervals.
+    After(Duration),
+    /// Those that are due after an edge between intervals that [`Flow::Measure`] asks for.
+    WhenTold,
+}
+
 /// Which reads are verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VerifyReads {
@@ -127,8 +142,13 @@ pub enum Flow {
     Continue,
     /// Stop after so many more whole intervals (1: the one that is running now).
     StopAfter(u64),
-    /// Stop issuing at once; what is in flight is awaited.
+    /// The measured window begins with the next interval that has not begun yet, and has so many.
+    /// Asked for once, with [`Window::WhenTold`].
+    Measure(u64),
+    /// Stop issuing at once. What was due is sent, and what is in flight is awaited.
     StopNow,
+    /// Stop issuing at once, and send nothing more; what is in flight is awaited.
+    Abandon,
 }
 
 /// What a run did, beside its intervals.

@@ -23,7 +23,7 @@ mod written;
 
 pub use config::{
     Access, Config, FirstError, Flow, Limit, LoadError, Node, RELEASE_QUANTUM, Summary, Tls,
-    VerifyReads,
+    VerifyReads, Window,
 };
 // What a caller needs to fill in [`Access`] without a dependency on the wire.
 pub use cql::Compression;

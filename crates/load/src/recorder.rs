@@ -59,6 +59,7 @@ pub(crate) const PARTS_PER_WORKER: usize = 3;
 #[derive(Clone, Copy, Debug, Default)]
 struct Repeat {
     kind: u8,
+    is_early: bool,
     latency_ns: u64,
     service_ns: u64,
     count: u64,
@@ -67,6 +68,9 @@ struct Repeat {
 pub(crate) struct Recorder {
     pub part: Box<Part>,
     repeat: Repeat,
+    line_ns: u64,
+    /// What was due before is early.
+    window_from_ns: u64,
     interval_ns: u64,
     cpu_before_ns: u64,
     full: SyncSender<Box<Part>>,
@@ -83,6 +87,8 @@ impl Recorder {
         Recorder {
             part,
             repeat: Repeat::default(),
+            line_ns: 0,
+            window_from_ns: u64::MAX,
             interval_ns,
             cpu_before_ns: 0,
             full,
@@ -92,6 +98,7 @@ impl Recorder {
 
     /// The start line: the first interval begins.
     pub fn start(&mut self, start_ns: u64) {
+        self.line_ns = start_ns;
         self.part.index = 0;
         self.part.start_ns = start_ns;
         self.part.end_ns = start_ns + self.interval_ns;
@@ -104,10 +111,27 @@ impl Recorder {
         self.part.end_ns
     }
 
+    /// When the measured window begins, as far as that is known. To be told before anything is
+    /// recorded that was due after.
     #[inline]
-    pub fn success(&mut self, kind: u8, latency_ns: u64, service_ns: u64) {
+    pub fn set_window_from_ns(&mut self, window_from_ns: u64) {
+        self.window_from_ns = window_from_ns;
+    }
+
+    #[inline]
+    pub fn is_early(&self, intended_ns: u64) -> bool {
+        intended_ns < self.window_from_ns
+    }
+
+    /// An operation that was due at `intended_ns` ended well; a part of one has its own latency.
+    #[inline]
+    pub fn success(&mut self, kind: u8, intended_ns: u64, latency_ns: u64, service_ns: u64) {
+        let is_early = self.is_early(intended_ns);
         let repeat = &mut self.repeat;
-        if repeat.kind == kind && repeat.latency_ns == latency_ns && repeat.service_ns == service_ns
+        if repeat.latency_ns == latency_ns
+            && repeat.service_ns == service_ns
+            && repeat.kind == kind
+            && repeat.is_early == is_early
         {
             repeat.count += 1;
             return;
@@ -115,37 +139,56 @@ impl Recorder {
         self.flush();
         self.repeat = Repeat {
             kind,
+            is_early,
             latency_ns,
             service_ns,
             count: 1,
         };
     }
 
-    pub fn error(&mut self, kind: u8, outcome: Outcome, latency_ns: u64) {
+    /// An operation failed that was due at `intended_ns`, and sent at `sent_ns` if it was.
+    pub fn error(
+        &mut self,
+        kind: u8,
+        outcome: Outcome,
+        intended_ns: u64,
+        sent_ns: Option<u64>,
+        now_ns: u64,
+    ) {
+        let is_early = self.is_early(intended_ns);
+        let since = |ns: u64| now_ns.saturating_sub(ns);
         let kind = &mut self.part.kinds[usize::from(kind)];
-        kind.outcomes.add_one(outcome);
-        kind.errors.record(latency_ns);
+        kind.fail(is_early, outcome, since(intended_ns), sent_ns.map(since));
+    }
+
+    /// An operation that was due at `intended_ns` will not be sent.
+    pub fn leave_unsent(&mut self, kind: u8, intended_ns: u64, now_ns: u64) {
+        if !self.is_early(intended_ns) {
+            self.part.client.due_never_sent += 1;
+            let latency_ns = now_ns.saturating_sub(intended_ns);
+            self.part.kinds[usize::from(kind)].leave_unsent(latency_ns);
+        }
     }
 
     #[inline]
     fn flush(&mut self) {
         let Repeat {
             kind,
+            is_early,
             latency_ns,
             service_ns,
             count,
         } = self.repeat;
         if count > 0 {
             let kind = &mut self.part.kinds[usize::from(kind)];
-            kind.outcomes.add_many(Outcome::Ok, count);
-            kind.latency.record_n(latency_ns, count);
-            kind.service.record_n(service_ns, count);
+            kind.succeed(is_early, latency_ns, service_ns, count);
             self.repeat.count = 0;
         }
     }
 
     /// Ends the running interval at its planned end, if an empty part is there to go on with.
-    /// `now_ns` may be several intervals later: the slice is then that much longer.
+    /// `now_ns` may be several intervals later: the slice is then that much longer, but never
+    /// holds the begin of the measured window inside.
     pub fn cut(&mut self, now_ns: u64, draining_next: bool) {
         match self.empty.try_recv() {
             Ok(empty) => self.cut_with(empty, now_ns, draining_next),
@@ -154,11 +197,19 @@ impl Recorder {
     }
 
     fn cut_with(&mut self, empty: Box<Part>, now_ns: u64, draining_next: bool) {
-        let behind = now_ns.saturating_sub(self.part.end_ns) / self.interval_ns;
+        let holds_begin = (self.part.start_ns..=now_ns).contains(&self.window_from_ns);
+        let until_ns = if holds_begin && self.part.start_ns < self.window_from_ns {
+            self.window_from_ns
+        } else {
+            now_ns
+        };
+        let behind = until_ns.saturating_sub(self.part.end_ns) / self.interval_ns;
         self.part.end_ns += behind * self.interval_ns;
-        let (index, end_ns) = (self.part.index + 1 + behind, self.part.end_ns);
+        let end_ns = self.part.end_ns;
         self.hand_over(empty);
-        self.part.index = index;
+        // By the clock, so that all workers call the same time by the same number, whatever they
+        // had to leave out.
+        self.part.index = (end_ns - self.line_ns).div_ceil(self.interval_ns);
         self.part.start_ns = end_ns;
         self.part.end_ns = end_ns + self.interval_ns;
         self.part.draining = draining_next;
@@ -166,6 +217,10 @@ impl Recorder {
 
     /// Ends the running interval early, at `end_ns`; what comes after is the drain.
     pub fn cut_for_drain(&mut self, end_ns: u64) {
+        // A worker that comes late ends the intervals as those did that were in time.
+        while self.part.end_ns < end_ns {
+            self.cut(end_ns - 1, false);
+        }
         self.part.end_ns = end_ns;
         // Here an empty part is worth waiting for: what was measured must not mix with the drain.
         if let Ok(empty) = self.empty.recv() {

@@ -1,7 +1,7 @@
 //! One run: connections opened, workers started on one line, their intervals merged and shown.
 
 use crate::build::build;
-use crate::config::{Config, Flow, Limit, LoadError, Node, Summary};
+use crate::config::{Config, Flow, Limit, LoadError, Node, Summary, Window};
 use crate::connect;
 use crate::connection::Link;
 use crate::facts::Facts;
@@ -22,13 +22,51 @@ use workload::Program;
 /// The start line is this far in the future, so that every worker is there when it comes.
 const START_AHEAD_NS: u64 = 2 * clock::MILLISECOND_NS;
 
-/// What the caller and the workers share: one word, read by workers once per turn.
+/// Times that are set while workers run lie so far ahead, as a share of an interval: every worker
+/// then reads them before they come, or is late for a reason that shows elsewhere.
+const AHEAD_SHARE: u64 = 10;
+
+/// What the caller and the workers share: a few words, read by workers once per turn.
 pub(crate) struct Control {
-    stop_ns: AtomicU64,
     start_ns: AtomicU64,
+    window_from_ns: AtomicU64,
+    stop_ns: AtomicU64,
+    /// Until when the drain sends what was due before the stop.
+    sends_until_ns: AtomicU64,
+    /// How long after the stop that is.
+    sends_for_ns: u64,
 }
 
 impl Control {
+    fn new(facts: &Facts) -> Control {
+        let timeouts = facts.classes.iter().map(|class| class.timeout_ns);
+        Control {
+            start_ns: AtomicU64::new(0),
+            window_from_ns: AtomicU64::new(u64::MAX),
+            stop_ns: AtomicU64::new(u64::MAX),
+            sends_until_ns: AtomicU64::new(u64::MAX),
+            sends_for_ns: timeouts.max().unwrap_or(0),
+        }
+    }
+
+    /// When the measured window begins, monotonic clock.
+    #[inline]
+    pub fn window_from_ns(&self) -> u64 {
+        self.window_from_ns.load(Ordering::Relaxed)
+    }
+
+    /// Until when what was due before the stop is sent, monotonic clock.
+    pub fn sends_until_ns(&self) -> u64 {
+        self.sends_until_ns.load(Ordering::Relaxed)
+    }
+
+    /// Nothing becomes due from `stop_ns` on. The first stop holds.
+    fn stop_at(&self, stop_ns: u64) {
+        let before_ns = self.stop_ns.fetch_min(stop_ns, Ordering::Relaxed);
+        let until_ns = before_ns.min(stop_ns).saturating_add(self.sends_for_ns);
+        self.sends_until_ns.fetch_min(until_ns, Ordering::Relaxed);
+    }
+
     /// When issuing stops, monotonic clock.
     #[inline]
     pub fn stop_ns(&self) -> u64 {
@@ -36,7 +74,8 @@ impl Control {
     }
 }
 
-/// Offers the load and blocks until everything that was sent has ended.
+/// Offers the load and blocks until everything that was due before the stop has ended, or was not
+/// sent within the longest time-out after it.
 ///
 /// 1. Opens every connection and prepares every statement, so that a refusal costs nothing.
 /// 2. Starts the workers, each pinned and with all its memory, and waits until they are ready.
@@ -52,10 +91,7 @@ pub fn run(
     let (links, templates) = open_all(config)?;
     let connections = links.iter().map(Vec::len).sum();
     let finished = Arc::new(AtomicBool::new(false));
-    let control = Arc::new(Control {
-        stop_ns: AtomicU64::new(u64::MAX),
-        start_ns: AtomicU64::new(0),
-    });
+    let control = Arc::new(Control::new(&facts));
     let ready = Arc::new(Barrier::new(config.workers + 1));
     let (full, parts) = sync_channel(config.workers * (PARTS_PER_WORKER + 1));
     let mut team = Team {
@@ -76,10 +112,16 @@ pub fn run(
     ready.wait();
     let start_ns = clock::now_ns() + START_AHEAD_NS;
     if let Limit::Duration(duration) = config.limit {
-        control
-            .stop_ns
-            .store(start_ns + duration.as_nanos() as u64, Ordering::Relaxed);
+        control.stop_at(start_ns + duration.as_nanos() as u64);
     }
+    let window_from_ns = match config.window {
+        Window::Whole => 0,
+        Window::After(warmup) => start_ns + warmup.as_nanos() as u64,
+        Window::WhenTold => u64::MAX,
+    };
+    control
+        .window_from_ns
+        .store(window_from_ns, Ordering::Relaxed);
     control.start_ns.store(start_ns, Ordering::Relaxed);
     ready.wait();
     let mut merger = Merger::new(config);
@@ -313,7 +355,8 @@ impl Merger {
             let _ = team.empties[worker].send(part);
             self.show(control, on_interval);
         }
-        for (_, interval) in std::mem::take(&mut self.pending) {
+        for (_, mut interval) in std::mem::take(&mut self.pending) {
+            interval.window_from_ns = control.window_from_ns();
             on_interval(&interval);
         }
     }
@@ -325,6 +368,7 @@ impl Merger {
             index: part.index,
             start_ns: part.start_ns,
             end_ns: part.end_ns,
+            window_from_ns: u64::MAX,
             draining: part.draining,
             kinds: kinds_of(program.kinds()),
             client: Default::default(),
@@ -351,14 +395,32 @@ impl Merger {
             if *entry.key() >= open_from {
                 return;
             }
-            let interval = entry.remove();
-            let stop_ns = match on_interval(&interval) {
-                Flow::Continue => continue,
-                Flow::StopAfter(count) => interval.end_ns + count * self.interval_ns,
-                Flow::StopNow => clock::now_ns(),
-            };
-            control.stop_ns.fetch_min(stop_ns, Ordering::Relaxed);
+            let mut interval = entry.remove();
+            interval.window_from_ns = control.window_from_ns();
+            let soon_ns = || clock::now_ns() + self.interval_ns / AHEAD_SHARE;
+            match on_interval(&interval) {
+                Flow::Continue => {}
+                Flow::StopAfter(count) => {
+                    control.stop_at(interval.end_ns + count * self.interval_ns);
+                }
+                Flow::Measure(count) => {
+                    let from_ns = self.edge_after(interval.end_ns, soon_ns());
+                    control.window_from_ns.store(from_ns, Ordering::Relaxed);
+                    control.stop_at(from_ns + count * self.interval_ns);
+                }
+                Flow::StopNow => control.stop_at(soon_ns()),
+                Flow::Abandon => {
+                    control.stop_at(clock::now_ns());
+                    control.sends_until_ns.store(0, Ordering::Relaxed);
+                }
+            }
         }
+    }
+
+    /// The first end of an interval after `end_ns`, which is one, that is not before `soon_ns`.
+    fn edge_after(&self, end_ns: u64, soon_ns: u64) -> u64 {
+        let ahead_ns = soon_ns.saturating_sub(end_ns).max(1);
+        end_ns + ahead_ns.next_multiple_of(self.interval_ns)
     }
 }
 

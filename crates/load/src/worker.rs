@@ -1,10 +1,11 @@
 //! The hot loop: one thread, one poller, its own connections, and nothing shared per operation.
 //!
 //! Every turn of the loop does the same five things in the same order: wait, receive, give up on
-//! what is too old, release what is due, send. The clock is read once per batch, not once per
-//! operation: all answers of one receive end at the same moment, and the send time of a batch is
-//! read before it is encoded, so that service time includes the client's own encoding (at most
-//! one batch, a few µs) and never leaves something out.
+//! what is too old, release what is due, send. After the stop nothing becomes due any more; what
+//! was due before is released all the same, for the longest time-out, and then left unsent. The
+//! clock is read once per batch, not once per operation: all answers of one receive end at the same
+//! moment, and the send time of a batch is read before it is encoded, so that service time includes
+//! the client's own encoding (at most one batch, a few µs) and never leaves something out.
 //!
 //! Must hold: an operation that was begun ends exactly once in the recorder; nothing is allocated
 //! after the start line while connections live; no lock, no log, no map.
@@ -50,6 +51,8 @@ use workload::{Generator, Operation};
 const SLEEP_MAX_NS: u64 = 50 * clock::MILLISECOND_NS;
 /// Pause before a further try is offered to the connections again, none of which had room.
 const AGAIN_NS: u64 = clock::MILLISECOND_NS;
+/// Time for asking the generator of which kinds the operations are that will not be sent.
+const KINDS_ASKED_NS: u64 = 100 * clock::MILLISECOND_NS;
 /// Readiness reports taken per wait.
 const EVENTS_MAX: usize = 64;
 
@@ -59,6 +62,18 @@ pub(crate) enum Source {
     Closed { freed_ns: VecDeque<u64> },
     /// Due times.
     Open { arrivals: Arrivals, start_ns: u64 },
+}
+
+impl Source {
+    #[inline]
+    fn advance(&mut self) {
+        match self {
+            Source::Closed { freed_ns } => {
+                freed_ns.pop_front();
+            }
+            Source::Open { arrivals, .. } => arrivals.advance(),
+        }
+    }
 }
 
 pub(crate) struct Worker {
@@ -73,6 +88,10 @@ pub(crate) struct Worker {
     pub number_end: u64,
     pub number_step: u64,
     pub in_flight_max: u32,
+    /// Whether the stop has come.
+    pub draining: bool,
+    /// Whether there may be something to send that was not sent before.
+    pub issuing: bool,
     pub verify_reads: VerifyReads,
     pub compression: Option<Compression>,
     pub connections: Vec<Option<Connection>>,
@@ -141,7 +160,7 @@ pub(crate) struct WorkerEnd {
 }
 
 impl Worker {
-    /// Runs from the start line until everything that was sent has ended.
+    /// Runs from the start line until nothing is to be sent and everything that was has ended.
     pub fn run(mut self, start_ns: u64) -> io::Result<WorkerEnd> {
         self.recorder.start(start_ns);
         match &mut self.source {
@@ -154,17 +173,19 @@ impl Worker {
         while clock::now_ns() < start_ns {
             std::hint::spin_loop();
         }
-        let mut draining = false;
         loop {
-            self.wait(&mut events, draining)?;
+            self.wait(&mut events)?;
             let now_ns = clock::now_ns();
-            if !draining && now_ns >= self.control.stop_ns() {
-                draining = true;
+            // Read after the clock: what is not said yet will lie behind `now_ns`, so nothing that
+            // is recorded in this turn can be on the wrong side of it.
+            self.recorder
+                .set_window_from_ns(self.control.window_from_ns());
+            if !self.draining && now_ns >= self.control.stop_ns() {
                 self.begin_drain(now_ns);
             }
-            if now_ns >= self.recorder.end_ns() {
+            while now_ns >= self.recorder.end_ns() {
                 self.note_gauges();
-                self.recorder.cut(now_ns, draining);
+                self.recorder.cut(now_ns, self.draining);
             }
             for event in &events {
                 self.attend(event.data.u64() as u16, event.flags, now_ns);
@@ -174,14 +195,14 @@ impl Worker {
             if self.facts.has_retries {
                 self.try_again(now_ns);
             }
-            if !draining {
+            self.issuing = self.issuing && self.owes(now_ns);
+            if self.issuing {
                 self.release(now_ns);
             }
             if std::mem::take(&mut self.unsent) {
                 self.send_all(now_ns);
             }
-            let over = draining || self.number >= self.number_end;
-            if over && self.operations_count() == 0 {
+            if !self.issuing && self.operations_count() == 0 {
                 return Ok(self.finish());
             }
         }
@@ -197,9 +218,9 @@ impl Worker {
     }
 
     /// Sleeps until something is readable or something is to be done.
-    fn wait(&mut self, events: &mut Vec<Event>, draining: bool) -> io::Result<()> {
+    fn wait(&mut self, events: &mut Vec<Event>) -> io::Result<()> {
         let now_ns = clock::now_ns();
-        let sleep_ns = self.wake_ns(now_ns, draining).saturating_sub(now_ns);
+        let sleep_ns = self.wake_ns(now_ns).saturating_sub(now_ns);
         let timeout = Timespec {
             tv_sec: (sleep_ns / clock::SECOND_NS) as i64,
             tv_nsec: (sleep_ns % clock::SECOND_NS) as _,
@@ -216,7 +237,7 @@ impl Worker {
     }
 
     /// When the loop must turn again even if nothing is readable.
-    fn wake_ns(&self, now_ns: u64, draining: bool) -> u64 {
+    fn wake_ns(&self, now_ns: u64) -> u64 {
         let mut wake_ns = self.recorder.end_ns().min(now_ns + SLEEP_MAX_NS);
         if let Some(due_ns) = self.in_flight.wake_ns() {
             wake_ns = wake_ns.min(due_ns);
@@ -224,10 +245,13 @@ impl Worker {
         if !self.again.is_empty() {
             wake_ns = wake_ns.min(now_ns + AGAIN_NS);
         }
-        if draining || self.number >= self.number_end {
+        if !self.issuing {
             return wake_ns;
         }
-        wake_ns = wake_ns.min(self.control.stop_ns());
+        wake_ns = wake_ns.min(match self.draining {
+            false => self.control.stop_ns(),
+            true => self.control.sends_until_ns(),
+        });
         if self.may_send() {
             let due_ns = self.due_ns().unwrap_or(u64::MAX);
             wake_ns = wake_ns.min(due_ns.max(self.release_next_ns));
@@ -260,12 +284,7 @@ impl Worker {
     #[inline]
     fn advance(&mut self) {
         self.number += self.number_step;
-        match &mut self.source {
-            Source::Closed { freed_ns } => {
-                freed_ns.pop_front();
-            }
-            Source::Open { arrivals, .. } => arrivals.advance(),
-        }
+        self.source.advance();
     }
 
     /// Does what a readiness report asks for.
@@ -278,19 +297,55 @@ impl Worker {
         }
     }
 
-    /// No more operations are issued. What was due before the stop and never sent is counted.
+    /// Nothing becomes due any more.
     fn begin_drain(&mut self, now_ns: u64) {
-        let stop_ns = self.control.stop_ns().min(now_ns);
-        if let Source::Open { arrivals, start_ns } = &mut self.source {
-            let mut number = self.number;
-            while *start_ns + arrivals.next_ns() < stop_ns && number < self.number_end {
-                self.recorder.part.client.due_never_sent += 1;
-                number += self.number_step;
-                arrivals.advance();
-            }
-        }
+        self.draining = true;
         self.note_gauges();
-        self.recorder.cut_for_drain(stop_ns);
+        self.recorder
+            .cut_for_drain(self.control.stop_ns().min(now_ns));
+    }
+
+    /// Whether there is, or will be, anything to send. Of what was due before the stop, what could
+    /// not be sent in the time that the drain has for it is given up.
+    #[inline]
+    fn owes(&mut self, now_ns: u64) -> bool {
+        if self.number >= self.number_end {
+            return false;
+        }
+        if !self.draining {
+            return true;
+        }
+        let stop_ns = self.control.stop_ns();
+        if self.due_ns().is_none_or(|due_ns| due_ns >= stop_ns) {
+            return false;
+        }
+        let in_time = now_ns < self.control.sends_until_ns();
+        if !in_time {
+            self.leave_unsent(now_ns, stop_ns);
+        }
+        in_time
+    }
+
+    /// Writes down what was due before the stop and will never be sent, at its lower bound. Only
+    /// the generator knows the kinds; when it has been asked for long enough, those that follow are
+    /// taken to be mixed as those before.
+    #[cold]
+    fn leave_unsent(&mut self, now_ns: u64, stop_ns: u64) {
+        let (mut kinds, mut count) = (Vec::new(), 0);
+        while let Some(due_ns) = self.due_ns().filter(|due_ns| *due_ns < stop_ns) {
+            let number = self.number + count as u64 * self.number_step;
+            if number >= self.number_end {
+                return;
+            }
+            let asks = kinds.len() == count && clock::now_ns() < now_ns + KINDS_ASKED_NS;
+            if asks || kinds.is_empty() {
+                kinds.push(self.generator.begin(number).kind);
+            }
+            let kind = kinds[count % kinds.len()];
+            self.recorder.leave_unsent(kind, due_ns, now_ns);
+            self.source.advance();
+            count += 1;
+        }
     }
 
     fn note_gauges(&mut self) {

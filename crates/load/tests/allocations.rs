@@ -112,6 +112,7 @@ fn nothing_is_allocated_after_the_start_line_whatever_the_shape() {
         schedule: Schedule::Closed { in_flight: 16 },
         first_operation: 0,
         limit: Limit::Unlimited,
+        window: load::Window::Whole,
         in_flight_max: 64,
         release_quantum: load::RELEASE_QUANTUM,
         timeout: Duration::from_secs(20),

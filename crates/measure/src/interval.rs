@@ -1,8 +1,12 @@
 //! One slice of a run, one second by default: what every kind of operation saw, and what the
 //! instrument itself cost.
+//!
+//! What must hold: the measured *population* is every operation whose intended time lies in the
+//! window, however late it ends. An interval keeps it apart from the *early* operations, which were
+//! due before the window, so that nobody downstream has to choose.
 
-use crate::Histogram;
-use crate::outcome::OutcomeCounts;
+use crate::outcome::{Outcome, OutcomeCounts};
+use crate::{Histogram, Times};
 
 /// One interval, merged over all workers.
 #[derive(Clone, Debug)]
@@ -13,7 +17,10 @@ pub struct Interval {
     pub start_ns: u64,
     /// End, monotonic clock. The last interval of a run (the drain) may be shorter or longer.
     pub end_ns: u64,
-    /// Whether new operations were no longer issued: only answers were awaited.
+    /// When the measured window begins, monotonic clock; 0: with the run; [`u64::MAX`]: nobody has
+    /// said it yet.
+    pub window_from_ns: u64,
+    /// Whether nothing became due any more: what was due was still sent, and answers were awaited.
     pub draining: bool,
     /// One entry per kind of operation, in the program's order.
     pub kinds: Vec<KindInterval>,
@@ -25,6 +32,11 @@ impl Interval {
     /// Length in seconds.
     pub fn seconds(&self) -> f64 {
         (self.end_ns - self.start_ns) as f64 / 1e9
+    }
+
+    /// Whether it lies in the measured window, from begin to end.
+    pub fn is_measured(&self) -> bool {
+        !self.draining && self.start_ns >= self.window_from_ns
     }
 
     /// Operations that ended in it, whatever their outcome. Parts of operations are not counted
@@ -40,19 +52,23 @@ impl Interval {
     }
 }
 
-/// What one kind of operation saw in one interval, counted when the operation *ended*.
+/// What one kind of operation saw in one interval.
 #[derive(Clone, Debug, Default)]
 pub struct KindInterval {
     /// Whether this kind only counts parts of other kinds' operations (the read within a
     /// read-modify-write), which sums over kinds must leave out.
     pub is_part: bool,
-    /// Successes: from the intended start to the answer, in ns.
+    /// Successes of the population: from the intended start to the answer, in ns.
     pub latency: Histogram,
-    /// Successes: from the actual send to the answer, in ns.
+    /// Successes of the population: from the actual send to the answer, in ns.
     pub service: Histogram,
-    /// Failures: from the intended start to the moment it was known, in ns.
+    /// Failures of the population: from the intended start to the moment it was known, in ns.
     pub errors: Histogram,
-    /// How the operations ended.
+    /// Of the population, what nobody followed to its end.
+    pub censored: Censored,
+    /// What was due before the window and ended in this interval.
+    pub early: Early,
+    /// How the operations ended that ended in this interval, early ones too.
     pub outcomes: OutcomeCounts,
     /// Rows read.
     pub rows: u64,
@@ -87,12 +103,101 @@ pub struct KindInterval {
     pub reprepared: u64,
 }
 
+/// Operations of the population whose end nobody saw: the client stopped waiting for them, or never
+/// sent them. They would have taken at least as long as stands here.
+#[derive(Clone, Debug, Default)]
+pub struct Censored {
+    /// From the intended start, in ns.
+    pub latency: Histogram,
+    /// From the actual send, in ns; without those that were never sent.
+    pub service: Histogram,
+}
+
+/// Operations that were due before the measured window and ended later than that was known.
+#[derive(Clone, Debug, Default)]
+pub struct Early {
+    /// Successes, from the intended start, in ns.
+    pub latency: Histogram,
+    /// Successes, from the actual send, in ns.
+    pub service: Histogram,
+    /// Failures, from the intended start to the moment it was known, in ns.
+    pub errors: Histogram,
+    /// How they ended.
+    pub outcomes: OutcomeCounts,
+}
+
 impl KindInterval {
+    /// `count` operations ended well, all of them so long after they were due and sent.
+    #[inline]
+    pub fn succeed(&mut self, is_early: bool, latency_ns: u64, service_ns: u64, count: u64) {
+        self.outcomes.add_many(Outcome::Ok, count);
+        if is_early {
+            self.early.outcomes.add_many(Outcome::Ok, count);
+            self.early.latency.record_n(latency_ns, count);
+            self.early.service.record_n(service_ns, count);
+        } else {
+            self.latency.record_n(latency_ns, count);
+            self.service.record_n(service_ns, count);
+        }
+    }
+
+    /// An operation failed so long after it was due, and after it was sent if it was.
+    pub fn fail(
+        &mut self,
+        is_early: bool,
+        outcome: Outcome,
+        latency_ns: u64,
+        service_ns: Option<u64>,
+    ) {
+        self.outcomes.add_one(outcome);
+        if is_early {
+            self.early.outcomes.add_one(outcome);
+            self.early.errors.record(latency_ns);
+            return;
+        }
+        self.errors.record(latency_ns);
+        if outcome.is_censored() {
+            self.censored.latency.record(latency_ns);
+            if let Some(service_ns) = service_ns {
+                self.censored.service.record(service_ns);
+            }
+        }
+    }
+
+    /// An operation of the population was not sent, `latency_ns` after it was due.
+    pub fn leave_unsent(&mut self, latency_ns: u64) {
+        self.censored.latency.record(latency_ns);
+    }
+
+    /// How often an operation of the population ended so.
+    pub fn outcomes_of_population(&self, outcome: Outcome) -> u64 {
+        self.outcomes.get(outcome) - self.early.outcomes.get(outcome)
+    }
+
+    /// Latencies of all successes of the interval, early ones too: a series over time.
+    pub fn latency_of_all(&self) -> Histogram {
+        let mut all = self.latency.clone();
+        all.add(&self.early.latency);
+        all
+    }
+
+    /// Adds the population's latencies and service times, as far as they are known.
+    pub fn add_times_to(&self, latency: &mut Times, service: &mut Times) {
+        latency.add(&self.latency, &self.censored.latency);
+        service.add(&self.service, &self.censored.service);
+    }
+
     /// Adds another worker's part of the same interval.
     pub fn add(&mut self, other: &KindInterval) {
         self.latency.add(&other.latency);
         self.service.add(&other.service);
         self.errors.add(&other.errors);
+        self.censored.latency.add(&other.censored.latency);
+        self.censored.service.add(&other.censored.service);
+        self.early.latency.add(&other.early.latency);
+        self.early.service.add(&other.early.service);
+        self.early.errors.add(&other.early.errors);
+        self.early.outcomes.add(&other.early.outcomes);
         self.outcomes.add(&other.outcomes);
         self.add_counts(other);
     }
@@ -120,6 +225,12 @@ impl KindInterval {
         self.latency.clear();
         self.service.clear();
         self.errors.clear();
+        self.censored.latency.clear();
+        self.censored.service.clear();
+        self.early.latency.clear();
+        self.early.service.clear();
+        self.early.errors.clear();
+        self.early.outcomes = OutcomeCounts::default();
         self.outcomes = OutcomeCounts::default();
         self.rows = 0;
         self.pages = 0;
@@ -186,7 +297,10 @@ pub struct ClientInterval {
     pub limited: u64,
     /// Operations given up before they were sent (time-out passed while they waited).
     pub dropped: u64,
-    /// Operations that were due and never sent, when the run ended. Only in the last interval.
+    /// Operations of the population that were due before issuing stopped and sent only after.
+    pub sent_in_drain: u64,
+    /// Operations of the population that were due before issuing stopped and not sent when the
+    /// drain gave up sending.
     pub due_never_sent: u64,
     /// Operations in flight at the end of the interval.
     pub in_flight: u64,
@@ -208,6 +322,7 @@ impl ClientInterval {
         self.late += other.late;
         self.limited += other.limited;
         self.dropped += other.dropped;
+        self.sent_in_drain += other.sent_in_drain;
         self.due_never_sent += other.due_never_sent;
         self.in_flight += other.in_flight;
         self.connections += other.connections;
@@ -223,6 +338,7 @@ impl ClientInterval {
         self.late = 0;
         self.limited = 0;
         self.dropped = 0;
+        self.sent_in_drain = 0;
         self.due_never_sent = 0;
         self.in_flight = 0;
         self.connections = 0;
@@ -266,16 +382,22 @@ mod tests {
                 overwritten: n,
                 wrong: n,
             };
-            kind.outcomes.add_many(Outcome::Overloaded, n);
-            kind.errors.record_n(1000, n);
-            kind.latency.record_n(1000, n);
-            kind.service.record_n(1000, n);
+            kind.succeed(true, 1000, 1000, n);
+            kind.succeed(false, 1000, 1000, n);
+            for _ in 0..n {
+                kind.fail(true, Outcome::Overloaded, 1000, None);
+                kind.fail(false, Outcome::ClientTimeout, 1000, Some(1000));
+            }
             kind
         };
         let mut sum = part(2);
         [3, 5].map(part).iter().for_each(|other| sum.add(other));
         let histograms = |kind: &KindInterval| {
-            [&kind.errors, &kind.latency, &kind.service].map(|values| values.count())
+            let population = [&kind.errors, &kind.latency, &kind.service];
+            let early = [&kind.early.errors, &kind.early.latency, &kind.early.service];
+            let censored = [&kind.censored.latency, &kind.censored.service];
+            let all = population.into_iter().chain(early).chain(censored);
+            all.map(Histogram::count).collect::<Vec<_>>()
         };
         let text = |kind: &KindInterval| {
             format!(
@@ -284,15 +406,20 @@ mod tests {
                     latency: Histogram::default(),
                     service: Histogram::default(),
                     errors: Histogram::default(),
+                    censored: Censored::default(),
+                    early: Early {
+                        outcomes: kind.early.outcomes.clone(),
+                        ..Early::default()
+                    },
                     ..kind.clone()
                 }
             )
         };
         assert_eq!(text(&sum), text(&part(10)));
-        assert_eq!(histograms(&sum), [10; 3]);
+        assert_eq!(histograms(&sum), [10; 8]);
         sum.clear();
         assert_eq!(text(&sum), text(&KindInterval::default()));
-        assert_eq!(histograms(&sum), [0; 3]);
+        assert_eq!(histograms(&sum), [0; 8]);
     }
 
     #[test]
@@ -306,6 +433,7 @@ mod tests {
             index: 0,
             start_ns: 0,
             end_ns: 1,
+            window_from_ns: 0,
             draining: false,
             kinds,
             client: ClientInterval::default(),

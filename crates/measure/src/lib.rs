@@ -10,7 +10,9 @@ pub mod histogram;
 pub mod interval;
 pub mod outcome;
 pub mod timeline;
+pub mod times;
 
 pub use histogram::Histogram;
 pub use interval::{ClientInterval, Interval, KindInterval};
 pub use outcome::Outcome;
+pub use times::Times;

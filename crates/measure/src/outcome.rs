@@ -99,6 +99,15 @@ pub const OUTCOMES: [Outcome; OUTCOMES_COUNT] = [
 ];
 
 impl Outcome {
+    /// Whether the operation would have taken longer, had the client gone on waiting: what is known
+    /// of its latency is a lower bound. What a server answers is an end, also if it is an error.
+    pub fn is_censored(self) -> bool {
+        matches!(
+            self,
+            Outcome::ClientTimeout | Outcome::ConnectionLost | Outcome::NoConnection
+        )
+    }
+
     /// The name in files and reports: `client_timeout`.
     pub fn name(self) -> &'static str {
         match self {

@@ -9,7 +9,7 @@ use crate::sections::setup::flatten;
 use crate::summary::{ALL, points};
 use crate::view::{Curve, FileView, NodeView, PointView, ProbeSeries, RunView, TrialView};
 use anyhow::Result;
-use measure::Histogram;
+use measure::Times;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use store::record::{FORMAT, FindingsRecord, JournalRecord, PlanRecord, TrialFinding};
@@ -111,12 +111,12 @@ fn curves(view: &RunView, trials: &[Trial]) -> Result<Vec<PointView>> {
             latency.add(trial, HistogramKind::Latency, finding)?;
             service.add(trial, HistogramKind::Service, finding)?;
         }
-        let curve = |kind: &str, latency: &Histogram, service: Option<&Histogram>| PointView {
+        let curve = |kind: &str, latency: &Times, service: Option<&Times>| PointView {
             variant: point.variant.into(),
             point: point.at.clone(),
             kind: kind.into(),
-            latency: Curve::new(latency),
-            service: service.map(Curve::new).unwrap_or_default(),
+            latency: Curve::of_times(latency),
+            service: service.map(Curve::of_times).unwrap_or_default(),
         };
         if !latency.kinds.is_empty() {
             all.push(curve(ALL, &latency.all, Some(&service.all)));
@@ -196,6 +196,10 @@ fn files() -> Vec<FileView> {
         (
             "trials/*/errors.hlog",
             "HdrHistogram log of failed operations",
+        ),
+        (
+            "trials/*/*-censored.hlog",
+            "of the two clocks, what is only known to be at least so long",
         ),
         (
             "trials/*/probes/*.ndjson",

@@ -3,7 +3,7 @@
 //! Plain data without a path or a handle in it, so that a page can be made from a finished run,
 //! from one that is still going on, and from a test.
 
-use measure::Histogram;
+use measure::{Histogram, Times};
 use std::collections::BTreeMap;
 use store::record::{
     FindingsRecord, IntervalRecord, JournalRecord, NodesRecord, PlanRecord, QuantilesRecord,
@@ -111,9 +111,14 @@ const CURVE_TICKS: u32 = 5;
 impl Curve {
     /// The distribution of a histogram in ns.
     pub fn new(histogram: &Histogram) -> Curve {
-        let values = histogram.curve(CURVE_TICKS).into_iter();
+        Curve::of_times(&Times::from_logs(histogram.clone(), Histogram::new()))
+    }
+
+    /// The distribution of times in ns, of which some are lower bounds.
+    pub fn of_times(times: &Times) -> Curve {
+        let values = times.all().curve(CURVE_TICKS).into_iter();
         Curve {
-            quantiles: store::convert::quantiles_ms(histogram),
+            quantiles: store::convert::times_ms(times),
             values: values
                 .map(|(quantile, ns)| (quantile, ns as f64 / 1e6))
                 .collect(),

@@ -4,7 +4,7 @@ use crate::record::{
     ClientIntervalRecord, CountsRecord, IntervalRecord, QuantilesRecord, VerifyRecord,
 };
 use measure::interval::CheckCounts;
-use measure::{ClientInterval, Histogram, Interval, KindInterval};
+use measure::{ClientInterval, Histogram, Interval, KindInterval, Times};
 use std::collections::BTreeMap;
 
 /// Name of the kind under which the instrument's own line stands.
@@ -27,6 +27,26 @@ pub fn quantiles_ms(values: &Histogram) -> QuantilesRecord {
         p999: ms(0.999),
         max: values.max_ns() as f64 / 1e6,
         ci95: BTreeMap::new(),
+        censored: 0,
+        at_least: Vec::new(),
+    }
+}
+
+/// Mean and quantiles of times of which some are lower bounds, in ms, and which of the figures are
+/// lower bounds for that.
+pub fn times_ms(times: &Times) -> QuantilesRecord {
+    let censored = times.censored().count();
+    let quantiles = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
+    let moved = quantiles.iter().filter(|(_, q)| times.is_at_least(*q));
+    let ends = ["mean", "max"].iter().filter(|_| censored > 0);
+    QuantilesRecord {
+        censored,
+        at_least: moved
+            .map(|(name, _)| name)
+            .chain(ends)
+            .map(|name| (*name).to_owned())
+            .collect(),
+        ..quantiles_ms(times.all())
     }
 }
 
@@ -102,14 +122,18 @@ pub(crate) fn seconds_since(start_line_ns: u64, at_ns: u64) -> f64 {
 }
 
 fn kind_record(base: &IntervalRecord, name: &str, kind: &KindInterval) -> IntervalRecord {
-    let some = |values: &Histogram| (!values.is_empty()).then(|| quantiles_ms(values));
+    let some = |population: &Histogram, early: &Histogram| {
+        let mut all = population.clone();
+        all.add(early);
+        (!all.is_empty()).then(|| quantiles_ms(&all))
+    };
     IntervalRecord {
         kind: name.to_owned(),
         ok: kind.outcomes.get(measure::Outcome::Ok),
         errors: errors(&kind.outcomes),
-        latency_ms: some(&kind.latency),
-        service_ms: some(&kind.service),
-        error_ms: some(&kind.errors),
+        latency_ms: some(&kind.latency, &kind.early.latency),
+        service_ms: some(&kind.service, &kind.early.service),
+        error_ms: some(&kind.errors, &kind.early.errors),
         rows: kind.rows,
         pages: kind.pages,
         batched: kind.batched,
@@ -144,6 +168,7 @@ fn client_record(client: &ClientInterval, interval: &Interval) -> ClientInterval
         late: client.late,
         limited: client.limited,
         dropped: client.dropped,
+        sent_in_drain: client.sent_in_drain,
         due_never_sent: client.due_never_sent,
         in_flight: client.in_flight,
         connections: client.connections,

@@ -113,7 +113,8 @@ pub struct IntervalRecord {
     pub phase: String,
     /// Kind of operation, or `client`.
     pub kind: String,
-    /// Successful operations that ended in the interval.
+    /// Successful operations that ended in the interval, whenever they were due; so it is with all
+    /// figures of the line.
     #[serde(default)]
     pub ok: u64,
     /// Failed operations by outcome.
@@ -188,7 +189,10 @@ pub struct ClientIntervalRecord {
     pub limited: u64,
     /// Given up before they were sent.
     pub dropped: u64,
-    /// Due and never sent (last interval only).
+    /// Due before issuing stopped, and sent only after (drain only).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub sent_in_drain: u64,
+    /// Due before issuing stopped, and never sent (last interval only).
     pub due_never_sent: u64,
     /// In flight at the end.
     pub in_flight: u64,
@@ -220,6 +224,24 @@ pub struct QuantilesRecord {
     /// values above it (under 100) has none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub ci95: BTreeMap<String, [f64; 2]>,
+    /// Of the values, how many are lower bounds: of operations that the client gave up, or never
+    /// sent.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub censored: u64,
+    /// Names of the fields that those could move, so that they are lower bounds too:
+    /// `["p999", "max"]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub at_least: Vec<String>,
+}
+
+impl QuantilesRecord {
+    /// What stands before the figure of that field: `≥ ` if it is a lower bound.
+    pub fn sign(&self, field: &str) -> &'static str {
+        match self.at_least.iter().any(|name| name == field) {
+            true => "≥ ",
+            false => "",
+        }
+    }
 }
 
 /// `probes/*.ndjson`: one sample.
@@ -311,9 +333,12 @@ pub struct TrialFinding {
     pub short_window: bool,
     /// Operations that ended in the measured window, whatever their outcome.
     pub ops_total: u64,
-    /// Failed operations in the measured window, by outcome.
+    /// Failed operations of those that were due in the measured window, by outcome.
     pub errors: BTreeMap<String, u64>,
-    /// Operations that were due and never sent.
+    /// Operations that were due in the measured window and sent only after it (open loop).
+    #[serde(default)]
+    pub sent_in_drain: u64,
+    /// Operations that were due in the measured window and not sent when the drain gave up sending.
     pub due_never_sent: u64,
     /// Sent more than 1 ms late.
     #[serde(default)]
@@ -378,18 +403,19 @@ pub struct RuleRecord {
 /// Throughput and latency of one kind, or of all.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SeriesRecord {
-    /// Successful operations in the measured window.
+    /// Operations that succeeded within the measured window's time, whenever they were due.
     pub ops: u64,
-    /// Successful operations per second.
+    /// The same, per second.
     pub ops_per_s: f64,
     /// 95 % confidence interval of it, from batch means.
     #[serde(default)]
     pub ops_per_s_ci95: Option<[f64; 2]>,
-    /// From the intended start.
+    /// From the intended start, of the operations that were due in the measured window and
+    /// succeeded, or that nobody followed to their end.
     pub latency_ms: QuantilesRecord,
-    /// From the send.
+    /// From the send, of the same operations as far as they were sent.
     pub service_ms: QuantilesRecord,
-    /// Failed operations, from the intended start.
+    /// Of those that were due in the measured window and failed, from the intended start.
     #[serde(default)]
     pub error_ms: QuantilesRecord,
 }

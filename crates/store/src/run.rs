@@ -12,7 +12,7 @@ use crate::record::{
 };
 use crate::write::tag_of;
 use anyhow::{Context, Result, bail};
-use measure::Histogram;
+use measure::{Histogram, Times};
 use serde::de::DeserializeOwned;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -158,15 +158,19 @@ impl Run {
     }
 }
 
-/// The three histograms of an operation kind.
+/// The histograms of an operation kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HistogramKind {
-    /// Successes, from the intended start.
+    /// Successes from the intended start, and [`HistogramKind::LatencyCensored`].
     Latency,
-    /// Successes, from the send.
+    /// Successes from the send, and [`HistogramKind::ServiceCensored`].
     Service,
     /// Failures, from the intended start.
     Errors,
+    /// What nobody followed to its end, from the intended start: lower bounds.
+    LatencyCensored,
+    /// The same, from the send.
+    ServiceCensored,
 }
 
 impl HistogramKind {
@@ -175,14 +179,18 @@ impl HistogramKind {
             HistogramKind::Latency => "latency.hlog",
             HistogramKind::Service => "service.hlog",
             HistogramKind::Errors => "errors.hlog",
+            HistogramKind::LatencyCensored => "latency-censored.hlog",
+            HistogramKind::ServiceCensored => "service-censored.hlog",
         }
     }
 
     pub(crate) fn what(self) -> &'static str {
         match self {
-            HistogramKind::Latency => "successes from the intended start",
-            HistogramKind::Service => "successes from the send",
+            HistogramKind::Latency => "from the intended start, with lower bounds",
+            HistogramKind::Service => "from the send, with lower bounds",
             HistogramKind::Errors => "failures from the intended start",
+            HistogramKind::LatencyCensored => "lower bounds from the intended start",
+            HistogramKind::ServiceCensored => "lower bounds from the send",
         }
     }
 }
@@ -235,6 +243,19 @@ impl Trial {
     /// The histogram of `kind` over the whole of `phase` (`measure`, `warmup`, …), values in ns.
     pub fn histogram(&self, which: HistogramKind, phase: &str, kind: &str) -> Result<Histogram> {
         hlog::merged(&self.log_path(which), &tag_of(phase, kind), None)
+    }
+
+    /// Latencies of `kind` over the whole of `phase`, from the intended start or, with `service`,
+    /// from the send. Runs of earlier versions have no lower bounds.
+    pub fn times(&self, service: bool, phase: &str, kind: &str) -> Result<Times> {
+        let (all, censored) = match service {
+            false => (HistogramKind::Latency, HistogramKind::LatencyCensored),
+            true => (HistogramKind::Service, HistogramKind::ServiceCensored),
+        };
+        Ok(Times::from_logs(
+            self.histogram(all, phase, kind)?,
+            self.histogram(censored, phase, kind)?,
+        ))
     }
 
     /// Path of a histogram log, for [`hlog::merged`] over a range of time and for other tools.

@@ -58,16 +58,14 @@ fn findings(verdict: &str) -> FindingsRecord {
 fn interval(start_ns: u64, index: u64) -> Interval {
     let mut kind = KindInterval::default();
     for _ in 0..100 {
-        kind.latency.record(3_000_000);
-        kind.service.record(2_000_000);
-        kind.outcomes.add_one(Outcome::Ok);
+        kind.succeed(false, 3_000_000, 2_000_000, 1);
     }
-    kind.errors.record(9_000_000);
-    kind.outcomes.add_one(Outcome::Overloaded);
+    kind.fail(false, Outcome::Overloaded, 9_000_000, Some(8_000_000));
     Interval {
         index,
         start_ns: start_ns + index * 1_000_000_000,
         end_ns: start_ns + (index + 1) * 1_000_000_000,
+        window_from_ns: 0,
         draining: false,
         kinds: vec![kind],
         client: Default::default(),

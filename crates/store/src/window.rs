@@ -1,21 +1,22 @@
 //! The histograms of a trial's measured window, read back from its logs.
 //!
+//! Of each of the two clocks there are two logs: all values, and those of them that are lower bounds.
 //! Whoever shows a percentile of more than one trial adds these. What must hold: of one trial they
 //! cover the operations that its finding's own percentiles cover.
 
 use crate::record::TrialFinding;
 use crate::run::{HistogramKind, Trial};
 use anyhow::Result;
-use measure::Histogram;
+use measure::{Histogram, Times};
 use std::collections::BTreeMap;
 
 /// What a log says of the measured window. Windows of several trials add.
 #[derive(Clone, Debug, Default)]
 pub struct WindowHistograms {
     /// All whole operations together: what is part of another operation is in its own kind only.
-    pub all: Histogram,
+    pub all: Times,
     /// By kind of operation.
-    pub kinds: BTreeMap<String, Histogram>,
+    pub kinds: BTreeMap<String, Times>,
 }
 
 impl WindowHistograms {
@@ -29,27 +30,44 @@ impl WindowHistograms {
         which: HistogramKind,
         finding: &TrialFinding,
     ) -> Result<()> {
+        let censored = match which {
+            HistogramKind::Latency => HistogramKind::LatencyCensored,
+            HistogramKind::Service => HistogramKind::ServiceCensored,
+            // These are no times of successes: nothing in them is a lower bound of another log.
+            other => return self.add_log(trial, other, false, finding),
+        };
+        self.add_log(trial, which, false, finding)?;
+        self.add_log(trial, censored, true, finding)
+    }
+
+    fn add_log(
+        &mut self,
+        trial: &Trial,
+        which: HistogramKind,
+        is_censored: bool,
+        finding: &TrialFinding,
+    ) -> Result<()> {
         for entry in trial.log(which)? {
             let entry = entry?;
             let Some(kind) = kind_of(&entry.tag, finding) else {
                 continue;
             };
-            let histogram = entry.histogram()?;
+            let values = entry.histogram()?;
+            let times = match is_censored {
+                false => Times::from_logs(values, Histogram::new()),
+                true => Times::from_logs(Histogram::new(), values),
+            };
             if !finding.parts.iter().any(|part| part == kind) {
-                self.all.add(&histogram);
+                self.all.merge(&times);
             }
-            self.kinds
-                .entry(kind.to_owned())
-                .or_default()
-                .add(&histogram);
+            self.kinds.entry(kind.to_owned()).or_default().merge(&times);
         }
         Ok(())
     }
 }
 
-/// The kind of a tag of the window: in the measured window the tag is the kind, in other phases
-/// they stand before it. The drain belongs to the window: a stall at the window's end would hide
-/// in it.
+/// The kind of a tag: what was measured has the kind as its tag, other phases stand before it. Runs
+/// of version 0.0 tagged what ended in the drain so too.
 fn kind_of<'t>(tag: &'t str, finding: &TrialFinding) -> Option<&'t str> {
     let kind = tag.strip_prefix("drain.").unwrap_or(tag);
     finding.kinds.contains_key(kind).then_some(kind)
@@ -72,6 +90,7 @@ mod tests {
             index,
             start_ns: index * 1_000_000_000,
             end_ns: (index + 1) * 1_000_000_000,
+            window_from_ns: 0,
             draining,
             kinds: latencies.into_iter().map(kind).collect(),
             client: Default::default(),
@@ -128,12 +147,15 @@ mod tests {
         window
             .add(&trial, HistogramKind::Latency, &finding)
             .unwrap();
-        assert_eq!((window.all.count(), window.kinds["read"].count()), (20, 20));
-        assert!(window.all.min_ns() >= 3_000 && window.all.max_ns() < 5_010);
+        assert_eq!(
+            (window.all.all().count(), window.kinds["read"].all().count()),
+            (20, 20)
+        );
+        assert!(window.all.all().min_ns() >= 3_000 && window.all.all().max_ns() < 5_010);
         // A second block adds to it: no percentile is ever taken twice.
         window
             .add(&trial, HistogramKind::Latency, &finding)
             .unwrap();
-        assert_eq!(window.all.count(), 40);
+        assert_eq!(window.all.all().count(), 40);
     }
 }

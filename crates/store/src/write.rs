@@ -165,7 +165,7 @@ pub struct TrialWriter {
     start_unix_ns: u64,
     kinds: Vec<String>,
     intervals: LineWriter,
-    logs: [HlogWriter; 3],
+    logs: [HlogWriter; 5],
     probes: BTreeMap<String, LineWriter>,
 }
 
@@ -180,6 +180,8 @@ impl TrialWriter {
             open(HistogramKind::Latency)?,
             open(HistogramKind::Service)?,
             open(HistogramKind::Errors)?,
+            open(HistogramKind::LatencyCensored)?,
+            open(HistogramKind::ServiceCensored)?,
         ];
         Ok(TrialWriter {
             start_ns: clock::now_ns(),
@@ -208,17 +210,36 @@ impl TrialWriter {
     }
 
     /// Writes one interval of `phase`: its lines in `intervals.ndjson` and its histograms. In the
-    /// logs the measured phase has the kind as its tag, every other phase `<phase>.<kind>`, so
-    /// that a tool that merges by tag never mixes warm-up with the measured window.
+    /// logs the measured population has the kind as its tag, whenever it ended; everything else has
+    /// `<phase>.<kind>`, with `warmup` for what was due before the window. So a tool that merges by
+    /// tag has what the findings have.
     pub fn write_interval(&mut self, phase: &str, interval: &Interval) -> Result<()> {
         for line in interval_records(phase, self.start_ns, &self.kinds, interval) {
             self.intervals.append(&line)?;
         }
         let start_s = seconds_since(self.start_ns, interval.start_ns);
         for (kind, name) in interval.kinds.iter().zip(&self.kinds) {
-            let tag = tag_of(phase, name);
-            let values = [&kind.latency, &kind.service, &kind.errors];
-            for (log, values) in self.logs.iter_mut().zip(values) {
+            let censored = &kind.censored;
+            let (mut latency, mut service) = (kind.latency.clone(), kind.service.clone());
+            latency.add(&censored.latency);
+            service.add(&censored.service);
+            let (errors, early) = (&kind.errors, &kind.early);
+            let population = [
+                &latency,
+                &service,
+                errors,
+                &censored.latency,
+                &censored.service,
+            ];
+            let warmup = [&early.latency, &early.service, &early.errors];
+            // Only the run that holds the window has early operations, and a drain of its own.
+            let is_measured = interval.window_from_ns > 0 || phase == "drain";
+            let tag = tag_of(if is_measured { "measure" } else { phase }, name);
+            for (log, values) in self.logs.iter_mut().zip(population) {
+                log.append(&tag, start_s, interval.seconds(), values)?;
+            }
+            let tag = tag_of("warmup", name);
+            for (log, values) in self.logs.iter_mut().zip(warmup) {
                 log.append(&tag, start_s, interval.seconds(), values)?;
             }
         }

@@ -1,13 +1,18 @@
 //! Rules about the client and its measurements: V1, V2, V3, V4, V6, V8, V12.
 
-use super::{Evidence, Limits, Outcome, below, percent};
+use super::{Evidence, Limits, Outcome, Window, below, percent};
 use crate::blocks::VALUES_ABOVE_MIN;
 use crate::steady::{self, SteadyState};
 use measure::Outcome as Ended;
 
 type Judged = (Outcome, String);
 
-/// V1: what was offered is what was scheduled.
+/// V1: what was offered is what was scheduled, when it was scheduled.
+///
+/// The population must be what the schedule says, and be sent while the window lasts. What is sent
+/// only after it, or never, is a shortfall, whoever held it back; with a limit in flight it is the
+/// target that did not keep up. Its latencies are right all the same, or shown as lower bounds, so
+/// that this is to be read with care. Lateness that no limit explains is the client's own.
 pub(super) fn schedule(evidence: &Evidence, limits: &Limits) -> Judged {
     let Some(offered) = evidence.offered else {
         let detail = "closed loop: an operation is due when a slot is free, so none can be late";
@@ -20,43 +25,72 @@ pub(super) fn schedule(evidence: &Evidence, limits: &Limits) -> Judged {
             "no operation was due in the window".to_owned(),
         );
     }
-    let achieved = window.ended() as f64 / offered.operations;
+    let due = window.ended() + window.due_never_sent;
+    let due_share = due as f64 / offered.operations;
     // A random schedule may offer three standard deviations fewer than its mean.
     let chance = if offered.is_random {
         3.0 / offered.operations.sqrt()
     } else {
         0.0
     };
-    let late = window.late as f64 / offered.operations;
-    let enough = achieved + chance >= limits.achieved_share;
-    // Waiting for a slot in flight is the target's slowness, and stands in the latency: worth
-    // knowing, but the numbers are right. Lateness beyond it is the client's own.
-    let own = window.late.saturating_sub(window.limited) as f64 / offered.operations;
-    let limited = window.limited as f64 / offered.operations;
-    let late_outcome = match below(limited, limits.late_share) {
-        Outcome::Pass => below(own, limits.late_share),
-        _ => below(own, limits.late_share).max(Outcome::Warn),
+    let share = |count: u64| count as f64 / offered.operations;
+    let after = window.sent_in_drain + window.due_never_sent;
+    let in_time = (due_share - share(after)).max(0.0);
+    let own = window.late.saturating_sub(window.limited);
+    let is_held_back = window.limited > 0 && window.limited >= own;
+    let late_outcome = match below(share(window.limited), limits.late_share) {
+        Outcome::Pass => below(share(own), limits.late_share),
+        _ => below(share(own), limits.late_share).max(Outcome::Warn),
     };
-    let outcome = if enough { late_outcome } else { Outcome::Fail };
-    let cause = match window.limited {
-        0 => String::new(),
-        limited => format!(
-            ", {limited} waited for an in-flight slot (in their latency; see client.in_flight_max)"
-        ),
+    let least = limits.achieved_share;
+    let outcome = if due_share + chance < least {
+        Outcome::Fail
+    } else if in_time + chance >= least {
+        late_outcome
+    } else if is_held_back {
+        late_outcome.max(Outcome::Warn)
+    } else {
+        Outcome::Fail
     };
-    let detail = format!(
-        "{} of {:.0} due operations ended in the window ({}; at least {}), {} of them started over \
-         1 ms late (limit {}){cause}, {} dropped, {} never sent",
-        window.ended(),
-        offered.operations,
-        percent(achieved),
+    let mut detail = sent_words(
+        window,
+        (due - after.min(due), offered.operations),
+        in_time,
+        limits,
+    );
+    if in_time + chance < least && is_held_back {
+        detail += ": the target did not keep up with the rate";
+    }
+    (outcome, detail)
+}
+
+/// How many operations were sent when, in words.
+fn sent_words(
+    window: &Window,
+    (sent, scheduled): (u64, f64),
+    in_time: f64,
+    limits: &Limits,
+) -> String {
+    let late = window.late as f64 / scheduled;
+    let mut detail = format!(
+        "{sent} of {scheduled:.0} scheduled operations were sent in the window ({}; at least {}), \
+         {} of them over 1 ms late (limit {})",
+        percent(in_time),
         percent(limits.achieved_share),
         percent(late),
         percent(limits.late_share[0]),
-        window.dropped,
-        window.due_never_sent,
     );
-    (outcome, detail)
+    if window.limited > 0 {
+        detail += &format!(
+            ", {} waited for an in-flight slot (in their latency; see client.in_flight_max)",
+            window.limited
+        );
+    }
+    detail += &format!(
+        ", {} were sent after the window, {} dropped, {} never sent",
+        window.sent_in_drain, window.dropped, window.due_never_sent
+    );
+    detail
 }
 
 /// V2: latency from the intended start and service time from the send, for the same operations.
@@ -163,11 +197,16 @@ pub(super) fn histograms_complete(evidence: &Evidence) -> Judged {
     let window = &evidence.window;
     let [latency, service, errors] = window.values_count;
     let failed = window.errors_count();
-    let complete = latency == window.ok && service == window.ok && errors == failed;
+    let given_up = window.errors.iter().filter(|(how, _)| how.is_censored());
+    let unknown = given_up.map(|(_, count)| count).sum::<u64>() + window.due_never_sent;
+    let complete = latency == window.ok
+        && service == window.ok
+        && errors == failed
+        && window.censored_count == unknown;
     let mut detail = format!(
         "{latency} latencies and {service} service times for {} successes, {errors} error times \
-         for {failed} failures",
-        window.ok
+         for {failed} failures, {} lower bounds for {unknown} operations without an end",
+        window.ok, window.censored_count
     );
     if window.clamped > 0 {
         detail += &format!(

@@ -60,7 +60,8 @@ pub struct Offered {
     pub is_random: bool,
 }
 
-/// Sums over the measured window's intervals. Made by [`Window::push`].
+/// Sums over a run's intervals: of the population, which is every operation that was due in the
+/// measured window, and of what ended within the window's time. Made by [`Window::push`].
 #[derive(Clone, Debug, Default)]
 pub struct Window {
     /// Length in seconds, without the drain.
@@ -69,14 +70,17 @@ pub struct Window {
     pub interval_longest_s: f64,
     /// Longest stretch between two intervals, in seconds.
     pub gap_longest_s: f64,
-    /// Operations that ended well, also while draining.
+    /// Operations of the population that ended well, whenever that was.
     pub ok: u64,
-    /// Of them, those that ended within `seconds`: what throughput is made of.
+    /// Operations that ended well within `seconds`, whenever they were due: what throughput is made
+    /// of.
     pub ok_in_time: u64,
-    /// Operations that failed, by outcome, without zeros.
+    /// Operations of the population that failed, by outcome, without zeros.
     pub errors: Vec<(Outcome, u64)>,
-    /// Values in the latency, service and error histograms.
+    /// Values in the population's latency, service and error histograms.
     pub values_count: [u64; 3],
+    /// Values in the population's histogram of what nobody followed to its end.
+    pub censored_count: u64,
     /// Sums of latency and of service time, in ns.
     pub sums_ns: [f64; 2],
     /// Latency buckets in use.
@@ -89,7 +93,9 @@ pub struct Window {
     pub limited: u64,
     /// Given up before they were sent.
     pub dropped: u64,
-    /// Due and never sent.
+    /// Due in the window, and sent only after it.
+    pub sent_in_drain: u64,
+    /// Due in the window, and never sent.
     pub due_never_sent: u64,
     /// Reads without a row.
     pub rows_missing: u64,
@@ -98,34 +104,55 @@ pub struct Window {
     /// Successful operations per second, one value per interval; a fragment joins the one before.
     pub ops_per_s: Vec<f64>,
     latency: Option<Histogram>,
+    /// Begin and end of the window, monotonic clock.
+    span_ns: Option<(u64, u64)>,
     end_ns: u64,
     /// Seconds behind the last value of `ops_per_s`.
     last_s: f64,
 }
 
 impl Window {
-    /// Adds the next interval. A draining one counts its operations, not its time: it would make
-    /// the window longer than the time in which load was offered.
+    /// Adds the next interval of the run. The population's values are taken from all of them, time
+    /// and throughput only from those that lie in the window.
     pub fn push(&mut self, interval: &Interval) {
+        for kind in interval.whole_kinds() {
+            self.push_kind(kind);
+        }
+        self.buckets_used = self.latency.as_ref().map_or(0, Histogram::buckets_used);
+        if !interval.is_measured() && !interval.draining {
+            return;
+        }
         if self.end_ns > 0 {
             let gap = interval.start_ns.saturating_sub(self.end_ns) as f64 / 1e9;
             self.gap_longest_s = self.gap_longest_s.max(gap);
         }
         self.end_ns = interval.end_ns;
-        let ok_before = self.ok;
-        for kind in interval.whole_kinds() {
-            self.push_kind(kind);
-        }
-        if !interval.draining && interval.end_ns > interval.start_ns {
-            self.push_time(interval.seconds(), self.ok - ok_before);
+        if interval.is_measured() && interval.end_ns > interval.start_ns {
+            let ok = interval
+                .whole_kinds()
+                .map(|kind| kind.outcomes.get(Outcome::Ok));
+            self.push_time(interval.seconds(), ok.sum());
+            let from_ns = match interval.window_from_ns {
+                0 => interval.start_ns,
+                from_ns => from_ns,
+            };
+            let (from_ns, _) = self.span_ns.unwrap_or((from_ns, 0));
+            self.span_ns = Some((from_ns, interval.end_ns));
         }
         let client = &interval.client;
         self.late += client.late;
         self.limited += client.limited;
         self.dropped += client.dropped;
+        self.sent_in_drain += client.sent_in_drain;
         self.due_never_sent += client.due_never_sent;
         self.cpu_ns += client.cpu_ns;
-        self.buckets_used = self.latency.as_ref().map_or(0, Histogram::buckets_used);
+    }
+
+    /// Seconds from the window's begin to its end: the time in which the population was due. As
+    /// long as `seconds`, unless an interval had to be left out that holds the begin.
+    pub fn span_s(&self) -> f64 {
+        let (from_ns, to_ns) = self.span_ns.unwrap_or_default();
+        (to_ns - from_ns) as f64 / 1e9
     }
 
     /// The last interval before load stops can be of any length. A fragment is not a value of its
@@ -149,9 +176,9 @@ impl Window {
     }
 
     fn push_kind(&mut self, kind: &measure::KindInterval) {
-        self.ok += kind.outcomes.get(Outcome::Ok);
+        self.ok += kind.outcomes_of_population(Outcome::Ok);
         for &outcome in measure::outcome::OUTCOMES.iter().skip(1) {
-            let count = kind.outcomes.get(outcome);
+            let count = kind.outcomes_of_population(outcome);
             if count > 0 {
                 match self.errors.iter_mut().find(|(seen, _)| *seen == outcome) {
                     Some((_, sum)) => *sum += count,
@@ -170,13 +197,13 @@ impl Window {
                 values.mean_ns() * values.count() as f64
             };
         }
+        self.censored_count += kind.censored.latency.count();
         self.clamped += kind.latency.clamped_count();
         self.latency.get_or_insert_default().add(&kind.latency);
         self.rows_missing += kind.rows_missing;
     }
 
-    /// Successful operations per second, without those that ended while draining: their time is
-    /// not in the window either. 0 without a window.
+    /// Operations per second that ended well within the window's time. 0 without a window.
     pub fn ops_per_s_mean(&self) -> f64 {
         if self.seconds > 0.0 {
             self.ok_in_time as f64 / self.seconds
@@ -185,12 +212,12 @@ impl Window {
         }
     }
 
-    /// Failed operations.
+    /// Failed operations of the population.
     pub fn errors_count(&self) -> u64 {
         self.errors.iter().map(|(_, count)| count).sum()
     }
 
-    /// Operations that ended, whatever their outcome.
+    /// Operations of the population that ended, whatever their outcome.
     pub fn ended(&self) -> u64 {
         self.ok + self.errors_count()
     }

@@ -6,26 +6,26 @@ use crate::steady::SteadyState;
 use measure::interval::{CheckCounts, ClientInterval};
 use measure::{Interval, KindInterval, Outcome as Ended};
 
+mod schedule;
+
 const SECOND: u64 = 1_000_000_000;
 
 /// Second `index` of a trial: `count` operations of 1 ms, some failed.
 fn second(index: u64, count: u64, failed: &[(Ended, u64)]) -> Interval {
     let mut kind = KindInterval::default();
     for n in 0..count {
-        kind.latency.record(1_000_000 + n * 1000);
-        kind.service.record(900_000 + n * 1000);
-        kind.outcomes.add_one(Ended::Ok);
+        kind.succeed(false, 1_000_000 + n * 1000, 900_000 + n * 1000, 1);
     }
     for &(outcome, times) in failed {
         for _ in 0..times {
-            kind.errors.record(5_000_000);
-            kind.outcomes.add_one(outcome);
+            kind.fail(false, outcome, 5_000_000, Some(4_000_000));
         }
     }
     Interval {
         index,
         start_ns: (index + 1) * SECOND,
         end_ns: (index + 2) * SECOND,
+        window_from_ns: 0,
         draining: false,
         kinds: vec![kind],
         client: ClientInterval {

@@ -36,6 +36,7 @@ pub fn config(server: &NullServer, schedule: Schedule, limit: Limit) -> Config {
         schedule,
         first_operation: 0,
         limit,
+        window: load::Window::Whole,
         in_flight_max: 64,
         release_quantum: load::RELEASE_QUANTUM,
         timeout: Duration::from_secs(5),

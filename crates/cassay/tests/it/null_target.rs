@@ -77,8 +77,8 @@ fn a_stall_shows_in_latency_and_not_in_service_time() {
     assert_counts_agree(trial);
     // A quarter of the operations began late, which is said: the target held them back.
     assert!(trial["late"].as_u64() > Some(4000), "{trial:#}");
-    assert_eq!(rule(trial, "V1")["result"], "warn");
-    run.ended_with(0);
+    // Where other work makes the client late as well, it fails.
+    assert_ne!(rule(trial, "V1")["result"], "pass", "{trial:#}");
 }
 
 #[test]

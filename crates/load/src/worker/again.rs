@@ -135,7 +135,8 @@ impl Worker {
             return false;
         };
         let (operation, outcome) = (again.operation, again.outcome);
-        self.note_end(&operation, again.intended_ns, outcome, now_ns);
+        let sent_ns = Some(again.course.first_sent_ns);
+        self.note_end(&operation, (again.intended_ns, sent_ns), outcome, now_ns);
         true
     }
 

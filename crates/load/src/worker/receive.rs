@@ -154,6 +154,7 @@ impl Worker {
         self.end.ended += 1;
         self.recorder.success(
             slot.operation.kind,
+            slot.intended_ns,
             now_ns.saturating_sub(slot.intended_ns),
             now_ns.saturating_sub(sent_ns),
         );
@@ -169,7 +170,16 @@ impl Worker {
         now_ns: u64,
         message: &str,
     ) {
-        self.note_end(&slot.operation, slot.intended_ns, outcome, now_ns);
+        let sent_ns = match outcome {
+            Outcome::ClientRefused => None,
+            _ => Some(slot.sent_ns),
+        };
+        self.note_end(
+            &slot.operation,
+            (slot.intended_ns, sent_ns),
+            outcome,
+            now_ns,
+        );
         let node = usize::from(slot.connection) / self.connections_per_node;
         self.note_first(outcome, node, message);
     }
@@ -178,16 +188,17 @@ impl Worker {
     pub(super) fn note_end(
         &mut self,
         operation: &Operation,
-        intended_ns: u64,
+        (intended_ns, sent_ns): (u64, Option<u64>),
         outcome: Outcome,
         now_ns: u64,
     ) {
         self.end.ended += 1;
-        let latency_ns = now_ns.saturating_sub(intended_ns);
-        self.recorder.error(operation.kind, outcome, latency_ns);
         let part = self.facts.statements[usize::from(operation.statement)].part;
-        if part != NO_KIND {
-            self.recorder.error(part, outcome, latency_ns);
+        for kind in [operation.kind, part] {
+            if kind != NO_KIND {
+                self.recorder
+                    .error(kind, outcome, intended_ns, sent_ns, now_ns);
+            }
         }
         self.freed(now_ns);
     }

@@ -117,7 +117,13 @@ impl Worker {
 
     #[inline]
     fn note_lag(&mut self, due_ns: u64, now_ns: u64) {
+        // Of the window's operations only; before the window is known, of all.
+        let is_carried_over = self.recorder.is_early(due_ns) && !self.recorder.is_early(now_ns);
+        if is_carried_over {
+            return;
+        }
         let client = &mut self.recorder.part.client;
+        client.sent_in_drain += u64::from(self.draining);
         let lag_ns = now_ns - due_ns;
         if due_ns <= self.limited_until_ns {
             client.limited += 1;
@@ -178,7 +184,7 @@ impl Worker {
         self.recorder.part.client.dropped += 1;
         self.end.ended += 1;
         self.recorder
-            .error(kind, Outcome::NoConnection, now_ns - due_ns);
+            .error(kind, Outcome::NoConnection, due_ns, None, now_ns);
         self.advance();
         self.freed(now_ns);
         true

@@ -123,7 +123,7 @@ impl Worker {
             }
             Turn::Last => {}
         }
-        self.note_part(id, facts.part, now_ns);
+        self.note_part(id, slot, facts.part, now_ns);
         if facts.then != NO_STATEMENT {
             self.courses[usize::from(id)].begin_part(now_ns);
             self.in_flight.slot(id).operation.statement = facts.then;
@@ -201,12 +201,13 @@ impl Worker {
         turn
     }
 
-    fn note_part(&mut self, id: u16, part: u8, now_ns: u64) {
+    fn note_part(&mut self, id: u16, slot: &Slot, part: u8, now_ns: u64) {
         if part != NO_KIND {
             let course = &self.courses[usize::from(id)];
             let latency_ns = now_ns.saturating_sub(course.part_due_ns);
             let service_ns = now_ns.saturating_sub(course.part_sent_ns);
-            self.recorder.success(part, latency_ns, service_ns);
+            self.recorder
+                .success(part, slot.intended_ns, latency_ns, service_ns);
         }
     }
 }

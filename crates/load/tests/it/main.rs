@@ -12,6 +12,7 @@ mod ledger;
 mod program;
 mod server;
 mod traps;
+mod window;
 
 use load::{Access, Config, Flow, Limit, Node, Schedule, Summary, VerifyReads};
 use measure::{Interval, KindInterval};
@@ -32,6 +33,7 @@ fn config(nodes: &[&server::Server], program: Program, operations: u64) -> Confi
         schedule: Schedule::Closed { in_flight: 4 },
         first_operation: 0,
         limit: Limit::Operations(operations),
+        window: load::Window::Whole,
         in_flight_max: 64,
         release_quantum: load::RELEASE_QUANTUM,
         timeout: Duration::from_secs(20),

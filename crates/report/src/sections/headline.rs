@@ -64,6 +64,16 @@ fn run_seconds(view: &RunView) -> Option<f64> {
     Some(last.checked_sub(first)? as f64 / 1e9)
 }
 
+/// p99 latency in ms, and whether it is a lower bound.
+fn p99(view: &RunView, point: &Point<'_>) -> Option<String> {
+    let latency = point.latency(view, ALL)?;
+    Some(format!(
+        "{}{}",
+        latency.sign("p99"),
+        number::ms(latency.p99)
+    ))
+}
+
 /// The best point of each variant, for a run whose findings hold no sentence.
 fn derived_answer(view: &RunView, points: &[Point<'_>]) -> Vec<String> {
     let mut answer = Vec::new();
@@ -74,7 +84,7 @@ fn derived_answer(view: &RunView, points: &[Point<'_>]) -> Vec<String> {
             continue;
         };
         let error = number::relative_error(point.ops_per_s(), point.ops_per_s_ci95());
-        let p99 = point.latency(view, ALL).map(|q| number::ms(q.p99));
+        let p99 = p99(view, point);
         answer.push(format!(
             "{name} did at most {} op/s{}{error} at {}, with a p99 latency of {} ms.",
             number::rate(point.ops_per_s()),
@@ -132,7 +142,7 @@ fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
             continue;
         };
         let error = number::relative_error(point.ops_per_s(), point.ops_per_s_ci95());
-        let p99 = point.latency(view, ALL).map(|q| number::ms(q.p99));
+        let p99 = p99(view, point);
         let mut detail = vec![error, format!("at {}", point.label())];
         if point.is_short_window() && !detail[0].is_empty() {
             detail[0] += " (short window)";

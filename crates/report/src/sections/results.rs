@@ -31,7 +31,9 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
         id: "results",
         title: "Results".into(),
         lead: "Latency runs from the moment an operation was due, service time from the moment \
-               it was sent. Errors are not in the latencies; they are counted beside them."
+               it was sent. All operations that were due in the measured window are in them; ≥ \
+               stands where some were never sent, or given up by the client, and could make it \
+               more. Answers with an error are not in the latencies; they are counted beside them."
             .into(),
         blocks,
     })
@@ -47,7 +49,10 @@ pub fn quantile_cell(quantiles: Option<&QuantilesRecord>, name: &str) -> Cell {
         "p95" => (record.p95, 0.95),
         "p99" => (record.p99, 0.99),
         "p999" => (record.p999, 0.999),
-        _ => return Cell::new(number::ms(record.max)),
+        _ => {
+            let max = format!("{}{}", record.sign("max"), number::ms(record.max));
+            return Cell::new(max);
+        }
     };
     let above = number::count_above(record.count, q);
     let mut hint = format!("{} values above", number::count(above.round() as u64));
@@ -58,7 +63,12 @@ pub fn quantile_cell(quantiles: Option<&QuantilesRecord>, name: &str) -> Cell {
             number::ms(*high)
         );
     }
-    let cell = Cell::new(number::ms(value)).hint(hint);
+    let sign = record.sign(name);
+    if !sign.is_empty() {
+        let censored = number::count(record.censored);
+        hint = format!("{censored} operations had no end that anybody saw; {hint}");
+    }
+    let cell = Cell::new(format!("{sign}{}", number::ms(value))).hint(hint);
     // Half a value of slack: 100 of 10,000 must not fail by binary rounding.
     if above + 0.5 < number::COUNT_ABOVE_MIN {
         let above = number::count(above.round() as u64);
@@ -144,7 +154,8 @@ fn points_table(view: &RunView, points: &[Point<'_>]) -> Table {
         Column::number("Service p99", "ms"),
         Column::number("Operations", "").wide(),
         Column::number("Errors", ""),
-        Column::number("Due, never sent", "").wide(),
+        Column::number("Sent after", "").wide(),
+        Column::number("Never sent", "").wide(),
         Column::number("Client CPU", "µs/op").wide(),
         Column::text("Verdict"),
     ]);
@@ -155,7 +166,8 @@ fn points_table(view: &RunView, points: &[Point<'_>]) -> Table {
         foot: format!(
             "± is half a 95 % confidence interval. Throughput of several blocks is their mean, a \
              percentile that of all their operations together. A percentile in grey (or with *) \
-             has fewer than {} values above it: it may be far off.{}",
+             has fewer than {} values above it: it may be far off. Sent after, never sent: due in \
+             the window, and held back beyond its end.{}",
             number::COUNT_ABOVE_MIN,
             short_windows(points)
         ),
@@ -194,6 +206,7 @@ fn point_row(view: &RunView, point: &Point<'_>, axes: &[String]) -> Row {
         quantile_cell(point.service(view, ALL), "p99"),
         Cell::new(number::count(point.sum(|t| t.ops_total))),
         errors_cell(point.errors().into_iter()),
+        zero_cell(point.sum(|t| t.sent_in_drain)),
         zero_cell(point.sum(|t| t.due_never_sent)),
         Cell::new(number::small(point.cpu_us_per_op())),
         verdict_cell(point),

@@ -97,6 +97,14 @@ fn variant_series(
         ..Series::default()
     };
     let p999 = |p: &&Point<'_>| p.latency(view, ALL).map(|q| q.p999);
+    let sign = |p: &&Point<'_>| {
+        let latency = p.latency(view, ALL);
+        latency.map_or("", |q| q.sign("p999")).trim().to_owned()
+    };
+    let mut labels: Vec<String> = good.iter().map(sign).collect();
+    if labels.iter().all(String::is_empty) {
+        labels.clear();
+    }
     let line = Series {
         name: format!("{name}, p99.9"),
         in_legend: true,
@@ -105,6 +113,7 @@ fn variant_series(
         on_right: true,
         x: Xs::Names(good.iter().map(place).collect()),
         y: good.iter().map(p999).collect(),
+        labels,
         unit: "ms".into(),
         ..Series::default()
     };
@@ -148,7 +157,9 @@ fn tradeoff_series(view: &RunView, points: &[Point<'_>], index: usize) -> Vec<Se
     };
     let label = |p: &Point<'_>| {
         let parts: Vec<String> = p.at.values().map(|v| axis_value(*v)).collect();
-        parts.join(", ")
+        let sign = p.latency(view, ALL).map_or("", |q| q.sign("p99"));
+        let sign = if sign.is_empty() { "" } else { " (≥)" };
+        format!("{}{sign}", parts.join(", "))
     };
     let p50 = line("p50", Dash::Dot, |q| q.p50);
     let mut p99 = line("p99", Dash::Solid, |q| q.p99);

@@ -79,6 +79,7 @@ pub fn intervals(shape: Shape, seed: u64) -> Vec<(&'static str, Interval)> {
             index,
             start_ns: index * 1_000_000_000,
             end_ns: (index + 1) * 1_000_000_000,
+            window_from_ns: 0,
             draining: false,
             kinds: kinds.into(),
             client,

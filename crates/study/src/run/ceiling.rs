@@ -5,7 +5,7 @@ use super::offer::{self, Offer};
 use super::running::Running;
 use crate::settings::{Null, Settings, Target};
 use anyhow::{Context, Result};
-use load::{Flow, Limit, Schedule, VerifyReads};
+use load::{Flow, Limit, Schedule, VerifyReads, Window};
 use std::sync::Arc;
 use std::time::Duration;
 use target::Dirs;
@@ -33,6 +33,7 @@ pub fn measure(settings: &Settings, program: &Arc<Program>, dirs: &Dirs) -> Resu
             in_flight: IN_FLIGHT,
         },
         limit: Limit::Duration(SLICE * SLICES),
+        window: Window::Whole,
         first_operation: 0,
         verify: VerifyReads::Off,
         keeps_ledger: false,

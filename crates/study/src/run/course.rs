@@ -1,13 +1,14 @@
-//! Warm-up and measured window: which interval belongs to which, and when the window is full.
+//! Warm-up and measured window: when the one ends, and the other begins and is full.
 
 use super::offer::Decision;
 use super::tally::Tally;
 use crate::plan::PhaseKind;
 use crate::settings::{Settings, Warmup};
 use analysis::steady::{Steady, SteadyLimits, SteadyState};
-use load::{Flow, Limit};
+use load::{Flow, Limit, Window};
 use measure::clock::SECOND_NS;
 use measure::{Histogram, Interval, Outcome};
+use std::time::Duration;
 use store::record::WarmupRecord;
 use workload::StepLimit;
 
@@ -24,7 +25,7 @@ pub struct Course {
     steady: Steady,
     /// Whether the measured window has begun.
     pub measuring: bool,
-    /// How the warm-up ended.
+    /// How an auto warm-up ended.
     pub ended: Option<SteadyState>,
     warmup_s: f64,
     /// The measured window.
@@ -50,30 +51,43 @@ impl Course {
         }
     }
 
-    /// Takes the next interval, and says what it belongs to and whether to go on.
+    /// When the engine's window begins.
+    pub fn window(&self) -> Window {
+        match self.warmup_count {
+            Some(count) => Window::After(Duration::from_secs(count)),
+            None => Window::WhenTold,
+        }
+    }
+
+    /// When the engine stops by itself.
+    pub fn limit(&self) -> Limit {
+        match self.warmup_count {
+            Some(count) => Limit::Duration(Duration::from_secs(count + self.measure_count)),
+            None => Limit::Unlimited,
+        }
+    }
+
+    /// Takes the next interval, and says what it belongs to and whether to go on. The window begins
+    /// ahead of time: with the interval after the one in which a steady state is reported.
     pub fn see(&mut self, interval: &Interval) -> Decision {
+        self.tally.push(interval);
         if self.measuring {
-            self.tally.push(interval);
             return Decision::go_on("measure", interval);
         }
-        if interval.draining {
-            return Decision::go_on("warmup", interval);
-        }
-        self.warmup_s += interval.seconds();
-        let steady = match self.warmup_count {
-            Some(count) if interval.index + 1 < count => SteadyState::Warming,
-            Some(_) => SteadyState::Detected,
-            None => self.push_steady(interval),
-        };
         let mut decision = Decision::go_on("warmup", interval);
-        if steady == SteadyState::Warming {
+        if interval.draining {
             return decision;
         }
-        self.measuring = true;
-        self.ended = Some(steady);
-        decision.next = Some(PhaseKind::Measure);
-        if self.warmup_count.is_none() {
-            decision.flow = Flow::StopAfter(self.measure_count);
+        self.warmup_s += interval.seconds();
+        if interval.end_ns >= interval.window_from_ns {
+            self.measuring = true;
+            decision.next = Some(PhaseKind::Measure);
+        } else if self.warmup_count.is_none() && self.ended.is_none() {
+            let steady = self.push_steady(interval);
+            if steady != SteadyState::Warming {
+                self.ended = Some(steady);
+                decision.flow = Flow::Measure(self.measure_count);
+            }
         }
         decision
     }
@@ -82,7 +96,7 @@ impl Course {
         let mut latency = Histogram::default();
         let mut ok = 0;
         for kind in interval.whole_kinds() {
-            latency.add(&kind.latency);
+            latency.add(&kind.latency_of_all());
             ok += kind.outcomes.get(Outcome::Ok);
         }
         let p99_ms = latency.quantile_ns(0.99) as f64 / 1e6;
@@ -139,7 +153,11 @@ impl StepCourse {
     /// Takes an interval of the warm-up.
     pub fn warm(&mut self, interval: &Interval) -> Decision {
         self.warmup_s += interval.seconds();
-        Decision::go_on("warmup", interval)
+        Decision {
+            phase: "warmup",
+            flow: Flow::Continue,
+            next: None,
+        }
     }
 
     /// Takes an interval that counts, and says whether to go on.
@@ -177,9 +195,10 @@ fn standard_error(values: &[f64]) -> f64 {
     (variance / count).sqrt() / mean
 }
 
+/// The second in which the detector's word comes is still of the warm-up, and within its limit.
 fn steady_limits(warmup: Warmup) -> SteadyLimits {
     let max_s = match warmup {
-        Warmup::Auto(ns) => (ns / SECOND_NS) as usize,
+        Warmup::Auto(ns) => ((ns / SECOND_NS) as usize).saturating_sub(1).max(1),
         Warmup::Fixed(_) => 0,
     };
     SteadyLimits {
@@ -209,43 +228,48 @@ mod tests {
 
     fn interval(index: u64, ok: u64) -> Interval {
         let mut kind = KindInterval::default();
-        for _ in 0..ok {
-            kind.latency.record(1_000_000);
-            kind.outcomes.add_one(Outcome::Ok);
-        }
+        kind.succeed(true, 1_000_000, 1_000_000, ok);
         Interval {
             index,
             start_ns: index * SECOND_NS,
             end_ns: (index + 1) * SECOND_NS,
+            window_from_ns: 0,
             draining: false,
             kinds: vec![kind],
             client: Default::default(),
         }
     }
 
-    /// The phases of intervals with so many operations each, and when the engine is told to stop.
+    /// The phases of intervals with so many operations each, and when the engine is to measure.
     fn phases(window: &str, operations: &[u64]) -> (Vec<&'static str>, Option<(usize, u64)>) {
         let mut course = Course::new(&settings(window), 1);
-        let mut stop = None;
+        let mut from_ns = match course.window() {
+            Window::After(warmup) => warmup.as_nanos() as u64,
+            Window::Whole | Window::WhenTold => u64::MAX,
+        };
+        let mut told = None;
         let mut phases = Vec::new();
         for (index, ok) in operations.iter().enumerate() {
-            let decision = course.see(&interval(index as u64, *ok));
+            let mut interval = interval(index as u64, *ok);
+            interval.window_from_ns = from_ns;
+            let decision = course.see(&interval);
             phases.push(decision.phase);
-            if let Flow::StopAfter(count) = decision.flow {
-                stop = Some((index, count));
+            if let Flow::Measure(count) = decision.flow {
+                told = Some((index, count));
+                from_ns = interval.end_ns + SECOND_NS;
             }
         }
-        (phases, stop)
+        (phases, told)
     }
 
     #[test]
     fn a_fixed_warm_up_ends_after_its_intervals() {
-        let (phases, stop) = phases("{warmup: 2s, measure: 3s}", &[10; 5]);
+        let (phases, told) = phases("{warmup: 2s, measure: 3s}", &[10; 5]);
         assert_eq!(
             phases,
             ["warmup", "warmup", "measure", "measure", "measure"]
         );
-        assert_eq!(stop, None, "the engine's own limit ends it");
+        assert_eq!(told, None, "the engine knows it from the start");
     }
 
     #[test]
@@ -255,10 +279,14 @@ mod tests {
 
     #[test]
     fn an_auto_warm_up_ends_when_steady_and_asks_for_the_whole_window() {
-        let (phases, stop) = phases("{measure: 4s}", &[10; 12]);
-        assert_eq!(phases[..10], ["warmup"; 10]);
-        assert_eq!(phases[10..], ["measure"; 2]);
-        assert_eq!(stop, Some((9, 4)));
+        let (phases, told) = phases("{measure: 4s}", &[10; 13]);
+        assert_eq!(
+            phases[..11],
+            ["warmup"; 11],
+            "the second of the word is one"
+        );
+        assert_eq!(phases[11..], ["measure"; 2]);
+        assert_eq!(told, Some((9, 4)));
     }
 
     #[test]
@@ -289,9 +317,14 @@ mod tests {
     #[test]
     fn an_auto_warm_up_that_never_calms_is_forced_at_its_limit() {
         let mut course = Course::new(&settings("{warmup_max: 3s}"), 1);
-        for (index, ok) in [0, 0, 0].into_iter().enumerate() {
-            course.see(&interval(index as u64, ok));
+        let mut flows = Vec::new();
+        for index in 0..2 {
+            let mut interval = interval(index, 0);
+            interval.window_from_ns = u64::MAX;
+            flows.push(course.see(&interval).flow);
         }
+        // The third second begins no sooner than the word is there, and is the last one allowed.
+        assert_eq!(flows, [Flow::Continue, Flow::Measure(60)]);
         assert_eq!(course.warmup_record().steady, "forced");
     }
 }

@@ -119,6 +119,7 @@ pub fn trial(facts: &Facts<'_>) -> TrialFinding {
             .iter()
             .map(|(outcome, count)| (outcome.name().to_owned(), *count))
             .collect(),
+        sent_in_drain: tally.window.sent_in_drain,
         due_never_sent: tally.window.due_never_sent,
         late: tally.window.late,
         dropped: tally.window.dropped,
@@ -183,7 +184,7 @@ fn evidence(facts: &Facts<'_>) -> Evidence {
         offered: match facts.trial.point {
             Point::Threads(_) => None,
             Point::Rate(rate) => Some(Offered {
-                operations: rate as f64 * facts.tally.seconds,
+                operations: rate as f64 * facts.tally.window.span_s(),
                 is_random: facts.settings.procedure.poisson,
             }),
         },

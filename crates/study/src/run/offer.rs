@@ -11,7 +11,7 @@ use super::timeline::Timeline;
 use crate::plan::{PhaseKind, Trial};
 use crate::settings::{Point, Settings};
 use anyhow::{Context, Result};
-use load::{Config, Flow, Limit, Schedule, Summary, VerifyReads, Written};
+use load::{Config, Flow, Limit, Schedule, Summary, VerifyReads, Window, Written};
 use measure::{Histogram, Interval, Outcome};
 use serde_json::json;
 use std::sync::Arc;
@@ -31,6 +31,8 @@ pub struct Offer {
     pub schedule: Schedule,
     /// When to stop.
     pub limit: Limit,
+    /// Which operations are measured.
+    pub window: Window,
     /// Number of the first operation.
     pub first_operation: u64,
     /// Which reads are compared.
@@ -188,6 +190,7 @@ pub fn config(
         schedule: offer.schedule,
         first_operation: offer.first_operation,
         limit: offer.limit,
+        window: offer.window,
         in_flight_max: client.in_flight_max,
         release_quantum: Duration::from_nanos(client.release_quantum_ns),
         timeout: Duration::from_nanos(client.timeout_ns),
@@ -237,7 +240,7 @@ pub fn offer(
         let decision = decide(interval);
         if let Err(error) = watch.keep(interval, &decision) {
             broken = Some(error);
-            return Flow::StopNow;
+            return Flow::Abandon;
         }
         (watch.events)(Event::Interval {
             progress: next_progress(&mut progress, interval),
@@ -254,7 +257,7 @@ pub fn offer(
             cut.get_or_insert(Cut::NodeDied(died.to_string()));
         }
         if cut.is_some() {
-            Flow::StopNow
+            Flow::Abandon
         } else {
             decision.flow
         }
@@ -276,6 +279,9 @@ impl Watch<'_> {
     fn keep(&mut self, interval: &Interval, decision: &Decision) -> Result<()> {
         self.files.write_interval(decision.phase, interval)?;
         self.gather.write(self.files)?;
+        if interval.draining {
+            self.timeline.begin_drain(interval.start_ns);
+        }
         match decision.next {
             Some(kind) => {
                 self.timeline.begin(kind.name(), interval.end_ns);
@@ -301,7 +307,7 @@ fn next_progress(progress: &mut Progress, interval: &Interval) -> Progress {
     let mut latency = Histogram::default();
     let mut ok = 0;
     for kind in interval.whole_kinds() {
-        latency.add(&kind.latency);
+        latency.add(&kind.latency_of_all());
         ok += kind.outcomes.get(Outcome::Ok);
         progress.errors += kind.outcomes.errors();
     }

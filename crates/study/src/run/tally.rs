@@ -4,7 +4,7 @@ use analysis::blocks::Blocks;
 use analysis::rules::Window;
 use analysis::series;
 use measure::interval::CheckCounts;
-use measure::{Histogram, Interval, KindInterval, Outcome};
+use measure::{Histogram, Interval, KindInterval, Outcome, Times};
 use store::convert;
 use store::record::{CountsRecord, QuantilesRecord, SeriesRecord};
 
@@ -19,8 +19,9 @@ const UNCERTAIN: [Outcome; 7] = [
     Outcome::Unavailable,
 ];
 
-/// Sums over the measured window. The drain after it gives its latencies and errors, since a stall
-/// at the end of the window would hide in it otherwise; it gives neither time nor throughput.
+/// Sums over a run that holds a measured window. Latencies and errors are those of the population:
+/// every operation that was due in the window, however late it ended. Throughput and the client's
+/// own figures are of what ended within the window's time.
 #[derive(Debug)]
 pub struct Tally {
     /// For the rules.
@@ -45,7 +46,7 @@ pub struct Tally {
 #[derive(Debug, Default)]
 pub struct Series {
     latency: Blocks,
-    service: Histogram,
+    service: Times,
     errors: Histogram,
     ok: u64,
     ops_per_s: Vec<f64>,
@@ -68,19 +69,22 @@ impl Tally {
         }
     }
 
-    /// Adds the next interval of the window, or of the drain after it.
+    /// Adds the next interval of the run, from its start line on.
     pub fn push(&mut self, interval: &Interval) {
         self.window.push(interval);
+        let counts = interval.is_measured() || interval.draining;
         let mut together = KindInterval::default();
         for (series, kind) in self.kinds.iter_mut().zip(&interval.kinds) {
             series.push(kind, interval);
         }
         for kind in interval.whole_kinds() {
             together.add(kind);
-            self.checks.add(&kind.checks);
+            if counts {
+                self.checks.add(&kind.checks);
+            }
         }
         self.all.push(&together, interval);
-        if interval.draining {
+        if !interval.is_measured() {
             return;
         }
         self.lag.add(&interval.client.lag);
@@ -92,11 +96,18 @@ impl Tally {
 
 impl Series {
     fn push(&mut self, kind: &KindInterval, interval: &Interval) {
+        let (latency, censored) = (&kind.latency, &kind.censored);
         self.errors.add(&kind.errors);
-        self.latency.push(&kind.latency);
-        self.service.add(&kind.service);
-        self.counts.add_counts(kind);
-        if interval.draining {
+        self.service.add(&kind.service, &censored.service);
+        if interval.is_measured() {
+            self.latency.push_times(latency, &censored.latency);
+        } else if !latency.is_empty() || !censored.latency.is_empty() {
+            self.latency.push_drain(latency, &censored.latency);
+        }
+        if interval.is_measured() || interval.draining {
+            self.counts.add_counts(kind);
+        }
+        if !interval.is_measured() {
             return;
         }
         let ok = kind.outcomes.get(Outcome::Ok);
@@ -113,7 +124,7 @@ impl Series {
 
     /// As `findings.json` has it; `seconds` is the length of the window.
     pub fn record(&self, seconds: f64) -> SeriesRecord {
-        let latency = convert::quantiles_ms(self.latency.histogram());
+        let latency = convert::times_ms(self.latency.times());
         SeriesRecord {
             ops: self.ok,
             ops_per_s: if seconds > 0.0 {
@@ -126,7 +137,7 @@ impl Series {
                 ci95: self.latency.ci95_ms(),
                 ..latency
             },
-            service_ms: convert::quantiles_ms(&self.service),
+            service_ms: convert::times_ms(&self.service),
             error_ms: convert::quantiles_ms(&self.errors),
         }
     }
@@ -165,24 +176,24 @@ impl Answered {
 }
 
 #[cfg(test)]
+mod population;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
     fn interval(index: u64, draining: bool, ok: u64, failed: u64) -> Interval {
         let mut kind = KindInterval::default();
-        for _ in 0..ok {
-            kind.latency.record(1_000_000);
-            kind.service.record(900_000);
-            kind.outcomes.add_one(Outcome::Ok);
-        }
+        kind.succeed(false, 1_000_000, 900_000, ok);
         for _ in 0..failed {
-            kind.errors.record(5_000_000);
-            kind.outcomes.add_one(Outcome::ClientTimeout);
+            let (latency_ns, service_ns) = (5_000_000, Some(4_000_000));
+            kind.fail(false, Outcome::ClientTimeout, latency_ns, service_ns);
         }
         Interval {
             index,
             start_ns: index * 1_000_000_000,
             end_ns: (index + 1) * 1_000_000_000,
+            window_from_ns: 0,
             draining,
             kinds: vec![kind],
             client: Default::default(),
@@ -198,7 +209,13 @@ mod tests {
         let record = tally.all.record(tally.seconds);
         assert_eq!((tally.seconds, tally.ended), (2.0, 201));
         assert_eq!((record.ops, record.ops_per_s), (200, 100.0));
-        assert_eq!((record.latency_ms.count, record.error_ms.count), (207, 3));
+        // Time-outs are latencies of at least so long.
+        assert_eq!((record.latency_ms.count, record.error_ms.count), (210, 3));
+        assert_eq!(
+            (record.latency_ms.censored, record.service_ms.censored),
+            (3, 3)
+        );
+        assert_eq!(record.latency_ms.at_least, ["p99", "p999", "mean", "max"]);
         assert_eq!(tally.window.errors_of(Outcome::ClientTimeout), 3);
     }
 

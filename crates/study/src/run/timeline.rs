@@ -25,6 +25,13 @@ impl Timeline {
         self.phases.push((name, at_ns, None));
     }
 
+    /// The measured window has ended, if it was on: what was due in it is followed to its end.
+    pub fn begin_drain(&mut self, at_ns: u64) {
+        if let Some(("measure", _, None)) = self.phases.last() {
+            self.begin("drain", at_ns);
+        }
+    }
+
     /// The last phase has ended.
     pub fn end(&mut self) {
         self.end_at(clock::now_ns());

@@ -20,12 +20,11 @@ use analysis::rules;
 use analysis::steady::SteadyState;
 use anyhow::Result;
 use count::Counting;
-use load::{Flow, Limit, VerifyReads};
+use load::{Flow, Limit, VerifyReads, Window};
 use measure::Interval;
 use measure::interval::CheckCounts;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 use store::record::{DataRecord, LoadRecord, TrialFinding, TrialRecord, WarmupRecord};
 use store::{RunWriter, TrialWriter};
 use workload::{Program, Stage, Step};
@@ -209,10 +208,8 @@ impl Stagehand<'_> {
         let offer = Offer {
             stage: Stage::Main,
             schedule: offer::schedule(self.trial.point, self.settings.procedure.poisson),
-            limit: match course.warmup_count {
-                Some(count) => Limit::Duration(Duration::from_secs(count + course.measure_count)),
-                None => Limit::Unlimited,
-            },
+            limit: course.limit(),
+            window: course.window(),
             first_operation: self.trial.first_operation,
             verify: match self.settings.verify.every_nth {
                 Some(nth) => VerifyReads::EveryNth(nth),
@@ -238,7 +235,7 @@ impl Stagehand<'_> {
             }
             _ => None,
         };
-        state.steady = course.ended.filter(|_| course.warmup_count.is_none());
+        state.steady = course.ended;
         state.workers = offered.summary.workers;
         state.connections = offered.summary.connections;
         state.checks.add(&course.tally.checks);
@@ -261,6 +258,7 @@ impl Stagehand<'_> {
             stage: Stage::Verify,
             schedule: closed(VERIFY_IN_FLIGHT, rows),
             limit: Limit::Operations(rows),
+            window: Window::Whole,
             first_operation: 0,
             verify: VerifyReads::EveryNth(1),
             keeps_ledger: false,

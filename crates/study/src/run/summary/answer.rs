@@ -67,8 +67,11 @@ fn peak_sentence(
     }
     sentence += &format!(" at {}", point_words(&point.point));
     if point.latency_ms.count > 0 || point.latency_ms.p99 > 0.0 {
-        let p99 = significant(point.latency_ms.p99);
-        sentence += &format!(", with a p99 of {p99} ms");
+        let (sign, p99) = (
+            point.latency_ms.sign("p99"),
+            significant(point.latency_ms.p99),
+        );
+        sentence += &format!(", with a p99 of {sign}{p99} ms");
     }
     match (bound_ms, sweep.best_within_bound) {
         (Some(bound), Some(_)) => sentence += &format!(", the most within {bound} ms"),

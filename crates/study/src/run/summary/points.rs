@@ -28,7 +28,7 @@ pub fn read_back(path: &Path) -> Result<impl Fn(&[&TrialFinding]) -> Option<Quan
             let trial = trials.iter().find(|t| t.record.index == finding.index)?;
             window.add(trial, HistogramKind::Latency, finding).ok()?;
         }
-        Some(store::convert::quantiles_ms(&window.all))
+        Some(store::convert::times_ms(&window.all))
     })
 }
 

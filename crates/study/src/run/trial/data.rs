@@ -15,7 +15,7 @@ use crate::standing::Preparation;
 use crate::{human, targets, work};
 use analysis::rules;
 use anyhow::{Context, Result, bail, ensure};
-use load::{Flow, LEDGER_OPERATIONS_MAX, Limit, VerifyReads, Written};
+use load::{Flow, LEDGER_OPERATIONS_MAX, Limit, VerifyReads, Window, Written};
 use serde_json::json;
 use std::time::Duration;
 use store::record::{DataRecord, LoadRecord};
@@ -268,6 +268,7 @@ impl Stagehand<'_> {
             stage: Stage::Load,
             schedule: closed(LOAD_IN_FLIGHT, count),
             limit: Limit::Operations(count),
+            window: Window::Whole,
             first_operation: first,
             verify: VerifyReads::Off,
             keeps_ledger: first == 0 && self.keeps_ledger(count),

@@ -7,7 +7,7 @@ use crate::run::event::Event;
 use crate::run::offer::{self, Offer};
 use crate::run::running::Running;
 use anyhow::{Context, Result};
-use load::{Limit, VerifyReads};
+use load::{Limit, VerifyReads, Window};
 use store::record::WarmupRecord;
 use workload::Step;
 
@@ -38,6 +38,7 @@ impl Stagehand<'_> {
             stage: step.stage,
             schedule: offer::schedule(self.trial.point, false),
             limit: Limit::Operations(step.warmup_operations),
+            window: Window::Whole,
             first_operation: step.first_operation,
             verify: match self.settings.verify.every_nth {
                 Some(nth) => VerifyReads::EveryNth(nth),

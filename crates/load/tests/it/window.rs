@@ -1,0 +1,160 @@
+//! The measured population: every operation that was due in the window, followed to its end or
+//! taken at a lower bound.
+
+use crate::program::{kind, program, statement};
+use crate::server::{Does, Server};
+use crate::{Ran, config, run};
+use load::{Config, Flow, Limit, Schedule, Window};
+use measure::{Interval, Outcome, Times};
+use std::time::Duration;
+use workload::{Policy, Program};
+
+const MS: u64 = 1_000_000;
+
+fn writes() -> Program {
+    let insert = statement("INSERT INTO t (k) VALUES (?)", 0);
+    program(vec![kind("write", Policy::default())], vec![insert], &[0])
+}
+
+fn open(server: &Server, ops_per_s: f64, in_flight_max: u32, limit: Limit) -> Config {
+    Config {
+        schedule: Schedule::Fixed { ops_per_s },
+        in_flight_max,
+        limit,
+        ..config(&[server], writes(), 0)
+    }
+}
+
+fn client(ran: &Ran, count: fn(&Interval) -> u64) -> u64 {
+    ran.intervals.iter().map(count).sum()
+}
+
+fn latencies(ran: &Ran) -> Times {
+    let (mut latency, mut service) = (Times::default(), Times::default());
+    ran.kinds[0].add_times_to(&mut latency, &mut service);
+    latency
+}
+
+/// A server that paused 1.2 s just before the end was reported with a p99.9 of 244 ms: what was due
+/// in the pause and waited for a place in flight was never sent, and in no percentile.
+#[test]
+fn what_a_pause_holds_back_at_the_windows_end_is_followed_beyond_it() {
+    let server = Server::start(|asked| match asked.number {
+        1000 => Does::AcknowledgesAfter(Duration::from_millis(1200)),
+        _ => Does::Acknowledges,
+    });
+    let limit = Limit::Duration(Duration::from_millis(600));
+    let ran = run(&Config {
+        window: Window::After(Duration::from_millis(200)),
+        ..open(&server, 2000.0, 16, limit)
+    });
+    let write = &ran.kinds[0];
+    assert_eq!(write.early.outcomes.get(Outcome::Ok), 400);
+    let times = latencies(&ran);
+    assert_eq!((times.all().count(), times.censored().count()), (800, 0));
+    // Operation 1000 was due 100 ms before the end, and 199 more behind it.
+    assert!(times.all().count_above(1050 * MS) >= 200, "{times:?}");
+    assert!(times.quantile_ns(0.999) >= 1150 * MS && !times.is_at_least(0.999));
+    let after = client(&ran, |i| i.client.sent_in_drain);
+    assert!(after >= 200 - 16, "{after} sent after the window");
+    assert_eq!(client(&ran, |i| i.client.due_never_sent), 0);
+}
+
+/// The server never answers again: what waits for a place in flight outlives the drain.
+#[test]
+fn what_is_never_sent_counts_with_the_time_that_it_has_waited_at_least() {
+    let server = Server::start(|asked| match asked.number {
+        100.. => Does::Nothing,
+        _ => Does::Acknowledges,
+    });
+    let limit = Limit::Duration(Duration::from_millis(200));
+    let ran = run(&Config {
+        timeout: Duration::from_millis(150),
+        ..open(&server, 1000.0, 4, limit)
+    });
+    let write = &ran.kinds[0];
+    let never_sent = client(&ran, |i| i.client.due_never_sent);
+    assert!(never_sent > 0);
+    assert_eq!(write.outcomes.total() + never_sent, 200, "what was due");
+    let times = latencies(&ran);
+    let timed_out = write.outcomes.get(Outcome::ClientTimeout);
+    assert_eq!(times.all().count(), 200);
+    assert_eq!(times.censored().count(), timed_out + never_sent);
+    assert_eq!(
+        write.censored.service.count(),
+        timed_out,
+        "of what was sent"
+    );
+    // A time-out has waited for it since it was sent, and what was never sent for all of the drain.
+    assert!(times.censored().min_ns() >= 149 * MS, "{times:?}");
+    assert!(times.is_at_least(0.9));
+    assert_eq!(ran.summary.next_operation, 200 - never_sent);
+}
+
+#[test]
+fn an_abandoned_run_sends_nothing_more() {
+    let server = Server::start(|asked| match asked.number {
+        10.. => Does::AcknowledgesAfter(Duration::from_millis(10)),
+        _ => Does::Acknowledges,
+    });
+    let config = open(&server, 2000.0, 4, Limit::Unlimited);
+    let (mut ended, mut unsent, mut in_drain) = (0, 0, 0);
+    let summary = load::run(&config, &mut |interval| {
+        ended += interval.ended();
+        unsent += interval.client.due_never_sent;
+        in_drain += interval.client.sent_in_drain;
+        Flow::Abandon
+    });
+    assert_eq!((summary.unwrap().operations_ended, in_drain), (ended, 0));
+    assert!(
+        unsent > 0,
+        "10 ms each, four at a time, are not 2000 a second"
+    );
+}
+
+/// Which side of the window's begin an operation is on does not hang on when anybody saw it.
+#[test]
+fn a_window_that_begins_when_told_takes_nothing_that_was_due_before() {
+    let server = Server::start(|_| Does::Acknowledges);
+    let mut config = config(&[&server], writes(), 0);
+    config.limit = Limit::Unlimited;
+    config.window = Window::WhenTold;
+    config.interval = Duration::from_millis(50);
+    let mut intervals: Vec<Interval> = Vec::new();
+    let summary = load::run(&config, &mut |interval| {
+        intervals.push(interval.clone());
+        match interval.index {
+            2 => Flow::Measure(3),
+            _ => Flow::Continue,
+        }
+    });
+    let from_ns = intervals.last().unwrap().window_from_ns;
+    let mut population = 0;
+    for interval in &intervals {
+        let kind = &interval.kinds[0];
+        assert_eq!(
+            interval.is_measured(),
+            !interval.draining && interval.start_ns >= from_ns
+        );
+        assert!(interval.end_ns <= from_ns || interval.start_ns >= from_ns);
+        if interval.end_ns <= from_ns {
+            assert_eq!(kind.latency.count(), 0);
+        } else {
+            // The four that were in flight when it began.
+            assert!(kind.early.latency.count() <= 4);
+        }
+        population += kind.latency.count();
+    }
+    let early: u64 = intervals
+        .iter()
+        .map(|interval| interval.kinds[0].early.latency.count())
+        .sum();
+    assert_eq!(early + population, summary.unwrap().operations_ended);
+    assert!(early > 0 && population > 0);
+    let measured = intervals.iter().filter(|interval| interval.is_measured());
+    let seconds: f64 = measured.map(Interval::seconds).sum();
+    assert!(
+        (seconds - 0.15).abs() < 1e-9,
+        "{seconds} s of three intervals"
+    );
+}

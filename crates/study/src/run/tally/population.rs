@@ -1,0 +1,276 @@
+//! One population in findings and logs: made-up operations whose truth is known, recorded as the
+//! engine does, summed up and written to disk.
+
+use super::Tally;
+use measure::{ClientInterval, Histogram, Interval, KindInterval, Outcome, Times};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use store::record::{EstimateRecord, FORMAT, PlanRecord, QuantilesRecord, TrialRecord};
+use store::{HistogramKind, RunWriter, Trial, convert};
+
+const SECOND: u64 = 1_000_000_000;
+const KINDS: [&str; 2] = ["read", "write"];
+
+/// An operation: when it was due, and how long it took until it ended so.
+#[derive(Clone, Copy, Debug)]
+struct Operation {
+    kind: usize,
+    intended_ns: u64,
+    waited_ns: u64,
+    service_ns: u64,
+    /// None: it was never sent.
+    outcome: Option<Outcome>,
+}
+
+/// The intervals of a run of such operations, none of which was due after the stop.
+fn intervals(operations: &[Operation], from_ns: u64, stop_ns: u64) -> Vec<Interval> {
+    let ends = operations.iter().map(end_ns).chain([stop_ns]);
+    let count = ends.max().unwrap_or(0) / SECOND + 1;
+    let interval = |index: u64| Interval {
+        index,
+        start_ns: index * SECOND,
+        end_ns: (index + 1) * SECOND,
+        window_from_ns: from_ns,
+        draining: index * SECOND >= stop_ns,
+        kinds: vec![KindInterval::default(); KINDS.len()],
+        client: ClientInterval::default(),
+    };
+    let mut all: Vec<Interval> = (0..count).map(interval).collect();
+    for operation in operations {
+        let interval = &mut all[(end_ns(operation) / SECOND) as usize];
+        let kind = &mut interval.kinds[operation.kind];
+        let is_early = operation.intended_ns < from_ns;
+        let latency_ns = operation.waited_ns + operation.service_ns;
+        match operation.outcome {
+            Some(Outcome::Ok) => kind.succeed(is_early, latency_ns, operation.service_ns, 1),
+            Some(outcome) => {
+                kind.fail(is_early, outcome, latency_ns, Some(operation.service_ns));
+            }
+            None if is_early => {}
+            None => {
+                kind.leave_unsent(latency_ns);
+                interval.client.due_never_sent += 1;
+            }
+        }
+    }
+    all
+}
+
+fn end_ns(operation: &Operation) -> u64 {
+    operation.intended_ns + operation.waited_ns + operation.service_ns
+}
+
+fn tally(intervals: &[Interval]) -> Tally {
+    let mut tally = Tally::new(KINDS.len());
+    intervals.iter().for_each(|interval| tally.push(interval));
+    tally
+}
+
+/// SplitMix64 (Steele, Lea, Flood 2014), uniform in (0, 1).
+fn chance(state: &mut u64) -> f64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64 + 1e-17
+}
+
+/// A closed loop of 128 whose service time is exponential with a mean of 1 s, for 10 s of warm-up
+/// and 60 s of window; what takes longer than `timeout_s` is given up.
+fn exponential(timeout_s: f64) -> Tally {
+    let (from_ns, stop_ns) = (10 * SECOND, 70 * SECOND);
+    let mut state = 7;
+    let mut operations = Vec::new();
+    for _thread in 0..128 {
+        let mut due_ns = 0;
+        while due_ns < stop_ns {
+            let seconds = -chance(&mut state).ln();
+            let outcome = match seconds > timeout_s {
+                true => Outcome::ClientTimeout,
+                false => Outcome::Ok,
+            };
+            operations.push(Operation {
+                kind: 0,
+                intended_ns: due_ns,
+                waited_ns: 0,
+                service_ns: (seconds.min(timeout_s) * SECOND as f64) as u64,
+                outcome: Some(outcome),
+            });
+            due_ns += operations.last().map_or(0, |last| last.service_ns);
+        }
+    }
+    tally(&intervals(&operations, from_ns, stop_ns))
+}
+
+/// What was in flight at the window's begin and at its end was counted at both: long operations too
+/// often. The median was 857 ms.
+#[test]
+fn long_operations_are_counted_as_often_as_they_were_begun() {
+    let tally = exponential(1e9);
+    let record = tally.all.record(tally.seconds);
+    let (p50_ms, p99_ms) = (record.latency_ms.p50, record.latency_ms.p99);
+    println!(
+        "p50 {p50_ms} ms, p99 {p99_ms} ms, {} op/s",
+        record.ops_per_s
+    );
+    // Two and a half standard errors of about 7,700 values.
+    assert!((p50_ms / 693.1 - 1.0).abs() < 0.04, "p50 {p50_ms} ms");
+    assert!((p99_ms / 4605.2 - 1.0).abs() < 0.065, "p99 {p99_ms} ms");
+    assert!(
+        (record.ops_per_s / 128.0 - 1.0).abs() < 0.03,
+        "{}",
+        record.ops_per_s
+    );
+    assert_eq!((tally.seconds, record.latency_ms.at_least.len()), (60.0, 0));
+}
+
+#[test]
+fn a_percentile_beyond_the_time_out_is_at_least_the_time_out() {
+    let tally = exponential(3.0);
+    let record = tally.all.record(tally.seconds);
+    let (latency, service) = (&record.latency_ms, &record.service_ms);
+    assert!((latency.p50 / 693.1 - 1.0).abs() < 0.04, "{latency:?}");
+    // One in twenty takes longer than 3 s.
+    assert!((2999.0..=3004.0).contains(&latency.p99), "{latency:?}");
+    assert_eq!(latency.at_least, ["p99", "p999", "mean", "max"]);
+    assert_eq!(latency.censored, record.error_ms.count);
+    assert_eq!(
+        (service.at_least.len(), service.censored),
+        (4, latency.censored)
+    );
+    assert!(!latency.ci95.contains_key("p99") && latency.ci95.contains_key("p50"));
+}
+
+/// Everything of a record but the intervals, which a merged histogram does not have.
+fn comparable(record: &QuantilesRecord) -> Value {
+    let without = QuantilesRecord {
+        ci95: BTreeMap::new(),
+        ..record.clone()
+    };
+    serde_json::to_value(without).unwrap()
+}
+
+/// Writes the intervals as a trial does, and gives it back as it stands on disk.
+fn written(folder: &std::path::Path, intervals: &[Interval]) -> Trial {
+    let record = TrialRecord {
+        format: FORMAT,
+        index: 0,
+        slug: "00-made-up".to_owned(),
+        variant: "-".to_owned(),
+        point: BTreeMap::new(),
+        block: 0,
+        phases: Vec::new(),
+        settings: json!({}),
+    };
+    let plan = PlanRecord {
+        format: FORMAT,
+        cassay: "0.0.0".to_owned(),
+        study: "made-up".to_owned(),
+        question: "?".to_owned(),
+        seed: 1,
+        scale: None,
+        rerun: String::new(),
+        estimate: EstimateRecord::default(),
+        trials: vec![record.clone()],
+        resolved: json!({}),
+    };
+    let run = RunWriter::create(folder, "study: made-up\n", &plan).unwrap();
+    let kinds = KINDS.map(str::to_owned);
+    let mut trial = run.begin_trial(&record, &kinds).unwrap();
+    for interval in intervals {
+        let phase = match (interval.draining, interval.is_measured()) {
+            (true, _) => "drain",
+            (_, true) => "measure",
+            _ => "warmup",
+        };
+        trial.write_interval(phase, interval).unwrap();
+    }
+    let path = trial.path().to_owned();
+    Trial { path, record }
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    let outcome = prop_oneof![
+        8 => Just(Some(Outcome::Ok)),
+        1 => Just(Some(Outcome::Overloaded)),
+        1 => Just(Some(Outcome::ClientTimeout)),
+        1 => Just(Some(Outcome::ConnectionLost)),
+        1 => Just(None),
+    ];
+    let times = (0..4 * SECOND, 0..SECOND, 1_000..2 * SECOND);
+    (0..KINDS.len(), times, outcome).prop_map(
+        |(kind, (intended_ns, waited_ns, service_ns), outcome)| Operation {
+            kind,
+            intended_ns,
+            waited_ns,
+            service_ns,
+            outcome,
+        },
+    )
+}
+
+/// The population by its definition: of one kind, latencies and service times.
+fn truth(operations: &[Operation], kind: usize, from_ns: u64) -> [Times; 2] {
+    let mut times = [Times::default(), Times::default()];
+    for operation in operations {
+        let is_known = match operation.outcome {
+            Some(Outcome::Ok) => true,
+            Some(outcome) if !outcome.is_censored() => continue,
+            _ => false,
+        };
+        if operation.kind != kind || operation.intended_ns < from_ns {
+            continue;
+        }
+        let latency_ns = operation.waited_ns + operation.service_ns;
+        let is_sent = operation.outcome.is_some();
+        let both = [(latency_ns, true), (operation.service_ns, is_sent)];
+        for (times, (value_ns, counts)) in times.iter_mut().zip(both) {
+            let (mut one, none) = (Histogram::new(), Histogram::new());
+            if counts {
+                one.record(value_ns);
+            }
+            match is_known {
+                true => times.add(&one, &none),
+                false => times.add(&none, &one),
+            }
+        }
+    }
+    times
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    /// A tool that merges a log by tag has what the finding says, and both have the population.
+    #[test]
+    fn findings_and_logs_have_the_population(
+        operations in prop::collection::vec(operation(), 1..60), warmup_s in 0u64..3) {
+        let (from_ns, stop_ns) = (warmup_s * SECOND, 4 * SECOND);
+        let intervals = intervals(&operations, from_ns, stop_ns);
+        let tally = tally(&intervals);
+        let folder = tempfile::tempdir().unwrap();
+        let trial = written(folder.path(), &intervals);
+        for (kind, name) in KINDS.iter().enumerate() {
+            let found = tally.kinds[kind].record(tally.seconds);
+            let [latency, service] = truth(&operations, kind, from_ns);
+            for (service, found, truth) in
+                [(false, &found.latency_ms, latency), (true, &found.service_ms, service)] {
+                let logged = trial.times(service, "measure", name).unwrap();
+                let [found, truth, logged] = [
+                    comparable(found),
+                    comparable(&convert::times_ms(&truth)),
+                    comparable(&convert::times_ms(&logged)),
+                ];
+                prop_assert_eq!(&found, &truth);
+                prop_assert_eq!(&logged, &truth);
+            }
+            let errors = trial.histogram(HistogramKind::Errors, "measure", name).unwrap();
+            let errors = comparable(&convert::quantiles_ms(&errors));
+            prop_assert_eq!(errors, comparable(&found.error_ms));
+        }
+        let due = operations.iter().filter(|operation| operation.intended_ns >= from_ns);
+        let window = &tally.window;
+        prop_assert_eq!(window.ended() + window.due_never_sent, due.count() as u64);
+    }
+}
