@@ -1,8 +1,8 @@
 //! The histograms of a trial's measured window, read back from its logs.
 //!
-//! Of each of the two clocks there are two logs: all values, and those of them that are lower bounds.
-//! Whoever shows a percentile of more than one trial adds these. What must hold: of one trial they
-//! cover the operations that its finding's own percentiles cover.
+//! Of each of the two clocks there are two logs: all values, and those of them that are lower
+//! bounds. Whoever shows a percentile of more than one trial adds these. What must hold: of one
+//! trial they cover the operations that its finding's own percentiles cover.
 
 use crate::record::TrialFinding;
 use crate::run::{HistogramKind, Trial};
