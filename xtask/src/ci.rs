@@ -44,6 +44,12 @@ pub fn run(options: &Options) -> Result<()> {
     step("real Cassandra", cassandra)
 }
 
+/// The long versions of the simulated studies, which the gate has in short.
+pub fn audit() -> Result<()> {
+    let tests = ["test", "-p", "study", "--lib", "--", "--ignored", "audit_"];
+    process::run(&cargo(), &[&tests[..], &["--nocapture"]].concat())
+}
+
 /// The tests that start a real Cassandra. They are `#[ignore]`d, so that `cargo test` needs no
 /// Java, and run one at a time, since each node wants the whole machine.
 pub fn cassandra() -> Result<()> {

@@ -34,6 +34,8 @@ enum Command {
     Ci(ci::Options),
     /// The tests against a real Cassandra (needs Java 17 and Maven)
     Cassandra,
+    /// Simulated studies in the thousands: how often a comparison is wrong
+    Audit,
     /// House style: lengths, headers, dependencies, links
     Tidy,
     /// Writes the generated documents; with --check only compares them
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Ci(options) => ci::run(&options),
         Command::Cassandra => ci::cassandra(),
+        Command::Audit => ci::audit(),
         Command::Tidy => tidy::run(),
         Command::Docs(options) => docs::run(&options),
         Command::Peers(options) => peers::run(&options),

@@ -121,22 +121,23 @@ impl Blocks {
         }
         let value = merged.quantile_ns(q);
         let share = merged.count_above(value) as f64 / count;
-        let half = self.half_width(value, share);
-        if share <= 0.0 || share >= 1.0 || half > LOGIT_HALF_MAX {
+        let [fewer, more] = self.half_widths(value, share);
+        if share <= 0.0 || share >= 1.0 || fewer.max(more) > LOGIT_HALF_MAX {
             return None;
         }
         // Centred on q itself: the histogram's steps can put the share above some way below.
         let logit = ((1.0 - q) / q).ln();
         let below = |logit_above: f64| 1.0 / (1.0 + logit_above.exp());
-        let [low, high] = [below(logit + half), below(logit - half)];
+        // More above the value that was read as the quantile: the true one lies higher.
+        let [low, high] = [below(logit + fewer), below(logit - more)];
         if self.times.is_at_least(q) || self.times.is_at_least(high) {
             return None;
         }
         Some([merged.quantile_ns(low), merged.quantile_ns(high)])
     }
 
-    /// Half the 95 % interval of the share of values above `value`, on the logit scale.
-    fn half_width(&self, value: u64, share: f64) -> f64 {
+    /// How much smaller and larger the share of values above `value` may be, on the logit scale.
+    fn half_widths(&self, value: u64, share: f64) -> [f64; 2] {
         let counts: Vec<(f64, f64)> = self
             .blocks
             .iter()
@@ -155,9 +156,10 @@ impl Blocks {
         let per_block = count / counts.len() as f64;
         let spread = series::mean_estimate(&excess);
         let odds = share * (1.0 - share);
-        let clustered = series::t_quantile(0.975, spread.freedom) * spread.standard_error;
         let binomial = NORMAL_975 * (odds / count).sqrt();
-        (clustered / per_block).max(binomial) / odds
+        let [low, high] = spread.ci95.unwrap_or([f64::NEG_INFINITY, f64::INFINITY]);
+        [spread.mean - low, high - spread.mean]
+            .map(|clustered| (clustered / per_block).max(binomial) / odds)
     }
 
     /// The intervals of [`QUANTILES`] in ms, as records hold them; without those that have none.

@@ -4,11 +4,12 @@
 //! Pure functions of measurements: no I/O, no clock, no chance. A number that cannot be supported
 //! is `None`, never a guess; a rule without its input is [`rules::Outcome::Unknown`], never a pass.
 //! [`series`] has the error of a mean, [`blocks`] that of percentiles, [`steady`] says when warm-up
-//! is over, [`mod@compare`] tells two variants apart, [`sweep`] reads a ladder of loads, and
-//! [`rules`] decides whether a trial may be believed.
+//! is over, [`mod@compare`] tells two variants apart, [`multiple`] keeps many comparisons honest,
+//! [`sweep`] reads a ladder of loads, and [`rules`] decides whether a trial may be believed.
 
 pub mod blocks;
 pub mod compare;
+pub mod multiple;
 pub mod rules;
 pub mod series;
 pub mod steady;
@@ -17,8 +18,9 @@ pub mod sweep;
 mod synthetic;
 
 pub use blocks::{Blocks, QUANTILES};
-pub use compare::{Comparison, Finding, Metric, compare_paired, compare_unpaired};
+pub use compare::{Comparison, Finding, LEVEL, Metric, compare_paired, compare_unpaired};
+pub use multiple::{FalseFindings, Judged, judge_all};
 pub use rules::{Evidence, Judgement, Limits, Verdict, judge};
 pub use series::{Estimate, mean_estimate};
 pub use steady::{Steady, SteadyLimits, SteadyState};
-pub use sweep::{Point, Sweep, read_sweep};
+pub use sweep::{Knee, Point, State, Sweep, read_sweep};

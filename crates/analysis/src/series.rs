@@ -5,6 +5,12 @@
 //! batches until the batch means look uncorrelated (batch means; Schmeiser 1982, "Batch size
 //! effects in the analysis of simulation output", holds 10 to 30 batches to be enough), and what
 //! correlation is left widens the interval by the factor of an AR(1) series, (1 + r) / (1 − r).
+//!
+//! A rare incident (a pause, a flush) is seen too often or not often enough in a short window, and
+//! a window with few of them looks surer than it is. So the end of the interval on the side of the
+//! worst value, if that stands out, lies where it would if the incident had come two times more.
+//! Simulated at 30 s with pauses of 0.3 s in every 8 s: 91 % coverage instead of 85 %. What has not
+//! come in the window at all cannot be in its interval: see [`SHORT_WINDOW_S`].
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -21,6 +27,24 @@ const CORRELATION_Z: f64 = 1.645;
 const CORRELATION_MAX: f64 = 0.8;
 /// See [`CORRELATION_MAX`].
 const FREEDOM_MIN: f64 = 3.0;
+/// A value further from the median than so many (robust) standard deviations is an incident: of
+/// 30 independent normal values one is in 8 % of series, which costs little.
+const INCIDENT_DEVIATIONS: f64 = 3.0;
+/// How often more the worst incident might have come.
+const INCIDENTS_MORE: f64 = 2.0;
+/// Median absolute deviation to standard deviation, of normal values.
+const MAD_TO_DEVIATION: f64 = 1.4826;
+
+/// Windows shorter than this, in seconds, have intervals that are labelled: with incidents that
+/// come once in ten seconds or less often, those of 5 to 10 s cover the truth in 70 to 85 % of
+/// windows, not in 95 %.
+pub const SHORT_WINDOW_S: f64 = 30.0;
+
+/// Whether the intervals of a window of so many seconds are to be labelled.
+pub fn is_short_window(seconds: f64) -> bool {
+    // The last interval may end a little early.
+    seconds < SHORT_WINDOW_S * 0.99
+}
 
 /// A mean and how sure it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,13 +79,27 @@ pub fn mean_estimate(values: &[f64]) -> Estimate {
     let standard_error = (variance(&batches) / count * widening).sqrt();
     let freedom = (count / widening - 1.0).max(FREEDOM_MIN);
     let half = t_quantile(0.975, freedom) * standard_error;
+    let [more_below, more_above] =
+        incident(&batches).map(|deviation| INCIDENTS_MORE * deviation * widening.sqrt() / count);
     Estimate {
         mean,
         standard_error,
         freedom,
-        ci95: Some([mean - half, mean + half]),
+        ci95: Some([mean - half - more_below, mean + half + more_above]),
         effective_count: effective_count(values, standard_error),
     }
+}
+
+/// 95 % confidence interval of the mean of blocks, which are independent; none with fewer than
+/// three, where it would be wider than it is worth.
+pub fn mean_of_blocks_ci95(values: &[f64]) -> Option<[f64; 2]> {
+    let count = values.len();
+    if count < 3 {
+        return None;
+    }
+    let error = (variance(values) / count as f64).sqrt();
+    let half = t_quantile(0.975, (count - 1) as f64) * error;
+    Some([mean(values) - half, mean(values) + half])
 }
 
 /// Joins neighbours until the batches look uncorrelated; returns the batch means and the lag-1
@@ -79,9 +117,24 @@ fn join(values: &[f64]) -> (Vec<f64>, f64) {
     }
 }
 
+/// How far the worst value lies below or above the median, if it stands out; else zeros.
+fn incident(values: &[f64]) -> [f64; 2] {
+    let middle = median(values);
+    let deviations: Vec<f64> = values.iter().map(|v| (v - middle).abs()).collect();
+    let usual = median(&deviations) * MAD_TO_DEVIATION;
+    let far = |value: &&f64| (**value - middle).abs() > INCIDENT_DEVIATIONS * usual;
+    let worst = values.iter().filter(far).max_by(|a, b| {
+        let (a, b) = ((**a - middle).abs(), (**b - middle).abs());
+        a.total_cmp(&b)
+    });
+    worst.map_or([0.0; 2], |worst| {
+        [(middle - worst).max(0.0), (worst - middle).max(0.0)]
+    })
+}
+
 /// The estimated correlation of a short series is too small by about (1 + 4 r) / n (Marriott and
 /// Pope 1954); negative correlation is taken as none, which can only lengthen the interval.
-fn unbiased(raw: f64, count: usize) -> f64 {
+pub(crate) fn unbiased(raw: f64, count: usize) -> f64 {
     (raw + (1.0 + 4.0 * raw) / count as f64).clamp(0.0, CORRELATION_MAX)
 }
 
@@ -138,9 +191,17 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
+/// Share of Student's t distribution above `t`; `freedom` as in [`t_quantile`].
+pub fn t_above(t: f64, freedom: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, freedom.clamp(1.0, 1e6))
+        .expect("location 0, scale 1 and a freedom of 1 or more are valid")
+        .sf(t)
+}
+
 /// Quantile `p` of Student's t distribution; `freedom` may be a fraction and is at least 1.
 pub fn t_quantile(p: f64, freedom: f64) -> f64 {
-    StudentsT::new(0.0, 1.0, freedom.max(1.0))
+    // Beyond a million it is the normal distribution, and the inverse is not found by the library.
+    StudentsT::new(0.0, 1.0, freedom.clamp(1.0, 1e6))
         .expect("location 0, scale 1 and a freedom of 1 or more are valid")
         .inverse_cdf(p)
 }
@@ -199,6 +260,65 @@ mod tests {
                 "n {count} phi {phi}: {coverage}"
             );
         }
+    }
+
+    /// Throughput with pauses: how often in seconds on average, how long, and how much is lost.
+    fn with_pauses(chance: &mut Chance, count: usize, every_s: f64, long_s: f64) -> Vec<f64> {
+        let mut left_s = 0.0;
+        let noise = chance.autocorrelated(count, 0.3);
+        let second = |noise: f64| {
+            let (mut to_go, mut lost) = (1.0, 0.0);
+            while to_go > 0.0 {
+                if left_s > 0.0 {
+                    let step: f64 = f64::min(left_s, to_go);
+                    (lost, left_s, to_go) = (lost + step, left_s - step, to_go - step);
+                    continue;
+                }
+                let wait = -chance.uniform().ln() * every_s;
+                to_go -= wait;
+                if to_go > 0.0 {
+                    left_s = -chance.uniform().ln() * long_s;
+                }
+            }
+            1.0 + 0.03 * noise - lost
+        };
+        noise.into_iter().map(second).collect()
+    }
+
+    #[test]
+    fn rare_incidents_are_covered_at_30_s_and_what_never_came_is_not() {
+        let mut chance = Chance(19);
+        for (every_s, long_s, least, most) in [
+            (1e9, 1.0, 0.92, 0.98),
+            (8.0, 0.2, 0.90, 0.99),
+            (10.0, 0.2, 0.90, 0.99),
+            (8.0, 0.3, 0.90, 0.99),
+            // One pause of a second in 20 s: two windows in ten have none. The document says so.
+            (20.0, 1.0, 0.65, 0.85),
+        ] {
+            let truth = 1.0 - long_s / (every_s + long_s);
+            let windows = 2000;
+            let hits = (0..windows).filter(|_| {
+                let series = with_pauses(&mut chance, 60, every_s, long_s);
+                let [low, high] = mean_estimate(&series[30..]).ci95.unwrap();
+                low <= truth && truth <= high
+            });
+            let coverage = hits.count() as f64 / f64::from(windows);
+            println!("every {every_s} s for {long_s} s: coverage {coverage:.3}");
+            assert!(
+                (least..=most).contains(&coverage),
+                "{every_s} {long_s}: {coverage}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_interval_of_a_mean_of_blocks_follows_students_t() {
+        // 2, 4, 6: mean 4, standard error 2/√3, t(2) = 4.303.
+        let [low, high] = mean_of_blocks_ci95(&[2.0, 4.0, 6.0]).expect("three values");
+        assert!((low - (4.0 - 4.303 * 1.1547)).abs() < 1e-3);
+        assert!((high - (4.0 + 4.303 * 1.1547)).abs() < 1e-3);
+        assert_eq!(mean_of_blocks_ci95(&[2.0, 4.0]), None);
     }
 
     #[test]

@@ -117,6 +117,8 @@ pub struct Trend {
     pub drift: f64,
     /// Mann and Kendall's z: within ±1.645 the trend may be chance.
     pub z: f64,
+    /// Values in the series.
+    pub count: usize,
 }
 
 impl Trend {
@@ -129,13 +131,36 @@ impl Trend {
     pub fn matters(self, drift: f64) -> bool {
         self.is_significant() && self.drift.abs() > drift
     }
+
+    /// Whether it is more than `drift` by size, and of too few values for a test to tell: of six
+    /// in a line, a rise of 94 % with two of fifteen pairs falling is "no more than chance".
+    pub fn is_untold(self, drift: f64) -> bool {
+        !self.is_significant() && self.drift.abs() > drift && self.count < VALUES_TO_TELL
+    }
 }
 
 /// Two-sided 10 %: in warm-up, a trend overlooked costs more than a second too many.
 const Z_SIGNIFICANT: f64 = 1.645;
+/// From so many values on the normal distribution of S holds, and a trend as large as the scatter
+/// is seen (Kendall 1975 and Gilbert 1987 give 10).
+pub const VALUES_TO_TELL: usize = 10;
 
-/// The trend of a series of equally spaced values. O(n²): for up to a few thousand values.
+/// The trend of a series of equally spaced values. O(n²): for up to a few thousand values. Takes
+/// the values as independent: for a detector that had better see a trend too many.
 pub fn trend(values: &[f64]) -> Trend {
+    tested(values, |_, _| 1.0)
+}
+
+/// The trend of a series whose values follow each other. What is called a trend by [`trend`] is
+/// often a slow swing: of AR(1) series of 60 values with a correlation of 0.6, in two of five (13 %
+/// here).
+/// The variance is corrected by the autocorrelation of the ranks around the trend (Hamed and Rao
+/// 1998, "A modified Mann-Kendall trend test for autocorrelated data").
+pub fn trend_of_correlated(values: &[f64]) -> Trend {
+    tested(values, hamed_rao)
+}
+
+fn tested(values: &[f64], widening: fn(&[f64], f64) -> f64) -> Trend {
     let count = values.len();
     let mut slopes = Vec::with_capacity(count * count.saturating_sub(1) / 2);
     let mut sum = 0.0;
@@ -145,19 +170,67 @@ pub fn trend(values: &[f64]) -> Trend {
             sum += if b == a { 0.0 } else { (b - a).signum() };
         }
     }
-    let n = count as f64;
-    let deviation = (n * (n - 1.0) * (2.0 * n + 5.0) / 18.0).sqrt();
+    let slope = series::median(&slopes);
+    let variance = variance_of_s(values) * widening(values, slope);
     let middle = series::median(values).abs();
-    let change = series::median(&slopes) * (n - 1.0);
+    let change = slope * (count as f64 - 1.0);
     Trend {
         drift: if middle > 0.0 { change / middle } else { 0.0 },
         // The usual correction for continuity: one step towards zero.
-        z: if deviation > 0.0 {
-            (sum - f64::signum(sum) * f64::from(sum != 0.0)) / deviation
+        z: if variance > 0.0 {
+            (sum - f64::signum(sum) * f64::from(sum != 0.0)) / variance.sqrt()
         } else {
             0.0
         },
+        count,
     }
+}
+
+/// Variance of Kendall's S under no trend; equal values make it smaller.
+fn variance_of_s(values: &[f64]) -> f64 {
+    let term = |n: f64| n * (n - 1.0) * (2.0 * n + 5.0);
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let ties = sorted
+        .chunk_by(|a, b| a == b)
+        .map(|tied| term(tied.len() as f64));
+    (term(values.len() as f64) - ties.sum::<f64>()) / 18.0
+}
+
+/// By how much the autocorrelation of the ranks around the trend widens the variance of S; never
+/// below 1. The correlation of far lags is taken from that of neighbours, as of an AR(1) series:
+/// one by one they are estimated from too few pairs, and leaving out those that may be chance, as
+/// the paper does, leaves 18 % false trends instead of 10 % at 60 values and a correlation of 0.3.
+fn hamed_rao(values: &[f64], slope: f64) -> f64 {
+    let count = values.len();
+    if count < VALUES_TO_TELL {
+        return 1.0;
+    }
+    let flat = values.iter().enumerate();
+    let flat: Vec<f64> = flat.map(|(at, value)| value - slope * at as f64).collect();
+    let n = count as f64;
+    // A fitted line takes as much correlation out as a mean does, once more.
+    let raw = series::autocorrelation(&ranks(&flat), 1) + 1.0 / n;
+    let rho = series::unbiased(raw, count);
+    let sum = (1..count).map(|lag| {
+        let left = n - lag as f64;
+        left * (left - 1.0) * (left - 2.0) * rho.powi(lag as i32)
+    });
+    1.0 + 2.0 / (n * (n - 1.0) * (n - 2.0)) * sum.sum::<f64>()
+}
+
+/// Ranks from 1, equal values having their mean rank.
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
+    let mut ranks = vec![0.0; values.len()];
+    let mut before = 0;
+    for tied in order.chunk_by(|a, b| values[*a] == values[*b]) {
+        let rank = before as f64 + (tied.len() as f64 + 1.0) / 2.0;
+        tied.iter().for_each(|at| ranks[*at] = rank);
+        before += tied.len();
+    }
+    ranks
 }
 
 #[cfg(test)]
@@ -236,7 +309,76 @@ mod tests {
         assert!((seen.drift - 10.0 / 105.0).abs() < 1e-12);
         // 55 rising pairs of 55; variance 11 · 10 · 27 / 18 = 165.
         assert!((seen.z - 54.0 / 165.0_f64.sqrt()).abs() < 1e-12);
-        assert_eq!(trend(&[]), Trend { drift: 0.0, z: 0.0 });
-        assert_eq!(trend(&[3.0; 9]), Trend { drift: 0.0, z: 0.0 });
+        let none = |count| Trend {
+            drift: 0.0,
+            z: 0.0,
+            count,
+        };
+        assert_eq!(trend(&[]), none(0));
+        assert_eq!(trend(&[3.0; 9]), none(9));
+    }
+
+    #[test]
+    fn a_spike_does_not_move_the_trend_and_equal_values_count() {
+        let spiked = [
+            1000.0, 1003.0, 1001.0, 1008.0, 1010.0, 1150.0, 1013.0, 1018.0, 1016.0, 1024.0, 1025.0,
+            1027.0,
+        ];
+        let seen = trend(&spiked);
+        assert!((seen.z - 3.36).abs() < 0.005, "{}", seen.z);
+        assert!((seen.drift - 2.5 * 11.0 / 1014.5).abs() < 1e-12);
+        // Gilbert 1987: ties of 2, 3 and 2 among 10: (10·9·25 − 2·1·9 − 3·2·11 − 2·1·9) / 18.
+        let tied = [1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 3.0, 4.0, 5.0, 6.0];
+        assert!((variance_of_s(&tied) - (2250.0 - 18.0 - 66.0 - 18.0) / 18.0).abs() < 1e-9);
+        assert_eq!(ranks(&[5.0, 1.0, 5.0, 9.0]), [2.5, 1.0, 2.5, 4.0]);
+    }
+
+    #[test]
+    fn swings_of_a_correlated_series_are_rarely_called_a_trend() {
+        let mut chance = Chance(31);
+        for (count, phi, most) in [(30, 0.0, 0.12), (60, 0.3, 0.13), (60, 0.6, 0.15)] {
+            let series = 1000;
+            let mut called = [0; 2];
+            for _ in 0..series {
+                let values = chance.autocorrelated(count, phi);
+                called[0] += u32::from(trend(&values).is_significant());
+                called[1] += u32::from(trend_of_correlated(&values).is_significant());
+            }
+            let [taken, corrected] = called.map(|n| f64::from(n) / f64::from(series));
+            println!("n {count} phi {phi}: {taken:.3}, corrected {corrected:.3}");
+            assert!(corrected <= most, "n {count} phi {phi}: {corrected}");
+            assert!(phi < 0.5 || taken > 0.25, "n {count} phi {phi}: {taken}");
+        }
+    }
+
+    #[test]
+    fn a_true_drift_is_seen_through_correlation() {
+        let mut chance = Chance(32);
+        let drifting = |chance: &mut Chance| -> Vec<f64> {
+            let noise = chance.autocorrelated(60, 0.3);
+            let value =
+                |(at, noise): (usize, f64)| 1000.0 * (1.0 - 0.004 * at as f64 + 0.03 * noise);
+            noise.into_iter().enumerate().map(value).collect()
+        };
+        let seen = (0..200).filter(|_| {
+            let values = drifting(&mut chance);
+            trend_of_correlated(&values).matters(0.10)
+        });
+        assert!(seen.count() >= 190);
+    }
+
+    #[test]
+    fn six_values_cannot_tell_a_drift_from_chance() {
+        // As it was seen: "drifted by 94 %, no more than chance".
+        let six = [100.0, 60.0, 140.0, 150.0, 80.0, 190.0];
+        let seen = trend_of_correlated(&six);
+        assert!(!seen.is_significant() && seen.drift > 0.5, "{seen:?}");
+        assert!(seen.is_untold(0.10));
+        // Ten in which it is chance, and six that do not drift, are no such case.
+        let ten = [
+            100.0, 60.0, 140.0, 150.0, 80.0, 190.0, 100.0, 60.0, 140.0, 150.0,
+        ];
+        assert!(!trend_of_correlated(&ten).is_untold(0.10));
+        assert!(!trend_of_correlated(&[100.0, 101.0, 99.0]).is_untold(0.10));
     }
 }

@@ -130,7 +130,7 @@ pub struct CompareArgs {
     pub baseline: String,
     /// The run that is compared.
     pub contender: String,
-    /// Exit with 4 if the contender is slower at any point.
+    /// Exit with 4 if the contender looks slower at any point.
     #[arg(long)]
     pub require_not_slower: bool,
 }

@@ -1,7 +1,8 @@
 //! Two runs beside each other: the same points matched, ratios with their error, and what else
 //! differs between them.
 //!
-//! Runs were not interleaved, so the machine may have changed between them; the page says so.
+//! Runs were not interleaved, so the machine may have changed between them: intervals allow for
+//! that, nothing more is said than that two look different, and the page says so.
 
 use crate::number;
 use crate::page::{
@@ -9,20 +10,20 @@ use crate::page::{
     Shape, Table, Tone, Verdict, Xs,
 };
 use crate::sections::effective;
-use crate::sections::results::comparison_table;
+use crate::sections::results::{comparison_table, metric_name, multiplicity, verdict_words};
 use crate::sections::setup::{differing_rows, flatten};
 use crate::summary::{ALL, Point, place, points, variant_name};
 use crate::view::RunView;
-use analysis::Metric;
+use analysis::{Comparison, Metric};
 use serde_json::json;
 use std::collections::BTreeMap;
-use store::record::{ComparisonRecord, TrialFinding};
+use store::record::{ComparisonRecord, MultiplicityRecord, TrialFinding};
 
 /// Makes the page that compares `contender` with `baseline`.
 pub fn compare(baseline: &RunView, contender: &RunView) -> Page {
     let (left, right) = (points(baseline), points(contender));
     let matched = matched(&left, &right);
-    let comparisons = comparisons(&matched);
+    let (comparisons, many) = comparisons(&matched);
     let sections = [
         Some(results(baseline, contender, &matched, &comparisons)),
         Some(unmatched(&left, &right, &matched)),
@@ -30,7 +31,7 @@ pub fn compare(baseline: &RunView, contender: &RunView) -> Page {
     ];
     Page {
         title: format!("{} against {}", contender.name, baseline.name),
-        headline: headline(baseline, contender, &matched, &comparisons),
+        headline: headline(baseline, contender, &matched, &comparisons, many.as_ref()),
         sections: sections
             .into_iter()
             .flatten()
@@ -41,6 +42,7 @@ pub fn compare(baseline: &RunView, contender: &RunView) -> Page {
             "baseline": baseline.name,
             "contender": contender.name,
             "comparisons": comparisons,
+            "multiplicity": many,
             "differences": difference_maps(baseline, contender),
         }),
     }
@@ -68,38 +70,90 @@ const METRICS: [Compared; 4] = [
     }),
 ];
 
-/// One block is one observation; the blocks of two runs do not belong together in pairs.
-fn comparisons(matched: &Matched<'_, '_>) -> Vec<ComparisonRecord> {
-    let mut records = Vec::new();
-    for (a, b) in matched {
+/// One block is one observation; the blocks of two runs do not belong together in pairs. Latency of
+/// a saturated point is that of its length. The second: how many false findings to expect.
+fn comparisons(matched: &Matched<'_, '_>) -> (Vec<ComparisonRecord>, Option<MultiplicityRecord>) {
+    let primary = primary(matched);
+    let mut found = Vec::new();
+    for (index, (a, b)) in matched.iter().enumerate() {
         if a.verdict == Verdict::Invalid || b.verdict == Verdict::Invalid {
             continue;
         }
         for (name, metric, value) in METRICS {
+            if (a.saturated || b.saturated) && name != "ops_per_s" {
+                continue;
+            }
             let of = |p: &Point<'_>| p.used.iter().map(|t| value(t)).collect::<Vec<f64>>();
-            let found = analysis::compare_unpaired(&of(a), &of(b), metric);
-            records.extend(found.map(|found| ComparisonRecord {
-                metric: name.into(),
-                point: a.at.clone(),
-                baseline: a.variant.into(),
-                contender: b.variant.into(),
-                ratio: found.ratio,
-                ci95: found.ci95,
-                verdict: found.finding.name().into(),
-            }));
+            let is_primary = primary == Some(index) && name == metric_of(a);
+            let compared = analysis::compare_unpaired(&of(a), &of(b), metric);
+            found.extend(compared.map(|compared| (*a, name, (compared, is_primary))));
         }
     }
-    records
+    let flagged: Vec<(Comparison, bool)> = found.iter().map(|f| f.2.clone()).collect();
+    let (judged, chances) = analysis::judge_all(&flagged);
+    let records = found.iter().zip(judged);
+    let records = records.map(
+        |((point, name, (compared, primary)), judged)| ComparisonRecord {
+            metric: (*name).into(),
+            point: point.at.clone(),
+            baseline: point.variant.into(),
+            contender: point.variant.into(),
+            ratio: compared.ratio,
+            ci95: compared.ci95(),
+            verdict: judged.finding.name().into(),
+            primary: *primary,
+            blocks: compared.blocks,
+            p: judged.p,
+            p_adjusted: judged.p_adjusted,
+            could_see: judged.could_see,
+            blocks_to_settle: judged.blocks_to_settle,
+            between_runs: compared.between_runs,
+        },
+    );
+    let many = (chances.compared > 1).then_some(MultiplicityRecord {
+        comparisons: chances.compared,
+        primary: chances.primary,
+        false_findings_one_by_one: chances.one_by_one,
+        false_findings_expected: chances.expected,
+    });
+    (records.collect(), many)
+}
+
+/// What the question is about at a point: at a rate how long it took, else what was done.
+fn metric_of(point: &Point<'_>) -> &'static str {
+    match point.at.contains_key("rate") {
+        true => "latency_ms.p99",
+        false => "ops_per_s",
+    }
+}
+
+/// Where both runs together did most, of what both kept up with: their sum says nothing about their
+/// difference, so that choosing by it favours no side.
+fn primary(matched: &Matched<'_, '_>) -> Option<usize> {
+    let fits = |(a, b): &(&Point<'_>, &Point<'_>)| {
+        let usable = |p: &Point<'_>| p.verdict != Verdict::Invalid && !p.saturated;
+        usable(a) && usable(b)
+    };
+    let together = |index: usize| {
+        let (a, b) = matched[index];
+        a.ops_per_s().ln() + b.ops_per_s().ln()
+    };
+    let candidates = (0..matched.len()).filter(|index| fits(&matched[*index]));
+    candidates.max_by(|a, b| together(*a).total_cmp(&together(*b)))
 }
 
 /// How often each verdict was given for one metric, in words.
 fn tally(comparisons: &[ComparisonRecord], metric: &str) -> String {
     let of: Vec<&ComparisonRecord> = comparisons.iter().filter(|c| c.metric == metric).collect();
     let mut parts = Vec::new();
-    for verdict in ["faster", "slower", "equivalent", "inconclusive"] {
+    for (verdict, word) in [
+        ("looks_different", "look different"),
+        ("equivalent", "equivalent"),
+        ("inconclusive", "inconclusive"),
+    ] {
         let count = of.iter().filter(|c| c.verdict == verdict).count();
         if count > 0 {
-            parts.push(format!("{count} {verdict}"));
+            parts.push(format!("{count} {word}"));
         }
     }
     parts.join(", ")
@@ -110,6 +164,7 @@ fn headline(
     contender: &RunView,
     matched: &Matched<'_, '_>,
     comparisons: &[ComparisonRecord],
+    many: Option<&MultiplicityRecord>,
 ) -> Headline {
     let mut answer = Vec::new();
     if matched.is_empty() {
@@ -128,6 +183,8 @@ fn headline(
             }
         }
     }
+    answer.extend(primary_sentence(comparisons, baseline));
+    answer.extend(multiplicity(many));
     let verdict = |run: &RunView| Verdict::from_name(&run.findings.verdict);
     let worst = verdict(baseline).max(verdict(contender));
     let reasons = |run: &RunView, which: &str| -> Vec<String> {
@@ -148,7 +205,8 @@ fn headline(
         answer,
         verdict: worst,
         meaning: "The worse verdict of the two runs. They were not interleaved: what changed \
-                  between them, the machine too, is in the ratio."
+                  between them, the machine too, is in the ratio. One study with both as variants \
+                  can decide what looks different here."
             .into(),
         reasons: [
             reasons(baseline, "baseline"),
@@ -159,11 +217,38 @@ fn headline(
     }
 }
 
-/// The largest and the smallest ratio of throughput.
+/// The comparison that keeps its whole level, with what its interval allows for.
+fn primary_sentence(comparisons: &[ComparisonRecord], run: &RunView) -> Option<String> {
+    let c = comparisons.iter().find(|c| c.primary)?;
+    let [low, high] = c.ci95?;
+    let sees = match c.could_see {
+        Some(share) if c.verdict == "inconclusive" => {
+            format!(
+                "; a difference of {} would have been seen",
+                number::percent(share)
+            )
+        }
+        _ => String::new(),
+    };
+    Some(format!(
+        "Primary, {} of {} at {}: {} times the baseline's (95 % interval {} to {}, which allows \
+         for {} from run to run): {}{sees}.",
+        metric_name(&c.metric),
+        variant_name(&c.baseline, run),
+        place(&c.point),
+        number::ratio(c.ratio),
+        number::ratio(low),
+        number::ratio(high),
+        number::percent(c.between_runs.unwrap_or_default()),
+        verdict_words(&c.verdict),
+    ))
+}
+
+/// The largest and the smallest ratio of throughput, of those that have an interval.
 fn extremes(baseline: &RunView, comparisons: &[ComparisonRecord]) -> Vec<Figure> {
     let mut rates: Vec<&ComparisonRecord> = comparisons
         .iter()
-        .filter(|c| c.metric == "ops_per_s")
+        .filter(|c| c.metric == "ops_per_s" && c.ci95.is_some())
         .collect();
     rates.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
     if rates.len() > 2 {
@@ -179,7 +264,7 @@ fn extremes(baseline: &RunView, comparisons: &[ComparisonRecord]) -> Vec<Figure>
             "{}, {} · {}",
             variant_name(&c.baseline, baseline),
             place(&c.point),
-            c.verdict
+            verdict_words(&c.verdict)
         );
         if let Some([low, high]) = c.ci95 {
             let (low, high) = (number::ratio(low), number::ratio(high));
@@ -214,11 +299,14 @@ fn results(
             row.cells.remove(3);
         });
         table.foot = format!(
-            "Equivalent: the whole interval lies within {} of 1 for throughput, {} for latency. \
-             Inconclusive: it is wider, or a side has one block only, so that the variation \
-             between runs was not seen. Invalid points are not compared.",
-            number::percent(Metric::THROUGHPUT.margin),
-            number::percent(Metric::LATENCY.margin)
+            "Runs one after the other differ by more than their blocks do: the interval allows for \
+             a standard deviation of {} from run to run for throughput and {} for latency, or that \
+             between the blocks if it is larger. “Looks different”: the interval lies beside 1; it \
+             may be the machine. Inconclusive: it holds 1, or a side has one block only. “Sees” is \
+             the smallest difference that four of five such comparisons would find. Invalid points \
+             are not compared.",
+            number::percent(Metric::THROUGHPUT.between_runs),
+            number::percent(Metric::LATENCY.between_runs)
         );
         blocks.push(Block::Table(table));
     }

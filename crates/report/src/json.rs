@@ -31,6 +31,8 @@ pub fn run(view: &RunView, points: &[Point<'_>]) -> Value {
                 "point": point.at,
                 "ops_per_s": point.ops_per_s(),
                 "ops_per_s_ci95": point.ops_per_s_ci95(),
+                "short_window": point.is_short_window(),
+                "saturated": point.saturated,
                 "latency_ms": point.latency(view, ALL),
                 "verdict": point.verdict.name(),
             })

@@ -9,11 +9,11 @@ use crate::sections::setup::flatten;
 use crate::summary::{ALL, points};
 use crate::view::{Curve, FileView, NodeView, PointView, ProbeSeries, RunView, TrialView};
 use anyhow::Result;
-use measure::{Histogram, Times};
+use measure::Times;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use store::record::{FORMAT, FindingsRecord, JournalRecord, PlanRecord, TrialFinding};
-use store::{HistogramKind, Run, Trial};
+use store::{HistogramKind, Run, Trial, WindowHistograms};
 
 impl RunView {
     /// Reads everything of `run` that a page shows.
@@ -51,7 +51,10 @@ fn no_findings(plan: &PlanRecord, trials: Vec<TrialFinding>) -> FindingsRecord {
         reasons: Vec::new(),
         answer: vec!["The run has no findings: it is still going on or was interrupted.".into()],
         trials,
+        points: Vec::new(),
+        sweeps: Vec::new(),
         comparisons: Vec::new(),
+        multiplicity: None,
         faults: Vec::new(),
     }
 }
@@ -101,59 +104,29 @@ fn probes(trial: &Trial) -> Result<Vec<ProbeSeries>> {
 fn curves(view: &RunView, trials: &[Trial]) -> Result<Vec<PointView>> {
     let mut all = Vec::new();
     for point in points(view) {
-        let mut latency = BTreeMap::new();
-        let mut service = BTreeMap::new();
+        let (mut latency, mut service) = (WindowHistograms::default(), WindowHistograms::default());
         for finding in &point.used {
             let Some(trial) = trials.iter().find(|t| t.record.index == finding.index) else {
                 continue;
             };
-            use HistogramKind::{Latency, LatencyCensored, Service, ServiceCensored};
-            merge(&mut latency, trial, [Latency, LatencyCensored], finding)?;
-            merge(&mut service, trial, [Service, ServiceCensored], finding)?;
+            latency.add(trial, HistogramKind::Latency, finding)?;
+            service.add(trial, HistogramKind::Service, finding)?;
         }
-        for (kind, latency) in &latency {
-            let service = service.get(kind).map(Curve::of_times);
-            all.push(PointView {
-                variant: point.variant.into(),
-                point: point.at.clone(),
-                kind: kind.clone(),
-                latency: Curve::of_times(latency),
-                service: service.unwrap_or_default(),
-            });
+        let curve = |kind: &str, latency: &Times, service: Option<&Times>| PointView {
+            variant: point.variant.into(),
+            point: point.at.clone(),
+            kind: kind.into(),
+            latency: Curve::of_times(latency),
+            service: service.map(Curve::of_times).unwrap_or_default(),
+        };
+        if !latency.kinds.is_empty() {
+            all.push(curve(ALL, &latency.all, Some(&service.all)));
+        }
+        for (kind, values) in &latency.kinds {
+            all.push(curve(kind, values, service.kinds.get(kind)));
         }
     }
     Ok(all)
-}
-
-/// Adds what one trial measured, each kind by itself and all together. Of the two logs, one has all
-/// values, and the other those of them that are lower bounds.
-fn merge(
-    into: &mut BTreeMap<String, Times>,
-    trial: &Trial,
-    logs: [HistogramKind; 2],
-    finding: &TrialFinding,
-) -> Result<()> {
-    let none = Histogram::new();
-    for (which, is_censored) in logs.into_iter().zip([false, true]) {
-        for entry in trial.log(which)? {
-            let entry = entry?;
-            // What was measured has the kind as its tag; other phases stand before it. Runs of
-            // version 0.0 tagged what ended in the drain so too.
-            let kind = entry.tag.strip_prefix("drain.").unwrap_or(&entry.tag);
-            if !finding.kinds.contains_key(kind) {
-                continue;
-            }
-            let values = entry.histogram()?;
-            let times = match is_censored {
-                false => Times::from_logs(values, none.clone()),
-                true => Times::from_logs(none.clone(), values),
-            };
-            for kind in [ALL, kind] {
-                into.entry(kind.into()).or_default().merge(&times);
-            }
-        }
-    }
-    Ok(())
 }
 
 /// What is to be known of the files of a run.

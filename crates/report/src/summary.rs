@@ -9,7 +9,7 @@ use crate::page::Verdict;
 use crate::view::{PointView, RunView};
 use analysis::series;
 use std::collections::BTreeMap;
-use store::record::{QuantilesRecord, TrialFinding};
+use store::record::{PointRecord, QuantilesRecord, TrialFinding};
 
 /// Name of all kinds together.
 pub const ALL: &str = "all";
@@ -25,6 +25,8 @@ pub struct Point<'a> {
     pub used: Vec<&'a TrialFinding>,
     /// The worst verdict of those that count.
     pub verdict: Verdict,
+    /// Whether less was done than was offered because the target could not do more.
+    pub saturated: bool,
 }
 
 /// Names of the variants, in the order of the plan.
@@ -57,6 +59,7 @@ pub fn points(view: &RunView) -> Vec<Point<'_>> {
                 trials: vec![trial],
                 used: Vec::new(),
                 verdict: Verdict::Unknown,
+                saturated: is_saturated(view, trial),
             }),
         }
     }
@@ -68,6 +71,16 @@ pub fn points(view: &RunView) -> Vec<Point<'_>> {
         order.then_with(|| compare_places(a.at, b.at))
     });
     points
+}
+
+/// Whether the point of a trial is saturated, as the run's findings say.
+fn is_saturated(view: &RunView, trial: &TrialFinding) -> bool {
+    let here = |p: &&PointRecord| p.variant == trial.variant && p.point == trial.point;
+    view.findings
+        .points
+        .iter()
+        .find(here)
+        .is_some_and(|p| p.saturated)
 }
 
 /// Order along the axes: by each axis' number, axes by name.
@@ -107,8 +120,17 @@ impl<'a> Point<'a> {
             [one] => one.all.ops_per_s_ci95,
             many => {
                 let values: Vec<f64> = many.iter().map(|t| t.all.ops_per_s).collect();
-                mean_ci95(&values)
+                series::mean_of_blocks_ci95(&values)
             }
+        }
+    }
+
+    /// Whether its interval is that of one window which is too short for it. Several blocks have
+    /// one from the spread between them.
+    pub fn is_short_window(&self) -> bool {
+        match self.used.as_slice() {
+            [one] => one.short_window || series::is_short_window(one.seconds),
+            _ => false,
         }
     }
 
@@ -183,19 +205,6 @@ fn series_of<'a>(trial: &'a TrialFinding, kind: &str) -> Option<&'a store::recor
     }
 }
 
-/// 95 % confidence interval of the mean of blocks, which are independent; none with fewer than
-/// three, where it would be wider than it is worth.
-fn mean_ci95(values: &[f64]) -> Option<[f64; 2]> {
-    let n = values.len();
-    if n < 3 {
-        return None;
-    }
-    let mean = series::mean(values);
-    let error = (series::variance(values) / n as f64).sqrt();
-    let half = series::t_quantile(0.975, (n - 1) as f64) * error;
-    Some([mean - half, mean + half])
-}
-
 /// Where on the axes, in words: `threads 28, rate 10,000`; `–` for a study without axes.
 pub fn place(at: &BTreeMap<String, f64>) -> String {
     if at.is_empty() {
@@ -225,15 +234,18 @@ pub fn axis_value(value: f64) -> String {
 }
 
 /// The best point of a variant: most operations per second among valid points, else among those
-/// that are not invalid.
+/// that are not invalid, else among those that were saturated.
 pub fn best<'p, 'a>(points: &'p [Point<'a>], variant: usize) -> Option<&'p Point<'a>> {
-    let of = |worst: Verdict| {
+    let of = |worst: Verdict, saturated: bool| {
         points
             .iter()
             .filter(|p| p.variant_index == variant && p.verdict <= worst)
+            .filter(|p| p.saturated == saturated)
             .max_by(|a, b| a.ops_per_s().total_cmp(&b.ops_per_s()))
     };
-    of(Verdict::Valid).or_else(|| of(Verdict::Suspect))
+    of(Verdict::Valid, false)
+        .or_else(|| of(Verdict::Suspect, false))
+        .or_else(|| of(Verdict::Suspect, true))
 }
 
 /// The name of a variant for people: a study without variants has one called `-`.
@@ -248,15 +260,6 @@ pub fn variant_name<'a>(variant: &'a str, view: &'a RunView) -> &'a str {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_interval_of_a_mean_follows_students_t() {
-        // 2, 4, 6: mean 4, standard error 2/√3, t(2) = 4.303.
-        let [low, high] = mean_ci95(&[2.0, 4.0, 6.0]).expect("three values");
-        assert!((low - (4.0 - 4.303 * 1.1547)).abs() < 1e-3);
-        assert!((high - (4.0 + 4.303 * 1.1547)).abs() < 1e-3);
-        assert_eq!(mean_ci95(&[2.0, 4.0]), None);
-    }
 
     #[test]
     fn places_are_ordered_by_number_and_written_as_given() {

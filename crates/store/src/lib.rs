@@ -25,6 +25,7 @@ mod sums;
 #[cfg(test)]
 mod tests;
 mod trial;
+mod window;
 mod write;
 
 pub use find::{Listed, find, list, salvage};
@@ -33,6 +34,7 @@ pub use name::Name;
 pub use run::{HistogramKind, Run, RunState, Salvaged, Trial};
 pub use sums::{Damage, Damaged, FileSum, Sums};
 pub use trial::TrialWriter;
+pub use window::WindowHistograms;
 pub use write::{RunWriter, write_whole};
 
 /// The names of the files of a run: one place, so that writer and reader cannot differ.

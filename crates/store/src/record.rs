@@ -281,8 +281,17 @@ pub struct FindingsRecord {
     pub answer: Vec<String>,
     /// One entry per finished trial.
     pub trials: Vec<TrialFinding>,
+    /// The blocks of each variant at each point together, without invalid trials.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub points: Vec<PointRecord>,
+    /// What the points of each variant show as a ladder.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sweeps: Vec<SweepRecord>,
     /// Comparisons of variants.
     pub comparisons: Vec<ComparisonRecord>,
+    /// How many false findings to expect of them; none of one or no comparison.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub multiplicity: Option<MultiplicityRecord>,
     /// Faults and what they did.
     pub faults: Vec<FaultRecord>,
 }
@@ -344,6 +353,9 @@ pub struct TrialFinding {
     pub rules: Vec<RuleRecord>,
     /// Length of the measured window, in seconds.
     pub seconds: f64,
+    /// Whether that is too short for the 95 % intervals of the window to hold what they promise.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub short_window: bool,
     /// Operations that ended in the measured window, whatever their outcome.
     pub ops_total: u64,
     /// Failed operations of those that were due in the measured window, by outcome.
@@ -366,6 +378,9 @@ pub struct TrialFinding {
     pub all: SeriesRecord,
     /// By kind of operation.
     pub kinds: BTreeMap<String, SeriesRecord>,
+    /// Those of the kinds that are part of operations of other kinds: in no sum over kinds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<String>,
     /// What operations came to besides time, by kind; kinds with nothing of the sort are left out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<String, CountsRecord>,
@@ -557,7 +572,7 @@ pub struct LoadRecord {
 }
 
 /// A comparison of two variants.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ComparisonRecord {
     /// `ops_per_s`, `latency_ms.p99`, …
     pub metric: String,
@@ -570,10 +585,96 @@ pub struct ComparisonRecord {
     pub contender: String,
     /// Contender ÷ baseline (ratio of geometric means over blocks).
     pub ratio: f64,
-    /// 95 % confidence interval of the ratio; none with fewer than two blocks a side.
+    /// 95 % confidence interval of the ratio, for it alone; none with fewer than two blocks a side.
     pub ci95: Option<[f64; 2]>,
-    /// `faster`, `slower`, `equivalent` or `inconclusive`.
+    /// `faster`, `slower`, `equivalent` or `inconclusive`; `looks_different` of what was not
+    /// interleaved.
     pub verdict: String,
+    /// Whether it is what the question is about: others are adjusted for their number.
+    #[serde(default)]
+    pub primary: bool,
+    /// Pairs, or blocks of the smaller side; 0 in runs of earlier versions.
+    #[serde(default)]
+    pub blocks: usize,
+    /// Probability of such a ratio if nothing differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p: Option<f64>,
+    /// The same, adjusted for the number of comparisons: what the verdict goes by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p_adjusted: Option<f64>,
+    /// The smallest difference, as a share, that four of five such studies would find.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub could_see: Option<f64>,
+    /// How many blocks decide it at this spread, whatever the difference is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks_to_settle: Option<usize>,
+    /// Standard deviation from run to run, as a share, that the interval allows for; none where
+    /// the two sides took turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub between_runs: Option<f64>,
+}
+
+/// The blocks of one variant at one point together.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct PointRecord {
+    /// Name of the variant.
+    pub variant: String,
+    /// Where on the axes.
+    pub point: BTreeMap<String, f64>,
+    /// The worst verdict of the trials that are used.
+    pub verdict: String,
+    /// Whether less was done than was offered because the target could not do more (at a rate).
+    #[serde(default)]
+    pub saturated: bool,
+    /// Trials that are used.
+    pub blocks: usize,
+    /// Trials that are not.
+    pub left_out: usize,
+    /// Arithmetic mean over the blocks.
+    pub ops_per_s: f64,
+    /// Its 95 % confidence interval: of several blocks from the spread between them.
+    #[serde(default)]
+    pub ops_per_s_ci95: Option<[f64; 2]>,
+    /// Block by block.
+    pub ops_per_s_blocks: Vec<f64>,
+    /// Whether a window is too short for its interval: see [`TrialFinding::short_window`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub short_window: bool,
+    /// Of all operations of all blocks together; never a mean of percentiles.
+    pub latency_ms: QuantilesRecord,
+}
+
+/// What the points of one variant show as a ladder.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct SweepRecord {
+    /// Name of the variant.
+    pub variant: String,
+    /// The highest throughput.
+    pub best: Option<BTreeMap<String, f64>>,
+    /// The highest throughput within the bound of p99, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best_within_bound: Option<BTreeMap<String, f64>>,
+    /// The first rate that was not kept up with, nor any beyond it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saturated_from: Option<BTreeMap<String, f64>>,
+    /// The last point beyond which more load brings only more latency.
+    pub knee: Option<BTreeMap<String, f64>>,
+    /// Why there is no knee: `growing` (throughput grew to the end) or `untold`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub without_knee: String,
+}
+
+/// How many false findings to expect of many comparisons if nothing differs.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct MultiplicityRecord {
+    /// Comparisons that could have called a difference.
+    pub comparisons: usize,
+    /// Of them, the primary ones.
+    pub primary: usize,
+    /// False findings to expect if each were judged by itself.
+    pub false_findings_one_by_one: f64,
+    /// At most to expect as they are judged.
+    pub false_findings_expected: f64,
 }
 
 /// A fault and what it did.

@@ -48,7 +48,10 @@ fn findings(verdict: &str) -> FindingsRecord {
         reasons: Vec::new(),
         answer: Vec::new(),
         trials: Vec::new(),
+        points: Vec::new(),
+        sweeps: Vec::new(),
         comparisons: Vec::new(),
+        multiplicity: None,
         faults: Vec::new(),
     }
 }

@@ -1,7 +1,7 @@
 //! The plan as it stands on disk, and back: the one place where both forms are seen.
 
 use crate::plan::{Plan, Trial};
-use crate::settings::{Client, Overrides, Study};
+use crate::settings::{Client, Overrides, PrimaryMetric, Study};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -40,6 +40,13 @@ pub fn plan_record(study: &Study, plan: &Plan, cassay: &str) -> PlanRecord {
             "repeat": {
                 "blocks": study.repeat.blocks,
                 "order": if study.repeat.interleaved { "interleaved" } else { "sequential" },
+            },
+            "primary": {
+                "metric": match study.primary.metric {
+                    PrimaryMetric::Auto => "auto",
+                    PrimaryMetric::Named(name) => name,
+                },
+                "point": study.primary.point,
             },
             "notes": study.notes,
             "variants": variants,

@@ -12,13 +12,13 @@ use crate::matrix::{self, Side};
 use crate::merge::{merge, nested};
 use crate::rules::{self, Subject};
 use crate::settings::{
-    Folder, Load, Overrides, PageCache, Phase, Probes, Repeat, Reset, Settings, Settle, Study,
-    Target, Variant, Warmup,
+    Folder, Load, Overrides, PageCache, Phase, Primary, Probes, Repeat, Reset, Settings, Settle,
+    Study, Target, Variant, Warmup,
 };
 use crate::tree::Tree;
 use crate::work::{self, Steps};
 use measure::clock::SECOND_NS;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use yaml::{Diagnostics, Place, Source, did_you_mean};
 use yaml::{Node, Raw};
@@ -86,6 +86,7 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
         inputs: &inputs,
     };
     let resolved = resolver.wanted_scale(&mut out);
+    primary(&root, &resolved, &mut out);
     resolver.other_scales(&mut out);
     out.clone().into_result()?;
     let resolved = study(&out.sources[0], overrides, resolved);
@@ -99,6 +100,25 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
         out.add(&Place::default(), message, None);
         out
     })
+}
+
+/// The primary point is one that is measured.
+fn primary(root: &Node, resolved: &Resolved, out: &mut Diagnostics) {
+    let tree = &resolved.tree;
+    let Some(point) = tree.at("primary.point").and_then(Tree::count) else {
+        return;
+    };
+    let settings = resolved.variants.iter().map(|variant| &variant.settings);
+    let points = settings.flat_map(|settings| settings.procedure.points.iter());
+    let values: BTreeSet<u64> = points.map(|at| at.value() as u64).collect();
+    if !values.is_empty() && !values.contains(&point) {
+        let known: Vec<String> = values.iter().map(u64::to_string).collect();
+        out.add(
+            &root.nearest("primary.point").place,
+            format!("`primary.point` is `{point}`, and no point is measured there"),
+            Some(format!("the points are {}", known.join(", "))),
+        );
+    }
 }
 
 /// What the command line lays over the study.
@@ -422,6 +442,7 @@ fn study(source: &Source, overrides: &Overrides, resolved: Resolved) -> Option<S
         notes,
         variants,
         repeat: Repeat::read(tree.at("repeat")?)?,
+        primary: Primary::read(tree.at("primary")?)?,
         source: source.name.clone(),
         text: source.text.clone(),
         overrides: overrides.clone(),

@@ -39,6 +39,8 @@ pub struct Study {
     pub variants: Vec<Variant>,
     /// Repetitions.
     pub repeat: Repeat,
+    /// What the question is about.
+    pub primary: Primary,
     /// What the study's text is called: its path.
     pub source: String,
     /// The study's text as it was written.
@@ -262,6 +264,25 @@ pub struct Repeat {
     pub blocks: usize,
     /// Whether variants take turns.
     pub interleaved: bool,
+}
+
+/// The one comparison that keeps its whole level; all others are adjusted for their number.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Primary {
+    /// Of which metric.
+    pub metric: PrimaryMetric,
+    /// At which value of the axis; none: see `summary::compared`.
+    pub point: Option<f64>,
+}
+
+/// A metric of [`Primary`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PrimaryMetric {
+    /// Throughput in a closed loop, p99 at a rate.
+    #[default]
+    Auto,
+    /// By its name in records.
+    Named(&'static str),
 }
 
 /// The instrument.

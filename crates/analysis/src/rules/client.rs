@@ -294,15 +294,16 @@ pub(super) fn window(evidence: &Evidence, limits: &Limits) -> Judged {
         Some(_) => note(true, "no steady state was seen before it began".to_owned()),
         None => note(false, "after a warm-up of a fixed length".to_owned()),
     }
-    let trend = steady::trend(&thinned(&window.ops_per_s));
+    let trend = steady::trend_of_correlated(&thinned(&window.ops_per_s));
     let (drift, limit) = (percent(trend.drift), percent(limits.drift_share));
-    let drifts = trend.matters(limits.drift_share);
-    let chance = match trend.is_significant() {
-        true => "",
-        false => ", no more than chance",
+    let untold = trend.is_untold(limits.drift_share);
+    let chance = match (trend.is_significant(), untold) {
+        (true, _) => String::new(),
+        (false, true) => format!(", and {} values are too few to tell", trend.count),
+        (false, false) => ", no more than chance".to_owned(),
     };
     note(
-        drifts,
+        trend.matters(limits.drift_share) || untold,
         format!("throughput drifted by {drift}{chance} (limit {limit})"),
     );
     let outcome = if wrong.is_empty() {

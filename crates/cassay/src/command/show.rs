@@ -73,15 +73,28 @@ fn print(page: &Page, common: &Common) {
     }
 }
 
-/// Whether any comparison in a page's data says `slower`.
+/// Whether any comparison in a page's data says `slower`, or `looks_different` for the worse: two
+/// runs that were not interleaved are told no more apart than that.
 fn has_slower(data: &serde_json::Value) -> bool {
     match data {
         serde_json::Value::Array(items) => items.iter().any(has_slower),
         serde_json::Value::Object(map) => {
-            map.get("verdict").and_then(|v| v.as_str()) == Some("slower")
+            let says = map.get("verdict").and_then(|v| v.as_str());
+            says == Some("slower")
+                || (says == Some("looks_different") && is_worse(map))
                 || map.values().any(has_slower)
         }
         _ => false,
+    }
+}
+
+/// Whether the contender of a comparison did less, or took longer.
+fn is_worse(comparison: &serde_json::Map<String, serde_json::Value>) -> bool {
+    let metric = comparison.get("metric").and_then(|v| v.as_str());
+    let ratio = comparison.get("ratio").and_then(serde_json::Value::as_f64);
+    match metric {
+        Some("ops_per_s") => ratio.is_some_and(|ratio| ratio < 1.0),
+        _ => ratio.is_some_and(|ratio| ratio > 1.0),
     }
 }
 
@@ -93,6 +106,19 @@ mod tests {
     fn a_slower_point_is_found_wherever_it_stands() {
         let slower = json!({"comparisons": [{"verdict": "faster"}, {"verdict": "slower"}]});
         assert!(has_slower(&slower));
+        for (metric, ratio, worse) in [
+            ("ops_per_s", 0.7, true),
+            ("ops_per_s", 1.3, false),
+            ("latency_ms.p99", 1.9, true),
+            ("latency_ms.p99", 0.5, false),
+        ] {
+            let looks = json!({"verdict": "looks_different", "metric": metric, "ratio": ratio});
+            assert_eq!(
+                has_slower(&json!({"comparisons": [looks]})),
+                worse,
+                "{metric} {ratio}"
+            );
+        }
         assert!(!has_slower(
             &json!({"comparisons": [{"verdict": "inconclusive"}]})
         ));

@@ -2,6 +2,7 @@
 
 use crate::number;
 use crate::page::{Figure, Headline, Verdict};
+use crate::sections::results::verdict_words;
 use crate::summary::{ALL, Point, best, variant_name, variants};
 use crate::view::RunView;
 use store::record::ComparisonRecord;
@@ -96,17 +97,19 @@ fn derived_answer(view: &RunView, points: &[Point<'_>]) -> Vec<String> {
     answer
 }
 
-/// The comparison of throughput that is furthest from 1, of those that say something if any does.
+/// The primary comparison; of runs that name none, that of throughput which is furthest from 1, of
+/// those that say something if any does. A ratio without an interval says nothing.
 fn strongest(view: &RunView) -> Option<&ComparisonRecord> {
     let weight = |c: &ComparisonRecord| (c.verdict != "inconclusive", c.ratio.ln().abs());
     let order = |a: &&ComparisonRecord, b: &&ComparisonRecord| {
         let (a, b) = (weight(a), weight(b));
         a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
     };
-    view.findings
-        .comparisons
-        .iter()
-        .filter(|c| c.metric == "ops_per_s" && c.ratio > 0.0)
+    let all = &view.findings.comparisons;
+    let names_one = all.iter().any(|c| c.primary);
+    all.iter()
+        .filter(|c| c.primary || (!names_one && c.metric == "ops_per_s"))
+        .filter(|c| c.ratio > 0.0 && c.ci95.is_some())
         .max_by(order)
 }
 
@@ -125,7 +128,7 @@ fn comparison_sentence(c: &ComparisonRecord, view: &RunView) -> String {
         variant_name(&c.contender, view),
         number::ratio(c.ratio),
         variant_name(&c.baseline, view),
-        c.verdict,
+        verdict_words(&c.verdict),
     )
 }
 
@@ -141,6 +144,12 @@ fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
         let error = number::relative_error(point.ops_per_s(), point.ops_per_s_ci95());
         let p99 = p99(view, point);
         let mut detail = vec![error, format!("at {}", point.label())];
+        if point.is_short_window() && !detail[0].is_empty() {
+            detail[0] += " (short window)";
+        }
+        if point.saturated {
+            detail.push("saturated".into());
+        }
         detail.extend(p99.map(|p99| format!("p99 {p99} ms")));
         detail.retain(|part| !part.is_empty());
         figures.push(Figure {
@@ -153,9 +162,13 @@ fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
     }
     figures.extend(strongest(view).map(|c| Figure {
         label: format!(
-            "{} ÷ {}, throughput",
+            "{} ÷ {}, {}",
             variant_name(&c.contender, view),
-            variant_name(&c.baseline, view)
+            variant_name(&c.baseline, view),
+            match c.metric.as_str() {
+                "ops_per_s" => "throughput",
+                metric => metric.rsplit('.').next().unwrap_or(metric),
+            }
         ),
         value: number::ratio(c.ratio),
         unit: "×".into(),
@@ -165,9 +178,9 @@ fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
                 number::ratio(low),
                 number::ratio(high),
                 crate::summary::place(&c.point),
-                c.verdict
+                verdict_words(&c.verdict)
             ),
-            None => format!("{} · {}", crate::summary::place(&c.point), c.verdict),
+            None => crate::summary::place(&c.point),
         },
         variant: None,
     }));

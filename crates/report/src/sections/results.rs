@@ -5,7 +5,8 @@ use crate::page::{Block, Cell, Column, Row, Section, Table, Tone, Verdict};
 use crate::sections::sweep::{throughput_chart, tradeoff_chart};
 use crate::summary::{ALL, Point, axis_value, variant_name};
 use crate::view::RunView;
-use store::record::{ComparisonRecord, QuantilesRecord, TrialFinding};
+use analysis::series::SHORT_WINDOW_S;
+use store::record::{ComparisonRecord, MultiplicityRecord, QuantilesRecord, TrialFinding};
 
 /// Tables and charts of all points; none before the first trial has finished.
 pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
@@ -16,6 +17,8 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     blocks.extend(throughput_chart(view, points).map(Block::Chart));
     blocks.extend(tradeoff_chart(view, points).map(Block::Chart));
     blocks.extend(comparisons(view).map(Block::Table));
+    let many = multiplicity(view.findings.multiplicity.as_ref());
+    blocks.extend(many.map(Block::Text));
     blocks.extend(
         kinds_table(view, points)
             .map(|table| Block::Details("By kind of operation".into(), vec![Block::Table(table)])),
@@ -107,7 +110,11 @@ fn axes(points: &[Point<'_>]) -> Vec<String> {
 }
 
 fn verdict_cell(point: &Point<'_>) -> Cell {
-    let cell = Cell::new(point.verdict.name())
+    let verdict = match point.saturated {
+        true => format!("{}, saturated", point.verdict.name()),
+        false => point.verdict.name().to_owned(),
+    };
+    let cell = Cell::new(verdict)
         .tone(point.verdict.tone())
         .hint(point.reasons().join(" "));
     let left_out = point.trials.len() - point.used.len();
@@ -157,19 +164,36 @@ fn points_table(view: &RunView, points: &[Point<'_>]) -> Table {
         columns,
         rows: points.iter().map(|p| point_row(view, p, &axes)).collect(),
         foot: format!(
-            "± is half a 95 % confidence interval. A percentile in grey (or with *) has fewer \
-             than {} values above it: it may be far off. Sent after, never sent: due in the \
-             window, and held back beyond its end.",
-            number::COUNT_ABOVE_MIN
+            "± is half a 95 % confidence interval. Throughput of several blocks is their mean, a \
+             percentile that of all their operations together. A percentile in grey (or with *) \
+             has fewer than {} values above it: it may be far off. Sent after, never sent: due in \
+             the window, and held back beyond its end.{}",
+            number::COUNT_ABOVE_MIN,
+            short_windows(points)
         ),
     }
+}
+
+/// What intervals of short windows are worth, if there are any.
+fn short_windows(points: &[Point<'_>]) -> String {
+    if !points.iter().any(Point::is_short_window) {
+        return String::new();
+    }
+    format!(
+        " “Short”: a window under {SHORT_WINDOW_S} s. What comes seldom (a pause, a flush) is \
+         then seen too often or not at all, and the interval holds the truth in fewer than 95 % \
+         of cases: 70 to 85 % if it comes once in ten seconds."
+    )
 }
 
 fn point_row(view: &RunView, point: &Point<'_>, axes: &[String]) -> Row {
     let latency = point.latency(view, ALL);
     let mut cells = vec![variant_cell(view, point)];
     cells.extend(axis_cells(point, axes));
-    let error = number::relative_error(point.ops_per_s(), point.ops_per_s_ci95());
+    let mut error = number::relative_error(point.ops_per_s(), point.ops_per_s_ci95());
+    if point.is_short_window() && !error.is_empty() {
+        error += ", short";
+    }
     cells.push(
         Cell::new(number::rate(point.ops_per_s()))
             .detail(error)
@@ -312,7 +336,7 @@ pub fn comparison_table(
 ) -> Table {
     let row = |c: &ComparisonRecord| Row {
         cells: vec![
-            Cell::new(metric_name(&c.metric)),
+            Cell::new(metric_name(&c.metric)).detail(if c.primary { "primary" } else { "" }),
             Cell::new(crate::summary::place(&c.point)),
             Cell::new(name(&c.baseline)),
             Cell::new(name(&c.contender)),
@@ -323,12 +347,18 @@ pub fn comparison_table(
                 }
                 None => Cell::new(number::ABSENT).tone(Tone::Muted),
             },
-            Cell::new(c.verdict.as_str()).tone(match c.verdict.as_str() {
+            match c.p_adjusted {
+                Some(p) => Cell::new(number::significant(p, 2)),
+                None => Cell::new(number::ABSENT).tone(Tone::Muted),
+            },
+            Cell::new(verdict_words(&c.verdict)).tone(match c.verdict.as_str() {
                 "faster" => Tone::Good,
                 "slower" => Tone::Bad,
+                "looks_different" => Tone::Warn,
                 "equivalent" => Tone::Strong,
                 _ => Tone::Muted,
             }),
+            Cell::new(undecided(c)),
         ],
         tone: Tone::Plain,
     };
@@ -341,26 +371,66 @@ pub fn comparison_table(
             Column::text("Contender"),
             Column::number("Ratio", "to baseline"),
             Column::number("95 % interval", ""),
+            Column::number("p adjusted", "").wide(),
             Column::text("Verdict"),
+            Column::text("To decide it"),
         ],
         rows: records.iter().map(row).collect(),
-        foot: "“Inconclusive” means that the interval is too wide to tell; “equivalent” that it \
-               is narrow and holds 1."
+        foot: "“Inconclusive” means that it cannot be told; “equivalent” that the whole interval \
+               is narrow and holds 1. Verdicts of what is not primary go by p values that are \
+               adjusted for the number of comparisons (Holm), so an interval may lie beside 1 and \
+               decide nothing. “Sees” is the smallest difference that four of five such studies \
+               would find."
             .into(),
     }
 }
 
-/// A metric's name for people: `latency_ms.p999` is `latency p99.9, ms`.
-fn metric_name(metric: &str) -> String {
+/// A verdict of the records for people.
+pub fn verdict_words(verdict: &str) -> String {
+    verdict.replace('_', " ")
+}
+
+/// What a verdict that is not decided could have seen, and what would settle it; empty of others.
+fn undecided(c: &ComparisonRecord) -> String {
+    if !matches!(c.verdict.as_str(), "inconclusive" | "looks_different") {
+        return String::new();
+    }
+    let Some(share) = c.could_see else {
+        return "one block: begin with 5".into();
+    };
+    let sees = format!("sees {}", number::percent(share));
+    match (c.blocks_to_settle, c.between_runs) {
+        (_, Some(_)) => format!("{sees}; interleave it"),
+        (Some(blocks), None) => format!("{sees}; {blocks} blocks settle it"),
+        (None, None) => format!("{sees}; no number of blocks"),
+    }
+}
+
+/// How many false findings to expect, in a sentence; none of one or no comparison.
+pub fn multiplicity(many: Option<&MultiplicityRecord>) -> Option<String> {
+    let many = many?;
+    Some(format!(
+        "{} comparisons, {} of them primary. If nothing differed, {} would be called different by \
+         chance one by one; as they are judged here, at most {}.",
+        many.comparisons,
+        many.primary,
+        number::significant(many.false_findings_one_by_one, 2),
+        number::significant(many.false_findings_expected, 2)
+    ))
+}
+
+/// A metric's name for people, without the unit, which a ratio has none of: `latency_ms.p999` is
+/// `latency p99.9`.
+pub fn metric_name(metric: &str) -> String {
     let (series, quantile) = metric.split_once('.').unwrap_or((metric, ""));
     let quantile = match quantile {
         "p999" => "p99.9",
         other => other,
     };
     match series {
-        "ops_per_s" => "throughput, op/s".into(),
-        "latency_ms" => format!("latency {quantile}, ms"),
-        "service_ms" => format!("service time {quantile}, ms"),
+        "ops_per_s" => "throughput".into(),
+        "latency_ms" => format!("latency {quantile}"),
+        "service_ms" => format!("service time {quantile}"),
         _ => metric.into(),
     }
 }

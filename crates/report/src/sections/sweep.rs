@@ -1,6 +1,8 @@
 //! The points of a sweep as charts: how much, and at what price.
 //!
-//! An invalid point is drawn hatched where throughput is shown and left out everywhere else.
+//! An invalid point is drawn hatched where throughput is shown and left out everywhere else. So is
+//! a saturated one: its throughput is what the target can do, and its latency how long the trial
+//! took.
 
 use crate::page::{Axis, Chart, Color, Dash, Panel, Scale, Series, Shape, Verdict, Xs};
 use crate::summary::{ALL, Point, axis_value, compare_places, only_axis, variant_name, variants};
@@ -20,7 +22,8 @@ pub fn throughput_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
     Some(Chart {
         title: "Throughput, with p99.9 latency".into(),
         what: "Bars: successful operations per second, with their 95 % interval (left). Line: \
-               p99.9 latency (right, logarithmic). Hatched: not valid."
+               p99.9 latency (right, logarithmic). Hatched: invalid, or saturated (no latency is \
+               drawn)."
             .into(),
         height_px: 380,
         x: Axis {
@@ -72,7 +75,10 @@ fn variant_series(
     axis: Option<&str>,
 ) -> Vec<Series> {
     let of = || points.iter().filter(|p| p.variant_index == index);
-    let (good, bad): (Vec<_>, Vec<_>) = of().partition(|p| p.verdict != Verdict::Invalid);
+    let (saturated, rest): (Vec<_>, Vec<_>) = of().partition(|p| p.saturated);
+    let (good, bad): (Vec<_>, Vec<_>) = rest
+        .into_iter()
+        .partition(|p| p.verdict != Verdict::Invalid);
     let Some(variant) = of().next().map(|p| p.variant) else {
         return Vec::new();
     };
@@ -112,8 +118,14 @@ fn variant_series(
         ..Series::default()
     };
     let mut series = vec![bars(&good, Shape::Bars, name.into())];
-    if !bad.is_empty() {
-        series.push(bars(&bad, Shape::HatchedBars, format!("{name}, invalid")));
+    for (hatched, what) in [(bad, "invalid"), (saturated, "saturated")] {
+        if !hatched.is_empty() {
+            series.push(bars(
+                &hatched,
+                Shape::HatchedBars,
+                format!("{name}, {what}"),
+            ));
+        }
     }
     series.push(line);
     series
@@ -122,8 +134,8 @@ fn variant_series(
 /// p50 and p99 of one variant against its throughput; nothing with fewer than two points.
 fn tradeoff_series(view: &RunView, points: &[Point<'_>], index: usize) -> Vec<Series> {
     let of = || {
-        let wanted = |p: &&Point<'_>| p.variant_index == index && p.verdict != Verdict::Invalid;
-        points.iter().filter(wanted)
+        let of = points.iter().filter(move |p| p.variant_index == index);
+        of.filter(|p| p.verdict != Verdict::Invalid && !p.saturated)
     };
     let Some(variant) = of().nth(1).map(|p| p.variant) else {
         return Vec::new();
@@ -164,7 +176,7 @@ pub fn tradeoff_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
         title: "Latency against throughput".into(),
         what: format!(
             "Beside each point: {axis}. Where the line turns upwards, more load only adds \
-             waiting. Invalid points are left out."
+             waiting. Invalid and saturated points are left out."
         ),
         height_px: 380,
         x: Axis {

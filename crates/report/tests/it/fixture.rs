@@ -352,6 +352,10 @@ fn comparisons(blocks: usize) -> Vec<ComparisonRecord> {
             } else {
                 "inconclusive".into()
             },
+            primary: threads == 32,
+            could_see: (blocks > 1).then_some(0.041),
+            blocks_to_settle: (blocks > 1).then_some(23),
+            ..ComparisonRecord::default()
         });
     }
     records
@@ -376,7 +380,10 @@ pub fn findings(shapes: &[Shape], trials: &[Vec<(&'static str, Interval)>]) -> F
         trials: each
             .map(|(index, (shape, trial))| finding(index, *shape, trial))
             .collect(),
+        points: Vec::new(),
+        sweeps: Vec::new(),
         comparisons: comparisons(blocks),
+        multiplicity: None,
         faults: Vec::new(),
     }
 }

@@ -693,8 +693,28 @@ pub const FIELDS: &[Field] = &[
         "repeat.order",
         Type::Choice(&["interleaved", "sequential"]),
         "interleaved",
-        "Interleaved: variants take turns in every block, in random order. Sequential: one \
-         variant after the other.",
+        "Interleaved: variants take turns in every block, in a counterbalanced order. Sequential: \
+         one variant after the other; what differs then only looks different, since the machine \
+         may have changed meanwhile.",
+    ),
+    // What the question is about.
+    with(
+        "primary",
+        Type::Section,
+        "{}",
+        "The one comparison that answers the question. All others are adjusted for their number.",
+    ),
+    with(
+        "primary.metric",
+        Type::Choice(&["auto", "throughput", "p50", "p99"]),
+        "auto",
+        "`auto`: throughput for threads, p99 for a rate.",
+    ),
+    optional(
+        "primary.point",
+        RATE,
+        "Threads or rate of the point. Default: where all variants together did most; the highest \
+         rate that all kept up with.",
     ),
     // Client.
     with("client", Type::Section, "{}", "The instrument itself."),

@@ -16,6 +16,10 @@ pub struct Cell {
 /// Sequential: variant by variant. Interleaved: in each block every variant has its turn, so that
 /// drift of the machine falls on all of them. Variants with the same target take turns at every
 /// point; others keep their target for all their points, since a start costs more than a trial.
+///
+/// Turns are counterbalanced (see [`balanced`]): chance alone gives `ab ab ba ab ab` often enough,
+/// and what comes first or second in a block then counts as a difference. The points of several
+/// blocks are too, unless a ladder ends early and so has to rise.
 pub fn order(study: &Study) -> Vec<Cell> {
     let points = |variant: usize| study.variants[variant].settings.procedure.points.len();
     let blocks = study.repeat.blocks;
@@ -34,19 +38,19 @@ pub fn order(study: &Study) -> Vec<Cell> {
         return cells;
     }
     let mut chance = Chance(study.seed);
-    for block in 0..blocks {
-        let mut groups = groups_by_target(study);
-        chance.shuffle(&mut groups);
-        for mut group in groups {
-            let rungs_max = group
-                .iter()
-                .map(|&variant| points(variant))
-                .max()
-                .unwrap_or(0);
-            for rung in 0..rungs_max {
-                chance.shuffle(&mut group);
-                let turn = group.iter().filter(|&&variant| rung < points(variant));
-                cells.extend(turn.map(|&variant| Cell {
+    let groups = groups_by_target(study);
+    let turns: Vec<Turns> = groups
+        .iter()
+        .map(|group| Turns::of(study, group, &mut chance))
+        .collect();
+    let groups_in_order = balanced(groups.len(), blocks, &mut chance);
+    for (block, groups_now) in groups_in_order.iter().enumerate() {
+        for &group in groups_now {
+            for &rung in &turns[group].rungs[block] {
+                let turn = turns[group].variants[rung][block].iter();
+                let turn = turn.map(|&at| groups[group][at]);
+                let there = turn.filter(|&variant| rung < points(variant));
+                cells.extend(there.map(|variant| Cell {
                     variant,
                     rung,
                     block,
@@ -55,6 +59,72 @@ pub fn order(study: &Study) -> Vec<Cell> {
         }
     }
     cells
+}
+
+/// The turns of variants that share a target.
+struct Turns {
+    /// By block: the points in their order.
+    rungs: Vec<Vec<usize>>,
+    /// By point and block: the variants in their order, as places in the group.
+    variants: Vec<Vec<Vec<usize>>>,
+}
+
+impl Turns {
+    fn of(study: &Study, group: &[usize], chance: &mut Chance) -> Turns {
+        let blocks = study.repeat.blocks;
+        let procedure = |variant: &usize| &study.variants[*variant].settings.procedure;
+        let lengths = group.iter().map(|variant| procedure(variant).points.len());
+        let rungs_max = lengths.max().unwrap_or(0);
+        // One block has nothing to be balanced with, and is easier to follow when it rises.
+        let must_rise = blocks == 1 || group.iter().any(|v| procedure(v).until.is_some());
+        Turns {
+            rungs: match must_rise {
+                true => vec![(0..rungs_max).collect(); blocks],
+                false => balanced(rungs_max, blocks, chance),
+            },
+            variants: (0..rungs_max)
+                .map(|_| balanced(group.len(), blocks, chance))
+                .collect(),
+        }
+    }
+}
+
+/// For each block an order of so many items. In every `items` blocks in a row from the first, each
+/// item stands in each place once (a Latin square), so that over any number of blocks no item has
+/// a place more than once more than another. The squares are Williams' (1949, "Experimental designs
+/// balanced for the estimation of residual effects of treatments"): each item also follows each
+/// other equally often, in one square of an even number, in two of an odd one. Which item is which,
+/// and the order of a square's rows, are by chance.
+pub(super) fn balanced(items: usize, blocks: usize, chance: &mut Chance) -> Vec<Vec<usize>> {
+    let mut orders = Vec::with_capacity(blocks + items);
+    let mut names: Vec<usize> = (0..items).collect();
+    chance.shuffle(&mut names);
+    let mut is_mirrored = false;
+    while orders.len() < blocks {
+        let mut square: Vec<Vec<usize>> = (0..items.max(1))
+            .map(|row| {
+                let name = |place: usize| names[(zigzag(place, items) + row) % items];
+                let mut order: Vec<usize> = (0..items).map(name).collect();
+                if is_mirrored {
+                    order.reverse();
+                }
+                order
+            })
+            .collect();
+        chance.shuffle(&mut square);
+        orders.append(&mut square);
+        is_mirrored = !is_mirrored;
+    }
+    orders.truncate(blocks);
+    orders
+}
+
+/// 0, 1, n − 1, 2, n − 2, …: each step between neighbours is another one, modulo n.
+fn zigzag(place: usize, items: usize) -> usize {
+    match place % 2 {
+        0 => (items - place / 2) % items,
+        _ => place.div_ceil(2),
+    }
 }
 
 fn groups_by_target(study: &Study) -> Vec<Vec<usize>> {
@@ -71,7 +141,7 @@ fn groups_by_target(study: &Study) -> Vec<Vec<usize>> {
 }
 
 /// SplitMix64: small, seeded, the same on every machine; only shuffles.
-struct Chance(u64);
+pub(super) struct Chance(pub(super) u64);
 
 impl Chance {
     fn next(&mut self) -> u64 {

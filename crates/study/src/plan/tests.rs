@@ -1,6 +1,6 @@
 //! Which trials a study becomes, and in which order.
 
-use super::order::Cell;
+use super::order::{Cell, Chance, balanced};
 use super::*;
 use crate::resolve::resolve;
 use crate::settings::Overrides;
@@ -34,14 +34,14 @@ fn variants_on_one_target_take_turns_at_every_point_and_load_once() {
         "target: {local: {}}\nprocedure: {sweep: {threads: [4, 8]}}\n\
          variants: {a: {}, b: {workload: {mix: {write: 1}}}}\nrepeat: {blocks: 2}\n",
         expect![[r#"
-            00-a-threads-4-block-1 target schema load settle warmup measure verify
-            01-b-threads-4-block-1 settle warmup measure verify
-            02-a-threads-8-block-1 settle warmup measure verify
-            03-b-threads-8-block-1 settle warmup measure verify
-            04-b-threads-4-block-2 settle warmup measure verify
-            05-a-threads-4-block-2 settle warmup measure verify
-            06-b-threads-8-block-2 settle warmup measure verify
-            07-a-threads-8-block-2 settle warmup measure verify
+            00-b-threads-4-block-1 target schema load settle warmup measure verify
+            01-a-threads-4-block-1 settle warmup measure verify
+            02-b-threads-8-block-1 settle warmup measure verify
+            03-a-threads-8-block-1 settle warmup measure verify
+            04-a-threads-8-block-2 settle warmup measure verify
+            05-b-threads-8-block-2 settle warmup measure verify
+            06-a-threads-4-block-2 settle warmup measure verify
+            07-b-threads-4-block-2 settle warmup measure verify
         "#]],
     );
 }
@@ -52,12 +52,12 @@ fn variants_on_different_targets_keep_theirs_for_all_points_of_a_block() {
         "target: {local: {}}\nprocedure: {sweep: {threads: [4, 8]}}\n\
          variants: {a: {}, b: {target: {local: {heap: 512MiB}}}}\nrepeat: {blocks: 2}\n",
         expect![[r#"
-            00-a-threads-4-block-1 target schema load settle warmup measure verify
-            01-a-threads-8-block-1 settle warmup measure verify
-            02-b-threads-4-block-1 restart settle warmup measure verify
-            03-b-threads-8-block-1 settle warmup measure verify
-            04-a-threads-4-block-2 restart settle warmup measure verify
-            05-a-threads-8-block-2 settle warmup measure verify
+            00-b-threads-8-block-1 target schema load settle warmup measure verify
+            01-b-threads-4-block-1 settle warmup measure verify
+            02-a-threads-4-block-1 restart settle warmup measure verify
+            03-a-threads-8-block-1 settle warmup measure verify
+            04-a-threads-8-block-2 settle warmup measure verify
+            05-a-threads-4-block-2 settle warmup measure verify
             06-b-threads-4-block-2 restart settle warmup measure verify
             07-b-threads-8-block-2 settle warmup measure verify
         "#]],
@@ -130,6 +130,82 @@ fn every_seed_measures_every_cell_and_seeds_differ_in_order() {
         orders.insert(order.iter().map(cell).collect::<Vec<_>>());
     }
     assert!(orders.len() > 10);
+}
+
+#[test]
+fn every_item_has_every_place_equally_often_and_follows_every_other() {
+    for (items, blocks, seed) in (1..=7).flat_map(|items| {
+        (1..=15).flat_map(move |blocks| (0..5).map(move |seed| (items, blocks, seed)))
+    }) {
+        let orders = balanced(items, blocks, &mut Chance(seed));
+        assert_eq!(orders.len(), blocks);
+        let mut places = vec![vec![0; items]; items];
+        let mut follows = vec![vec![0; items]; items];
+        for order in &orders {
+            for (place, item) in order.iter().enumerate() {
+                places[place][*item] += 1;
+            }
+            order
+                .windows(2)
+                .for_each(|pair| follows[pair[0]][pair[1]] += 1);
+        }
+        let context = format!("{items} items, {blocks} blocks, seed {seed}: {orders:?}");
+        for counts in &places {
+            let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
+            assert!(most - least <= 1, "{context}");
+            assert_eq!(counts.iter().sum::<usize>(), blocks, "{context}");
+        }
+        // A whole design: one square of an even number of items, two of an odd one.
+        let whole = if items % 2 == 0 { items } else { 2 * items };
+        if blocks % whole == 0 {
+            let apart = follows.iter().enumerate().flat_map(|(a, row)| {
+                row.iter()
+                    .enumerate()
+                    .filter(move |(b, _)| a != *b)
+                    .map(|(_, count)| *count)
+            });
+            let apart: BTreeSet<usize> = apart.collect();
+            assert!(apart.len() <= 1, "{context}: {follows:?}");
+        }
+    }
+}
+
+#[test]
+fn turns_of_variants_and_points_are_counterbalanced_unless_a_ladder_has_to_rise() {
+    let study = |until: &str| {
+        study(&format!(
+            "target: {{null: {{}}}}\nrepeat: {{blocks: 6}}\nvariants: {{a: {{}}, b: {{}}}}\n\
+             procedure: {{sweep: {{threads: [1, 2, 3]{until}}}}}\n"
+        ))
+    };
+    let order = order(&study(""));
+    let first = |cell: &Cell| {
+        let same = |c: &&Cell| (c.block, c.rung) == (cell.block, cell.rung);
+        order.iter().find(same).unwrap().variant == cell.variant
+    };
+    for rung in 0..3 {
+        let firsts = order
+            .iter()
+            .filter(|c| c.rung == rung && c.variant == 0 && first(c));
+        assert_eq!(
+            firsts.count(),
+            3,
+            "a is first in three of six blocks at {rung}"
+        );
+        let begins = (0..6).filter(|block| {
+            let first = order.iter().find(|c| c.block == *block).unwrap();
+            first.rung == rung
+        });
+        assert_eq!(begins.count(), 2, "{rung} comes first in two of six blocks");
+    }
+    let rises = self::order(&study(", until: timeout"));
+    let same_block = |pair: &&[Cell]| pair[0].block == pair[1].block;
+    assert!(
+        rises
+            .windows(2)
+            .filter(same_block)
+            .all(|pair| pair[0].rung <= pair[1].rung)
+    );
 }
 
 #[test]

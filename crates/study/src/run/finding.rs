@@ -5,6 +5,7 @@ use super::tally::Tally;
 use crate::plan::Trial;
 use crate::settings::{Point, Settings, Target};
 use analysis::rules::{self, Environment, Evidence, Limits, Offered, ServerCounts};
+use analysis::series;
 use analysis::steady::SteadyState;
 use measure::interval::CheckCounts;
 use std::collections::BTreeMap;
@@ -91,6 +92,8 @@ pub fn trial(facts: &Facts<'_>) -> TrialFinding {
         .collect();
     let counts = facts.program.kinds().iter().zip(&tally.kinds);
     let counts = counts.filter_map(|(kind, series)| Some((kind.name.clone(), series.counts()?)));
+    let parts = facts.program.kinds().iter().filter(|kind| kind.part);
+    let parts = parts.map(|kind| kind.name.clone());
     TrialFinding {
         index: facts.trial.index,
         started_unix_ns: facts.started_unix_ns,
@@ -110,6 +113,7 @@ pub fn trial(facts: &Facts<'_>) -> TrialFinding {
             })
             .collect(),
         seconds: tally.seconds,
+        short_window: series::is_short_window(tally.seconds),
         ops_total: tally.ended,
         errors: tally
             .window
@@ -124,6 +128,7 @@ pub fn trial(facts: &Facts<'_>) -> TrialFinding {
         warmup: facts.warmup.clone(),
         all: tally.all.record(tally.seconds),
         kinds,
+        parts: parts.collect(),
         counts: counts.collect(),
         client: client(facts),
         verify: convert::verify(&facts.checks),

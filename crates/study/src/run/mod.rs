@@ -164,7 +164,7 @@ impl<'a> Engine<'a> {
         let mut trials = std::mem::take(&mut self.findings);
         trials.append(&mut self.failed);
         let trials = trials.into_values().collect();
-        let findings = summary::findings(self.study, trials, reason.as_deref());
+        let findings = self.findings_of(trials, reason.as_deref());
         let detail = json!({"verdict": findings.verdict, "stopped": reason});
         self.writer
             .finish(&findings, self.options.version, detail)?;
@@ -172,6 +172,18 @@ impl<'a> Engine<'a> {
             path,
             findings: Some(findings),
         })
+    }
+
+    /// What the trials say together. Logs that cannot be read back cost percentiles of several
+    /// blocks, not the run.
+    fn findings_of(&mut self, trials: Vec<TrialFinding>, stopped: Option<&str>) -> FindingsRecord {
+        match summary::read_back(self.writer.path()) {
+            Ok(merge) => summary::findings(self.study, trials, &merge, stopped),
+            Err(error) => {
+                (self.events)(Event::Said(format!("{error:#}")));
+                summary::findings(self.study, trials, &|_| None, stopped)
+            }
+        }
     }
 
     /// Adds what others have recorded meanwhile to the trials that have ended.

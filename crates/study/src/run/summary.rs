@@ -1,41 +1,27 @@
 //! From the findings of trials to those of the run: verdict, comparisons, the answer in sentences.
 
-use super::generation;
-use crate::settings::{Study, Until, Variant};
-use analysis::compare::{Finding, Metric, compare_paired};
+mod answer;
+mod compared;
+mod points;
+#[cfg(test)]
+mod simulated;
+
+pub use points::{Merge, read_back};
+
+use crate::settings::Study;
 use analysis::rules::Verdict;
-use analysis::series;
-use analysis::sweep::{Point as SweepPoint, read_sweep};
+use answer::Known;
 use std::collections::BTreeMap;
-use store::record::{ComparisonRecord, CountsRecord, FORMAT, FindingsRecord, TrialFinding};
+use store::record::{CountsRecord, FORMAT, FindingsRecord, TrialFinding};
 
-/// One number of a finding that is compared.
-struct Compared {
-    name: &'static str,
-    metric: Metric,
-    value: fn(&TrialFinding) -> f64,
-}
-
-const COMPARED: [Compared; 3] = [
-    Compared {
-        name: "ops_per_s",
-        metric: Metric::THROUGHPUT,
-        value: |finding| finding.all.ops_per_s,
-    },
-    Compared {
-        name: "latency_ms.p50",
-        metric: Metric::LATENCY,
-        value: |finding| finding.all.latency_ms.p50,
-    },
-    Compared {
-        name: "latency_ms.p99",
-        metric: Metric::LATENCY,
-        value: |finding| finding.all.latency_ms.p99,
-    },
-];
-
-/// The findings of a run. `stopped` says why it ended before its plan did.
-pub fn findings(study: &Study, trials: Vec<TrialFinding>, stopped: Option<&str>) -> FindingsRecord {
+/// The findings of a run. `merge` gives the latency of several trials together; `stopped` says why
+/// the run ended before its plan did.
+pub fn findings(
+    study: &Study,
+    trials: Vec<TrialFinding>,
+    merge: &Merge<'_>,
+    stopped: Option<&str>,
+) -> FindingsRecord {
     let mut verdict = Verdict::worst(trials.iter().map(|trial| verdict_of(&trial.verdict)));
     let mut reasons: Vec<String> = stopped
         .map(|why| format!("the run stopped before its plan did: {why}"))
@@ -48,15 +34,28 @@ pub fn findings(study: &Study, trials: Vec<TrialFinding>, stopped: Option<&str>)
     if trials.is_empty() {
         reasons.push("no trial was finished".to_owned());
     }
-    let comparisons = comparisons(study, &trials);
+    let variants: Vec<&str> = study.variants.iter().map(|v| v.name.as_str()).collect();
+    let points = points::points(&variants, &trials, merge);
+    let (comparisons, multiplicity) = compared::comparisons(study, &trials);
+    let known = Known {
+        study,
+        trials: &trials,
+        points: &points,
+        comparisons: &comparisons,
+        multiplicity: multiplicity.as_ref(),
+    };
+    let (answer, sweeps) = known.answer();
     FindingsRecord {
         format: FORMAT,
         study: study.name.clone(),
         verdict: verdict.name().to_owned(),
         reasons,
-        answer: answer(study, &trials, &comparisons),
+        answer,
         trials,
+        points,
+        sweeps,
         comparisons,
+        multiplicity,
         faults: Vec::new(),
     }
 }
@@ -111,79 +110,6 @@ fn usable(trial: &TrialFinding) -> bool {
     verdict_of(&trial.verdict) != Verdict::Invalid
 }
 
-/// Every contender with the first variant of its step, at every point that both have. An invalid
-/// trial is never compared; blocks are pairs.
-fn comparisons(study: &Study, trials: &[TrialFinding]) -> Vec<ComparisonRecord> {
-    let mut records = Vec::new();
-    for (index, contender) in study.variants.iter().enumerate() {
-        // Of imports, a step is compared with the same step of the first variant.
-        let same = |variant: &&Variant| variant.step == contender.step;
-        let Some(baseline) = study.variants[..index].iter().find(same) else {
-            continue;
-        };
-        for point in points_of(trials, &baseline.name) {
-            let at = |variant: &str, block: usize| {
-                let fits = |t: &&TrialFinding| {
-                    t.variant == variant && t.point == point && t.block == block && usable(t)
-                };
-                trials.iter().find(fits)
-            };
-            for compared in &COMPARED {
-                let pairs: Vec<(f64, f64)> = (0..study.repeat.blocks)
-                    .filter_map(|block| {
-                        let (a, b) = (at(&baseline.name, block)?, at(&contender.name, block)?);
-                        generation::is_same(a, b).then_some(())?;
-                        Some(((compared.value)(a), (compared.value)(b)))
-                    })
-                    .collect();
-                let Some(comparison) = compare_paired(&pairs, compared.metric) else {
-                    continue;
-                };
-                records.push(ComparisonRecord {
-                    metric: compared.name.to_owned(),
-                    point: point.clone(),
-                    baseline: baseline.name.clone(),
-                    contender: contender.name.clone(),
-                    ratio: comparison.ratio,
-                    ci95: comparison.ci95,
-                    verdict: comparison.finding.name().to_owned(),
-                });
-            }
-        }
-    }
-    records
-}
-
-/// The points of a variant's trials, in rising order of their values.
-fn points_of(trials: &[TrialFinding], variant: &str) -> Vec<BTreeMap<String, f64>> {
-    let mut points: Vec<BTreeMap<String, f64>> = Vec::new();
-    for trial in trials.iter().filter(|trial| trial.variant == variant) {
-        if !points.contains(&trial.point) {
-            points.push(trial.point.clone());
-        }
-    }
-    let value = |point: &BTreeMap<String, f64>| point.values().copied().next().unwrap_or(0.0);
-    points.sort_by(|a, b| value(a).total_cmp(&value(b)));
-    points
-}
-
-fn answer(study: &Study, trials: &[TrialFinding], comparisons: &[ComparisonRecord]) -> Vec<String> {
-    let mut sentences: Vec<String> = study
-        .variants
-        .iter()
-        .map(|variant| peak_sentence(&variant.name, trials, bound_of(study, &variant.name)))
-        .collect();
-    sentences.extend(
-        comparisons
-            .iter()
-            .filter(|c| c.metric == "ops_per_s" && c.point.contains_key("threads"))
-            .map(comparison_sentence),
-    );
-    sentences.extend(generation::sentence(trials));
-    sentences.extend(besides_sentence(trials));
-    sentences
-}
-
 /// What the times of all trials do not tell: operations that were tried again or twice, or whose
 /// condition did not hold, by kind. None if there were none.
 fn besides_sentence(trials: &[TrialFinding]) -> Option<String> {
@@ -220,92 +146,6 @@ fn besides_sentence(trials: &[TrialFinding]) -> Option<String> {
     (!parts.is_empty()).then(|| format!("All trials together: {}.", parts.join("; ")))
 }
 
-fn bound_of(study: &Study, variant: &str) -> Option<f64> {
-    let variant = study.variants.iter().find(|v| v.name == variant)?;
-    match variant.settings.procedure.until {
-        Some(Until::P99Ms(bound)) => Some(bound),
-        _ => None,
-    }
-}
-
-/// What a variant reached, and where it stopped getting better.
-fn peak_sentence(variant: &str, trials: &[TrialFinding], bound_ms: Option<f64>) -> String {
-    let who = match variant {
-        "-" => "The target".to_owned(),
-        name => format!("“{name}”"),
-    };
-    let points = points_of(trials, variant);
-    let ladder: Vec<SweepPoint> = points.iter().map(|p| rung(trials, variant, p)).collect();
-    let sweep = read_sweep(&ladder, bound_ms);
-    let Some(best) = sweep.best_within_bound.or(sweep.best) else {
-        return format!("{who} has no trial that may be believed.");
-    };
-    let (point, rung) = (point_words(&points[best]), &ladder[best]);
-    let (rate, p99) = (thousands(rung.ops_per_s), significant(rung.p99_ms));
-    let mut sentence = format!("{who} did {rate} op/s at {point}, with a p99 of {p99} ms");
-    match (bound_ms, sweep.best_within_bound) {
-        (Some(bound), Some(_)) => sentence += &format!(", the most within {bound} ms"),
-        (Some(bound), None) => sentence += &format!("; no point stayed within {bound} ms"),
-        (None, _) => {}
-    }
-    if let Some(knee) = sweep.knee.filter(|knee| *knee != best) {
-        let knee = point_words(&points[knee]);
-        sentence += &format!("; beyond {knee} more load brought only more latency");
-    } else if sweep.best_is_last && points.len() > 1 {
-        sentence += "; the peak may lie beyond this, the highest load offered";
-    }
-    sentence + "."
-}
-
-/// A point of a ladder: its blocks averaged.
-fn rung(trials: &[TrialFinding], variant: &str, point: &BTreeMap<String, f64>) -> SweepPoint {
-    let here: Vec<&TrialFinding> = trials
-        .iter()
-        .filter(|t| t.variant == variant && t.point == *point && usable(t))
-        .collect();
-    let mean = |value: fn(&TrialFinding) -> f64| {
-        series::mean(&here.iter().map(|trial| value(trial)).collect::<Vec<_>>())
-    };
-    SweepPoint {
-        load: point.values().copied().next().unwrap_or(0.0),
-        ops_per_s: mean(|trial| trial.all.ops_per_s),
-        p99_ms: mean(|trial| trial.all.latency_ms.p99),
-        usable: !here.is_empty(),
-    }
-}
-
-fn comparison_sentence(comparison: &ComparisonRecord) -> String {
-    let ComparisonRecord {
-        baseline,
-        contender,
-        ratio,
-        ..
-    } = comparison;
-    let point = point_words(&comparison.point);
-    let change = format!("{:+.1} %", (ratio - 1.0) * 100.0);
-    let interval = match comparison.ci95 {
-        Some([low, high]) => format!(
-            " (95 %: {:+.1} to {:+.1} %)",
-            (low - 1.0) * 100.0,
-            (high - 1.0) * 100.0
-        ),
-        None => " (one block: without an interval)".to_owned(),
-    };
-    let says = if comparison.verdict == Finding::Inconclusive.name() {
-        "against"
-    } else if comparison.verdict == Finding::Equivalent.name() {
-        "equivalent to"
-    } else {
-        "beside"
-    };
-    let tail = if comparison.verdict == Finding::Inconclusive.name() {
-        ": inconclusive"
-    } else {
-        ""
-    };
-    format!("At {point}, “{contender}” {says} “{baseline}”: {change} throughput{interval}{tail}.")
-}
-
 /// `53,210`: whole, with commas.
 fn thousands(value: f64) -> String {
     let digits = format!("{:.0}", value.max(0.0));
@@ -334,6 +174,7 @@ mod tests {
     use crate::resolve::resolve;
     use crate::settings::Overrides;
     use expect_test::{Expect, expect};
+    use store::record::QuantilesRecord;
 
     fn study(blocks: usize) -> Study {
         let text = format!(
@@ -358,8 +199,14 @@ mod tests {
         finding
     }
 
+    /// The worst p99: a mean of percentiles could not be it.
+    fn worst(trials: &[&TrialFinding]) -> Option<QuantilesRecord> {
+        let all = trials.iter().map(|trial| trial.all.latency_ms.clone());
+        all.max_by(|a, b| a.p99.total_cmp(&b.p99))
+    }
+
     fn answers(study: &Study, trials: Vec<TrialFinding>, expect: Expect) {
-        let found = findings(study, trials, None);
+        let found = findings(study, trials, &worst, None);
         expect.assert_eq(&format!(
             "{}\n{}\n",
             found.verdict,
@@ -387,13 +234,20 @@ mod tests {
             trials.collect(),
             expect![[r#"
                 suspect
-                “a” did 1,011 op/s at 8 threads, with a p99 of 7.91 ms;
+                “a” did 1,011 op/s
+                  (mean of 3 blocks) at 8 threads, with a p99 of 7.92 ms;
                   beyond 4 threads more load brought only more latency.
-                “b” did 1,201 op/s at 4 threads, with a p99 of 3.33 ms.
+                “b” did 1,201 op/s
+                  (mean of 3 blocks) at 4 threads, with a p99 of 3.33 ms.
                 At 4 threads, “b” beside “a”: +20.0 % throughput
-                  (95 %: +19.7 to +20.3 %).
+                  (95 %: +19.7 to +20.3 %)
+                  (primary).
                 At 8 threads, “b” equivalent to “a”: -0.1 % throughput
                   (95 %: -0.3 to +0.2 %).
+                Of 6 comparisons, 0.3 would be called different by chance one by one;
+                  adjusted for their number
+                  (Holm's method;
+                  1 primary), at most 0.1.
             "#]],
         );
     }
@@ -431,12 +285,14 @@ mod tests {
             trials,
             expect![[r#"
                 invalid
-                “a” did 1,000 op/s at 4 threads, with a p99 of 4.00 ms;
-                  the peak may lie beyond this, the highest load offered.
+                “a” did 1,000 op/s at 4 threads, with a p99 of 4.00 ms.
                 “b” did 6,000 op/s at 8 threads, with a p99 of 1.33 ms;
-                  the peak may lie beyond this, the highest load offered.
+                  throughput still grew at the end, so the peak may lie beyond.
                 At 4 threads, “b” against “a”: +400.0 % throughput
-                  (one block: without an interval): inconclusive.
+                  (one block: without an interval)
+                  (primary): inconclusive;
+                  one block shows no spread, so five
+                  (`repeat.blocks: 5`) are the least to begin with.
             "#]],
         );
     }
@@ -474,7 +330,7 @@ mod tests {
 
     #[test]
     fn a_run_that_stopped_is_invalid_and_says_why() {
-        let found = findings(&study(1), Vec::new(), Some("node1 has died"));
+        let found = findings(&study(1), Vec::new(), &worst, Some("node1 has died"));
         assert_eq!(found.verdict, "invalid");
         assert_eq!(
             found.reasons,

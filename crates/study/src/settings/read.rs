@@ -6,8 +6,8 @@ mod target;
 use self::target::target;
 use super::{
     Client, Data, How, Import, Imported, Keyspace, LADDER_POINTS_MAX, Load, PageCache, Phase,
-    Point, Probes, Procedure, ROWS_UNLOADED, Repeat, Replication, Reset, SAMPLED_NTH, Settings,
-    Settle, Target, Until, Verify, Warmup, Window, Workload,
+    Point, Primary, PrimaryMetric, Probes, Procedure, ROWS_UNLOADED, Repeat, Replication, Reset,
+    SAMPLED_NTH, Settings, Settle, Target, Until, Verify, Warmup, Window, Workload,
 };
 use crate::tree::Tree;
 use std::time::Duration;
@@ -55,6 +55,21 @@ impl Repeat {
         Some(Repeat {
             blocks: tree.at("blocks")?.count()? as usize,
             interleaved: tree.at("order")?.text()? == "interleaved",
+        })
+    }
+}
+
+impl Primary {
+    /// Reads a checked tree's section `primary`.
+    pub fn read(tree: &Tree) -> Option<Primary> {
+        Some(Primary {
+            metric: match tree.at("metric")?.text()? {
+                "throughput" => PrimaryMetric::Named("ops_per_s"),
+                "p50" => PrimaryMetric::Named("latency_ms.p50"),
+                "p99" => PrimaryMetric::Named("latency_ms.p99"),
+                _ => PrimaryMetric::Auto,
+            },
+            point: tree.at("point").and_then(Tree::count).map(|at| at as f64),
         })
     }
 }

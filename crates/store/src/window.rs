@@ -1,0 +1,161 @@
+//! The histograms of a trial's measured window, read back from its logs.
+//!
+//! Of each of the two clocks there are two logs: all values, and those of them that are lower
+//! bounds. Whoever shows a percentile of more than one trial adds these. What must hold: of one
+//! trial they cover the operations that its finding's own percentiles cover.
+
+use crate::record::TrialFinding;
+use crate::run::{HistogramKind, Trial};
+use anyhow::Result;
+use measure::{Histogram, Times};
+use std::collections::BTreeMap;
+
+/// What a log says of the measured window. Windows of several trials add.
+#[derive(Clone, Debug, Default)]
+pub struct WindowHistograms {
+    /// All whole operations together: what is part of another operation is in its own kind only.
+    pub all: Times,
+    /// By kind of operation.
+    pub kinds: BTreeMap<String, Times>,
+}
+
+impl WindowHistograms {
+    /// Adds the window of one trial, which found `finding`.
+    ///
+    /// # Errors
+    /// The log is damaged.
+    pub fn add(
+        &mut self,
+        trial: &Trial,
+        which: HistogramKind,
+        finding: &TrialFinding,
+    ) -> Result<()> {
+        let censored = match which {
+            HistogramKind::Latency => HistogramKind::LatencyCensored,
+            HistogramKind::Service => HistogramKind::ServiceCensored,
+            // These are no times of successes: nothing in them is a lower bound of another log.
+            other => return self.add_log(trial, other, false, finding),
+        };
+        self.add_log(trial, which, false, finding)?;
+        self.add_log(trial, censored, true, finding)
+    }
+
+    fn add_log(
+        &mut self,
+        trial: &Trial,
+        which: HistogramKind,
+        is_censored: bool,
+        finding: &TrialFinding,
+    ) -> Result<()> {
+        for entry in trial.log(which)? {
+            let entry = entry?;
+            let Some(kind) = kind_of(&entry.tag, finding) else {
+                continue;
+            };
+            let values = entry.histogram()?;
+            let times = match is_censored {
+                false => Times::from_logs(values, Histogram::new()),
+                true => Times::from_logs(Histogram::new(), values),
+            };
+            if !finding.parts.iter().any(|part| part == kind) {
+                self.all.merge(&times);
+            }
+            self.kinds.entry(kind.to_owned()).or_default().merge(&times);
+        }
+        Ok(())
+    }
+}
+
+/// The kind of a tag: what was measured has the kind as its tag, other phases stand before it. Runs
+/// of version 0.0 tagged what ended in the drain so too.
+fn kind_of<'t>(tag: &'t str, finding: &TrialFinding) -> Option<&'t str> {
+    let kind = tag.strip_prefix("drain.").unwrap_or(tag);
+    finding.kinds.contains_key(kind).then_some(kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RunWriter;
+    use crate::record::{EstimateRecord, FORMAT, PlanRecord, SeriesRecord, TrialRecord};
+    use measure::{Interval, KindInterval};
+
+    fn interval(index: u64, draining: bool, latencies: [u64; 2]) -> Interval {
+        let kind = |value: u64| {
+            let mut kind = KindInterval::default();
+            kind.latency.record_n(value, 10);
+            kind
+        };
+        Interval {
+            index,
+            start_ns: index * 1_000_000_000,
+            end_ns: (index + 1) * 1_000_000_000,
+            window_from_ns: 0,
+            draining,
+            kinds: latencies.into_iter().map(kind).collect(),
+            client: Default::default(),
+        }
+    }
+
+    #[test]
+    fn the_window_holds_its_drain_and_its_parts_only_once() {
+        let results = tempfile::tempdir().unwrap();
+        let record = TrialRecord {
+            format: FORMAT,
+            index: 0,
+            slug: "00".into(),
+            variant: "-".into(),
+            point: BTreeMap::new(),
+            block: 0,
+            phases: Vec::new(),
+            settings: serde_json::Value::Null,
+        };
+        let plan = PlanRecord {
+            format: FORMAT,
+            cassay: "0.0.0".into(),
+            study: "s".into(),
+            question: "?".into(),
+            seed: 1,
+            scale: None,
+            rerun: String::new(),
+            estimate: EstimateRecord::default(),
+            trials: vec![record.clone()],
+            resolved: serde_json::Value::Null,
+        };
+        let run = RunWriter::create(results.path(), "study: s\n", &plan).unwrap();
+        let names = ["change".to_owned(), "read".to_owned()];
+        let mut writer = run.begin_trial(&record, &names).unwrap();
+        for (phase, interval) in [
+            ("warmup", interval(0, false, [9_000, 8_000])),
+            ("measure", interval(1, false, [3_000, 1_000])),
+            ("drain", interval(2, true, [5_000, 2_000])),
+            ("verify", interval(3, false, [7_000, 6_000])),
+        ] {
+            writer.write_interval(phase, &interval).unwrap();
+        }
+        let finding = TrialFinding {
+            kinds: BTreeMap::from(names.map(|name| (name, SeriesRecord::default()))),
+            parts: vec!["read".into()],
+            ..TrialFinding::default()
+        };
+        let trial = crate::Run::open(run.path())
+            .unwrap()
+            .trial(0)
+            .unwrap()
+            .unwrap();
+        let mut window = WindowHistograms::default();
+        window
+            .add(&trial, HistogramKind::Latency, &finding)
+            .unwrap();
+        assert_eq!(
+            (window.all.all().count(), window.kinds["read"].all().count()),
+            (20, 20)
+        );
+        assert!(window.all.all().min_ns() >= 3_000 && window.all.all().max_ns() < 5_010);
+        // A second block adds to it: no percentile is ever taken twice.
+        window
+            .add(&trial, HistogramKind::Latency, &finding)
+            .unwrap();
+        assert_eq!(window.all.all().count(), 40);
+    }
+}

@@ -1,0 +1,205 @@
+//! The answer to the study's question, a sentence at a time.
+
+use super::compared::metric_of;
+use super::points;
+use super::{besides_sentence, point_words, significant, thousands};
+use crate::run::generation;
+use crate::settings::{Study, Until};
+use analysis::compare::BLOCKS_TO_SETTLE_MAX;
+use analysis::sweep::{Knee, Sweep};
+use store::record::{ComparisonRecord, MultiplicityRecord, PointRecord, SweepRecord, TrialFinding};
+
+/// What the sentences are made of.
+pub struct Known<'a> {
+    pub study: &'a Study,
+    pub trials: &'a [TrialFinding],
+    pub points: &'a [PointRecord],
+    pub comparisons: &'a [ComparisonRecord],
+    pub multiplicity: Option<&'a MultiplicityRecord>,
+}
+
+impl Known<'_> {
+    /// The sentences, and what each ladder shows.
+    pub fn answer(&self) -> (Vec<String>, Vec<SweepRecord>) {
+        let (mut sentences, mut sweeps) = (Vec::new(), Vec::new());
+        for variant in &self.study.variants {
+            let of = self.points.iter().filter(|p| p.variant == variant.name);
+            let of: Vec<&PointRecord> = of.collect();
+            let bound_ms = match variant.settings.procedure.until {
+                Some(Until::P99Ms(bound)) => Some(bound),
+                _ => None,
+            };
+            let sweep = points::sweep(&of, bound_ms);
+            sentences.push(peak_sentence(&variant.name, &of, &sweep, bound_ms));
+            sweeps.extend(points::sweep_record(&of, &sweep));
+        }
+        // At each point what the question is about there, and all that is primary.
+        let told = |c: &&ComparisonRecord| c.primary || c.metric == metric_of(&c.point);
+        sentences.extend(
+            self.comparisons
+                .iter()
+                .filter(told)
+                .map(comparison_sentence),
+        );
+        sentences.extend(self.multiplicity.map(multiplicity_sentence));
+        sentences.extend(generation::sentence(self.trials));
+        sentences.extend(besides_sentence(self.trials));
+        (sentences, sweeps)
+    }
+}
+
+/// What a variant reached, and where it stopped getting better.
+fn peak_sentence(
+    variant: &str,
+    points: &[&PointRecord],
+    sweep: &Sweep,
+    bound_ms: Option<f64>,
+) -> String {
+    let who = match variant {
+        "-" => "The target".to_owned(),
+        name => format!("“{name}”"),
+    };
+    let Some(best) = sweep.best_within_bound.or(sweep.best) else {
+        return format!("{who} has no trial that may be believed.");
+    };
+    let point = points[best];
+    let mut sentence = format!("{who} did {} op/s", thousands(point.ops_per_s));
+    if point.blocks > 1 {
+        sentence += &format!(" (mean of {} blocks)", point.blocks);
+    }
+    sentence += &format!(" at {}", point_words(&point.point));
+    if point.latency_ms.count > 0 || point.latency_ms.p99 > 0.0 {
+        let (sign, p99) = (
+            point.latency_ms.sign("p99"),
+            significant(point.latency_ms.p99),
+        );
+        sentence += &format!(", with a p99 of {sign}{p99} ms");
+    }
+    match (bound_ms, sweep.best_within_bound) {
+        (Some(bound), Some(_)) => sentence += &format!(", the most within {bound} ms"),
+        (Some(bound), None) => sentence += &format!("; no point stayed within {bound} ms"),
+        (None, _) => {}
+    }
+    sentence + &end_of_ladder(points, sweep, best) + "."
+}
+
+fn end_of_ladder(points: &[&PointRecord], sweep: &Sweep, best: usize) -> String {
+    let name = |at: usize| point_words(&points[at].point);
+    if let Some(from) = sweep.saturated_from {
+        let most = points[from..].iter().map(|point| point.ops_per_s);
+        let most = thousands(most.fold(0.0, f64::max));
+        return format!(
+            "; from {} on it did not keep up, and did {most} op/s at most",
+            name(from)
+        );
+    }
+    match sweep.knee {
+        Knee::At(knee) if knee != best => {
+            format!(
+                "; beyond {} more load brought only more latency",
+                name(knee)
+            )
+        }
+        Knee::At(_) => String::new(),
+        Knee::Growing => {
+            "; throughput still grew at the end, so the peak may lie beyond".to_owned()
+        }
+        Knee::Untold if sweep.best_is_last && points.len() > 1 => {
+            "; the peak may lie beyond this, the highest load offered".to_owned()
+        }
+        Knee::Untold if points.len() > 2 => {
+            "; where more load stops paying cannot be told from these points".to_owned()
+        }
+        Knee::Untold => String::new(),
+    }
+}
+
+/// `throughput`, `p99`: what is compared.
+fn metric_words(metric: &str) -> &str {
+    match metric {
+        "ops_per_s" => "throughput",
+        other => other.rsplit('.').next().unwrap_or(other),
+    }
+}
+
+fn comparison_sentence(comparison: &ComparisonRecord) -> String {
+    let ComparisonRecord {
+        baseline,
+        contender,
+        ratio,
+        ..
+    } = comparison;
+    let point = point_words(&comparison.point);
+    let change = format!("{:+.1} %", (ratio - 1.0) * 100.0);
+    let interval = match comparison.ci95 {
+        Some([low, high]) => format!(
+            " (95 %: {:+.1} to {:+.1} %)",
+            (low - 1.0) * 100.0,
+            (high - 1.0) * 100.0
+        ),
+        None => " (one block: without an interval)".to_owned(),
+    };
+    let says = match comparison.verdict.as_str() {
+        "inconclusive" => "against",
+        "equivalent" => "equivalent to",
+        _ => "beside",
+    };
+    let metric = metric_words(&comparison.metric);
+    let primary = if comparison.primary { " (primary)" } else { "" };
+    format!(
+        "At {point}, “{contender}” {says} “{baseline}”: {change} {metric}{interval}{primary}{}.",
+        undecided(comparison)
+    )
+}
+
+/// What a verdict that is not decided leaves open.
+fn undecided(comparison: &ComparisonRecord) -> String {
+    let percent = |share: f64| format!("{} %", significant(share * 100.0));
+    let mut parts = Vec::new();
+    if let Some(between) = comparison.between_runs {
+        parts.push(format!(
+            "not interleaved, so the interval allows for {} from run to run",
+            percent(between)
+        ));
+    }
+    match comparison.verdict.as_str() {
+        "inconclusive" => {
+            parts.insert(0, "inconclusive".to_owned());
+            parts.push(could_see(comparison, &percent));
+        }
+        "looks_different" => parts.insert(0, "looks different".to_owned()),
+        _ => return String::new(),
+    }
+    format!(": {}", parts.join("; "))
+}
+
+fn could_see(comparison: &ComparisonRecord, percent: &dyn Fn(f64) -> String) -> String {
+    let Some(share) = comparison.could_see else {
+        return "one block shows no spread, so five (`repeat.blocks: 5`) are the least to begin with"
+            .to_owned();
+    };
+    let saw = format!("a difference of {} would have been seen", percent(share));
+    match (comparison.blocks_to_settle, comparison.between_runs) {
+        (_, Some(_)) => format!("{saw}; `repeat.order: interleaved` sees less"),
+        (Some(blocks), None) => format!("{saw}, and {blocks} blocks would settle it"),
+        (None, None) => format!(
+            "{saw}, and not even {BLOCKS_TO_SETTLE_MAX} blocks would settle it at this spread"
+        ),
+    }
+}
+
+fn multiplicity_sentence(many: &MultiplicityRecord) -> String {
+    // Two digits say all that a number of chance findings has to.
+    let few = |count: f64| {
+        let text = format!("{count:.2}");
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    };
+    format!(
+        "Of {} comparisons, {} would be called different by chance one by one; adjusted for their \
+         number (Holm's method; {} primary), at most {}.",
+        many.comparisons,
+        few(many.false_findings_one_by_one),
+        many.primary,
+        few(many.false_findings_expected)
+    )
+}

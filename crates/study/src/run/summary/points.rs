@@ -1,0 +1,244 @@
+//! The points of a run: all blocks of one variant at one place, seen as one thing.
+//!
+//! Throughput is the arithmetic mean over the blocks, each of which counts alike. A percentile is
+//! that of all operations of all blocks together, from the histograms on disk: percentiles are
+//! never averaged (11.2 and 27.4 ms are not "19.3 ms").
+
+use super::{usable, verdict_of};
+use analysis::rules::Verdict;
+use analysis::sweep::{Knee, Point, State, Sweep, read_sweep};
+use anyhow::Result;
+use std::collections::BTreeMap;
+use std::path::Path;
+use store::record::{PointRecord, QuantilesRecord, SweepRecord, TrialFinding};
+use store::{HistogramKind, Run, WindowHistograms};
+
+/// Latency of several trials together; none if their logs cannot be read.
+pub type Merge<'a> = dyn Fn(&[&TrialFinding]) -> Option<QuantilesRecord> + 'a;
+
+/// Reads logs of the run at `path` back: it is the same for a run that was taken up again.
+///
+/// # Errors
+/// The run cannot be read.
+pub fn read_back(path: &Path) -> Result<impl Fn(&[&TrialFinding]) -> Option<QuantilesRecord>> {
+    let trials = Run::open(path)?.trials()?;
+    Ok(move |findings: &[&TrialFinding]| {
+        let mut window = WindowHistograms::default();
+        for finding in findings {
+            let trial = trials.iter().find(|t| t.record.index == finding.index)?;
+            window.add(trial, HistogramKind::Latency, finding).ok()?;
+        }
+        Some(store::convert::times_ms(&window.all))
+    })
+}
+
+/// By how much an open loop must fall short of its rate to be saturated: the margin within which
+/// two throughputs count as the same.
+const SHORTFALL_MIN: f64 = 0.03;
+/// What a trial may be used for.
+pub fn state_of(trial: &TrialFinding) -> State {
+    if is_saturated(trial) {
+        State::Saturated
+    } else if usable(trial) {
+        State::Kept
+    } else {
+        State::Unusable
+    }
+}
+
+/// Whether less was done than was offered, failures counted as done, and nothing else was wrong. V1
+/// does not fail when it was the limit in flight, which is the target's slowness, that held
+/// operations back. V8 may: some of them time out.
+fn is_saturated(trial: &TrialFinding) -> bool {
+    let Some(rate) = trial.point.get("rate").filter(|_| trial.all.ops > 0) else {
+        return false;
+    };
+    let fails = trial.rules.iter().filter(|rule| rule.result == "fail");
+    let timed_out = trial.errors.keys().all(|how| how == "client_timeout");
+    let only_timed_out = timed_out && fails.clone().all(|rule| rule.rule == "V8");
+    let is_explained = usable(trial) || (fails.count() > 0 && only_timed_out);
+    let failed: u64 = trial.errors.values().sum();
+    let done = trial.all.ops_per_s + failed as f64 / trial.seconds.max(1e-9);
+    is_explained && done < rate * (1.0 - SHORTFALL_MIN)
+}
+
+/// Every point of every variant that has a trial which may be used; those that were kept up with
+/// before those that were saturated, if blocks differ.
+pub fn points(variants: &[&str], trials: &[TrialFinding], merge: &Merge<'_>) -> Vec<PointRecord> {
+    let of = |variant: &&str| {
+        let variant = (*variant).to_owned();
+        places_of(trials, &variant)
+            .into_iter()
+            .filter_map(move |place| point(trials, &variant, place, merge))
+    };
+    variants.iter().flat_map(of).collect()
+}
+
+fn point(
+    trials: &[TrialFinding],
+    variant: &str,
+    place: BTreeMap<String, f64>,
+    merge: &Merge<'_>,
+) -> Option<PointRecord> {
+    let here = trials
+        .iter()
+        .filter(|t| t.variant == variant && t.point == place);
+    let here: Vec<&TrialFinding> = here.collect();
+    let in_state = |state: State| -> Vec<&TrialFinding> {
+        let same = here.iter().filter(|trial| state_of(trial) == state);
+        same.copied().collect()
+    };
+    // A point that was kept up with in most blocks was: the others were incidents.
+    let (kept, saturated) = (in_state(State::Kept), in_state(State::Saturated));
+    let is_saturated = saturated.len() > kept.len();
+    let used = if is_saturated { saturated } else { kept };
+    let verdict = Verdict::worst(used.iter().map(|trial| verdict_of(&trial.verdict)));
+    let blocks: Vec<f64> = used.iter().map(|trial| trial.all.ops_per_s).collect();
+    let latency_ms = match used.as_slice() {
+        [] => return None,
+        [one] => one.all.latency_ms.clone(),
+        several => merge(several).unwrap_or_default(),
+    };
+    Some(PointRecord {
+        variant: variant.to_owned(),
+        point: place,
+        verdict: verdict.name().to_owned(),
+        saturated: is_saturated,
+        blocks: blocks.len(),
+        left_out: here.len() - blocks.len(),
+        ops_per_s: analysis::series::mean(&blocks),
+        ops_per_s_ci95: match used.as_slice() {
+            [one] => one.all.ops_per_s_ci95,
+            _ => analysis::series::mean_of_blocks_ci95(&blocks),
+        },
+        ops_per_s_blocks: blocks,
+        short_window: used.iter().any(|trial| trial.short_window),
+        latency_ms,
+    })
+}
+
+/// The places of a variant's trials, in rising order of their values.
+pub fn places_of(trials: &[TrialFinding], variant: &str) -> Vec<BTreeMap<String, f64>> {
+    let mut places: Vec<BTreeMap<String, f64>> = Vec::new();
+    for trial in trials.iter().filter(|trial| trial.variant == variant) {
+        if !places.contains(&trial.point) {
+            places.push(trial.point.clone());
+        }
+    }
+    let value = |place: &BTreeMap<String, f64>| place.values().copied().next().unwrap_or(0.0);
+    places.sort_by(|a, b| value(a).total_cmp(&value(b)));
+    places
+}
+
+/// What the points of one variant show as a ladder.
+pub fn sweep(points: &[&PointRecord], p99_bound_ms: Option<f64>) -> Sweep {
+    let rung = |point: &&PointRecord| Point {
+        load: point.point.values().copied().next().unwrap_or(0.0),
+        ops_per_s: point.ops_per_s_blocks.clone(),
+        p99_ms: point.latency_ms.p99,
+        state: match point.saturated {
+            true => State::Saturated,
+            false => State::Kept,
+        },
+    };
+    let rungs: Vec<Point> = points.iter().map(rung).collect();
+    read_sweep(&rungs, p99_bound_ms)
+}
+
+/// The same for the records.
+pub fn sweep_record(points: &[&PointRecord], sweep: &Sweep) -> Option<SweepRecord> {
+    let place = |at: usize| points[at].point.clone();
+    Some(SweepRecord {
+        variant: points.first().filter(|_| points.len() > 1)?.variant.clone(),
+        best: sweep.best.map(place),
+        best_within_bound: sweep.best_within_bound.map(place),
+        saturated_from: sweep.saturated_from.map(place),
+        knee: match sweep.knee {
+            Knee::At(at) => Some(place(at)),
+            Knee::Growing | Knee::Untold => None,
+        },
+        without_knee: match sweep.knee {
+            Knee::At(_) => String::new(),
+            Knee::Growing => "growing".to_owned(),
+            Knee::Untold => "untold".to_owned(),
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use store::record::RuleRecord;
+
+    fn at_rate(ops_per_s: f64, errors: &[(&str, u64)], verdict: &str, fails: &[&str]) -> State {
+        let rule = |name: &&str| RuleRecord {
+            rule: (*name).to_owned(),
+            result: "fail".to_owned(),
+            detail: String::new(),
+        };
+        let mut trial = TrialFinding {
+            point: BTreeMap::from([("rate".to_owned(), 1000.0)]),
+            verdict: verdict.to_owned(),
+            rules: fails.iter().map(rule).collect(),
+            seconds: 10.0,
+            errors: errors
+                .iter()
+                .map(|(how, n)| ((*how).to_owned(), *n))
+                .collect(),
+            ..TrialFinding::default()
+        };
+        trial.all.ops = 1;
+        trial.all.ops_per_s = ops_per_s;
+        state_of(&trial)
+    }
+
+    #[test]
+    fn a_rate_is_saturated_when_nothing_was_wrong_but_that_less_was_done() {
+        assert_eq!(at_rate(995.0, &[], "valid", &[]), State::Kept);
+        assert_eq!(at_rate(800.0, &[], "suspect", &[]), State::Saturated);
+        // The client was late of its own: nobody knows what the target could have done.
+        assert_eq!(at_rate(800.0, &[], "invalid", &["V1"]), State::Unusable);
+        let timed_out = [("client_timeout", 500)];
+        assert_eq!(
+            at_rate(800.0, &timed_out, "invalid", &["V8"]),
+            State::Saturated
+        );
+        // It kept up, and answered with errors.
+        let refused = [("unavailable", 2000)];
+        assert_eq!(
+            at_rate(800.0, &refused, "invalid", &["V8"]),
+            State::Unusable
+        );
+        assert_eq!(at_rate(800.0, &refused, "suspect", &[]), State::Kept);
+    }
+
+    #[test]
+    fn blocks_of_a_point_are_merged_and_never_averaged() {
+        let trial = |block: usize, p99: f64| {
+            let mut trial = TrialFinding {
+                index: block,
+                variant: "-".to_owned(),
+                block,
+                verdict: "valid".to_owned(),
+                ..TrialFinding::default()
+            };
+            trial.all.ops_per_s = 1000.0;
+            trial.all.latency_ms.p99 = p99;
+            trial
+        };
+        // As it was seen: 11.24 and 27.36 became 19.3.
+        let trials = [trial(0, 11.24), trial(1, 27.36)];
+        let merge = |of: &[&TrialFinding]| {
+            assert_eq!(of.len(), 2);
+            Some(QuantilesRecord {
+                p99: 26.9,
+                ..QuantilesRecord::default()
+            })
+        };
+        let found = points(&["-"], &trials, &merge);
+        assert_eq!((found.len(), found[0].blocks, found[0].left_out), (1, 2, 0));
+        assert!((found[0].latency_ms.p99 - 26.9).abs() < 1e-9);
+        // Logs that cannot be read give no percentile rather than another one.
+        assert_eq!(points(&["-"], &trials, &|_| None)[0].latency_ms.p99, 0.0);
+    }
+}
