@@ -7,9 +7,10 @@ mod data;
 mod hosts;
 mod options;
 mod probes;
+pub(crate) mod trust;
 
 use crate::format;
-use crate::settings::Folder;
+use crate::settings::Overrides;
 use crate::tree::Tree;
 use measure::outcome::OUTCOMES;
 use yaml::Node;
@@ -23,8 +24,8 @@ pub struct Subject<'a> {
     pub tree: &'a Tree,
     /// Whether the target was replaced on the command line.
     pub target_replaced: bool,
-    /// Where the files that it names are; none: not known.
-    pub folder: Option<&'a Folder>,
+    /// What the command line says, of files and of trust too.
+    pub overrides: &'a Overrides,
 }
 
 impl Subject<'_> {
@@ -58,6 +59,7 @@ impl Subject<'_> {
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     hosts::check(subject, out);
     attach_credentials(subject, out);
+    trust::check(subject, out);
     options::check(subject, out);
     phases(subject, out);
     probes::check(subject, out);
@@ -110,7 +112,7 @@ fn attach_credentials(subject: &Subject<'_>, out: &mut Diagnostics) {
         match (subject.wrote(&user), subject.wrote(&password)) {
             (true, false) => {
                 let message = format!("`{user}` is there, `{password}` is missing");
-                let hint = "add `password: {file: PATH}` or `password: {env: NAME}`";
+                let hint = "add `password: {secret: NAME}`, and say --secret NAME=file:PATH or NAME=env:NAME";
                 subject.say(&user, message, Some(hint), out);
             }
             (false, true) => {

@@ -11,6 +11,7 @@ mod capability;
 mod cluster;
 mod counts;
 mod data_use;
+pub mod hidden;
 #[allow(
     dead_code,
     reason = "the local target takes it into use in the same change set"
@@ -33,6 +34,7 @@ mod snapshot;
 mod spec;
 mod status;
 mod supply;
+pub mod trust;
 
 pub use access::{Access, Credentials, Secret, Tls};
 pub use capability::{Ability, Capability, abilities_of};

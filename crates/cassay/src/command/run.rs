@@ -1,7 +1,7 @@
 //! `cassay run` and `cassay resume`: from a study, or the rest of a run, to a report.
 
 use super::{dirs, read_study};
-use crate::args::{Common, RunName, StudyArgs};
+use crate::args::{Common, ResumeArgs, StudyArgs};
 use crate::compat::Compat;
 use crate::exit::Exit;
 use crate::progress::Show;
@@ -43,9 +43,9 @@ pub fn run_study(study: &Study, common: &Common, mut compat: Option<Compat>) -> 
 }
 
 /// Does the rest of a run.
-pub fn resume(args: &RunName, common: &Common) -> Result<Exit> {
-    let found = store::find(&common.out, &args.run)?;
-    let interrupted = Interrupted::read(&found)?;
+pub fn resume(args: &ResumeArgs, common: &Common) -> Result<Exit> {
+    let found = store::find(&common.out, &args.name.run)?;
+    let interrupted = Interrupted::read(&found, args.trust.trust, &args.trust.secrets())?;
     if interrupted.trials_left() == 0 && found.findings.is_some() {
         let path = found.path.display();
         terminal::say(&format!(

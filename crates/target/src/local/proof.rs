@@ -8,6 +8,7 @@ use super::compare::{self, Flag, JvmOption};
 use super::node::Node;
 use crate::access::Access;
 use crate::cluster::Cluster;
+use crate::hidden;
 use crate::jolokia::Jolokia;
 use crate::session::Session;
 use crate::spec::{Collector, HostSpec, LocalSpec};
@@ -222,14 +223,14 @@ impl Seen {
         for (key, value) in &spec.yaml {
             for shown in compare::yaml(key, value, &self.settings) {
                 let source = shown.effective.as_ref().map_or(NO_ROW, |_| SETTINGS);
-                proofs.push(Proof {
+                proofs.push(hide(Proof {
                     node: node.to_string(),
                     key: shown.key,
                     wanted: shown.wanted,
                     effective: shown.effective.unwrap_or_else(|| NOT_SHOWN.to_string()),
                     source,
                     holds: shown.holds,
-                });
+                }));
             }
         }
         for (index, option) in spec.jvm_options.iter().enumerate() {
@@ -289,14 +290,14 @@ impl Seen {
             }
             ((key, wanted, JvmOption::Other), Some(jvm)) => argument(key, wanted, option, jvm),
         };
-        Proof {
+        hide(Proof {
             node: node.to_string(),
             key,
             wanted,
             effective: found.unwrap_or_else(|| NOT_SHOWN.to_string()),
             source,
             holds,
-        }
+        })
     }
 
     /// What the JVM inside a host counts by, beside the host's limits.
@@ -345,6 +346,19 @@ impl Seen {
         }
         proofs
     }
+}
+
+/// Keeps secrets out of a proof, which is compared already: whether it holds stays.
+fn hide(mut proof: Proof) -> Proof {
+    if hidden::names_secret(proof.key.split('=').next().unwrap_or_default()) {
+        for value in [&mut proof.wanted, &mut proof.effective] {
+            if ![NOT_SHOWN, "absent", "given"].contains(&value.as_str()) {
+                *value = "***".to_string();
+            }
+        }
+    }
+    proof.key = hidden::hidden(&proof.key).into_owned();
+    proof
 }
 
 /// Key, wanted value and kind of an option.
@@ -424,9 +438,16 @@ mod tests {
             ]
             .into_iter()
             .collect(),
-            jvm_options: ["-Da=b", "-ea", "-esa", "-Xmx1g", "-Xmx512m"]
-                .map(str::to_string)
-                .to_vec(),
+            jvm_options: [
+                "-Da=b",
+                "-Dx.password=hunter2",
+                "-ea",
+                "-esa",
+                "-Xmx1g",
+                "-Xmx512m",
+            ]
+            .map(str::to_string)
+            .to_vec(),
             ..LocalSpec::default()
         };
         let expected = [
@@ -435,11 +456,14 @@ mod tests {
             "concurrent_reads: 32 false",
             "unheard_of: not shown true",
             "-Da: absent false",
+            "-Dx.password: absent false",
             "-ea: given true",
             "-esa: absent false",
             "-XX:MaxHeapSize: 536870912 true",
         ];
-        assert_eq!(brief(&seen(&[]).proofs(&spec, "node1")), expected);
+        let proofs = seen(&[]).proofs(&spec, "node1");
+        assert_eq!(brief(&proofs), expected);
+        assert!(!format!("{proofs:?}").contains("hunter2"), "{proofs:?}");
         let blind = Seen::default().proofs(&spec, "node1");
         assert!(
             blind.iter().all(|one| one.holds && !one.is_shown()),
