@@ -151,7 +151,7 @@ mod tests {
                 error: `target.attach.password` does not say where the secret is
                  |
                  = note: in s.yaml:5:49, not shown here
-                help: write `target.attach.password` as `{secret: NAME}`, and say --secret NAME=file:PATH or NAME=env:NAME; or as `{file: PATH}`, a file beside the study
+                help: write `target.attach.password: {secret: NAME}` and say --secret NAME=file:PATH
             "#]],
         );
     }

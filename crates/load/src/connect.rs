@@ -29,7 +29,7 @@ const BACKOFF_MIN: Duration = Duration::from_millis(50);
 /// Longest pause: a node that restarts is noticed within two seconds.
 const BACKOFF_MAX: Duration = Duration::from_secs(2);
 
-/// The largest answer before the first operation: metadata of a statement with thousands of columns.
+/// The largest answer before the first operation: metadata of a statement with many columns.
 const HANDSHAKE_BYTES_MAX: u32 = 16 << 20;
 
 /// The parameters of a statement's frames, values left out. A timestamp only makes room for the

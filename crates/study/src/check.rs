@@ -226,8 +226,7 @@ fn any(node: &Node) -> Tree {
 fn secret(node: &Node, path: &str, key_place: &Place, diagnostics: &mut Diagnostics) -> Tree {
     let hint = || {
         Some(format!(
-            "write `{path}` as `{{secret: NAME}}`, and say --secret NAME=file:PATH or NAME=env:NAME; \
-             or as `{{file: PATH}}`, a file beside the study"
+            "write `{path}: {{secret: NAME}}` and say --secret NAME=file:PATH"
         ))
     };
     let [entry] = node.entries().unwrap_or_default() else {

@@ -179,8 +179,8 @@ fn folder_of(folder: &Folder) -> Option<PathBuf> {
 }
 
 /// What the command line changed in a recorded plan, for resolving its study again. The record may
-/// be a stranger's, as a study may: it is trusted with nothing, its folder of files included, unless
-/// `trust` says so.
+/// be a stranger's, as a study may: it is trusted with nothing, its folder of files included,
+/// unless `trust` says so.
 pub fn overrides_of(
     plan: &PlanRecord,
     trust: bool,

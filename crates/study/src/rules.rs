@@ -112,7 +112,7 @@ fn attach_credentials(subject: &Subject<'_>, out: &mut Diagnostics) {
         match (subject.wrote(&user), subject.wrote(&password)) {
             (true, false) => {
                 let message = format!("`{user}` is there, `{password}` is missing");
-                let hint = "add `password: {secret: NAME}`, and say --secret NAME=file:PATH or NAME=env:NAME";
+                let hint = "add `password: {secret: NAME}`, and say --secret NAME=file:PATH";
                 subject.say(&user, message, Some(hint), out);
             }
             (false, true) => {

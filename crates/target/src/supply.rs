@@ -101,9 +101,9 @@ impl Recipe {
         self.lock.clone().or_else(record)
     }
 
-    /// The lock of a folder of which every jar is what it says: as the stamp remembers it, or, where
-    /// it does not, as all digests show now. The error is a sentence about what is not as it was;
-    /// none where the folder was never filled.
+    /// The lock of a folder of which every jar is what it says: as the stamp remembers it, or,
+    /// where it does not, as all digests show now. The error is a sentence about what is not as it
+    /// was; none where the folder was never filled.
     fn checked(&self, folder: &Path) -> Result<Lock, Option<String>> {
         let stamp = std::fs::read_to_string(folder.join(STAMP)).map_err(|_| None)?;
         let lock = self.lock_of(folder).ok_or(None)?;

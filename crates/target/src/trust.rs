@@ -4,11 +4,13 @@
 //! Both answers are lists of what is known to be harmless. A JVM has more than a thousand options
 //! and Cassandra five hundred settings; what nobody has looked at is not on the list, and so needs
 //! the trust of the person who runs it (decision 028).
+//!
+//! Long because of these lists.
 
 use serde_json::Value;
 
-/// Flags of `-XX:+NAME` and `-XX:-NAME` that switch how the JVM does its own work. Those that choose
-/// a collector, `Use…GC`, are known by their form.
+/// Flags of `-XX:+NAME` and `-XX:-NAME` that switch how the JVM does its own work. Those that
+/// choose a collector, `Use…GC`, are known by their form.
 const SWITCHES: &[&str] = &[
     "AggressiveOpts",
     "AlwaysPreTouch",
@@ -311,8 +313,8 @@ const YAML_WORDS: &[(&str, &[&str])] = &[
 ];
 
 /// The paths, below a key of `cassandra.yaml`, whose values are more than data. A number, a switch
-/// or a quantity (`64MiB/s`, `10ms`) is data under any other key, since none of these names a class,
-/// a program or a file; a word is data where it is one of those known.
+/// or a quantity (`64MiB/s`, `10ms`) is data under any other key, since none of these names a
+/// class, a program or a file; a word is data where it is one of those known.
 pub fn harmful_settings(key: &str, value: &Value) -> Vec<String> {
     let mut found = Vec::new();
     look(key, value, &mut found);

@@ -1,5 +1,7 @@
 //! Proof of effect: what the nodes themselves say of what they were asked to be.
 //!
+//! Long because each kind of thing that is asked for is shown in a way of its own.
+//!
 //! A file that was written proves nothing. Settings are asked from the server's virtual table,
 //! flags, properties and the machine's size from the JVM; limits of a host are believed when the
 //! JVM inside counts by them.
