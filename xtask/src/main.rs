@@ -11,7 +11,9 @@
 )]
 
 mod ci;
+mod deny;
 mod docs;
+mod mutate;
 mod peers;
 mod process;
 mod tidy;
@@ -34,6 +36,10 @@ enum Command {
     Ci(ci::Options),
     /// The tests against a real Cassandra (needs Java 17 and Maven)
     Cassandra,
+    /// Dependencies: licences, sources, duplicates; advisories where cargo-deny is installed
+    Deny,
+    /// The mutation run of the gate, many times over and with another seed
+    Mutate(mutate::Options),
     /// House style: lengths, headers, dependencies, links
     Tidy,
     /// Writes the generated documents; with --check only compares them
@@ -46,6 +52,8 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Ci(options) => ci::run(&options),
         Command::Cassandra => ci::cassandra(),
+        Command::Deny => deny::run(),
+        Command::Mutate(options) => mutate::run(&options),
         Command::Tidy => tidy::run(),
         Command::Docs(options) => docs::run(&options),
         Command::Peers(options) => peers::run(&options),
