@@ -21,6 +21,7 @@ pub fn run(options: &Options) -> Result<()> {
         process::run(&cargo(), &["fmt", "--all", "--check"])
     })?;
     step("tidy", crate::tidy::run)?;
+    step("dependencies", crate::deny::run)?;
     step("clippy", || {
         let lint = [
             "clippy",

@@ -11,7 +11,9 @@
 )]
 
 mod ci;
+mod deny;
 mod docs;
+mod mutate;
 mod peers;
 mod process;
 mod tidy;
@@ -36,6 +38,10 @@ enum Command {
     Cassandra,
     /// Simulated studies in the thousands: how often a comparison is wrong
     Audit,
+    /// Dependencies: licences, sources, duplicates; advisories where cargo-deny is installed
+    Deny,
+    /// The mutation run of the gate, many times over and with another seed
+    Mutate(mutate::Options),
     /// House style: lengths, headers, dependencies, links
     Tidy,
     /// Writes the generated documents; with --check only compares them
@@ -49,6 +55,8 @@ fn main() -> ExitCode {
         Command::Ci(options) => ci::run(&options),
         Command::Cassandra => ci::cassandra(),
         Command::Audit => ci::audit(),
+        Command::Deny => deny::run(),
+        Command::Mutate(options) => mutate::run(&options),
         Command::Tidy => tidy::run(),
         Command::Docs(options) => docs::run(&options),
         Command::Peers(options) => peers::run(&options),

@@ -18,8 +18,14 @@ fn command(program: &str, arguments: &[&str]) -> Command {
 
 /// Runs it with our terminal; an error unless it exits with 0.
 pub fn run(program: &str, arguments: &[&str]) -> Result<()> {
+    run_with(program, arguments, &[])
+}
+
+/// As [`run`], with variables in its environment.
+pub fn run_with(program: &str, arguments: &[&str], variables: &[(&str, String)]) -> Result<()> {
     let line = format!("{program} {}", arguments.join(" "));
     let status = command(program, arguments)
+        .envs(variables.iter().map(|(name, value)| (name, value)))
         .status()
         .with_context(|| format!("start `{line}`"))?;
     if !status.success() {

@@ -1,7 +1,9 @@
 //! The command line.
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use study::settings::Secret;
 
 const ABOUT: &str =
     "A performance laboratory for Apache Cassandra: a study in one file, its answer in a report.";
@@ -44,7 +46,7 @@ pub enum Command {
     /// Run a study.
     Run(StudyArgs),
     /// Take an interrupted run up again where it was; do trials again whose files are damaged.
-    Resume(RunName),
+    Resume(ResumeArgs),
     /// List all runs.
     List,
     /// Show a run.
@@ -88,6 +90,49 @@ pub struct StudyArgs {
     /// Another seed than the study's.
     #[arg(long)]
     pub seed: Option<u64>,
+    #[command(flatten)]
+    pub trust: TrustArgs,
+}
+
+/// What a study is trusted with. By itself it is data: it runs no program and reads no file outside
+/// its folder.
+#[derive(Debug, ClapArgs)]
+pub struct TrustArgs {
+    /// Let the study run programs, load code, read other files and ask other addresses: only for
+    /// studies whose author you trust.
+    #[arg(long)]
+    pub trust: bool,
+    /// Where a secret is that the study has a name for: NAME=file:PATH or NAME=env:VARIABLE; may be
+    /// given again.
+    #[arg(long, value_name = "NAME=WHERE", value_parser = secret)]
+    pub secret: Vec<(String, Secret)>,
+}
+
+impl TrustArgs {
+    /// Where each secret is; of two with one name the last.
+    pub fn secrets(&self) -> BTreeMap<String, Secret> {
+        self.secret.iter().cloned().collect()
+    }
+}
+
+fn secret(text: &str) -> Result<(String, Secret), String> {
+    let parts = text.split_once('=').filter(|(name, _)| !name.is_empty());
+    let (name, place) = parts.ok_or("write NAME=file:PATH or NAME=env:VARIABLE")?;
+    let secret = match place.split_once(':') {
+        Some(("file", path)) if !path.is_empty() => Secret::File(path.into()),
+        Some(("env", variable)) if !variable.is_empty() => Secret::Env(variable.to_owned()),
+        // What stands there may be the secret itself.
+        _ => return Err("a secret is file:PATH or env:VARIABLE, never the secret itself".into()),
+    };
+    Ok((name.to_owned(), secret))
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct ResumeArgs {
+    #[command(flatten)]
+    pub name: RunName,
+    #[command(flatten)]
+    pub trust: TrustArgs,
 }
 
 /// A command line of another tool. Our own options may stand anywhere in it.
@@ -431,6 +476,25 @@ mod tests {
         assert_eq!(contact_point("attach:db1:9042"), Ok("db1:9042".into()));
         for bad in ["db1", "attach:", "local"] {
             assert!(contact_point(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_secret_on_the_command_line_is_a_place_and_never_the_secret() {
+        let file = Secret::File("p".into());
+        assert_eq!(secret("db=file:p"), Ok(("db".to_owned(), file)));
+        let variable = Secret::Env("P".to_owned());
+        assert_eq!(secret("db=env:P"), Ok(("db".to_owned(), variable)));
+        for bad in [
+            "db",
+            "=file:p",
+            "db=hunter2",
+            "db=file:",
+            "db=env:",
+            "db=text:hunter2",
+        ] {
+            let why = secret(bad).expect_err(bad);
+            assert!(!why.contains("hunter2"), "{why}");
         }
     }
 

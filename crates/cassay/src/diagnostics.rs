@@ -4,8 +4,30 @@ use crate::terminal;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use yaml::{Diagnostic, Diagnostics};
 
+/// Says all mistakes.
+pub fn say(diagnostics: &Diagnostics) {
+    terminal::styled(&render(&plain(diagnostics)));
+}
+
+/// The same mistakes, where no text commands the terminal. Within the lines of a source the
+/// renderer replaces what it knows of by itself; here the rest is, each by one of the same length,
+/// so that places still fit.
+fn plain(diagnostics: &Diagnostics) -> Diagnostics {
+    let mut plain = diagnostics.clone();
+    for source in &mut plain.sources {
+        source.name = terminal::shown(&source.name).into_owned();
+        source.text = source.text.chars().map(terminal::shown_in_place).collect();
+    }
+    for mistake in &mut plain.list {
+        mistake.message = terminal::shown(&mistake.message).into_owned();
+        let hint = mistake.hint.as_deref();
+        mistake.hint = hint.map(|hint| terminal::shown(hint).into_owned());
+    }
+    plain
+}
+
 /// All mistakes, ready for stderr.
-pub fn render(diagnostics: &Diagnostics) -> String {
+fn render(diagnostics: &Diagnostics) -> String {
     let renderer = if terminal::has_colour() {
         Renderer::styled()
     } else {
@@ -84,6 +106,27 @@ mod tests {
                         procedure: {fixed: {threads: 1}}\n";
 
     #[test]
+    fn a_mistake_in_hostile_text_commands_nothing_and_points_where_it_is() {
+        let text =
+            format!("study: s\n{REST}target: {{\"\u{9b}2J\u{202e}\u{200f}\": {{}}, x: 1}}\n");
+        let diagnostics = study::resolve::resolve("\x1b]0;s", &text, &Default::default());
+        let diagnostics = plain(&diagnostics.unwrap_err());
+        let mut shown = String::new();
+        for mistake in &diagnostics.list {
+            shown += &Renderer::plain().render(&groups(&diagnostics, mistake));
+            let place = &mistake.place;
+            assert!(
+                diagnostics.sources[0]
+                    .text
+                    .is_char_boundary(place.span.start)
+            );
+            assert!(diagnostics.sources[0].text.is_char_boundary(place.span.end));
+        }
+        assert_eq!(terminal::shown(&shown), shown);
+        assert!(shown.contains("x: 1"), "{shown}");
+    }
+
+    #[test]
     fn a_mistake_shows_its_line_and_the_way_out() {
         check(
             &format!("study: s\n{REST}target: {{local: {{heep: 1GiB}}}}\n"),
@@ -108,7 +151,7 @@ mod tests {
                 error: `target.attach.password` does not say where the secret is
                  |
                  = note: in s.yaml:5:49, not shown here
-                help: write `target.attach.password` as `{file: PATH}` or `{env: NAME}`
+                help: write `target.attach.password: {secret: NAME}` and say --secret NAME=file:PATH
             "#]],
         );
     }

@@ -1,7 +1,6 @@
 //! What a run says while it goes on: one line that moves on a terminal, plain lines elsewhere.
 
-use crate::terminal;
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::terminal::{self, Moving};
 use measure::clock;
 use store::record::TrialFinding;
 use study::human;
@@ -13,7 +12,7 @@ const PLAIN_EVERY_S: f64 = 10.0;
 /// Shows the events of a run.
 pub struct Show {
     /// None where nobody looks: lines instead.
-    bar: Option<ProgressBar>,
+    bar: Option<Moving>,
     /// What a line begins with: `3/12 writes, 28 threads`.
     trial: String,
     phase: &'static str,
@@ -28,14 +27,8 @@ pub struct Show {
 impl Show {
     /// Nothing shown yet.
     pub fn new() -> Show {
-        let bar = terminal::has_reader().then(|| {
-            let bar = ProgressBar::new_spinner();
-            let style = ProgressStyle::with_template("{spinner} {wide_msg}");
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-            bar
-        });
         Show {
-            bar,
+            bar: Moving::new(),
             trial: String::new(),
             phase: "",
             phase_s: 0.0,
@@ -96,7 +89,7 @@ impl Show {
     /// Takes the moving line away.
     pub fn done(self) {
         if let Some(bar) = self.bar {
-            bar.finish_and_clear();
+            bar.end();
         }
     }
 
@@ -108,20 +101,14 @@ impl Show {
         self.plain_last_s = 0.0;
         let text = format!("{} · {phase}: {what} · {} left", self.trial, self.left());
         match &self.bar {
-            Some(bar) => {
-                bar.set_message(text);
-                bar.tick();
-            }
+            Some(bar) => bar.show(&text),
             None => terminal::say(&text),
         }
     }
 
     fn said(&mut self, text: &str) {
         match &self.bar {
-            Some(bar) => {
-                bar.set_message(format!("{} · {}: {text}", self.trial, self.phase));
-                bar.tick();
-            }
+            Some(bar) => bar.show(&format!("{} · {}: {text}", self.trial, self.phase)),
             None => terminal::say(&format!("    {text}")),
         }
     }
@@ -138,10 +125,7 @@ impl Show {
             progress.errors,
         );
         match &self.bar {
-            Some(bar) => {
-                bar.set_message(text);
-                bar.tick();
-            }
+            Some(bar) => bar.show(&text),
             None if progress.seconds - self.plain_last_s >= PLAIN_EVERY_S => {
                 self.plain_last_s = progress.seconds;
                 terminal::say(&text);
@@ -161,7 +145,7 @@ impl Show {
     /// A line that stays.
     fn line(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| terminal::say(text)),
+            Some(bar) => bar.say(text),
             None => terminal::say(text),
         }
     }

@@ -3,13 +3,55 @@
 //! What must hold: data that was not written is not lost in silence. A reader that has gone (a
 //! closed pipe) wanted no more, and is no error; any other (a full disk) is, at the end of the
 //! command, which is then not done.
+//!
+//! What is said holds names, questions and servers' words, which may come from anybody: nothing in
+//! them may move the cursor, set a title or turn the order of the text round. So every text goes
+//! through [`shown`] here, and nothing else in the program writes to the terminal.
 
 use crate::exit::Exit;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::borrow::Cow;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
 
 /// Why data could not be written, once it could not.
 static UNWRITTEN: OnceLock<String> = OnceLock::new();
+
+/// A text as a terminal may have it: control characters but line breaks and tabs, and those that
+/// change the direction of writing, are spelled out.
+pub fn shown(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_command) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match is_command(c) {
+            true => out.extend(c.escape_unicode()),
+            false => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// A character as a terminal may have it, in as many bytes: for texts whose places are counted in
+/// bytes. Those of one byte have a picture in the renderer of such texts, and stay.
+pub fn shown_in_place(c: char) -> char {
+    match (is_command(c), c.len_utf8()) {
+        // A middle dot, and the replacement character.
+        (true, 2) => '\u{b7}',
+        (true, 3) => '\u{fffd}',
+        _ => c,
+    }
+}
+
+/// Whether a terminal obeys a character instead of showing it.
+fn is_command(c: char) -> bool {
+    let turns = matches!(
+        c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
+    (c.is_control() && !matches!(c, '\n' | '\t')) || turns
+}
 
 /// Writes data: the one way to stdout. Whether it arrived is said by [`end`].
 #[expect(
@@ -18,7 +60,7 @@ static UNWRITTEN: OnceLock<String> = OnceLock::new();
 )]
 pub fn data(text: &str) {
     let mut out = io::stdout().lock();
-    if let Some(why) = write(&mut out, text) {
+    if let Some(why) = write(&mut out, &shown(text)) {
         let _ = UNWRITTEN.set(why);
     }
 }
@@ -55,12 +97,63 @@ pub fn end(exit: Exit) -> Exit {
 
 /// Writes a JSON value.
 pub fn json(value: &serde_json::Value) {
-    data(&format!("{value:#}"));
+    data(&json_text(value));
+}
+
+/// The JSON of a value. Characters that [`shown`] would spell out stand in strings only, and are
+/// spelled as JSON spells them.
+fn json_text(value: &serde_json::Value) -> String {
+    let mut out = String::new();
+    for c in format!("{value:#}").chars() {
+        match is_command(c) {
+            // All of them are below U+10000.
+            true => out += &format!("\\u{:04x}", u32::from(c)),
+            false => out.push(c),
+        }
+    }
+    out
 }
 
 /// Writes a line of conversation.
 pub fn say(text: &str) {
+    styled(&shown(text));
+}
+
+/// Writes a line of conversation as it is: it has colours of our own, and whoever made it has put
+/// all else through [`shown`].
+pub fn styled(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+/// A line that moves: shown to whoever looks, and rewritten in place.
+pub struct Moving(ProgressBar);
+
+impl Moving {
+    /// None where nobody looks.
+    pub fn new() -> Option<Moving> {
+        has_reader().then(|| {
+            let bar = ProgressBar::new_spinner();
+            let style = ProgressStyle::with_template("{spinner} {wide_msg}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+            Moving(bar)
+        })
+    }
+
+    /// Shows another text.
+    pub fn show(&self, text: &str) {
+        self.0.set_message(shown(text).into_owned());
+        self.0.tick();
+    }
+
+    /// Writes a line of conversation above it.
+    pub fn say(&self, text: &str) {
+        self.0.suspend(|| say(text));
+    }
+
+    /// Takes it away.
+    pub fn end(self) {
+        self.0.finish_and_clear();
+    }
 }
 
 /// Lines of a table: columns as wide as their widest cell, two spaces apart, numbers to the right
@@ -145,6 +238,29 @@ mod tests {
         assert_eq!(write(&mut Vec::new(), "a"), None);
         assert_eq!(write(&mut Failing(ErrorKind::BrokenPipe), "a"), None);
         assert!(write(&mut Failing(ErrorKind::StorageFull), "a").is_some());
+    }
+
+    #[test]
+    fn nothing_that_is_said_commands_the_terminal() {
+        for (text, expected) in [
+            ("a\tb\nµ→…", "a\tb\nµ→…"),
+            ("\x1b]0;owned\x07", "\\u{1b}]0;owned\\u{7}"),
+            ("\u{9b}2J\r\x7f\0", "\\u{9b}2J\\u{d}\\u{7f}\\u{0}"),
+            ("a\u{202e}b\u{2066}c", "a\\u{202e}b\\u{2066}c"),
+        ] {
+            assert_eq!(shown(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn json_is_the_same_value_and_commands_nothing() {
+        let value = serde_json::json!({"a\u{9b}": ["\x1b[2J", "\u{202e}", "\x7f", "µ"]});
+        let text = json_text(&value);
+        assert!(!text.contains(is_command), "{text:?}");
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&text).unwrap(),
+            value
+        );
     }
 
     #[test]

@@ -201,6 +201,17 @@ impl Header {
     }
 }
 
+/// The smallest room that a frame is received in.
+const ROOM_BYTES_MIN: usize = 64 << 10;
+
+/// How large the buffer for a frame of `frame_bytes` should be when `arrived` of them are there: no
+/// more than twice what has come. The length in a header is the peer's word; memory is only given
+/// for bytes, and growing by doubling still copies each byte no more than once on average.
+pub fn room_bytes(arrived: usize, frame_bytes: usize) -> usize {
+    let earned = arrived.saturating_mul(2).max(ROOM_BYTES_MIN);
+    frame_bytes.min(earned)
+}
+
 /// Opens a frame of this version byte: a header whose length [`end`] fills in. Returns where the
 /// frame begins.
 pub(crate) fn begin(out: &mut Vec<u8>, version: u8, stream: i16, opcode: u8) -> usize {
@@ -270,6 +281,21 @@ mod tests {
             })
         );
         assert!(matches!(at(u32::MAX), Err(FrameError::TooLong { .. })));
+    }
+
+    #[test]
+    fn room_is_given_for_bytes_and_not_for_words() {
+        let claimed = BODY_BYTES_MAX as usize;
+        assert_eq!(room_bytes(HEADER_BYTES, claimed), ROOM_BYTES_MIN);
+        assert_eq!(room_bytes(HEADER_BYTES, 100), 100);
+        let (mut room, mut growths) = (room_bytes(0, claimed), 0);
+        while room < claimed {
+            // Full, as it is when more is asked for.
+            let more = room_bytes(room, claimed);
+            assert!(more > room && more <= 2 * room);
+            (room, growths) = (more, growths + 1);
+        }
+        assert_eq!(growths, 12);
     }
 
     #[test]

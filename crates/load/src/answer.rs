@@ -1,6 +1,6 @@
 //! What an answer means for the operation that waited for it.
 
-use cql::frame::{BODY_BYTES_MAX, Header, flag, opcode};
+use cql::frame::{Header, flag, opcode};
 use cql::response::{self, ErrorCode, ErrorDetail, RawRows, Response, ResultBody, ResultKind};
 use measure::Outcome;
 
@@ -25,6 +25,8 @@ pub(crate) enum Answer<'a> {
 pub(crate) struct Reading {
     pub header: Header,
     pub preparing: bool,
+    /// The largest body that what was asked for can have, uncompressed.
+    pub body_bytes_max: u32,
 }
 
 impl Reading {
@@ -46,7 +48,7 @@ impl Reading {
         let mut header = self.header;
         let mut body = body;
         if header.flags & flag::COMPRESSED != 0 {
-            let limit = BODY_BYTES_MAX as usize;
+            let limit = self.body_bytes_max as usize;
             if let Err(error) = cql::compression::decompress_body(body, plain, limit) {
                 return Answer::Nonsense(error.to_string());
             }

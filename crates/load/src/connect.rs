@@ -8,7 +8,7 @@
 use crate::config::{Access, LoadError, Node};
 use crate::connection::Link;
 use cql::compression::decompress_body;
-use cql::frame::{BODY_BYTES_MAX, HEADER_BYTES, Header, flag};
+use cql::frame::{self, HEADER_BYTES, Header, flag};
 use cql::request::{self, BatchKind, QueryParams};
 use cql::response::{self, Response, ResultBody};
 use cql::template::{BatchTemplate, Template};
@@ -28,6 +28,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const BACKOFF_MIN: Duration = Duration::from_millis(50);
 /// Longest pause: a node that restarts is noticed within two seconds.
 const BACKOFF_MAX: Duration = Duration::from_secs(2);
+
+/// The largest answer before the first operation: metadata of a statement with many columns.
+const HANDSHAKE_BYTES_MAX: u32 = 16 << 20;
 
 /// The parameters of a statement's frames, values left out. A timestamp only makes room for the
 /// operation's own.
@@ -178,10 +181,20 @@ impl Wire {
         let header = Header::parse_response(&head)
             .map_err(io::Error::other)?
             .ok_or_else(|| io::Error::other("a short header"))?;
-        let mut body = vec![0; header.length as usize];
-        self.read_exact(&mut body)?;
+        if header.length > HANDSHAKE_BYTES_MAX {
+            return Err(io::Error::other(format!(
+                "an answer of {} bytes to the handshake; the most is {HANDSHAKE_BYTES_MAX}",
+                header.length
+            )));
+        }
+        let (mut body, length) = (Vec::new(), header.length as usize);
+        while body.len() < length {
+            let arrived = body.len();
+            body.resize(frame::room_bytes(arrived, length), 0);
+            self.read_exact(&mut body[arrived..])?;
+        }
         if header.flags & flag::COMPRESSED != 0 {
-            let limit = BODY_BYTES_MAX as usize;
+            let limit = HANDSHAKE_BYTES_MAX as usize;
             decompress_body(&body, &mut self.plain, limit).map_err(io::Error::other)?;
             body = std::mem::take(&mut self.plain);
         }

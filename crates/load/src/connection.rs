@@ -4,7 +4,7 @@
 //! `connect.rs`. Here nothing blocks, and nothing is allocated unless a frame is larger than
 //! [`INPUT_BYTES`].
 
-use cql::frame::{HEADER_BYTES, Header};
+use cql::frame::{self, HEADER_BYTES, Header};
 use rustls::ClientConnection;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -13,6 +13,10 @@ use std::net::TcpStream;
 const INPUT_BYTES: usize = 256 << 10;
 /// Room for requests: at 300 bytes each, about 800 writes between two calls.
 pub(crate) const OUTPUT_BYTES: usize = 256 << 10;
+
+/// An answer up to this size is taken whatever was asked: an error with a long message, the row of
+/// a conditional write.
+pub(crate) const ANSWER_BYTES_USUAL: u32 = 1 << 20;
 
 /// A socket that has been through the whole handshake.
 pub(crate) struct Link {
@@ -109,7 +113,8 @@ impl Connection {
         };
         let frame_bytes = HEADER_BYTES + header.length as usize;
         if bytes.len() < frame_bytes {
-            self.reserve(frame_bytes);
+            let arrived = bytes.len();
+            self.reserve(arrived, frame_bytes);
             return Ok(None);
         }
         let body = Body {
@@ -118,6 +123,14 @@ impl Connection {
         };
         self.input_start = body.end;
         Ok(Some((header, body)))
+    }
+
+    /// The header of a frame that is larger than the usual and has not arrived whole; to be asked
+    /// after [`Connection::next_frame`] has found nothing.
+    pub fn awaited(&self) -> Option<Header> {
+        let bytes = &self.input[self.input_start..self.input_end];
+        let header = Header::parse_response(bytes).ok()??;
+        (header.length > ANSWER_BYTES_USUAL).then_some(header)
     }
 
     /// The bytes of a body that [`Connection::next_frame`] named.
@@ -177,10 +190,13 @@ impl Connection {
         }
     }
 
-    /// Grows the input for a frame that does not fit: the one allocation after the start line.
-    fn reserve(&mut self, frame_bytes: usize) {
-        if frame_bytes > self.input.len() {
-            self.input.resize(frame_bytes.next_power_of_two(), 0);
+    /// Grows the input for a frame that does not fit, as its bytes arrive: the one allocation after
+    /// the start line.
+    fn reserve(&mut self, arrived: usize, frame_bytes: usize) {
+        let room = frame::room_bytes(arrived, frame_bytes);
+        // A half-filled buffer has room for what comes next.
+        if room > self.input.len() && arrived == self.input.len() {
+            self.input.resize(room, 0);
         }
     }
 }
@@ -214,4 +230,85 @@ fn read_tls(
     tls.process_new_packets()
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
     tls.reader().read(room)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    /// A connection to a server of the test's own, and its other end.
+    fn pair() -> (Connection, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (server, _) = listener.accept().unwrap();
+        (
+            Connection::new(Link { stream, tls: None }, 64).unwrap(),
+            server,
+        )
+    }
+
+    fn header(length: u32) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        Header {
+            version: frame::VERSION | frame::RESPONSE_BIT,
+            flags: 0,
+            stream: 0,
+            opcode: frame::opcode::RESULT,
+            length,
+        }
+        .append(&mut bytes);
+        bytes
+    }
+
+    /// Receives until a frame is whole or the server has nothing more.
+    fn frame_of(connection: &mut Connection) -> Option<(Header, Body)> {
+        loop {
+            match connection.receive() {
+                Ok(0) => std::thread::yield_now(),
+                Ok(_) => {}
+                Err(_) => return None,
+            }
+            if let Some(found) = connection.next_frame().unwrap() {
+                return Some(found);
+            }
+        }
+    }
+
+    #[test]
+    fn a_header_gets_room_for_what_has_come_and_not_for_what_it_says() {
+        let (mut connection, mut server) = pair();
+        let sent = std::thread::spawn(move || {
+            server.write_all(&header(250 << 20)).unwrap();
+            server.write_all(&vec![7; 3 << 20]).unwrap();
+        });
+        assert!(frame_of(&mut connection).is_none());
+        sent.join().unwrap();
+        assert!(connection.input.capacity() <= 8 << 20);
+        assert_eq!(
+            connection.awaited().map(|header| header.length),
+            Some(250 << 20)
+        );
+    }
+
+    #[test]
+    fn a_frame_larger_than_the_buffer_arrives_whole_with_what_follows_it() {
+        let (mut connection, mut server) = pair();
+        let body: Vec<u8> = (0..3_000_001_u32).map(|n| n as u8).collect();
+        let expected = body.clone();
+        let sent = std::thread::spawn(move || {
+            server.write_all(&header(body.len() as u32)).unwrap();
+            server.write_all(&body).unwrap();
+            server.write_all(&header(0)).unwrap();
+        });
+        let (_, place) = frame_of(&mut connection).expect("the large one");
+        assert!(connection.bytes(place) == expected);
+        let next = connection.next_frame().unwrap();
+        let (head, _) = next
+            .or_else(|| frame_of(&mut connection))
+            .expect("the small one");
+        assert_eq!(head.length, 0);
+        assert!(connection.awaited().is_none());
+        sent.join().unwrap();
+    }
 }

@@ -5,7 +5,9 @@
 //! who need it, the difference is made once, here.
 
 use crate::config::LoadError;
+use crate::connection::ANSWER_BYTES_USUAL;
 use crate::inflight::{CLASSES_MAX, Class, NEVER_NS, SPECIAL};
+use cql::frame::BODY_BYTES_MAX;
 use measure::Outcome;
 use std::time::Duration;
 use workload::{Program, Statement};
@@ -50,6 +52,8 @@ pub(crate) struct StatementFacts {
     pub then: u16,
     /// The kind under which it is recorded as a part, or [`NO_KIND`].
     pub part: u8,
+    /// The largest body that its answer can have.
+    pub body_bytes_max: u32,
     /// The bit of the table that it writes; what a server counts a batch by.
     pub table: u64,
 }
@@ -86,7 +90,7 @@ impl Facts {
         }
         let mut facts = Facts {
             kinds: Vec::new(),
-            statements: with_tables(statements),
+            statements: with_tables(statements, program.row_bytes_estimate()),
             classes: Vec::new(),
             has_courses: false,
             has_retries: false,
@@ -139,7 +143,7 @@ fn ns(duration: Duration) -> u64 {
 }
 
 /// Each with a bit of its table; of more than 64 tables the last ones share theirs.
-fn with_tables(statements: &[Statement]) -> Vec<StatementFacts> {
+fn with_tables(statements: &[Statement], row_bytes: u64) -> Vec<StatementFacts> {
     let mut tables = Vec::new();
     let facts = statements.iter().map(|of| {
         let name = of.table();
@@ -148,12 +152,35 @@ fn with_tables(statements: &[Statement]) -> Vec<StatementFacts> {
             tables.push(name);
             tables.len() - 1
         });
-        statement(of, 1 << index.min(63))
+        statement(of, 1 << index.min(63), row_bytes)
     });
     facts.collect()
 }
 
-fn statement(statement: &Statement, table: u64) -> StatementFacts {
+/// Rows of others in the same table may be this many times larger than ours.
+const ROW_MARGIN: u64 = 16;
+
+/// An answer with rows may have so many bytes, however small they should be.
+const ROWS_BYTES_MIN: u64 = 16 << 20;
+
+/// The largest body of an answer to a statement: what a page of rows can come to where there are
+/// pages, everything that the protocol allows where all rows were asked for at once.
+fn body_bytes_max(statement: &Statement, row_bytes: u64) -> u32 {
+    let all = u64::from(BODY_BYTES_MAX);
+    let limit = match statement.page_size {
+        _ if !statement.returns_rows => u64::from(ANSWER_BYTES_USUAL),
+        None => all,
+        Some(rows) => {
+            let rows = u64::try_from(rows).unwrap_or(0).max(1);
+            rows.saturating_mul(row_bytes)
+                .saturating_mul(ROW_MARGIN)
+                .clamp(ROWS_BYTES_MIN, all)
+        }
+    };
+    limit as u32
+}
+
+fn statement(statement: &Statement, table: u64, row_bytes: u64) -> StatementFacts {
     let paged = statement.page_size.is_some();
     StatementFacts {
         verifies: statement.verifies,
@@ -171,6 +198,7 @@ fn statement(statement: &Statement, table: u64) -> StatementFacts {
         pages_max: statement.pages_max.unwrap_or(u32::MAX).max(1),
         then: statement.then.unwrap_or(NO_STATEMENT),
         part: statement.part.unwrap_or(NO_KIND),
+        body_bytes_max: body_bytes_max(statement, row_bytes),
         table,
     }
 }

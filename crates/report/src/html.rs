@@ -11,6 +11,7 @@ use crate::page::{
 };
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::sync::LazyLock;
 
@@ -19,9 +20,36 @@ const SCRIPT: &str = include_str!("../assets/report.js");
 /// plotly.js, packed by gzip: `assets/plotly/README.md` says which and whence.
 const CHARTS: &[u8] = include_bytes!("../assets/plotly/plotly-basic.min.js.gz");
 
-/// Nothing is loaded from anywhere; `data:` and `blob:` are for saving a chart as an image.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
-                      script-src 'unsafe-inline'; img-src data: blob:";
+/// What the page may do: nothing is loaded from anywhere, and the only scripts and styles are those
+/// that we wrote, known by their digests. The chart library adds an empty style element, which it
+/// fills by the object model, and sets attributes `style`, which can neither load nor run anything.
+/// `data:` and `blob:` are for saving a chart as an image.
+fn policy(charts: bool) -> String {
+    let digest = |text: &str| format!("'sha256-{}'", BASE64.encode(Sha256::digest(text)));
+    let scripts = match charts {
+        true => format!("{} {LIBRARY_DIGEST}", digest(&script())),
+        false => "'none'".to_string(),
+    };
+    format!(
+        "default-src 'none'; style-src-elem {} {}; style-src-attr 'unsafe-inline'; \
+         script-src {scripts}; img-src data: blob:; base-uri 'none'; form-action 'none'",
+        digest(&style()),
+        digest("")
+    )
+}
+
+/// The text of the style element.
+fn style() -> String {
+    format!("\n{STYLE}")
+}
+
+/// The text of the script element.
+fn script() -> String {
+    format!("\n{SCRIPT}")
+}
+
+/// The digest of the unpacked library, as the page's own script puts it in; a test unpacks it.
+const LIBRARY_DIGEST: &str = "'sha256-l1Aje0LZevOGwlrWRNhYrFt3Nd1l6Fg+MskjTVUdt/Q='";
 
 /// Renders a page.
 pub fn html(page: &Page) -> String {
@@ -32,11 +60,13 @@ pub fn html(page: &Page) -> String {
     out.push_str("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     let _ = writeln!(
         out,
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{}</title>\n<style>\n{STYLE}</style>\n</head>",
-        escape(&page.title)
+         <title>{}</title>\n<style>{}</style>\n</head>",
+        policy(charts),
+        escape(&page.title),
+        style()
     );
     out.push_str(&body);
     if charts {
@@ -44,7 +74,7 @@ pub fn html(page: &Page) -> String {
         out.push_str("<script type=\"text/plain\" id=\"chart-library\">");
         out.push_str(library);
         out.push_str("</script>\n");
-        let _ = writeln!(out, "<script>\n{SCRIPT}</script>");
+        let _ = writeln!(out, "<script>{}</script>", script());
     }
     out.push_str("</body>\n</html>\n");
     out

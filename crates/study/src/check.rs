@@ -222,11 +222,11 @@ fn any(node: &Node) -> Tree {
     }
 }
 
-/// A secret is a file or an environment variable. A literal one is refused, and not shown.
+/// A secret is a name, a file or an environment variable. A literal one is refused, and not shown.
 fn secret(node: &Node, path: &str, key_place: &Place, diagnostics: &mut Diagnostics) -> Tree {
     let hint = || {
         Some(format!(
-            "write `{path}` as `{{file: PATH}}` or `{{env: NAME}}`"
+            "write `{path}: {{secret: NAME}}` and say --secret NAME=file:PATH"
         ))
     };
     let [entry] = node.entries().unwrap_or_default() else {
@@ -234,8 +234,11 @@ fn secret(node: &Node, path: &str, key_place: &Place, diagnostics: &mut Diagnost
         diagnostics.add_secret(key_place, message, hint());
         return Tree::Null;
     };
-    if !["file", "env"].contains(&entry.key.as_str()) {
-        let message = format!("`{path}` knows `file` and `env`, not `{}`", entry.key);
+    if !["file", "env", "secret"].contains(&entry.key.as_str()) {
+        let message = format!(
+            "`{path}` knows `secret`, `file` and `env`, not `{}`",
+            entry.key
+        );
         diagnostics.add_secret(&entry.place, message, hint());
         return Tree::Null;
     }
@@ -373,7 +376,7 @@ pub fn words(typ: &Type) -> String {
         Type::WordOr(known, typ) => format!("`{}` or {}", known.join("`, `"), words(typ)),
         Type::Either(a, b) => format!("{}, or {}", words(a), words(b)),
         Type::Section => "a section".into(),
-        Type::Secret => "`{file: PATH}` or `{env: NAME}`".into(),
+        Type::Secret => "`{secret: NAME}`, `{file: PATH}` or `{env: NAME}`".into(),
         Type::Variants => "a mapping of names to what differs".into(),
         Type::Matrix => "a mapping of axes to names to what differs".into(),
         Type::Phase => "a mapping of what differs in this phase".into(),

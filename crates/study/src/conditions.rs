@@ -9,6 +9,7 @@ use crate::settings::{
     Replication, Reset, Settings, Study, Target,
 };
 use std::collections::BTreeMap;
+use target::hidden::{hidden, hide_all};
 
 /// One line of the head of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -157,12 +158,19 @@ fn nodes(local: &Local) -> Vec<String> {
         format!("collector {name}")
     }));
     let yaml = local.yaml.iter();
-    parts.extend(yaml.map(|(key, value)| match value {
-        serde_json::Value::String(text) => format!("{key}: {text}"),
-        value => format!("{key}: {value}"),
-    }));
-    parts.extend(local.jvm.iter().cloned());
+    parts.extend(yaml.map(|(key, value)| format!("{key}: {}", yaml_words(key, value))));
+    parts.extend(local.jvm.iter().map(|one| hidden(one).into_owned()));
     parts
+}
+
+/// A setting as it may be shown.
+pub(crate) fn yaml_words(key: &str, value: &serde_json::Value) -> String {
+    let mut setting = serde_json::json!({ key: value });
+    hide_all(&mut setting);
+    match &setting[key] {
+        serde_json::Value::String(text) => text.clone(),
+        value => value.to_string(),
+    }
 }
 
 fn tables(keyspace: &Keyspace) -> Vec<String> {

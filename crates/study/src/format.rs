@@ -41,7 +41,7 @@ pub enum Type {
     Either(&'static Type, &'static Type),
     /// Fixed keys: the rows below.
     Section,
-    /// A file, or the name of an environment variable, never the secret itself.
+    /// A name, a file, or an environment variable, never the secret itself.
     Secret,
     /// A bit rate between two limits, in bit/s.
     BitRate(u64, u64),

@@ -101,6 +101,19 @@ pub fn stays_inside(folder: &Folder, name: &str) -> Result<(), String> {
     ))
 }
 
+/// As [`stays_inside`], links included. A file that is not there leads nowhere: whoever reads it
+/// will say so.
+///
+/// # Errors
+/// It leads out of the folder; the sentence says how.
+pub fn leads_nowhere_else(folder: &Folder, name: &str) -> Result<(), String> {
+    stays_inside(folder, name)?;
+    match folder.path.join(name).exists() {
+        true => locate(folder, name).map(|_| ()),
+        false => Ok(()),
+    }
+}
+
 fn locate(folder: &Folder, name: &str) -> Result<PathBuf, String> {
     stays_inside(folder, name)?;
     let path = folder.path.join(name);

@@ -10,6 +10,7 @@ pub(crate) mod order;
 use crate::estimate::{self, Estimate};
 use crate::human;
 use crate::inputs::Inputs;
+use crate::rules::trust::statement_beyond_data;
 use crate::settings::{
     Change, How, Load, PageCache, Point, Procedure, Reset, Settings, Settle, Study, Target, Until,
     Variant, Warmup,
@@ -111,8 +112,32 @@ impl PhaseKind {
     }
 }
 
+/// Refuses statements that are more than data, unless the study is trusted or is the user's own
+/// command line.
+fn only_data(study: &Study, works: &[Work]) -> Result<(), String> {
+    let overrides = &study.overrides;
+    if overrides.trust || overrides.files.as_ref().is_some_and(|files| files.open) {
+        return Ok(());
+    }
+    for (variant, work) in study.variants.iter().zip(works) {
+        let tables = work.program.schema().create_tables.iter();
+        let statements = work.program.statements().iter().map(|one| &one.cql);
+        let before = work.step.iter().flat_map(|step| &step.before);
+        for cql in tables.chain(statements).chain(before) {
+            if let Some(what) = statement_beyond_data(cql) {
+                return Err(format!(
+                    "variant {}: the workload has {what}, which is more than data: {cql}\n\
+                     hint: say --trust if you trust whoever wrote the study",
+                    variant.name
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Spells a study out. The error is a sentence: a workload that resolving accepted and that does
-/// not compile with the study's seed.
+/// not compile with the study's seed, or that has statements which only trust allows.
 pub fn plan(study: &Study) -> Result<Plan, String> {
     let inputs = Inputs::recorded(&study.inputs);
     let compile = |variant: &Variant| {
@@ -124,6 +149,7 @@ pub fn plan(study: &Study) -> Result<Plan, String> {
         .iter()
         .map(compile)
         .collect::<Result<Vec<_>, _>>()?;
+    only_data(study, &works)?;
     let order = order(study);
     let cells_per_block = study
         .variants

@@ -1,9 +1,11 @@
 //! The plan as it stands on disk, and back: the one place where both forms are seen.
 
 use crate::plan::{Plan, Trial};
-use crate::settings::{Client, Overrides, PrimaryMetric, Study};
+use crate::settings::{Client, Folder, Overrides, PrimaryMetric, Secret, Study};
+use crate::tree::Tree;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 use store::record::{EstimateRecord, FORMAT, PhaseRecord, PlanRecord, TrialRecord};
 use workload::{Program, Statement};
@@ -13,7 +15,7 @@ pub fn plan_record(study: &Study, plan: &Plan, cassay: &str) -> PlanRecord {
     let variants: serde_json::Map<_, _> = study
         .variants
         .iter()
-        .map(|variant| (variant.name.clone(), variant.tree.to_json()))
+        .map(|variant| (variant.name.clone(), settings_json(&variant.tree)))
         .collect();
     PlanRecord {
         format: FORMAT,
@@ -53,6 +55,13 @@ pub fn plan_record(study: &Study, plan: &Plan, cassay: &str) -> PlanRecord {
             "requests": requests(study, plan),
         }),
     }
+}
+
+/// Settings as they are written down: with the values of secrets left out.
+fn settings_json(tree: &Tree) -> Value {
+    let mut settings = tree.to_json();
+    target::hidden::hide_all(&mut settings);
+    settings
 }
 
 /// Every statement of each variant with all that decides how it is sent and judged.
@@ -95,7 +104,7 @@ fn request(program: &Program, statement: &Statement, client: &Client) -> Value {
 /// `trial.json` of a trial.
 pub fn trial_record(study: &Study, trial: &Trial) -> TrialRecord {
     let variant = &study.variants[trial.variant];
-    let mut settings = variant.tree.to_json();
+    let mut settings = settings_json(&variant.tree);
     settings["first_operation"] = json!(trial.first_operation);
     TrialRecord {
         format: FORMAT,
@@ -135,6 +144,17 @@ fn rerun(study: &Study) -> String {
     if let Some(seed) = overrides.seed {
         option("--seed", &seed.to_string());
     }
+    for (name, secret) in &overrides.secrets {
+        match secret {
+            Secret::File(path) => option("--secret", &format!("{name}=file:{}", path.display())),
+            Secret::Env(variable) => option("--secret", &format!("{name}=env:{variable}")),
+            // It came with the command itself.
+            Secret::Named(_) | Secret::Held(_) => {}
+        }
+    }
+    if overrides.trust {
+        words.push("--trust".to_owned());
+    }
     words.join(" ")
 }
 
@@ -154,11 +174,25 @@ fn overrides_json(overrides: &Overrides, inputs: &BTreeMap<String, String>) -> V
         "set": overrides.set,
         "seed": overrides.seed,
         "inputs": inputs,
+        "trust": overrides.trust,
+        "folder": overrides.files.as_ref().and_then(folder_of),
     })
 }
 
-/// What the command line changed in a recorded plan, for resolving its study again.
-pub fn overrides_of(plan: &PlanRecord) -> Overrides {
+/// The whole path of a study's folder. That of a command line is where it was given: nowhere.
+fn folder_of(folder: &Folder) -> Option<PathBuf> {
+    let path = std::path::absolute(&folder.path);
+    path.ok().filter(|_| !folder.open)
+}
+
+/// What the command line changed in a recorded plan, for resolving its study again. The record may
+/// be a stranger's, as a study may: it is trusted with nothing, its folder of files included,
+/// unless `trust` says so.
+pub fn overrides_of(
+    plan: &PlanRecord,
+    trust: bool,
+    secrets: &BTreeMap<String, Secret>,
+) -> Overrides {
     let recorded = &plan.resolved["overrides"];
     let text = |key: &str| recorded[key].as_str().map(str::to_owned);
     let set = recorded["set"]
@@ -180,7 +214,13 @@ pub fn overrides_of(plan: &PlanRecord) -> Overrides {
             .filter_map(|(name, text)| Some((name.clone(), text.as_str()?.to_owned())))
             .collect(),
         command: None,
-        files: None,
+        files: text("folder").filter(|_| trust).map(|folder| Folder {
+            path: folder.into(),
+            open: false,
+        }),
+        trust,
+        secrets: secrets.clone(),
+        recorded: true,
     }
 }
 

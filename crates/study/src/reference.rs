@@ -16,7 +16,15 @@ line, the column and the nearest key. All mistakes are shown together, before an
 
 Numbers may be written as people write them: counts `250`, `10k`, `2M`; lengths of time `250ms`,
 `10s`, `1m30s`, always with a unit; sizes `512MiB`, `1GiB`; bit rates `100Mbit`, `1Gbit`. Secrets
-never stand in a study: a password is `{file: PATH}` or `{env: NAME}`.
+never stand in a study: a password is `{secret: NAME}`, and the command line says where it is,
+`--secret NAME=file:PATH` or `--secret NAME=env:VARIABLE`; or it is `{file: PATH}`, a file beside or
+below the study.
+
+A study is data: whoever wrote it, running it runs no program of theirs, reads no file outside its
+folder, sends no variable of your environment and asks no address but the target's and this
+machine's. JVM options and settings of cassandra.yaml that are not known to be harmless, other
+files and addresses, and `{env: VARIABLE}` are refused with their place, unless they stand on the
+command line (`--set`) or it says `--trust`.
 
 **Variants** change some settings of the study; mappings merge key by key, and `workload.mix`,
 `workload.consistency`, `keyspace.replication`, `keyspace.compaction`, `keyspace.compression` and

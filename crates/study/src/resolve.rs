@@ -265,6 +265,7 @@ impl Resolver<'_> {
             let tree = self.check(&node, out);
             work::check(&node, &tree, self.inputs, out);
             if let Some(mut settings) = Settings::read(&tree) {
+                rules::trust::settle(&mut settings.target, &node, self.overrides);
                 settings.load_phase = loading.filter(|phase| phase.differs_from(&settings));
                 let (steps, said) = self.steps(&name, settings, &tree);
                 variants.extend(steps);
@@ -286,7 +287,7 @@ impl Resolver<'_> {
             node,
             tree: &tree,
             target_replaced: self.flags.target.is_some(),
-            folder: self.overrides.files.as_ref(),
+            overrides: self.overrides,
         };
         rules::check(&subject, out);
         tree
@@ -298,7 +299,9 @@ impl Resolver<'_> {
         let mut node = node.clone();
         self.lay_phase(&mut node, "phases.load");
         let tree = self.check(&node, out);
-        Phase::read(&tree).map(Box::new)
+        let mut phase = Phase::read(&tree)?;
+        rules::trust::settle(&mut phase.target, &node, self.overrides);
+        Some(Box::new(phase))
     }
 
     /// Lays a phase over the study. What it says of a local target goes where there is none: then

@@ -7,11 +7,11 @@ mod data;
 mod hosts;
 mod options;
 mod probes;
+pub(crate) mod trust;
 mod yaml;
 
 use crate::format;
-
-use crate::settings::{Folder, LADDER_POINTS_MAX, axis};
+use crate::settings::{Folder, LADDER_POINTS_MAX, Overrides, axis};
 use crate::tree::Tree;
 use ::yaml::Node;
 use ::yaml::{Diagnostics, did_you_mean};
@@ -25,8 +25,8 @@ pub struct Subject<'a> {
     pub tree: &'a Tree,
     /// Whether the target was replaced on the command line.
     pub target_replaced: bool,
-    /// Where the files that it names are; none: not known.
-    pub folder: Option<&'a Folder>,
+    /// What the command line says, of files and of trust too.
+    pub overrides: &'a Overrides,
 }
 
 impl Subject<'_> {
@@ -60,6 +60,7 @@ impl Subject<'_> {
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     hosts::check(subject, out);
     attach_credentials(subject, out);
+    trust::check(subject, out);
     options::check(subject, out);
     self::yaml::check(subject, out);
     phases(subject, out);
@@ -113,7 +114,7 @@ fn attach_credentials(subject: &Subject<'_>, out: &mut Diagnostics) {
         match (subject.wrote(&user), subject.wrote(&password)) {
             (true, false) => {
                 let message = format!("`{user}` is there, `{password}` is missing");
-                let hint = "add `password: {file: PATH}` or `password: {env: NAME}`";
+                let hint = "add `password: {secret: NAME}`, and say --secret NAME=file:PATH";
                 subject.say(&user, message, Some(hint), out);
             }
             (false, true) => {

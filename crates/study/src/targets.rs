@@ -1,9 +1,11 @@
 //! The target crate's own form of what a study says of targets, and what lies between two of them.
 
+use crate::conditions::yaml_words;
 use crate::human;
 use crate::settings::{self, Latency, Reset, Secret, Settings, Target};
 use anyhow::{Result, bail};
 use std::time::Duration;
+use target::hidden::hidden;
 use target::null::{NullSpec, Stall};
 use target::{
     AttachSpec, Collector, HostSpec, HostsSpec, JolokiaAccess, LinkSpec, LocalSpec, Restarts,
@@ -38,7 +40,7 @@ pub fn difference_words(there: &Target, wanted: &Target, restarts: Restarts) -> 
     };
     for (key, setting) in &wanted.yaml {
         if value(&there.yaml, key).as_ref() != Some(setting) {
-            words.push(format!("{key}: {setting}"));
+            words.push(format!("{key}: {}", yaml_words(key, setting)));
         }
     }
     for (key, _) in &there.yaml {
@@ -50,12 +52,12 @@ pub fn difference_words(there: &Target, wanted: &Target, restarts: Restarts) -> 
         .jvm
         .iter()
         .filter(|option| !there.jvm.contains(option));
-    words.extend(added.cloned());
+    words.extend(added.map(|option| hidden(option).into_owned()));
     let removed = there
         .jvm
         .iter()
         .filter(|option| !wanted.jvm.contains(option));
-    words.extend(removed.map(|option| format!("without {option}")));
+    words.extend(removed.map(|option| format!("without {}", hidden(option))));
     if there.hosts != wanted.hosts {
         words.push("other limits of the hosts".to_owned());
     }
@@ -108,23 +110,26 @@ pub fn attach_spec(attach: &settings::Attach) -> AttachSpec {
     AttachSpec {
         contact_points: attach.contact_points.clone(),
         user: attach.user.clone(),
-        password: attach.password.as_ref().map(secret_source),
+        password: attach.password.as_ref().and_then(secret_source),
         tls: attach.tls.as_ref().map(tls_spec),
         datacenter: attach.datacenter.clone(),
         jolokia: attach.jolokia.as_ref().map(|jolokia| JolokiaAccess {
             port: jolokia.port,
             user: jolokia.user.clone(),
-            password: jolokia.password.as_ref().map(secret_source),
+            password: jolokia.password.as_ref().and_then(secret_source),
             tls: jolokia.tls.as_ref().map(tls_spec),
         }),
     }
 }
 
-fn secret_source(secret: &Secret) -> SecretSource {
-    match secret {
+/// None for a name that stands for nothing: the rules have said so.
+fn secret_source(secret: &Secret) -> Option<SecretSource> {
+    Some(match secret {
         Secret::File(path) => SecretSource::File(path.clone()),
         Secret::Env(name) => SecretSource::Env(name.clone()),
-    }
+        Secret::Held(secret) => SecretSource::Held(secret.clone()),
+        Secret::Named(_) => return None,
+    })
 }
 
 fn tls_spec(tls: &settings::Tls) -> TlsSpec {

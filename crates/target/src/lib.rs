@@ -12,6 +12,7 @@ mod cause;
 mod cluster;
 mod counts;
 mod data_use;
+pub mod hidden;
 #[allow(
     dead_code,
     reason = "the local target takes it into use in the same change set"
@@ -34,6 +35,7 @@ mod snapshot;
 mod spec;
 mod status;
 mod supply;
+pub mod trust;
 
 pub use access::{Access, Credentials, Secret, Tls};
 pub use capability::{Ability, Capability, abilities_of};

@@ -7,7 +7,7 @@
 use crate::access::{self, Access, Tls};
 use anyhow::{Context, Result, anyhow, bail};
 use cql::Consistency;
-use cql::frame::{HEADER_BYTES, Header, opcode};
+use cql::frame::{self, HEADER_BYTES, Header, opcode};
 use cql::request::QueryParams;
 use cql::response::{ErrorCode, Response, ResultBody, Rows};
 use cql::value::Value;
@@ -23,6 +23,9 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
 /// Rows per page: whole virtual tables fit, and an answer stays in the order of a megabyte.
 const PAGE_ROWS: i32 = 5000;
+
+/// The largest answer: a page of rows of 13 kB.
+const ANSWER_BYTES_MAX: u32 = 64 << 20;
 
 /// How long nodes may take to agree on a schema. Drivers wait 10 s; a busy laptop is slower.
 const SCHEMA_AGREEMENT_LIMIT: Duration = Duration::from_secs(30);
@@ -335,8 +338,19 @@ impl Session {
             let mut bytes = [0u8; HEADER_BYTES];
             receive(stream, socket, &mut bytes, deadline)?;
             let header = Header::parse_response(&bytes)?.context("a header was incomplete")?;
-            body.resize(header.length as usize, 0);
-            receive(stream, socket, body, deadline)?;
+            if header.length > ANSWER_BYTES_MAX {
+                bail!(
+                    "an answer of {} bytes; the most is {ANSWER_BYTES_MAX} for what is asked here",
+                    header.length
+                );
+            }
+            let length = header.length as usize;
+            body.clear();
+            while body.len() < length {
+                let arrived = body.len();
+                body.resize(frame::room_bytes(arrived, length), 0);
+                receive(stream, socket, &mut body[arrived..], deadline)?;
+            }
             if header.opcode != opcode::EVENT {
                 return Ok(header);
             }

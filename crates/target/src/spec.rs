@@ -235,6 +235,8 @@ pub enum SecretSource {
     File(PathBuf),
     /// The value of an environment variable.
     Env(String),
+    /// In memory already.
+    Held(crate::access::Secret),
 }
 
 /// How TLS is done.

@@ -4,7 +4,10 @@
 //!
 //! `maven/pom.xml` and `maven/supply.lock` are part of the program, so that an installed binary
 //! needs no checkout. A folder of jars is only ever used after every jar of the lock was there with
-//! its SHA-256 and nothing else was; its stamp then makes later checks cheap: names and sizes.
+//! its SHA-256 and nothing else was. All digests are looked at again once in every boot of the
+//! machine, and as soon as a file is not the very one that was looked at: its inode, size and the
+//! times of its last changes are in the stamp. The kernel sets the time of the last change of an
+//! inode by itself, so that a jar of the same size with its old date is another one.
 //!
 //! The lock is of one version. Of another 5.0.x, Maven must find every jar to have the checksum
 //! that the repository has for it; what it brings is written down as the lock of that folder, and
@@ -12,11 +15,13 @@
 
 mod maven;
 
+use crate::local::state::boot_id;
 use crate::spec::CASSANDRA_VERSION;
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -96,24 +101,48 @@ impl Recipe {
         self.lock.clone().or_else(record)
     }
 
-    /// The lock of a folder that was checked in full: its stamp is of this recipe, and every jar
-    /// has the size that was checked.
-    fn checked(&self, folder: &Path) -> Option<Lock> {
-        let stamp = std::fs::read_to_string(folder.join(STAMP)).ok()?;
-        let lock = self.lock_of(folder)?;
-        let now = self.stamp_of(folder, &lock).ok()?;
-        (now == stamp).then_some(lock)
+    /// The lock of a folder of which every jar is what it says: as the stamp remembers it, or,
+    /// where it does not, as all digests show now. The error is a sentence about what is not as it
+    /// was; none where the folder was never filled.
+    fn checked(&self, folder: &Path) -> Result<Lock, Option<String>> {
+        let stamp = std::fs::read_to_string(folder.join(STAMP)).map_err(|_| None)?;
+        let lock = self.lock_of(folder).ok_or(None)?;
+        let said = |error: anyhow::Error| Some(format!("{error:#}"));
+        // What the digests are of is looked at first: a change after that shows in the next stamp.
+        let now = self.stamp_of(folder, &lock).map_err(said)?;
+        if now == stamp {
+            return Ok(lock);
+        }
+        // Its begin is the recipe's: a folder of another one is not looked at any further.
+        if now.lines().next() != stamp.lines().next() {
+            return Err(None);
+        }
+        check_digests(folder, &lock).map_err(said)?;
+        // A cache that cannot be written to is looked at in full every time.
+        let _ = write_whole(&folder.join(STAMP), &now);
+        Ok(lock)
     }
 
-    /// The digest of pom and lock, then the size and name of every jar.
+    /// The digest of pom and lock, the machine's boot, then what tells every jar from another one.
     fn stamp_of(&self, folder: &Path, lock: &Lock) -> Result<String> {
-        let mut stamp = format!("{}\n", digest_of_texts(&[&self.pom, &lock_text(lock)]));
+        let boot = boot_id();
+        let recipe = digest_of_texts(&[&self.pom, &lock_text(lock)]);
+        let mut stamp = format!("{recipe}\nboot {boot}\n");
         for name in lock.keys().map(String::as_str) {
             let path = folder.join(name);
             let meta = path
                 .metadata()
                 .with_context(|| format!("look at {}", path.display()))?;
-            stamp.push_str(&format!("{} {name}\n", meta.len()));
+            stamp.push_str(&format!(
+                "{} {}:{} {}.{} {}.{} {name}\n",
+                meta.len(),
+                meta.dev(),
+                meta.ino(),
+                meta.mtime(),
+                meta.mtime_nsec(),
+                meta.ctime(),
+                meta.ctime_nsec()
+            ));
         }
         Ok(stamp)
     }
@@ -155,8 +184,16 @@ pub(crate) fn resolve(
     let recipe = Recipe::of(version)?;
     let folder = recipe.folder_in(cache);
     let lock = match recipe.checked(&folder) {
-        Some(lock) => lock,
-        None => fill(&folder, &recipe, say)?,
+        Ok(lock) => lock,
+        Err(why) => {
+            if let Some(why) = why {
+                say(&format!(
+                    "{}: {why}; all jars are fetched anew",
+                    folder.display()
+                ));
+            }
+            fill(&folder, &recipe, say)?
+        }
     };
     if recipe.lock.is_none() {
         say(&format!(
@@ -193,7 +230,7 @@ fn of_jars(folder: &Path, lock: &Lock, version: &str) -> Supply {
 fn cached_jolokia(cache: &Path) -> Option<PathBuf> {
     let recipe = Recipe::of(CASSANDRA_VERSION).ok()?;
     let folder = recipe.folder_in(cache);
-    let lock = recipe.checked(&folder)?;
+    let lock = recipe.checked(&folder).ok()?;
     of_jars(&folder, &lock, CASSANDRA_VERSION).jolokia
 }
 
@@ -292,7 +329,7 @@ fn fill(folder: &Path, recipe: &Recipe, say: &mut dyn FnMut(&str)) -> Result<Loc
         None => record(&jars, &recipe.version)?,
     };
     let stamp = recipe.stamp_of(&jars, &lock)?;
-    std::fs::write(jars.join(STAMP), stamp).context("write the stamp of the cache")?;
+    write_whole(&jars.join(STAMP), &stamp)?;
     if folder.exists() {
         std::fs::remove_dir_all(folder)
             .with_context(|| format!("remove the incomplete {}", folder.display()))?;
@@ -302,7 +339,7 @@ fn fill(folder: &Path, recipe: &Recipe, say: &mut dyn FnMut(&str)) -> Result<Loc
         // Another cassay may have been quicker; what it put there was checked as well.
         Err(error) => recipe
             .checked(folder)
-            .ok_or(error)
+            .map_err(|_| error)
             .with_context(|| format!("put {} in place", folder.display())),
     }
 }
@@ -358,6 +395,28 @@ fn remove_abandoned(cache: &Path) {
             let _ = std::fs::remove_dir_all(&path);
         }
     }
+}
+
+/// Writes a file that others see whole or not at all.
+fn write_whole(path: &Path, text: &str) -> Result<()> {
+    let folder = path.parent().context("a file without a folder")?;
+    let mut file = tempfile::NamedTempFile::new_in(folder).context("write to the cache")?;
+    std::io::Write::write_all(&mut file, text.as_bytes()).context("write to the cache")?;
+    file.persist(path)
+        .with_context(|| format!("write {}", path.display()))?;
+    Ok(())
+}
+
+/// Every jar of the lock with its digest.
+fn check_digests(folder: &Path, lock: &Lock) -> Result<()> {
+    for (name, digest) in lock {
+        let path = folder.join(name);
+        let found = digest_of(&path).with_context(|| format!("read {}", path.display()))?;
+        if found != *digest {
+            bail!("{name} is not the jar that was checked: its SHA-256 is {found}, not {digest}");
+        }
+    }
+    Ok(())
 }
 
 /// In full: every jar of the lock with its digest, and no other.
@@ -465,30 +524,61 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_counts_as_checked_until_a_jar_changes_its_size() {
+    fn a_folder_counts_as_checked_until_a_jar_is_another_one() {
         let (folder, lock) = folder();
         let pinned = Recipe {
             lock: Some(lock.clone()),
             ..Recipe::of(CASSANDRA_VERSION).unwrap()
         };
         let unpinned = Recipe::of("5.0.6").unwrap();
-        assert_eq!(pinned.checked(folder.path()), None, "no stamp yet");
+        assert_eq!(pinned.checked(folder.path()), Err(None), "no stamp yet");
         for recipe in [&pinned, &unpinned] {
             let stamp = recipe.stamp_of(folder.path(), &lock).unwrap();
             std::fs::write(folder.path().join(STAMP), stamp).unwrap();
             if recipe.lock.is_none() {
-                assert_eq!(recipe.checked(folder.path()), None, "no record yet");
+                assert_eq!(recipe.checked(folder.path()), Err(None), "no record yet");
                 std::fs::write(folder.path().join(RECORD), lock_text(&lock)).unwrap();
             }
-            assert_eq!(recipe.checked(folder.path()), Some(lock.clone()));
+            assert_eq!(recipe.checked(folder.path()), Ok(lock.clone()));
         }
         assert_eq!(
             pinned.checked(folder.path()),
-            None,
+            Err(None),
             "another recipe's stamp"
         );
         std::fs::write(folder.path().join("a.jar"), "firs").unwrap();
-        assert_eq!(unpinned.checked(folder.path()), None);
+        let why = unpinned.checked(folder.path()).unwrap_err().unwrap();
+        assert!(
+            why.starts_with("a.jar is not the jar that was checked"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn a_jar_of_the_same_size_and_date_is_found_and_a_new_stamp_of_the_same_jars_is_written() {
+        let (folder, lock) = folder();
+        let recipe = Recipe {
+            lock: Some(lock.clone()),
+            ..Recipe::of(CASSANDRA_VERSION).unwrap()
+        };
+        let (jar, stamp) = (folder.path().join("a.jar"), folder.path().join(STAMP));
+        let first = recipe.stamp_of(folder.path(), &lock).unwrap();
+        // As after another boot of the machine: everything is looked at, and that is remembered.
+        let begin = first.lines().next().unwrap();
+        let other = first.replacen("boot ", "boot x", 1);
+        assert!(other.starts_with(begin) && other != first);
+        std::fs::write(&stamp, other).unwrap();
+        assert_eq!(recipe.checked(folder.path()), Ok(lock.clone()));
+        assert_eq!(std::fs::read_to_string(&stamp).unwrap(), first);
+        let date = jar.metadata().unwrap().modified().unwrap();
+        std::fs::write(&jar, "FIRST").unwrap();
+        let file = std::fs::File::options().write(true).open(&jar).unwrap();
+        file.set_modified(date).unwrap();
+        let why = recipe.checked(folder.path()).unwrap_err().unwrap();
+        assert!(
+            why.starts_with("a.jar is not the jar that was checked"),
+            "{why}"
+        );
     }
 
     #[test]

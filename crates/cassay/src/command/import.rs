@@ -16,13 +16,11 @@ use anyhow::{Context, Result};
 use clap::parser::ValueSource;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use study::inputs::Inputs;
 use study::record::quoted;
 use study::resolve;
-use study::settings::{Folder, Overrides};
-use tempfile::NamedTempFile;
+use study::settings::{self, Folder, Overrides};
 use workload::{Connection, Import, Tool};
 
 /// Runs a command line of `tool`.
@@ -79,6 +77,7 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
     let secret = Secret::of(&import.connection)?;
     let shown = secret.hide(&words);
     let text = study_text(tool, &shown, &import.connection, &secret);
+    overrides.secrets = secret.given();
     overrides.command = Some(format!("cassay {} {}", tool.name(), command_line(&shown)));
     let mut study = match resolve::resolve(tool.name(), &text, &overrides) {
         Ok(study) => study,
@@ -98,7 +97,7 @@ fn show(mistakes: &yaml::Diagnostics, common: &Common) -> Exit {
     if common.json {
         terminal::json(&diagnostics::to_json(mistakes));
     }
-    terminal::say(&diagnostics::render(mistakes));
+    diagnostics::say(mistakes);
     Exit::Usage
 }
 
@@ -170,45 +169,39 @@ fn compile(tool: Tool, words: &[String], overrides: &Overrides) -> Compiled {
     (import, inputs.into_read())
 }
 
-/// A password that the command line holds. It goes to the target by a file that only this user
-/// can read and that ends with the command; nothing else ever sees it.
+/// A password that the command line holds. It stays in memory: the study that is written has only a
+/// name for it.
 struct Secret {
     password: Option<String>,
-    file: Option<NamedTempFile>,
     /// A file of the user's own instead.
     named: Option<PathBuf>,
 }
 
+/// What the written study calls the password.
+const SECRET: &str = "password";
+
 impl Secret {
     fn of(connection: &Connection) -> Result<Secret> {
         let password = connection.password.as_ref().map(|p| p.reveal().to_owned());
-        let file = match &password {
-            None => None,
-            Some(password) => {
-                let mut file = NamedTempFile::new().context("keep the password for the run")?;
-                file.write_all(password.as_bytes())
-                    .context("keep the password for the run")?;
-                Some(file)
-            }
-        };
-        let named = match (&file, &connection.password_file) {
+        let named = match (&password, &connection.password_file) {
             (None, Some(name)) => {
                 let path = std::path::absolute(name);
                 Some(path.with_context(|| format!("find the password's file {name}"))?)
             }
             _ => None,
         };
-        Ok(Secret {
-            password,
-            file,
-            named,
-        })
+        Ok(Secret { password, named })
     }
 
-    /// The file that holds the password.
-    fn path(&self) -> Option<&Path> {
-        let file = self.file.as_ref().map(NamedTempFile::path);
-        file.or(self.named.as_deref())
+    /// Where the password is, by the name that the written study has for it.
+    fn given(&self) -> BTreeMap<String, settings::Secret> {
+        let held = |text: &String| settings::Secret::Held(target::Secret::new(text.clone()));
+        let held = self.password.as_ref().map(held);
+        let given = held.or_else(|| self.named.clone().map(settings::Secret::File));
+        given
+            .map(|secret| (SECRET.to_owned(), secret))
+            .into_iter()
+            .collect()
     }
 
     /// The words without the password, which is only hidden where it is one: it may well be
@@ -262,12 +255,11 @@ fn attach_text(connection: &Connection, secret: &Secret) -> String {
     if let Some(datacenter) = &connection.datacenter {
         attach += &format!(", datacenter: {}", yaml_text(datacenter));
     }
-    if let (Some(user), Some(path)) = (&connection.username, secret.path()) {
-        let path = path.display().to_string();
+    let has_password = secret.password.is_some() || secret.named.is_some();
+    if let Some(user) = connection.username.as_ref().filter(|_| has_password) {
         attach += &format!(
-            ", user: {}, password: {{file: {}}}",
-            yaml_text(user),
-            yaml_text(&path)
+            ", user: {}, password: {{secret: {SECRET}}}",
+            yaml_text(user)
         );
     }
     if connection.tls == Some(true) {
@@ -323,7 +315,6 @@ mod tests {
             let password = Some("cassandra".to_owned());
             Secret {
                 password,
-                file: None,
                 named: None,
             }
             .hide(&words)

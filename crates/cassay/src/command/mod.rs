@@ -28,6 +28,8 @@ fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
         scale: args.scale.clone(),
         set: args.set.clone(),
         seed: args.seed,
+        trust: args.trust.trust,
+        secrets: args.trust.secrets(),
         ..Overrides::default()
     };
     match resolve::read(&args.study, &overrides) {
@@ -41,7 +43,7 @@ fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
             if json {
                 terminal::json(&diagnostics::to_json(&mistakes));
             }
-            terminal::say(&diagnostics::render(&mistakes));
+            diagnostics::say(&mistakes);
             Err(Ok(Exit::Usage))
         }
         Err(error @ StudyError::Unreadable { .. }) => Err(Err(error.into())),

@@ -1,7 +1,7 @@
 //! `cassay run` and `cassay resume`: from a study, or the rest of a run, to a report.
 
 use super::{dirs, read_study};
-use crate::args::{Common, RunName, StudyArgs, VERSION};
+use crate::args::{Common, ResumeArgs, StudyArgs, VERSION};
 use crate::compat::Compat;
 use crate::exit::Exit;
 use crate::progress::Show;
@@ -43,9 +43,10 @@ pub fn run_study(study: &Study, common: &Common, mut compat: Option<Compat>) -> 
 }
 
 /// Does the rest of a run.
-pub fn resume(args: &RunName, common: &Common) -> Result<Exit> {
-    let found = store::salvage(&common.out, &args.run)?;
-    let interrupted = Interrupted::read(&found, VERSION)?;
+pub fn resume(args: &ResumeArgs, common: &Common) -> Result<Exit> {
+    let found = store::salvage(&common.out, &args.name.run)?;
+    let (trust, secrets) = (args.trust.trust, args.trust.secrets());
+    let interrupted = Interrupted::read(&found, VERSION, trust, &secrets)?;
     let path = &found.run.path;
     if interrupted.is_done() {
         // The disk may have been full when it was to be written.

@@ -64,7 +64,10 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
         cluster => cluster?,
     };
     status::show(&[status::of_kept(&cluster, None)], common);
-    terminal::say("it runs until `cassay target down`");
+    terminal::say(
+        "it runs until `cassay target down`; it asks for no password, so that every user of this \
+         machine can read and change its data",
+    );
     Ok(Exit::Done)
 }
 

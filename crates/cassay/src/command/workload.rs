@@ -166,7 +166,7 @@ fn show(mistakes: &Diagnostics, common: &Common) -> Exit {
     if common.json {
         terminal::json(&diagnostics::to_json(mistakes));
     }
-    terminal::say(&diagnostics::render(mistakes));
+    diagnostics::say(mistakes);
     Exit::Usage
 }
 

@@ -15,3 +15,4 @@ mod engine;
 mod null_target;
 mod program;
 mod tls;
+mod trust;

@@ -3,12 +3,13 @@
 use super::Worker;
 use crate::answer::{Answer, Reading};
 use crate::config::{FirstError, VerifyReads};
-use crate::connection::Connection;
+use crate::connection::{ANSWER_BYTES_USUAL, Connection};
 use crate::facts::NO_KIND;
 use crate::inflight::{Slot, State};
 use crate::ledger::WriteState;
 use crate::worker::Source;
 use crate::written::note_check;
+use cql::frame::Header;
 use cql::response::RawRows;
 use measure::Outcome;
 use workload::Operation;
@@ -69,6 +70,7 @@ impl Worker {
             let reading = Reading {
                 header,
                 preparing: slot.state == State::Preparing,
+                body_bytes_max: self.body_bytes_max(&slot),
             };
             match reading.answer(connection.bytes(body), plain) {
                 Answer::Done if slot.is_plain() => self.succeed_plain(id, &slot, now_ns),
@@ -104,7 +106,31 @@ impl Worker {
                 Answer::Nonsense(what) => return Err(what),
             }
         }
-        Ok(())
+        match connection.awaited() {
+            Some(header) => self.check_awaited(&header, index),
+            None => Ok(()),
+        }
+    }
+
+    /// The largest body that the answer to an operation can have.
+    #[inline]
+    fn body_bytes_max(&self, slot: &Slot) -> u32 {
+        self.facts.statements[usize::from(slot.operation.statement)].body_bytes_max
+    }
+
+    /// Refuses a large answer that is more than what was asked for comes to, before it is there.
+    #[cold]
+    fn check_awaited(&mut self, header: &Header, index: u16) -> Result<(), String> {
+        let slot = self.in_flight.get(header.stream, index).copied();
+        let limit = slot.map_or(ANSWER_BYTES_USUAL, |slot| self.body_bytes_max(&slot));
+        if header.length <= limit {
+            return Ok(());
+        }
+        Err(format!(
+            "an answer of {} bytes, where what was asked for has at most {limit}; hint: with \
+             `workload.page_size` fewer rows come at once",
+            header.length
+        ))
     }
 
     /// Counts and judges the rows of a plain read.

@@ -43,6 +43,8 @@ pub enum Does {
     /// Acknowledges this much later; requests behind it wait too.
     AcknowledgesAfter(Duration),
     Closes,
+    /// Begins an answer with a header that announces so many bytes, and so many of them.
+    Claims(u32, usize),
 }
 
 type Behaviour = dyn Fn(&Asked) -> Does + Send + Sync;
@@ -170,6 +172,17 @@ fn answer(
             reply::void(out, stream);
         }
         Does::Closes => return false,
+        Does::Claims(length, bytes) => {
+            let header = Header {
+                version: cql::frame::VERSION | cql::frame::RESPONSE_BIT,
+                flags: 0,
+                stream,
+                opcode: cql::frame::opcode::RESULT,
+                length,
+            };
+            header.append(out);
+            out.resize(out.len() + bytes, 0);
+        }
     }
     true
 }

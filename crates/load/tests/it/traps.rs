@@ -96,3 +96,23 @@ fn the_errors_of_all_workers_are_added_up() {
     assert_eq!(ran.kinds[0].outcomes.get(Outcome::Overloaded), 1500);
     assert_eq!(ran.kinds[0].outcomes.get(Outcome::Ok), 1500);
 }
+
+/// Who reserves what a header says gives a hostile server 256 MiB of each client's connection.
+#[test]
+fn an_answer_that_cannot_be_one_to_what_was_asked_is_refused_when_its_header_is_there() {
+    let server = Server::start(|asked| match asked.before + asked.number as usize {
+        0 => Does::Claims(250 << 20, 1000),
+        _ => Does::Acknowledges,
+    });
+    let mut config = config(&[&server], writes(), 1);
+    config.schedule = Schedule::Closed { in_flight: 1 };
+    let ran = run(&config);
+    let firsts = ran.summary.first_errors.iter();
+    let messages: Vec<&str> = firsts.map(|first| first.message.as_str()).collect();
+    assert!(
+        messages.iter().any(|message| {
+            message.contains("an answer of 262144000 bytes, where what was asked for has at most")
+        }),
+        "{messages:?}"
+    );
+}

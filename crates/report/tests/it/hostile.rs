@@ -4,6 +4,7 @@
 use crate::fixture;
 use base64::Engine;
 use report::{RunView, compare, html, page, text};
+use sha2::Digest;
 use std::io::Read;
 use store::record::*;
 
@@ -199,6 +200,35 @@ fn the_chart_library_is_the_file_that_its_readme_names() {
         write!(digest, "{byte:02x}").expect("a string takes everything");
     }
     assert!(include_str!("../../assets/plotly/README.md").contains(&digest));
+}
+
+#[test]
+fn no_script_or_style_runs_but_our_own() {
+    let digest = |text: &str| {
+        let digest = sha2::Sha256::digest(text);
+        let digest = base64::engine::general_purpose::STANDARD.encode(digest);
+        format!("'sha256-{digest}'")
+    };
+    let html = html(&page(&hostile_run()));
+    let policy = html.split("Content-Security-Policy\" content=\"").nth(1);
+    let policy = policy.and_then(|rest| rest.split('"').next());
+    let policy = policy.expect("a policy");
+    let directive = |name: &str| {
+        let mut all = policy.split(';').map(str::trim);
+        let found = all.find_map(|one| one.strip_prefix(name));
+        let sources = found.expect(name).split_whitespace();
+        sources.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let element = |name: &str| {
+        let text = html.split(&format!("<{name}>")).nth(1).expect(name);
+        let text = text.split(&format!("</{name}>")).next().expect(name);
+        digest(text)
+    };
+    let scripts = [element("script"), digest(&library(&html))];
+    assert_eq!(directive("script-src"), scripts);
+    assert_eq!(directive("style-src-elem"), [element("style"), digest("")]);
+    assert_eq!(html.matches("<script>").count(), 1);
+    assert_eq!(html.matches("<style").count(), 1);
 }
 
 /// The chart library, unpacked as the page's script does it.

@@ -1,6 +1,7 @@
 //! Mistakes and where they are shown; what scales, variants and the command line change.
 
 mod lab;
+mod trust;
 
 use super::*;
 use expect_test::{Expect, expect};

@@ -1,6 +1,6 @@
 //! Probes: what a target has to be read, and files and addresses of others.
 
-use super::Subject;
+use super::{Subject, trust};
 use crate::inputs;
 use ::yaml::{Diagnostics, Node, Raw};
 
@@ -43,9 +43,8 @@ fn import(subject: &Subject<'_>, item: &Node, out: &mut Diagnostics) {
         out.add(place, message, hint.map(str::to_owned));
     };
     let file = |name: &str| {
-        subject
-            .folder
-            .map_or(Ok(()), |f| inputs::stays_inside(f, name))
+        let folder = subject.overrides.files.as_ref();
+        folder.map_or(Ok(()), |f| inputs::stays_inside(f, name))
     };
     let mut is_url = false;
     if let Some(name) = text("esxtop")
@@ -58,6 +57,8 @@ fn import(subject: &Subject<'_>, item: &Node, out: &mut Diagnostics) {
         if is_url && !name.starts_with("http://") && !name.starts_with("https://") {
             let message = format!("`{name}` is neither a file nor an address of http or https");
             say("prometheus", message, None);
+        } else if is_url && let Err(why) = trust::may_be_asked(subject, item, name) {
+            say("prometheus", why, Some(trust::HINT));
         } else if !is_url && let Err(why) = file(name) {
             say("prometheus", why, None);
         }

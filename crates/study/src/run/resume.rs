@@ -5,7 +5,7 @@ use crate::needs;
 use crate::plan::Plan;
 use crate::record;
 use crate::resolve::resolve;
-use crate::settings::Study;
+use crate::settings::{Secret, Study};
 use anyhow::{Context, Result, anyhow, bail};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -31,10 +31,19 @@ impl Interrupted {
     /// Reads a run. The plan is made again from the copy of the study: were it another one (made
     /// by another version), the rest of the run would not fit its begin, and it is refused. Trials
     /// whose files are damaged are not finished: they are done again.
-    pub fn read(salvaged: &Salvaged, version: &str) -> Result<Interrupted> {
+    ///
+    /// # Errors
+    /// As above, or the study needs more trust than `trust` and `secrets` give: what the run was
+    /// begun with counts for nothing here, since its folder may come from anybody.
+    pub fn read(
+        salvaged: &Salvaged,
+        version: &str,
+        trust: bool,
+        secrets: &BTreeMap<String, Secret>,
+    ) -> Result<Interrupted> {
         let run = &salvaged.run;
         let text = run.study_yaml()?;
-        let overrides = record::overrides_of(&run.plan);
+        let overrides = record::overrides_of(&run.plan, trust, secrets);
         let source = record::source_of(&run.plan);
         let study = resolve(&source, &text, &overrides)
             .map_err(|mistakes| anyhow!("{mistakes}"))

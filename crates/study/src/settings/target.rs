@@ -183,6 +183,10 @@ pub enum Secret {
     File(PathBuf),
     /// In an environment variable.
     Env(String),
+    /// It has a name, and the command line says where it is.
+    Named(String),
+    /// Held in memory; it is shown nowhere.
+    Held(target::Secret),
 }
 
 /// Encryption.

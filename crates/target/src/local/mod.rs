@@ -9,6 +9,7 @@
 
 mod compare;
 mod jvm;
+mod logs;
 pub(crate) mod node;
 pub(crate) mod place;
 mod ports;
@@ -44,6 +45,7 @@ use record::SpecState;
 use settings::NodeLayout;
 use state::{NodeState, State};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -88,7 +90,13 @@ pub(crate) fn start(
     say: &mut dyn FnMut(&str),
 ) -> Result<Cluster> {
     check(spec)?;
-    let clusters = made_absolute(&state::clusters_folder(dirs))?;
+    let clusters = state::clusters_folder(dirs);
+    // Parents that are there keep what they allow; each cluster's folder is private in any case.
+    private()
+        .recursive(true)
+        .create(&clusters)
+        .with_context(|| format!("make {}", clusters.display()))?;
+    let clusters = made_absolute(&clusters)?;
     let home = std::env::var_os("CASSANDRA_HOME").filter(|home| !home.is_empty());
     let home = home.map(|home| {
         Path::new(&home)
@@ -139,6 +147,13 @@ impl Program {
     }
 }
 
+/// Makes folders that only we can enter.
+fn private() -> std::fs::DirBuilder {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.mode(0o700);
+    builder
+}
+
 /// Makes a folder, and its path absolute: Cassandra runs in another one.
 ///
 /// # Errors
@@ -183,7 +198,10 @@ impl Nodes {
     ) -> Result<Nodes> {
         let id = state::new_id();
         let folder = clusters.join(&id);
-        std::fs::create_dir(&folder).with_context(|| format!("make {}", folder.display()))?;
+        // Data, logs and the agents' passwords are nobody else's.
+        private()
+            .create(&folder)
+            .with_context(|| format!("make {}", folder.display()))?;
         let version = program.supply.version.clone();
         let mut nodes = Nodes {
             state: State::new(id, version, spec.datacenter.clone()),
@@ -346,7 +364,7 @@ impl Nodes {
                 let Some(name) = path.file_name().filter(|_| path.is_file()) else {
                     continue;
                 };
-                std::fs::copy(&path, to.join(name))
+                logs::copy(&path, &to.join(name))
                     .with_context(|| format!("copy {} to {}", path.display(), to.display()))?;
             }
         }

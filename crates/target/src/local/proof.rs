@@ -1,5 +1,7 @@
 //! Proof of effect: what the nodes themselves say of what they were asked to be.
 //!
+//! Long because each kind of thing that is asked for is shown in a way of its own.
+//!
 //! A file that was written proves nothing. Settings are asked from the server's virtual table,
 //! flags, properties and the machine's size from the JVM; limits of a host are believed when the
 //! JVM inside counts by them.
@@ -13,6 +15,7 @@ use super::compare::{self, Flag, JvmOption};
 use super::node::Node;
 use crate::access::Access;
 use crate::cluster::Cluster;
+use crate::hidden;
 use crate::jolokia::Jolokia;
 use crate::session::Session;
 use crate::spec::{Collector, LocalSpec};
@@ -253,13 +256,13 @@ impl Seen {
         }
         for (key, value) in &spec.yaml {
             for shown in compare::yaml(key, value, &self.settings) {
-                proofs.push(Proof {
+                proofs.push(hide(Proof {
                     node: node.to_string(),
                     key: shown.key,
                     wanted: shown.wanted,
                     effect: shown.effect,
                     source: SETTINGS,
-                });
+                }));
             }
         }
         for (index, option) in spec.jvm_options.iter().enumerate() {
@@ -303,13 +306,13 @@ impl Seen {
                 (Some((shown, holds)), source)
             }
         };
-        Proof {
+        hide(Proof {
             node: node.to_string(),
             key,
             wanted,
             effect: Effect::of(shown, NO_AGENT),
             source,
-        }
+        })
     }
 }
 
@@ -345,6 +348,25 @@ impl Jvm {
         let shown = if given { wanted } else { ABSENT };
         (shown.to_string(), given, ARGUMENTS)
     }
+}
+
+/// Keeps secrets out of a proof, which is compared already: whether it holds stays.
+fn hide(mut proof: Proof) -> Proof {
+    let is_said = |value: &str| [ABSENT, "given"].contains(&value);
+    let mask = |value: &mut String| {
+        if !is_said(value) {
+            *value = "***".to_string();
+        }
+    };
+    if hidden::names_secret(proof.key.split('=').next().unwrap_or_default()) {
+        mask(&mut proof.wanted);
+        match &mut proof.effect {
+            Effect::InEffect(shown) | Effect::NotInEffect(shown) => mask(shown),
+            Effect::NotShown(_) => {}
+        }
+    }
+    proof.key = hidden::hidden(&proof.key).into_owned();
+    proof
 }
 
 /// Key, wanted value and kind of an option.
@@ -401,9 +423,16 @@ mod tests {
             ]
             .into_iter()
             .collect(),
-            jvm_options: ["-Da=b", "-ea", "-esa", "-Xmx1g", "-Xmx512m"]
-                .map(str::to_string)
-                .to_vec(),
+            jvm_options: [
+                "-Da=b",
+                "-Dx.password=hunter2",
+                "-ea",
+                "-esa",
+                "-Xmx1g",
+                "-Xmx512m",
+            ]
+            .map(str::to_string)
+            .to_vec(),
             ..LocalSpec::default()
         };
         let expected = [
@@ -412,11 +441,14 @@ mod tests {
             "concurrent_reads: 32 no",
             "unheard_of: ?",
             "-Da: absent no",
+            "-Dx.password: absent no",
             "-ea: given yes",
             "-esa: absent no",
             "-XX:MaxHeapSize: 536870912 yes",
         ];
-        assert_eq!(brief(&seen(&[]).proofs(&spec, "node1")), expected);
+        let proofs = seen(&[]).proofs(&spec, "node1");
+        assert_eq!(brief(&proofs), expected);
+        assert!(!format!("{proofs:?}").contains("hunter2"), "{proofs:?}");
         let blind = Seen::default().proofs(&spec, "node1");
         assert!(
             blind

@@ -257,7 +257,7 @@ pub(crate) fn remove(folder: &Path, state: &State) -> Result<usize> {
 }
 
 /// Changes with every boot of the machine; empty when it cannot be read.
-fn boot_id() -> String {
+pub(crate) fn boot_id() -> String {
     let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
     text.map(|text| text.trim().to_string()).unwrap_or_default()
 }

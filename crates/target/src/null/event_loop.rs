@@ -359,8 +359,10 @@ fn answer_all(connection: &mut Connection, engine: &mut Engine, queue: &mut Queu
     };
     connection.input.copy_within(start..connection.filled, 0);
     connection.filled -= start;
-    if needed > connection.input.len() {
-        connection.input.resize(needed, 0);
+    // Full, and the frame still has not ended: room for what has come, not for what is announced.
+    if needed > connection.input.len() && connection.filled == connection.input.len() {
+        let room = cql::frame::room_bytes(connection.filled, needed);
+        connection.input.resize(room, 0);
     }
     queue.take_batch(connection, output_start, arrival_ns);
 }

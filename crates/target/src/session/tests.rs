@@ -105,6 +105,43 @@ fn a_session_that_failed_once_fails_at_once() {
 }
 
 #[test]
+fn an_answer_gets_room_for_what_has_come_and_not_for_what_it_says() {
+    let claims = |length: u32| {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut answer = Vec::new();
+            Header {
+                version: 0x84,
+                flags: 0,
+                stream: 0,
+                opcode: opcode::READY,
+                length,
+            }
+            .append(&mut answer);
+            answer.resize(1 << 20, 0);
+            stream.write_all(&answer).unwrap();
+        });
+        let socket = TcpStream::connect(address).unwrap();
+        let mut stream = socket.try_clone().unwrap();
+        let (mut body, deadline) = (Vec::new(), Deadline::after(LIMIT));
+        let answer = Session::transfer(&mut stream, &socket, &[], &mut body, deadline);
+        (body.capacity(), format!("{:#}", answer.unwrap_err()))
+    };
+    let (room, error) = claims(ANSWER_BYTES_MAX);
+    assert!(
+        room <= 4 << 20 && error.contains("closed the connection"),
+        "{room}: {error}"
+    );
+    let (room, error) = claims(ANSWER_BYTES_MAX + 1);
+    assert!(
+        room == 0 && error.contains("the most is 67108864"),
+        "{room}: {error}"
+    );
+}
+
+#[test]
 fn a_node_that_is_silent_is_given_up_at_the_time_out() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

@@ -69,6 +69,7 @@ fn described(
     );
     let target = Overrides {
         target: overrides.target.clone(),
+        secrets: secret.given(),
         ..Overrides::default()
     };
     let Ok(study) = resolve::resolve("definition", &study, &target) else {

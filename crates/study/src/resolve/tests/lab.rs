@@ -200,8 +200,13 @@ fn collectors_and_jolokia_are_read() {
         assert_eq!(target.local().unwrap().collector, Some(expected));
     }
     let target = "attach: {contact_points: h, tls: true, \
-                  jolokia: {user: u, password: {env: P}, tls: {verify: false}}}";
-    let Target::Attach(attach) = settings(target, "").target else {
+                  jolokia: {user: u, password: {secret: s}, tls: {verify: false}}}";
+    let overrides = Overrides {
+        secrets: [("s".to_owned(), Secret::Env("P".to_owned()))].into(),
+        ..Overrides::default()
+    };
+    let mut study = resolve("s", &text(target, ""), &overrides).expect("a study");
+    let Target::Attach(attach) = study.variants.remove(0).settings.target else {
         panic!("attached")
     };
     assert!(attach.tls.is_some_and(|tls| tls.verify && tls.ca.is_none()));

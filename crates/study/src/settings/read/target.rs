@@ -105,8 +105,11 @@ fn attach(tree: &Tree) -> Option<Attach> {
 
 fn secret(tree: Option<&Tree>) -> Option<Secret> {
     match tree?.entries() {
-        [(kind, Tree::Text(file))] if kind == "file" => Some(Secret::File(file.into())),
-        [(_, Tree::Text(name))] => Some(Secret::Env(name.clone())),
+        [(kind, Tree::Text(text))] => match kind.as_str() {
+            "file" => Some(Secret::File(text.into())),
+            "env" => Some(Secret::Env(text.clone())),
+            _ => Some(Secret::Named(text.clone())),
+        },
         _ => None,
     }
 }

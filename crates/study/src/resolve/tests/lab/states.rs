@@ -212,7 +212,7 @@ fn probes_are_on_unless_something_is_said() {
     assert_eq!(probes("local: {}", "probes: {}"), Some(Probes::default()));
     let rest = "probes: {period: 2s, hosts: 10s, jvm: false, import: [\
                 {esxtop: a.csv, columns: [CPU]}, {prometheus: b.prom}, \
-                {prometheus: 'http://h:9100/metrics'}, {prometheus: 'https://h/', period: 5s}]}";
+                {prometheus: 'http://localhost:9100/metrics'}, {prometheus: 'https://localhost/', period: 5s}]}";
     let probes = probes("local: {}", rest).unwrap();
     let periods: Vec<_> = probes
         .periods()
@@ -232,8 +232,8 @@ fn probes_are_on_unless_something_is_said() {
         Import::PrometheusFile {
             file: "b.prom".to_owned(),
         },
-        url("http://h:9100/metrics", 2),
-        url("https://h/", 5),
+        url("http://localhost:9100/metrics", 2),
+        url("https://localhost/", 5),
     ];
     assert_eq!(probes.import, expected);
 }

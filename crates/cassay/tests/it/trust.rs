@@ -1,0 +1,74 @@
+//! Studies from strangers, as the program meets them: what they may not do is said where it stands,
+//! and what they say commands nothing.
+
+use crate::cli::SMALL;
+use crate::program::Lab;
+
+#[test]
+fn what_needs_trust_is_said_with_its_place_before_anything_starts() {
+    let hostile = "{local: {jvm: ['-XX:OnOutOfMemoryError=touch owned'], yaml: \
+                   {full_query_logging_options: {archive_command: touch owned}}}}";
+    let lab = Lab::with(&SMALL.replace("{null: {}}", hostile));
+    for command in ["plan", "run"] {
+        let said = lab.cassay(&[command, "study.yaml"]).ended_with(2);
+        said.says(&[
+            "study.yaml:3:24",
+            "`-XX:OnOutOfMemoryError` is not among the options that are known to be harmless",
+            "`full_query_logging_options.archive_command` has a value",
+            "say --trust if you trust whoever wrote the study",
+        ]);
+    }
+    assert!(!lab.path().join("results").exists());
+    lab.cassay(&["plan", "study.yaml", "--trust"]).ended_with(0);
+    // The user's own word, and another target.
+    let null = ["plan", "study.yaml", "--target", "null"];
+    lab.cassay(&null).ended_with(0);
+}
+
+#[test]
+fn a_secret_is_read_from_where_the_command_line_says_and_never_shown() {
+    let attach = "{attach: {contact_points: ['127.0.0.1:1'], user: u, password: {secret: db}}}";
+    let lab = Lab::with(&SMALL.replace("{null: {}}", attach));
+    lab.write("elsewhere/secret", "hunter2\n");
+    lab.cassay(&["plan", "study.yaml"])
+        .ended_with(2)
+        .says(&["nothing says where it is", "--secret db=file:PATH"]);
+    let given = ["--secret", "db=file:elsewhere/secret"];
+    let plan = lab.cassay(&[&["plan", "study.yaml", "--json"], &given[..]].concat());
+    let plan = plan.ended_with(0);
+    let rerun = plan.json()["rerun"].to_string();
+    assert!(
+        rerun.contains("--secret db=file:elsewhere/secret"),
+        "{rerun}"
+    );
+    // Nobody listens there; how far it comes shows that the secret was found.
+    let said = lab.cassay(&[&["run", "study.yaml"], &given[..]].concat());
+    said.says(&["no contact point answers"]);
+    assert!(!said.to_string().contains("hunter2"), "{said}");
+}
+
+#[test]
+fn words_of_a_study_do_not_command_the_terminal() {
+    let question = r#""a\e]0;owned\a \x9b2J \u202e b""#;
+    let study = SMALL.replace("Does the whole way from file to report work?", question);
+    let lab = Lab::with(&study);
+    let commands = [
+        &["plan", "study.yaml"][..],
+        &["plan", "study.yaml", "--json"],
+        &["run", "study.yaml"],
+        &["show", "latest"],
+        &["show", "latest", "--json"],
+        &["list"],
+        &["plan", "study.yaml", "--set", "window.measure=\u{9b}2J"],
+        &["plan", "\u{1b}[2J.yaml"],
+    ];
+    for command in commands {
+        let said = lab.cassay(command);
+        let obeyed = |c: char| (c.is_control() && c != '\n' && c != '\t') || c == '\u{202e}';
+        for text in [&said.stdout, &said.stderr] {
+            assert!(!text.contains(obeyed), "{command:?}: {text:?}");
+        }
+    }
+    let plan = lab.cassay(&["plan", "study.yaml"]).ended_with(0);
+    assert!(plan.stdout.contains(r"a\u{1b}]0;owned\u{7}"), "{plan}");
+}

@@ -1,0 +1,317 @@
+//! What is mutated, and how each kind is read: as the program reads it.
+
+use report::RunView;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use store::Run;
+use study::resolve::resolve;
+use study::settings::Overrides;
+use workload::{Replication, Spec, Stage, Tool};
+
+/// Texts, each with a name.
+pub type Texts = Vec<(&'static str, Vec<u8>)>;
+
+/// One kind of input.
+pub struct Kind {
+    pub name: &'static str,
+    /// How many inputs, against other kinds: by what can be wrong, and what one costs.
+    pub weight: u64,
+    pub texts: fn() -> Texts,
+    pub read: fn(&[u8]),
+}
+
+/// All kinds.
+pub fn kinds() -> Vec<Kind> {
+    let kind = |name, weight, texts, read| Kind {
+        name,
+        weight,
+        texts,
+        read,
+    };
+    vec![
+        kind("study", 10, studies, read_study),
+        kind("workload-file", 10, workload_files, read_workload_file),
+        kind("stress-words", 20, stress_words, read_stress_words),
+        kind("stress-profile", 10, stress_profiles, read_stress_profile),
+        kind("nb-file", 10, nb_files, read_nb_file),
+        kind("ycsb-words", 20, ycsb_words, read_ycsb_words),
+        kind("hlog", 10, hlogs, read_hlog),
+        kind("journal", 10, journals, read_journal),
+        kind("intervals", 5, intervals, read_intervals),
+        kind("findings", 5, findings, read_findings),
+        kind("plan", 5, plans, read_plan),
+        kind("trial", 5, trials, read_trial),
+    ]
+}
+
+macro_rules! shipped {
+    ($($path:literal),+ $(,)?) => {
+        vec![$(($path, include_bytes!(concat!("../../../../", $path)).to_vec())),+]
+    };
+}
+
+fn studies() -> Texts {
+    let mut texts = shipped!(
+        "studies/first-look.yaml",
+        "studies/hosts.yaml",
+        "studies/known-stall.yaml",
+    );
+    texts.push(("attached", ATTACHED.into()));
+    texts
+}
+
+/// Sections that no shipped study has.
+const ATTACHED: &str = "\
+study: attached
+question: q
+target: {attach: {contact_points: ['h:9042'], user: u, password: {file: p}, tls: {ca: ca.pem},
+  jolokia: {port: 8778}}}
+keyspace: {name: k, replication: {dc1: 3}, compaction: {class: UnifiedCompactionStrategy}}
+workload: {use: standard1, mix: {write: 9, read: 1}, consistency: {write: QUORUM}, retries: 2,
+  timeout: 2s, speculate_after: 10ms, page_size: 100}
+data: {present: 1M}
+probes: {period: 2s, import: [{esxtop: x.csv, columns: [CPU]}, {prometheus: 'http://h:1/m'}]}
+matrix:
+  one: {a: {}, b: {workload: {page_size: 10}}}
+  two: {c: {}, d: {client: {compression: lz4}}}
+procedure: {sweep: {rate: {from: 1k, to: 8k, factor: 2}, until: timeout}, arrival: poisson}
+window: {warmup: auto, measure: 10s}
+repeat: {blocks: 5, order: interleaved}
+";
+
+fn read_study(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    match resolve("study.yaml", &text, &Overrides::default()) {
+        Ok(study) => {
+            if let Ok(plan) = study::plan::plan(&study) {
+                let record = study::record::plan_record(&study, &plan);
+                drop(serde_json::to_string(&record));
+                drop(study::conditions::conditions(&study));
+            }
+        }
+        Err(mistakes) => assert!(!mistakes.to_string().is_empty()),
+    }
+}
+
+fn workload_files() -> Texts {
+    shipped!("workloads/inbox.yaml", "workloads/orders.yaml")
+}
+
+fn read_workload_file(bytes: &[u8]) {
+    let spec = Spec {
+        use_: String::new(),
+        keyspace: None,
+        replication: Replication::Simple { factor: 1 },
+        mix: Vec::new(),
+        params: BTreeMap::new(),
+        seed: 1,
+        rows: 1000,
+        epoch: 0,
+    };
+    let text = String::from_utf8_lossy(bytes);
+    if let Ok(program) = workload::compile_file("workload.yaml", &text, &spec) {
+        let program = Arc::new(program);
+        for stage in [Stage::Load, Stage::Main] {
+            drop(workload::sample(&program, stage, 0, 3));
+        }
+    }
+}
+
+fn texts_of(texts: &[&'static str]) -> Texts {
+    texts
+        .iter()
+        .map(|text| (*text, text.as_bytes().to_vec()))
+        .collect()
+}
+
+fn stress_words() -> Texts {
+    texts_of(&[
+        "write n=1M cl=QUORUM no-warmup -rate threads=50 -col n=FIXED(5) size=FIXED(34)",
+        "mixed ratio(write=1,read=3) duration=10s -pop dist=gaussian(1..1000,500,100) -rate \
+         threads>=4 threads<=64 auto -schema replication(factor=3) compression=LZ4Compressor",
+        "counter_write n=100 -node a,b,c -mode native cql3 user=u password=p -port native=9043 \
+         -log level=verbose interval=1 -graph file=x.html title=t revision=1 -tokenrange no-wrap",
+        "read n=10k err<0.02 -rate threads=8 throttle=1000/s -insert revisit=uniform(1..10) \
+         visits=fixed(2) -errors retries=3 ignore -transport factory=x -sendto h",
+    ])
+}
+
+fn imported(tool: Tool, text: &str, file: &str) {
+    let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+    let read = |_: &str| Ok(file.to_owned());
+    match workload::import(tool, &words, 1, &read) {
+        Ok(import) => {
+            for step in import.steps.iter().take(3) {
+                let stage = step.stage;
+                drop(workload::sample(&step.program, stage, 0, 2));
+            }
+        }
+        Err(mistakes) => assert!(!mistakes.to_string().is_empty()),
+    }
+}
+
+fn read_stress_words(bytes: &[u8]) {
+    imported(Tool::Stress, &String::from_utf8_lossy(bytes), "");
+}
+
+fn stress_profiles() -> Texts {
+    texts_of(&["\
+keyspace: ks
+keyspace_definition: |
+  CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1};
+table: t
+table_definition: |
+  CREATE TABLE t (k int, c timeuuid, s text static, v text, l list<int>, m map<text, int>,
+    PRIMARY KEY (k, c)) WITH CLUSTERING ORDER BY (c DESC);
+extra_definitions:
+  - CREATE INDEX i ON t (v)
+columnspec:
+  - {name: k, population: uniform(1..100)}
+  - {name: c, cluster: fixed(20)}
+  - {name: v, size: gaussian(1..90), population: exp(1..1000)}
+  - {name: l, size: 'qextreme(1..5,2,3)'}
+insert: {partitions: fixed(1), select: fixed(1)/2, batchtype: UNLOGGED}
+queries:
+  get: {cql: select * from t where k = ? and c = ?, fields: samerow}
+  all: {cql: 'select * from t where k = ? limit 10', fields: multirow, consistencyLevel: ONE}
+token_range_queries:
+  scan: {columns: v, page_size: 100}
+"])
+}
+
+fn read_stress_profile(bytes: &[u8]) {
+    let words = "user profile=p.yaml ops(insert=3,get=1,all=1) n=100 -rate threads=2";
+    imported(Tool::Stress, words, &String::from_utf8_lossy(bytes));
+}
+
+fn nb_files() -> Texts {
+    shipped!(
+        "crates/workload/src/nb/built_in/cql-tabular.yaml",
+        "crates/workload/src/nb/built_in/cql-iot.yaml",
+        "crates/workload/src/nb/built_in/cql-keyvalue.yaml",
+    )
+}
+
+fn read_nb_file(bytes: &[u8]) {
+    imported(
+        Tool::Nb,
+        "own.yaml default",
+        &String::from_utf8_lossy(bytes),
+    );
+}
+
+fn ycsb_words() -> Texts {
+    texts_of(&[
+        "run cassandra-cql -p recordcount=1000 -p operationcount=1000 -p readproportion=0.5 -p \
+         updateproportion=0.5 -p requestdistribution=zipfian -threads 4 -target 100 -s",
+        "load cassandra-cql -p recordcount=1000 -p fieldcount=10 -p fieldlength=100 -p \
+         fieldlengthdistribution=uniform -p insertorder=hashed -P file -threads 2",
+        "run cassandra-cql -P file -p scanproportion=1 -p maxscanlength=100 -p \
+         requestdistribution=hotspot -p hotspotdatafraction=0.2 -p \
+         cassandra.readconsistencylevel=ONE",
+    ])
+}
+
+fn read_ycsb_words(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    imported(
+        Tool::Ycsb,
+        &text,
+        "recordcount=100\nworkload=site.ycsb.workloads.CoreWorkload\n",
+    );
+    imported(Tool::Ycsb, "run -P file", &text.replace(" -p ", "\n"));
+}
+
+/// The run of an earlier version that must stay readable.
+const GOLDEN: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../store/golden/format-1/first-look/20261120T232909Z"
+);
+
+fn golden(name: &'static str) -> Texts {
+    let bytes = std::fs::read(Path::new(GOLDEN).join(name));
+    vec![(name, bytes.unwrap_or_else(|why| panic!("{name}: {why}")))]
+}
+
+const TRIAL: &str = "trials/00-threads-4";
+
+fn hlogs() -> Texts {
+    golden("trials/00-threads-4/latency.hlog")
+}
+
+fn journals() -> Texts {
+    golden("journal.ndjson")
+}
+
+fn intervals() -> Texts {
+    golden("trials/00-threads-4/intervals.ndjson")
+}
+
+fn findings() -> Texts {
+    golden("findings.json")
+}
+
+fn plans() -> Texts {
+    golden("plan.json")
+}
+
+fn trials() -> Texts {
+    golden("trials/00-threads-4/trial.json")
+}
+
+/// Reads the golden run with another text in the place of one of its files, and shows it.
+fn with(name: &str, bytes: &[u8]) {
+    let folder = tempfile::tempdir().expect("a folder");
+    link(Path::new(GOLDEN), folder.path());
+    let path = folder.path().join(name);
+    std::fs::remove_file(&path).expect("it is a file of the run");
+    std::fs::write(&path, bytes).expect("it is written");
+    let Ok(run) = Run::open(folder.path()) else {
+        return;
+    };
+    if let Ok(view) = RunView::read(&run) {
+        drop(report::text(&report::page(&view)));
+    }
+    // What `resume` asks of it.
+    drop(run.study_yaml());
+    drop(run.trial_findings());
+}
+
+/// The same files under another folder, by links.
+fn link(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).expect("a folder").flatten() {
+        let (path, to): (PathBuf, PathBuf) = (entry.path(), to.join(entry.file_name()));
+        match path.is_dir() {
+            true => {
+                std::fs::create_dir(&to).expect("a folder");
+                link(&path, &to);
+            }
+            false => std::os::unix::fs::symlink(&path, &to).expect("a link"),
+        }
+    }
+}
+
+fn read_hlog(bytes: &[u8]) {
+    with(&format!("{TRIAL}/latency.hlog"), bytes);
+}
+
+fn read_journal(bytes: &[u8]) {
+    with("journal.ndjson", bytes);
+}
+
+fn read_intervals(bytes: &[u8]) {
+    with(&format!("{TRIAL}/intervals.ndjson"), bytes);
+}
+
+fn read_findings(bytes: &[u8]) {
+    with("findings.json", bytes);
+}
+
+fn read_plan(bytes: &[u8]) {
+    with("plan.json", bytes);
+}
+
+fn read_trial(bytes: &[u8]) {
+    with(&format!("{TRIAL}/trial.json"), bytes);
+}

@@ -1,0 +1,202 @@
+//! A study from a stranger: what it may do by itself, what it may not, and who may let it.
+
+use super::*;
+use crate::settings::Secret;
+use std::path::PathBuf;
+
+const REST: &str = "study: s\nquestion: q\nworkload: {use: standard1, mix: {write: 1}}\n\
+                    procedure: {fixed: {threads: 1}}\n";
+
+fn given(change: impl FnOnce(&mut Overrides)) -> Overrides {
+    let mut overrides = Overrides {
+        files: Some(Folder {
+            path: "/studies".into(),
+            open: false,
+        }),
+        ..Overrides::default()
+    };
+    change(&mut overrides);
+    overrides
+}
+
+fn resolved(text: &str, overrides: &Overrides) -> Result<Study, Diagnostics> {
+    resolve("s", &format!("{REST}{text}\n"), overrides)
+}
+
+/// What a stranger's study may not do, each with words of the message.
+const HOSTILE: &[(&str, &str)] = &[
+    (
+        "target: {local: {jvm: ['-XX:OnOutOfMemoryError=touch /tmp/x']}}",
+        "`-XX:OnOutOfMemoryError` is not among",
+    ),
+    (
+        "target: {local: {jvm: '-javaagent:x.jar'}}",
+        "`-javaagent:x.jar` is not among",
+    ),
+    (
+        "target: {local: {yaml: {audit_logging_options: {archive_command: sh}}}}",
+        "`audit_logging_options.archive_command` has a value that is neither",
+    ),
+    (
+        "target: {local: {}}\nphases: {measure: {target: {local: {jvm: [-Xrunjdwp]}}}}",
+        "`-Xrunjdwp` is not among",
+    ),
+    (
+        "target: {local: {}}\nvariants: {a: {}, b: {target: {local: {jvm: ['@args']}}}}",
+        "`@args` is not among",
+    ),
+    (
+        "target: {local: {}}\nscales: {big: {target.local.yaml: {role_manager: x.Y}}}",
+        "`role_manager` has a value",
+    ),
+    (
+        "target: {attach: {contact_points: h, user: u, password: {file: /etc/shadow}}}",
+        "/etc/shadow leads out of the study's folder",
+    ),
+    (
+        "target: {attach: {contact_points: h, user: u, password: {file: ../x}}}",
+        "../x leads out of the study's folder",
+    ),
+    (
+        "target: {attach: {contact_points: h, user: u, password: {env: AWS_SECRET}}}",
+        "the variable AWS_SECRET of your environment",
+    ),
+    (
+        "target: {attach: {contact_points: h, jolokia: {user: u, password: {env: A}}}}",
+        "`target.attach.jolokia.password` is the variable A",
+    ),
+    (
+        "target: {attach: {contact_points: h, tls: {ca: /etc/passwd}}}",
+        "/etc/passwd leads out of the study's folder",
+    ),
+    (
+        "target: {attach: {contact_points: h}}\n\
+         probes: {import: [{prometheus: 'http://169.254.169.254/latest'}]}",
+        "the study asks 169.254.169.254, which is neither",
+    ),
+    (
+        "target: {attach: {contact_points: h}}\n\
+         probes: {import: [{prometheus: 'http://127.0.0.1@evil/'}]}",
+        "the study asks 127.0.0.1@evil, which is neither",
+    ),
+];
+
+#[test]
+fn a_stranger_s_study_runs_reads_and_asks_nothing_of_its_own() {
+    for (text, words) in HOSTILE {
+        let mistakes = resolved(text, &given(|_| {})).expect_err(text);
+        let [mistake] = mistakes.list.as_slice() else {
+            panic!("{text}: {mistakes}");
+        };
+        assert!(mistake.message.contains(words), "{mistakes}");
+        assert!(mistake.line > 4 && mistake.column > 9, "{mistakes}");
+        let hint = mistake.hint.as_deref().unwrap_or_default();
+        assert!(hint.contains("--trust"), "{mistakes}");
+    }
+}
+
+#[test]
+fn trust_lets_it_and_the_plan_says_so() {
+    for (text, _) in HOSTILE {
+        let study = resolved(text, &given(|o| o.trust = true));
+        let study = study.unwrap_or_else(|mistakes| panic!("{text}: {mistakes}"));
+        let plan = crate::plan::plan(&study).expect("a plan");
+        let record = crate::record::plan_record(&study, &plan);
+        assert_eq!(record.resolved["overrides"]["trust"], true);
+        assert!(record.rerun.ends_with(" --trust"), "{}", record.rerun);
+    }
+}
+
+#[test]
+fn all_that_needs_trust_is_said_with_the_other_mistakes() {
+    let text = "target: {local: {jvm: [-Xrunjdwp, -Xss1m, '@x'], yaml: {role_manager: x}}}\n\
+                windows: 3";
+    let mistakes = resolved(text, &given(|_| {})).expect_err("four mistakes");
+    assert_eq!(mistakes.list.len(), 4, "{mistakes}");
+}
+
+#[test]
+fn what_stands_on_the_command_line_needs_no_trust_and_what_a_record_says_does() {
+    let text = "target: {local: {}}";
+    let set = |o: &mut Overrides| o.set = vec!["target.local.jvm=['-Xrunjdwp']".to_owned()];
+    assert!(resolved(text, &given(set)).is_ok());
+    let recorded = given(|o| {
+        set(o);
+        o.recorded = true;
+    });
+    assert!(resolved(text, &recorded).is_err());
+
+    let text = "target: {attach: {contact_points: h, user: u}}";
+    let set = "target.attach.password={env: P}".to_owned();
+    assert!(resolved(text, &given(|o| o.set = vec![set])).is_ok());
+}
+
+#[test]
+fn harmless_things_need_no_trust() {
+    for text in [
+        "target: {local: {jvm: [-Xmn200m, '-XX:MaxGCPauseMillis=50', '-XX:+UseParallelGC'], \
+         yaml: {concurrent_reads: 64, commitlog_sync: batch, column_index_size: 4KiB}}}",
+        "target: {attach: {contact_points: ['db1:9042']}}\n\
+         probes: {import: [{prometheus: 'http://db1:7070/metrics'}]}",
+        "target: {attach: {contact_points: h}}\n\
+         probes: {import: [{prometheus: 'http://[::1]:9100/metrics'}]}",
+        "target: {null: {}}\nprobes: {import: [{prometheus: 'http://localhost:9100/metrics'}]}",
+    ] {
+        let study = resolved(text, &given(|_| {}));
+        study.unwrap_or_else(|mistakes| panic!("{text}: {mistakes}"));
+    }
+}
+
+#[test]
+fn secrets_are_beside_the_study_or_named_on_the_command_line() {
+    let password = |text: &str, overrides: &Overrides| {
+        let text = format!("target: {{attach: {{contact_points: h, user: u, password: {text}}}}}");
+        let study = resolved(&text, overrides).map_err(|mistakes| mistakes.to_string())?;
+        match study.variants.into_iter().next().map(|v| v.settings.target) {
+            Some(Target::Attach(attach)) => Ok(attach.password),
+            _ => Err("another target".to_owned()),
+        }
+    };
+    let beside = Secret::File(PathBuf::from("/studies/secret.txt"));
+    assert_eq!(
+        password("{file: secret.txt}", &given(|_| {})),
+        Ok(Some(beside))
+    );
+    let named = Secret::Env("P".to_owned());
+    let secrets = |o: &mut Overrides| o.secrets = [("db".to_owned(), named.clone())].into();
+    assert_eq!(
+        password("{secret: db}", &given(secrets)),
+        Ok(Some(named.clone()))
+    );
+    let why = password("{secret: db}", &given(|_| {})).expect_err("it is not named");
+    assert!(
+        why.contains("say --secret db=file:PATH or --secret db=env:NAME"),
+        "{why}"
+    );
+    // Of a run taken up again only the record is there.
+    let why = password("{file: secret.txt}", &given(|o| o.files = None)).expect_err("no folder");
+    assert!(
+        why.contains("where the study was is only on record"),
+        "{why}"
+    );
+}
+
+#[test]
+fn a_link_beside_the_study_leads_to_no_secret_elsewhere() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::os::unix::fs::symlink("/etc/hostname", folder.path().join("link")).expect("a link");
+    let overrides = given(|o| {
+        o.files = Some(Folder {
+            path: folder.path().to_owned(),
+            open: false,
+        });
+    });
+    let text = "target: {attach: {contact_points: h, user: u, password: {file: link}}}";
+    let mistakes = resolved(text, &overrides).expect_err("it leads out");
+    assert!(
+        mistakes
+            .to_string()
+            .contains("a link that leads out of the study's folder"),
+        "{mistakes}"
+    );
+}

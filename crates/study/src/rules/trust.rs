@@ -1,0 +1,294 @@
+//! A study is data, whoever wrote it: what would make it more than that is refused unless the
+//! person at the command line says otherwise. What stands on the command line is that person's own
+//! word; what stands in the study, or in the record of a run, may be a stranger's (decision 028).
+
+use super::Subject;
+use crate::inputs;
+use crate::settings::{Overrides, Secret, Target, Tls};
+use std::net::IpAddr;
+use target::trust::{harmful_settings, is_harmless_option};
+use yaml::{Diagnostics, Node, Raw};
+
+/// Applies the rules.
+pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
+    jvm(subject, out);
+    yaml(subject, out);
+    for path in ["target.attach", "target.attach.jolokia"] {
+        secret(subject, &format!("{path}.password"), out);
+        let ca = format!("{path}.tls.ca");
+        if let Some(node) = subject.node.at(&ca) {
+            file(subject, &ca, node, out);
+        }
+    }
+}
+
+/// What to do about something that a stranger's study may not do.
+pub(super) const HINT: &str = "leave it out, or say --trust if you trust whoever wrote the study";
+
+/// Whether the person at the command line stands behind a node: it was written there, or all is
+/// trusted.
+pub fn is_own_word(overrides: &Overrides, node: &Node) -> bool {
+    let is_open = overrides.files.as_ref().is_some_and(|files| files.open);
+    // Source 0 is the study; the others are the command line's, or its record.
+    let is_written_there = node.place.source != 0 && !overrides.recorded;
+    overrides.trust || is_open || is_written_there
+}
+
+fn jvm(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let Some(node) = subject.node.at("target.local.jvm") else {
+        return;
+    };
+    let items = match &node.raw {
+        Raw::List(items) => items.as_slice(),
+        Raw::Scalar { .. } => std::slice::from_ref(node),
+        Raw::Map(_) | Raw::Null => &[],
+    };
+    for item in items {
+        let Some(option) = item.text() else { continue };
+        if is_harmless_option(option) || is_own_word(subject.overrides, item) {
+            continue;
+        }
+        // The value may be long, or a secret.
+        let name = option.split(['=', ' ']).next().unwrap_or_default();
+        let message = format!(
+            "`target.local.jvm`: `{name}` is not among the options that are known to be harmless: \
+             it may run a program, load code, or read and write files of this machine"
+        );
+        out.add(&item.place, message, Some(HINT.to_owned()));
+    }
+}
+
+fn yaml(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let written = subject.node.at("target.local.yaml");
+    let checked = subject.tree.at("target.local.yaml");
+    let (Some(written), Some(checked)) = (written, checked) else {
+        return;
+    };
+    for (key, value) in checked.entries() {
+        let Some(entry) = written.entry(key) else {
+            continue;
+        };
+        if is_own_word(subject.overrides, &entry.value) {
+            continue;
+        }
+        for path in harmful_settings(key, &value.to_json()) {
+            let message = format!(
+                "`target.local.yaml`: `{path}` has a value that is neither a number nor one of \
+                 the words that are known to be harmless: it may name a program, a class or a file"
+            );
+            out.add(&entry.value.place, message, Some(HINT.to_owned()));
+        }
+    }
+}
+
+fn secret(subject: &Subject<'_>, path: &str, out: &mut Diagnostics) {
+    let Some([entry]) = subject.node.at(path).and_then(Node::entries) else {
+        return;
+    };
+    let (node, Some(text)) = (&entry.value, entry.value.text()) else {
+        return;
+    };
+    match entry.key.as_str() {
+        "file" => file(subject, path, node, out),
+        "env" if !is_own_word(subject.overrides, node) => {
+            let message = format!(
+                "`{path}` is the variable {text} of your environment, which a study may not send \
+                 anywhere by itself"
+            );
+            let hint = format!(
+                "name it yourself: write `{path}: {{secret: NAME}}` in the study and say --secret \
+                 NAME=env:{text}; or say --trust if you trust whoever wrote the study"
+            );
+            out.add(&node.place, message, Some(hint));
+        }
+        "secret" if !subject.overrides.secrets.contains_key(text) => {
+            let message = format!("`{path}` is the secret `{text}`, and nothing says where it is");
+            let hint = format!("say --secret {text}=file:PATH or --secret {text}=env:NAME");
+            out.add(&node.place, message, Some(hint));
+        }
+        _ => {}
+    }
+}
+
+/// A file whose text goes elsewhere is beside the study, or the user's own word.
+fn file(subject: &Subject<'_>, path: &str, node: &Node, out: &mut Diagnostics) {
+    let Some(name) = node
+        .text()
+        .filter(|_| !is_own_word(subject.overrides, node))
+    else {
+        return;
+    };
+    let why = match &subject.overrides.files {
+        None => Some(format!(
+            "{name} cannot be found: where the study was is only on record"
+        )),
+        Some(folder) => inputs::leads_nowhere_else(folder, name).err(),
+    };
+    if let Some(why) = why {
+        let hint = match path.ends_with("password") {
+            true => {
+                "or write {secret: NAME} and say --secret NAME=file:PATH; or say --trust if you \
+                 trust whoever wrote the study"
+            }
+            false => "or say --trust if you trust whoever wrote the study",
+        };
+        out.add(
+            &node.place,
+            format!("`{path}`: {why}"),
+            Some(hint.to_owned()),
+        );
+    }
+}
+
+/// Whether an address of `probes.import` is asked without trust: this machine's, or a contact
+/// point's.
+pub(super) fn may_be_asked(subject: &Subject<'_>, node: &Node, url: &str) -> Result<(), String> {
+    if is_own_word(subject.overrides, node) {
+        return Ok(());
+    }
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = host_of(authority);
+    let points = subject.tree.at("target.attach.contact_points");
+    let points = points.map(crate::tree::Tree::items).unwrap_or_default();
+    let mut points = points.iter().filter_map(crate::tree::Tree::text);
+    let is_local = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
+    if is_local || points.any(|point| host_of(point) == host) {
+        return Ok(());
+    }
+    Err(format!(
+        "the study asks {host}, which is neither this machine nor a contact point of its target"
+    ))
+}
+
+/// The host of `host`, `host:port`, `[v6]:port`; anything else stands for itself and is nobody.
+fn host_of(authority: &str) -> &str {
+    if let Some((host, _)) = authority
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once(']'))
+    {
+        return host;
+    }
+    match authority.split_once(':') {
+        Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) => host,
+        _ => authority,
+    }
+}
+
+/// Files of a study are found from its folder, those of the command line from where it was given;
+/// secrets with a name are what the command line says of them.
+pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) {
+    let Target::Attach(attach) = target else {
+        return;
+    };
+    let locate = |path: &str, file: &mut std::path::PathBuf| {
+        let stands_in_study = node.at(path).is_some_and(|node| node.place.source == 0);
+        if let Some(folder) = overrides.files.as_ref().filter(|_| stands_in_study) {
+            *file = folder.path.join(&*file);
+        }
+    };
+    let mut parts: Vec<(&str, Option<&mut Secret>, Option<&mut Tls>)> = vec![(
+        "target.attach",
+        attach.password.as_mut(),
+        attach.tls.as_mut(),
+    )];
+    if let Some(jolokia) = &mut attach.jolokia {
+        parts.push((
+            "target.attach.jolokia",
+            jolokia.password.as_mut(),
+            jolokia.tls.as_mut(),
+        ));
+    }
+    for (path, password, tls) in parts {
+        match password {
+            Some(Secret::File(file)) => locate(&format!("{path}.password.file"), file),
+            Some(secret @ Secret::Named(_)) => {
+                let Secret::Named(name) = &*secret else {
+                    continue;
+                };
+                if let Some(given) = overrides.secrets.get(name) {
+                    *secret = given.clone();
+                }
+            }
+            _ => {}
+        }
+        if let Some(file) = tls.and_then(|tls| tls.ca.as_mut()) {
+            locate(&format!("{path}.tls.ca"), file);
+        }
+    }
+}
+
+/// A statement of a study that does more than keep and read data, in words; none: it is data.
+///
+/// Roles and permissions let somebody in, functions and triggers are code, and the tables of the
+/// server's own keyspaces hold both.
+pub fn statement_beyond_data(cql: &str) -> Option<String> {
+    let lower = cql.to_ascii_lowercase();
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let words = lower.split(|c| !is_word(c)).filter(|word| !word.is_empty());
+    let words: Vec<&str> = words.take(4).collect();
+    let first = words.first().copied().unwrap_or_default();
+    let object = words[1.min(words.len())..]
+        .iter()
+        .find(|word| !["or", "replace"].contains(word));
+    let object = object.copied().unwrap_or_default();
+    let beyond = [
+        "aggregate",
+        "function",
+        "identity",
+        "role",
+        "trigger",
+        "user",
+    ];
+    if matches!(first, "create" | "alter" | "drop") && beyond.contains(&object) {
+        return Some(format!(
+            "{} {}",
+            first.to_uppercase(),
+            object.to_uppercase()
+        ));
+    }
+    if matches!(first, "grant" | "revoke") {
+        return Some(first.to_uppercase());
+    }
+    // `system.local`, `"system_auth" . roles`; reading them shows nothing of anybody's data.
+    let names_system = |part: &str| {
+        let name = part.trim_end().trim_end_matches('"');
+        let name = name.rsplit(|c| !is_word(c)).next().unwrap_or_default();
+        name == "system" || name.starts_with("system_")
+    };
+    // What stands before each dot.
+    let before = lower.match_indices('.').map(|(at, _)| &lower[..at]);
+    (first != "select" && before.into_iter().any(names_system))
+        .then(|| "a change of the server's own tables".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_that_let_in_run_or_change_the_server_are_told_from_data() {
+        for cql in [
+            "CREATE ROLE me WITH SUPERUSER = true AND PASSWORD = 'x'",
+            "create or replace function f (a int) returns null on null input",
+            "CREATE TRIGGER t ON k.t USING 'x'",
+            "DROP USER cassandra",
+            "GRANT ALL ON ALL KEYSPACES TO me",
+            "UPDATE system_auth.roles SET is_superuser = true WHERE role = 'me'",
+            "DELETE FROM \"system_auth\" . roles WHERE role = 'x'",
+        ] {
+            assert!(statement_beyond_data(cql).is_some(), "{cql}");
+        }
+        for cql in [
+            "CREATE TABLE k.role (user text PRIMARY KEY)",
+            "CREATE TABLE IF NOT EXISTS function (a int PRIMARY KEY)",
+            "INSERT INTO k.t (a) VALUES (1.5)",
+            "SELECT * FROM system.local",
+            "DROP TABLE IF EXISTS k.t",
+            "INSERT INTO k.t (system) VALUES (1)",
+            "",
+        ] {
+            assert_eq!(statement_beyond_data(cql), None, "{cql}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Secrets in options and settings: known by the names they have, and kept out of what is shown and
+//! written down. They reach a node by its command line and files only.
+
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// What the name of a secret has in it.
+const SECRETS: &[&str] = &[
+    "apikey",
+    "api_key",
+    "credential",
+    "passphrase",
+    "password",
+    "passwd",
+    "private_key",
+    "secret",
+    "token_key",
+];
+
+/// Whether a name says that its value is a secret.
+pub fn names_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase().replace(['-', '.'], "_");
+    SECRETS.iter().any(|word| name.contains(word))
+}
+
+/// A text, such as a JVM option, as it may be shown and written down: the value behind `NAME=` is
+/// not, where the name says that it is a secret.
+pub fn hidden(text: &str) -> Cow<'_, str> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    let (mut out, mut copied) = (String::new(), 0);
+    for (at, _) in text.match_indices('=') {
+        let before = &text[..at];
+        let name = before.rfind(|c| !is_name(c)).map_or(before, |end| {
+            before[end..].trim_start_matches(|c| !is_name(c))
+        });
+        if at < copied || !names_secret(name) {
+            continue;
+        }
+        let value = &text[at + 1..];
+        let end = value.find(|c: char| c == ',' || c.is_whitespace());
+        let end = end.unwrap_or(value.len());
+        if end > 0 {
+            out += &text[copied..=at];
+            out += "***";
+            copied = at + 1 + end;
+        }
+    }
+    match copied {
+        0 => Cow::Borrowed(text),
+        _ => Cow::Owned(out + &text[copied..]),
+    }
+}
+
+/// Puts [`hidden`] in the place of every text of a value, and `***` in that of a secret's.
+pub fn hide_all(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if let Cow::Owned(hidden) = hidden(text) {
+                *text = hidden;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(hide_all),
+        Value::Object(entries) => {
+            for (key, value) in entries {
+                match value {
+                    Value::String(text) if names_secret(key) => *text = "***".to_string(),
+                    value => hide_all(value),
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn values_of_secrets_are_hidden_and_nothing_else_is() {
+        for (text, expected) in [
+            ("-Dmy.password=hunter2", "-Dmy.password=***"),
+            ("-Dx.keyStorePassword=a=b", "-Dx.keyStorePassword=***"),
+            (
+                "-javaagent:x.jar=user=u,password=hunter2,port=1",
+                "-javaagent:x.jar=user=u,password=***,port=1",
+            ),
+            (
+                "JVM Arguments: [-Dclient_secret=x, -Xmx1g]",
+                "JVM Arguments: [-Dclient_secret=***, -Xmx1g]",
+            ),
+            (
+                "-Dcassandra.ring_delay_ms=1000",
+                "-Dcassandra.ring_delay_ms=1000",
+            ),
+            ("-Dpassword=", "-Dpassword="),
+            ("the password = x", "the password = x"),
+            ("é=1, pässword=2", "é=1, pässword=2"),
+        ] {
+            assert_eq!(hidden(text), expected);
+        }
+        let mut value = json!({"jvm": ["-Dpassword=a"], "yaml": {"keystore_password": "b", "n": 1},
+            "password": {"file": "c"}});
+        hide_all(&mut value);
+        let expected = json!({"jvm": ["-Dpassword=***"],
+            "yaml": {"keystore_password": "***", "n": 1}, "password": {"file": "c"}});
+        assert_eq!(value, expected);
+    }
+}
