@@ -7,6 +7,7 @@
 
 mod assemble;
 mod expr;
+mod grammar;
 mod literal;
 mod options;
 mod place;
@@ -102,10 +103,19 @@ impl<'a> File<'a, '_> {
         }
     }
 
+    /// Whether a key is there under a name that is nearly its own: that is the mistake, and all
+    /// that follows from it is none.
+    fn is_misspelt(&self, key: &str) -> bool {
+        let entries = self.root.entries().unwrap_or_default().iter();
+        let unknown = entries.filter(|entry| !KEYS.contains(&entry.key.as_str()));
+        let mut meant = unknown.filter_map(|entry| did_you_mean(&entry.key, KEYS));
+        self.root.at(key).is_none() && meant.any(|hint| hint == format!("did you mean `{key}`?"))
+    }
+
     /// The node of a key that must be there.
     fn needed(&mut self, key: &str, example: &str) -> Option<&'a Node> {
         let found = self.root.at(key);
-        if found.is_none() {
+        if found.is_none() && !self.is_misspelt(key) {
             let place = Place {
                 source: 0,
                 span: 0..0,

@@ -38,7 +38,7 @@ impl<'a> File<'a, '_> {
         let (keyspace, keyspaces) = self.keyspace();
         let before = self.out.list.len();
         let tables = self.tables(&keyspace);
-        let is_incomplete = self.out.list.len() > before;
+        let is_incomplete = self.out.list.len() > before || self.is_misspelt("schema");
         let values = self.values(&tables.types);
         let last = (!self.adds_rows()).then_some(rows - 1);
         let named = self.statements(&Context {
@@ -46,6 +46,7 @@ impl<'a> File<'a, '_> {
             is_incomplete,
             values: &values,
             written: self.root.at("values"),
+            has_lost_values: self.is_misspelt("values"),
             keyspace: &keyspace,
             rows: Numbers { last },
             text: self.text,
@@ -159,6 +160,7 @@ impl<'a> File<'a, '_> {
     fn is_statement(&self, name: &str) -> bool {
         let statements = self.root.at("statements");
         statements.is_some_and(|statements| statements.entry(name).is_some())
+            || self.is_misspelt("statements")
     }
 
     /// The weight of every statement.

@@ -3,9 +3,11 @@
 use super::File;
 use super::expr;
 use super::sections::{Named, Options};
-use super::statement::Verb;
+use super::statement::{Read, Verb};
 use crate::program::BatchKind;
+use crate::schema::Table;
 use cql::Consistency;
+use cql::value::CqlType;
 use yaml::Node;
 
 impl<'a> File<'a, '_> {
@@ -96,12 +98,24 @@ impl<'a> File<'a, '_> {
     }
 
     /// What the options say must fit to what the statement is.
-    pub(super) fn check_statement(&mut self, named: &Named) {
+    pub(super) fn check_statement(&mut self, named: &Named, tables: &[Table]) {
         let (options, name) = (&named.options, &named.name);
         let reads = named.parts.iter().any(|part| part.verb == Verb::Select);
         let is_batch = named.parts.len() > 1 || options.batch.is_some();
+        let kind = options.batch.unwrap_or(BatchKind::Logged);
+        let is_counter = |part: &Read| {
+            let mut columns = tables[part.table].columns.iter();
+            columns.any(|column| column.typ == CqlType::Counter)
+        };
+        let counters = named.parts.iter().filter(|part| is_counter(part)).count();
         let wrong = if reads && is_batch {
             "a batch cannot read"
+        } else if is_batch && counters > 0 && counters < named.parts.len() {
+            "counters and other values cannot be in one batch"
+        } else if is_batch && counters > 0 && kind == BatchKind::Logged {
+            "counters cannot be in a logged batch: write `batch: {kind: counter}`"
+        } else if is_batch && counters == 0 && kind == BatchKind::Counter {
+            "a counter batch holds only counters"
         } else if reads && options.adds_rows {
             "a read adds no rows"
         } else if !reads && (options.page_size.is_some() || options.pages_max.is_some()) {

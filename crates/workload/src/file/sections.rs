@@ -377,7 +377,7 @@ impl<'a> File<'a, '_> {
             parts,
             options,
         };
-        self.check_statement(&named);
+        self.check_statement(&named, context.tables);
         Some(named)
     }
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::expr::{Expr, Wrong};
+use super::grammar;
 use super::place::place_in;
 use super::resolve::{Numbers, resolve};
 use super::source::{Bound, Per};
@@ -49,6 +50,8 @@ pub(super) struct Context<'a> {
     pub(super) values: &'a BTreeMap<String, Value>,
     /// The section that the values come from: a value with a mistake is there, and only there.
     pub(super) written: Option<&'a Node>,
+    /// Whether that section is there under a wrong name.
+    pub(super) has_lost_values: bool,
     pub(super) keyspace: &'a str,
     pub(super) rows: Numbers,
     /// The whole text of the file.
@@ -126,10 +129,12 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
         None => Vec::new(),
         Some((message, hint)) => mistake(table_at, message, hint),
     })?;
-    if let Some((columns, values)) = schema::insert_counts(&tokens).filter(|(c, v)| c != v) {
-        let message = format!("{columns} columns are named here, and {values} values stand there");
-        return Err(mistake(table_at, message, None));
-    }
+    let counts = counts_differ(&tokens);
+    counts.map_or(Ok(()), |message| Err(mistake(table_at, message, None)))?;
+    grammar::check(&tokens, verb, &context.tables[table]).map_err(|faults| {
+        let one = |(at, message, hint)| mistake(at, message, hint);
+        faults.into_iter().flat_map(one).collect::<Vec<_>>()
+    })?;
     let markers = schema::markers(&plain);
     let markers = markers.map_err(|fault| mistake(0, fault.message, None))?;
     if markers.len() != names.len() {
@@ -170,6 +175,14 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
         writes: writes(&plain_tokens, verb),
         selected: selected(&tokens),
     })
+}
+
+/// An INSERT of another number of values than of columns.
+fn counts_differ(tokens: &[Token]) -> Option<String> {
+    let (columns, values) = schema::insert_counts(tokens).filter(|(c, v)| c != v)?;
+    Some(format!(
+        "{columns} columns are named here, and {values} values stand there"
+    ))
 }
 
 /// The index of a table; why there is none, unless a mistake in the schema may be the reason.
@@ -370,10 +383,9 @@ impl Binder<'_> {
     fn bind(&mut self, name: &(String, usize), marker: &Marker, before: &[Token], verb: Verb) {
         let (name, at) = (&name.0, name.1);
         let Some(value) = self.context.values.get(name) else {
-            if self
-                .context
-                .written
-                .is_some_and(|values| values.entry(name).is_some())
+            let written = self.context.written;
+            if self.context.has_lost_values
+                || written.is_some_and(|values| values.entry(name).is_some())
             {
                 // Its mistake is reported where it stands.
                 return;

@@ -258,7 +258,7 @@ fn mistakes(from: &str, to: &str) -> String {
 }
 
 /// What is replaced in the small file, by what, and the mistake that it makes.
-const MISTAKES: [(&str, &str, &str); 34] = [
+const MISTAKES: [(&str, &str, &str); 38] = [
     (
         "keyspace: k",
         "keyspcae: k",
@@ -270,6 +270,26 @@ const MISTAKES: [(&str, &str, &str); 34] = [
         "1:11: keyspace \"a-b\" is no name",
     ),
     ("v text,", "v txet,", "2:"),
+    (
+        "SELECT a, b, v",
+        "SELECT a, b, w",
+        "9:22: the table t has no column `w`",
+    ),
+    (
+        "AND b = :b",
+        "AND b = :b LIMTI 5",
+        "9:55: `limti` cannot stand here\n  hint: did you mean `LIMIT`?",
+    ),
+    (
+        "INSERT INTO t (a, b, v) VALUES (:a, :b, :v)",
+        "UPDATE t SET v = :v WHERE a = :a",
+        "8:30: this UPDATE does not say which row it is of: b missing from the key\n  hint: b = :b",
+    ),
+    (
+        "INSERT INTO t (a, b, v) VALUES (:a, :b, :v)",
+        "INSERT INTO t (b, v) VALUES (:b, :v)",
+        "8:24: this INSERT does not say which row it is of: a missing from the key",
+    ),
     (
         "a: row",
         "a: rwo",
@@ -340,7 +360,7 @@ const MISTAKES: [(&str, &str, &str); 34] = [
     (
         "(a, b, v) VALUES",
         "(a, b, w) VALUES",
-        "8:50: the table t has no column `w`",
+        "8:31: the table t has no column `w`",
     ),
     (
         ":a, :b, :v)",
@@ -409,6 +429,76 @@ fn every_mistake_has_its_line_and_column() {
         }
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+#[test]
+fn of_a_misspelt_section_only_its_name_is_said() {
+    for (from, to) in [
+        ("statements:", "statments:"),
+        ("schema:", "shcema:"),
+        ("values:", "vaules:"),
+        ("load:", "laod:"),
+    ] {
+        let made = compile_file("w.yaml", &SMALL.replacen(from, to, 1), &spec());
+        let mistakes = made.expect_err(to);
+        assert_eq!(mistakes.list.len(), 1, "{mistakes}");
+        assert!(
+            mistakes
+                .to_string()
+                .contains(&format!("did you mean `{}`", &from[..from.len() - 1]))
+        );
+    }
+}
+
+#[test]
+fn counters_are_in_batches_of_their_own() {
+    let with = |parts: &str, batch: &str| {
+        let text = SMALL
+            .replace(
+                "PRIMARY KEY (a, b))\"",
+                "PRIMARY KEY (a, b))\", \"CREATE TABLE c (a bigint PRIMARY KEY, n counter)\"",
+            )
+            .replace(
+                "statements:\n",
+                &format!("statements:\n  s: {{cql: [{parts}], {batch}}}\n"),
+            )
+            .replace("verify: read\n", "");
+        let made = compile_file("w.yaml", &text, &spec());
+        made.map_or_else(|mistakes| mistakes.to_string(), |_| "nothing".to_owned())
+    };
+    let counts = "\"UPDATE c SET n = n + :b WHERE a = :a\"";
+    let writes = "\"UPDATE t SET v = :v WHERE a = :a AND b = :b\"";
+    for (parts, batch, expected) in [
+        (
+            format!("{counts}, {counts}"),
+            "batch: {kind: logged}",
+            "write `batch: {kind: counter}`",
+        ),
+        (
+            format!("{counts}, {counts}"),
+            "kind: write",
+            "write `batch: {kind: counter}`",
+        ),
+        (
+            format!("{counts}, {writes}"),
+            "batch: {kind: counter}",
+            "in one batch",
+        ),
+        (
+            format!("{writes}, {writes}"),
+            "batch: {kind: counter}",
+            "holds only counters",
+        ),
+        (
+            format!("{counts}, {counts}"),
+            "batch: {kind: counter}",
+            "nothing",
+        ),
+        (counts.to_owned(), "kind: write", "nothing"),
+    ] {
+        let found = with(&parts, batch);
+        assert!(found.contains(expected), "{parts} {batch}: {found}");
+    }
 }
 
 #[test]

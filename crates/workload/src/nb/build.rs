@@ -87,6 +87,10 @@ impl<'a> Builder<'a> {
         before: &mut Vec<String>,
     ) -> Option<Step> {
         let ops = self.chosen(node, line)?;
+        let mut unreadable = ops.iter().filter_map(|op| op.unreadable.clone());
+        if let Some((place, message)) = unreadable.next() {
+            return self.wrong(&place, message);
+        }
         if ops.iter().all(|op| is_schema(&statement_text(op))) {
             let texts = self.schema_texts(&ops)?;
             before.extend(texts);
@@ -305,9 +309,16 @@ impl<'a> Builder<'a> {
         let mut recipes: Vec<Recipe> = Vec::new();
         let (mut made, mut statements, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
         let mut kinds: Vec<Kind> = Vec::new();
-        for (index, op) in ops.iter().enumerate() {
-            ratios.push(self.number(op, "ratio", 1)? as u32);
-            let operation = self.operation(index, op, &mut known, &mut recipes)?;
+        for op in ops {
+            let (ratio, before) = (self.number(op, "ratio", 1)? as u32, self.out.list.len());
+            let operation = self.operation(made.len(), op, &mut known, &mut recipes);
+            if operation.is_none() && ratio == 0 {
+                // It is never done, so that nothing has to be known of it.
+                self.out.list.truncate(before);
+                continue;
+            }
+            let operation = operation?;
+            ratios.push(ratio);
             // Histogram logs take no commas and no spaces in names.
             let name = op
                 .name
@@ -398,7 +409,8 @@ impl<'a> Builder<'a> {
             // Another workload file's template of the table's compressor has the same name.
             Some(name) if name.ends_with("COMPRESSOR") => {}
             Some(other) => {
-                let message = format!("compression {other} of frames is not there; LZ4 is");
+                let message =
+                    format!("compression {other} of frames is not there; LZ4 is");
                 self.out.add(&node.place, message, None);
             }
         }

@@ -1,6 +1,6 @@
 //! A workload file's blocks and operations, in all the shapes of nb4 and nb5, made alike.
 
-use yaml::{Diagnostics, Entry, Node, Raw};
+use yaml::{Diagnostics, Entry, Node, Place, Raw};
 
 /// An operation with what its block and the file give it.
 #[derive(Clone, Debug)]
@@ -18,6 +18,8 @@ pub(crate) struct Op {
     pub(crate) repeat: Option<Node>,
     /// Settings of the statements of a batch, where only those of the batch count.
     pub(crate) inner: Vec<Entry>,
+    /// Why it cannot be run: a mistake only of a run that chooses it.
+    pub(crate) unreadable: Option<(Place, String)>,
 }
 
 const OPS: [&str; 7] = [
@@ -48,14 +50,14 @@ pub(crate) fn operations(root: &Node, out: &mut Diagnostics) -> Vec<Op> {
         Some(Raw::Map(blocks)) => {
             for block in blocks {
                 let level = level.within(&block.value).named(&block.key);
-                collect(&block.value, &level, &mut ops, out);
+                collect(&block.value, &level, &mut ops);
             }
         }
         Some(Raw::List(blocks)) => {
             for (number, block) in blocks.iter().enumerate() {
                 let name = block.at("name").and_then(Node::text).map(str::to_owned);
                 let name = name.unwrap_or_else(|| format!("block{number}"));
-                collect(block, &level.within(block).named(&name), &mut ops, out);
+                collect(block, &level.within(block).named(&name), &mut ops);
             }
         }
         Some(_) => out.add(
@@ -64,7 +66,7 @@ pub(crate) fn operations(root: &Node, out: &mut Diagnostics) -> Vec<Op> {
             None,
         ),
     }
-    collect(root, &level, &mut ops, out);
+    collect(root, &level, &mut ops);
     ops
 }
 
@@ -101,37 +103,37 @@ impl Level {
     }
 }
 
-fn collect(node: &Node, level: &Level, ops: &mut Vec<Op>, out: &mut Diagnostics) {
+fn collect(node: &Node, level: &Level, ops: &mut Vec<Op>) {
     for list in OPS.iter().filter_map(|key| node.entry(key)) {
         match &list.value.raw {
             Raw::Map(entries) => {
                 for entry in entries {
-                    operation(&entry.key, &entry.value, level, ops, out);
+                    operation(&entry.key, &entry.value, level, ops);
                 }
             }
             Raw::List(items) => {
                 for (number, item) in items.iter().enumerate() {
-                    listed(number, item, level, ops, out);
+                    listed(number, item, level, ops);
                 }
             }
-            Raw::Scalar { .. } => operation("stmt1", &list.value, level, ops, out),
+            Raw::Scalar { .. } => operation("stmt1", &list.value, level, ops),
             Raw::Null => {}
         }
     }
 }
 
 /// An operation of a list: a text, or a map of which the first entry is name and text.
-fn listed(number: usize, item: &Node, level: &Level, ops: &mut Vec<Op>, out: &mut Diagnostics) {
+fn listed(number: usize, item: &Node, level: &Level, ops: &mut Vec<Op>) {
     match item.entries() {
-        None => operation(&format!("stmt{}", number + 1), item, level, ops, out),
+        None => operation(&format!("stmt{}", number + 1), item, level, ops),
         Some(entries) => {
             let named = item.at("name").and_then(Node::text);
             match (named, entries.first()) {
                 (None, Some(first)) if !SHAPES.contains(&first.key.as_str()) => {
                     let level = statement_level(item, level);
-                    operation(&first.key, &first.value, &level, ops, out);
+                    operation(&first.key, &first.value, &level, ops);
                 }
-                _ => operation(named.unwrap_or("stmt"), item, level, ops, out),
+                _ => operation(named.unwrap_or("stmt"), item, level, ops),
             }
         }
     }
@@ -149,7 +151,7 @@ fn statement_level(item: &Node, level: &Level) -> Level {
     level
 }
 
-fn operation(name: &str, node: &Node, level: &Level, ops: &mut Vec<Op>, out: &mut Diagnostics) {
+fn operation(name: &str, node: &Node, level: &Level, ops: &mut Vec<Op>) {
     let mut op = Op {
         name: name.to_owned(),
         tags: level.tags.clone(),
@@ -159,6 +161,7 @@ fn operation(name: &str, node: &Node, level: &Level, ops: &mut Vec<Op>, out: &mu
         shape: String::new(),
         repeat: None,
         inner: Vec::new(),
+        unreadable: None,
     };
     let own = ["name", "op"].map(|tag| (tag.to_owned(), name.to_owned()));
     op.tags.splice(0..0, own.clone());
@@ -178,8 +181,8 @@ fn operation(name: &str, node: &Node, level: &Level, ops: &mut Vec<Op>, out: &mu
         let Some(text) = text else {
             // Parameters may stand where operations do: `verify-fields: …`.
             let message = format!("operation {name} has none of {}", SHAPES.join(", "));
-            out.add(&node.place, message, None);
-            return;
+            op.unreadable = Some((node.place.clone(), message));
+            return ops.push(op);
         };
         op.shape.clone_from(&text.key);
         let aside = |e: &&Entry| {
@@ -198,8 +201,7 @@ fn operation(name: &str, node: &Node, level: &Level, ops: &mut Vec<Op>, out: &mu
     }
     if op.cql.text().is_none() {
         let message = format!("operation {name} must be CQL, not {}", op.cql.describe());
-        out.add(&op.cql.place, message, None);
-        return;
+        op.unreadable = Some((op.cql.place.clone(), message));
     }
     ops.push(op);
 }

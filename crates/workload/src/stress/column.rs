@@ -17,6 +17,10 @@ const IDENTITIES: (i64, i64) = (1, 100_000_000_000);
 /// Dates of the first fifty years from 1970, in ms.
 const DATES: (i64, i64) = (1, 50 * 365 * 24 * 3600 * 1000);
 const SIZES: (i64, i64) = (4, 8);
+/// Random texts and blobs of this size and more are as many as their identities.
+const DISTINCT_BYTES: i64 = 8;
+/// Composite values that are passed over one by one: they take about 1 µs each.
+const WALKED_MAX: i64 = 50_000;
 /// 100 ns steps from the calendar reform of 1582 to 1970, for time-based UUIDs, in ms.
 const UUID_EPOCH_MS: i64 = -12_219_292_800_000;
 
@@ -135,19 +139,6 @@ impl Column {
         }
     }
 
-    /// What is our own about the column, if cassandra-stress would refuse or not repeat it.
-    pub(crate) fn is_own(&self) -> bool {
-        match &self.kind {
-            Kind::Map(..) | Kind::Tuple(_) | Kind::Vector(..) | Kind::Duration => true,
-            Kind::List(inner) | Kind::Set(inner) => {
-                !self.size.is_fixed()
-                    || matches!(inner.kind, Kind::List(_) | Kind::Set(_))
-                    || inner.is_own()
-            }
-            _ => false,
-        }
-    }
-
     #[cfg(test)]
     pub(crate) fn is_set(&self) -> bool {
         matches!(self.kind, Kind::Set(_))
@@ -185,6 +176,42 @@ impl Column {
             Fold::Number(number) => Some(number),
         };
         debug_assert!(out.len() >= start);
+    }
+
+    /// Passes over the next `count` values.
+    pub(crate) fn skip(&mut self, count: i64) {
+        match &self.kind {
+            Kind::HexBlob
+            | Kind::List(_)
+            | Kind::Set(_)
+            | Kind::Map(..)
+            | Kind::Tuple(_)
+            | Kind::Vector(..) => {
+                let mut value = Vec::new();
+                // As many as a walk may take; behind them any others are as good.
+                for _ in 0..count % WALKED_MAX {
+                    value.clear();
+                    self.append(&mut value);
+                }
+            }
+            // Each takes one identity.
+            _ => self.identity.skip(count),
+        }
+    }
+
+    /// How many values it can have, about; none that is known: 0.
+    pub(crate) fn distinct(&self) -> f64 {
+        let identities = (self.identity.max() - self.identity.min()) as f64 + 1.0;
+        let most = match &self.kind {
+            Kind::Text | Kind::Blob if self.size.min() >= DISTINCT_BYTES => f64::INFINITY,
+            Kind::Integer(bytes) => libm::exp2(8.0 * *bytes as f64),
+            Kind::Date | Kind::Inet => libm::exp2(32.0),
+            Kind::Float => libm::exp2(24.0),
+            Kind::Varint | Kind::Decimal | Kind::Double | Kind::Duration => f64::INFINITY,
+            Kind::Timestamp | Kind::Uuid | Kind::Timeuuid => f64::INFINITY,
+            _ => 0.0,
+        };
+        identities.min(most)
     }
 
     /// The seed of what depends on the value last appended, whose bytes are `value`.

@@ -13,18 +13,16 @@
 //! behind the first mostly have one value, a visit writes one row. It is done likewise here, since
 //! the rows are to be the same.
 
+mod level;
+
 use std::cmp::Ordering;
-use std::collections::{HashSet, VecDeque};
 
 use super::column::{Column, fold};
 use crate::random::Draws;
+use level::Level;
 
 /// Above this share a row is always visited.
 const ALWAYS: f64 = 0.99999;
-
-/// So many values of a level are compared one by one; more are looked up, or a partition of a
-/// million rows would take a million million comparisons.
-const LOOKED_THROUGH: i64 = 32;
 
 /// The columns of a table, by their part in it.
 #[derive(Clone, Debug)]
@@ -70,6 +68,12 @@ impl Columns {
         levels.filter(|column| column.has_unseeded_count())
     }
 
+    /// Whether the tool has rows of other keys in each run.
+    pub(crate) fn has_unseeded_rows(&self) -> bool {
+        let mut levels = self.clustering.iter();
+        levels.any(|column| column.has_unseeded_value() || column.has_unseeded_length())
+    }
+
     /// The most rows that a partition has.
     pub(crate) fn rows_max(&self) -> f64 {
         let levels = self.clustering.iter();
@@ -92,8 +96,15 @@ pub(crate) enum Visit {
     All,
 }
 
-/// A clustering value: its bytes, and what it counts in a fold.
-type Clustering = (Vec<u8>, Option<i64>);
+/// What rows are made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    Write,
+    /// Any row is as good as any other.
+    Read,
+    /// To know all rows that any run of the tool could have written.
+    Knowledge,
+}
 
 /// Walks the rows of one partition after another.
 #[derive(Clone, Debug)]
@@ -103,13 +114,12 @@ pub(crate) struct Walk {
     pub(crate) key: Vec<Vec<u8>>,
     key_seed: i64,
     /// Values yet to be visited, per level; the first is the current one.
-    levels: Vec<VecDeque<Clustering>>,
+    levels: Vec<Level>,
     seeds: Vec<i64>,
     current: Vec<i64>,
     last: Vec<i64>,
     chance: f64,
-    /// Whether all rows are visited that any run of the tool could have written.
-    is_whole: bool,
+    purpose: Purpose,
     /// What has been won already on the way down, per level, and what the chance is multiplied by.
     rolls: Vec<f64>,
     chances: Vec<f64>,
@@ -129,12 +139,12 @@ impl Walk {
         Walk {
             key: vec![Vec::new(); columns.key.len()],
             key_seed: 0,
-            levels: vec![VecDeque::new(); levels],
+            levels: vec![Level::default(); levels],
             seeds: vec![0; levels],
             current: vec![0; levels],
             last: vec![i64::MAX; levels],
             chance: 1.0,
-            is_whole: false,
+            purpose: Purpose::Write,
             rolls: vec![1.0; levels],
             chances: vec![1.0; levels],
             draws: Draws::new(0, 0),
@@ -174,7 +184,11 @@ impl Walk {
         let count = first.cluster.next();
         let expected = count.saturating_mul(self.columns.descendants[0]).max(1);
         self.last.fill(i64::MAX);
-        self.is_whole = matches!(visit, Visit::All);
+        self.purpose = match visit {
+            Visit::All => Purpose::Knowledge,
+            Visit::Some { .. } => Purpose::Read,
+            Visit::Write { .. } => Purpose::Write,
+        };
         self.chance = match visit {
             Visit::All => 1.0,
             Visit::Some { rows } => (rows as f64 / expected as f64).clamp(0.0, 1.0),
@@ -255,27 +269,24 @@ impl Walk {
         };
         let column = &mut self.columns.clustering[level];
         column.set_seed(seed);
-        let count = match self.is_whole && column.has_unseeded_count() {
-            true => column.cluster.max(),
-            false => column.cluster.next(),
+        let count = match self.purpose {
+            Purpose::Knowledge if column.has_unseeded_count() => column.cluster.max(),
+            _ => column.cluster.next(),
         };
+        let chance = self.chance * self.chances[level];
+        let sparse = self.purpose != Purpose::Knowledge
+            && Level::is_sparse(column, count, chance, self.purpose == Purpose::Read);
         let values = &mut self.levels[level];
-        values.clear();
-        let mut known = HashSet::new();
-        for _ in 0..count {
-            let mut value = Vec::new();
-            column.append(&mut value);
-            let is_new = match count {
-                ..=LOOKED_THROUGH => !values.iter().any(|(known, _)| *known == value),
-                _ => known.insert(value.clone()),
-            };
-            if is_new {
-                values.push_back((value, column.folded()));
-            }
-        }
+        values.fill(column, count, sparse.then_some(chance));
         if let Some((value, number)) = values.front() {
             self.seeds[level] = fold(*number, value, seed);
         }
+    }
+
+    /// Goes `count` values on in a level.
+    fn pass(&mut self, level: usize, count: i64) {
+        self.levels[level].pass(&mut self.columns.clustering[level], count);
+        self.current[level] += count;
     }
 
     /// Goes to the first row of the visit; false if there is none.
@@ -290,8 +301,8 @@ impl Walk {
             if level > 0 {
                 self.fill(level);
             }
-            let wanted = self.current[level].min(self.levels[level].len() as i64);
-            self.levels[level].drain(..wanted as usize);
+            let wanted = self.current[level];
+            self.levels[level].pass(&mut self.columns.clustering[level], wanted);
             if self.levels[level].is_empty() && !self.climb(level) {
                 return false;
             }
@@ -311,7 +322,7 @@ impl Walk {
                 return false;
             };
             above = next;
-            self.levels[above].pop_front();
+            self.levels[above].pass(&mut self.columns.clustering[above], 1);
             if !self.levels[above].is_empty() {
                 break;
             }
@@ -330,7 +341,7 @@ impl Walk {
     fn behind_last(&self, level: usize) -> i32 {
         let mut before = false;
         for (depth, values) in self.levels.iter().enumerate().take(level + 1) {
-            let (at, last, only) = (self.current[depth], self.last[depth], values.len() <= 1);
+            let (at, last, only) = (self.current[depth], self.last[depth], values.is_last());
             match at.cmp(&last) {
                 _ if before && !only => return -1,
                 _ if before => {}
@@ -345,8 +356,7 @@ impl Walk {
 
     /// Leaves the current value of a level, and chooses the next row.
     fn advance(&mut self, level: usize) -> bool {
-        self.levels[level].pop_front();
-        self.current[level] += 1;
+        self.pass(level, 1);
         self.choose(level, false)
     }
 
@@ -360,8 +370,7 @@ impl Walk {
                     return false;
                 };
                 level = above;
-                self.levels[level].pop_front();
-                self.current[level] += 1;
+                self.pass(level, 1);
                 if self.current[level] > self.last[level] {
                     return false;
                 }
@@ -373,7 +382,14 @@ impl Walk {
             }
             let chance = self.chance * self.chances[level];
             let forced = first && behind == 0;
-            if forced || chance > ALWAYS || chance >= self.draws.unit() {
+            // Values that chance passes over before the one that it takes.
+            let passed = match self.levels[level].passed(&mut self.draws) {
+                _ if forced || chance > ALWAYS => 0,
+                Some(passed) => passed,
+                None => i64::from(chance < self.draws.unit()),
+            };
+            if passed == 0 {
+                self.levels[level].take();
                 if let Some((value, _)) = self.levels[level].front() {
                     self.ahead[level].clone_from(value);
                 }
@@ -393,8 +409,9 @@ impl Walk {
             if behind >= 0 {
                 return false;
             }
-            self.levels[level].pop_front();
-            self.current[level] += 1;
+            // Not beyond the last value, nor the last that is visited: those are looked at.
+            let visited = self.last[level].saturating_sub(self.current[level]);
+            self.pass(level, passed.min(visited).max(1));
         }
     }
 

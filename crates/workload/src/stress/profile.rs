@@ -33,6 +33,9 @@ const KEYS: [&str; 11] = [
     "type_definitions",
 ];
 
+/// The key that may be left to the cluster.
+pub(super) const DEFINITION: &str = "table_definition";
+
 /// A profile as SnakeYAML takes it: of a key that stands twice, the last value.
 pub(super) const LIMITS: Limits = Limits {
     last_wins: true,
@@ -113,6 +116,11 @@ impl Profile {
     pub(super) fn all_cells(&self) -> Vec<Cell> {
         all_cells(&self.table)
     }
+}
+
+/// What is said of a key that is needed.
+pub(super) fn missing(key: &str) -> String {
+    format!("`{key}` is missing")
 }
 
 /// Reads the profile in `text`, which is called `name`; mistakes go to `out`.
@@ -235,8 +243,7 @@ impl<'a> Reader<'a, '_> {
                 source: self.root.place.source,
                 span: self.root.place.span.start..self.root.place.span.start,
             };
-            let message = format!("`{key}` is missing");
-            self.out.add(&place, message, Some(hint.to_owned()));
+            self.out.add(&place, missing(key), Some(hint.to_owned()));
         }
         found
     }
@@ -246,7 +253,7 @@ impl<'a> Reader<'a, '_> {
         let keyspace = self.needed("keyspace", "add the name of the table's keyspace");
         let table = self.needed("table", "add the name of the table");
         let definition = self.needed(
-            "table_definition",
+            DEFINITION,
             "add the table's CREATE TABLE; `cassay stress` asks the cluster for it, where it is \
              4.0 or later and has the table",
         );
@@ -272,6 +279,17 @@ impl<'a> Reader<'a, '_> {
                 "values of {} follow from the seed here; cassandra-stress has no such type, or \
                  draws the sizes of its collections anew in each run",
                 own.join(", ")
+            ));
+        }
+        let all = [&columns.key, &columns.clustering, &columns.values];
+        let half = all.into_iter().flatten();
+        let half = half.filter(|c| c.has_unseeded_value() || c.has_unseeded_length());
+        let half: Vec<&str> = half.map(|column| column.name.as_str()).collect();
+        if !half.is_empty() {
+            notes.push(format!(
+                "values of {} follow from the seed here; cassandra-stress seeds only the quantum \
+                 of QEXTREME and draws the value within it anew in each run",
+                half.join(", ")
             ));
         }
         for column in columns.unseeded_counts() {

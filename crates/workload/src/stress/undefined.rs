@@ -7,7 +7,7 @@
 use super::command::{Command, Task};
 use super::{access, profile};
 use crate::import::{Connection, ReadFile};
-use yaml::{Diagnostics, Raw, Source};
+use yaml::{Diagnostic, Diagnostics, Raw, Source};
 
 /// A table whose definition only the cluster knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl Undefined {
             root.at(key)
                 .is_some_and(|node| !matches!(node.raw, Raw::Null))
         };
-        if has("table_definition") {
+        if has(profile::DEFINITION) {
             return None;
         }
         Some(Undefined {
@@ -41,6 +41,11 @@ impl Undefined {
             table: text("table")?,
             has_types: has("type_definitions"),
         })
+    }
+
+    /// Whether a mistake is that of a profile without a definition.
+    pub fn is_said_by(mistake: &Diagnostic) -> bool {
+        mistake.message == profile::missing(profile::DEFINITION)
     }
 
     /// The profile with the statements that `DESCRIBE` gave; `from` says where.

@@ -40,10 +40,14 @@ pub(super) fn parse(
         index += reader.take(index);
     }
     let mut properties = reader.properties;
+    let mut lost = false;
     for (index, file) in reader.files {
         match read(file) {
             Ok(text) => properties.file(file, &text),
-            Err(message) => properties.out.add(&reader.places[index], message, None),
+            Err(message) => {
+                lost = true;
+                properties.out.add(&reader.places[index], message, None);
+            }
         }
     }
     for (index, key, value) in reader.set {
@@ -58,6 +62,10 @@ pub(super) fn parse(
         out.add(&place, message, Some(hint));
         return Err(out);
     };
+    if lost {
+        // What the file would have said is missing everywhere else.
+        return Err(properties.out);
+    }
     let notes = reader.notes;
     Ok((Command { phase, notes }, properties))
 }

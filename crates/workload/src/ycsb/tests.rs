@@ -202,6 +202,12 @@ fn mistakes_are_said_where_they_stand() {
     }
 }
 
+/// Ten follow-up mistakes hid the one that a file could not be read.
+#[test]
+fn of_a_file_that_cannot_be_read_nothing_else_is_said() {
+    assert_eq!(mistakes("run -P zzz").matches("command line:").count(), 1);
+}
+
 #[test]
 fn a_limit_in_time_and_operations_is_whichever_comes_first() {
     let import = imported("run -P a -p maxexecutiontime=60");

@@ -188,7 +188,8 @@ const REFUSED: &[(&[&str], &str)] = &[
             "NeighborIndices",
             "NeighborDistances",
         ],
-        "reads a file of vectors, which is not read here; HashedFloatVectors makes vectors",
+        "reads a file of vectors, which is not read here; write HashedFloatVectors(DIMENSIONS), \
+         which makes vectors, or choose a scenario without it (nb FILE SCENARIO)",
     ),
     (
         &[

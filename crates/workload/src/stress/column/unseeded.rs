@@ -1,14 +1,32 @@
 //! What cassandra-stress draws from generators that it does not seed, so that each of its runs has
-//! something else: the sizes of collections, and how many time-based UUIDs a level has. Here they
-//! follow from the seed, and rows of its own that are read must not be found wrong for them.
+//! something else: the sizes of collections, how many time-based UUIDs a level has, and where in a
+//! quantum of QEXTREME a value is, whatever it is drawn for. Here they follow from the seed, and
+//! rows of its own that are read must not be found wrong for them.
+//!
+//! All distributions of 3.11.4 were looked through: FIXED, UNIFORM, GAUSSIAN, EXP, EXTREME and SEQ,
+//! with ~ or without, draw only what they are seeded for.
 
 use super::{Column, Kind};
 
 impl Column {
+    /// What is our own about the column, if cassandra-stress would refuse or not repeat it.
+    pub(crate) fn is_own(&self) -> bool {
+        match &self.kind {
+            Kind::Map(..) | Kind::Tuple(_) | Kind::Vector(..) | Kind::Duration => true,
+            Kind::List(inner) | Kind::Set(inner) => {
+                !self.size.is_fixed()
+                    || matches!(inner.kind, Kind::List(_) | Kind::Set(_))
+                    || inner.is_own()
+            }
+            _ => false,
+        }
+    }
+
     /// Whether the tool has another number of values of a level in each run: of time-based UUIDs
     /// it seeds the times only.
     pub(crate) fn has_unseeded_count(&self) -> bool {
-        matches!(self.kind, Kind::Timeuuid) && !self.cluster.is_fixed()
+        let times_only = matches!(self.kind, Kind::Timeuuid) && !self.cluster.is_fixed();
+        times_only || self.cluster.is_half_seeded()
     }
 
     /// Whether the tool has a collection of another size in each run.
@@ -16,12 +34,33 @@ impl Column {
         matches!(self.kind, Kind::List(_) | Kind::Set(_)) && !self.size.is_fixed()
     }
 
+    /// Whether the tool has another value in each run.
+    pub(crate) fn has_unseeded_value(&self) -> bool {
+        let inner = match &self.kind {
+            Kind::List(inner) | Kind::Set(inner) => inner.has_unseeded_value(),
+            _ => false,
+        };
+        inner || self.identity.is_half_seeded()
+    }
+
+    /// Whether the tool has a text or blob of another size in each run.
+    pub(crate) fn has_unseeded_length(&self) -> bool {
+        matches!(self.kind, Kind::Text | Kind::Blob) && self.size.is_half_seeded()
+    }
+
     /// Whether `cell` is the value `made`, or a collection that has as much of it as its size
     /// allows: elements are seeded, so that the shorter list begins the longer one and the smaller
     /// set is part of the larger one.
     pub(crate) fn may_be(&self, made: &[u8], cell: &[u8]) -> bool {
-        if made == cell || !self.has_unseeded_size() {
-            return made == cell;
+        if made == cell || self.has_unseeded_value() {
+            return true;
+        }
+        if self.has_unseeded_length() {
+            // The bytes are seeded, however many there are of them.
+            return made.iter().zip(cell).all(|(a, b)| a == b);
+        }
+        if !self.has_unseeded_size() {
+            return false;
         }
         let (Some(made), Some(cell)) = (elements(made), elements(cell)) else {
             return false;
@@ -40,7 +79,7 @@ impl Column {
     pub(crate) fn may_be_none(&self, made: &[u8]) -> bool {
         match self.kind {
             Kind::List(_) | Kind::Set(_) | Kind::Map(..) => {
-                made == [0; 4] || self.has_unseeded_size()
+                made == [0; 4] || self.has_unseeded_size() || self.size.is_half_seeded()
             }
             _ => false,
         }
@@ -101,11 +140,60 @@ mod tests {
             (&a_set, "uniform(1..3)", &[1, 3], &[2, 3], false),
             (&a_set, "fixed(2)", &[1, 3], &[3], false),
             (&CqlType::Blob, "uniform(1..9)", &[1], &[1, 2], false),
+            (&a_list, "qextreme(1..9,2,3)", &[1, 2], &[1, 2, 3], true),
         ] {
             let column = column(typ, size);
             let is_right = column.may_be(&list(made), &list(cell));
             assert_eq!(is_right, right, "{typ:?} {size} {made:?} {cell:?}");
         }
+    }
+
+    /// `type size population seed`, then the sizes of the first three values and up to 12 of their
+    /// bytes, as org.apache.cassandra.stress.generate.values.Bytes and Strings of 3.11.4 make them.
+    const SIZES: &str = include_str!("sizes.txt");
+
+    #[test]
+    fn blobs_and_texts_of_any_size_are_bit_for_bit_those_of_cassandra_stress() {
+        for line in SIZES.lines() {
+            let words: Vec<&str> = line.split(' ').collect();
+            let typ = if words[0] == "blob" {
+                CqlType::Blob
+            } else {
+                CqlType::Text
+            };
+            let dist = |text: &str| (text != "null").then(|| Dist::parse(text).expect(text));
+            let spec = Spec {
+                size: dist(words[1]),
+                population: dist(words[2]),
+                cluster: None,
+            };
+            let mut column = Column::of_profile("v", &typ, spec);
+            assert!(!column.has_unseeded_value() && !column.has_unseeded_length());
+            column.set_seed(words[3].parse().expect(line));
+            for expected in &words[4..] {
+                let mut made = Vec::new();
+                column.append(&mut made);
+                let first = made.iter().take(12);
+                let hex: String = first.map(|byte| format!("{byte:02x}")).collect();
+                assert_eq!(format!("{}:{hex}", made.len()), *expected, "{line}");
+            }
+        }
+        assert!(SIZES.lines().count() > 50);
+    }
+
+    #[test]
+    fn what_is_drawn_within_a_quantum_is_any_value_of_it() {
+        let spec = |size: &str, population: &str| Spec {
+            size: Some(Dist::parse(size).expect(size)),
+            population: Some(Dist::parse(population).expect(population)),
+            cluster: None,
+        };
+        let of = |spec| Column::of_profile("c", &CqlType::Blob, spec);
+        let whole = of(spec("exp(0..300)", "qextreme(1..1M,2,4)"));
+        assert!(whole.has_unseeded_value() && whole.may_be(&[1], &[2, 3]));
+        let length = of(spec("qextreme(0..60,2,3)", "uniform(1..1M)"));
+        assert!(length.has_unseeded_length() && !length.has_unseeded_value());
+        assert!(length.may_be(&[1, 2], &[1, 2, 3]) && !length.may_be(&[1, 2], &[2, 2, 3]));
     }
 
     #[test]

@@ -71,6 +71,23 @@ fn shares_are_between_0_and_1() {
 
 proptest::proptest! {
     #[test]
+    fn values_passed_over_are_those_that_would_have_been_drawn(
+        which in 0..DRAWN.len(), seed: i64, before in 0..3usize, count in 0..2_000i64
+    ) {
+        let mut drawn = Dist::parse(DRAWN[which].0).expect("a distribution");
+        drawn.set_seed(seed.abs() >> 1);
+        for _ in 0..before {
+            drawn.next();
+        }
+        let mut skipped = drawn;
+        skipped.skip(count);
+        for _ in 0..count {
+            drawn.next();
+        }
+        proptest::prop_assert_eq!(drawn.next(), skipped.next(), "{}", DRAWN[which].0);
+    }
+
+    #[test]
     fn no_text_makes_it_panic(
         text in "~?(fixed|uniform|gaussian|exp|extreme|qextreme|seq)\\([0-9kmb.,-]{0,12}\\)"
     ) {

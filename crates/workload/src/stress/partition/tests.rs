@@ -4,6 +4,7 @@ use super::*;
 use crate::stress::column::Spec;
 use crate::stress::draw::Dist;
 use cql::value::CqlType;
+use std::collections::HashSet;
 
 /// `# table seed n` and the rows of that partition in hexadecimal, as
 /// org.apache.cassandra.stress.generate.PartitionIterator of 3.11.4 makes them with these columns.
@@ -169,6 +170,113 @@ fn a_share_of_the_rows_is_a_share_of_the_rows() {
         visits: 1,
     };
     assert!((400..600).contains(&rows(wide(), 7, write).len()));
+}
+
+fn levels(clusters: &[(&str, &str)]) -> Columns {
+    let level = |at: usize, (population, cluster): (&str, &str)| {
+        column(
+            &format!("c{at}"),
+            CqlType::Timestamp,
+            population,
+            "",
+            cluster,
+        )
+    };
+    let clustering = clusters.iter().enumerate();
+    Columns::new(
+        vec![column("k", CqlType::Int, "", "", "")],
+        clustering.map(|(at, of)| level(at, *of)).collect(),
+        vec![column("v", CqlType::Double, "", "", "")],
+    )
+}
+
+/// The rows of many reads and of many writes of about one row each. Of several levels, the tool
+/// writes all rows below a value of the first: then only the first of them.
+fn single_rows(columns: &Columns, chance: f64, seed: i64) -> Vec<Vec<Vec<u8>>> {
+    let write = Visit::Write {
+        chance,
+        visit: 0,
+        visits: 1,
+    };
+    let mut walk = Walk::new(columns.clone());
+    let mut rows = Vec::new();
+    for (n, visit) in (0..100).flat_map(|n| [(n, Visit::Some { rows: 1 }), (n, write)]) {
+        walk.seek(seed);
+        walk.begin(visit, Draws::new(3, n));
+        assert!(walk.next_row(), "{visit:?} has no row");
+        rows.push(walk.row.clone());
+        while columns.clustering.len() == 1 && walk.next_row() {
+            rows.push(walk.row.clone());
+        }
+    }
+    rows
+}
+
+/// A read of one row of a partition of 43,200 took 30 ms, since it made them all; these would take
+/// days, and more memory than there is.
+#[test]
+fn one_row_is_chosen_without_the_others_however_wide_the_partition() {
+    for clusters in [
+        &[("", "fixed(2B)")][..],
+        &[("", "fixed(40k)"), ("", "fixed(40k)")],
+        &[("", "fixed(3)"), ("", "fixed(500M)"), ("", "fixed(1)")],
+        &[("uniform(1..1000)", "fixed(2B)")],
+        &[("gaussian(1..100B)", "fixed(2B)")],
+        &[("exp(1..100B)", "uniform(1B..2B)")],
+    ] {
+        let columns = levels(clusters);
+        let rows = single_rows(&columns, 1.0 / columns.rows_max(), 5);
+        assert!(
+            (200..600).contains(&rows.len()),
+            "{clusters:?} {}",
+            rows.len()
+        );
+    }
+}
+
+#[test]
+fn the_rows_chosen_of_a_wide_partition_are_rows_of_it() {
+    for clusters in [
+        &[("", "fixed(5000)")][..],
+        &[("gaussian(1..100B)", "uniform(500..5000)")],
+        &[("", "fixed(300)"), ("", "fixed(20)")],
+        &[("", "fixed(4)"), ("seq(1..100M)", "fixed(1500)")],
+        &[("uniform(1..2000)", "fixed(5000)")],
+    ] {
+        let columns = levels(clusters);
+        let mut walk = Walk::new(columns.clone());
+        walk.seek(11);
+        walk.begin(Visit::All, Draws::new(0, 0));
+        let mut all = HashSet::new();
+        while walk.next_row() {
+            all.insert(walk.row.clone());
+        }
+        let some = single_rows(&columns, 1.0 / columns.rows_max(), 11);
+        assert!(some.iter().all(|row| all.contains(row)), "{clusters:?}");
+        let distinct: HashSet<_> = some.iter().collect();
+        assert!(clusters.len() > 1 || distinct.len() > 60, "{clusters:?}");
+    }
+}
+
+#[test]
+fn a_small_share_of_a_wide_partition_is_that_share() {
+    let columns = levels(&[("", "fixed(60k)")]);
+    let mut walk = Walk::new(columns);
+    let mut rows = 0;
+    for n in 0..100 {
+        walk.seek(n);
+        let write = Visit::Write {
+            chance: 0.001,
+            visit: 0,
+            visits: 1,
+        };
+        walk.begin(write, Draws::new(9, n as u64));
+        while walk.next_row() {
+            rows += 1;
+        }
+    }
+    // 6,000 are expected; their deviation is 77.
+    assert!((5_600..6_400).contains(&rows), "{rows}");
 }
 
 #[test]

@@ -1,0 +1,505 @@
+//! The clauses of a statement, in the order that CQL has them, and the columns that they name.
+//!
+//! A reader of structure: what values may be is left to Cassandra, but a word that no clause begins
+//! with is a slip of the finger that would else be found when the run has already begun.
+//!
+//! Long because each clause has its reader here.
+
+use super::statement::Verb;
+use crate::schema::{Kind, Table, Token};
+use yaml::did_you_mean;
+
+/// What a statement names.
+#[derive(Debug, Default)]
+struct Clauses {
+    /// Every column that stands for itself, with its offset.
+    columns: Vec<(String, usize)>,
+    /// Those that are compared by `=` or IN in the WHERE, or that an INSERT lists.
+    fixed: Vec<String>,
+    /// Those that an UPDATE sets or an INSERT lists.
+    set: Vec<String>,
+    /// Whether an INSERT takes its columns from a text of JSON.
+    is_json: bool,
+    /// Where the rows are named: the WHERE, or the list of columns.
+    rows_at: Option<usize>,
+}
+
+/// What is wrong: its offset, a sentence, what to do.
+pub(super) type Fault = (usize, String, Option<String>);
+
+/// Whether the clauses are CQL's, the columns are the table's, and a write says which row it is of.
+pub(super) fn check(tokens: &[Token], verb: Verb, table: &Table) -> Result<(), Vec<Fault>> {
+    let found = clauses(tokens, verb).map_err(|fault| vec![fault])?;
+    let unknown = found
+        .columns
+        .iter()
+        .filter(|(name, _)| table.column(name).is_none());
+    let unknown: Vec<Fault> = unknown
+        .map(|(name, at)| {
+            let known = table.columns.iter().map(|column| column.name.as_str());
+            let message = format!("the table {} has no column `{name}`", table.name);
+            (*at, message, yaml::did_you_mean(name, known))
+        })
+        .collect();
+    if !unknown.is_empty() {
+        return Err(unknown);
+    }
+    if verb == Verb::Select || found.is_json {
+        return Ok(());
+    }
+    let column = |name: &String| table.column(name);
+    let set: Vec<usize> = found.set.iter().filter_map(column).collect();
+    let values = || set.iter().filter(|&&column| !table.is_key(column));
+    // What all rows of a partition share needs no row.
+    let shared = values().next().is_some() && values().all(|&at| table.columns[at].is_static);
+    let one_row = verb != Verb::Delete && !shared;
+    let clustering = if one_row { &table.clustering[..] } else { &[] };
+    let needed = table.partition_key.iter().chain(clustering);
+    let names = needed.map(|&at| table.columns[at].name.as_str());
+    let missing: Vec<&str> = names
+        .filter(|name| !found.fixed.iter().any(|f| f == name))
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let message = format!(
+        "this {} does not say which {} it is of: {} missing from the key",
+        format!("{verb:?}").to_uppercase(),
+        if one_row { "row" } else { "partition" },
+        missing.join(", ")
+    );
+    let hint = format!("{} = :{0}", missing[0]);
+    Err(vec![(found.rows_at.unwrap_or(0), message, Some(hint))])
+}
+
+/// Reads the clauses of a statement whose table is there.
+fn clauses(tokens: &[Token], verb: Verb) -> Result<Clauses, Fault> {
+    let mut reader = Reader {
+        tokens,
+        at: 1,
+        found: Clauses::default(),
+    };
+    match verb {
+        Verb::Select => reader.select()?,
+        Verb::Insert => reader.insert()?,
+        Verb::Update => reader.update()?,
+        Verb::Delete => reader.delete()?,
+    }
+    Ok(reader.found)
+}
+
+/// What values are followed by, so that it is none of them.
+const AFTER_VALUES: [&str; 12] = [
+    "and", "where", "if", "using", "group", "order", "per", "limit", "allow", "with", "set", "from",
+];
+
+struct Reader<'a> {
+    tokens: &'a [Token],
+    at: usize,
+    found: Clauses,
+}
+
+impl Reader<'_> {
+    fn token(&self) -> Option<&Token> {
+        self.tokens.get(self.at)
+    }
+
+    fn is_word(&self, word: &str) -> bool {
+        self.token()
+            .is_some_and(|token| token.kind == Kind::Word && token.text == word)
+    }
+
+    fn is(&self, symbol: &str) -> bool {
+        self.token()
+            .is_some_and(|token| token.kind == Kind::Symbol && token.text == symbol)
+    }
+
+    fn word(&mut self, word: &str) -> bool {
+        let found = self.is_word(word);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn symbol(&mut self, symbol: &str) -> bool {
+        let found = self.is(symbol);
+        self.at += usize::from(found);
+        found
+    }
+
+    /// What stands here is none of what can.
+    fn fault<T>(&self, expected: &[&str]) -> Result<T, Fault> {
+        let expected: Vec<String> = expected.iter().map(|word| word.to_uppercase()).collect();
+        let known = || expected.iter().map(String::as_str);
+        match self.token() {
+            Some(token) => {
+                let message = format!("`{}` cannot stand here", token.text);
+                Err((token.at, message, did_you_mean(&token.text, known())))
+            }
+            None => {
+                let last = self.tokens.last().map_or(0, |token| token.at);
+                let known = expected.join(", ");
+                Err((last, format!("the statement ends before {known}"), None))
+            }
+        }
+    }
+
+    fn need(&mut self, word: &str) -> Result<(), Fault> {
+        match self.word(word) {
+            true => Ok(()),
+            false => self.fault(&[word]),
+        }
+    }
+
+    fn need_symbol(&mut self, symbol: &str) -> Result<(), Fault> {
+        match self.symbol(symbol) {
+            true => Ok(()),
+            false => self.fault(&[symbol]),
+        }
+    }
+
+    /// A name, as it is in the table, with its offset.
+    fn name(&mut self) -> Result<(String, usize), Fault> {
+        let is_name = |token: &&Token| match token.kind {
+            Kind::Word => !token.text.starts_with(|c: char| c.is_ascii_digit()),
+            Kind::Quoted => true,
+            Kind::Text | Kind::Symbol => false,
+        };
+        match self.token().filter(is_name) {
+            Some(token) => {
+                let name = (token.text.clone(), token.at);
+                self.at += 1;
+                Ok(name)
+            }
+            None => self.fault(&["a name"]),
+        }
+    }
+
+    fn column(&mut self) -> Result<String, Fault> {
+        let (name, at) = self.name()?;
+        self.found.columns.push((name.clone(), at));
+        Ok(name)
+    }
+
+    /// From an opening parenthesis to behind the one that closes it.
+    fn balanced(&mut self) -> Result<(), Fault> {
+        let mut depth = 0;
+        while let Some(token) = self.token() {
+            if token.kind == Kind::Symbol {
+                match token.text.as_str() {
+                    "(" | "[" | "{" => depth += 1,
+                    ")" | "]" | "}" => depth -= 1,
+                    _ => {}
+                }
+            }
+            self.at += 1;
+            if depth == 0 {
+                return Ok(());
+            }
+        }
+        self.fault(&[")"])
+    }
+
+    fn select(&mut self) -> Result<(), Fault> {
+        let mut item = self.at;
+        while !self.is_word("from") {
+            if self.token().is_none() {
+                return self.fault(&["from"]);
+            }
+            match self.is("(") || self.is("[") || self.is("{") {
+                true => self.balanced()?,
+                false => self.at += 1,
+            }
+            if self.is(",") || self.is_word("from") {
+                // A name alone, perhaps with another name for it.
+                let alone = self.at - item == 1;
+                let renamed = self.tokens.get(item + 1).is_some_and(|t| t.text == "as");
+                let first = &self.tokens[item];
+                let counted = first.text.starts_with(|c: char| c.is_ascii_digit());
+                let is_name = matches!(first.kind, Kind::Word | Kind::Quoted) && !counted;
+                if is_name && (alone || renamed) {
+                    self.found.columns.push((first.text.clone(), first.at));
+                }
+                item = self.at + 1;
+            }
+        }
+        self.at += 1;
+        self.table()?;
+        self.tail(&["where", "group", "order", "per", "limit", "allow", "with"])
+    }
+
+    fn insert(&mut self) -> Result<(), Fault> {
+        self.need("into")?;
+        self.table()?;
+        if self.word("json") {
+            self.found.is_json = true;
+            self.term()?;
+            if self.word("default") && !self.word("null") && !self.word("unset") {
+                return self.fault(&["null", "unset"]);
+            }
+            return self.tail(&["if", "using"]);
+        }
+        self.found.rows_at = self.token().map(|token| token.at);
+        self.need_symbol("(")?;
+        loop {
+            let name = self.column()?;
+            self.found.fixed.push(name.clone());
+            self.found.set.push(name);
+            if !self.symbol(",") {
+                break;
+            }
+        }
+        self.need_symbol(")")?;
+        self.need("values")?;
+        match self.is("(") {
+            true => self.balanced()?,
+            false => return self.fault(&["("]),
+        }
+        self.tail(&["if", "using"])
+    }
+
+    fn update(&mut self) -> Result<(), Fault> {
+        self.table()?;
+        if self.word("using") {
+            self.using()?;
+        }
+        self.need("set")?;
+        loop {
+            let name = self.column()?;
+            self.found.set.push(name);
+            self.part_of_column()?;
+            let _ = self.symbol("+") || self.symbol("-");
+            self.need_symbol("=")?;
+            self.term()?;
+            if !self.symbol(",") {
+                break;
+            }
+        }
+        match self.is_word("where") {
+            true => self.tail(&["where", "if"]),
+            false => self.fault(&["where"]),
+        }
+    }
+
+    fn delete(&mut self) -> Result<(), Fault> {
+        while !self.is_word("from") {
+            self.column()?;
+            self.part_of_column()?;
+            if !self.symbol(",") && !self.is_word("from") {
+                return self.fault(&["from"]);
+            }
+        }
+        self.at += 1;
+        self.table()?;
+        if self.word("using") {
+            self.using()?;
+        }
+        match self.is_word("where") {
+            true => self.tail(&["where", "if"]),
+            false => self.fault(&["where"]),
+        }
+    }
+
+    fn table(&mut self) -> Result<(), Fault> {
+        self.name()?;
+        if self.symbol(".") {
+            self.name()?;
+        }
+        Ok(())
+    }
+
+    /// An element of a collection, or a field.
+    fn part_of_column(&mut self) -> Result<(), Fault> {
+        if self.is("[") {
+            return self.balanced();
+        }
+        if self.symbol(".") {
+            self.name()?;
+        }
+        Ok(())
+    }
+
+    /// Clauses in their order, each at most once, to the end.
+    fn tail(&mut self, clauses: &[&str]) -> Result<(), Fault> {
+        let (mut left, mut may_go_on) = (clauses, false);
+        loop {
+            if self.token().is_none() || self.is(";") {
+                return Ok(());
+            }
+            let Some(next) = left.iter().position(|clause| self.is_word(clause)) else {
+                let go_on = if may_go_on { &["and"][..] } else { &[] };
+                return self.fault(&[go_on, left].concat());
+            };
+            let clause = left[next];
+            left = &left[next + 1..];
+            let at = self.token().map(|token| token.at);
+            self.at += 1;
+            match clause {
+                "where" => {
+                    self.found.rows_at = at;
+                    self.relations(true)?;
+                }
+                "group" => {
+                    self.need("by")?;
+                    self.list(|reader| reader.column().map(drop))?;
+                }
+                "order" => {
+                    self.need("by")?;
+                    self.list(Self::ordering)?;
+                }
+                "per" => {
+                    self.need("partition")?;
+                    self.need("limit")?;
+                    self.term()?;
+                }
+                "limit" => self.term()?,
+                "allow" => self.need("filtering")?,
+                "if" if self.word("not") => self.need("exists")?,
+                "if" if self.word("exists") => {}
+                "if" => self.relations(false)?,
+                "using" => self.using()?,
+                // Options of an index: they are the server's.
+                _ => self.at = self.tokens.len(),
+            }
+            may_go_on = matches!(clause, "where" | "using" | "if");
+        }
+    }
+
+    fn list(&mut self, one: impl Fn(&mut Self) -> Result<(), Fault>) -> Result<(), Fault> {
+        one(self)?;
+        while self.symbol(",") {
+            one(self)?;
+        }
+        Ok(())
+    }
+
+    fn ordering(&mut self) -> Result<(), Fault> {
+        self.column()?;
+        if self.word("ann") {
+            self.need("of")?;
+            return self.term();
+        }
+        let _ = self.word("asc") || self.word("desc");
+        Ok(())
+    }
+
+    fn using(&mut self) -> Result<(), Fault> {
+        loop {
+            if !(self.word("ttl") || self.word("timestamp")) {
+                return self.fault(&["ttl", "timestamp"]);
+            }
+            self.term()?;
+            if !self.word("and") {
+                return Ok(());
+            }
+        }
+    }
+
+    fn relations(&mut self, is_where: bool) -> Result<(), Fault> {
+        loop {
+            self.relation(is_where)?;
+            if !self.word("and") {
+                return Ok(());
+            }
+        }
+    }
+
+    fn relation(&mut self, is_where: bool) -> Result<(), Fault> {
+        let is_token =
+            self.is_word("token") && self.tokens.get(self.at + 1).is_some_and(|t| t.text == "(");
+        self.at += usize::from(is_token);
+        let mut names = Vec::new();
+        if self.symbol("(") {
+            loop {
+                names.push(self.column()?);
+                if !self.symbol(",") {
+                    break;
+                }
+            }
+            self.need_symbol(")")?;
+        } else {
+            names.push(self.column()?);
+            self.part_of_column()?;
+        }
+        let _ = self.word("not");
+        let is_fixed = self.is("=") || self.is_word("in");
+        if is_where && is_fixed && !is_token {
+            self.found.fixed.append(&mut names);
+        }
+        if self.word("in") {
+            return match self.is("(") {
+                true => self.balanced(),
+                false => self.term(),
+            };
+        }
+        if self.word("is") {
+            self.need("not")?;
+            return self.need("null");
+        }
+        if self.word("between") {
+            self.term()?;
+            self.need("and")?;
+        } else if self.word("contains") {
+            self.word("key");
+        } else if !self.word("like") {
+            let compared = self.symbol("!") || self.symbol("<") || self.symbol(">");
+            let equal = self.symbol("=");
+            if !compared && !equal {
+                return self.fault(&["=", "in", "contains", "like", "is", "between"]);
+            }
+        }
+        self.term()
+    }
+
+    /// A value: constants, markers, calls, collections and sums of them.
+    fn term(&mut self) -> Result<(), Fault> {
+        loop {
+            while self.symbol("+") || self.symbol("-") {}
+            self.value()?;
+            if !["+", "-", "*", "/", "%"]
+                .iter()
+                .any(|sign| self.symbol(sign))
+            {
+                return Ok(());
+            }
+        }
+    }
+
+    fn value(&mut self) -> Result<(), Fault> {
+        let Some(token) = self.token() else {
+            return self.fault(&["a value"]);
+        };
+        match (token.kind, token.text.as_str()) {
+            (Kind::Text, _) | (Kind::Symbol, "?") => self.at += 1,
+            (Kind::Symbol, ":") => self.at += 2,
+            (Kind::Symbol, "[" | "{") => self.balanced()?,
+            (Kind::Symbol, "(") => {
+                self.balanced()?;
+                // `(int) ?` is a value of that type.
+                let is_cast = self.token().is_some_and(|next| match next.kind {
+                    Kind::Word => !AFTER_VALUES.contains(&next.text.as_str()),
+                    Kind::Symbol => ["?", ":"].contains(&next.text.as_str()),
+                    Kind::Text => true,
+                    Kind::Quoted => false,
+                });
+                if is_cast {
+                    self.value()?;
+                }
+            }
+            (Kind::Word, word) if AFTER_VALUES.contains(&word) => return self.fault(&["a value"]),
+            (Kind::Word | Kind::Quoted, _) => {
+                self.at += 1;
+                while self.symbol(".") {
+                    self.at += 1;
+                }
+                if self.is("(") {
+                    self.balanced()?;
+                }
+            }
+            _ => return self.fault(&["a value"]),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;
