@@ -14,6 +14,7 @@ mod ci;
 mod docs;
 mod peers;
 mod process;
+mod stress;
 mod tidy;
 mod tree;
 
@@ -33,7 +34,7 @@ enum Command {
     /// All checks in order, cheap first; stops at the first failure
     Ci(ci::Options),
     /// The tests against a real Cassandra (needs Java 17 and Maven)
-    Cassandra,
+    Cassandra(ci::CassandraOptions),
     /// House style: lengths, headers, dependencies, links
     Tidy,
     /// Writes the generated documents; with --check only compares them
@@ -45,7 +46,7 @@ enum Command {
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Ci(options) => ci::run(&options),
-        Command::Cassandra => ci::cassandra(),
+        Command::Cassandra(options) => ci::cassandra(&options),
         Command::Tidy => tidy::run(),
         Command::Docs(options) => docs::run(&options),
         Command::Peers(options) => peers::run(&options),
