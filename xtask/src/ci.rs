@@ -1,48 +1,139 @@
 //! The gate: every check in order, cheap first, so that a mistake is known after seconds.
+//!
+//! The workspace is compiled once: our crates by clippy's compiler, which makes the tests' programs
+//! while it lints. `cargo clippy` before `cargo test` would go through all crates, and those that
+//! they depend on, a second time.
 
 use crate::process::{self, cargo};
-use anyhow::{Result, bail};
+use crate::stress::Busy;
+use crate::tree;
+use anyhow::{Context, Result, bail, ensure};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Where the slow tests are: the modules of the one integration-test binary of the terminal crate.
-const CASSANDRA_TESTS: [&str; 5] = ["test", "--package", "cassay", "--test", "it"];
+/// Where the slow tests are: the modules of an integration-test binary of the terminal crate. Of
+/// the whole workspace, since the features of one crate alone may be others, and then crates that
+/// are there already are compiled again.
+const CASSANDRA_TESTS: [&str; 4] = ["test", "--workspace", "--test", "it"];
 
-/// What `cargo xtask ci` may leave out.
+/// Where tests say that they were left out; see `crates/cassay/tests/it/program.rs`.
+const SKIPS: &str = "CASSAY_SKIPS";
+
+/// Makes the soaking tests go round as often as [`cassandra`] is asked to.
+const SOAK: &str = "CASSAY_SOAK";
+
+/// What `cargo xtask ci` may leave out, or make harder.
 #[derive(clap::Args)]
 pub struct Options {
     /// Leave out the tests that start a real Cassandra
     #[arg(long)]
     without_cassandra: bool,
+    /// Keep every CPU and the disk busy meanwhile (needs stress-ng)
+    #[arg(long)]
+    busy: bool,
+    /// Run everything so often, one after the other
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    times: u32,
+}
+
+/// What `cargo xtask cassandra` may be asked.
+#[derive(clap::Args)]
+pub struct CassandraOptions {
+    /// Only tests whose name has this in it
+    filter: Option<String>,
+    /// Go round this often where a test repeats itself: 10 is a soak
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// Keep every CPU and the disk busy meanwhile (needs stress-ng)
+    #[arg(long)]
+    busy: bool,
 }
 
 /// Runs all steps; stops at the first that fails.
 pub fn run(options: &Options) -> Result<()> {
+    let _busy = options.busy.then(Busy::start).transpose()?;
+    for time in 1..=options.times {
+        if options.times > 1 {
+            println!("== time {time} of {}", options.times);
+        }
+        gate(options.without_cassandra)?;
+    }
+    Ok(())
+}
+
+fn gate(without_cassandra: bool) -> Result<()> {
     step("format", || {
         process::run(&cargo(), &["fmt", "--all", "--check"])
     })?;
     step("tidy", crate::tidy::run)?;
     step("dependencies", crate::deny::run)?;
-    step("clippy", || {
-        let lint = [
-            "clippy",
+    process::add_environment(lints_that_compile()?);
+    step("lints", || {
+        let all = [
+            "test",
             "--workspace",
             "--all-targets",
+            "--no-run",
             "--quiet",
-            "--",
-            "-D",
-            "warnings",
         ];
-        process::run(&cargo(), &lint)
+        process::run(&cargo(), &all)
     })?;
+    let skips = Skips::new()?;
     step("tests", || {
         process::run(&cargo(), &["test", "--workspace", "--quiet"])
     })?;
     step("generated documents", crate::docs::check)?;
-    if options.without_cassandra {
+    if without_cassandra {
         println!("== real Cassandra: left out as asked; `cargo xtask cassandra` runs it");
-        return Ok(());
+    } else {
+        step("real Cassandra", || tests_on_cassandra("cassandra::", 2))?;
     }
-    step("real Cassandra", cassandra)
+    skips.tell()
+}
+
+/// The environment in which cargo compiles our crates with clippy's lints, and each is an error.
+///
+/// # Errors
+/// Clippy is not there, or lints nothing when it is called so: this is how `cargo clippy` calls it,
+/// which a later version may change.
+fn lints_that_compile() -> Result<Vec<(&'static str, String)>> {
+    let sysroot = process::output("rustc", &["--print", "sysroot"])?;
+    let driver = Path::new(sysroot.trim()).join("bin/clippy-driver");
+    let driver = driver.to_string_lossy().into_owned();
+    let arguments = ["-D", "warnings", ""].join("__CLIPPY_HACKERY__");
+    let environment = vec![
+        ("RUSTC_WORKSPACE_WRAPPER", driver.clone()),
+        ("CLIPPY_ARGS", arguments),
+    ];
+    let canary = scratch("lint.rs")?;
+    let text =
+        "//! Wrong on purpose.\n/// As well.\npub fn f(v: &[u8]) -> bool {\n    v.len() == 0\n}\n";
+    std::fs::write(&canary, text).with_context(|| format!("write {}", canary.display()))?;
+    let canary = canary.to_string_lossy().into_owned();
+    let metadata = format!("{canary}.rmeta");
+    let compile = [
+        "rustc",
+        "--crate-type=lib",
+        "--emit=metadata",
+        &canary,
+        "-o",
+        &metadata,
+    ];
+    let seen = process::stderr(&driver, &compile, &environment)?;
+    ensure!(
+        seen.contains("error: length comparison to zero"),
+        "clippy's compiler does not lint: {seen}\nhint: is rust-toolchain.toml newer than \
+         xtask/src/ci.rs?"
+    );
+    Ok(environment)
+}
+
+/// A file of ours in cargo's folder.
+fn scratch(name: &str) -> Result<PathBuf> {
+    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
+    let folder = tree::root().join(target).join("xtask");
+    std::fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
+    Ok(folder.join(name))
 }
 
 /// The long versions of the simulated studies, which the gate has in short.
@@ -53,8 +144,20 @@ pub fn audit() -> Result<()> {
 
 /// The tests that start a real Cassandra. They are `#[ignore]`d, so that `cargo test` needs no
 /// Java, and run one at a time, since each node wants the whole machine.
-pub fn cassandra() -> Result<()> {
-    let only = ["--ignored", "cassandra::"];
+pub fn cassandra(options: &CassandraOptions) -> Result<()> {
+    let _busy = options.busy.then(Busy::start).transpose()?;
+    let skips = Skips::new()?;
+    let filter = match &options.filter {
+        Some(name) if name.starts_with("cassandra::") => name.clone(),
+        Some(name) => format!("cassandra::{name}"),
+        None => "cassandra::".to_owned(),
+    };
+    tests_on_cassandra(&filter, options.rounds)?;
+    skips.tell()
+}
+
+fn tests_on_cassandra(filter: &str, rounds: u32) -> Result<()> {
+    let only = ["--ignored", filter];
     let listed = process::output(
         &cargo(),
         &[&CASSANDRA_TESTS[..], &["--quiet", "--"], &only, &["--list"]].concat(),
@@ -65,13 +168,74 @@ pub fn cassandra() -> Result<()> {
         .count();
     // A renamed module would otherwise pass by running nothing.
     if count == 0 {
-        bail!("no #[ignore]d test in a module `cassandra` of crates/cassay/tests/it");
+        bail!("no #[ignore]d test {filter} in crates/cassay/tests/it");
     }
+    process::add_environment(vec![
+        ("JAVA_HOME", quick_java()?),
+        (SOAK, rounds.to_string()),
+    ]);
     let alone = ["--test-threads=1"];
     process::run(
         &cargo(),
         &[&CASSANDRA_TESTS[..], &["--"], &only, &alone].concat(),
     )
+}
+
+/// A `JAVA_HOME` whose Java is the machine's, told to compile quickly rather than well: what these
+/// tests ask is whether, not how fast. Half of the processor time of a node's start is the
+/// optimising compiler's.
+fn quick_java() -> Result<String> {
+    use std::os::unix::fs::PermissionsExt;
+    let home = std::env::var("JAVA_HOME")
+        .ok()
+        .filter(|home| !home.is_empty());
+    let java = match home {
+        Some(home) => PathBuf::from(home).join("bin/java"),
+        None => {
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            let found = std::env::split_paths(&path).map(|folder| folder.join("java"));
+            found
+                .into_iter()
+                .find(|program| program.is_file())
+                .context("find java: it is in no folder of PATH")?
+        }
+    };
+    let script = scratch("quick-java/bin/java")?;
+    let folder = script.parent().context("a folder")?;
+    std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
+    let text = format!(
+        "#!/bin/sh\nexec '{}' -XX:TieredStopAtLevel=1 \"$@\"\n",
+        java.display()
+    );
+    std::fs::write(&script, text)
+        .and_then(|()| std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)))
+        .with_context(|| format!("write {}", script.display()))?;
+    let home = folder.parent().context("a folder")?;
+    Ok(home.to_string_lossy().into_owned())
+}
+
+/// The list of tests that were left out, for a reason of this machine: a test that passes is shown
+/// by nobody, and neither is what it says.
+struct Skips(PathBuf);
+
+impl Skips {
+    fn new() -> Result<Skips> {
+        let path = scratch("skips")?;
+        std::fs::write(&path, "").with_context(|| format!("write {}", path.display()))?;
+        process::add_environment(vec![(SKIPS, path.to_string_lossy().into_owned())]);
+        Ok(Skips(path))
+    }
+
+    fn tell(&self) -> Result<()> {
+        let text = std::fs::read_to_string(&self.0)
+            .with_context(|| format!("read {}", self.0.display()))?;
+        match text.lines().count() {
+            0 => println!("== no test was left out"),
+            count => println!("== {count} tests were LEFT OUT on this machine:"),
+        }
+        text.lines().for_each(|line| println!("   {line}"));
+        Ok(())
+    }
 }
 
 fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {

@@ -39,7 +39,8 @@ pub fn check() -> Result<()> {
 }
 
 fn command_line() -> Result<String> {
-    let top = help(&[])?;
+    let program = built()?;
+    let top = help(&program, &[])?;
     let commands = commands_in(&top);
     if commands.is_empty() {
         bail!("`cassay --help` lists no commands");
@@ -50,13 +51,13 @@ fn command_line() -> Result<String> {
     );
     section(&mut page, "cassay", &top);
     for command in &commands {
-        let own = help(&[command])?;
+        let own = help(&program, &[command])?;
         section(&mut page, &format!("cassay {command}"), &own);
         for nested in commands_in(&own) {
             section(
                 &mut page,
                 &format!("cassay {command} {nested}"),
-                &help(&[command, &nested])?,
+                &help(&program, &[command, &nested])?,
             );
         }
     }
@@ -70,9 +71,18 @@ fn section(page: &mut String, title: &str, help: &str) {
     let _ = write!(page, "\n## {title}\n\n```text\n{}\n```\n", text.trim());
 }
 
-fn help(command: &[&str]) -> Result<String> {
-    let build = ["run", "--quiet", "--package", "cassay", "--"];
-    process::output(&process::cargo(), &[&build, command, &["--help"]].concat())
+/// Builds the program as the tests do; its path. Of the whole workspace, since the features of one
+/// crate alone may be others, and then crates that are there already are compiled again.
+fn built() -> Result<String> {
+    let build = ["build", "--quiet", "--workspace", "--bin", "cassay"];
+    process::run(&process::cargo(), &build)?;
+    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
+    let program = tree::root().join(target).join("debug/cassay");
+    Ok(program.to_string_lossy().into_owned())
+}
+
+fn help(program: &str, command: &[&str]) -> Result<String> {
+    process::output(program, &[command, &["--help"]].concat())
 }
 
 /// Names under `Commands:` in clap's help, without `help` itself.

@@ -16,6 +16,7 @@ mod docs;
 mod mutate;
 mod peers;
 mod process;
+mod stress;
 mod tidy;
 mod tree;
 
@@ -35,7 +36,7 @@ enum Command {
     /// All checks in order, cheap first; stops at the first failure
     Ci(ci::Options),
     /// The tests against a real Cassandra (needs Java 17 and Maven)
-    Cassandra,
+    Cassandra(ci::CassandraOptions),
     /// Simulated studies in the thousands: how often a comparison is wrong
     Audit,
     /// Dependencies: licences, sources, duplicates; advisories where cargo-deny is installed
@@ -53,7 +54,7 @@ enum Command {
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Ci(options) => ci::run(&options),
-        Command::Cassandra => ci::cassandra(),
+        Command::Cassandra(options) => ci::cassandra(&options),
         Command::Audit => ci::audit(),
         Command::Deny => deny::run(),
         Command::Mutate(options) => mutate::run(&options),

@@ -1,9 +1,19 @@
-//! Child processes of developer commands: run in the foreground, in the root of the tree, to their
-//! end. Nothing is left running, since nothing is started in the background.
+//! Child processes of developer commands: run in the root of the tree, to their end, or to that of
+//! the guard that has started them.
 
 use crate::tree;
 use anyhow::{Context, Result, bail};
-use std::process::Command;
+use std::process::{Child, Command};
+use std::sync::{Mutex, PoisonError};
+
+/// What all commands from now on have in their environment besides ours.
+static ENVIRONMENT: Mutex<Vec<(&str, String)>> = Mutex::new(Vec::new());
+
+/// Adds to the environment of all commands from now on.
+pub fn add_environment(variables: Vec<(&'static str, String)>) {
+    let mut environment = ENVIRONMENT.lock().unwrap_or_else(PoisonError::into_inner);
+    environment.extend(variables);
+}
 
 /// A command that runs in the root of the tree.
 #[expect(
@@ -13,6 +23,8 @@ use std::process::Command;
 fn command(program: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(tree::root());
+    let environment = ENVIRONMENT.lock().unwrap_or_else(PoisonError::into_inner);
+    command.envs(environment.iter().map(|(name, value)| (name, value)));
     command
 }
 
@@ -45,6 +57,30 @@ pub fn output(program: &str, arguments: &[&str]) -> Result<String> {
         bail!("`{line}` failed ({}): {}", output.status, stderr.trim());
     }
     String::from_utf8(output.stdout).with_context(|| format!("read the output of `{line}`"))
+}
+
+/// Runs it with more in its environment, and returns what it wrote to stderr, however it ended.
+pub fn stderr(program: &str, arguments: &[&str], more: &[(&str, String)]) -> Result<String> {
+    let mut command = command(program, arguments);
+    command.envs(more.iter().map(|(name, value)| (name, value)));
+    let output = command
+        .output()
+        .with_context(|| format!("start `{program} {}`", arguments.join(" ")))?;
+    Ok(String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// Starts it in the background; whoever calls ends it.
+pub fn start(program: &str, arguments: &[&str]) -> Result<Child> {
+    command(program, arguments)
+        .spawn()
+        .with_context(|| format!("start `{program} {}`", arguments.join(" ")))
+}
+
+/// Asks a child to end.
+pub fn terminate(child: &Child) {
+    let pid = child.id().to_string();
+    // It fails when the child has ended, which is as good.
+    let _ = command("kill", &[&pid]).status();
 }
 
 /// The cargo that runs us, so that the toolchain is the same.

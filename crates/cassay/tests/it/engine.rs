@@ -39,7 +39,7 @@ pub fn config(server: &NullServer, schedule: Schedule, limit: Limit) -> Config {
         window: load::Window::Whole,
         in_flight_max: 64,
         release_quantum: load::RELEASE_QUANTUM,
-        timeout: Duration::from_secs(5),
+        timeout: Duration::from_secs(60),
         retries_min: 0,
         workers: 1,
         cpus: Vec::new(),
@@ -139,8 +139,9 @@ fn a_stall_shows_in_latency_and_not_in_service_time() {
         "latency p99 {} ms",
         p(&all.latency, 0.99)
     );
+    // A machine that keeps us waiting does it to both clocks.
     assert!(
-        p(&all.service, 0.99) < 100,
+        2 * p(&all.service, 0.99) <= p(&all.latency, 0.99),
         "service p99 {} ms",
         p(&all.service, 0.99)
     );
@@ -157,13 +158,15 @@ fn a_known_latency_is_measured_and_never_shortened() {
         ..NullSpec::default()
     });
     let schedule = Schedule::Closed { in_flight: 16 };
-    let (all, _, _) = run(&config(&server, schedule, Limit::Operations(1000)));
+    let (all, intervals, _) = run(&config(&server, schedule, Limit::Operations(1000)));
     // A histogram with three digits may show a value one thousandth too low.
     assert!(all.service.quantile_ns(0.0) >= ns - ns / 1000);
+    // Nor lengthened, however slow the machine: 16 in flight spend 16 s of latency in a second.
+    let took_ns = intervals.last().expect("an interval").end_ns - intervals[0].start_ns;
+    let spent_ns = all.latency.mean_ns() * all.latency.count() as f64;
     assert!(
-        all.latency.quantile_ns(0.5) < 4 * ns,
-        "{}",
-        all.latency.quantile_ns(0.5)
+        spent_ns <= 16.0 * took_ns as f64 * 1.001,
+        "{spent_ns} ns of latency in {took_ns} ns"
     );
 }
 
@@ -209,17 +212,19 @@ fn a_forgotten_statement_is_prepared_again_and_the_operation_succeeds() {
 
 #[test]
 fn an_operation_without_an_answer_fails_in_time_and_its_late_answer_is_not_mixed_up() {
-    let ns = 150 * clock::MILLISECOND_NS;
+    // Far apart, so that a busy machine does not bring the answer first; and the run is longer than
+    // an answer takes, so that late ones arrive in it.
+    let ns = 1000 * clock::MILLISECOND_NS;
     let server = null(NullSpec {
         latency: Latency::Fixed { ns },
         ..NullSpec::default()
     });
     let schedule = Schedule::Closed { in_flight: 4 };
-    let mut config = config(&server, schedule, Limit::Operations(40));
+    let mut config = config(&server, schedule, Limit::Operations(120));
     config.timeout = Duration::from_millis(40);
     let (all, _, summary) = run(&config);
-    assert_eq!(all.outcomes.get(Outcome::ClientTimeout), 40);
-    assert_eq!(summary.operations_ended, 40);
+    assert_eq!(all.outcomes.get(Outcome::ClientTimeout), 120);
+    assert_eq!(summary.operations_ended, 120);
     assert!(all.errors.quantile_ns(0.0) >= 39 * clock::MILLISECOND_NS);
 }
 
@@ -287,14 +292,14 @@ fn a_node_that_goes_away_and_comes_back_costs_operations_but_no_count() {
     let address = server.as_ref().expect("just started").address();
     let schedule = Schedule::Fixed { ops_per_s: 2000.0 };
     // Long enough for a machine that is busy with other tests to connect again.
-    let limit = Limit::Duration(Duration::from_secs(6));
+    let limit = Limit::Duration(Duration::from_secs(8));
     let mut config = config(server.as_ref().expect("just started"), schedule, limit);
     config.timeout = Duration::from_millis(200);
     let (mut all, mut intervals) = (KindInterval::default(), Vec::new());
     let summary = load::run(&config, &mut |interval| {
         match interval.index {
             5 => drop(server.take()),
-            12 => {
+            20 => {
                 server = Some(null(NullSpec {
                     port: address.port(),
                     ..NullSpec::default()
@@ -314,7 +319,7 @@ fn a_node_that_goes_away_and_comes_back_costs_operations_but_no_count() {
     assert_eq!(all.outcomes.get(Outcome::NoConnection), dropped);
     assert_eq!(
         all.outcomes.total() + client(|i| i.client.due_never_sent),
-        12_000
+        16_000
     );
     assert!(
         dropped > 0,

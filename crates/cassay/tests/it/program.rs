@@ -12,6 +12,16 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 use store::Run;
 
+/// Ends a test that would wait for ever, and nothing else: no test says how fast a machine is.
+pub const HANG_LIMIT: Duration = Duration::from_secs(600);
+
+/// Rules that judge the machine beside the run: on a busy one they may fail whatever we do.
+const OF_THE_MACHINE: [&str; 5] = ["V1", "V3", "V4", "V18", "V19"];
+
+/// Where `cargo xtask` wants to read which tests were left out: libtest shows nothing of a test
+/// that passes.
+const SKIPS: &str = "CASSAY_SKIPS";
+
 /// How often a file that the program writes is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
@@ -146,6 +156,22 @@ impl Said {
         self
     }
 
+    /// Fails the test unless the newest run of `lab` has measured: the program ended with 0, or
+    /// with 3 because the machine was busy and for no other reason.
+    #[track_caller]
+    pub fn measured(self, lab: &Lab) -> Said {
+        if self.code == Some(0) {
+            return self;
+        }
+        assert_eq!(self.code, Some(3), "{self}");
+        let findings = lab.run().findings.expect("a run that ended with 3 is kept");
+        for rule in findings.trials.iter().flat_map(|trial| &trial.rules) {
+            let of_the_machine = OF_THE_MACHINE.contains(&rule.rule.as_str());
+            assert!(rule.result != "fail" || of_the_machine, "{rule:?}\n{self}");
+        }
+        self
+    }
+
     /// stdout as JSON: all of it, or the test fails.
     #[track_caller]
     pub fn json(&self) -> Value {
@@ -256,12 +282,28 @@ impl Drop for Started {
     }
 }
 
+/// Says that the test that runs is left out, and why: here, and at the end of the gate.
+pub fn skip(why: &str) {
+    use std::io::Write;
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("a test");
+    // Lost where libtest captures it and shown with --nocapture; either way is right.
+    let _ = writeln!(std::io::stderr(), "SKIPPED: {test}: {why}");
+    if let Some(path) = std::env::var_os(SKIPS) {
+        let file = std::fs::OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(path);
+        writeln!(file.expect("the list of skips"), "{test}: {why}").expect("a line");
+    }
+}
+
 /// Waits until `is_so`, and fails the test if it never is.
 #[track_caller]
-pub fn wait_until(what: &str, limit: Duration, mut is_so: impl FnMut() -> bool) {
-    let deadline = Deadline::after(limit);
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Deadline::after(HANG_LIMIT);
     while !is_so() {
-        assert!(!deadline.passed(), "after {limit:?}: not yet {what}");
+        assert!(!deadline.passed(), "after {HANG_LIMIT:?}: not yet {what}");
         clock::sleep(LOOK_EVERY);
     }
 }

@@ -1,19 +1,12 @@
 //! Nodes on hosts of their own: racks follow hosts, limits are felt inside, and whatever way a
 //! command ends, no process, link, mount, loop device or control group is left. Needs root.
 
-use super::{HEAP, Kept, assert_nothing_is_left, jvms};
-use crate::program::{Lab, wait_until};
+use super::{HEAP, Kept, assert_nothing_is_left, jvms, start_with_stand_in};
+use crate::program::{Lab, skip, wait_until};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use target::{Effect, HostAbility, LocalSpec, Proof, Restarts, abilities, kept};
-
-/// The kernel takes a network down when it has time; three JVMs take theirs as well.
-const END_LIMIT: Duration = Duration::from_secs(30);
-
-/// Longer than hosts and a first JVM take on a machine that does other things as well.
-const START_LIMIT: Duration = Duration::from_secs(120);
 
 /// Three hosts, small enough for any machine.
 const UP: [&str; 13] = [
@@ -88,9 +81,7 @@ fn traces(lab: &Lab, state: &Value) -> Vec<String> {
 
 #[track_caller]
 fn assert_all_is_gone(lab: &Lab, state: &Value) {
-    wait_until("no trace of hosts", END_LIMIT, || {
-        traces(lab, state).is_empty()
-    });
+    wait_until("no trace of hosts", || traces(lab, state).is_empty());
     assert_nothing_is_left(lab);
 }
 
@@ -98,8 +89,7 @@ fn assert_all_is_gone(lab: &Lab, state: &Value) {
 #[ignore = "starts three real Cassandras as root: cargo xtask cassandra"]
 fn three_hosts_have_a_rack_and_limits_each_and_end_without_a_trace() {
     if let Some(why) = refusal() {
-        eprintln!("SKIPPED: {why}");
-        return;
+        return skip(&why);
     }
     let lab = Lab::new();
     let _kept = Kept(&lab);
@@ -186,12 +176,11 @@ fn spec_of(state: &Value) -> LocalSpec {
 #[ignore = "starts real Cassandras as root: cargo xtask cassandra"]
 fn hosts_of_a_command_that_is_killed_are_cleared_by_the_next() {
     if let Some(why) = refusal() {
-        eprintln!("SKIPPED: {why}");
-        return;
+        return skip(&why);
     }
     let lab = Lab::new();
-    let run = lab.start(&UP);
-    wait_until("a JVM", START_LIMIT, || !jvms(&lab).is_empty());
+    let run = start_with_stand_in(&lab, &UP);
+    wait_until("a JVM", || !jvms(&lab).is_empty());
     let state = state(&lab).expect("a state");
     run.kill();
     let said = lab.cassay(&["target", "status"]).ended_with(0);
@@ -203,12 +192,11 @@ fn hosts_of_a_command_that_is_killed_are_cleared_by_the_next() {
 #[ignore = "starts real Cassandras as root: cargo xtask cassandra"]
 fn hosts_of_a_command_that_is_interrupted_are_gone_when_it_ends() {
     if let Some(why) = refusal() {
-        eprintln!("SKIPPED: {why}");
-        return;
+        return skip(&why);
     }
     let lab = Lab::new();
-    let run = lab.start(&UP);
-    wait_until("a JVM", START_LIMIT, || !jvms(&lab).is_empty());
+    let run = start_with_stand_in(&lab, &UP);
+    wait_until("a JVM", || !jvms(&lab).is_empty());
     let state = state(&lab).expect("a state");
     run.interrupt();
     run.end()
@@ -221,8 +209,7 @@ fn hosts_of_a_command_that_is_interrupted_are_gone_when_it_ends() {
 #[ignore = "starts a real Cassandra as root: cargo xtask cassandra"]
 fn hosts_of_a_start_that_fails_leave_nothing() {
     if let Some(why) = refusal() {
-        eprintln!("SKIPPED: {why}");
-        return;
+        return skip(&why);
     }
     let lab = Lab::new();
     let dirs = super::configurations::dirs(&lab);

@@ -91,7 +91,7 @@ fn trials(lab: &Lab, node: SocketAddr, words: &[&str]) -> Vec<Value> {
     let ours = ["--json", "--target", &target, "--set", "verify.reads=all"];
     let (tool, rest) = words.split_first().expect("a tool");
     let arguments = [&[*tool], &ours[..], rest].concat();
-    let said = lab.cassay(&arguments).ended_with(0);
+    let said = lab.cassay(&arguments).measured(lab);
     said.json()["trials"].as_array().expect("trials").clone()
 }
 
@@ -246,7 +246,7 @@ fn own_file(lab: &Lab, node: SocketAddr) {
     lab.write("orders-study.yaml", ORDERS);
     let target = format!("attach:{node}");
     let run = ["run", "orders-study.yaml", "--json", "--target", &target];
-    let trial = only_trial(&lab.cassay(&run).ended_with(0));
+    let trial = only_trial(&lab.cassay(&run).measured(lab));
     assert_rows_are_right(&trial, 500);
     assert_eq!(trial["errors"], serde_json::json!({}));
     let sum = |name: &str| {

@@ -17,7 +17,7 @@ const ROWS_COUNT: i32 = 2000;
 /// Rows of one statement: far below the server's limit of 16 MiB for a frame.
 const BATCH_ROWS: i32 = 100;
 
-const SETTLE_LIMIT: Duration = Duration::from_secs(120);
+const SETTLE_LIMIT: Duration = crate::program::HANG_LIMIT;
 
 fn dirs(lab: &Lab) -> Dirs {
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from);
@@ -147,7 +147,7 @@ fn data_comes_back_the_same_online_offline_and_attached() {
         snapshot.nodes.iter().all(|node| node.sstables >= 2),
         "{snapshot:?}"
     );
-    for turn in 0..10 {
+    for turn in 0..rounds() {
         spoil(&cluster, turn);
         let restored = restore(&mut cluster, "loaded", RestoreHow::Online);
         assert_is(&restored, &snapshot);
@@ -180,6 +180,12 @@ fn data_comes_back_the_same_online_offline_and_attached() {
     the_command_finds_a_damaged_file(&lab);
     lab.cassay(&["target", "down"]).ended_with(0);
     assert_nothing_is_left(&lab);
+}
+
+/// How often what is repeated is repeated: `cargo xtask cassandra --rounds 10` soaks.
+fn rounds() -> i32 {
+    let asked = std::env::var("CASSAY_SOAK");
+    asked.map_or(2, |text| text.parse().expect("a number of rounds"))
 }
 
 fn cached_data_can_be_dropped(cluster: &Cluster) {

@@ -1,17 +1,13 @@
 //! How nodes are, and who owns what, against the server's own arithmetic.
 
 use super::Kept;
-use crate::program::Lab;
+use crate::program::{HANG_LIMIT, Lab, wait_until};
 use base64::Engine;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::time::Duration;
 use target::{Access, Dirs, LocalSpec, Session, Spec};
-
-/// How long a schema change may take on a busy machine.
-const LIMIT: Duration = Duration::from_secs(60);
 
 /// The server's shares are sums of floats that it has rounded to six digits, one for each of a
 /// node's token ranges: 16 tokens of one's own, and those of two other nodes.
@@ -32,7 +28,7 @@ const KEYSPACES: [(&str, &str); 4] = [
 ];
 
 fn make_keyspaces(node: SocketAddr) {
-    let mut session = Session::open(node, &Access::default(), LIMIT).expect("a session");
+    let mut session = Session::open(node, &Access::default(), HANG_LIMIT).expect("a session");
     for (name, replication) in KEYSPACES {
         let cql = format!("CREATE KEYSPACE {name} WITH replication = {replication}");
         session.execute_schema(&cql).expect("a keyspace");
@@ -141,6 +137,13 @@ fn owned_shares_are_the_servers_own() {
     cluster.stop().expect("nothing is left");
 }
 
+/// Whether a process is gone, or a zombie. One that is being taken down has lost its command line.
+fn has_ended(pid: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+    let state = |stat: &str| stat.rsplit_once(") ")?.1.chars().next();
+    stat.map_or(true, |stat| matches!(state(&stat), Some('Z' | 'X')))
+}
+
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn a_node_that_does_not_answer_is_down_and_the_table_still_stands() {
@@ -157,10 +160,10 @@ fn a_node_that_does_not_answer_is_down_and_the_table_still_stands() {
     assert_eq!(states, ["UN", "UN"], "{nodes:#}");
     let address: SocketAddr = nodes[0]["address"].as_str().unwrap().parse().unwrap();
     make_keyspaces(address);
-    let pid = nodes[1]["pid"]
-        .as_i64()
-        .and_then(|pid| Pid::from_raw(pid as i32));
-    kill_process(pid.expect("a process"), Signal::KILL).expect("a signal");
+    let pid = nodes[1]["pid"].as_i64().expect("a process") as i32;
+    kill_process(Pid::from_raw(pid).expect("a process"), Signal::KILL).expect("a signal");
+    // Until the kernel has taken it down, it is rightly said to be there.
+    wait_until("an end of the node", || has_ended(pid));
 
     let now = status(&["--keyspace", "simple1"]);
     assert_eq!(now["nodes"][0]["state"], "UN", "{now:#}");

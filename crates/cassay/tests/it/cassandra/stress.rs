@@ -127,7 +127,7 @@ fn cassandra_stress_and_cassay_read_what_the_other_has_written() {
 
     let wrote = cassandra_stress(&lab, node, "write");
     assert_eq!(summary(&wrote, "Total errors"), 0);
-    let read = only_trial(&lab.cassay(&run).ended_with(0));
+    let read = only_trial(&lab.cassay(&run).measured(&lab));
     let reads = read["all"]["ops"].as_u64().unwrap();
     assert_rows_are_right(&read, u64::from(ROWS) + reads);
 
@@ -153,7 +153,7 @@ fn cassandra_stress_and_cassay_read_what_the_other_has_written() {
         &load.replace("{read: 1}", "{write: 1, read: 1}"),
     );
     let run = ["run", "load.yaml", "--json", "--target", &target];
-    let loaded = only_trial(&lab.cassay(&run).ended_with(0));
+    let loaded = only_trial(&lab.cassay(&run).measured(&lab));
     assert_eq!(loaded["load"]["operations"], ROWS);
     assert_counts_agree(&loaded);
     assert_rows_are_right(&loaded, u64::from(ROWS));

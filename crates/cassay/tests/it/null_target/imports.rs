@@ -58,7 +58,7 @@ fn a_profile_runs_by_its_partitions_and_says_what_the_tool_says() {
         "ops(insert=1)",
     ];
     let more = ["n=1000", "no-warmup", "-rate", "threads=4"];
-    let said = on_null(&lab, &[&words[..], &more].concat()).ended_with(0);
+    let said = on_null(&lab, &[&words[..], &more].concat()).measured(&lab);
     for line in [
         "Running [insert] with 4 threads for 1000 iteration",
         "type       total ops,    op/s,",
@@ -94,7 +94,7 @@ fn a_ladder_of_threads_is_one_trial_for_each_step() {
         "threads<=16",
     ];
     let said = on_null(&lab, &[&words[..], &["--json"]].concat())
-        .ended_with(0)
+        .measured(&lab)
         .json();
     let trials = said["trials"].as_array().expect("trials");
     let threads: Vec<_> = trials
@@ -111,7 +111,7 @@ fn ycsb_s_lines_are_printed_and_a_read_modify_write_is_also_its_parts() {
                       updateproportion=0\nreadmodifywriteproportion=1\n";
     lab.write("workload", properties);
     let words = ["ycsb", "run", "-P", "workload", "-threads", "4", "--compat"];
-    let said = on_null(&lab, &words).ended_with(0);
+    let said = on_null(&lab, &words).measured(&lab);
     for line in [
         "[OVERALL], RunTime(ms), ",
         "[READ], Operations, 1000",
@@ -175,7 +175,7 @@ fn sections_without_an_operation_say_nothing_that_is_no_number() {
                       updateproportion=0\nscanproportion=0.0000001\n";
     lab.write("workload", properties);
     let words = ["ycsb", "run", "-P", "workload", "-threads", "2", "--compat"];
-    let said = on_null(&lab, &words).ended_with(0);
+    let said = on_null(&lab, &words).measured(&lab);
     assert!(said.stdout.contains("[READ], Operations, 200"), "{said}");
     for nonsense in ["NaN", "Infinity", "inf"] {
         assert!(!said.stdout.contains(nonsense), "{nonsense}: {said}");
@@ -189,7 +189,7 @@ fn ycsb_s_exportfile_and_exporter_take_the_lines() {
     let words = ["ycsb", "run", "-P", "workload", "--compat", "-p"];
     let class = "exporter=site.ycsb.measurements.exporter.JSONArrayMeasurementsExporter";
     let more = [class, "-p", "exportfile=out.json"];
-    let said = on_null(&lab, &[&words[..], &more].concat()).ended_with(0);
+    let said = on_null(&lab, &[&words[..], &more].concat()).measured(&lab);
     assert_eq!(said.stdout, "", "{said}");
     let text = std::fs::read_to_string(lab.path().join("out.json")).expect("it was written");
     let rows: Vec<serde_json::Value> = serde_json::from_str(&text).expect("JSON");
@@ -199,7 +199,7 @@ fn ycsb_s_exportfile_and_exporter_take_the_lines() {
     assert_eq!(reads.map(|row| &row["value"]), Some(&950.into()));
     // A path that cannot be written loses nothing.
     let more = ["exportfile=no/such/folder", "-s"];
-    let said = on_null(&lab, &[&words[..], &more].concat()).ended_with(0);
+    let said = on_null(&lab, &[&words[..], &more].concat()).measured(&lab);
     assert!(said.stdout.contains("[READ], Operations, 950"), "{said}");
     assert!(said.stderr.contains("exportfile no/such/folder"), "{said}");
 }
@@ -227,7 +227,7 @@ fn words_with_mistakes_start_nothing_and_a_password_is_written_nowhere() {
         "native",
     ];
     let secret = ["cql3", "user=me", "password=topsecret"];
-    let said = on_null(&lab, &[&words[..], &secret].concat()).ended_with(0);
+    let said = on_null(&lab, &[&words[..], &secret].concat()).measured(&lab);
     assert!(
         !said.stdout.contains("topsecret") && !said.stderr.contains("topsecret"),
         "{said}"
@@ -236,12 +236,12 @@ fn words_with_mistakes_start_nothing_and_a_password_is_written_nowhere() {
     let user = "recordcount=9\ncassandra.username=me\ncassandra.password=topsecret\n";
     lab.write("properties", user);
     let words = ["ycsb", "load", "-P", "properties"];
-    on_null(&lab, &words).ended_with(0);
+    on_null(&lab, &words).measured(&lab);
     std::fs::remove_file(lab.path().join("properties")).expect("it was there");
     let words = "ycsb load cassandra-cql -p recordcount=9 -p cassandra.username=cassandra \
                  -p cassandra.password=cassandra";
     let words: Vec<&str> = words.split(' ').filter(|word| !word.is_empty()).collect();
-    on_null(&lab, &words).ended_with(0);
+    on_null(&lab, &words).measured(&lab);
     let mut folders = vec![lab.path().to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
@@ -260,7 +260,7 @@ fn words_with_mistakes_start_nothing_and_a_password_is_written_nowhere() {
 fn a_study_s_own_workload_file_lies_beside_it_and_is_kept_with_the_run() {
     let lab = Lab::with(STUDY);
     lab.write("own.yaml", OWN);
-    lab.cassay(&["run", "study.yaml"]).ended_with(0);
+    lab.cassay(&["run", "study.yaml"]).measured(&lab);
     let plan = lab.run().plan;
     assert_eq!(plan.resolved["overrides"]["inputs"]["own.yaml"], OWN);
     let requests = &plan.resolved["requests"]["-"];
@@ -294,7 +294,7 @@ fn what_an_import_does_differently_is_said_once_planned_and_reported() {
     assert!(notes.contains(NOTE), "{notes}");
     let words: Vec<&str> = command.split(' ').collect();
     for words in [vec!["run", "study.yaml"], [vec!["stress"], words].concat()] {
-        let said = on_null(&lab, &words).ended_with(0);
+        let said = on_null(&lab, &words).measured(&lab);
         assert_eq!(times(&said, NOTE), 1, "{said}");
         let run = lab.run();
         let notes = run.plan.resolved["notes"].to_string();
@@ -364,7 +364,7 @@ fn nosqlbench_s_lines_run_by_scenario_by_step_and_by_themselves() {
     let lab = Lab::new();
     lab.write("w.yaml", NB);
     let trials = |words: &[&str]| {
-        let said = on_null(&lab, &[words, &["--json"]].concat()).ended_with(0);
+        let said = on_null(&lab, &[words, &["--json"]].concat()).measured(&lab);
         let operations = said.json()["trials"].as_array().map(|trials| {
             let one = |trial: &serde_json::Value| trial["ops_total"].as_u64();
             trials.iter().map(one).collect::<Vec<_>>()

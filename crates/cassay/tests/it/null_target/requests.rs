@@ -92,7 +92,7 @@ fn the_plan_records_what_takes_effect_and_the_report_shows_it_with_its_counts() 
 #[test]
 fn what_was_neither_retried_nor_speculated_is_not_said() {
     let lab = Lab::with(super::POINT);
-    let said = lab.cassay(&["run", "study.yaml"]).ended_with(0);
+    let said = lab.cassay(&["run", "study.yaml"]).measured(&lab);
     assert!(!said.stdout.contains("All trials together"), "{said}");
     // This target stores nothing, which a read shows.
     let counts = &lab.run().findings.expect("findings").trials[0].counts;
