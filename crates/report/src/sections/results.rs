@@ -351,14 +351,16 @@ pub fn comparison_table(
                 Some(p) => Cell::new(number::significant(p, 2)),
                 None => Cell::new(number::ABSENT).tone(Tone::Muted),
             },
-            Cell::new(verdict_words(&c.verdict)).tone(match c.verdict.as_str() {
-                "faster" => Tone::Good,
-                "slower" => Tone::Bad,
-                "looks_different" => Tone::Warn,
-                "equivalent" => Tone::Strong,
-                _ => Tone::Muted,
-            }),
-            Cell::new(undecided(c)),
+            // Not in grey: a terminal would show its asterisk instead of what would settle it.
+            Cell::new(verdict_words(&c.verdict))
+                .detail(undecided(c))
+                .tone(match c.verdict.as_str() {
+                    "faster" => Tone::Good,
+                    "slower" => Tone::Bad,
+                    "looks_different" => Tone::Warn,
+                    "equivalent" => Tone::Strong,
+                    _ => Tone::Plain,
+                }),
         ],
         tone: Tone::Plain,
     };
@@ -373,7 +375,6 @@ pub fn comparison_table(
             Column::number("95 % interval", ""),
             Column::number("p adjusted", "").wide(),
             Column::text("Verdict"),
-            Column::text("To decide it"),
         ],
         rows: records.iter().map(row).collect(),
         foot: "“Inconclusive” means that it cannot be told; “equivalent” that the whole interval \
@@ -396,13 +397,13 @@ fn undecided(c: &ComparisonRecord) -> String {
         return String::new();
     }
     let Some(share) = c.could_see else {
-        return "one block: begin with 5".into();
+        return "(one block: begin with 5)".into();
     };
     let sees = format!("sees {}", number::percent(share));
     match (c.blocks_to_settle, c.between_runs) {
-        (_, Some(_)) => format!("{sees}; interleave it"),
-        (Some(blocks), None) => format!("{sees}; {blocks} blocks settle it"),
-        (None, None) => format!("{sees}; no number of blocks"),
+        (_, Some(_)) => format!("({sees}; interleave it)"),
+        (Some(blocks), None) => format!("({sees}; {blocks} blocks settle it)"),
+        (None, None) => format!("({sees}; no number of blocks settles it)"),
     }
 }
 
