@@ -11,7 +11,7 @@ pub(crate) mod trust;
 mod yaml;
 
 use crate::format;
-use crate::settings::{Folder, LADDER_POINTS_MAX, Overrides, axis};
+use crate::settings::{LADDER_POINTS_MAX, Overrides, axis};
 use crate::tree::Tree;
 use ::yaml::Node;
 use ::yaml::{Diagnostics, did_you_mean};

@@ -85,7 +85,7 @@ fn read_study(bytes: &[u8]) {
     match resolve("study.yaml", &text, &Overrides::default()) {
         Ok(study) => {
             if let Ok(plan) = study::plan::plan(&study) {
-                let record = study::record::plan_record(&study, &plan);
+                let record = study::record::plan_record(&study, &plan, "0.0.0");
                 drop(serde_json::to_string(&record));
                 drop(study::conditions::conditions(&study));
             }

@@ -409,8 +409,7 @@ impl<'a> Builder<'a> {
             // Another workload file's template of the table's compressor has the same name.
             Some(name) if name.ends_with("COMPRESSOR") => {}
             Some(other) => {
-                let message =
-                    format!("compression {other} of frames is not there; LZ4 is");
+                let message = format!("compression {other} of frames is not there; LZ4 is");
                 self.out.add(&node.place, message, None);
             }
         }
