@@ -1,4 +1,6 @@
 //! The command line.
+//!
+//! Long because every command and its options stand side by side, as the help shows them.
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use std::collections::BTreeMap;

@@ -122,7 +122,7 @@ mod tests {
             trials: vec![record.clone()],
             resolved: serde_json::Value::Null,
         };
-        let run = RunWriter::create(results.path(), "study: s\n", &plan).unwrap();
+        let mut run = RunWriter::create(results.path(), "study: s\n", &plan).unwrap();
         let names = ["change".to_owned(), "read".to_owned()];
         let mut writer = run.begin_trial(&record, &names).unwrap();
         for (phase, interval) in [

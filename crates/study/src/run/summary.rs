@@ -265,7 +265,7 @@ mod tests {
             on(1, trial("a", 4.0, 1, 1000.0, "valid")),
             on(2, trial("b", 4.0, 1, 9000.0, "valid")),
         ];
-        let found = findings(&study(2), trials, None);
+        let found = findings(&study(2), trials, &worst, None);
         let compared = &found.comparisons[0];
         assert_eq!((compared.ratio, compared.ci95), (1.0, None), "one pair");
         let answer = found.answer.join("\n");

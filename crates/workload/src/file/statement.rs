@@ -116,11 +116,8 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
     };
     let tokens = schema::tokens(text).map_err(|fault| mistake(fault.at, fault.message, None))?;
     let (names, plain) = markers_out(text, &tokens).map_err(|(at, message)| {
-        mistake(
-            at,
-            message,
-            Some("write :name and a value of that name".to_owned()),
-        )
+        let hint = "write :name and a value of that name".to_owned();
+        mistake(at, message, Some(hint))
     })?;
     let (verb, table_name, table_at) =
         verb_and_table(&tokens).map_err(|(at, message, hint)| mistake(at, message, hint))?;
@@ -129,8 +126,9 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
         None => Vec::new(),
         Some((message, hint)) => mistake(table_at, message, hint),
     })?;
-    let counts = counts_differ(&tokens);
-    counts.map_or(Ok(()), |message| Err(mistake(table_at, message, None)))?;
+    if let Some(message) = counts_differ(&tokens) {
+        return Err(mistake(table_at, message, None));
+    }
     grammar::check(&tokens, verb, &context.tables[table]).map_err(|faults| {
         let one = |(at, message, hint)| mistake(at, message, hint);
         faults.into_iter().flat_map(one).collect::<Vec<_>>()
@@ -156,10 +154,10 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
         mistakes: Vec::new(),
     };
     binder.bind_all(&names, &markers, &plain_tokens, verb);
-    let (binds, bound, mistakes) = (binder.binds, binder.bound, binder.mistakes);
-    if !mistakes.is_empty() {
-        return Err(mistakes);
+    if !binder.mistakes.is_empty() {
+        return Err(binder.mistakes);
     }
+    let (binds, bound) = (binder.binds, binder.bound);
     let cql = schema::qualify(&plain, context.keyspace);
     let cql = cql.map_err(|fault| mistake(0, fault.message, None))?;
     Ok(Read {

@@ -101,7 +101,7 @@ fn trust_lets_it_and_the_plan_says_so() {
         let study = resolved(text, &given(|o| o.trust = true));
         let study = study.unwrap_or_else(|mistakes| panic!("{text}: {mistakes}"));
         let plan = crate::plan::plan(&study).expect("a plan");
-        let record = crate::record::plan_record(&study, &plan);
+        let record = crate::record::plan_record(&study, &plan, "0.0.0");
         assert_eq!(record.resolved["overrides"]["trust"], true);
         assert!(record.rerun.ends_with(" --trust"), "{}", record.rerun);
     }
