@@ -12,6 +12,7 @@ mod config;
 mod connect;
 mod connection;
 mod facts;
+mod hiccups;
 mod inflight;
 mod ledger;
 mod recorder;

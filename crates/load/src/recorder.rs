@@ -4,6 +4,7 @@
 //! anybody. If the collector is late and no empty part has come back, the interval simply goes on:
 //! nothing is lost, only the slice is longer.
 
+use crate::hiccups::Waits;
 use measure::interval::{ClientInterval, KindInterval};
 use measure::{Outcome, clock};
 use std::sync::mpsc::{Receiver, SyncSender};
@@ -73,6 +74,9 @@ pub(crate) struct Recorder {
     window_from_ns: u64,
     interval_ns: u64,
     cpu_before_ns: u64,
+    waits: Waits,
+    /// Since when no answer has come although one is waited for.
+    quiet_since_ns: u64,
     full: SyncSender<Box<Part>>,
     empty: Receiver<Box<Part>>,
 }
@@ -91,6 +95,8 @@ impl Recorder {
             window_from_ns: u64::MAX,
             interval_ns,
             cpu_before_ns: 0,
+            waits: Waits::default(),
+            quiet_since_ns: 0,
             full,
             empty,
         }
@@ -102,7 +108,23 @@ impl Recorder {
         self.part.index = 0;
         self.part.start_ns = start_ns;
         self.part.end_ns = start_ns + self.interval_ns;
+        self.quiet_since_ns = start_ns;
+        self.waits = Waits::open();
         self.cpu_before_ns = clock::thread_cpu_ns();
+    }
+
+    /// Nothing is waited for: what is sent at `now_ns` or later begins to be.
+    #[inline]
+    pub fn nothing_awaited(&mut self, now_ns: u64) {
+        self.quiet_since_ns = now_ns;
+    }
+
+    /// Something was received.
+    #[inline]
+    pub fn heard(&mut self, now_ns: u64) {
+        let quiet_ns = now_ns.saturating_sub(self.quiet_since_ns);
+        self.part.client.quiet_ns = self.part.client.quiet_ns.max(quiet_ns);
+        self.quiet_since_ns = now_ns;
     }
 
     /// When the running interval ends.
@@ -231,7 +253,7 @@ impl Recorder {
     /// Hands over the last part, which ends at `end_ns`.
     pub fn finish(mut self, end_ns: u64) {
         self.flush();
-        self.part.client.cpu_ns += self.cpu_since();
+        self.note_own_time();
         self.part.end_ns = end_ns.max(self.part.start_ns);
         self.part.last = true;
         // Fails only if the collector is gone, and then nobody is left to tell.
@@ -240,15 +262,18 @@ impl Recorder {
 
     fn hand_over(&mut self, empty: Box<Part>) {
         self.flush();
-        self.part.client.cpu_ns += self.cpu_since();
+        self.note_own_time();
         let full = std::mem::replace(&mut self.part, empty);
         let _ = self.full.send(full);
     }
 
-    fn cpu_since(&mut self) -> u64 {
+    /// What the worker used of its core since the last time, and how long it waited for it.
+    fn note_own_time(&mut self) {
         let now = clock::thread_cpu_ns();
-        let used = now - self.cpu_before_ns;
+        self.part.client.cpu_ns += now - self.cpu_before_ns;
         self.cpu_before_ns = now;
-        used
+        if let Some(ns) = self.waits.since() {
+            *self.part.client.wait_ns.get_or_insert(0) += ns;
+        }
     }
 }

@@ -5,6 +5,7 @@ use crate::config::{Config, Flow, Limit, LoadError, Node, Summary, Window};
 use crate::connect;
 use crate::connection::Link;
 use crate::facts::Facts;
+use crate::hiccups::Watch;
 use crate::inflight::SLOTS_MAX;
 use crate::ledger::{LEDGER_OPERATIONS_MAX, Ledger};
 use crate::recorder::{PARTS_PER_WORKER, Part, Recorder, kinds_of};
@@ -72,6 +73,11 @@ impl Control {
     pub fn stop_ns(&self) -> u64 {
         self.stop_ns.load(Ordering::Relaxed)
     }
+
+    /// The start line, monotonic clock; 0 before it is drawn.
+    pub fn start_ns(&self) -> u64 {
+        self.start_ns.load(Ordering::Relaxed)
+    }
 }
 
 /// Offers the load and blocks until everything that was due before the stop has ended, or was not
@@ -92,6 +98,7 @@ pub fn run(
     let connections = links.iter().map(Vec::len).sum();
     let finished = Arc::new(AtomicBool::new(false));
     let control = Arc::new(Control::new(&facts));
+    let mut watch = Watch::start(config, &control)?;
     let ready = Arc::new(Barrier::new(config.workers + 1));
     let (full, parts) = sync_channel(config.workers * (PARTS_PER_WORKER + 1));
     let mut team = Team {
@@ -125,7 +132,7 @@ pub fn run(
     control.start_ns.store(start_ns, Ordering::Relaxed);
     ready.wait();
     let mut merger = Merger::new(config);
-    merger.collect(&team, &control, on_interval);
+    merger.collect(&team, &control, &mut watch, on_interval);
     finished.store(true, Ordering::Relaxed);
     team.dismiss(config, start_ns, connections)
 }
@@ -248,7 +255,7 @@ impl Team {
             pin(cpu);
             ready.wait();
             ready.wait();
-            worker.run(control.start_ns.load(Ordering::Relaxed))
+            worker.run(control.start_ns())
         };
         let handle = std::thread::Builder::new()
             .name("load-worker".into())
@@ -310,7 +317,7 @@ impl Team {
 
 /// Pins the calling thread and asks for timers without slack. Both are wishes: in a container that
 /// forbids them the run goes on, and its release lag tells.
-fn pin(cpu: Option<usize>) {
+pub(crate) fn pin(cpu: Option<usize>) {
     if let Some(cpu) = cpu {
         let mut set = rustix::thread::CpuSet::new();
         set.set(cpu);
@@ -342,9 +349,10 @@ impl Merger {
         &mut self,
         team: &Team,
         control: &Control,
+        watch: &mut Watch,
         on_interval: &mut dyn FnMut(&Interval) -> Flow,
     ) {
-        while self.next.iter().any(Option::is_some) {
+        while !self.is_over() {
             // Ends when a worker is gone without its last part: a panic, found when it is joined.
             let Ok(mut part) = team.parts.recv() else {
                 break;
@@ -353,12 +361,21 @@ impl Merger {
             let worker = part.worker;
             part.clear();
             let _ = team.empties[worker].send(part);
-            self.show(control, on_interval);
+            if self.is_over() {
+                // Before the last interval is shown: it has what they were in at the end.
+                watch.stop();
+            }
+            self.show(control, watch, on_interval);
         }
         for (_, mut interval) in std::mem::take(&mut self.pending) {
             interval.window_from_ns = control.window_from_ns();
             on_interval(&interval);
         }
+    }
+
+    /// Whether no worker has anything more to tell.
+    fn is_over(&self) -> bool {
+        self.next.iter().all(Option::is_none)
     }
 
     fn add(&mut self, part: &Part) {
@@ -383,7 +400,12 @@ impl Merger {
     }
 
     /// Shows every interval that no worker can add to any more.
-    fn show(&mut self, control: &Control, on_interval: &mut dyn FnMut(&Interval) -> Flow) {
+    fn show(
+        &mut self,
+        control: &Control,
+        watch: &Watch,
+        on_interval: &mut dyn FnMut(&Interval) -> Flow,
+    ) {
         let open_from = self
             .next
             .iter()
@@ -396,6 +418,10 @@ impl Merger {
                 return;
             }
             let mut interval = entry.remove();
+            interval.client.hiccups = match self.is_over() && self.pending.is_empty() {
+                true => watch.take_all(),
+                false => watch.take(interval.index),
+            };
             interval.window_from_ns = control.window_from_ns();
             let soon_ns = || clock::now_ns() + self.interval_ns / AHEAD_SHARE;
             match on_interval(&interval) {

@@ -312,6 +312,57 @@ pub struct ClientInterval {
     pub sends: u64,
     /// Calls that received bytes.
     pub receives: u64,
+    /// Time in which the workers could have run and had no CPU, in ns; none where the kernel does
+    /// not count it.
+    pub wait_ns: Option<u64>,
+    /// The longest time in which a worker waited for answers and none came, in ns; counted where
+    /// it ended.
+    pub quiet_ns: u64,
+    /// What a thread saw that only sleeps and looks how late it wakes.
+    pub hiccups: Hiccups,
+}
+
+/// How late timers were on the client's cores: what threads saw that sleep a millisecond, again and
+/// again, and do nothing else. Whatever keeps them from running keeps the workers from it too.
+#[derive(Clone, Debug, Default)]
+pub struct Hiccups {
+    /// How much later than asked for they woke, in ns; absent in the parts of workers.
+    pub late: Option<Box<Histogram>>,
+    /// Of that, what came in pieces of at least [`STALL_NS`]: the time in which the client was not
+    /// there, in ns. One that spans intervals is shared out to them.
+    pub stalled_ns: u64,
+    /// CPU time of looking, in ns.
+    pub cpu_ns: u64,
+}
+
+/// From here on a late timer is a stall: longer than the slices that schedulers give to one of
+/// several tasks on one core (3 ms, doubled on machines with many).
+pub const STALL_NS: u64 = 10 * crate::clock::MILLISECOND_NS;
+
+impl Hiccups {
+    /// Adds what was seen elsewhere or later.
+    pub fn add(&mut self, other: &Hiccups) {
+        if let Some(late) = &other.late {
+            self.late.get_or_insert_default().add(late);
+        }
+        self.stalled_ns += other.stalled_ns;
+        self.cpu_ns += other.cpu_ns;
+    }
+
+    /// Forgets everything; keeps the memory.
+    pub fn clear(&mut self) {
+        if let Some(late) = &mut self.late {
+            late.clear();
+        }
+        self.stalled_ns = 0;
+        self.cpu_ns = 0;
+    }
+
+    /// The longest, in ns; none if nobody looked.
+    pub fn longest_ns(&self) -> Option<u64> {
+        let late = self.late.as_ref().filter(|late| !late.is_empty());
+        late.map(|late| late.max_ns())
+    }
 }
 
 impl ClientInterval {
@@ -329,6 +380,12 @@ impl ClientInterval {
         self.connections_lost += other.connections_lost;
         self.sends += other.sends;
         self.receives += other.receives;
+        self.wait_ns = match (self.wait_ns, other.wait_ns) {
+            (Some(one), Some(more)) => Some(one + more),
+            (one, more) => one.or(more),
+        };
+        self.quiet_ns = self.quiet_ns.max(other.quiet_ns);
+        self.hiccups.add(&other.hiccups);
     }
 
     /// Forgets everything; keeps the memory.
@@ -345,6 +402,9 @@ impl ClientInterval {
         self.connections_lost = 0;
         self.sends = 0;
         self.receives = 0;
+        self.wait_ns = None;
+        self.quiet_ns = 0;
+        self.hiccups.clear();
     }
 }
 

@@ -63,16 +63,20 @@ fn trial_view(trial: &Trial) -> Result<TrialView> {
     Ok(TrialView {
         index: trial.record.index,
         intervals: trial.intervals()?.collect::<Result<_>>()?,
-        probes: probes(trial)?,
+        probes: probes(trial, |probe| probe != OTHERS)?,
+        others: probes(trial, |probe| probe == OTHERS)?,
         nodes: trial.nodes()?,
     })
 }
 
-/// The samples of all probes as series: a sample by itself carries its names with it, and a long
+/// The probe that watches the client's machine in every trial: it is the instrument's.
+const OTHERS: &str = "others";
+
+/// The samples of the probes that are wanted as series: a sample by itself carries its names with it, and a long
 /// trial has millions.
-fn probes(trial: &Trial) -> Result<Vec<ProbeSeries>> {
+fn probes(trial: &Trial, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<ProbeSeries>> {
     let mut known: BTreeMap<(String, String), ProbeSeries> = BTreeMap::new();
-    for probe in trial.probes()? {
+    for probe in trial.probes()?.into_iter().filter(|probe| is_wanted(probe)) {
         for sample in trial.samples(&probe)? {
             let sample = sample?;
             let value = (sample.t_s, sample.value);

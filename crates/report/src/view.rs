@@ -45,6 +45,8 @@ pub struct TrialView {
     pub intervals: Vec<IntervalRecord>,
     /// `probes/*.ndjson`, a series each; by name, then by place.
     pub probes: Vec<ProbeSeries>,
+    /// Who else used the client's machine: the probe `others`, which runs in every trial.
+    pub others: Vec<ProbeSeries>,
     /// `nodes.json`: the hosts and nodes as they were; none in runs that did not record them.
     pub nodes: Option<NodesRecord>,
 }

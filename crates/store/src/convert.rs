@@ -152,6 +152,8 @@ fn kind_record(base: &IntervalRecord, name: &str, kind: &KindInterval) -> Interv
 fn client_record(client: &ClientInterval, interval: &Interval) -> ClientIntervalRecord {
     let (ended, length_ns) = (interval.ended(), interval.end_ns - interval.start_ns);
     let cpu_ns = client.cpu_ns as f64;
+    let late = client.hiccups.late.as_ref().filter(|late| !late.is_empty());
+    let late_ms = |of: &dyn Fn(&Histogram) -> u64| late.map(|late| of(late) as f64 / 1e6);
     ClientIntervalRecord {
         cpu_us_per_op: if ended == 0 {
             0.0
@@ -173,5 +175,13 @@ fn client_record(client: &ClientInterval, interval: &Interval) -> ClientInterval
         in_flight: client.in_flight,
         connections: client.connections,
         connections_lost: client.connections_lost,
+        hiccup_ms_p99: late_ms(&|late| late.quantile_ns(0.99)),
+        hiccup_ms_max: late_ms(&Histogram::max_ns),
+        stalled_ms: client.hiccups.stalled_ns as f64 / 1e6,
+        wait_share: match length_ns {
+            0 => None,
+            ns => client.wait_ns.map(|wait_ns| wait_ns as f64 / ns as f64),
+        },
+        quiet_ms: client.quiet_ns as f64 / 1e6,
     }
 }

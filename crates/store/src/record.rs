@@ -205,6 +205,22 @@ pub struct ClientIntervalRecord {
     pub connections: u64,
     /// Connections lost.
     pub connections_lost: u64,
+    /// How late timers on the client's cores were: p99, ms. Absent if nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hiccup_ms_p99: Option<f64>,
+    /// The same, the largest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hiccup_ms_max: Option<f64>,
+    /// Time in stalls (timers over 10 ms late), ms.
+    #[serde(default)]
+    pub stalled_ms: f64,
+    /// Time in which workers could have run and had no CPU, as a share of one core. Absent where
+    /// the kernel does not count it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_share: Option<f64>,
+    /// Longest time in which answers were awaited and none came, ms; where it ended.
+    #[serde(default)]
+    pub quiet_ms: f64,
 }
 
 /// Mean and quantiles in milliseconds.
@@ -386,6 +402,9 @@ pub struct TrialFinding {
     pub counts: BTreeMap<String, CountsRecord>,
     /// The instrument.
     pub client: ClientRecord,
+    /// Who used the machine that the client runs on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineRecord>,
     /// Verified reads.
     pub verify: VerifyRecord,
     /// What the server counted, beside what the client counted.
@@ -421,7 +440,7 @@ pub struct WarmupRecord {
 /// One validity rule and how it was judged.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RuleRecord {
-    /// `V1` to `V17`.
+    /// `V1` to `V19`.
     pub rule: String,
     /// `pass`, `warn`, `fail` or `unknown`.
     pub result: String,
@@ -459,8 +478,25 @@ pub struct ClientRecord {
     pub cpu_share: f64,
     /// Release lag, µs; zeros in a closed loop.
     pub lag_us: LagRecord,
-    /// What the same program reaches on the null target on this machine, op/s.
+    /// What the same program reaches on the null target on this machine, op/s: the lowest of
+    /// `ceilings_ops_per_s`.
     pub ceiling_ops_per_s: f64,
+    /// The same, each time that it was measured around this trial, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ceilings_ops_per_s: Vec<f64>,
+    /// The longest stall of the client (a late timer on its cores), ms. Absent if nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stall_ms_longest: Option<f64>,
+    /// Time in stalls of over 10 ms, as a share of the window.
+    #[serde(default)]
+    pub stalled_share: f64,
+    /// Time in which the workers waited for a CPU, as a share of the cores that they had. Absent
+    /// where the kernel does not count it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_share: Option<f64>,
+    /// Longest time in which answers were awaited and none came, ms.
+    #[serde(default)]
+    pub quiet_ms_longest: f64,
     /// Worker threads.
     #[serde(default)]
     pub workers: usize,
@@ -470,6 +506,36 @@ pub struct ClientRecord {
     /// Peak resident memory of the process, bytes.
     #[serde(default)]
     pub memory_bytes: u64,
+}
+
+/// Who used the machine that the client runs on: means over the window, as shares of 1. What could
+/// not be read is absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MachineRecord {
+    /// CPUs that the client may use: what shares of CPU time are of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<u64>,
+    /// CPU time used by neither the nodes nor the client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_others: Option<f64>,
+    /// CPU time used by the nodes that we started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_nodes: Option<f64>,
+    /// CPU time used by the client's whole process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_client: Option<f64>,
+    /// Time in which the busiest disk was busy for others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_busy_for_others: Option<f64>,
+    /// Time in which some task waited for a CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pressure_cpu: Option<f64>,
+    /// Time in which some task waited for a disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pressure_io: Option<f64>,
+    /// Time in which all tasks waited for memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pressure_memory: Option<f64>,
 }
 
 /// Release lag, µs.

@@ -214,10 +214,15 @@ fn any(node: &Node) -> Tree {
             _ if *quoted => Tree::Text(text.clone()),
             "true" => Tree::Bool(true),
             "false" => Tree::Bool(false),
-            _ => text.parse().map(Tree::Count).unwrap_or_else(|_| {
-                let number = text.parse::<f64>().ok().filter(|n| n.is_finite());
-                number.map_or_else(|| Tree::Text(text.clone()), Tree::Number)
-            }),
+            _ => {
+                let whole = text.parse().map(Tree::Count);
+                // `-1` is the server's word for "no limit", and `-1.0` is not one of its words.
+                let whole = whole.or_else(|_| text.parse().map(Tree::Negative));
+                whole.unwrap_or_else(|_| {
+                    let number = text.parse::<f64>().ok().filter(|n| n.is_finite());
+                    number.map_or_else(|| Tree::Text(text.clone()), Tree::Number)
+                })
+            }
         },
     }
 }

@@ -43,16 +43,16 @@ const WARMUP_AUTO_S: f64 = 20.0;
 const VERIFY_ROWS_PER_S: f64 = 10_000.0;
 /// Connecting, draining and writing files, each trial.
 const TRIAL_OVERHEAD_S: f64 = 0.5;
-/// The instrument's ceiling, once per program.
-const CEILING_S: f64 = 1.2;
+/// The instrument's ceiling, once: measured [`CEILINGS_FIRST`] times before a program's first trial
+/// and once before each other.
+pub const CEILING_S: f64 = 0.5;
+const CEILINGS_FIRST: f64 = 3.0;
 /// Operations per second that the measured windows are thought to write.
 const WRITES_PER_S: u64 = 20_000;
 /// A row on disk beyond its values: timestamps, lengths, index.
 const ROW_OVERHEAD_BYTES: u64 = 40;
 /// Commit log and system tables of a node.
 const NODE_DISK_BYTES: u64 = 512 << 20;
-/// A node beside its heap: code, metaspace, off-heap memtables, direct buffers.
-const NODE_OFF_HEAP_BYTES: u64 = 600 << 20;
 
 /// Rows that a load of an amount of bytes is thought to take, if they spread evenly; none if the
 /// amount is not in bytes, or of a volume that is not known.
@@ -141,7 +141,8 @@ pub fn of_run(study: &Study, works: &[Work], trials: &[Trial]) -> Estimate {
     let phases = trials.iter().flat_map(|trial| &trial.phases);
     let seconds = phases.map(|phase| phase.seconds).sum::<f64>()
         + trials.len() as f64 * TRIAL_OVERHEAD_S
-        + CEILING_S * works.len() as f64;
+        + CEILING_S * (CEILINGS_FIRST - 1.0) * works.len() as f64
+        + CEILING_S * trials.len() as f64;
     let mut estimate = Estimate {
         seconds,
         ..Estimate::default()
@@ -236,7 +237,7 @@ fn disk_bytes(settings: &Settings, local: &Local, blocks: u64, row_bytes: u64) -
 /// What the nodes take of this machine's memory, bytes; page cache is not counted, unless a limit
 /// says how much of it there is.
 fn memory_bytes(local: &Local) -> u64 {
-    let nodes = local.nodes as u64 * (local.heap_bytes + NODE_OFF_HEAP_BYTES);
+    let nodes = target::memory_bytes(local.nodes, local.heap_bytes);
     let hosts = local.hosts.as_ref().and_then(|hosts| {
         let bytes = hosts.memory_bytes?;
         Some(bytes.saturating_mul(hosts.count as u64))

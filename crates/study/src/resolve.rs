@@ -365,7 +365,7 @@ fn replace_target(node: &mut Node, target: &Node) {
 
 /// An auto warm-up on the null target: connections and the client's own caches are warm after the
 /// first second, and nothing there compiles or fills, so there is nothing to detect.
-const WARMUP_NULL_NS: u64 = SECOND_NS;
+pub(crate) const WARMUP_NULL_NS: u64 = SECOND_NS;
 
 /// Switches off what the target cannot do and nobody asked for in so many words.
 fn adapt(mut settings: Settings) -> Settings {

@@ -11,10 +11,12 @@ pub(crate) mod trust;
 mod yaml;
 
 use crate::format;
+use crate::human;
 use crate::settings::{LADDER_POINTS_MAX, Overrides, axis};
 use crate::tree::Tree;
 use ::yaml::Node;
 use ::yaml::{Diagnostics, did_you_mean};
+use measure::clock::SECOND_NS;
 use measure::outcome::OUTCOMES;
 
 /// What a rule looks at.
@@ -74,6 +76,24 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
     arrival(subject, out);
     procedure(subject, out);
+    whole_seconds(subject, out);
+}
+
+/// A window and what comes before it are made of intervals of a second: a length between two of
+/// them would be another one than was asked for.
+fn whole_seconds(subject: &Subject<'_>, out: &mut Diagnostics) {
+    for path in ["window.warmup", "window.warmup_max", "window.measure"] {
+        let length_ns = subject.tree.at(path).and_then(Tree::duration_ns);
+        let Some(ns) = length_ns.filter(|ns| !ns.is_multiple_of(SECOND_NS)) else {
+            continue;
+        };
+        let message = format!(
+            "`{path}` is {}; it must be whole seconds, since an interval is a second",
+            human::format_duration_ns(ns)
+        );
+        let longer = human::format_duration_ns(ns.div_ceil(SECOND_NS) * SECOND_NS);
+        subject.say(path, message, Some(&format!("write {longer}")), out);
+    }
 }
 
 /// An imported command line says itself how much is asked, of what, and for how long.

@@ -12,6 +12,8 @@ pub enum Tree {
     Bool(bool),
     /// A whole number.
     Count(u64),
+    /// A whole number below zero, where any value may stand.
+    Negative(i64),
     /// A number.
     Number(f64),
     /// A length of time in nanoseconds.
@@ -88,6 +90,7 @@ impl Tree {
         match self {
             Tree::Number(number) => Some(*number),
             Tree::Count(count) => Some(*count as f64),
+            Tree::Negative(number) => Some(*number as f64),
             _ => None,
         }
     }
@@ -122,6 +125,7 @@ impl Tree {
             Tree::Null => Value::Null,
             Tree::Bool(value) => json!(value),
             Tree::Count(count) => json!(count),
+            Tree::Negative(number) => json!(number),
             Tree::Number(number) => json!(number),
             Tree::DurationNs(ns) => json!(human::format_duration_ns(*ns)),
             Tree::Bytes(bytes) => json!(human::format_bytes(*bytes)),

@@ -356,6 +356,7 @@ fn params(entries: &[(String, Tree)]) -> BTreeMap<String, ParamValue> {
             Ok(int) => ParamValue::Int(int),
             Err(_) => ParamValue::Float(*count as f64),
         },
+        Tree::Negative(number) => ParamValue::Int(*number),
         Tree::Number(number) => ParamValue::Float(*number),
         Tree::Text(text) => ParamValue::Text(text.clone()),
         other => ParamValue::Text(other.to_json().to_string()),

@@ -1,4 +1,4 @@
-//! Rules about the client and its measurements: V1, V2, V3, V4, V6, V8, V12.
+//! Rules about the client's measurements: V1, V2, V6, V8, V12.
 
 use super::{Evidence, Limits, Outcome, Window, below, percent};
 use crate::blocks::VALUES_ABOVE_MIN;
@@ -117,79 +117,6 @@ pub(super) fn two_clocks(evidence: &Evidence) -> Judged {
         let why = "the two must cover the same operations, and latency holds service time";
         (Outcome::Fail, format!("{detail}: {why}"))
     }
-}
-
-/// V3: the client was not what limited the result.
-pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Judged {
-    let window = &evidence.window;
-    if window.seconds <= 0.0 {
-        return (Outcome::Unknown, "no window was measured".to_owned());
-    }
-    let achieved = window.ops_per_s_mean();
-    let cpu = window.cpu_ns as f64 / 1e9 / window.seconds / evidence.client_cores.max(1.0);
-    let shared = if evidence.shares_cores {
-        ", cores shared with nodes"
-    } else {
-        ""
-    };
-    let used = format!("the client used {} of its cores{shared}", percent(cpu));
-    if evidence.target_is_null {
-        return (
-            Outcome::Pass,
-            format!("{used}; null target: the client is what is measured"),
-        );
-    }
-    let busy = evidence.offered.is_some() && cpu > limits.client_cpu_share;
-    let cpu_outcome = if busy { Outcome::Warn } else { Outcome::Pass };
-    let cpu_detail = match evidence.offered {
-        Some(_) => format!("{used} (limit {})", percent(limits.client_cpu_share)),
-        None => used,
-    };
-    match evidence.ceiling_ops_per_s {
-        Some(ceiling) if ceiling > 0.0 => {
-            let share = achieved / ceiling;
-            let detail = format!(
-                "{cpu_detail}; {achieved:.0} op/s are {} of its ceiling of {ceiling:.0} op/s \
-                 (limit {})",
-                percent(share),
-                percent(limits.ceiling_share[0])
-            );
-            (cpu_outcome.max(below(share, limits.ceiling_share)), detail)
-        }
-        _ => {
-            let outcome = if busy {
-                Outcome::Warn
-            } else {
-                Outcome::Unknown
-            };
-            (
-                outcome,
-                format!("{cpu_detail}; its ceiling on the null target was not measured"),
-            )
-        }
-    }
-}
-
-/// V4: the client was there from start to end.
-pub(super) fn present(evidence: &Evidence, limits: &Limits) -> Judged {
-    let window = &evidence.window;
-    if window.ops_per_s.is_empty() {
-        return (
-            Outcome::Fail,
-            "the client delivered no interval of the window".to_owned(),
-        );
-    }
-    let silence = window.interval_longest_s.max(window.gap_longest_s);
-    let outcome = if silence > limits.silence_s {
-        Outcome::Fail
-    } else {
-        Outcome::Pass
-    };
-    let detail = format!(
-        "intervals for {:.0} s, the longest time without one {silence:.2} s (limit {:.0} s)",
-        window.seconds, limits.silence_s
-    );
-    (outcome, detail)
 }
 
 /// V6: every operation is in a histogram, once.

@@ -26,8 +26,11 @@ pub struct Evidence {
     pub client_cores: f64,
     /// Whether nodes run on the client's cores too.
     pub shares_cores: bool,
-    /// What the same program reaches on the null target on this machine, op/s.
-    pub ceiling_ops_per_s: Option<f64>,
+    /// What the same program reaches on the null target on this machine, op/s, each time that it
+    /// was measured.
+    pub ceilings_ops_per_s: Vec<f64>,
+    /// Who else used the machine that the client runs on.
+    pub machine: Option<Machine>,
     /// What the server counted over the whole trial, or why that cannot be compared; `None` where
     /// nobody read it.
     pub server: Option<Result<ServerCounts, String>>,
@@ -58,6 +61,47 @@ pub struct Offered {
     pub operations: f64,
     /// Whether their number is itself by chance (Poisson).
     pub is_random: bool,
+}
+
+/// Who used the machine that the client runs on: means over the window. What could not be read is
+/// absent, and `unseen` says why.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Machine {
+    /// CPU time as shares of the CPUs that the client may use.
+    pub cpu: Option<CpuUse>,
+    /// Time in which the busiest disk was busy for others than nodes and client, as a share.
+    pub disk_others: Option<f64>,
+    /// Time in which some task had to wait for a CPU, for a disk, and in which all had to wait for
+    /// memory, as shares (pressure stall information).
+    pub pressure: Pressure,
+    /// Whether nodes run here that are not ours: their use cannot be told from that of others.
+    pub has_strange_nodes: bool,
+    /// Why something could not be read.
+    pub unseen: Option<String>,
+}
+
+/// Shares of the CPUs' time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CpuUse {
+    /// Used by neither the nodes nor the client.
+    pub others: f64,
+    /// Used by the nodes that are ours.
+    pub nodes: f64,
+    /// Used by all threads of the client's process.
+    pub client: f64,
+    /// How many CPUs.
+    pub cpus: f64,
+}
+
+/// Pressure stall information, as shares of the time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Pressure {
+    /// Some task waited for a CPU.
+    pub cpu: Option<f64>,
+    /// Some task waited for a disk.
+    pub io: Option<f64>,
+    /// All tasks that could have run waited for memory.
+    pub memory: Option<f64>,
 }
 
 /// Sums over a run's intervals: of the population, which is every operation that was due in the
@@ -101,6 +145,18 @@ pub struct Window {
     pub rows_missing: u64,
     /// CPU time of the workers, in ns.
     pub cpu_ns: u64,
+    /// Time in which the workers could have run and had no CPU, in ns; none where the kernel does
+    /// not count it.
+    pub wait_ns: Option<u64>,
+    /// By how much a timer on the client's cores was late at most, in seconds; none if nobody
+    /// looked.
+    pub stall_longest_s: Option<f64>,
+    /// Sum of those times in which the client was not there, in seconds.
+    pub stalled_s: f64,
+    /// CPU time of looking for stalls, in ns.
+    pub stalls_cpu_ns: u64,
+    /// Longest time in which answers were awaited and none came, in seconds.
+    pub quiet_longest_s: f64,
     /// Successful operations per second, one value per interval; a fragment joins the one before.
     pub ops_per_s: Vec<f64>,
     latency: Option<Histogram>,
@@ -146,6 +202,7 @@ impl Window {
         self.sent_in_drain += client.sent_in_drain;
         self.due_never_sent += client.due_never_sent;
         self.cpu_ns += client.cpu_ns;
+        self.push_own_time(client);
     }
 
     /// Seconds from the window's begin to its end: the time in which the population was due. As
@@ -153,6 +210,26 @@ impl Window {
     pub fn span_s(&self) -> f64 {
         let (from_ns, to_ns) = self.span_ns.unwrap_or_default();
         (to_ns - from_ns) as f64 / 1e9
+    }
+
+    /// What was seen at the begin of the drain began before it: it counts with the window.
+    fn push_own_time(&mut self, client: &measure::ClientInterval) {
+        if let Some(ns) = client.wait_ns {
+            *self.wait_ns.get_or_insert(0) += ns;
+        }
+        if let Some(ns) = client.hiccups.longest_ns() {
+            let longest_s = self.stall_longest_s.get_or_insert(0.0);
+            *longest_s = longest_s.max(ns as f64 / 1e9);
+        }
+        self.stalled_s += client.hiccups.stalled_ns as f64 / 1e9;
+        self.stalls_cpu_ns += client.hiccups.cpu_ns;
+        self.quiet_longest_s = self.quiet_longest_s.max(client.quiet_ns as f64 / 1e9);
+    }
+
+    /// Median latency of the successes, in seconds; 0 without any.
+    pub fn latency_median_s(&self) -> f64 {
+        let median_ns = self.latency.as_ref().map_or(0, |all| all.quantile_ns(0.5));
+        median_ns as f64 / 1e9
     }
 
     /// The last interval before load stops can be of any length. A fragment is not a value of its

@@ -1,4 +1,4 @@
-//! The validity rules V1 to V17: whether a trial may be believed.
+//! The validity rules V1 to V19: whether a trial may be believed.
 //!
 //! Each rule says pass, warn, fail or unknown, with the numbers and the limit. Any fail makes the
 //! trial *invalid* (kept, never compared), any warn makes it *suspect*; what is unknown is listed
@@ -7,11 +7,14 @@
 
 mod client;
 mod evidence;
+mod machine;
 mod target;
 #[cfg(test)]
 mod tests;
 
-pub use evidence::{Environment, Evidence, Fault, Offered, ServerCounts, Settle, Window};
+pub use evidence::{
+    CpuUse, Environment, Evidence, Fault, Machine, Offered, Pressure, ServerCounts, Settle, Window,
+};
 
 /// The limits of the rules. Shares are of 1.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,11 +26,23 @@ pub struct Limits {
     pub achieved_share: f64,
     /// V3: CPU of the workers' cores, in an open loop.
     pub client_cpu_share: f64,
+    /// V3: CPU of the workers' cores in a closed loop, on cores that no node uses, to warn and to
+    /// fail. A worker that never sleeps is the limit, whatever it reached elsewhere; a few percent
+    /// go to interrupts and to the threads that look on.
+    pub client_full_share: [f64; 2],
     /// V3: achieved ÷ ceiling, to warn and to fail. At half, the client's own cost is as large as
     /// the time left for the target; at nine tenths, the client is what was measured.
     pub ceiling_share: [f64; 2],
-    /// V4: longest time without an interval, s.
-    pub silence_s: f64,
+    /// V3: highest ÷ lowest ceiling, above which neither is trusted.
+    pub ceiling_spread: f64,
+    /// V4: time in which the client was not there ÷ the window, to warn and to fail: at 1 % a stall
+    /// reaches the p99 of what was due meanwhile, at 5 % it is in the throughput.
+    pub silence_share: [f64; 2],
+    /// V4: what that is at the least, s. Desktops have stalls of tens of milliseconds, of which a
+    /// window of a few seconds is not to be accused.
+    pub silence_s_least: [f64; 2],
+    /// V4: what that is at the most for one stall, s, however long the window.
+    pub silence_s_most: [f64; 2],
     /// V7: difference of the counts, to warn and to fail.
     pub counts_share: [f64; 2],
     /// V8: failed ÷ ended operations, above which the trial fails.
@@ -42,6 +57,26 @@ pub struct Limits {
     pub drift_share: f64,
     /// V17: CPU of the probes, as a share of one core.
     pub probes_cpu_share: f64,
+    /// V18: CPU used by neither nodes nor client, of the CPUs that the client may use, to warn and
+    /// to fail. A tenth is a browser on a laptop with few cores; near a third of a machine is
+    /// another task of the size of what is measured.
+    pub others_cpu_share: [f64; 2],
+    /// V18: time for which a worker waited for a CPU that others had, to warn and to fail.
+    pub others_wait_share: [f64; 2],
+    /// V18: time in which some task waited for a CPU that others had, to warn and to fail. It counts
+    /// every task of the machine, so it is larger than what one worker waits.
+    pub others_pressure_share: [f64; 2],
+    /// V18: time in which a disk was busy for others.
+    pub others_disk_share: f64,
+    /// V18: time in which all tasks waited for memory.
+    pub memory_pressure_share: f64,
+    /// V4, V18: whether the machine is said to be shared: then they only warn.
+    pub shared_machine: bool,
+    /// V19: longest silence of the target ÷ the window.
+    pub quiet_share: f64,
+    /// V19: what that is at the least and at the most, s. A collector's pause of 0.2 s is nothing
+    /// rare; one of a second is, in any window.
+    pub quiet_s: [f64; 2],
 }
 
 impl Default for Limits {
@@ -50,8 +85,12 @@ impl Default for Limits {
             late_share: [0.01, 0.10],
             achieved_share: 0.99,
             client_cpu_share: 0.70,
+            client_full_share: [0.85, 0.95],
             ceiling_share: [0.50, 0.90],
-            silence_s: 2.0,
+            ceiling_spread: 1.5,
+            silence_share: [0.01, 0.05],
+            silence_s_least: [0.10, 0.25],
+            silence_s_most: [0.50, 2.0],
             counts_share: [0.001, 0.01],
             errors_share: 0.01,
             timeout_fails: true,
@@ -59,6 +98,14 @@ impl Default for Limits {
             window_s: 5.0,
             drift_share: 0.10,
             probes_cpu_share: 0.05,
+            others_cpu_share: [0.10, 0.30],
+            others_wait_share: [0.05, 0.20],
+            others_pressure_share: [0.20, 0.60],
+            others_disk_share: 0.10,
+            memory_pressure_share: 0.05,
+            shared_machine: false,
+            quiet_share: 0.02,
+            quiet_s: [0.20, 1.0],
         }
     }
 }
@@ -91,7 +138,7 @@ impl Outcome {
 /// One rule, judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// `V1` to `V17`.
+    /// `V1` to `V19`.
     pub id: &'static str,
     /// How it was judged.
     pub outcome: Outcome,
@@ -133,7 +180,7 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// Why, worst first, one sentence each; empty when valid.
     pub reasons: Vec<String>,
-    /// All seventeen rules, in order.
+    /// All nineteen rules, in order.
     pub rules: Vec<Rule>,
 }
 
@@ -142,8 +189,8 @@ pub fn judge(evidence: &Evidence, limits: &Limits) -> Judgement {
     let judged = [
         ("V1", client::schedule(evidence, limits)),
         ("V2", client::two_clocks(evidence)),
-        ("V3", client::not_the_bottleneck(evidence, limits)),
-        ("V4", client::present(evidence, limits)),
+        ("V3", machine::not_the_bottleneck(evidence, limits)),
+        ("V4", machine::present(evidence, limits)),
         (
             "V5",
             (
@@ -163,6 +210,8 @@ pub fn judge(evidence: &Evidence, limits: &Limits) -> Judgement {
         ("V15", target::recorded(evidence)),
         ("V16", target::caching(evidence)),
         ("V17", target::probes(evidence, limits)),
+        ("V18", machine::undisturbed(evidence, limits)),
+        ("V19", machine::answering(evidence, limits)),
     ];
     let rules: Vec<Rule> = judged
         .into_iter()

@@ -217,7 +217,11 @@ pub(super) fn recorded(evidence: &Evidence) -> Judged {
                 "nobody looked what is on record".to_owned(),
             );
         }
-        Some([]) => "seed, plan, version, settings and machine are on record".to_owned(),
+        Some([]) => {
+            let what = "study, plan with its seed, version, machine and every node's settings can \
+                        be read back";
+            what.to_owned()
+        }
         Some(missing) => {
             return (
                 Outcome::Warn,

@@ -42,14 +42,14 @@ fn window(failed: &[(Ended, u64)]) -> Window {
 }
 
 /// What a short run on a laptop looks like when nothing is wrong.
-fn healthy() -> Evidence {
+pub(super) fn healthy() -> Evidence {
     Evidence {
         window: window(&[]),
         planned_s: 10.0,
         warmup: Some(SteadyState::Detected),
         client_cores: 1.0,
         shares_cores: true,
-        ceiling_ops_per_s: Some(1_500_000.0),
+        ceilings_ops_per_s: vec![1_500_000.0],
         server: Some(Ok(ServerCounts {
             source: "system_views".to_owned(),
             server: [0, 20_003],
@@ -68,7 +68,7 @@ fn healthy() -> Evidence {
 
 /// Judges healthy evidence after one change; gives the verdict and the rules that are not passed
 /// or unknown.
-fn after(change: impl FnOnce(&mut Evidence)) -> (Verdict, Vec<(&'static str, Outcome)>) {
+pub(super) fn after(change: impl FnOnce(&mut Evidence)) -> (Verdict, Vec<(&'static str, Outcome)>) {
     let mut evidence = healthy();
     change(&mut evidence);
     let judgement = judge(&evidence, &Limits::default());
@@ -93,7 +93,7 @@ fn a_healthy_short_run_is_valid_and_lists_what_nobody_looked_at() {
     );
     assert_eq!(judgement.reasons, Vec::<String>::new());
     let ids: Vec<&str> = judgement.rules.iter().map(|rule| rule.id).collect();
-    let all: Vec<String> = (1..=17).map(|n| format!("V{n}")).collect();
+    let all: Vec<String> = (1..=19).map(|n| format!("V{n}")).collect();
     assert_eq!(ids, all);
     let unknown = judgement
         .rules
@@ -101,7 +101,7 @@ fn a_healthy_short_run_is_valid_and_lists_what_nobody_looked_at() {
         .filter(|rule| rule.outcome == Outcome::Unknown);
     assert_eq!(
         unknown.map(|rule| rule.id).collect::<Vec<_>>(),
-        ["V10", "V11", "V16", "V17"]
+        ["V10", "V11", "V16", "V17", "V18"]
     );
 }
 
@@ -169,12 +169,12 @@ fn schedule_and_client_cases() -> Vec<Case> {
         ),
         (
             "half its ceiling",
-            Box::new(|e| e.ceiling_ops_per_s = Some(3_900.0)),
+            Box::new(|e| e.ceilings_ops_per_s = vec![3_900.0]),
             &[("V3", Warn)],
         ),
         (
             "its ceiling",
-            Box::new(|e| e.ceiling_ops_per_s = Some(2_050.0)),
+            Box::new(|e| e.ceilings_ops_per_s = vec![2_050.0]),
             &[("V3", Fail)],
         ),
     ]
@@ -368,7 +368,7 @@ fn one_client_time_out_fails_a_trial_and_a_few_other_errors_make_it_suspect() {
 #[test]
 fn the_null_target_measures_the_client_and_needs_no_settling() {
     let (verdict, bad) = after(|e| {
-        (e.target_is_null, e.ceiling_ops_per_s) = (true, Some(2_000.0));
+        (e.target_is_null, e.ceilings_ops_per_s) = (true, vec![2_000.0]);
         (e.settle, e.server) = (None, None);
     });
     assert_eq!((verdict, bad), (Verdict::Valid, vec![]));

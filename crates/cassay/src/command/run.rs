@@ -81,11 +81,18 @@ fn with_options(
         dirs,
         interrupt: &interrupt,
         version: VERSION,
+        shared_machine: shared_machine(),
     };
     let mut show = Show::new();
     let outcome = work(&options, &mut show);
     show.done();
     finish(&outcome?, common, is_compat)
+}
+
+/// Whether the user says that the machine is shared: `CASSAY_SHARED_MACHINE=1`, for runners that
+/// others use too and whose numbers nobody believes.
+fn shared_machine() -> bool {
+    std::env::var_os("CASSAY_SHARED_MACHINE").is_some_and(|value| !value.is_empty() && value != "0")
 }
 
 /// Writes the report, then says the answer.

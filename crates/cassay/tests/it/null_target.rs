@@ -10,6 +10,7 @@ mod imports;
 mod interruption;
 mod record;
 mod requests;
+mod watching;
 
 use crate::cli::SMALL;
 use crate::program::{Lab, Started};
@@ -83,6 +84,8 @@ fn a_stall_shows_in_latency_and_not_in_service_time() {
     assert!(trial["all"]["service_ms"]["max"].as_f64() >= Some(500.0));
     assert_eq!(rule(trial, "V2")["result"], "pass");
     assert_counts_agree(trial);
+    // A silence of a second is an eighth of the window, and not the client's.
+    assert_eq!(rule(trial, "V19")["result"], "warn", "{trial:#}");
     // A quarter of the operations began late, which is said: the target held them back.
     assert!(trial["late"].as_u64() > Some(4000), "{trial:#}");
     // Where other work makes the client late as well, it fails.

@@ -98,6 +98,9 @@ impl Lab {
             .current_dir(self.path())
             // Its own clusters: a test neither sees nor clears what the user has running.
             .env("CASSAY_DATA", "data")
+            // Tests run beside each other, and on machines of others: the rules about that are
+            // judged and said, but are no reason to end with 3. Those who ask take it away.
+            .env("CASSAY_SHARED_MACHINE", "1")
             .stdin(Stdio::null());
         command
     }
@@ -251,6 +254,14 @@ impl Started {
     pub fn signal(&self, signal: rustix::process::Signal) {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, signal).unwrap();
+    }
+
+    /// Stops it with all its threads, and lets it go on after `length`.
+    pub fn pause(&self, length: Duration) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
+        clock::sleep(length);
+        rustix::process::kill_process(pid, rustix::process::Signal::CONT).unwrap();
     }
 
     /// kill -9; returns when it is gone.

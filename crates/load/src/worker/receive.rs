@@ -26,6 +26,7 @@ impl Worker {
             match connection.receive() {
                 Ok(0) => break Ok(()),
                 Ok(_) => {
+                    self.recorder.heard(now_ns);
                     // A short read has emptied the socket; only TLS may hold more back.
                     let more = connection.is_full() || connection.is_tls();
                     let read = self.read_answers(&mut connection, index, now_ns, &mut plain);

@@ -19,6 +19,9 @@ impl Worker {
         if woken_ns < self.release_next_ns {
             return;
         }
+        if self.operations_count() == 0 {
+            self.recorder.nothing_awaited(woken_ns);
+        }
         let mut now_ns = woken_ns;
         loop {
             let mut batch = 0;

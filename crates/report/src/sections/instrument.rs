@@ -34,7 +34,8 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
         id: "instrument",
         title: "The instrument".into(),
         lead: "A load generator near its own limit measures itself. Its ceiling is what the \
-               same program reaches on the null target on this machine."
+               same program reaches on the null target on this machine. One that is stopped, or \
+               shares its machine, measures its neighbours."
             .into(),
         blocks,
     })
@@ -61,14 +62,33 @@ fn table(view: &RunView) -> Table {
             Column::number("Lag p99", "µs"),
             Column::number("Late", "> 1 ms").wide(),
             Column::number("Dropped", "").wide(),
-            Column::number("Memory", "peak"),
+            Column::number("Stall", "ms"),
+            Column::number("Waited for a CPU", "of the time").wide(),
+            Column::number("Others", "CPU"),
+            Column::number("Silence", "ms").wide(),
+            Column::number("Memory", "peak").wide(),
             Column::number("Workers", "").wide(),
             Column::number("Connections", "").wide(),
         ],
         rows: view.findings.trials.iter().map(|t| row(view, t)).collect(),
         foot: "Lag is how late an operation was sent although nothing but the clock was waited \
-               for; a closed loop has none."
+               for; a closed loop has none. The stall is the latest timer on the client's \
+               cores, whatever the loop. Others: of all CPUs, neither the client nor nodes that \
+               it started. Silence: the longest time without an answer while some were awaited."
             .into(),
+    }
+}
+
+/// The lowest that was measured, with how far they are apart.
+fn ceiling(all: &[f64], lowest: f64) -> Cell {
+    let cell = Cell::new(number::rate(lowest));
+    match all.iter().copied().max_by(f64::total_cmp) {
+        Some(highest) if all.len() > 1 => cell.detail(format!(
+            "lowest of {}, highest {}",
+            all.len(),
+            number::rate(highest)
+        )),
+        _ => cell,
     }
 }
 
@@ -99,7 +119,7 @@ fn row(view: &RunView, trial: &TrialFinding) -> Row {
             Cell::new(variant_name(&trial.variant, view)),
             Cell::new(place(&trial.point)),
             match share {
-                Some(_) => Cell::new(number::rate(client.ceiling_ops_per_s)),
+                Some(_) => ceiling(&client.ceilings_ops_per_s, client.ceiling_ops_per_s),
                 None => absent().hint("the ceiling was not measured"),
             },
             match share {
@@ -112,6 +132,26 @@ fn row(view: &RunView, trial: &TrialFinding) -> Row {
             lag(client.lag_us.p99),
             Cell::new(number::count(trial.late)),
             Cell::new(number::count(trial.dropped)),
+            match client.stall_ms_longest {
+                Some(ms) => Cell::new(number::small(ms)).tone(rule_tone(trial, "V4")),
+                None => absent().hint("nobody looked"),
+            },
+            match client.wait_share {
+                Some(share) => Cell::new(number::percent(share)),
+                None => absent().hint("the kernel does not count it"),
+            },
+            match trial
+                .machine
+                .as_ref()
+                .and_then(|machine| machine.cpu_others)
+            {
+                Some(share) => Cell::new(number::percent(share)).tone(rule_tone(trial, "V18")),
+                None => absent().hint("the machine did not tell"),
+            },
+            match client.quiet_ms_longest {
+                ms if ms > 0.0 => Cell::new(number::small(ms)).tone(rule_tone(trial, "V19")),
+                _ => absent(),
+            },
             match client.memory_bytes {
                 0 => absent(),
                 bytes => Cell::new(number::bytes(bytes)),

@@ -6,7 +6,7 @@ use crate::view::RunView;
 use store::record::{RuleRecord, TrialFinding};
 
 /// What each rule asks, in a few words.
-const RULES: [(&str, &str); 17] = [
+const RULES: [(&str, &str); 19] = [
     ("V1", "The load was sent when it was due"),
     ("V2", "Latency runs from the intended start"),
     ("V3", "The client was not the limit"),
@@ -24,6 +24,8 @@ const RULES: [(&str, &str); 17] = [
     ("V15", "The run can be repeated"),
     ("V16", "Caching is declared"),
     ("V17", "The cost of observing is known"),
+    ("V18", "Nobody else used the machine"),
+    ("V19", "The target answered all the time"),
 ];
 
 /// How a rule's result is to be taken, and how bad it is.

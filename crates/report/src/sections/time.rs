@@ -10,7 +10,7 @@ use crate::probed;
 use crate::summary::{place, variant_name};
 use crate::view::{RunView, TrialView};
 use std::collections::BTreeMap;
-use store::record::{IntervalRecord, PhaseTimeRecord};
+use store::record::{ClientIntervalRecord, IntervalRecord, PhaseTimeRecord};
 
 /// Places on the time axis of one trial, at most: what a screen can show.
 const PLACES_PER_TRIAL_MAX: usize = 900;
@@ -21,6 +21,9 @@ const PLACES_PER_PAGE_MAX: usize = 6_000;
 const TRIALS_MAX: usize = 150;
 /// Colour of the instrument, far from those of the first kinds.
 const CLIENT_COLOR: usize = 7;
+/// Colours of who is not the client.
+const OTHERS_COLOR: usize = 6;
+const SILENCE_COLOR: usize = 5;
 /// Fewer places than this would no longer show a course.
 const PLACES_PER_TRIAL_MIN: usize = 30;
 
@@ -160,17 +163,18 @@ fn course(view: &RunView, trial: &TrialView, places: usize) -> Chart {
     } else {
         "Percentiles of each interval by itself.".into()
     };
-    let client = client_line(trial, places);
+    let client = client_lines(trial, places);
+    let stalls = stall_lines(trial, places);
     Chart {
         title: String::new(),
         what,
-        height_px: 680,
+        height_px: 760,
         x: Axis {
             title: "seconds since the start line".into(),
             scale: Scale::Linear,
             ..Axis::default()
         },
-        panels: panels(rates, latencies, errors, client),
+        panels: panels(rates, latencies, errors, client, stalls),
         bands: bands(view, trial),
         unified_hover: true,
         ..Chart::default()
@@ -181,7 +185,8 @@ fn panels(
     rates: Vec<Series>,
     latencies: Vec<Series>,
     errors: BTreeMap<String, Vec<(f64, f64)>>,
-    client: Option<Series>,
+    client: Vec<Series>,
+    stalls: Vec<Series>,
 ) -> Vec<Panel> {
     let panel = |share, title: &str, scale, series| Panel {
         share,
@@ -219,26 +224,77 @@ fn panels(
     if !errors.is_empty() {
         panels.push(panel(0.2, "errors/s", Scale::Linear, errors));
     }
-    if let Some(client) = client {
-        panels.push(panel(0.2, "client CPU, %", Scale::Linear, vec![client]));
+    if !client.is_empty() {
+        panels.push(panel(0.2, "CPU, %", Scale::Linear, client));
+    }
+    if !stalls.is_empty() {
+        panels.push(panel(0.2, "stalls, ms", Scale::Linear, stalls));
     }
     panels
 }
 
-/// CPU of the instrument, as a share of one core; of joined intervals the highest.
-fn client_line(trial: &TrialView, places: usize) -> Option<Series> {
-    let of = |i: &IntervalRecord| Some((i.t_s, i.client.as_ref()?.cpu_share * 100.0));
-    let values: Vec<(f64, f64)> = trial.intervals.iter().filter_map(of).collect();
+/// CPU of the workers, as a share of one core, and what others used of all CPUs.
+fn client_lines(trial: &TrialView, places: usize) -> Vec<Series> {
+    let client = of_client(trial, |client| Some(client.cpu_share * 100.0));
+    let mut lines = Vec::new();
+    lines.extend(highest(
+        "client",
+        CLIENT_COLOR,
+        "% of a core",
+        &client,
+        places,
+    ));
+    let others = trial.others.iter().find(|s| s.name == "cpu.others");
+    if let Some(others) = others {
+        let name = "others on this machine";
+        let values = &others.values;
+        lines.extend(highest(name, OTHERS_COLOR, "% of all CPUs", values, places));
+    }
+    lines
+}
+
+/// How late timers were on the client's cores, and how long the target was silent.
+fn stall_lines(trial: &TrialView, places: usize) -> Vec<Series> {
+    let late = of_client(trial, |client| client.hiccup_ms_max);
+    let silence = of_client(trial, |client| Some(client.quiet_ms).filter(|ms| *ms > 0.0));
+    // Runs of earlier versions have neither.
+    let late = highest("client, latest timer", CLIENT_COLOR, "ms", &late, places);
+    let silence = highest(
+        "target, longest silence",
+        SILENCE_COLOR,
+        "ms",
+        &silence,
+        places,
+    );
+    late.into_iter().chain(silence).collect()
+}
+
+fn of_client(
+    trial: &TrialView,
+    value: impl Fn(&ClientIntervalRecord) -> Option<f64>,
+) -> Vec<(f64, f64)> {
+    let of = |i: &IntervalRecord| Some((i.t_s, value(i.client.as_ref()?)?));
+    trial.intervals.iter().filter_map(of).collect()
+}
+
+/// A line of which joined places have the highest value; none without values.
+fn highest(
+    name: &str,
+    color: usize,
+    unit: &str,
+    values: &[(f64, f64)],
+    places: usize,
+) -> Option<Series> {
     let step = values.len().div_ceil(places).max(1);
     let highest = |chunk: &[(f64, f64)]| Some(chunk.iter().map(|v| v.1).fold(0.0, f64::max));
     (!values.is_empty()).then(|| Series {
-        name: "client".into(),
-        group: "client".into(),
+        name: name.into(),
+        group: name.into(),
         in_legend: true,
-        color: Color::Category(CLIENT_COLOR),
+        color: Color::Category(color),
         x: Xs::Numbers(values.chunks(step).map(|c| c[0].0).collect()),
         y: values.chunks(step).map(highest).collect(),
-        unit: "% of a core".into(),
+        unit: unit.into(),
         ..Series::default()
     })
 }

@@ -1,6 +1,8 @@
 //! A run as a study of two variants leaves it: a sweep of six thread counts, 5 s of warm-up and
 //! 30 s of measurement a trial, one trial invalid and one suspect. Made of real histograms, so
 //! that every number agrees with every other; the same in every run of the tests.
+//!
+//! Long because it is one run.
 
 use crate::requests::{counts, request};
 use measure::outcome::OutcomeCounts;
@@ -176,7 +178,7 @@ fn rules(verdict: &str) -> Vec<RuleRecord> {
             detail: detail.into(),
         }
     };
-    (1..=17).map(rule).collect()
+    (1..=19).map(rule).collect()
 }
 
 fn reasons(verdict: &str) -> Vec<String> {
@@ -235,8 +237,16 @@ fn finding(index: usize, shape: Shape, intervals: &[(&str, Interval)]) -> TrialF
             workers: 1,
             connections: 4,
             memory_bytes: 31 << 20,
+            ceilings_ops_per_s: vec![1_702_000.0, 1_640_000.0, 1_911_000.0],
+            stall_ms_longest: Some(3.2),
+            wait_share: Some(0.012),
+            quiet_ms_longest: 41.0,
             ..ClientRecord::default()
         },
+        machine: Some(MachineRecord {
+            cpu_others: Some(0.06),
+            ..MachineRecord::default()
+        }),
         verify: VerifyRecord {
             checked: 2_000,
             stale: u64::from(shape.verdict == "invalid"),
@@ -426,6 +436,12 @@ fn trial_view(index: usize, trial: &[(&'static str, Interval)]) -> TrialView {
             place: "node1".into(),
             unit: "count".into(),
             values: samples.collect(),
+        }],
+        others: vec![ProbeSeries {
+            name: "cpu.others".into(),
+            place: "machine".into(),
+            unit: "%".into(),
+            values: vec![(0.5, 3.0), (1.5, 11.0)],
         }],
         nodes: None,
     }

@@ -662,19 +662,19 @@ pub const FIELDS: &[Field] = &[
         Type::WordOr(&["auto"], &Type::Duration(0, DAY)),
         "auto",
         "Time before the measured window; `auto` ends when throughput and latency are steady \
-         (on the null target after 1 s: nothing warms up there).",
+         (on the null target after 1 s: nothing warms up there). Whole seconds.",
     ),
     with(
         "window.warmup_max",
         Type::Duration(S, DAY),
         "60s",
-        "Limit of an `auto` warm-up.",
+        "Limit of an `auto` warm-up. Whole seconds.",
     ),
     with(
         "window.measure",
         Type::Duration(S, 30 * DAY),
         "60s",
-        "Length of the measured window.",
+        "Length of the measured window. Whole seconds.",
     ),
     // Repetition.
     with(

@@ -9,10 +9,6 @@ use ::yaml::Diagnostics;
 const HOSTS: &str = "target.local.hosts";
 const HOST: &str = "target.local.host";
 
-/// What a node takes beside its heap at the least, bytes: with a heap of 512 MiB an idle node of
-/// 5.0.8 was seen to hold 836 MB. Less than that, and the kernel kills it while it starts.
-const NODE_OFF_HEAP_BYTES_MIN: u64 = 320 << 20;
-
 /// Applies the rules.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     if !subject.has("target.local") {
@@ -167,7 +163,7 @@ fn memory(subject: &Subject<'_>, out: &mut Diagnostics) {
     ) else {
         return;
     };
-    let least = nodes.saturating_mul(heap + NODE_OFF_HEAP_BYTES_MIN);
+    let least = target::memory_bytes(usize::try_from(nodes).unwrap_or(usize::MAX), heap);
     if memory < least {
         let message = format!(
             "`{path}` is {}, but {nodes} node(s) with {} of heap take at least {}",

@@ -37,6 +37,7 @@ impl Course {
     pub fn new(settings: &Settings, kinds_count: usize) -> Course {
         let window = settings.window;
         let warmup_count = match window.warmup {
+            // Whole seconds: anything else was refused.
             Warmup::Fixed(ns) => Some(ns.div_ceil(SECOND_NS)),
             Warmup::Auto(_) => None,
         };
@@ -172,11 +173,8 @@ impl StepCourse {
         if let StepLimit::Uncertainty { target, min, max } = self.limit
             && !interval.draining
         {
-            let ok: u64 = interval
-                .kinds
-                .iter()
-                .map(|kind| kind.outcomes.get(Outcome::Ok))
-                .sum();
+            let whole = interval.whole_kinds();
+            let ok: u64 = whole.map(|kind| kind.outcomes.get(Outcome::Ok)).sum();
             self.rates.push(ok as f64 / interval.seconds().max(1e-9));
             let count = self.rates.len() as u32;
             if count >= max || (count >= min && standard_error(&self.rates) < target) {
@@ -312,6 +310,27 @@ mod tests {
             Some(5),
             "never sure"
         );
+    }
+
+    /// The statements of a read-modify-write are parts of it: with them, a rate that is steady looks
+    /// like one that is not, and another.
+    #[test]
+    fn the_rate_of_a_step_leaves_parts_out() {
+        let limit = StepLimit::Uncertainty {
+            target: 0.02,
+            min: 3,
+            max: 6,
+        };
+        let mut course = StepCourse::new(limit, 2);
+        let flows = [5, 500, 50].map(|parts| {
+            let mut interval = interval(0, 100);
+            interval.kinds.push(KindInterval::default());
+            interval.kinds[1].is_part = true;
+            interval.kinds[1].outcomes.add_many(Outcome::Ok, parts);
+            course.see(&interval).flow
+        });
+        assert!(matches!(flows[2], Flow::StopNow), "{:?}", course.rates);
+        assert_eq!(course.rates, [100.0; 3]);
     }
 
     #[test]

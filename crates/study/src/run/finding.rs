@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use store::convert;
 use store::record::{
-    ClientRecord, DataRecord, LagRecord, LoadRecord, PhaseTimeRecord, ProbeRecord, RuleRecord,
-    ServerCountsRecord, TrialFinding, TrialRecord, WarmupRecord,
+    ClientRecord, DataRecord, LagRecord, LoadRecord, MachineRecord, PhaseTimeRecord, ProbeRecord,
+    RuleRecord, ServerCountsRecord, TrialFinding, TrialRecord, WarmupRecord,
 };
 use workload::Program;
 
@@ -29,8 +29,10 @@ pub struct Facts<'a> {
     pub settings: &'a Settings,
     /// Its program.
     pub program: &'a Arc<Program>,
-    /// What the instrument can do, op/s.
-    pub ceiling_ops_per_s: Option<f64>,
+    /// What the instrument can do, op/s, each time that it was measured.
+    pub ceilings_ops_per_s: &'a [f64],
+    /// Whether the machine is said to be shared.
+    pub shared_machine: bool,
     /// The measured window.
     pub tally: &'a Tally,
     /// Verified reads of the window and of the verify phase.
@@ -69,18 +71,24 @@ pub struct Facts<'a> {
     pub is_null: bool,
     /// Whether nodes run on the client's cores.
     pub shares_cores: bool,
+    /// Whether nodes run on this machine that we did not start.
+    pub has_strange_nodes: bool,
     /// Settings of the nodes that changed; none if nobody looked.
     pub settings_changed: Option<Vec<String>>,
     /// Memory of the machine for each node, bytes; none if it is not known.
     pub memory_bytes: Option<u64>,
-    /// Whether the nodes' settings are on record.
-    pub settings_recorded: bool,
+    /// What is needed to do it again and is not on disk.
+    pub not_recorded: Vec<String>,
 }
 
 /// The finding of a trial.
 pub fn trial(facts: &Facts<'_>) -> TrialFinding {
     let tally = facts.tally;
-    let judgement = rules::judge(&evidence(facts), &Limits::default());
+    let limits = Limits {
+        shared_machine: facts.shared_machine,
+        ..Limits::default()
+    };
+    let judgement = rules::judge(&evidence(facts), &limits);
     let kinds: BTreeMap<_, _> = facts
         .program
         .kinds()
@@ -131,6 +139,7 @@ pub fn trial(facts: &Facts<'_>) -> TrialFinding {
         parts: parts.collect(),
         counts: counts.collect(),
         client: client(facts),
+        machine: Some(machine(facts)),
         verify: convert::verify(&facts.checks),
         server: facts
             .server
@@ -171,11 +180,46 @@ fn client(facts: &Facts<'_>) -> ClientRecord {
             p50: us(0.5),
             p99: us(0.99),
         },
-        ceiling_ops_per_s: facts.ceiling_ops_per_s.unwrap_or(0.0),
+        ceiling_ops_per_s: lowest(facts.ceilings_ops_per_s),
+        ceilings_ops_per_s: facts.ceilings_ops_per_s.to_vec(),
+        stall_ms_longest: tally.window.stall_longest_s.map(|s| s * 1e3),
+        stalled_share: tally.window.stalled_s / tally.seconds.max(1e-9),
+        wait_share: tally
+            .window
+            .wait_ns
+            .map(|ns| ns as f64 / 1e9 / cores_s.max(1e-9)),
+        quiet_ms_longest: tally.window.quiet_longest_s * 1e3,
         workers: facts.workers,
         connections: facts.connections,
         memory_bytes: memory_peak_bytes(),
     }
+}
+
+/// The ceiling that is certain: the lowest that was seen; 0 if none was measured.
+fn lowest(ceilings: &[f64]) -> f64 {
+    let lowest = ceilings.iter().copied().min_by(f64::total_cmp);
+    lowest.unwrap_or(0.0)
+}
+
+/// Who used the machine, as far as it could be read.
+fn machine(facts: &Facts<'_>) -> MachineRecord {
+    let machine = &facts.seen.machine;
+    MachineRecord {
+        cpus: machine.cpu.map(|cpu| cpu.cpus as u64),
+        cpu_others: machine.cpu.map(|cpu| cpu.others),
+        cpu_nodes: machine.cpu.map(|cpu| cpu.nodes),
+        cpu_client: machine.cpu.map(|cpu| cpu.client),
+        disk_busy_for_others: machine.disk_others,
+        pressure_cpu: machine.pressure.cpu,
+        pressure_io: machine.pressure.io,
+        pressure_memory: machine.pressure.memory,
+    }
+}
+
+/// CPU of what looks on: the probes' threads, and the threads that look for stalls.
+fn looking_on(facts: &Facts<'_>) -> f64 {
+    let stalls_s = facts.tally.window.stalls_cpu_ns as f64 / 1e9;
+    facts.seen.cpu_share.unwrap_or(0.0) + stalls_s / facts.tally.seconds.max(1e-9)
 }
 
 fn evidence(facts: &Facts<'_>) -> Evidence {
@@ -199,7 +243,11 @@ fn evidence(facts: &Facts<'_>) -> Evidence {
         target_is_null: facts.is_null,
         client_cores: facts.workers as f64,
         shares_cores: facts.shares_cores,
-        ceiling_ops_per_s: facts.ceiling_ops_per_s,
+        ceilings_ops_per_s: facts.ceilings_ops_per_s.to_vec(),
+        machine: Some(rules::Machine {
+            has_strange_nodes: facts.has_strange_nodes,
+            ..facts.seen.machine.clone()
+        }),
         server: facts.server.clone(),
         settle: facts.settle,
         pending_compactions: facts.seen.pending_compactions.clone(),
@@ -207,13 +255,9 @@ fn evidence(facts: &Facts<'_>) -> Evidence {
         weak_consistency: weak_consistency(facts),
         checks: facts.checks,
         faults: Vec::new(),
-        not_recorded: if facts.settings_recorded {
-            Some(Vec::new())
-        } else {
-            Some(vec!["settings of the nodes".to_owned()])
-        },
+        not_recorded: Some(facts.not_recorded.clone()),
         data_and_memory_bytes: facts.memory_bytes.map(|memory| (data_bytes(facts), memory)),
-        probes_cpu_share: Some(facts.seen.cpu_share.unwrap_or(0.0)),
+        probes_cpu_share: Some(looking_on(facts)),
     }
 }
 

@@ -6,6 +6,7 @@
 
 use super::running::Running;
 use crate::settings::{Import, Settings};
+use analysis::rules::{CpuUse, Machine, Pressure};
 use anyhow::{Context, Result};
 use measure::clock;
 use std::collections::BTreeMap;
@@ -17,17 +18,24 @@ use target::probe::{ProbeCost, ProbeSpec, Probes, Reading, ScrapeSpec};
 /// Series of which the rules judge the measured window.
 const PENDING: &str = "compactions.pending";
 const STEAL: &str = "mpstat.%steal";
+/// The probe that watches who else uses the machine, in every trial.
+const OTHERS: &str = "others";
+/// How often: a window of a few seconds must have some looks.
+const OTHERS_PERIOD: Duration = Duration::from_secs(1);
 
 /// The probes of one trial.
 #[derive(Default)]
 pub struct Gather {
     probes: Option<Probes>,
+    others: Option<Probes>,
+    /// Why nobody can tell who else uses the machine.
+    others_unseen: Option<String>,
     /// Since when they run.
     began_ns: u64,
     /// How long those that have ended ran, ns.
     ran_ns: u64,
     costs: Vec<ProbeCost>,
-    /// Readings of [`PENDING`] and [`STEAL`].
+    /// Readings of [`PENDING`], of [`STEAL`], and of the probe [`OTHERS`].
     kept: Vec<Reading>,
 }
 
@@ -38,16 +46,28 @@ pub struct Seen {
     pub pending_compactions: Option<Vec<f64>>,
     /// Share of the CPU time that was stolen in the window.
     pub steal_share: Option<f64>,
+    /// Who used the machine in the window.
+    pub machine: Machine,
     /// CPU of the probes while they ran, as a share of one core; none if none ran.
     pub cpu_share: Option<f64>,
 }
 
 impl Gather {
-    /// Starts the probes that `settings` ask for.
+    /// Starts the probes that `settings` ask for, and the one that watches the machine for others.
     ///
     /// # Errors
     /// A thread could not be started. What cannot be seen is no error: see `Cluster::unseen`.
     pub fn start(&mut self, running: &Running, settings: &Settings, what: &Looked) -> Result<()> {
+        self.began_ns = clock::now_ns();
+        let pids = running.pids();
+        let ours = pids
+            .iter()
+            .filter_map(|(name, pid)| Some((name.as_str(), (*pid)?)));
+        match target::probe::others(&ours.collect::<Vec<_>>(), OTHERS_PERIOD) {
+            Ok(others) => self.others = Some(others),
+            // A machine that does not tell makes a rule unknown, not a trial impossible.
+            Err(error) => self.others_unseen = Some(format!("{error:#}")),
+        }
         let Some(mut spec) = spec(settings) else {
             return Ok(());
         };
@@ -60,30 +80,30 @@ impl Gather {
         let tables: Vec<&str> = what.tables.iter().map(String::as_str).collect();
         let probes = running.cluster.probe(&spec, &what.keyspace, &tables);
         self.probes = Some(probes.context("start the probes")?);
-        self.began_ns = clock::now_ns();
         Ok(())
     }
 
     /// Writes what was read since the last time.
     pub fn write(&mut self, files: &mut TrialWriter) -> Result<()> {
-        match &self.probes {
-            Some(probes) => {
-                let readings = probes.take();
-                self.keep(files, readings)
-            }
-            None => Ok(()),
-        }
+        let running = [&self.probes, &self.others].into_iter().flatten();
+        let readings = running.flat_map(Probes::take).collect();
+        self.keep(files, readings)
     }
 
     /// Ends the probes, before the processes that they look at end.
     pub fn stop(&mut self, files: &mut TrialWriter) -> Result<()> {
-        let Some(probes) = self.probes.take() else {
+        let running = [self.probes.take(), self.others.take()];
+        if running.iter().all(Option::is_none) {
             return Ok(());
-        };
-        let (readings, costs) = probes.stop();
+        }
+        let mut last = Vec::new();
+        for probes in running.into_iter().flatten() {
+            let (readings, costs) = probes.stop();
+            last.extend(readings);
+            self.costs.extend(costs);
+        }
         self.ran_ns += clock::now_ns() - self.began_ns;
-        self.costs.extend(costs);
-        self.keep(files, readings)
+        self.keep(files, last)
     }
 
     fn keep(&mut self, files: &mut TrialWriter, readings: Vec<Reading>) -> Result<()> {
@@ -104,7 +124,9 @@ impl Gather {
         for (probe, samples) in by_probe {
             files.write_samples(probe, &samples)?;
         }
-        let judged = |reading: &Reading| matches!(&*reading.name, PENDING | STEAL);
+        let judged = |reading: &Reading| {
+            reading.probe == OTHERS || matches!(&*reading.name, PENDING | STEAL)
+        };
         self.kept.extend(readings.into_iter().filter(judged));
         Ok(())
     }
@@ -120,15 +142,14 @@ impl Gather {
                 .entry((reading.at_ns - from_ns) / clock::SECOND_NS)
                 .or_default() += reading.value;
         }
-        let steal: Vec<f64> = of(STEAL)
-            .filter(|reading| !reading.place.contains('/'))
-            .map(|reading| reading.value / 100.0)
-            .collect();
-        let mean = || steal.iter().sum::<f64>() / steal.len() as f64;
+        let machine = of(STEAL).filter(|reading| !reading.place.contains('/'));
+        let steal = share(&machine.map(|reading| reading.value).collect::<Vec<_>>());
+        let others: Vec<&Reading> = kept.iter().copied().filter(|r| r.probe == OTHERS).collect();
         let cpu_ns: u64 = self.costs.iter().map(|cost| cost.cpu_ns).sum();
         Seen {
             pending_compactions: (!pending.is_empty()).then(|| pending.into_values().collect()),
-            steal_share: (!steal.is_empty()).then(mean),
+            steal_share: steal.or_else(|| share(&values(&others, "cpu.stolen"))),
+            machine: machine_of(&others, self.others_unseen.clone()),
             cpu_share: (self.ran_ns > 0).then(|| cpu_ns as f64 / self.ran_ns as f64),
         }
     }
@@ -165,6 +186,41 @@ impl Gather {
             }
         }
         records
+    }
+}
+
+fn values(readings: &[&Reading], name: &str) -> Vec<f64> {
+    let named = readings.iter().filter(|reading| &*reading.name == name);
+    named.map(|reading| reading.value).collect()
+}
+
+/// The mean of percentages, as a share; none without any.
+fn share(percent: &[f64]) -> Option<f64> {
+    let count = percent.len();
+    (count > 0).then(|| percent.iter().sum::<f64>() / count as f64 / 100.0)
+}
+
+/// What the looks of the probe [`OTHERS`] in the window came to.
+fn machine_of(readings: &[&Reading], unseen: Option<String>) -> Machine {
+    let of = |name: &str| share(&values(readings, name));
+    let cpu = || {
+        Some(CpuUse {
+            others: of("cpu.others")?,
+            nodes: of("cpu.nodes")?,
+            client: of("cpu.client")?,
+            cpus: *values(readings, "cpu.count").first()?,
+        })
+    };
+    Machine {
+        cpu: cpu(),
+        disk_others: of("disk.busy_for_others"),
+        pressure: Pressure {
+            cpu: of("psi.cpu.some"),
+            io: of("psi.io.some"),
+            memory: of("psi.memory.full"),
+        },
+        has_strange_nodes: false,
+        unseen,
     }
 }
 
@@ -213,6 +269,39 @@ fn scrape(import: &Import) -> Option<ScrapeSpec> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_used_the_machine_is_the_mean_of_the_looks_in_the_window() {
+        let others = |at_s, name, value| Reading {
+            probe: OTHERS,
+            ..reading(at_s, name, "machine", value)
+        };
+        let gather = Gather {
+            kept: vec![
+                others(0.5, "cpu.others", 90.0),
+                others(1.5, "cpu.others", 10.0),
+                others(2.5, "cpu.others", 30.0),
+                others(1.5, "cpu.nodes", 5.0),
+                others(1.5, "cpu.client", 40.0),
+                others(1.5, "cpu.count", 2.0),
+                others(1.5, "cpu.stolen", 4.0),
+                others(1.5, "psi.cpu.some", 50.0),
+                // Of the hosts' own probe: not of the machine as a whole.
+                reading(1.5, "psi.io.some", "host1", 99.0),
+            ],
+            ..Gather::default()
+        };
+        let seen = gather.seen(1_000_000_000, 3_000_000_000);
+        let cpu = seen.machine.cpu.unwrap();
+        assert_eq!((cpu.others, cpu.nodes, cpu.cpus), (0.2, 0.05, 2.0));
+        assert_eq!(seen.machine.pressure.cpu, Some(0.5));
+        assert_eq!(seen.machine.pressure.io, None);
+        assert_eq!(seen.steal_share, Some(0.04), "without the hosts' probe");
+        assert_eq!(
+            gather.seen(9_000_000_000, 9_500_000_000).machine,
+            Machine::default()
+        );
+    }
 
     fn reading(at_s: f64, name: &str, place: &str, value: f64) -> Reading {
         Reading {

@@ -15,6 +15,7 @@ mod imports;
 mod ladder;
 mod nodes;
 mod offer;
+mod recorded;
 mod resume;
 mod running;
 mod summary;
@@ -34,6 +35,7 @@ use crate::plan::{PhaseKind, Plan, Trial};
 use crate::record;
 use crate::settings::{Change, Study, Target};
 use anyhow::Result;
+use ceiling::Ceilings;
 use running::Running;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -55,6 +57,8 @@ pub struct Options<'a> {
     pub interrupt: &'a AtomicBool,
     /// Version of cassay, with the commit that it was built from: stands in the records.
     pub version: &'a str,
+    /// Whether the machine is said to be shared: then what others do on it only warns.
+    pub shared_machine: bool,
 }
 
 /// How a run ended.
@@ -104,8 +108,8 @@ struct Engine<'a> {
     running: Option<Running>,
     /// Folder name of the last trial on the running target: its logs go there.
     logs: Option<String>,
-    /// By variant; measured when first needed.
-    ceilings: Vec<Option<f64>>,
+    /// By the first variant with the same program; measured when first needed.
+    ceilings: Vec<Ceilings>,
     /// Ladders that have ended: variant, block, and the value after which nothing is done.
     ladders: Vec<(usize, usize, f64)>,
     /// Targets that could not be started: not tried again for every trial.
@@ -132,7 +136,7 @@ impl<'a> Engine<'a> {
             failed: BTreeMap::new(),
             running: None,
             logs: None,
-            ceilings: vec![None; plan.works.len()],
+            ceilings: vec![Ceilings::default(); plan.works.len()],
             ladders: Vec::new(),
             refused: Vec::new(),
         }
@@ -305,7 +309,7 @@ impl<'a> Engine<'a> {
             json!({"slug": trial.slug}),
         )?;
         self.ready_target(trial)?;
-        let ceiling_ops_per_s = self.ceiling(trial)?;
+        let ceilings_ops_per_s = self.ceilings(trial)?;
         let running = self.running.as_mut().expect("ready_target has started it");
         self.logs = Some(trial.slug.clone());
         let inputs = Inputs::recorded(&self.study.inputs);
@@ -320,7 +324,8 @@ impl<'a> Engine<'a> {
             is_first: self.plan.trials[..trial.index]
                 .iter()
                 .all(|earlier| earlier.variant != trial.variant),
-            ceiling_ops_per_s: Some(ceiling_ops_per_s),
+            ceilings_ops_per_s,
+            shared_machine: self.options.shared_machine,
             writer: &mut self.writer,
             events: self.events,
             interrupt: self.options.interrupt,
@@ -382,34 +387,30 @@ impl<'a> Engine<'a> {
         stopped.and(noted)
     }
 
-    /// The instrument's ceiling for the trial's program; measured once for equal programs.
-    fn ceiling(&mut self, trial: &Trial) -> Result<f64> {
-        if let Some(ceiling) = self.ceilings[trial.variant] {
-            return Ok(ceiling);
-        }
+    /// The ceilings of the instrument for the trial's program, one or more of them measured now;
+    /// equal programs share theirs.
+    fn ceilings(&mut self, trial: &Trial) -> Result<Vec<f64>> {
         let settings = &self.study.variants[trial.variant].settings;
         let same = |index: &usize| {
             let other = &self.study.variants[*index].settings;
             other.workload == settings.workload && other.client == settings.client
         };
-        let known = (0..self.ceilings.len())
-            .filter(same)
-            .find_map(|index| self.ceilings[index]);
-        let ceiling = match known {
-            Some(ceiling) => ceiling,
-            None => {
-                (self.events)(Event::PhaseStarted {
-                    phase: "ceiling",
-                    what: "measure the client itself on the null target".to_owned(),
-                    seconds: 1.0,
-                    seconds_after: trial_seconds(trial) - target_seconds(trial),
-                });
-                let program = &self.plan.works[trial.variant].program;
-                ceiling::measure(settings, program, &self.options.dirs)?
-            }
-        };
-        self.ceilings[trial.variant] = Some(ceiling);
-        Ok(ceiling)
+        let at = (0..self.ceilings.len()).find(same).unwrap_or(trial.variant);
+        let due = self.ceilings[at].due(matches!(settings.target, Target::Null(_)));
+        if due > 0 {
+            (self.events)(Event::PhaseStarted {
+                phase: "ceiling",
+                what: "measure the client itself on the null target".to_owned(),
+                seconds: due as f64 * crate::estimate::CEILING_S,
+                seconds_after: trial_seconds(trial) - target_seconds(trial),
+            });
+        }
+        for _ in 0..due {
+            let program = &self.plan.works[trial.variant].program;
+            let ceiling = ceiling::measure(settings, program, &self.options.dirs)?;
+            self.ceilings[at].push(ceiling);
+        }
+        Ok(self.ceilings[at].latest())
     }
 
     fn finish(&mut self, trial: &Trial, name: String, mut finding: TrialFinding) -> Result<()> {

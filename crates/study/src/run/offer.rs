@@ -8,7 +8,7 @@ use super::gather::Gather;
 use super::running::Running;
 use super::tally::Answered;
 use super::timeline::Timeline;
-use crate::plan::{PhaseKind, Trial};
+use crate::plan::{Phase, PhaseKind, Trial};
 use crate::settings::{Point, Settings};
 use anyhow::{Context, Result};
 use load::{Config, Flow, Limit, Schedule, Summary, VerifyReads, Window, Written};
@@ -62,6 +62,8 @@ pub struct Watch<'a> {
     pub gather: &'a mut Gather,
     /// When the phases were.
     pub timeline: &'a mut Timeline,
+    /// Which of the plan's phases have begun.
+    pub agenda: &'a mut Agenda,
     /// Whoever watches the run.
     pub events: &'a mut dyn FnMut(Event),
     /// Set by Ctrl-C.
@@ -89,9 +91,46 @@ impl Decision {
     }
 }
 
-/// Says that a phase begins: to the journal first, then to whoever watches.
-pub fn begin_phase(
+/// How far a trial is in the phases of its plan. A kind may come twice (a restart for the load phase
+/// and one for the rest): the second has words and a length of its own.
+#[derive(Debug, Default)]
+pub struct Agenda {
+    /// Of the plan's phases, the first that may still begin.
+    next: usize,
+}
+
+impl Agenda {
+    /// The next phase of `kind` that is planned, and those after it. What comes once more than
+    /// planned (a round of loading) has the words of the one before; what is not planned has none.
+    fn advance<'t>(
+        &mut self,
+        kind: PhaseKind,
+        trial: &'t Trial,
+    ) -> (Option<&'t Phase>, &'t [Phase]) {
+        let left = &trial.phases[self.next.min(trial.phases.len())..];
+        let Some(at) = left.iter().position(|phase| phase.kind == kind) else {
+            let begun = trial.phases[..self.next].iter();
+            return (begun.rev().find(|phase| phase.kind == kind), left);
+        };
+        self.next += at + 1;
+        (Some(&left[at]), &left[at + 1..])
+    }
+
+    /// Says that a phase begins: to the journal first, then to whoever watches.
+    pub fn begin(
+        &mut self,
+        kind: PhaseKind,
+        trial: &Trial,
+        run: &mut RunWriter,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<()> {
+        begin_phase(kind, self.advance(kind, trial), trial, run, events)
+    }
+}
+
+fn begin_phase(
     kind: PhaseKind,
+    (planned, after): (Option<&Phase>, &[Phase]),
     trial: &Trial,
     run: &mut RunWriter,
     events: &mut dyn FnMut(Event),
@@ -101,9 +140,6 @@ pub fn begin_phase(
         Some(trial.index),
         json!({"phase": kind.name()}),
     )?;
-    let at = trial.phases.iter().position(|phase| phase.kind == kind);
-    let planned = at.map(|at| &trial.phases[at]);
-    let after = at.map_or(&[][..], |at| &trial.phases[at + 1..]);
     events(Event::PhaseStarted {
         phase: kind.name(),
         what: planned.map(|phase| phase.what.clone()).unwrap_or_default(),
@@ -294,7 +330,7 @@ impl Watch<'_> {
         match decision.next {
             Some(kind) => {
                 self.timeline.begin(kind.name(), interval.end_ns);
-                begin_phase(kind, self.trial, self.run, self.events)
+                self.agenda.begin(kind, self.trial, self.run, self.events)
             }
             None => Ok(()),
         }
@@ -329,4 +365,49 @@ fn next_progress(progress: &mut Progress, interval: &Interval) -> Progress {
     };
     progress.p99_ms = latency.quantile_ns(0.99) as f64 / 1e6;
     *progress
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The second restart of a trial had the first one's words, and its time was counted again.
+    #[test]
+    fn the_second_phase_of_a_kind_has_words_and_time_of_its_own() {
+        let phase = |kind, what: &str, seconds| Phase {
+            kind,
+            what: what.to_owned(),
+            seconds,
+        };
+        let trial = Trial {
+            index: 0,
+            slug: "00".to_owned(),
+            variant: 0,
+            point: Point::Threads(1),
+            block: 0,
+            first_operation: 0,
+            phases: vec![
+                phase(PhaseKind::Restart, "for loading", 20.0),
+                phase(PhaseKind::Load, "rows", 5.0),
+                phase(PhaseKind::Restart, "for measuring", 40.0),
+                phase(PhaseKind::Measure, "a window", 10.0),
+            ],
+        };
+        let mut agenda = Agenda::default();
+        let mut begin = |kind| {
+            let (planned, after) = agenda.advance(kind, &trial);
+            let words = planned.map(|phase| phase.what.as_str());
+            (words, after.iter().map(|phase| phase.seconds).sum::<f64>())
+        };
+        assert_eq!(begin(PhaseKind::Restart), (Some("for loading"), 55.0));
+        assert_eq!(begin(PhaseKind::Settle), (None, 55.0), "not planned");
+        assert_eq!(begin(PhaseKind::Load), (Some("rows"), 50.0));
+        assert_eq!(
+            begin(PhaseKind::Load),
+            (Some("rows"), 50.0),
+            "a second round"
+        );
+        assert_eq!(begin(PhaseKind::Restart), (Some("for measuring"), 10.0));
+        assert_eq!(begin(PhaseKind::Measure), (Some("a window"), 0.0));
+    }
 }

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail};
 use load::Written;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::net::{IpAddr, UdpSocket};
 use std::path::Path;
 use target::null::NullServer;
 use target::{Ability, AttachSpec, Cluster, Dirs, Restarts, RestoreHow, Restored, Spec};
@@ -135,11 +136,35 @@ impl Running {
         self.null.is_some()
     }
 
-    /// Whether nodes run on this machine, and share its cores with the client.
-    pub fn shares_cores(&self) -> bool {
-        let is_ours = matches!(self.settings, Target::Local(_));
+    /// Whether nodes run on this machine, on cores that the client uses too. Hosts with CPUs of
+    /// their own leave it those that it is pinned to.
+    pub fn shares_cores(&self, client_cpus: &[usize]) -> bool {
+        let Target::Local(local) = &self.settings else {
+            return self.is_on_this_machine();
+        };
+        let hosts = local
+            .hosts
+            .as_ref()
+            .filter(|_| self.cluster.isolation() == "hosts");
+        let theirs = hosts
+            .and_then(|hosts| hosts.cpus.as_deref())
+            .unwrap_or_default();
+        let is_apart = !theirs.is_empty()
+            && !client_cpus.is_empty()
+            && theirs.iter().all(|cpu| !client_cpus.contains(cpu));
+        !is_apart
+    }
+
+    /// Whether nodes run on this machine that we did not start.
+    pub fn has_strange_nodes(&self) -> bool {
+        matches!(self.settings, Target::Attach(_)) && self.is_on_this_machine()
+    }
+
+    fn is_on_this_machine(&self) -> bool {
         let mut nodes = self.cluster.nodes().iter();
-        is_ours || nodes.any(|node| node.address.ip().is_loopback())
+        // An address can be bound where it belongs, and nowhere else.
+        let is_own = |ip: IpAddr| ip.is_loopback() || UdpSocket::bind((ip, 0)).is_ok();
+        nodes.any(|node| is_own(node.address.ip()))
     }
 
     /// Memory of the machine for each local node, or of its host, bytes; none for nodes elsewhere.

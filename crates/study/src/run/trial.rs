@@ -9,7 +9,8 @@ use super::event::Event;
 use super::finding::{self, Facts};
 use super::gather::{Gather, Looked};
 use super::nodes;
-use super::offer::{self, Cut, Decision, Offer, Offered, Watch, closed};
+use super::offer::{self, Agenda, Cut, Decision, Offer, Offered, Watch, closed};
+use super::recorded;
 use super::running::Running;
 use super::tally::{Answered, Tally};
 use super::timeline::Timeline;
@@ -49,8 +50,10 @@ pub struct Stagehand<'a> {
     pub step: Option<&'a Step>,
     /// Whether it is the first of its variant.
     pub is_first: bool,
-    /// What the instrument can do, op/s.
-    pub ceiling_ops_per_s: Option<f64>,
+    /// What the instrument can do, op/s, each time that it was measured.
+    pub ceilings_ops_per_s: Vec<f64>,
+    /// Whether the machine is said to be shared.
+    pub shared_machine: bool,
     /// The run's files.
     pub writer: &'a mut RunWriter,
     /// Whoever watches.
@@ -76,6 +79,7 @@ struct State {
     counting: Counting,
     gather: Gather,
     timeline: Timeline,
+    agenda: Agenda,
     load: Option<LoadRecord>,
     data: Option<DataRecord>,
     settle: Option<rules::Settle>,
@@ -134,6 +138,7 @@ impl Stagehand<'_> {
             answered: Answered::default(),
             counting: Counting::default(),
             gather: Gather::default(),
+            agenda: Agenda::default(),
             load: None,
             data: None,
             settle: None,
@@ -293,7 +298,9 @@ impl Stagehand<'_> {
 
     fn begin_phase(&mut self, kind: PhaseKind, state: &mut State) -> Result<()> {
         state.timeline.begin(kind.name(), measure::clock::now_ns());
-        offer::begin_phase(kind, self.trial, self.writer, self.events)
+        state
+            .agenda
+            .begin(kind, self.trial, self.writer, self.events)
     }
 
     fn offer(
@@ -312,6 +319,7 @@ impl Stagehand<'_> {
             answered: &mut state.answered,
             gather: &mut state.gather,
             timeline: &mut state.timeline,
+            agenda: &mut state.agenda,
             events: self.events,
             interrupt: self.interrupt,
         };
@@ -343,7 +351,8 @@ impl Stagehand<'_> {
             started_unix_ns: state.writer.start_unix_ns(),
             settings: self.settings,
             program: &self.program,
-            ceiling_ops_per_s: self.ceiling_ops_per_s,
+            ceilings_ops_per_s: &self.ceilings_ops_per_s,
+            shared_machine: self.shared_machine,
             tally: &state.tally,
             checks: state.checks,
             warmup: state.warmup.clone(),
@@ -362,10 +371,15 @@ impl Stagehand<'_> {
             connections: state.connections,
             server,
             is_null: running.is_some_and(Running::is_null),
-            shares_cores: running.is_some_and(Running::shares_cores),
+            shares_cores: running.is_some_and(|r| r.shares_cores(&self.settings.client.cpus)),
+            has_strange_nodes: running.is_some_and(Running::has_strange_nodes),
             settings_changed: running.and_then(|r| r.settings_changed().ok()),
             memory_bytes: running.and_then(Running::memory_bytes),
-            settings_recorded: running.is_some_and(|r| r.is_null() || !r.node_settings.is_empty()),
+            not_recorded: recorded::missing(
+                self.writer.path(),
+                self.trial.index,
+                running.is_some_and(Running::is_null),
+            ),
         };
         finding::trial(&facts)
     }

@@ -20,7 +20,9 @@ pub(crate) const HEAP_BYTES_MIN: u64 = 256 * MIB;
 /// Free disk space per node: commit log segments, system tables, logs, a little data.
 const DISK_BYTES_PER_NODE: u64 = 1 << 30;
 
-/// Memory that `nodes` nodes are expected to need, in bytes.
+/// Memory that `nodes` nodes are expected to need, in bytes, without their page cache. The only
+/// reckoning of it: what a plan expects, what a host's limit must hold, and what is refused at the
+/// start are this.
 pub fn memory_bytes(nodes: usize, heap_bytes: u64) -> u64 {
     nodes as u64 * (heap_bytes + heap_bytes / OFF_HEAP_SHARE_OF_HEAP + OFF_HEAP_BYTES)
 }

@@ -7,8 +7,11 @@ mod cpu;
 mod disk;
 mod memory;
 mod network;
+mod others;
 mod pressure;
 mod stand_in;
+
+pub(super) use others::Others;
 
 use super::source::Source;
 use super::{Look, Out};

@@ -63,7 +63,8 @@ pub struct ScrapeSpec {
 /// One value of one series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// Which probe read it: `hosts`, `processes`, `jvm`, `cassandra`, `gc_log`, `prometheus`.
+    /// Which probe read it: `hosts`, `processes`, `jvm`, `cassandra`, `gc_log`, `prometheus`,
+    /// `others`.
     pub probe: &'static str,
     /// When, on the clock of [`measure::clock::now_ns`].
     pub at_ns: u64,
@@ -201,6 +202,18 @@ pub fn this_machine(spec: &ProbeSpec, others: &[(&str, u32)]) -> Result<Probes> 
     let mut samplers = scrapers(spec)?;
     samplers.push(os(spec, others, &[])?);
     Probes::start(samplers)
+}
+
+/// Watches who uses this machine beside this process and `nodes`, by their places and process ids:
+/// what is read stands under the probe `others`. Cheap enough for every trial.
+///
+/// # Errors
+/// The machine does not tell: the message says what could not be read.
+pub fn others(nodes: &[(&str, u32)], period: Duration) -> Result<Probes> {
+    let mut sampler = Sampler::new("probe-others");
+    let look = hosts::Others::open(nodes)?;
+    sampler.add(Task::new("others", "machine", period, Box::new(look)));
+    Probes::start(vec![sampler])
 }
 
 impl Cluster {

@@ -128,11 +128,11 @@ impl Look for Process {
 
 /// Columns of `/proc/PID/stat` that are sums over the process's threads.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Stat {
+pub(super) struct Stat {
     minor_faults: u64,
     major_faults: u64,
-    user: u64,
-    system: u64,
+    pub user: u64,
+    pub system: u64,
     threads: u64,
     virtual_bytes: u64,
     resident_pages: u64,
@@ -140,7 +140,7 @@ struct Stat {
 }
 
 impl Stat {
-    fn parse(text: &str) -> Result<Stat> {
+    pub fn parse(text: &str) -> Result<Stat> {
         // The name is in parentheses and may have parentheses and blanks itself.
         let (_, rest) = text
             .rsplit_once(')')
@@ -169,15 +169,15 @@ impl Stat {
 
 /// Bytes from `/proc/PID/io` that devices moved for the process.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Io {
-    read: u64,
-    written: u64,
+pub(super) struct Io {
+    pub read: u64,
+    pub written: u64,
     /// Dirty pages that it has dropped before they were written.
-    cancelled: u64,
+    pub cancelled: u64,
 }
 
 impl Io {
-    fn parse(text: &str) -> Result<Io> {
+    pub fn parse(text: &str) -> Result<Io> {
         let of = |key: &str| -> Result<u64> {
             let line = text
                 .lines()

@@ -56,6 +56,12 @@ const FINDINGS: &[(&str, &str)] = &[
     ("trials[].client.lag_us.p50", "number"),
     ("trials[].client.lag_us.p99", "number"),
     ("trials[].client.ceiling_ops_per_s", "number"),
+    ("trials[].client.ceilings_ops_per_s[]", "number"),
+    ("trials[].client.stall_ms_longest", "number"),
+    ("trials[].client.stalled_share", "number"),
+    ("trials[].client.quiet_ms_longest", "number"),
+    ("trials[].machine.cpus", "count?"),
+    ("trials[].machine.cpu_others", "number?"),
     ("trials[].client.workers", "count"),
     ("trials[].client.connections", "count"),
     ("trials[].client.memory_bytes", "count"),
@@ -182,7 +188,7 @@ fn findings_have_every_field_of_the_design() {
         .iter()
         .map(|r| r["rule"].as_str().unwrap().to_owned())
         .collect();
-    let all: Vec<_> = (1..=17).map(|number| format!("V{number}")).collect();
+    let all: Vec<_> = (1..=19).map(|number| format!("V{number}")).collect();
     assert_eq!(ids, all);
 }
 

@@ -173,7 +173,7 @@ fn limits_that_cannot_hold_are_said() {
             "local: {hosts: 2, nodes_per_host: 2, heap: 1GiB, host: {memory: 2GiB}}",
             "",
             "`target.local.host.memory` is 2GiB, but 2 node(s) with 1GiB of heap take at least \
-             2.6 GiB",
+             2.9 GiB",
         ),
         (
             "local: {gc: zgc, jvm: ['-XX:+UseParallelGC']}",
@@ -359,4 +359,50 @@ fn a_share_of_a_small_volume_is_more_than_a_row() {
         "{}",
         settings.data.load_rows
     );
+}
+
+/// `warmup: 500ms` was a second, and nobody was told.
+#[test]
+fn a_window_between_two_intervals_is_refused() {
+    check(&[
+        (
+            "local: {}",
+            "window: {warmup: 500ms}",
+            "`window.warmup` is 500ms; it must be whole seconds, since an interval is a second",
+        ),
+        (
+            "null: {}",
+            "window: {warmup: 0s, measure: 1500ms}",
+            "`window.measure` is 1500ms; it must be whole seconds, since an interval is a second",
+        ),
+        (
+            "local: {}",
+            "variants: {a: {}, b: {window: {warmup_max: 2500ms}}}",
+            "`window.warmup_max` is 2500ms; it must be whole seconds, since an interval is a second",
+        ),
+    ]);
+}
+
+/// It was a second in one document and two in another.
+#[test]
+fn an_auto_warm_up_on_the_null_target_is_what_the_documents_say() {
+    let warmup = settings("null: {}", "").window.warmup;
+    assert_eq!(warmup, Warmup::Fixed(WARMUP_NULL_NS));
+    assert_eq!(
+        WARMUP_NULL_NS, SECOND_NS,
+        "or change the words below, and what they stand in"
+    );
+    let reference = include_str!("../../../../../docs/study-file.md");
+    assert!(reference.contains("on the null target after 1 s"));
+    let measurement = include_str!("../../../../../docs/measurement.md").replace('\n', " ");
+    assert!(measurement.contains("`auto` is a fixed second."));
+}
+
+/// `-1` means "no limit" in many settings of cassandra.yaml, which the server reads as an integer.
+#[test]
+fn whole_numbers_below_zero_stay_whole() {
+    let target = settings("local: {yaml: {a: -1, b: -1.5, c: '-1', d: 7, e: 1.0}}", "").target;
+    let yaml: serde_json::Map<_, _> = target.local().unwrap().yaml.iter().cloned().collect();
+    let expected = json!({"a": -1, "b": -1.5, "c": "-1", "d": 7, "e": 1.0});
+    assert_eq!(json!(yaml).to_string(), expected.to_string());
 }

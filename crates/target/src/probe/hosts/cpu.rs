@@ -6,12 +6,17 @@ use anyhow::{Context, Result};
 
 /// Ticks of a CPU in the order of the file: user, nice, system, idle, iowait, irq, softirq, steal,
 /// guest, guest_nice. `user` contains `guest`, `nice` contains `guest_nice`.
-type Ticks = [u64; 10];
+pub(super) type Ticks = [u64; 10];
 
+/// User, nice and system time: what tasks used. Interrupts are nobody's.
+pub(super) const TASKS: [usize; 3] = [0, NICE, 2];
+/// Time that the hypervisor gave to others.
+pub(super) const STEAL: usize = 7;
 const NICE: usize = 1;
 const IDLE: usize = 3;
 const IOWAIT: usize = 4;
-const GUEST: usize = 8;
+/// Those before it are all of a CPU's time.
+pub(super) const GUEST: usize = 8;
 const GUEST_NICE: usize = 9;
 
 /// Names of the shares, in the order of [`Ticks`].
@@ -30,9 +35,9 @@ const NAMES: [&str; 10] = [
 
 /// One reading of `/proc/stat`.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Stat {
+pub(super) struct Stat {
     /// `cpu` for all, then `cpu0` and so on, those that are online.
-    cpus: Vec<(String, Ticks)>,
+    pub cpus: Vec<(String, Ticks)>,
     interrupts: u64,
     context_switches: u64,
     running: u64,
@@ -115,7 +120,7 @@ fn shares(before: &Ticks, now: &Ticks) -> Option<[f64; 10]> {
     Some(spent.map(|ticks| 100.0 * ticks / total))
 }
 
-fn parse(text: &str) -> Result<Stat> {
+pub(super) fn parse(text: &str) -> Result<Stat> {
     let mut stat = Stat::default();
     for line in text.lines() {
         // The line of interrupts has a column for each: only its first is wanted.

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 /// Bytes of a sector of this file, whatever the device's own are.
-const SECTOR_KB: f64 = 0.5;
+pub(super) const SECTOR_KB: f64 = 0.5;
 
 /// Columns after the name: of reads, writes and discards each requests, merged requests, sectors
 /// and milliseconds, with in-flight, busy and weighted milliseconds after the writes; then flushes
@@ -19,9 +19,11 @@ const SECTOR_KB: f64 = 0.5;
 const COLUMNS_COUNT: usize = 17;
 
 /// Columns of one device.
-type Columns = [u64; COLUMNS_COUNT];
+pub(super) type Columns = [u64; COLUMNS_COUNT];
 
-const BUSY_MS: usize = 9;
+pub(super) const BUSY_MS: usize = 9;
+/// Sectors read and written.
+pub(super) const SECTORS: [usize; 2] = [2, 6];
 const WEIGHTED_MS: usize = 10;
 const FLUSHES: usize = 15;
 const FLUSHES_MS: usize = 16;
@@ -185,7 +187,7 @@ fn figures(place: &str, before: &Columns, now: &Columns, seconds: f64, out: &mut
     out.put("iostat.%util", place, "%", busy);
 }
 
-fn parse(text: &str) -> Result<HashMap<String, Columns>> {
+pub(super) fn parse(text: &str) -> Result<HashMap<String, Columns>> {
     let mut devices = HashMap::new();
     for line in text.lines() {
         let mut words = line.split_ascii_whitespace().skip(2);

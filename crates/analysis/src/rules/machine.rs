@@ -1,0 +1,301 @@
+//! Rules about the client as a process on a machine, and about who else was there: V3, V4, V18; and
+//! about the silence of the target, which must not be taken for the client's: V19.
+//!
+//! What others cost is not what the client waited for: nodes on the same cores make it wait too, and
+//! that is what is measured. So waiting is laid to others by the share that they had of the CPU time
+//! which the workers did not have.
+
+#[cfg(test)]
+mod tests;
+
+use super::{Evidence, Limits, Outcome, below, percent};
+use crate::rules::evidence::{CpuUse, Machine, Window};
+
+type Judged = (Outcome, String);
+
+/// Length of an interval, in seconds: what is beyond it is time without one.
+const INTERVAL_S: f64 = 1.0;
+/// V19: silence is more than an operation that is slow like the others: so many medians.
+const QUIET_MEDIANS: f64 = 5.0;
+
+/// V3: the client was not what limited the result.
+pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Judged {
+    let window = &evidence.window;
+    if window.seconds <= 0.0 {
+        return (Outcome::Unknown, "no window was measured".to_owned());
+    }
+    let cpu = window.cpu_ns as f64 / 1e9 / window.seconds / evidence.client_cores.max(1.0);
+    let shared = if evidence.shares_cores {
+        ", cores shared with nodes"
+    } else {
+        ""
+    };
+    let used = format!("the client used {} of its cores{shared}", percent(cpu));
+    if evidence.target_is_null {
+        return (
+            Outcome::Pass,
+            format!("{used}; null target: the client is what is measured"),
+        );
+    }
+    let (cpu_outcome, limit) = match (evidence.offered.is_some(), evidence.shares_cores) {
+        (true, _) if cpu > limits.client_cpu_share => (Outcome::Warn, limits.client_cpu_share),
+        (true, _) => (Outcome::Pass, limits.client_cpu_share),
+        // On cores of its own nothing but its own work can fill them.
+        (false, false) => (
+            below(cpu, limits.client_full_share),
+            limits.client_full_share[0],
+        ),
+        // It uses what the nodes leave: a high share says nothing.
+        (false, true) => (Outcome::Pass, f64::INFINITY),
+    };
+    let cpu_detail = match limit.is_finite() {
+        true => format!("{used} (limit {})", percent(limit)),
+        false => used,
+    };
+    let (outcome, ceiling_detail) = ceiling(evidence, limits);
+    let outcome = match (cpu_outcome, outcome) {
+        (Outcome::Pass, of_ceiling) => of_ceiling,
+        (of_cpu, of_ceiling) => of_cpu.max(of_ceiling),
+    };
+    (outcome, format!("{cpu_detail}; {ceiling_detail}"))
+}
+
+/// How near the ceiling the result is, by the lowest and by the highest ceiling that was measured.
+fn ceiling(evidence: &Evidence, limits: &Limits) -> Judged {
+    let ceilings = evidence.ceilings_ops_per_s.iter().copied();
+    let ceilings: Vec<f64> = ceilings.filter(|ceiling| *ceiling > 0.0).collect();
+    let lowest = ceilings.iter().copied().min_by(f64::total_cmp);
+    let highest = ceilings.iter().copied().max_by(f64::total_cmp);
+    let (Some(lowest), Some(highest)) = (lowest, highest) else {
+        let detail = "its ceiling on the null target was not measured";
+        return (Outcome::Unknown, detail.to_owned());
+    };
+    let achieved = evidence.window.ops_per_s_mean();
+    let of = |ceiling: f64| below(achieved / ceiling, limits.ceiling_share);
+    let is_steady = highest / lowest <= limits.ceiling_spread;
+    let measured = match (ceilings.len(), is_steady) {
+        (1, _) => format!("its ceiling of {lowest:.0} op/s, measured once"),
+        (count, true) => {
+            format!(
+                "its ceiling of {lowest:.0} op/s, the lowest of {count} ({highest:.0} the highest)"
+            )
+        }
+        (count, false) => format!(
+            "its ceiling of {lowest:.0} op/s, the lowest of {count} that differ {:.1} times \
+             ({highest:.0} the highest; at most {:.1} times)",
+            highest / lowest,
+            limits.ceiling_spread
+        ),
+    };
+    let detail = format!(
+        "{achieved:.0} op/s are {} of {measured} (limit {})",
+        percent(achieved / lowest),
+        percent(limits.ceiling_share[0])
+    );
+    match (of(lowest), of(highest)) {
+        // Whichever of them is right, it is the same answer.
+        (worst, best) if worst == best => (worst, detail),
+        (worst, _) if is_steady => (worst, detail),
+        _ => (
+            Outcome::Warn,
+            format!("{detail}: such a ceiling cannot be trusted, so the client may be the limit"),
+        ),
+    }
+}
+
+/// V4: the client was there from start to end.
+pub(super) fn present(evidence: &Evidence, limits: &Limits) -> Judged {
+    let window = &evidence.window;
+    if window.ops_per_s.is_empty() {
+        return (
+            Outcome::Fail,
+            "the client delivered no interval of the window".to_owned(),
+        );
+    }
+    let stall_s = window.stall_longest_s.unwrap_or(0.0);
+    let silence_s = without_interval_s(window).max(stall_s);
+    let share_of = |at: usize| limits.silence_share[at] * window.seconds;
+    let longest =
+        [0, 1].map(|at| share_of(at).clamp(limits.silence_s_least[at], limits.silence_s_most[at]));
+    let together = [0, 1].map(|at| share_of(at).max(limits.silence_s_least[at]));
+    let judged = below(silence_s, longest).max(below(window.stalled_s, together));
+    let looked = match window.stall_longest_s {
+        Some(_) => String::new(),
+        None => "; nobody looked whether its timers were late".to_owned(),
+    };
+    let detail = format!(
+        "in {:.0} s it was away for {silence_s:.2} s at the longest (limit {:.2} s), and for {:.2} s \
+         in stalls together (limit {:.2} s){looked}",
+        window.seconds, longest[0], window.stalled_s, together[0]
+    );
+    (at_most_warned(judged, limits), detail)
+}
+
+/// The longest time without an interval, in seconds.
+fn without_interval_s(window: &Window) -> f64 {
+    window
+        .gap_longest_s
+        .max(window.interval_longest_s - INTERVAL_S)
+}
+
+/// V18: the machine was the client's, and that of the nodes if they run on it.
+pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> Judged {
+    let Some(machine) = &evidence.machine else {
+        return (Outcome::Unknown, "the machine was not watched".to_owned());
+    };
+    if machine.has_strange_nodes {
+        let why = "nodes run on this machine that cassay did not start, so that their use of it \
+                   cannot be told from that of others";
+        return (Outcome::Unknown, why.to_owned());
+    }
+    let seen = [
+        cpu_of_others(machine, limits),
+        waiting(evidence, machine, limits),
+        pressure_of_cpu(evidence, machine, limits),
+        disk_of_others(machine, limits),
+        pressure_of_memory(machine, limits),
+    ];
+    let mut seen: Vec<Judged> = seen.into_iter().flatten().collect();
+    let unseen = machine.unseen.as_deref();
+    if seen.is_empty() {
+        let why = unseen.unwrap_or("no look at the machine fell into the window");
+        return (Outcome::Unknown, why.to_owned());
+    }
+    // The worst first: the detail is also the reason of the verdict.
+    seen.sort_by_key(|(outcome, _)| std::cmp::Reverse(*outcome));
+    let outcome = at_most_warned(seen[0].0, limits);
+    let parts = seen.into_iter().map(|(_, text)| text);
+    let parts: Vec<String> = parts.chain(unseen.map(str::to_owned)).collect();
+    (outcome, parts.join("; "))
+}
+
+fn cpu_of_others(machine: &Machine, limits: &Limits) -> Option<Judged> {
+    let cpu = machine.cpu?;
+    let detail = format!(
+        "others used {} of {:.0} CPU(s) (limit {}), the nodes {}, the client {}",
+        percent(cpu.others),
+        cpu.cpus,
+        percent(limits.others_cpu_share[0]),
+        percent(cpu.nodes),
+        percent(cpu.client)
+    );
+    Some((below(cpu.others, limits.others_cpu_share), detail))
+}
+
+/// Of the CPU time that the workers did not have: how much of it others had.
+fn share_of_others(cpu: CpuUse, window: &Window) -> f64 {
+    let workers = window.cpu_ns as f64 / 1e9 / window.seconds.max(1e-9) / cpu.cpus.max(1.0);
+    let rest = cpu.others + cpu.nodes + (cpu.client - workers).max(0.0);
+    if rest > 0.0 { cpu.others / rest } else { 0.0 }
+}
+
+/// The workers waited for a CPU, and others had it.
+fn waiting(evidence: &Evidence, machine: &Machine, limits: &Limits) -> Option<Judged> {
+    let window = &evidence.window;
+    let (cpu, wait_ns) = (machine.cpu?, window.wait_ns?);
+    let waited = wait_ns as f64 / 1e9 / window.seconds.max(1e-9) / evidence.client_cores.max(1.0);
+    let for_others = waited * share_of_others(cpu, window);
+    let detail = format!(
+        "the client's workers waited {} of the time for a CPU, {} for others (limit {})",
+        percent(waited),
+        percent(for_others),
+        percent(limits.others_wait_share[0])
+    );
+    Some((below(for_others, limits.others_wait_share), detail))
+}
+
+/// Whatever ran on this machine waited for a CPU, nodes included, and others had it.
+fn pressure_of_cpu(evidence: &Evidence, machine: &Machine, limits: &Limits) -> Option<Judged> {
+    let (cpu, stalled) = (machine.cpu?, machine.pressure.cpu?);
+    let for_others = stalled * share_of_others(cpu, &evidence.window);
+    let detail = format!(
+        "some task waited for a CPU {} of the time, {} for others (limit {})",
+        percent(stalled),
+        percent(for_others),
+        percent(limits.others_pressure_share[0])
+    );
+    Some((below(for_others, limits.others_pressure_share), detail))
+}
+
+/// What a process writes reaches the disk later, in the name of the kernel: so this only warns.
+fn disk_of_others(machine: &Machine, limits: &Limits) -> Option<Judged> {
+    let share = machine.disk_others?;
+    let is_over = share >= limits.others_disk_share;
+    let waited = match machine.pressure.io {
+        Some(io) => format!(" (some task waited for a disk {} of the time)", percent(io)),
+        None => String::new(),
+    };
+    let detail = format!(
+        "a disk was busy for others {} of the time (limit {}){waited}",
+        percent(share),
+        percent(limits.others_disk_share)
+    );
+    Some((
+        if is_over {
+            Outcome::Warn
+        } else {
+            Outcome::Pass
+        },
+        detail,
+    ))
+}
+
+/// A machine that is short of memory measures its disk, whoever took it.
+fn pressure_of_memory(machine: &Machine, limits: &Limits) -> Option<Judged> {
+    let share = machine.pressure.memory?;
+    let is_over = share >= limits.memory_pressure_share;
+    let detail = format!(
+        "all waited for memory {} of the time (limit {})",
+        percent(share),
+        percent(limits.memory_pressure_share)
+    );
+    Some((
+        if is_over {
+            Outcome::Warn
+        } else {
+            Outcome::Pass
+        },
+        detail,
+    ))
+}
+
+/// Where it was said that the machine is shared, what others do does not make a trial invalid.
+fn at_most_warned(outcome: Outcome, limits: &Limits) -> Outcome {
+    match limits.shared_machine {
+        true => outcome.min(Outcome::Warn),
+        false => outcome,
+    }
+}
+
+/// V19: the target answered all the time. A silence is a result, and a long one is too rare for a
+/// short window to say how often it comes.
+pub(super) fn answering(evidence: &Evidence, limits: &Limits) -> Judged {
+    let window = &evidence.window;
+    if window.ended() == 0 {
+        return (Outcome::Unknown, "no operation ended".to_owned());
+    }
+    let [least, most] = limits.quiet_s;
+    let limit_s = (limits.quiet_share * window.seconds).clamp(least, most);
+    let quiet_s = window.quiet_longest_s;
+    let detail = format!(
+        "the longest time without an answer, while some were awaited, was {quiet_s:.2} s (limit \
+         {limit_s:.2} s)"
+    );
+    if quiet_s < limit_s {
+        return (Outcome::Pass, detail);
+    }
+    if quiet_s < QUIET_MEDIANS * window.latency_median_s() {
+        let detail = format!("{detail}: its answers take that long");
+        return (Outcome::Pass, detail);
+    }
+    // Whoever was away himself has heard nothing.
+    if window.stall_longest_s.unwrap_or(0.0) >= quiet_s / 2.0 {
+        return (
+            Outcome::Pass,
+            format!("{detail}: the client itself was away then (V4)"),
+        );
+    }
+    let what = "one silence of the target is a large part of this window; a longer one tells how \
+                often it comes";
+    (Outcome::Warn, format!("{detail}: {what}"))
+}

@@ -1,0 +1,242 @@
+//! Who else was there, on evidence that is healthy but for one thing.
+
+use super::super::Outcome::{Fail, Pass, Unknown, Warn};
+use super::super::tests::{after, healthy};
+use super::super::{CpuUse, Evidence, Limits, Machine, Outcome, Pressure, Verdict, judge};
+
+/// A laptop of four CPUs with a browser open: nodes and client use half of it.
+fn laptop() -> Machine {
+    Machine {
+        cpu: Some(CpuUse {
+            others: 0.06,
+            nodes: 0.35,
+            client: 0.15,
+            cpus: 4.0,
+        }),
+        disk_others: Some(0.02),
+        pressure: Pressure {
+            cpu: Some(0.40),
+            io: Some(0.05),
+            memory: Some(0.0),
+        },
+        ..Machine::default()
+    }
+}
+
+fn rule(evidence: &Evidence, limits: &Limits, id: &str) -> (Outcome, String) {
+    let judgement = judge(evidence, limits);
+    let rule = judgement.rules.into_iter().find(|rule| rule.id == id);
+    let rule = rule.unwrap();
+    (rule.outcome, rule.detail)
+}
+
+/// V18 of a laptop after one change, with what is said first.
+fn v18(change: impl FnOnce(&mut Machine, &mut Evidence)) -> (Outcome, String) {
+    let (mut machine, mut evidence) = (laptop(), healthy());
+    evidence.window.wait_ns = Some(evidence.window.cpu_ns);
+    change(&mut machine, &mut evidence);
+    evidence.machine = Some(machine);
+    let (outcome, detail) = rule(&evidence, &Limits::default(), "V18");
+    let first = detail.split([';', ',']).next().unwrap_or_default();
+    (outcome, first.to_owned())
+}
+
+#[test]
+fn a_laptop_with_a_browser_open_is_valid_and_one_that_builds_is_not() {
+    let cpu = |others| CpuUse {
+        others,
+        ..laptop().cpu.unwrap()
+    };
+    assert_eq!(v18(|_, _| {}).0, Pass);
+    for (others, expected) in [(0.09, Pass), (0.15, Warn), (0.45, Fail)] {
+        let (outcome, first) = v18(|machine, _| machine.cpu = Some(cpu(others)));
+        assert_eq!(outcome, expected, "{others}: {first}");
+        if expected != Pass {
+            assert!(first.starts_with("others used"), "{first}");
+        }
+    }
+}
+
+/// Nodes on the client's cores make it wait too: that is what is measured, and accuses nobody.
+#[test]
+fn waiting_for_the_nodes_is_not_laid_to_others() {
+    let busy = |others: f64, nodes: f64| CpuUse {
+        others,
+        nodes,
+        client: 0.05,
+        cpus: 2.0,
+    };
+    let waited = |evidence: &mut Evidence| evidence.window.wait_ns = Some(6_000_000_000);
+    for (others, nodes, expected) in [(0.01, 0.74, Pass), (0.09, 0.60, Warn), (0.09, 0.0, Fail)] {
+        let (outcome, first) = v18(|machine, evidence| {
+            machine.cpu = Some(busy(others, nodes));
+            machine.pressure.cpu = None;
+            waited(evidence);
+        });
+        assert_eq!(outcome, expected, "{others} {nodes}: {first}");
+        if expected != Pass {
+            assert!(
+                first.starts_with("the client's workers waited 60 %"),
+                "{first}"
+            );
+        }
+    }
+    let (outcome, first) = v18(|machine, _| {
+        (machine.cpu, machine.pressure.cpu) = (Some(busy(0.09, 0.15)), Some(0.9));
+    });
+    assert_eq!((outcome, first.contains("some task waited")), (Warn, true));
+}
+
+#[test]
+fn disks_and_memory_warn_and_never_fail() {
+    let (outcome, first) = v18(|machine, _| machine.disk_others = Some(0.95));
+    assert_eq!((outcome, first.contains("a disk was busy")), (Warn, true));
+    let (outcome, first) = v18(|machine, _| machine.pressure.memory = Some(0.5));
+    assert_eq!((outcome, first.contains("waited for memory")), (Warn, true));
+}
+
+#[test]
+fn what_cannot_be_read_or_told_apart_accuses_nobody_and_says_why() {
+    let unseen = Machine {
+        unseen: Some("read /proc/stat: not there".to_owned()),
+        ..Machine::default()
+    };
+    let strange = Machine {
+        has_strange_nodes: true,
+        cpu: Some(CpuUse {
+            others: 0.9,
+            ..CpuUse::default()
+        }),
+        ..laptop()
+    };
+    for (machine, says) in [
+        (None, "not watched"),
+        (Some(unseen), "read /proc/stat: not there"),
+        (Some(strange), "cassay did not start"),
+        (Some(Machine::default()), "no look"),
+    ] {
+        let evidence = Evidence {
+            machine,
+            ..healthy()
+        };
+        let (outcome, detail) = rule(&evidence, &Limits::default(), "V18");
+        assert_eq!(outcome, Unknown, "{detail}");
+        assert!(detail.contains(says), "{detail}");
+    }
+}
+
+/// The limits follow the window: 2 s of silence in a window of 10 s were no more than a limit.
+#[test]
+fn a_client_that_was_stopped_is_found_in_closed_loops_too() {
+    for (stall_s, together_s, expected) in [
+        (0.01, 0.0, Pass),
+        (0.09, 0.09, Pass),
+        (0.12, 0.12, Warn),
+        (1.5, 1.5, Fail),
+        (0.02, 0.15, Warn),
+        (0.02, 0.6, Fail),
+    ] {
+        let mut evidence = healthy();
+        evidence.window.stall_longest_s = Some(stall_s);
+        evidence.window.stalled_s = together_s;
+        let (outcome, detail) = rule(&evidence, &Limits::default(), "V4");
+        assert_eq!(outcome, expected, "{stall_s} {together_s}: {detail}");
+        let shared = Limits {
+            shared_machine: true,
+            ..Limits::default()
+        };
+        let (outcome, _) = rule(&evidence, &shared, "V4");
+        assert_eq!(outcome, expected.min(Warn));
+    }
+    let (outcome, detail) = rule(&healthy(), &Limits::default(), "V4");
+    assert_eq!(outcome, Pass);
+    assert!(detail.contains("nobody looked"), "{detail}");
+}
+
+/// The same stall weighs less in a longer window, but one of two seconds is too much in any.
+#[test]
+fn the_limits_of_a_stall_follow_the_window() {
+    let long = |seconds: f64, stall_s: f64| {
+        let mut evidence = healthy();
+        evidence.window.seconds = seconds;
+        evidence.window.stall_longest_s = Some(stall_s);
+        rule(&evidence, &Limits::default(), "V4").0
+    };
+    let seen = [
+        (30.0, 0.2),
+        (30.0, 1.2),
+        (30.0, 1.6),
+        (600.0, 1.2),
+        (600.0, 2.1),
+    ];
+    let outcomes = seen.map(|(seconds, stall_s)| long(seconds, stall_s));
+    assert_eq!(outcomes, [Pass, Warn, Fail, Warn, Fail]);
+}
+
+#[test]
+fn a_silence_of_the_target_is_told_from_slow_answers_and_from_an_absent_client() {
+    let of = |quiet_s: f64, stall_s: f64| {
+        let mut evidence = healthy();
+        evidence.window.quiet_longest_s = quiet_s;
+        evidence.window.stall_longest_s = Some(stall_s);
+        rule(&evidence, &Limits::default(), "V19")
+    };
+    assert_eq!(of(0.15, 0.0).0, Pass);
+    let (outcome, detail) = of(1.2, 0.0);
+    assert_eq!(outcome, Warn, "{detail}");
+    assert!(detail.contains("1.20 s (limit 0.20 s)"), "{detail}");
+    let (outcome, detail) = of(1.2, 1.19);
+    assert_eq!((outcome, detail.contains("V4")), (Pass, true), "{detail}");
+    let mut slow = healthy();
+    // Its answers take some two milliseconds; those of this one take that long.
+    slow.window.quiet_longest_s = 4.0 * slow.window.latency_median_s();
+    let low = Limits {
+        quiet_s: [0.001, 0.001],
+        ..Limits::default()
+    };
+    let (outcome, detail) = rule(&slow, &low, "V19");
+    assert_eq!((outcome, detail.contains("take that long")), (Pass, true));
+}
+
+/// Ceilings of 132,000 to 970,000 op/s were seen on one machine in one day, one second each.
+#[test]
+fn a_ceiling_that_varies_is_not_trusted_where_it_decides() {
+    // 2,000 op/s were achieved: the limits are 4,000 and 2,222.
+    for (ceilings, expected, says) in [
+        (
+            vec![970_000.0, 132_000.0, 400_000.0],
+            Pass,
+            "differ 7.3 times",
+        ),
+        (vec![5_000.0, 4_500.0, 4_400.0], Pass, "the lowest of 3"),
+        (vec![4_400.0, 3_900.0], Warn, "the lowest of 2"),
+        (vec![2_500.0, 2_100.0], Fail, "the lowest of 2"),
+        (vec![9_000.0, 2_100.0], Warn, "cannot be trusted"),
+        (vec![2_100.0, 1_000.0], Fail, "differ 2.1 times"),
+        (vec![0.0], Unknown, "not measured"),
+        (vec![9_000.0], Pass, "measured once"),
+    ] {
+        let evidence = Evidence {
+            ceilings_ops_per_s: ceilings.clone(),
+            ..healthy()
+        };
+        let (outcome, detail) = rule(&evidence, &Limits::default(), "V3");
+        assert_eq!(outcome, expected, "{ceilings:?}: {detail}");
+        assert!(detail.contains(says), "{detail}");
+    }
+}
+
+#[test]
+fn a_client_that_fills_cores_of_its_own_is_the_limit_whatever_the_ceiling_says() {
+    // Of ten seconds on one core.
+    for (cpu_s, expected) in [(8.0, None), (9.0, Some(Warn)), (9.9, Some(Fail))] {
+        let full = |e: &mut Evidence, is_shared: bool| {
+            (e.window.cpu_ns, e.shares_cores) = ((cpu_s * 1e9) as u64, is_shared);
+        };
+        let (verdict, bad) = after(|e| full(e, false));
+        assert_eq!(bad.first().map(|rule| rule.1), expected, "{cpu_s}");
+        assert_eq!(verdict == Verdict::Valid, expected.is_none());
+        // Where nodes use them too, it uses what they leave.
+        assert_eq!(after(|e| full(e, true)).1, vec![]);
+    }
+}

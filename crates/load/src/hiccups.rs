@@ -1,0 +1,316 @@
+//! How late timers are on the client's own cores, and how long its workers wait for them: what
+//! tells that the client was stopped, or that others had its cores, in closed loops too.
+//!
+//! A thread on each of the workers' cores sleeps, looks at the clock, and writes down how much later
+//! it woke than it asked for (Gil Tene's jHiccup does this for JVMs). Together they wake a thousand
+//! times a second, however many they are, so that looking costs the same everywhere; the cost is
+//! measured and travels with what was seen. Nothing is allocated once they run.
+//!
+//! What must hold: a stall is in exactly one interval's histogram, the one in which it ended, and
+//! its length is shared out to all that it spans; what is seen after an interval was shown goes to
+//! the next one; the last interval has the rest, so nothing that was seen is lost.
+
+use crate::config::{Config, LoadError};
+use crate::run::{Control, pin};
+use measure::interval::{Hiccups, STALL_NS};
+use measure::{Histogram, clock};
+use rustix::fs::{Mode, OFlags};
+use std::collections::BTreeSet;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Time between two looks, of all threads together.
+const LOOK_EVERY: Duration = Duration::from_millis(1);
+/// Intervals that may be behind with being shown and still have what is theirs.
+const SLOTS: u64 = 8;
+/// Looks between two readings of a thread's own CPU time, which costs a system call.
+const LOOKS_PER_CPU_READING: u32 = 32;
+
+/// The threads that look. Dropping them ends them.
+pub(crate) struct Watch {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+struct Shared {
+    ended: AtomicBool,
+    ring: Mutex<Ring>,
+}
+
+impl Shared {
+    /// A thread that has panicked leaves nothing half-done under this lock.
+    fn ring(&self) -> MutexGuard<'_, Ring> {
+        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Watch {
+    /// Starts a thread for each core that `config` gives its workers; one that may run on any core
+    /// if it names none. They look from the start line on.
+    pub fn start(config: &Config, control: &Arc<Control>) -> Result<Watch, LoadError> {
+        let named = config.cpus.iter().take(config.workers).copied();
+        let cpus: BTreeSet<usize> = named.collect();
+        let cpus: Vec<Option<usize>> = match cpus.is_empty() {
+            true => vec![None],
+            false => cpus.into_iter().map(Some).collect(),
+        };
+        let period = LOOK_EVERY * cpus.len() as u32;
+        let mut watch = Watch {
+            shared: Arc::new(Shared {
+                ended: AtomicBool::new(false),
+                ring: Mutex::new(Ring::new(config.interval.as_nanos() as u64)),
+            }),
+            threads: Vec::new(),
+        };
+        for cpu in cpus {
+            let (shared, control) = (Arc::clone(&watch.shared), Arc::clone(control));
+            let thread = std::thread::Builder::new()
+                .name("load-hiccups".into())
+                .spawn(move || {
+                    pin(cpu);
+                    look(period, &control, &shared);
+                })
+                .map_err(|source| LoadError::System {
+                    what: "start the thread that looks for hiccups",
+                    source,
+                })?;
+            watch.threads.push(thread);
+        }
+        Ok(watch)
+    }
+
+    /// What was seen and not taken yet, up to the interval `index`.
+    pub fn take(&self, index: u64) -> Hiccups {
+        self.shared.ring().take(index)
+    }
+
+    /// All that was seen and not taken yet.
+    pub fn take_all(&self) -> Hiccups {
+        self.shared.ring().take_all()
+    }
+
+    /// Ends the threads, after they have written down what they were in.
+    pub fn stop(&mut self) {
+        self.shared.ended.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            // It does nothing that can panic; and what it saw is advice, not a count.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// One thread's body.
+fn look(period: Duration, control: &Control, shared: &Shared) {
+    let is_over = || shared.ended.load(Ordering::Relaxed);
+    while control.start_ns() == 0 && !is_over() {
+        clock::sleep(period);
+    }
+    shared.ring().start_ns = control.start_ns();
+    let period_ns = period.as_nanos() as u64;
+    let mut cpu_before_ns = clock::thread_cpu_ns();
+    let mut looks = 0;
+    while !is_over() {
+        let due_ns = clock::now_ns() + period_ns;
+        clock::sleep(period);
+        let now_ns = clock::now_ns();
+        looks += 1;
+        let mut cpu_ns = 0;
+        if looks % LOOKS_PER_CPU_READING == 0 {
+            let cpu_now_ns = clock::thread_cpu_ns();
+            cpu_ns = cpu_now_ns - cpu_before_ns;
+            cpu_before_ns = cpu_now_ns;
+        }
+        shared.ring().note(due_ns, now_ns, cpu_ns);
+    }
+}
+
+/// What was seen, by interval: those that have not been taken.
+struct Ring {
+    start_ns: u64,
+    interval_ns: u64,
+    /// The first interval that was not taken yet.
+    next: u64,
+    slots: Vec<Hiccups>,
+}
+
+impl Ring {
+    fn new(interval_ns: u64) -> Ring {
+        let slot = || Hiccups {
+            late: Some(Box::new(Histogram::new())),
+            ..Hiccups::default()
+        };
+        Ring {
+            start_ns: 0,
+            interval_ns: interval_ns.max(1),
+            next: 0,
+            slots: (0..SLOTS).map(|_| slot()).collect(),
+        }
+    }
+
+    fn index_of(&self, at_ns: u64) -> u64 {
+        at_ns.saturating_sub(self.start_ns) / self.interval_ns
+    }
+
+    /// The slot of an interval: of the nearest one that is there, if that one is not.
+    fn slot(&mut self, index: u64) -> &mut Hiccups {
+        let there = index.clamp(self.next, self.next + SLOTS - 1);
+        &mut self.slots[(there % SLOTS) as usize]
+    }
+
+    /// A thread wanted to wake at `due_ns` and woke at `now_ns`.
+    fn note(&mut self, due_ns: u64, now_ns: u64, cpu_ns: u64) {
+        let late_ns = now_ns.saturating_sub(due_ns);
+        let (first, last) = (self.index_of(due_ns), self.index_of(now_ns));
+        let slot = self.slot(last);
+        slot.cpu_ns += cpu_ns;
+        if let Some(late) = &mut slot.late {
+            late.record(late_ns);
+        }
+        if late_ns < STALL_NS {
+            return;
+        }
+        for index in first..=last {
+            let begin_ns = self.start_ns + index * self.interval_ns;
+            let end_ns = begin_ns + self.interval_ns;
+            let within_ns = now_ns.min(end_ns).saturating_sub(due_ns.max(begin_ns));
+            self.slot(index).stalled_ns += within_ns;
+        }
+    }
+
+    fn take(&mut self, index: u64) -> Hiccups {
+        let mut seen = Hiccups::default();
+        for index in self.next..(index + 1).min(self.next + SLOTS) {
+            let slot = &mut self.slots[(index % SLOTS) as usize];
+            seen.add(slot);
+            slot.clear();
+        }
+        self.next = self.next.max(index + 1);
+        seen
+    }
+
+    fn take_all(&mut self) -> Hiccups {
+        self.take(self.next + SLOTS - 1)
+    }
+}
+
+/// How long the calling thread waited for a CPU, from its `schedstat` of `/proc`: time in which it
+/// could have run. Absent where the kernel does not count it.
+#[derive(Debug, Default)]
+pub(crate) struct Waits {
+    file: Option<OwnedFd>,
+    before_ns: u64,
+}
+
+impl Waits {
+    /// Those of the calling thread, from now on.
+    pub fn open() -> Waits {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let file = rustix::fs::open("/proc/thread-self/schedstat", flags, Mode::empty());
+        let mut waits = Waits {
+            file: file.ok(),
+            before_ns: 0,
+        };
+        waits.since();
+        waits
+    }
+
+    /// Nanoseconds since the last time that was asked.
+    pub fn since(&mut self) -> Option<u64> {
+        let mut text = [0u8; 96];
+        let length = rustix::io::pread(self.file.as_ref()?, &mut text, 0).ok()?;
+        let (waited_ns, times) = parse(&text[..length])?;
+        // A kernel that does not count has zeros, and this thread was given a CPU at least once.
+        if times == 0 {
+            self.file = None;
+            return None;
+        }
+        let since_ns = waited_ns.saturating_sub(self.before_ns);
+        self.before_ns = waited_ns;
+        Some(since_ns)
+    }
+}
+
+/// Nanoseconds that a thread waited and how often it was given a CPU, from its `schedstat`. What it
+/// ran comes first there, and may be 0 in its first slice.
+fn parse(text: &[u8]) -> Option<(u64, u64)> {
+    let text = std::str::from_utf8(text).ok()?;
+    let mut words = text.split_ascii_whitespace().skip(1);
+    Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = clock::MILLISECOND_NS;
+
+    fn ring() -> Ring {
+        let mut ring = Ring::new(1000 * MS);
+        ring.start_ns = 10_000 * MS;
+        ring
+    }
+
+    fn count(seen: &Hiccups) -> u64 {
+        seen.late.as_ref().map_or(0, |late| late.count())
+    }
+
+    /// A stop of 1.5 s of 10 s was in no figure of a closed loop, and the trial was valid.
+    #[test]
+    fn a_stall_is_shared_out_to_the_intervals_that_it_spans() {
+        let mut ring = ring();
+        ring.note(10_001 * MS, 10_001 * MS + 60_000, 5);
+        ring.note(10_700 * MS, 12_200 * MS, 5);
+        let seen: Vec<Hiccups> = (0..3).map(|index| ring.take(index)).collect();
+        let stalled: Vec<u64> = seen.iter().map(|one| one.stalled_ns / MS).collect();
+        assert_eq!(stalled, [300, 1000, 200]);
+        assert_eq!(seen.iter().map(count).collect::<Vec<_>>(), [1, 0, 1]);
+        let longest = seen[2].longest_ns().unwrap() as f64 / 1e6;
+        assert!((longest / 1500.0 - 1.0).abs() < 0.001, "{longest}");
+        assert_eq!(seen[0].cpu_ns, 5);
+        assert_eq!(seen[1].longest_ns(), None, "nobody woke in it");
+    }
+
+    /// The thread that shows intervals wakes before the one that looks: then the stall would be lost.
+    #[test]
+    fn what_is_seen_after_its_interval_was_shown_goes_to_the_next() {
+        let mut ring = ring();
+        assert_eq!(ring.take(4).stalled_ns, 0);
+        ring.note(12_000 * MS, 13_500 * MS, 0);
+        assert_eq!(ring.take(5).stalled_ns, 1500 * MS);
+        ring.note(15_000 * MS, 29_000 * MS, 0);
+        let rest = ring.take_all();
+        assert_eq!((rest.stalled_ns, count(&rest)), (14_000 * MS, 1));
+        assert_eq!(count(&ring.take_all()), 0);
+    }
+
+    #[test]
+    fn ordinary_lateness_is_in_the_histogram_and_no_stall() {
+        let mut ring = ring();
+        for n in 0..100 {
+            let due_ns = (10_000 + n) * MS;
+            ring.note(due_ns, due_ns + STALL_NS - 1, 0);
+        }
+        let seen = ring.take(0);
+        assert_eq!((count(&seen), seen.stalled_ns), (100, 0));
+    }
+
+    #[test]
+    fn waiting_for_a_cpu_is_the_second_number_of_schedstat() {
+        assert_eq!(parse(b"0 2263203 1\n"), Some((2_263_203, 1)));
+        for text in [&b""[..], b"1", b"1 x 2", b"1 2"] {
+            assert_eq!(parse(text), None);
+        }
+        // Where the kernel counts it, it never goes back.
+        let mut waits = Waits::open();
+        assert_eq!(waits.file.is_some(), waits.since().is_some());
+    }
+}

@@ -1,0 +1,373 @@
+//! Who uses this machine beside the nodes and the client: what the machine used, minus what both
+//! did.
+//!
+//! The CPUs looked at are those that this process may use. Time of interrupts is nobody's and left
+//! out. The kernel counts tasks by their exact time and the machine by ticks, so one look's
+//! difference may be below zero: that is carried to the next look, and the mean is right. What a
+//! process writes reaches a disk later and in the kernel's name: it is set off against what was
+//! written by ours before, and at the begin against all that waits to be written.
+
+use super::MACHINE;
+use super::cpu::{self, GUEST, STEAL, TASKS, Ticks};
+use super::disk::{self, BUSY_MS, Columns, SECTOR_KB, SECTORS};
+use super::pressure::Pressure;
+use crate::probe::processes::{Io, Stat};
+use crate::probe::source::{Last, Source, grown};
+use crate::probe::{Look, Out};
+use anyhow::{Context, Result};
+use measure::clock;
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+
+/// The machine, and what of it is ours.
+pub(crate) struct Others {
+    cpus: BTreeSet<String>,
+    stat: Source,
+    disks: Option<Disks>,
+    nodes: Vec<Process>,
+    own: Process,
+    pressure: Pressure,
+    last: Last<Now>,
+    /// CPU time below zero that the last looks have left, as a share.
+    cpu_owed: f64,
+}
+
+/// What one look saw.
+#[derive(Clone, Debug, Default)]
+struct Now {
+    ticks: Ticks,
+    nodes_ticks: u64,
+    own_ns: u64,
+    moved: Option<Moved>,
+}
+
+/// Kilobytes that ours asked for since they began, and what the devices did.
+#[derive(Clone, Debug, Default)]
+struct Moved {
+    ours_kb: [f64; 2],
+    devices: HashMap<String, Columns>,
+}
+
+impl Others {
+    /// Of `nodes` by their places and process ids.
+    ///
+    /// # Errors
+    /// The machine's CPU time, or a node's, cannot be read.
+    pub fn open(nodes: &[(&str, u32)]) -> Result<Others> {
+        let processes = nodes.iter().map(|(place, pid)| {
+            let process = Process::open(&format!("/proc/{pid}"));
+            process.with_context(|| format!("watch {place}"))
+        });
+        let nodes = processes.collect::<Result<Vec<_>>>()?;
+        let own = Process::open("/proc/self")?;
+        let all_tell = own.io.is_some() && nodes.iter().all(|node| node.io.is_some());
+        Ok(Others {
+            cpus: allowed()?,
+            stat: Source::open("/proc/stat")?,
+            disks: Disks::open().ok().filter(|_| all_tell),
+            nodes,
+            own,
+            pressure: Pressure::open(MACHINE, Path::new("/proc/pressure"), ""),
+            last: Last::none(),
+            cpu_owed: 0.0,
+        })
+    }
+
+    fn read(&mut self) -> Result<Now> {
+        let stat = cpu::parse(&self.stat.read()?).context("/proc/stat")?;
+        let mut now = Now {
+            own_ns: clock::process_cpu_ns(),
+            ..Now::default()
+        };
+        for (_, ticks) in stat
+            .cpus
+            .iter()
+            .filter(|(name, _)| self.cpus.contains(name))
+        {
+            for (sum, ticks) in now.ticks.iter_mut().zip(ticks) {
+                *sum += ticks;
+            }
+        }
+        for node in &mut self.nodes {
+            now.nodes_ticks += node.cpu_ticks()?;
+        }
+        if let Some(disks) = &mut self.disks {
+            let mut ours_kb = [0.0; 2];
+            for process in self.nodes.iter_mut().chain([&mut self.own]) {
+                let moved = process.moved_kb()?;
+                ours_kb = [ours_kb[0] + moved[0], ours_kb[1] + moved[1]];
+            }
+            now.moved = Some(Moved {
+                ours_kb,
+                devices: disks.read()?,
+            });
+        }
+        Ok(now)
+    }
+
+    fn put_cpu(&mut self, before: &Now, now: &Now, out: &mut Out) {
+        let spent = |index: usize| grown(before.ticks[index], now.ticks[index]).unwrap_or(0.0);
+        let total: f64 = (0..GUEST).map(spent).sum();
+        let nodes = grown(before.nodes_ticks, now.nodes_ticks);
+        let (true, Some(nodes)) = (total > 0.0, nodes) else {
+            return;
+        };
+        let ticks_per_s = rustix::param::clock_ticks_per_second() as f64;
+        let tasks: f64 = TASKS.into_iter().map(spent).sum();
+        let own = (now.own_ns - before.own_ns) as f64 / 1e9 * ticks_per_s;
+        let others = (tasks - nodes - own) / total + self.cpu_owed;
+        self.cpu_owed = others.min(0.0);
+        for (name, share) in [
+            ("cpu.others", others.max(0.0)),
+            ("cpu.nodes", nodes / total),
+            ("cpu.client", own / total),
+            ("cpu.stolen", spent(STEAL) / total),
+        ] {
+            out.put(name, MACHINE, "%", 100.0 * share);
+        }
+        out.put("cpu.count", MACHINE, "count", self.cpus.len() as f64);
+    }
+}
+
+impl Look for Others {
+    fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
+        self.pressure.look(now_ns, out)?;
+        let now = self.read()?;
+        let Some((before, seconds)) = self.last.replace(now_ns, now.clone()) else {
+            return Ok(());
+        };
+        self.put_cpu(&before, &now, out);
+        if let (Some(disks), Some(before), Some(now)) = (&mut self.disks, before.moved, now.moved) {
+            disks.put(&before, &now, seconds, out);
+        }
+        Ok(())
+    }
+}
+
+/// The CPUs that this process may use, by their names in `/proc/stat`.
+fn allowed() -> Result<BTreeSet<String>> {
+    let set =
+        rustix::thread::sched_getaffinity(None).context("ask for the CPUs of this process")?;
+    let all = (0..rustix::thread::CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu));
+    Ok(all.map(|cpu| format!("cpu{cpu}")).collect())
+}
+
+/// A process of ours.
+struct Process {
+    stat: Source,
+    /// Absent where it may not be read.
+    io: Option<Source>,
+}
+
+impl Process {
+    fn open(folder: &str) -> Result<Process> {
+        let folder = PathBuf::from(folder);
+        let mut io = Source::open(folder.join("io")).ok();
+        if io.as_mut().is_some_and(|io| io.read().is_err()) {
+            io = None;
+        }
+        Ok(Process {
+            stat: Source::open(folder.join("stat"))?,
+            io,
+        })
+    }
+
+    fn cpu_ticks(&mut self) -> Result<u64> {
+        let stat = Stat::parse(&self.stat.read()?).context("its stat in /proc")?;
+        Ok(stat.user + stat.system)
+    }
+
+    /// Kilobytes read and written.
+    fn moved_kb(&mut self) -> Result<[f64; 2]> {
+        let Some(source) = &mut self.io else {
+            return Ok([0.0; 2]);
+        };
+        let io = Io::parse(&source.read()?).context("its io in /proc")?;
+        let written = io.written.saturating_sub(io.cancelled);
+        Ok([io.read as f64 / 1024.0, written as f64 / 1024.0])
+    }
+}
+
+/// The machine's own disks, without those that are made of others.
+struct Disks {
+    source: Source,
+    /// Kilobytes read and written by ours that no disk has moved yet.
+    ahead_kb: [f64; 2],
+}
+
+impl Disks {
+    fn open() -> Result<Disks> {
+        Ok(Disks {
+            source: Source::open("/proc/diskstats")?,
+            ahead_kb: [0.0, waiting_kb().unwrap_or(0.0)],
+        })
+    }
+
+    fn read(&mut self) -> Result<HashMap<String, Columns>> {
+        let mut devices = disk::parse(&self.source.read()?).context("/proc/diskstats")?;
+        devices.retain(|name, _| is_disk(name, &Path::new("/sys/block").join(name)));
+        Ok(devices)
+    }
+
+    fn put(&mut self, before: &Moved, now: &Moved, seconds: f64, out: &mut Out) {
+        let mut all_kb = [0.0; 2];
+        let mut busy = 0.0f64;
+        for (name, now) in &now.devices {
+            let Some(before) = before.devices.get(name) else {
+                continue;
+            };
+            let spent = |index: usize| grown(before[index], now[index]).unwrap_or(0.0);
+            busy = busy.max((spent(BUSY_MS) / seconds / 1e3).min(1.0));
+            for (sum, column) in all_kb.iter_mut().zip(SECTORS) {
+                *sum += spent(column) * SECTOR_KB;
+            }
+        }
+        let asked_kb = [0, 1].map(|way| (now.ours_kb[way] - before.ours_kb[way]).max(0.0));
+        let others_kb = self.others_kb(all_kb, asked_kb);
+        let moved: f64 = all_kb.iter().sum();
+        let others: f64 = others_kb.iter().sum();
+        let share = if moved > 0.0 { others / moved } else { 0.0 };
+        out.put("disk.others", MACHINE, "kB/s", others / seconds);
+        out.put(
+            "disk.nodes_and_client",
+            MACHINE,
+            "kB/s",
+            (moved - others) / seconds,
+        );
+        out.put("disk.busy_for_others", MACHINE, "%", 100.0 * busy * share);
+    }
+
+    /// Of what the disks moved, what ours have not asked for, now or before.
+    fn others_kb(&mut self, all_kb: [f64; 2], asked_kb: [f64; 2]) -> [f64; 2] {
+        [0, 1].map(|way| {
+            let ours = self.ahead_kb[way] + asked_kb[way];
+            self.ahead_kb[way] = (ours - all_kb[way]).max(0.0);
+            (all_kb[way] - ours).max(0.0)
+        })
+    }
+}
+
+/// Whether a device is one of its own; `folder` is there for whole devices.
+fn is_disk(device: &str, folder: &Path) -> bool {
+    let made_of_others = ["dm-", "md", "loop", "ram", "zram"];
+    !made_of_others.iter().any(|kind| device.starts_with(kind)) && folder.exists()
+}
+
+/// What waits in memory to be written, whoever's it is, kB.
+fn waiting_kb() -> Option<f64> {
+    let text = Source::open("/proc/meminfo")
+        .ok()?
+        .read()
+        .ok()?
+        .into_owned();
+    let of = |key: &str| -> Option<f64> {
+        let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+        line.trim().strip_suffix("kB")?.trim().parse().ok()
+    };
+    Some(of("Dirty:")? + of("Writeback:")?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn others() -> Others {
+        Others::open(&[]).unwrap()
+    }
+
+    fn found(out: &Out) -> HashMap<String, f64> {
+        let readings = out.readings().iter();
+        readings
+            .map(|one| (one.name.to_string(), one.value))
+            .collect()
+    }
+
+    fn at(tasks: u64, idle: u64, nodes: u64, own_ns: u64) -> Now {
+        let mut ticks = Ticks::default();
+        (ticks[0], ticks[3]) = (tasks, idle);
+        Now {
+            ticks,
+            nodes_ticks: nodes,
+            own_ns,
+            moved: None,
+        }
+    }
+
+    #[test]
+    fn what_neither_nodes_nor_client_used_is_others() {
+        let mut others = others();
+        let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
+        let mut out = Out::new();
+        let now = at(150, 50, 60, 40 * tick_ns);
+        others.put_cpu(&Now::default(), &now, &mut out);
+        let seen = found(&out);
+        for (name, value) in [
+            ("cpu.others", 25.0),
+            ("cpu.nodes", 30.0),
+            ("cpu.client", 20.0),
+        ] {
+            assert!((seen[name] - value).abs() < 1e-9, "{name} {}", seen[name]);
+        }
+    }
+
+    /// Ticks are counted by chance: a look may see less than the tasks have used.
+    #[test]
+    fn what_one_look_has_too_little_the_next_has_too_much() {
+        let mut others = others();
+        let looks = [
+            at(100, 100, 110, 0),
+            at(210, 190, 190, 0),
+            at(310, 290, 260, 0),
+        ];
+        let mut before = Now::default();
+        let mut seen = Vec::new();
+        for now in looks {
+            let mut out = Out::new();
+            others.put_cpu(&before, &now, &mut out);
+            seen.push((found(&out)["cpu.others"] * 10.0).round() / 10.0);
+            before = now;
+        }
+        // −10, +30 and +30 of 200 ticks.
+        assert_eq!(seen, [0.0, 10.0, 15.0]);
+    }
+
+    #[test]
+    fn what_ours_wrote_before_is_not_laid_to_others_when_it_reaches_the_disk() {
+        let mut disks = Disks {
+            source: Source::open("/proc/self/stat").unwrap(),
+            ahead_kb: [0.0, 50.0],
+        };
+        // Written while 50 kB wait: 100 kB by ours, of which the disk has moved 120 in all.
+        assert_eq!(disks.others_kb([10.0, 120.0], [10.0, 100.0]), [0.0, 0.0]);
+        assert_eq!(disks.others_kb([70.0, 30.0], [20.0, 0.0]), [50.0, 0.0]);
+        assert_eq!(disks.others_kb([0.0, 200.0], [0.0, 100.0]), [0.0, 100.0]);
+    }
+
+    #[test]
+    fn disks_made_of_others_are_not_counted_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let there = folder.path();
+        for (device, expected) in [("vda", true), ("dm-0", false), ("md127", false)] {
+            assert_eq!(is_disk(device, there), expected, "{device}");
+        }
+        assert!(!is_disk("vda1", &there.join("vda1")));
+    }
+
+    #[test]
+    fn this_machine_tells_who_uses_it() {
+        let mut others = others();
+        let mut out = Out::new();
+        others.look(1, &mut out).unwrap();
+        // Until the counters of the machine have moved by a tick.
+        let deadline = clock::Deadline::after(std::time::Duration::from_secs(60));
+        while !found(&out).contains_key("cpu.others") {
+            assert!(!deadline.passed(), "{:?}", found(&out));
+            others.look(clock::now_ns(), &mut out).unwrap();
+        }
+        let seen = found(&out);
+        assert!((0.0..=100.0).contains(&seen["cpu.others"]), "{seen:?}");
+        assert_eq!(seen["cpu.nodes"], 0.0);
+        assert!(seen["cpu.count"] >= 1.0);
+        assert!(Others::open(&[("node1", u32::MAX)]).is_err());
+    }
+}
