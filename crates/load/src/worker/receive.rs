@@ -69,6 +69,7 @@ impl Worker {
             let reading = Reading {
                 header,
                 preparing: slot.state == State::Preparing,
+                compression: self.compression,
             };
             match reading.answer(connection.bytes(body), plain) {
                 Answer::Done if slot.is_plain() => self.succeed_plain(id, &slot, now_ns),
