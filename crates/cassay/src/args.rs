@@ -159,6 +159,9 @@ pub struct ImportOptions {
     /// Print what the tool itself would print; the run's folder is the same.
     #[arg(long)]
     pub compat: bool,
+    /// Show the plan, and what is refused or done differently than the tool does it; run nothing.
+    #[arg(long)]
+    pub check: bool,
     /// Change one setting of the study that is made of the words; may be given again.
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,

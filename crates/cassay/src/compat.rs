@@ -1,6 +1,7 @@
 //! The output of the tool whose command line is run, instead of our own: on stdout, as scripts
 //! read it there. Warnings and the name of our report go to stderr as always.
 
+mod settings;
 mod stress;
 mod ycsb;
 

@@ -1,8 +1,9 @@
-//! LZ4 compression of bodies, as version 4 of the protocol has it.
+//! Compression of bodies, as version 4 of the protocol has it: LZ4 and Snappy.
 //!
-//! A compressed body is the length of the uncompressed one (4 bytes, big-endian) and one LZ4
-//! block. The length is the peer's word; before memory is reserved for it, it is held against the
-//! caller's limit and against what LZ4 can make of the bytes at hand.
+//! A body of LZ4 is the length of the uncompressed one (4 bytes, big-endian) and one LZ4 block; one
+//! of Snappy is a raw block, which begins with that length. The length is the peer's word; before
+//! memory is reserved for it, it is held against the caller's limit and against what the format can
+//! make of the bytes at hand.
 
 use std::cell::RefCell;
 
@@ -12,6 +13,8 @@ use crate::frame::{self, FrameError, HEADER_BYTES, flag};
 
 /// LZ4 turns one byte into at most 255 (a run of length bytes of 255 each).
 const EXPANSION_MAX: usize = 255;
+/// Snappy turns three bytes into at most 64.
+const SNAPPY_EXPANSION_MAX: usize = 64;
 
 /// Bytes of the length in front of the block.
 const PREFIX_BYTES: usize = 4;
@@ -24,6 +27,8 @@ const FLAGS_OFFSET: usize = 1;
 pub enum Compression {
     /// LZ4 blocks.
     Lz4,
+    /// Snappy blocks.
+    Snappy,
 }
 
 impl Compression {
@@ -31,6 +36,38 @@ impl Compression {
     pub fn name(self) -> &'static str {
         match self {
             Compression::Lz4 => "lz4",
+            Compression::Snappy => "snappy",
+        }
+    }
+
+    /// That of a name; `None` if no such compression is spoken.
+    pub fn named(name: &str) -> Option<Compression> {
+        let all = [Compression::Lz4, Compression::Snappy];
+        all.into_iter()
+            .find(|compression| compression.name() == name)
+    }
+
+    /// As [`compress_frame`], in this compression's format.
+    pub fn compress(self, out: &mut Vec<u8>, start: usize, scratch: &mut Vec<u8>) {
+        match self {
+            Compression::Lz4 => compress_frame(out, start, scratch),
+            Compression::Snappy => snappy_frame(out, start, scratch),
+        }
+    }
+
+    /// As [`decompress_body`], from this compression's format.
+    ///
+    /// # Errors
+    /// Those of [`decompress_body`].
+    pub fn decompress(
+        self,
+        body: &[u8],
+        out: &mut Vec<u8>,
+        limit: usize,
+    ) -> Result<(), FrameError> {
+        match self {
+            Compression::Lz4 => decompress_body(body, out, limit),
+            Compression::Snappy => snappy_body(body, out, limit),
         }
     }
 }
@@ -38,6 +75,8 @@ impl Compression {
 thread_local! {
     /// The compressor's table of 8 KiB, one per worker, so that a frame does not allocate one.
     static TABLE: RefCell<CompressTable> = RefCell::new(CompressTable::small());
+    /// Snappy's, likewise.
+    static SNAPPY: RefCell<snap::raw::Encoder> = RefCell::new(snap::raw::Encoder::new());
 }
 
 /// Compresses the uncompressed frame at `out[start..]` in place: sets the flag and the new length.
@@ -102,6 +141,53 @@ pub fn decompress_body(body: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<(
         Err(_) => {
             out.clear();
             Err(refuse("it is no LZ4 block of the length that it announces"))
+        }
+    }
+}
+
+fn snappy_frame(out: &mut Vec<u8>, start: usize, scratch: &mut Vec<u8>) {
+    let body_start = start + HEADER_BYTES;
+    let Some(body) = out.get(body_start..).filter(|body| !body.is_empty()) else {
+        return;
+    };
+    let bound = snap::raw::max_compress_len(body.len());
+    if scratch.len() < bound {
+        scratch.resize(bound, 0);
+    }
+    let compressed = SNAPPY.with_borrow_mut(|encoder| encoder.compress(body, scratch));
+    let Ok(length) = compressed else { return };
+    if length >= body.len() {
+        return;
+    }
+    out.truncate(body_start);
+    out.extend_from_slice(&scratch[..length]);
+    out[start + FLAGS_OFFSET] |= flag::COMPRESSED;
+    frame::end(out, start);
+}
+
+fn snappy_body(body: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<(), FrameError> {
+    out.clear();
+    let bytes = body.len();
+    let refuse = |what| FrameError::Compression { bytes, what };
+    let length = snap::raw::decompress_len(body);
+    let length = length.map_err(|_| refuse("it has no length in front"))?;
+    if length > limit {
+        return Err(FrameError::TooLong {
+            length: length as u64,
+            limit: limit as u64,
+        });
+    }
+    if length > bytes.saturating_mul(SNAPPY_EXPANSION_MAX) {
+        return Err(refuse("it announces more than Snappy can expand it to"));
+    }
+    out.resize(length, 0);
+    match snap::raw::Decoder::new().decompress(body, out) {
+        Ok(written) if written == length => Ok(()),
+        _ => {
+            out.clear();
+            Err(refuse(
+                "it is no Snappy block of the length that it announces",
+            ))
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What an answer means for the operation that waited for it.
 
+use cql::Compression;
 use cql::frame::{Header, flag, opcode};
 use cql::response::{self, ErrorCode, ErrorDetail, RawRows, Response, ResultBody, ResultKind};
 use measure::Outcome;
@@ -27,6 +28,8 @@ pub(crate) struct Reading {
     pub preparing: bool,
     /// The largest body that what was asked for can have, uncompressed.
     pub body_bytes_max: u32,
+    /// What the connection was opened with.
+    pub compression: Option<Compression>,
 }
 
 impl Reading {
@@ -49,7 +52,11 @@ impl Reading {
         let mut body = body;
         if header.flags & flag::COMPRESSED != 0 {
             let limit = self.body_bytes_max as usize;
-            if let Err(error) = cql::compression::decompress_body(body, plain, limit) {
+            let Some(compression) = self.compression else {
+                let what = "a compressed answer, where no compression was asked for";
+                return Answer::Nonsense(what.to_owned());
+            };
+            if let Err(error) = compression.decompress(body, plain, limit) {
                 return Answer::Nonsense(error.to_string());
             }
             header.flags &= !flag::COMPRESSED;

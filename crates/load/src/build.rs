@@ -11,7 +11,7 @@ use crate::recorder::Recorder;
 use crate::router::Router;
 use crate::run::{Seat, in_flight_of};
 use crate::schedule::{Arrivals, Schedule};
-use crate::worker::{Course, Source, Timestamps, Worker, WorkerEnd};
+use crate::worker::{Batch, Course, Source, Timestamps, Worker, WorkerEnd};
 use cql::template::Template;
 use rustix::event::epoll;
 use std::collections::VecDeque;
@@ -75,6 +75,7 @@ pub(crate) fn build(
         reopened: channel(),
         poller: epoll::create(epoll::CreateFlags::CLOEXEC)?,
         rotor: 0,
+        batch: Batch::new(),
         open_count: 0,
         limited_until_ns: 0,
         release_quantum_ns: match config.schedule {

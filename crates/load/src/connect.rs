@@ -7,7 +7,7 @@
 
 use crate::config::{Access, LoadError, Node};
 use crate::connection::Link;
-use cql::compression::decompress_body;
+use cql::Compression;
 use cql::frame::{self, HEADER_BYTES, Header, flag};
 use cql::request::{self, BatchKind, QueryParams};
 use cql::response::{self, Response, ResultBody};
@@ -96,6 +96,7 @@ fn try_open(node: &Node, access: &Access, program: &Program) -> io::Result<(Link
     let mut wire = Wire {
         link: Link { stream, tls },
         plain: Vec::new(),
+        compression: access.compression,
     };
     wire.handshake(access)?;
     let mut templates = Vec::with_capacity(program.statements().len());
@@ -117,6 +118,7 @@ fn try_open(node: &Node, access: &Access, program: &Program) -> io::Result<(Link
 struct Wire {
     link: Link,
     plain: Vec<u8>,
+    compression: Option<Compression>,
 }
 
 impl Wire {
@@ -195,7 +197,11 @@ impl Wire {
         }
         if header.flags & flag::COMPRESSED != 0 {
             let limit = HANDSHAKE_BYTES_MAX as usize;
-            decompress_body(&body, &mut self.plain, limit).map_err(io::Error::other)?;
+            let compression = self.compression.ok_or_else(|| {
+                io::Error::other("a compressed answer, where no compression was asked for")
+            })?;
+            let expanded = compression.decompress(&body, &mut self.plain, limit);
+            expanded.map_err(io::Error::other)?;
             body = std::mem::take(&mut self.plain);
         }
         let header = Header {

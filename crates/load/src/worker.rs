@@ -23,6 +23,7 @@ mod trouble;
 
 pub(crate) use again::Again;
 pub(crate) use course::Course;
+pub(crate) use release::Batch;
 
 use crate::config::{FirstError, VerifyReads};
 use crate::connect::{Reconnector, Reopened};
@@ -114,6 +115,7 @@ pub(crate) struct Worker {
     pub reopened: (Sender<Reopened>, Receiver<Reopened>),
     pub poller: OwnedFd,
     pub rotor: usize,
+    pub batch: Batch,
     pub open_count: usize,
     pub limited_until_ns: u64,
     pub release_quantum_ns: u64,

@@ -97,7 +97,7 @@ fn request(program: &Program, statement: &Statement, client: &Client) -> Value {
         "timeout_ms": ms(Some(kind.policy.timeout.unwrap_or(timeout))),
         "retries": kind.policy.retries,
         "speculate_after_ms": ms(kind.policy.speculate_after),
-        "compression": if client.lz4 { "lz4" } else { "none" },
+        "compression": client.compression.map_or("none", load::Compression::name),
     })
 }
 

@@ -307,8 +307,8 @@ pub struct Client {
     pub in_flight_max: u32,
     /// Shortest time between two releases at a rate, ns.
     pub release_quantum_ns: u64,
-    /// Whether frames are compressed with LZ4.
-    pub lz4: bool,
+    /// How frames are compressed.
+    pub compression: Option<load::Compression>,
 }
 
 /// Whether answers are right.

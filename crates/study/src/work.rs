@@ -118,7 +118,8 @@ pub fn steps(settings: Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Steps
         if let Offer::Rate { threads, .. } = step.offer {
             settings.client.in_flight_max = threads.max(1);
         }
-        settings.client.lz4 |= import.connection.compression.is_some();
+        let compression = import.connection.compression;
+        settings.client.compression = settings.client.compression.or(compression);
         (Some(step.name.clone()), settings)
     };
     Ok(Steps {

@@ -5,6 +5,7 @@
 //! and `resume` are the same.
 
 mod definition;
+mod words;
 
 use super::run::run_study;
 use super::say_notes;
@@ -15,6 +16,7 @@ use crate::{diagnostics, terminal};
 use anyhow::{Context, Result};
 use clap::parser::ValueSource;
 use clap::{CommandFactory, FromArgMatches, Parser};
+use definition::Defined;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use study::inputs::Inputs;
@@ -33,12 +35,7 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
         json: common.json || options.common.json,
         out: options.out(common),
     };
-    let options = ImportOptions {
-        target: args.options.target.clone().or(options.options.target),
-        compat: args.options.compat || options.options.compat,
-        set: [args.options.set.clone(), options.options.set].concat(),
-        seed: args.options.seed.or(options.options.seed),
-    };
+    let options = both(&args.options, options.options);
     let answer = match tool {
         Tool::Stress => workload::stress::answer(&words),
         Tool::Nb => workload::nb::answer(&words),
@@ -59,19 +56,18 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
         ..Overrides::default()
     };
     let mut compiled = compile(tool, &words, &overrides);
-    let mut notes = Vec::new();
+    let mut defined = Defined::default();
     if tool == Tool::Stress && compiled.0.is_err() {
-        let defined = definition::of_cluster(&words, &compiled.1, &overrides)?;
-        if !defined.notes.is_empty() {
-            notes = defined.notes;
-            overrides.inputs = defined.profiles;
+        defined = definition::of_cluster(&words, &compiled.1, &overrides)?;
+        if !defined.profiles.is_empty() {
+            overrides.inputs = std::mem::take(&mut defined.profiles);
             compiled = compile(tool, &words, &overrides);
         }
     }
     let (import, inputs) = compiled;
     let import = match import {
         Ok(import) => import,
-        Err(mistakes) => return Ok(show(&mistakes, common)),
+        Err(mistakes) => return Ok(show(&defined.told(mistakes), common)),
     };
     overrides.inputs = inputs;
     let secret = Secret::of(&import.connection)?;
@@ -81,15 +77,32 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
     overrides.command = Some(format!("cassay {} {}", tool.name(), command_line(&shown)));
     let mut study = match resolve::resolve(tool.name(), &text, &overrides) {
         Ok(study) => study,
-        Err(mistakes) => return Ok(show(&mistakes, common)),
+        Err(mistakes) => {
+            let mistakes = words::in_words(&mistakes, &command_line(&shown));
+            return Ok(show(&mistakes, common));
+        }
     };
-    study.notes.extend(notes);
+    study.notes.extend(defined.notes);
     say_notes(&study);
+    if options.check {
+        return super::plan::show(&study, common);
+    }
     let compat = match options.compat {
         true => Some(Compat::new(tool, &words, &import)?),
         false => None,
     };
     run_study(&study, common, compat)
+}
+
+/// Our options before the words and among them.
+fn both(before: &ImportOptions, among: ImportOptions) -> ImportOptions {
+    ImportOptions {
+        target: before.target.clone().or(among.target),
+        compat: before.compat || among.compat,
+        set: [before.set.clone(), among.set].concat(),
+        seed: before.seed.or(among.seed),
+        check: before.check || among.check,
+    }
 }
 
 /// Shows mistakes, as those of a study.
@@ -279,8 +292,8 @@ fn study_text(tool: Tool, words: &[String], connection: &Connection, secret: &Se
     let command = command_line(words);
     let attach = attach_text(connection, secret);
     let mut client = Vec::new();
-    if connection.compression.is_some() {
-        client.push("compression: lz4".to_owned());
+    if let Some(compression) = connection.compression {
+        client.push(format!("compression: {}", compression.name()));
     }
     if let Some(connections) = connection.connections_per_node {
         client.push(format!("connections_per_node: {connections}"));

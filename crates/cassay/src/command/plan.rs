@@ -19,18 +19,23 @@ pub fn run(args: &StudyArgs, common: &Common) -> Result<Exit> {
         Ok(study) => study,
         Err(end) => return end,
     };
-    let plan = plan::plan(&study).map_err(|why| anyhow!(why))?;
+    show(&study, common)
+}
+
+/// Shows what a study that was resolved comes to.
+pub fn show(study: &Study, common: &Common) -> Result<Exit> {
+    let plan = plan::plan(study).map_err(|why| anyhow!(why))?;
     if common.json {
-        let value = serde_json::to_value(record::plan_record(&study, &plan, VERSION));
+        let value = serde_json::to_value(record::plan_record(study, &plan, VERSION));
         terminal::json(&value.context("encode the plan")?);
     } else {
-        terminal::data(&text(&study, &plan));
+        terminal::data(&text(study, &plan));
     }
     for warning in &plan.warnings {
         terminal::say(&format!("note: {warning}"));
     }
     // Whoever plans may mean another machine than this one.
-    if let Err(why) = needs::check(&study) {
+    if let Err(why) = needs::check(study) {
         terminal::say(&format!(
             "note: `cassay run` will refuse it on this machine: {why}"
         ));

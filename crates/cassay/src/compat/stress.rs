@@ -1,9 +1,10 @@
 //! What cassandra-stress prints: a line per interval, the results, the table of a ladder.
 
+use super::settings;
 use crate::exit::Exit;
 use crate::terminal;
 use measure::{Histogram, Interval, Outcome};
-use report::compat::stress::{self, Length, Sample, Timing};
+use report::compat::stress::{self, Length, Lines, Sample, Timing};
 use study::run::Event;
 use workload::stress::{Ladder, Uncertainty};
 use workload::{Offer, Step, StepLimit};
@@ -25,7 +26,9 @@ pub struct Stress {
     threads: Vec<u32>,
     is_ladder: bool,
     runs: Vec<(u32, Sample)>,
-    run: Sample,
+    lines: Lines,
+    /// What is listed before the first run.
+    settings: String,
     uncertainty: Uncertainty,
     measuring: bool,
 }
@@ -71,7 +74,8 @@ impl Stress {
             threads,
             is_ladder,
             runs: Vec::new(),
-            run: Sample::default(),
+            lines: Lines::default(),
+            settings: stress::settings(&settings::of(words)),
             uncertainty: Uncertainty::default(),
             measuring: false,
         }
@@ -104,6 +108,10 @@ impl Stress {
     }
 
     fn phase(&mut self, phase: &str) {
+        let settings = std::mem::take(&mut self.settings);
+        if !settings.is_empty() {
+            terminal::data(&settings);
+        }
         match phase {
             "warmup" => terminal::data(&stress::warming_up(&self.names(), self.warmup)),
             "measure" => {
@@ -173,15 +181,17 @@ impl Stress {
                 .add(rows as f64 / interval.seconds().max(1e-9));
         }
         sample.stderr = self.uncertainty.value();
-        self.run.add(&sample);
-        terminal::data(&stress::interval(&sample, &self.run));
+        let text = self.lines.take(sample);
+        if !text.is_empty() {
+            terminal::data(&text);
+        }
     }
 
     fn finish_run(&mut self) {
         let threads = self.threads();
-        let run = std::mem::take(&mut self.run);
+        let (last, run) = self.lines.end();
         self.uncertainty = Uncertainty::default();
-        terminal::data(&format!("\n{}", stress::summary(&run)));
+        terminal::data(&format!("{last}\n{}", stress::summary(&run)));
         if let Some((before, last)) = self.runs.last() {
             let rate = |sample: &Sample| {
                 let rates = sample.operations.values();
@@ -194,6 +204,11 @@ impl Stress {
     }
 
     pub fn end(&mut self, exit: Exit) {
+        // Of a run that was broken off.
+        let (last, _) = self.lines.end();
+        if !last.is_empty() {
+            terminal::data(&last);
+        }
         if self.is_ladder && !self.runs.is_empty() {
             terminal::data(&stress::ladder(&self.runs));
         }

@@ -1,8 +1,13 @@
 //! What YCSB prints at its end.
 
 use crate::terminal;
-use measure::{Histogram, Interval, Outcome};
-use report::compat::ycsb::{self, Exporter, Series};
+use measure::{Histogram, Interval, Outcome, clock};
+use report::compat::ycsb::{self, Exporter, Measurement, Series};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use store::hlog::HlogWriter;
 use study::run::Event;
 use workload::Step;
 
@@ -25,17 +30,35 @@ struct Sum {
     failed: Histogram,
     service: Histogram,
     latency: Histogram,
+    /// Of `timeseries`: by time in ms, the sum of latencies in µs and their count.
+    units: BTreeMap<u64, (f64, u64)>,
+    /// Of `raw`: time in unix ms, latency in µs, how many.
+    points: Vec<(u64, u64, u64)>,
+}
+
+/// Where other files go than the end of the run.
+#[derive(Clone, Debug, Default)]
+struct Files {
+    /// `measurement.raw.output_file`, if raw values are asked for; empty: stdout.
+    raw: Option<String>,
+    /// What histogram logs are called, before the operation's name.
+    histograms: Option<String>,
 }
 
 /// Gathers what is measured.
 pub struct Ycsb {
     interval: ycsb::Interval,
-    percentiles: Vec<f64>,
+    measurements: Vec<Measurement>,
+    /// Of `timeseries`, in ms.
+    granularity: u64,
+    files: Files,
     exporter: Exporter,
     /// `exportfile`: where the end goes in place of stdout.
     file: Option<String>,
     kinds: Vec<Sum>,
     seconds: f64,
+    /// When the first interval began, on the monotonic clock.
+    start_ns: Option<u64>,
 }
 
 impl Ycsb {
@@ -46,13 +69,43 @@ impl Ycsb {
         };
         let read = |name: &str| std::fs::read_to_string(name).map_err(|e| e.to_string());
         let property = |name| workload::ycsb_property(words, name, &read);
+        let number = |name, default| {
+            let text = property(name);
+            text.and_then(|text| text.parse().ok()).unwrap_or(default)
+        };
+        let flag = |name| property(name).is_some_and(|text| text.eq_ignore_ascii_case("true"));
+        let kind = property("measurementtype").unwrap_or_else(|| "hdrhistogram".to_owned());
+        let measurement = |kind: &str| match kind {
+            "histogram" => Measurement::Buckets(
+                number("histogram.buckets", 1000) as usize,
+                flag("measurement.histogram.verbose"),
+            ),
+            "timeseries" => {
+                let asked = property("timeseries.percentiles");
+                Measurement::TimeSeries(percentiles(asked.as_deref(), "95,99"))
+            }
+            "raw" => Measurement::Raw(!flag("measurement.raw.no_summary")),
+            _ => {
+                let asked = property("hdrhistogram.percentiles");
+                Measurement::Hdr(percentiles(asked.as_deref(), PERCENTILES))
+            }
+        };
+        let prefix = property("hdrhistogram.output.path").unwrap_or_default();
+        let is_hdr = kind.starts_with("hdrhistogram");
+        let raw = property("measurement.raw.output_file").unwrap_or_default();
         Ycsb {
+            measurements: kind.split('+').map(measurement).collect(),
+            granularity: number("timeseries.granularity", 1000),
+            files: Files {
+                raw: kind.ends_with("raw").then_some(raw),
+                histograms: (is_hdr && flag("hdrhistogram.fileoutput")).then_some(prefix),
+            },
+            start_ns: None,
             interval: match property("measurement.interval").as_deref() {
                 Some("intended") => ycsb::Interval::Intended,
                 Some("both") => ycsb::Interval::Both,
                 _ => ycsb::Interval::Op,
             },
-            percentiles: percentiles(property("hdrhistogram.percentiles").as_deref()),
             exporter: Exporter::of_class(&property("exporter").unwrap_or_default()),
             file: property("exportfile"),
             kinds: step.program.kinds().iter().map(sum).collect(),
@@ -72,6 +125,11 @@ impl Ycsb {
 
     fn add(&mut self, interval: &Interval) {
         self.seconds += interval.seconds();
+        let start_ns = *self.start_ns.get_or_insert(interval.start_ns);
+        let passed_ms = interval.start_ns.saturating_sub(start_ns) / 1_000_000;
+        let unit = passed_ms / self.granularity.max(1) * self.granularity;
+        let now_ms = (clock::unix_ns() / 1_000_000) as u64;
+        let is_raw = self.files.raw.is_some();
         for (sum, kind) in self.kinds.iter_mut().zip(&interval.kinds) {
             sum.ok += kind.outcomes.get(Outcome::Ok);
             sum.errors += kind.outcomes.errors();
@@ -79,6 +137,22 @@ impl Ycsb {
             sum.failed.add(&kind.errors);
             sum.service.add(&kind.service);
             sum.latency.add(&kind.latency);
+            let shown = match self.interval {
+                ycsb::Interval::Intended => &kind.latency,
+                ycsb::Interval::Op | ycsb::Interval::Both => &kind.service,
+            };
+            if !shown.is_empty() {
+                let (total_us, count) = sum.units.entry(unit).or_default();
+                *total_us += shown.mean_ns() / 1e3 * shown.count() as f64;
+                *count += shown.count();
+            }
+            if is_raw {
+                let buckets = shown.hdr().iter_recorded();
+                sum.points.extend(buckets.map(|bucket| {
+                    let us = bucket.value_iterated_to() / 1000;
+                    (now_ms, us, bucket.count_at_value())
+                }));
+            }
         }
     }
 
@@ -86,11 +160,13 @@ impl Ycsb {
         let whole = self.kinds.iter().filter(|sum| !sum.name.starts_with(PART));
         let operations = whole.map(|sum| sum.ok + sum.errors).sum();
         let series = self.series();
+        self.write_raw();
+        self.write_histograms(&series);
         let text = ycsb::end(
             (self.seconds, operations),
             &series,
             self.interval,
-            &self.percentiles,
+            &self.measurements,
             self.exporter,
         );
         let Some(file) = &self.file else {
@@ -102,6 +178,54 @@ impl Ycsb {
                 "exportfile {file}: {error}; the results are on stdout"
             ));
             terminal::data(&text);
+        }
+    }
+
+    /// The single values, where `raw` asks for them.
+    fn write_raw(&self) {
+        let Some(file) = &self.files.raw else { return };
+        let kinds = self.kinds.iter().filter(|sum| !sum.points.is_empty());
+        let text: String = kinds
+            .map(|sum| {
+                let name = sum.name.strip_prefix(PART).unwrap_or(&sum.name);
+                ycsb::raw(&name.to_uppercase(), &sum.points)
+            })
+            .collect();
+        if text.is_empty() {
+            return;
+        }
+        if file.is_empty() {
+            return terminal::data(&text);
+        }
+        let opened = File::options().append(true).create(true).open(file);
+        if let Err(error) = opened.and_then(|mut file| file.write_all(text.as_bytes())) {
+            terminal::say(&format!("measurement.raw.output_file {file}: {error}"));
+        }
+    }
+
+    /// A histogram log for each series, where `hdrhistogram.fileoutput` asks for them.
+    fn write_histograms(&self, series: &[Series]) {
+        let Some(prefix) = &self.files.histograms else {
+            return;
+        };
+        let seconds = self.seconds;
+        let base_ns = clock::unix_ns() as f64 - seconds * 1e9;
+        for one in series {
+            let latency = (format!("Intended-{}", one.name), &one.latency);
+            let service = (one.name.clone(), &one.service);
+            let logs = match self.interval {
+                ycsb::Interval::Op => vec![service],
+                ycsb::Interval::Intended => vec![(one.name.clone(), &one.latency)],
+                ycsb::Interval::Both => vec![service, latency],
+            };
+            for (name, values) in logs {
+                let path = format!("{prefix}{name}.hdr");
+                let log = HlogWriter::create(Path::new(&path), &name, base_ns as u64);
+                let written = log.and_then(|mut log| log.append(&name, 0.0, seconds, values));
+                if let Err(error) = written {
+                    terminal::say(&format!("hdrhistogram.output.path {path}: {error:#}"));
+                }
+            }
         }
     }
 
@@ -128,6 +252,15 @@ impl Ycsb {
                 false => [found, missing, sum.errors],
             };
             add(&mut all, &name, returns, (&sum.service, &sum.latency));
+            let averages = sum
+                .units
+                .iter()
+                .map(|(ms, (us, count))| (*ms, us / *count as f64));
+            if let Some(series) = all.iter_mut().find(|series| series.name == name) {
+                // Those of a read-modify-write's parts stand with the operation's own.
+                series.averages.extend(averages);
+                series.averages.sort_by_key(|(ms, _)| *ms);
+            }
             if sum.errors > 0 && name != WHOLE {
                 let failed = format!("{name}-FAILED");
                 add(&mut all, &failed, [0, 0, 0], (&sum.failed, &sum.failed));
@@ -151,6 +284,7 @@ fn add(
             returns: vec![("OK", 0), ("NOT_FOUND", 0), ("ERROR", 0)],
             service: Histogram::default(),
             latency: Histogram::default(),
+            averages: Vec::new(),
         });
         all.len() - 1
     });
@@ -162,9 +296,9 @@ fn add(
     series.latency.add(latency);
 }
 
-/// `hdrhistogram.percentiles`; YCSB's own if one of them is no number.
-fn percentiles(text: Option<&str>) -> Vec<f64> {
-    let numbers = text.unwrap_or(PERCENTILES).split(',');
+/// Percentiles that a property lists; YCSB's own if one of them is no number.
+fn percentiles(text: Option<&str>, default: &str) -> Vec<f64> {
+    let numbers = text.unwrap_or(default).split(',');
     let numbers: Option<Vec<f64>> = numbers.map(|text| text.trim().parse().ok()).collect();
-    numbers.unwrap_or_else(|| percentiles(None))
+    numbers.unwrap_or_else(|| percentiles(None, default))
 }

@@ -1,5 +1,6 @@
 //! Whatever is encoded is read back: requests, templates against plain requests, compression.
 
+use cql::Compression;
 use cql::compression::{compress_frame, decompress_body};
 use cql::frame::{HEADER_BYTES, flag};
 use cql::request::{
@@ -255,13 +256,14 @@ proptest! {
 
     #[test]
     fn a_compressed_frame_is_expanded_to_what_it_was(
-        before in vec(any::<u8>(), 0..20), piece in vec(any::<u8>(), 1..30), times in 1usize..4000
+        before in vec(any::<u8>(), 0..20), piece in vec(any::<u8>(), 1..30), times in 1usize..4000,
+        compression in prop_oneof![Just(Compression::Lz4), Just(Compression::Snappy)],
     ) {
         let cql: String = piece.repeat(times).iter().map(|byte| char::from(byte & 0x7F)).collect();
         let mut out = before.clone();
         request::prepare(&mut out, 3, &cql);
         let plain = out[before.len()..].to_vec();
-        compress_frame(&mut out, before.len(), &mut Vec::new());
+        compression.compress(&mut out, before.len(), &mut Vec::new());
 
         prop_assert_eq!(&out[..before.len()], &before[..]);
         let frame = &out[before.len()..];
@@ -274,9 +276,9 @@ proptest! {
         } else {
             prop_assert!(frame.len() < plain.len());
             let limit = plain.len() - HEADER_BYTES;
-            decompress_body(&frame[HEADER_BYTES..], &mut body, limit).unwrap();
+            compression.decompress(&frame[HEADER_BYTES..], &mut body, limit).unwrap();
             prop_assert_eq!(&body[..], &plain[HEADER_BYTES..]);
-            let refused = decompress_body(&frame[HEADER_BYTES..], &mut body, limit - 1);
+            let refused = compression.decompress(&frame[HEADER_BYTES..], &mut body, limit - 1);
             let (length, limit) = (limit as u64, limit as u64 - 1);
             prop_assert_eq!(refused, Err(FrameError::TooLong { length, limit }));
         }
@@ -291,6 +293,34 @@ fn a_block_written_by_hand_is_expanded() {
     let mut out = Vec::new();
     decompress_body(body, &mut out, 10).unwrap();
     assert_eq!(out, b"aaaaaaaaaa");
+}
+
+/// By hand, after the format's description: the length as a varint, a literal of one byte, then a
+/// copy of 9 bytes at offset 1.
+#[test]
+fn a_snappy_block_written_by_hand_is_expanded_and_a_lying_one_is_refused() {
+    let expand = |body: &[u8], limit| {
+        let mut out = Vec::new();
+        let result = Compression::Snappy.decompress(body, &mut out, limit);
+        result.map(|()| out)
+    };
+    let body = b"\x0A\x00a\x15\x01";
+    assert_eq!(expand(body, 10), Ok(b"aaaaaaaaaa".to_vec()));
+    for (body, what) in [
+        (&b""[..], "it has no length in front"),
+        (
+            b"\x80\x80\x80\x08\x00a",
+            "it announces more than Snappy can expand it to",
+        ),
+        (
+            b"\x0B\x00a\x15\x01",
+            "it is no Snappy block of the length that it announces",
+        ),
+    ] {
+        let bytes = body.len();
+        let refused = Err(FrameError::Compression { bytes, what });
+        assert_eq!(expand(body, 1 << 28), refused);
+    }
 }
 
 #[test]

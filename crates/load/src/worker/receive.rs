@@ -72,6 +72,7 @@ impl Worker {
                 header,
                 preparing: slot.state == State::Preparing,
                 body_bytes_max: self.body_bytes_max(&slot),
+                compression: self.compression,
             };
             match reading.answer(connection.bytes(body), plain) {
                 Answer::Done if slot.is_plain() => self.succeed_plain(id, &slot, now_ns),

@@ -10,8 +10,39 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 /// Operations encoded between two readings of the clock, and sent together. At about 100 ns each
 /// a batch takes less than 10 µs; more would blur the send time and keep the server waiting.
 const BATCH: u32 = 64;
+/// A batch that takes longer is too large: its operations are costly to make.
+const BATCH_MAX_NS: u64 = clock::MILLISECOND_NS;
+/// Longest time without a look at answers and at the stop, but for an operation that takes longer.
+const TURN_MAX_NS: u64 = 10 * clock::MILLISECOND_NS;
 /// An operation sent more than this after it was due counts as late (rule V1).
 const LATE_NS: u64 = clock::MILLISECOND_NS;
+
+/// How many operations are encoded between two readings of the clock: from one up, as long as they
+/// are cheap to make.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Batch {
+    operations: u32,
+}
+
+impl Batch {
+    pub(crate) fn new() -> Batch {
+        Batch { operations: 1 }
+    }
+
+    #[inline]
+    fn operations(self) -> u32 {
+        self.operations
+    }
+
+    /// The last batch took so long.
+    #[inline]
+    fn took(&mut self, ns: u64) {
+        self.operations = match ns > BATCH_MAX_NS {
+            true => 1,
+            false => (self.operations * 2).min(BATCH),
+        };
+    }
+}
 
 impl Worker {
     /// Sends what is due, in batches, as far as limits allow.
@@ -26,7 +57,7 @@ impl Worker {
         loop {
             let mut batch = 0;
             let mut more = true;
-            while batch < BATCH && more {
+            while batch < self.batch.operations() && more {
                 more = self.release_one(now_ns);
                 batch += u32::from(more);
             }
@@ -38,7 +69,12 @@ impl Worker {
             if !more {
                 return;
             }
-            now_ns = clock::now_ns();
+            let begun_ns = std::mem::replace(&mut now_ns, clock::now_ns());
+            self.batch.took(now_ns.saturating_sub(begun_ns));
+            // The loop's other parts have their turn, above all the stop.
+            if now_ns.saturating_sub(woken_ns) > TURN_MAX_NS {
+                return;
+            }
         }
     }
 
@@ -113,8 +149,8 @@ impl Worker {
         let start = template.begin(output);
         self.generator.append_values(output);
         template.finish(output, start, id as i16);
-        if self.compression.is_some() {
-            cql::compression::compress_frame(output, start, &mut self.scratch);
+        if let Some(compression) = self.compression {
+            compression.compress(output, start, &mut self.scratch);
         }
     }
 
@@ -245,5 +281,32 @@ impl Worker {
                 self.lose(index, now_ns, &error.to_string());
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_grow_while_operations_are_cheap_and_are_one_operation_when_they_are_costly() {
+        let mut batch = Batch::new();
+        let mut sizes = Vec::new();
+        for ns in [
+            300,
+            900,
+            2_000,
+            4_000,
+            8_000,
+            16_000,
+            20_000,
+            64 * 20_000,
+            BATCH_MAX_NS,
+        ] {
+            sizes.push(batch.operations());
+            batch.took(ns);
+        }
+        assert_eq!(sizes, [1, 2, 4, 8, 16, 32, 64, 64, 1]);
+        assert_eq!(batch.operations(), 2);
     }
 }

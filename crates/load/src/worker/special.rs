@@ -68,8 +68,8 @@ impl Worker {
         if has_timestamp {
             stamp(output, course.timestamp_us);
         }
-        if self.compression.is_some() {
-            cql::compression::compress_frame(output, start, &mut self.scratch);
+        if let Some(compression) = self.compression {
+            compression.compress(output, start, &mut self.scratch);
         }
         Ok(())
     }

@@ -84,8 +84,8 @@ impl Worker {
         let start = self.templates[index].begin(output);
         self.generator.append_values(output);
         self.templates[index].finish(output, start, id as i16);
-        if self.compression.is_some() {
-            cql::compression::compress_frame(output, start, &mut self.scratch);
+        if let Some(compression) = self.compression {
+            compression.compress(output, start, &mut self.scratch);
         }
     }
 

@@ -157,6 +157,73 @@ impl Sample {
     }
 }
 
+/// The lines of a run's intervals. Each is held until the next one is there: what follows on the
+/// last whole one is the time that the last answers took, perhaps a few µs, and belongs to it. Its
+/// rate would be nonsense.
+#[derive(Debug, Default)]
+pub struct Lines {
+    held: Option<Sample>,
+    run: Sample,
+    /// The longest interval so far, in seconds.
+    longest: f64,
+}
+
+impl Lines {
+    /// Takes an interval in which something was done, and says what can be printed now.
+    pub fn take(&mut self, interval: Sample) -> String {
+        let seconds = interval.total().seconds();
+        if let Some(held) = &mut self.held
+            && seconds < self.longest / 2.0
+        {
+            held.add(&interval);
+            return String::new();
+        }
+        self.longest = self.longest.max(seconds);
+        let text = self.print();
+        self.held = Some(interval);
+        text
+    }
+
+    /// The line of the last interval, and the run.
+    pub fn end(&mut self) -> (String, Sample) {
+        let text = self.print();
+        self.longest = 0.0;
+        (text, std::mem::take(&mut self.run))
+    }
+
+    fn print(&mut self) -> String {
+        let Some(held) = self.held.take() else {
+            return String::new();
+        };
+        self.run.add(&held);
+        interval(&held, &self.run)
+    }
+}
+
+/// Sections of settings, each a title and its rows.
+pub type Settings = Vec<(&'static str, Vec<(&'static str, String)>)>;
+
+/// The block of settings that a run begins with; nothing if there are none.
+pub fn settings(settings: &Settings) -> String {
+    if settings.is_empty() {
+        return String::new();
+    }
+    let mut text = "******************** Stress Settings ********************\n".to_owned();
+    for (title, rows) in settings {
+        text.push_str(&format!("{title}:\n"));
+        for (name, value) in rows {
+            text.push_str(&format!("  {name}: {value}\n"));
+        }
+    }
+    text.push('\n');
+    text
+}
+
+/// A count with commas.
+pub fn grouped(count: u64) -> String {
+    group(&count.to_string())
+}
+
 /// The line above the rows of a run.
 pub fn header() -> String {
     headed("")

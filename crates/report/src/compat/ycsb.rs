@@ -13,6 +13,31 @@ pub struct Series {
     pub service: Histogram,
     /// Latency from the intended time.
     pub latency: Histogram,
+    /// Of `timeseries`: times from the begin in ms, and the average latency of each, in µs.
+    pub averages: Vec<(u64, f64)>,
+}
+
+/// How latencies are summed up: `measurementtype`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Measurement {
+    /// By an HdrHistogram, with these percentiles.
+    Hdr(Vec<f64>),
+    /// By so many buckets of 1 ms each, perhaps listed.
+    Buckets(usize, bool),
+    /// By averages over time, with these percentiles.
+    TimeSeries(Vec<f64>),
+    /// Not at all: the single values are elsewhere; perhaps with a summary.
+    Raw(bool),
+}
+
+/// The single values of a series, `(unix ms, µs, how many)`, as `raw` lists them.
+pub fn raw(name: &str, points: &[(u64, u64, u64)]) -> String {
+    let mut text = format!("{name} latency raw data: op, timestamp(ms), latency(us)\n");
+    for (ms, us, count) in points {
+        let line = format!("{name},{ms},{us}\n");
+        text.push_str(&line.repeat(*count as usize));
+    }
+    text
 }
 
 /// Which latency is printed: `measurement.interval`.
@@ -92,13 +117,12 @@ impl Row {
     }
 }
 
-/// The end of a run. `seconds` is its length, `operations` all that ended; `percentiles` are those
-/// of `hdrhistogram.percentiles`.
+/// The end of a run. `seconds` is its length, `operations` all that ended.
 pub fn end(
     (seconds, operations): (f64, u64),
     series: &[Series],
     interval: Interval,
-    percentiles: &[f64],
+    measurements: &[Measurement],
     exporter: Exporter,
 ) -> String {
     let rate = if seconds > 0.0 {
@@ -117,13 +141,25 @@ pub fn end(
             Interval::Intended => &one.latency,
             Interval::Op | Interval::Both => &one.service,
         };
-        block(&mut rows, &one.name, histogram, (&one.returns, percentiles));
+        let mut returns = &one.returns[..];
+        for measurement in measurements {
+            block(
+                &mut rows,
+                (&one.name, one),
+                histogram,
+                (returns, measurement),
+            );
+            // With two of them the first one counts the return codes.
+            returns = &[];
+        }
     }
     // Return codes are counted once, with the latencies from the send.
     if interval == Interval::Both {
         for one in &series {
             let name = format!("Intended-{}", one.name);
-            block(&mut rows, &name, &one.latency, (&[], percentiles));
+            for measurement in measurements {
+                block(&mut rows, (&name, one), &one.latency, (&[], measurement));
+            }
         }
     }
     exporter.write(&rows)
@@ -131,24 +167,111 @@ pub fn end(
 
 fn block(
     rows: &mut Vec<Row>,
-    name: &str,
+    (name, series): (&str, &Series),
     histogram: &Histogram,
-    (returns, percentiles): (&[(&'static str, u64)], &[f64]),
+    (returns, measurement): (&[(&'static str, u64)], &Measurement),
 ) {
     let us = |ns: u64| ns / 1000;
-    rows.push(Row::new(name, "Operations", histogram.count()));
-    let mean = number(histogram.mean_ns() / 1e3);
-    rows.push(Row::new(name, "AverageLatency(us)", mean));
-    rows.push(Row::new(name, "MinLatency(us)", us(histogram.min_ns())));
-    rows.push(Row::new(name, "MaxLatency(us)", us(histogram.max_ns())));
-    for percentile in percentiles {
-        let value = us(histogram.quantile_ns(percentile / 100.0));
-        let what = format!("{}PercentileLatency(us)", ordinal(*percentile));
-        rows.push(Row::new(name, what, value));
+    let count = histogram.count();
+    let mean = histogram.mean_ns() / 1e3;
+    let (least, most) = (us(histogram.min_ns()), us(histogram.max_ns()));
+    let raw = matches!(measurement, Measurement::Raw(_));
+    if raw {
+        rows.push(Row::new(name, "Total Operations", count));
+    } else {
+        rows.push(Row::new(name, "Operations", count));
+        rows.push(Row::new(name, "AverageLatency(us)", number(mean)));
+        if matches!(measurement, Measurement::Buckets(..)) {
+            let variance = number(variance_us(histogram));
+            rows.push(Row::new(name, "LatencyVariance(us)", variance));
+        }
+        rows.push(Row::new(name, "MinLatency(us)", least));
+        rows.push(Row::new(name, "MaxLatency(us)", most));
     }
+    let behind = detail(rows, (name, series), histogram, measurement);
     for (code, count) in returns.iter().filter(|(_, count)| *count > 0) {
         rows.push(Row::new(name, format!("Return={code}"), count));
     }
+    rows.extend(behind);
+}
+
+/// What only one type of measurement has; returns what stands behind the return codes.
+fn detail(
+    rows: &mut Vec<Row>,
+    (name, series): (&str, &Series),
+    histogram: &Histogram,
+    measurement: &Measurement,
+) -> Vec<Row> {
+    let us = |ns: u64| ns / 1000;
+    let count = histogram.count();
+    let mut behind = Vec::new();
+    match measurement {
+        Measurement::Hdr(percentiles) | Measurement::TimeSeries(percentiles) => {
+            for percentile in percentiles {
+                let value = us(histogram.quantile_ns(percentile / 100.0));
+                let what = format!("{}PercentileLatency(us)", ordinal(*percentile));
+                rows.push(Row::new(name, what, value));
+            }
+            if matches!(measurement, Measurement::TimeSeries(_)) {
+                let averages = series.averages.iter();
+                let row = |(ms, us): &(u64, f64)| Row::new(name, ms.to_string(), number(*us));
+                behind.extend(averages.map(row));
+            }
+        }
+        Measurement::Buckets(buckets, verbose) => {
+            let counts = milliseconds(histogram, *buckets);
+            for (share, what) in [(0.95, "95th"), (0.99, "99th")] {
+                let mut sum = 0;
+                let at = counts[..*buckets].iter().position(|bucket| {
+                    sum += bucket;
+                    count > 0 && sum as f64 / count as f64 >= share
+                });
+                let what = format!("{what}PercentileLatency(us)");
+                rows.extend(at.map(|ms| Row::new(name, what, ms * 1000)));
+            }
+            if *verbose {
+                let row = |(ms, bucket): (usize, &u64)| match ms < *buckets {
+                    true => Row::new(name, ms.to_string(), bucket),
+                    false => Row::new(name, format!(">{buckets}"), bucket),
+                };
+                behind.extend(counts.iter().enumerate().map(row));
+            }
+        }
+        Measurement::Raw(summary) if *summary && count > 0 => {
+            let title = "Below is a summary of latency in microseconds:";
+            rows.push(Row::new(name, title, -1));
+            rows.push(Row::new(name, "Average", number(histogram.mean_ns() / 1e3)));
+            rows.push(Row::new(name, "Min", us(histogram.min_ns())));
+            rows.push(Row::new(name, "Max", us(histogram.max_ns())));
+            for percentile in [1.0, 5.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99] {
+                let place = (count as f64 * percentile / 100.0).floor() + 1.0;
+                let value = us(histogram.quantile_ns((place / count as f64).min(1.0)));
+                rows.push(Row::new(name, format!("p{percentile}"), value));
+            }
+        }
+        Measurement::Raw(_) => {}
+    }
+    behind
+}
+
+/// How many values there are of each ms, and in the end of all beyond them.
+fn milliseconds(histogram: &Histogram, buckets: usize) -> Vec<u64> {
+    let mut counts = vec![0; buckets + 1];
+    for bucket in histogram.hdr().iter_recorded() {
+        let ms = (bucket.value_iterated_to() / 1_000_000) as usize;
+        counts[ms.min(buckets)] += bucket.count_at_value();
+    }
+    counts
+}
+
+fn variance_us(histogram: &Histogram) -> f64 {
+    let mean = histogram.mean_ns() / 1e3;
+    let buckets = histogram.hdr().iter_recorded();
+    let squares = buckets.map(|bucket| {
+        let us = bucket.value_iterated_to() as f64 / 1e3;
+        us * us * bucket.count_at_value() as f64
+    });
+    (squares.sum::<f64>() / histogram.count().max(1) as f64 - mean * mean).max(0.0)
 }
 
 /// `95th`, `1st`, `99.9`.
@@ -195,12 +318,13 @@ mod tests {
             returns: vec![("OK", 100), ("ERROR", 0)],
             service,
             latency,
+            averages: vec![(0, 12.5), (1000, 50.0)],
         }];
         let text = end(
             (2.0, 100),
             &series,
             Interval::Op,
-            &[50.0, 95.0, 99.9],
+            &[Measurement::Hdr(vec![50.0, 95.0, 99.9])],
             Exporter::Text,
         );
         expect![[r#"
@@ -216,12 +340,98 @@ mod tests {
             [READ], Return=OK, 100
         "#]]
         .assert_eq(&text);
-        let text = end((2.0, 100), &series, Interval::Both, &[], Exporter::Text);
+        let hdr = [Measurement::Hdr(Vec::new())];
+        let text = end((2.0, 100), &series, Interval::Both, &hdr, Exporter::Text);
         assert!(text.contains("[Intended-READ], Operations, 101"));
         assert_eq!(text.matches("Return=OK").count(), 1);
         // Alone, the intended latencies have the operation's own name.
-        let text = end((2.0, 100), &series, Interval::Intended, &[], Exporter::Text);
+        let text = end(
+            (2.0, 100),
+            &series,
+            Interval::Intended,
+            &hdr,
+            Exporter::Text,
+        );
         assert!(text.contains("[READ], Operations, 101\n") && !text.contains("Intended-"));
+    }
+
+    /// As OneMeasurementHistogram, -TimeSeries and -Raw of YCSB write them.
+    #[test]
+    fn each_type_of_measurement_has_its_lines() {
+        let mut service = Histogram::default();
+        service.record_n(1_500_000, 99);
+        service.record(3_000_000_000);
+        let series = [Series {
+            name: "READ".to_owned(),
+            returns: vec![("OK", 100)],
+            latency: service.clone(),
+            service,
+            averages: vec![(0, 1500.0), (1000, 31_485.0)],
+        }];
+        let lines = |measurements: &[Measurement]| {
+            let text = end(
+                (2.0, 100),
+                &series,
+                Interval::Op,
+                measurements,
+                Exporter::Text,
+            );
+            let lines = text
+                .lines()
+                .filter_map(|line| line.strip_prefix("[READ], "));
+            lines.map(str::to_owned).collect::<Vec<_>>()
+        };
+        let buckets = lines(&[Measurement::Buckets(3, true)]);
+        assert!(
+            buckets[2].starts_with("LatencyVariance(us), "),
+            "{buckets:?}"
+        );
+        assert_eq!(
+            buckets[5..],
+            [
+                "95thPercentileLatency(us), 1000",
+                "99thPercentileLatency(us), 1000",
+                "Return=OK, 100",
+                "0, 0",
+                "1, 99",
+                "2, 0",
+                ">3, 1",
+            ]
+        );
+        let over_time = lines(&[Measurement::TimeSeries(vec![95.0])]);
+        assert_eq!(
+            over_time[4..],
+            [
+                "95thPercentileLatency(us), 1500",
+                "Return=OK, 100",
+                "0, 1500.0",
+                "1000, 31485.0",
+            ]
+        );
+        let both = lines(&[Measurement::Hdr(Vec::new()), Measurement::Raw(true)]);
+        assert_eq!(both[4], "Return=OK, 100");
+        assert_eq!(both[5], "Total Operations, 100");
+        assert_eq!(
+            both[6],
+            "Below is a summary of latency in microseconds:, -1"
+        );
+        assert_eq!(both[12], "p50, 1500");
+        assert!(
+            !lines(&[Measurement::Raw(false)])
+                .iter()
+                .any(|line| line.starts_with("p"))
+        );
+    }
+
+    #[test]
+    fn single_values_have_a_line_each() {
+        let text = raw("READ", &[(1_700_000_000_000, 1500, 2)]);
+        expect![[r#"
+            READ latency raw data: op, timestamp(ms), latency(us)
+            READ,1700000000000,1500
+            READ,1700000000000,1500
+        "#]]
+        .assert_eq(&text);
     }
 
     #[test]

@@ -731,7 +731,7 @@ pub const FIELDS: &[Field] = &[
     ),
     with(
         "client.connections_per_node",
-        Type::Count(1, 64),
+        Type::Count(1, 1024),
         "2",
         "Connections from each worker to each node.",
     ),
@@ -757,7 +757,7 @@ pub const FIELDS: &[Field] = &[
     ),
     with(
         "client.compression",
-        Type::Choice(&["none", "lz4"]),
+        Type::Choice(&["none", "lz4", "snappy"]),
         "none",
         "Compression of frames.",
     ),

@@ -71,7 +71,7 @@ pub fn measure(settings: &Settings, program: &Arc<Program>, dirs: &Dirs) -> Resu
         keeps_ledger: false,
         written: None,
     };
-    let access = running.access(settings.client.lz4);
+    let access = running.access(settings.client.compression);
     let mut config = offer::config(settings, program, running.nodes(), access, &offer);
     config.interval = SLICE;
     let (mut ended, mut seconds) = (0, 0.0);

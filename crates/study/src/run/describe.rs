@@ -16,8 +16,18 @@ pub struct Described {
     pub from: String,
 }
 
-/// Asks a cluster that is there already for a table's definition. `None`: it has no such table, or
-/// does not describe any (before 4.0); a cluster that is still to be started has none either.
+/// What came of asking a cluster for a table's definition.
+#[derive(Clone, Debug)]
+pub enum Definition {
+    /// It has the table.
+    Found(Described),
+    /// It does not have it, or does not describe any (before 4.0): who was asked, and what for.
+    Absent(String),
+    /// Nobody was asked: the cluster is still to be started.
+    Unasked,
+}
+
+/// Asks a cluster that is there already for a table's definition.
 ///
 /// # Errors
 /// The cluster cannot be reached.
@@ -27,23 +37,29 @@ pub fn describe(
     keyspace: &str,
     table: &str,
     say: &mut dyn FnMut(&str),
-) -> Result<Option<Described>> {
+) -> Result<Definition> {
     if !matches!(target, Target::Attach(_)) {
-        return Ok(None);
+        return Ok(Definition::Unasked);
     }
     let running = Running::start(target, dirs, say)?;
     let from = running.cluster.nodes().first();
     let from = from.context("the cluster has no node")?.address.to_string();
     let mut session = running.cluster.session()?;
+    let absent = |why: &str| {
+        let asked = format!("{from} was asked for the table {keyspace}.{table} and {why}");
+        Ok(Definition::Absent(asked))
+    };
     let keyspace = keyspace.replace('"', "\"\"");
     let described = match session.query(&format!("DESCRIBE KEYSPACE \"{keyspace}\"")) {
         Ok(described) => described,
-        Err(error) if error.downcast_ref::<ServerError>().is_some() => return Ok(None),
+        Err(error) if error.downcast_ref::<ServerError>().is_some() => {
+            return absent(&format!("answered `{error}`"));
+        }
         Err(error) => return Err(error.context(format!("ask {from} for keyspace {keyspace}"))),
     };
     let columns = ["type", "name", "create_statement"].map(|name| described.column(name));
     let [Ok(kind), Ok(name), Ok(statement)] = columns else {
-        return Ok(None);
+        return absent("described something else");
     };
     let of = |wanted: &str| {
         let rows = described.rows.iter();
@@ -56,10 +72,12 @@ pub fn describe(
         let name = name.trim_matches('"');
         name == quoted || name == folded
     });
-    let found = found.next();
-    Ok(found.map(|(_, table)| Described {
+    let Some((_, table)) = found.next() else {
+        return absent("has none of this name");
+    };
+    Ok(Definition::Found(Described {
         table,
         types: of("type").into_iter().map(|(_, cql)| cql).collect(),
-        from,
+        from: from.clone(),
     }))
 }

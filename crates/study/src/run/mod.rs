@@ -24,7 +24,7 @@ mod timeline;
 mod trial;
 
 pub use crate::targets::null_spec;
-pub use describe::{Described, describe};
+pub use describe::{Definition, Described, describe};
 pub use event::{Event, Progress};
 pub use resume::Interrupted;
 pub use summary::{may_be_believed, point_words};

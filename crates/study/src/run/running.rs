@@ -236,7 +236,7 @@ impl Running {
     }
 
     /// The way in for the engine.
-    pub fn access(&self, lz4: bool) -> load::Access {
+    pub fn access(&self, compression: Option<load::Compression>) -> load::Access {
         let access = self.cluster.access();
         load::Access {
             credentials: access
@@ -247,7 +247,7 @@ impl Running {
                 config: tls.config.clone(),
                 server_name: tls.server_name.clone(),
             }),
-            compression: lz4.then_some(load::Compression::Lz4),
+            compression,
         }
     }
 

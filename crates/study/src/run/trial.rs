@@ -310,7 +310,7 @@ impl Stagehand<'_> {
         offer: &Offer,
         decide: &mut dyn FnMut(&Interval) -> Decision,
     ) -> Result<Offered> {
-        let access = running.access(self.settings.client.lz4);
+        let access = running.access(self.settings.client.compression);
         let config = offer::config(self.settings, &self.program, running.nodes(), access, offer);
         let mut watch = Watch {
             trial: self.trial,

@@ -7,7 +7,7 @@ use super::prepared::{Effect, Ready, TableMark};
 use super::statement::{Marker, Select, SelectorOf, StandsFor, Statement, TableName};
 use super::system;
 use cql::response::{ColumnSpec, Prepared};
-use cql::{CqlType, Value, compression, reply};
+use cql::{Compression, CqlType, Value, reply};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A statement as the server carries it out.
@@ -288,9 +288,14 @@ fn ready_rows(columns: &[ColumnSpec], rows: &[Vec<Value>]) -> Ready {
 }
 
 fn ready(plain: [Vec<u8>; 2]) -> Ready {
-    let compressed = plain.clone().map(|mut frame| {
-        compression::compress_frame(&mut frame, 0, &mut Vec::new());
-        frame.into_boxed_slice()
-    });
-    Ready::new(plain.map(Vec::into_boxed_slice), compressed)
+    Ready::new(plain.map(|plain| {
+        let compressions = [None, Some(Compression::Lz4), Some(Compression::Snappy)];
+        compressions.map(|compression| {
+            let mut frame = plain.clone();
+            if let Some(compression) = compression {
+                compression.compress(&mut frame, 0, &mut Vec::new());
+            }
+            frame.into_boxed_slice()
+        })
+    }))
 }

@@ -10,7 +10,7 @@ use super::errors::{append_refusal, refuse};
 use super::prepared::{Effect, PreparedTable};
 use super::refusals::Refusals;
 use super::{NullCounts, NullSpec, OPCODES_COUNT, Reads};
-use cql::compression::{compress_frame, decompress_body};
+use cql::Compression;
 use cql::frame::{Header, flag, opcode};
 use cql::reply;
 use cql::request::{self, Request};
@@ -32,8 +32,8 @@ pub struct Peer {
     phase: Phase,
     /// The keyspace in use; empty: none.
     pub(super) keyspace: String,
-    /// Whether it asked for LZ4.
-    compressed: bool,
+    /// What it asked for.
+    compression: Option<Compression>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -147,7 +147,7 @@ impl Engine {
             return true;
         }
         let flags = body.get(EXECUTE_FLAGS_OFFSET).copied().unwrap_or(0);
-        ready.append(out, stream, flags & SKIP_METADATA != 0, peer.compressed);
+        ready.append(out, stream, flags & SKIP_METADATA != 0, peer.compression);
         *count += 1;
         true
     }
@@ -164,14 +164,16 @@ impl Engine {
             return self.answer_compressed(peer, header, body, out);
         }
         let start = out.len();
-        let was_compressed = peer.compressed;
+        let was_compressed = peer.compression.is_some();
         let verdict = match request::parse(header, body) {
             Ok(request) => self.answer_request(peer, header.stream, request, out),
             Err(error) => refuse(out, header.stream, &error.to_string()),
         };
         // The answer to STARTUP itself is not compressed yet.
-        if was_compressed && peer.compressed {
-            compress_frame(out, start, &mut self.compressed);
+        if let Some(compression) = peer.compression
+            && was_compressed
+        {
+            compression.compress(out, start, &mut self.compressed);
         }
         verdict
     }
@@ -183,12 +185,12 @@ impl Engine {
         body: &[u8],
         out: &mut Vec<u8>,
     ) -> Verdict {
-        if !peer.compressed {
+        let Some(compression) = peer.compression else {
             let why = "a compressed frame came on a connection that did not ask for compression";
             return refuse(out, header.stream, why);
-        }
+        };
         let mut plain = std::mem::take(&mut self.body);
-        let verdict = match decompress_body(body, &mut plain, BODY_BYTES_MAX) {
+        let verdict = match compression.decompress(body, &mut plain, BODY_BYTES_MAX) {
             Ok(()) => {
                 let header = Header {
                     flags: header.flags & !flag::COMPRESSED,
@@ -218,7 +220,7 @@ impl Engine {
             (_, Request::Options) => {
                 let options: [(&str, &[&str]); 3] = [
                     ("CQL_VERSION", &["3.4.7"]),
-                    ("COMPRESSION", &["lz4"]),
+                    ("COMPRESSION", &["lz4", "snappy"]),
                     ("PROTOCOL_VERSIONS", &["4/v4"]),
                 ];
                 reply::supported(out, stream, &options);
@@ -274,8 +276,10 @@ impl Engine {
             .as_deref()
         {
             None | Some("") => {}
-            Some("lz4") => peer.compressed = true,
-            Some(_) => return refuse(out, stream, "the only compression that is spoken is lz4"),
+            Some(name) => match Compression::named(name) {
+                None => return refuse(out, stream, "compressions spoken are lz4 and snappy"),
+                spoken => peer.compression = spoken,
+            },
         }
         if self.token.is_some() {
             peer.phase = Phase::Authenticating;

@@ -173,7 +173,7 @@ impl Engine {
         }
         match conditional.and_then(|known| self.effect(known)) {
             Some(Effect::Conditional(ready)) => {
-                ready.append(out, stream, false, false);
+                ready.append(out, stream, false, None);
                 self.counts.reads += 1;
             }
             _ => {
@@ -217,11 +217,11 @@ impl Engine {
         let skip = parameters.skip_metadata;
         let is_read = match self.effect(known) {
             Some(Effect::Write(ready, _)) => {
-                ready.append(out, stream, skip, false);
+                ready.append(out, stream, skip, None);
                 false
             }
             Some(Effect::Read(ready) | Effect::Conditional(ready)) => {
-                ready.append(out, stream, skip, false);
+                ready.append(out, stream, skip, None);
                 true
             }
             Some(Effect::Pages(pages)) => {

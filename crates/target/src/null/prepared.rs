@@ -7,6 +7,7 @@
 use super::catalog::ID_BYTES;
 use super::pages::Pages;
 use super::statement::Select;
+use cql::Compression;
 use cql::frame::HEADER_BYTES;
 
 /// What executing a statement does.
@@ -32,24 +33,31 @@ pub type TableMark = u64;
 /// A ready-made answer in each form that a client can ask for.
 #[derive(Clone, Debug)]
 pub struct Ready {
-    /// Indexed by whether the client skips metadata, and by whether it asked for compression.
-    forms: [[Box<[u8]>; 2]; 2],
+    /// Indexed by whether the client skips metadata, and by the compression that it asked for.
+    forms: [[Box<[u8]>; 3]; 2],
 }
 
 impl Ready {
-    /// From whole frames: with metadata, without, and the same compressed.
-    pub fn new(plain: [Box<[u8]>; 2], compressed: [Box<[u8]>; 2]) -> Ready {
-        let [with, without] = plain;
-        let [with_compressed, without_compressed] = compressed;
-        Ready {
-            forms: [[with, with_compressed], [without, without_compressed]],
-        }
+    /// From whole frames, with metadata and without: as they are, in LZ4, in Snappy.
+    pub fn new(forms: [[Box<[u8]>; 3]; 2]) -> Ready {
+        Ready { forms }
     }
 
     /// Appends the answer for `stream`.
     #[inline]
-    pub fn append(&self, out: &mut Vec<u8>, stream: i16, skip_metadata: bool, compressed: bool) {
-        let frame = &self.forms[usize::from(skip_metadata)][usize::from(compressed)];
+    pub fn append(
+        &self,
+        out: &mut Vec<u8>,
+        stream: i16,
+        skip_metadata: bool,
+        compression: Option<Compression>,
+    ) {
+        let form = match compression {
+            None => 0,
+            Some(Compression::Lz4) => 1,
+            Some(Compression::Snappy) => 2,
+        };
+        let frame = &self.forms[usize::from(skip_metadata)][form];
         let start = out.len();
         out.extend_from_slice(frame);
         // A frame has at least its header, which holds the stream id in bytes 2 and 3.

@@ -406,10 +406,12 @@ impl<'a> Builder<'a> {
         match compression.map(str::to_uppercase).as_deref() {
             None | Some("NONE") => {}
             Some("LZ4") => self.connection.compression = Some(cql::Compression::Lz4),
+            Some("SNAPPY") => self.connection.compression = Some(cql::Compression::Snappy),
             // Another workload file's template of the table's compressor has the same name.
             Some(name) if name.ends_with("COMPRESSOR") => {}
             Some(other) => {
-                let message = format!("compression {other} of frames is not there; LZ4 is");
+                let message =
+                    format!("compression {other} of frames is not there; LZ4 and SNAPPY are");
                 self.out.add(&node.place, message, None);
             }
         }

@@ -271,7 +271,7 @@ fn settings_of_lines_and_operations_act() {
     assert_eq!(import.connection.compression, Some(cql::Compression::Lz4));
     for (from, to, words, expected) in [
         ("", "", &["cl=MANY"][..], "cl=MANY is no consistency level"),
-        ("", "", &["compression=SNAPPY"], "compression SNAPPY"),
+        ("", "", &["compression=ZSTD"], "compression ZSTD"),
         ("cl: ONE", "scl: ONE", &[], "no serial consistency level"),
         ("", "", &["errors=cuont"], "`cuont`, which is no handler"),
         (

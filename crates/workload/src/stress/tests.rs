@@ -284,7 +284,7 @@ const MISTAKES: &[Mistake] = &[
     ),
     ("write -sendto host", 7, "daemon", ""),
     ("write -mode thrift", 13, "`thrift`", ""),
-    ("write -mode compression=snappy", 25, "snappy", "none"),
+    ("write -mode compression=zstd", 25, "lz4, snappy", "none"),
     ("write -mode user=x", 13, "belong together", "both"),
     (
         "write -mode auth-provider=com.x.Y",

@@ -87,8 +87,17 @@ const KNOWN: &[&str] = &[
 const OUTPUT: &[&str] = &[
     "exporter",
     "exportfile",
+    "hdrhistogram.fileoutput",
+    "hdrhistogram.output.path",
     "hdrhistogram.percentiles",
+    "histogram.buckets",
+    "measurement.histogram.verbose",
     "measurement.interval",
+    "measurement.raw.no_summary",
+    "measurement.raw.output_file",
+    "measurementtype",
+    "timeseries.granularity",
+    "timeseries.percentiles",
 ];
 /// Properties that mean nothing here, or beginnings of them up to a dot; they are told in a note.
 const WITHOUT_EFFECT: &[&str] = &[
@@ -101,23 +110,16 @@ const WITHOUT_EFFECT: &[&str] = &[
     "debug",
     "discardscannedrecord",
     "dotransactions",
-    "hdrhistogram.fileoutput",
-    "hdrhistogram.output.path",
-    "histogram.buckets",
     "htrace.",
     "insertion_keep_going_on_error",
     "label",
     "latencytrackederrors",
     "maxscanrate",
-    "measurement.histogram.verbose",
-    "measurement.raw.",
     "measurement.trackjvm",
-    "measurementtype",
     "reportlatencyforeacherror",
     "scanoptimelimit",
     "status",
     "status.interval",
-    "timeseries.granularity",
 ];
 
 /// What a command line of YCSB asks for. All that is drawn is a function of `seed`.
@@ -170,7 +172,25 @@ fn is_core_workload(properties: &mut Properties) -> bool {
 
 fn unknown(properties: &mut Properties) -> Vec<String> {
     properties.word("measurement.interval", &["op", "intended", "both"]);
+    let types = [
+        "hdrhistogram",
+        "histogram",
+        "hdrhistogram+histogram",
+        "hdrhistogram+raw",
+        "timeseries",
+        "raw",
+    ];
+    let kind = properties.word("measurementtype", &types);
+    properties.count("histogram.buckets", 1000, (1, 10_000_000));
+    properties.count("timeseries.granularity", 1000, (1, 86_400_000));
     let mut notes = Vec::new();
+    if kind.ends_with("raw") {
+        notes.push(
+            "measurementtype raw: of each operation the interval of one second and the latency to \
+             three digits are known, not the ms; --compat writes them so"
+                .to_owned(),
+        );
+    }
     if let Some(order) = properties.text("insertorder")
         && !matches!(order, "hashed" | "ordered")
     {

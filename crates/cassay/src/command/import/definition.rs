@@ -7,10 +7,11 @@ use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use study::inputs::Inputs;
 use study::resolve;
-use study::run::{Described, describe};
+use study::run::{Definition, Described, describe};
 use study::settings::Overrides;
 use workload::Connection;
 use workload::stress::{Undefined, connection};
+use yaml::Diagnostics;
 
 /// Profiles that are whole now, and what is to be said of them.
 #[derive(Debug, Default)]
@@ -19,6 +20,26 @@ pub(super) struct Defined {
     pub profiles: BTreeMap<String, String>,
     /// A sentence each.
     pub notes: Vec<String>,
+    /// Profiles of which the cluster was asked in vain, with what it answered.
+    pub absent: BTreeMap<String, String>,
+}
+
+impl Defined {
+    /// Mistakes, where those of a definition that is missing say what the cluster answered.
+    pub(super) fn told(&self, mut mistakes: Diagnostics) -> Diagnostics {
+        for mistake in &mut mistakes.list {
+            let source = mistakes.sources.get(mistake.place.source);
+            let answer = source.and_then(|source| self.absent.get(&source.name));
+            if let Some(answer) = answer
+                && Undefined::is_said_by(mistake)
+            {
+                mistake.hint = Some(format!(
+                    "{answer}: add the table's CREATE TABLE to the profile, or create it there"
+                ));
+            }
+        }
+        mistakes
+    }
 }
 
 /// Those of the files that were `read` which have no definition of their table, with the cluster's.
@@ -38,27 +59,32 @@ pub(super) fn of_cluster(
         let (Some(undefined), Some(asks)) = (Undefined::of(text), &asks) else {
             continue;
         };
-        let found = described(name, &undefined, asks, overrides)?;
-        if let Some(Described { table, types, from }) = found {
-            all.notes.push(format!(
-                "{name} has no table_definition; that of {}.{} was read from {from} and is kept \
-                 with the run",
-                undefined.keyspace, undefined.table,
-            ));
-            let whole = undefined.define(text, &table, &types, &from);
-            all.profiles.insert(name.clone(), whole);
+        match described(name, &undefined, asks, overrides)? {
+            Definition::Unasked => {}
+            Definition::Absent(answer) => {
+                all.absent.insert(name.clone(), answer);
+            }
+            Definition::Found(Described { table, types, from }) => {
+                all.notes.push(format!(
+                    "{name} has no table_definition; that of {}.{} was read from {from} and is \
+                     kept with the run",
+                    undefined.keyspace, undefined.table,
+                ));
+                let whole = undefined.define(text, &table, &types, &from);
+                all.profiles.insert(name.clone(), whole);
+            }
         }
     }
     Ok(all)
 }
 
-/// What the cluster says of a profile's table; `None` if it has nothing to say.
+/// What the cluster says of a profile's table.
 fn described(
     name: &str,
     undefined: &Undefined,
     asks: &Connection,
     overrides: &Overrides,
-) -> Result<Option<Described>> {
+) -> Result<Definition> {
     let secret = Secret::of(asks)?;
     // The way in is that of a study, so that it is read by the same rules.
     let study = format!(
@@ -73,10 +99,10 @@ fn described(
         ..Overrides::default()
     };
     let Ok(study) = resolve::resolve("definition", &study, &target) else {
-        return Ok(None);
+        return Ok(Definition::Unasked);
     };
     let Some(variant) = study.variants.first() else {
-        return Ok(None);
+        return Ok(Definition::Unasked);
     };
     let (keyspace, table) = (&undefined.keyspace, &undefined.table);
     let target = &variant.settings.target;
@@ -84,4 +110,22 @@ fn described(
     found.with_context(|| {
         format!("read the definition of {keyspace}.{table}, which {name} leaves out")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_definition_that_the_cluster_does_not_have_was_asked_for() {
+        let words = ["user", "profile=p.yaml", "ops(insert=1)", "n=1"].map(str::to_owned);
+        let profile = |_: &str| Ok("keyspace: k\ntable: t\ncolumnspec: []\n".to_owned());
+        let mistakes = workload::stress::import(&words, 1, &profile).expect_err("undefined");
+        let mut defined = Defined::default();
+        assert_eq!(defined.told(mistakes.clone()), mistakes);
+        let answer = "10.0.0.1 was asked for table k.t and has none".to_owned();
+        defined.absent.insert("p.yaml".to_owned(), answer);
+        let told = defined.told(mistakes).to_string();
+        assert!(told.contains("10.0.0.1 was asked"), "{told}");
+    }
 }

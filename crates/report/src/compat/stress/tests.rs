@@ -186,3 +186,22 @@ fn the_lines_around_runs_are_the_tools() {
         assert_eq!(line, expected);
     }
 }
+
+/// The last answers came 5 µs after the last whole second, which printed as 191,287 op/s.
+#[test]
+fn what_the_last_answers_took_is_part_of_the_last_whole_interval() {
+    let of = |from, to, count| {
+        let timing = timing((from, to), [count, count, 0], 1_000_000, 0, count);
+        sample([("WRITE", timing)], Gc::default(), 0.0)
+    };
+    let mut lines = Lines::default();
+    assert_eq!(lines.take(of(0, SECOND, 100)), "");
+    let first = lines.take(of(SECOND, 2 * SECOND, 200));
+    assert!(first.contains("       100,     100,"), "{first}");
+    assert_eq!(lines.take(of(2 * SECOND, 2 * SECOND + 5_000, 1)), "");
+    let (last, run) = lines.end();
+    assert_eq!(last.lines().count(), 1, "{last}");
+    assert!(last.contains("       301,     201,"), "{last}");
+    assert_eq!(run.total().operations(), 301);
+    assert_eq!(lines.end().0, "", "the next step begins with nothing");
+}

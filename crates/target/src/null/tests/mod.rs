@@ -8,7 +8,6 @@ mod wire;
 use super::control::{Engine, Peer};
 use super::release::Stalls;
 use super::*;
-use cql::compression::{compress_frame, decompress_body};
 use cql::frame::{HEADER_BYTES, Header, flag, opcode};
 use cql::request::{self, QueryParams};
 use cql::response::{self, Prepared, RawRows, Response, ResultBody};
@@ -22,7 +21,7 @@ use std::sync::Arc;
 /// A client that speaks only as much as these tests need.
 struct Client {
     socket: TcpStream,
-    compressed: bool,
+    compression: Option<Compression>,
 }
 
 /// An answer: its header and its plain body.
@@ -86,7 +85,7 @@ impl Client {
             .unwrap();
         Client {
             socket,
-            compressed: false,
+            compression: None,
         }
     }
 
@@ -101,8 +100,8 @@ impl Client {
     fn send(&mut self, build: impl FnOnce(&mut Vec<u8>)) {
         let mut frame = Vec::new();
         build(&mut frame);
-        if self.compressed {
-            compress_frame(&mut frame, 0, &mut Vec::new());
+        if let Some(compression) = self.compression {
+            compression.compress(&mut frame, 0, &mut Vec::new());
         }
         self.socket.write_all(&frame).unwrap();
     }
@@ -116,7 +115,8 @@ impl Client {
         self.socket.read_exact(&mut body).unwrap();
         if header.flags & flag::COMPRESSED != 0 {
             let packed = std::mem::take(&mut body);
-            decompress_body(&packed, &mut body, 1 << 24).unwrap();
+            let compression = self.compression.unwrap();
+            compression.decompress(&packed, &mut body, 1 << 24).unwrap();
             header.flags = 0;
         }
         Answer {

@@ -14,7 +14,7 @@ fn the_handshake_is_answered_on_the_request_s_stream() {
     assert!(
         options
             .iter()
-            .any(|(name, values)| name == "COMPRESSION" && values == &["lz4"])
+            .any(|(name, values)| name == "COMPRESSION" && values == &["lz4", "snappy"])
     );
     assert_eq!(
         client.ask(|out| request::startup(out, 78, None)).parsed(),
@@ -77,18 +77,20 @@ fn a_connection_may_be_compressed() {
         reads,
         ..NullSpec::default()
     });
-    let mut client = Client::raw(&server);
-    let ready = client.ask(|out| request::startup(out, 1, Some(Compression::Lz4)));
-    assert_eq!(ready.parsed(), Response::Ready);
-    client.compressed = true;
-    let id = client
-        .prepare("SELECT note FROM k.readings WHERE id = ? AND day = ?")
-        .id;
-    let answer = client.execute(&id);
-    assert!(answer.body.len() > 1000 && answer.wire_bytes < 300);
-    assert_eq!(answer.rows().1.len(), 1);
-    let local = client.query("SELECT * FROM system.local");
-    assert_eq!(local.rows().1.len(), 1);
+    for compression in [Compression::Lz4, Compression::Snappy] {
+        let mut client = Client::raw(&server);
+        let ready = client.ask(|out| request::startup(out, 1, Some(compression)));
+        assert_eq!(ready.parsed(), Response::Ready);
+        client.compression = Some(compression);
+        let id = client
+            .prepare("SELECT note FROM k.readings WHERE id = ? AND day = ?")
+            .id;
+        let answer = client.execute(&id);
+        assert!(answer.body.len() > 1000 && answer.wire_bytes < 300);
+        assert_eq!(answer.rows().1.len(), 1);
+        let local = client.query("SELECT * FROM system.local");
+        assert_eq!(local.rows().1.len(), 1);
+    }
 }
 
 #[test]

@@ -230,9 +230,10 @@ fn style(mode: &Params, notes: &mut Vec<String>, d: &mut Diagnostics) -> Style {
 fn compression(mode: &Params, d: &mut Diagnostics) -> Option<Compression> {
     let parse = |text: &str| match text.to_ascii_lowercase().as_str() {
         "none" => Ok(None),
-        "lz4" => Ok(Some(Compression::Lz4)),
-        "snappy" => Err("snappy is not spoken here; write lz4 or none".to_owned()),
-        _ => Err(format!("`{text}` is none of none, lz4")),
+        name => match Compression::named(name) {
+            None => Err(format!("`{text}` is none of none, lz4, snappy")),
+            spoken => Ok(spoken),
+        },
     };
     mode.value("compression=", d, parse).flatten()
 }
