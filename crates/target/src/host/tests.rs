@@ -266,7 +266,6 @@ fn limits_are_set_obeyed_and_changed_while_a_host_runs() {
     let host = &mut hosts.all_mut()[0];
     let expected = [
         ("cpu_quota", "0.2"),
-        // One CPU: as much as four threads, and not as one.
         ("cpu_weight", "4"),
         ("cpus", "0"),
         ("link_rate", "100000000"),
