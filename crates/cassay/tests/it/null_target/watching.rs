@@ -29,9 +29,7 @@ fn a_client_that_is_stopped_within_its_window_makes_the_trial_invalid() {
     // Whoever says that a machine is shared is only warned.
     command.env_remove("CASSAY_SHARED_MACHINE");
     let run = Started::new(command);
-    wait_until("within the window", Duration::from_secs(120), || {
-        intervals_measured(&lab) > 0
-    });
+    wait_until("within the window", || intervals_measured(&lab) > 0);
     run.pause(STOPPED);
     let said = run.end().ended_with(3);
     let findings = said.json();
