@@ -20,8 +20,8 @@ Exit codes: 0 done, 1 error, 2 usage or mistakes in the study, 3 the run is inva
 Folders: CASSAY_CACHE for jars (default ~/.cache/cassay), CASSAY_DATA for clusters that run \
 (default ~/.local/state/cassay).
 
-CASSAY_SHARED_MACHINE=1 says that others use this machine too: what they do to a trial (rules V4 and \
-V18) makes it suspect, and no more invalid.";
+CASSAY_SHARED_MACHINE=1 says that others use this machine too: what they do to a trial (rules V4 \
+and V18) makes it suspect, and no more invalid.";
 
 /// A performance laboratory for Apache Cassandra.
 #[derive(Debug, Parser)]

@@ -1,10 +1,10 @@
 //! How late timers are on the client's own cores, and how long its workers wait for them: what
 //! tells that the client was stopped, or that others had its cores, in closed loops too.
 //!
-//! A thread on each of the workers' cores sleeps, looks at the clock, and writes down how much later
-//! it woke than it asked for (Gil Tene's jHiccup does this for JVMs). Together they wake a thousand
-//! times a second, however many they are, so that looking costs the same everywhere; the cost is
-//! measured and travels with what was seen. Nothing is allocated once they run.
+//! A thread on each of the workers' cores sleeps, looks at the clock, and writes down how much
+//! later it woke than it asked for (Gil Tene's jHiccup does this for JVMs). Together they wake a
+//! thousand times a second, however many they are, so that looking costs the same everywhere; the
+//! cost is measured and travels with what was seen. Nothing is allocated once they run.
 //!
 //! What must hold: a stall is in exactly one interval's histogram, the one in which it ended, and
 //! its length is shared out to all that it spans; what is seen after an interval was shown goes to
@@ -279,7 +279,8 @@ mod tests {
         assert_eq!(seen[1].longest_ns(), None, "nobody woke in it");
     }
 
-    /// The thread that shows intervals wakes before the one that looks: then the stall would be lost.
+    /// The thread that shows intervals wakes before the one that looks: then the stall would be
+    /// lost.
     #[test]
     fn what_is_seen_after_its_interval_was_shown_goes_to_the_next() {
         let mut ring = ring();

@@ -1,6 +1,8 @@
 //! One slice of a run, one second by default: what every kind of operation saw, and what the
 //! instrument itself cost.
 //!
+//! Long because a record, its sum and its clearing name every field.
+//!
 //! What must hold: the measured *population* is every operation whose intended time lies in the
 //! window, however late it ends. An interval keeps it apart from the *early* operations, which were
 //! due before the window, so that nobody downstream has to choose.

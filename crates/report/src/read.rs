@@ -72,8 +72,8 @@ fn trial_view(trial: &Trial) -> Result<TrialView> {
 /// The probe that watches the client's machine in every trial: it is the instrument's.
 const OTHERS: &str = "others";
 
-/// The samples of the probes that are wanted as series: a sample by itself carries its names with it, and a long
-/// trial has millions.
+/// The samples of the probes that are wanted as series: a sample by itself carries its names with
+/// it, and a long trial has millions.
 fn probes(trial: &Trial, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<ProbeSeries>> {
     let mut known: BTreeMap<(String, String), ProbeSeries> = BTreeMap::new();
     for probe in trial.probes()?.into_iter().filter(|probe| is_wanted(probe)) {

@@ -1,9 +1,9 @@
 //! Rules about the client as a process on a machine, and about who else was there: V3, V4, V18; and
 //! about the silence of the target, which must not be taken for the client's: V19.
 //!
-//! What others cost is not what the client waited for: nodes on the same cores make it wait too, and
-//! that is what is measured. So waiting is laid to others by the share that they had of the CPU time
-//! which the workers did not have.
+//! What others cost is not what the client waited for: nodes on the same cores make it wait too,
+//! and that is what is measured. So waiting is laid to others by the share that they had of the CPU
+//! time which the workers did not have.
 
 #[cfg(test)]
 mod tests;
@@ -124,8 +124,8 @@ pub(super) fn present(evidence: &Evidence, limits: &Limits) -> Judged {
         None => "; nobody looked whether its timers were late".to_owned(),
     };
     let detail = format!(
-        "in {:.0} s it was away for {silence_s:.2} s at the longest (limit {:.2} s), and for {:.2} s \
-         in stalls together (limit {:.2} s){looked}",
+        "in {:.0} s it was away for {silence_s:.2} s at the longest (limit {:.2} s), and for \
+         {:.2} s in stalls together (limit {:.2} s){looked}",
         window.seconds, longest[0], window.stalled_s, together[0]
     );
     (at_most_warned(judged, limits), detail)

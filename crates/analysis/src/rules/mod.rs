@@ -63,8 +63,8 @@ pub struct Limits {
     pub others_cpu_share: [f64; 2],
     /// V18: time for which a worker waited for a CPU that others had, to warn and to fail.
     pub others_wait_share: [f64; 2],
-    /// V18: time in which some task waited for a CPU that others had, to warn and to fail. It counts
-    /// every task of the machine, so it is larger than what one worker waits.
+    /// V18: time in which some task waited for a CPU that others had, to warn and to fail. It
+    /// counts every task of the machine, so it is larger than what one worker waits.
     pub others_pressure_share: [f64; 2],
     /// V18: time in which a disk was busy for others.
     pub others_disk_share: f64,

@@ -228,11 +228,7 @@ fn finding(index: usize, shape: Shape, intervals: &[(&str, Interval)]) -> TrialF
         ]),
         client: ClientRecord {
             cpu_us_per_op: 2.1 + shape.threads as f64 * 0.004,
-            cpu_share: if shape.verdict == "suspect" {
-                0.74
-            } else {
-                0.31
-            },
+            cpu_share: cpu_share(shape.verdict),
             ceiling_ops_per_s: 1_640_000.0,
             workers: 1,
             connections: 4,
@@ -264,6 +260,10 @@ fn finding(index: usize, shape: Shape, intervals: &[(&str, Interval)]) -> TrialF
         all: series_all,
         ..TrialFinding::default()
     }
+}
+
+fn cpu_share(verdict: &str) -> f64 {
+    if verdict == "suspect" { 0.74 } else { 0.31 }
 }
 
 fn server(client_ops: u64) -> ServerCountsRecord {

@@ -1,7 +1,8 @@
 //! What the instrument can do: the same program on a null target on this machine, as fast as it
 //! goes. Measured again and again: one second by itself came to 132,000 op/s in the morning and to
-//! 970,000 at noon. Three short ones before a program's first trial, and one more before each of its
-//! other trials; those around a trial judge it, and their spread says how far they can be trusted.
+//! 970,000 at noon. Three short ones before a program's first trial, and one more before each of
+//! its other trials; those around a trial judge it, and their spread says how far they can be
+//! trusted.
 
 use super::offer::{self, Offer};
 use super::running::Running;

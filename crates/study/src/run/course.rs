@@ -312,8 +312,8 @@ mod tests {
         );
     }
 
-    /// The statements of a read-modify-write are parts of it: with them, a rate that is steady looks
-    /// like one that is not, and another.
+    /// The statements of a read-modify-write are parts of it: with them, a rate that is steady
+    /// looks like one that is not, and another.
     #[test]
     fn the_rate_of_a_step_leaves_parts_out() {
         let limit = StepLimit::Uncertainty {

@@ -141,11 +141,7 @@ pub fn trial(facts: &Facts<'_>) -> TrialFinding {
         client: client(facts),
         machine: Some(machine(facts)),
         verify: convert::verify(&facts.checks),
-        server: facts
-            .server
-            .as_ref()
-            .and_then(|counts| counts.as_ref().ok())
-            .map(server_record),
+        server: server(facts),
         load: facts.load.clone(),
         // Known to the run, not to the trial.
         generation: None,
@@ -153,6 +149,11 @@ pub fn trial(facts: &Facts<'_>) -> TrialFinding {
         phases: facts.phases.clone(),
         probes: facts.probes.clone(),
     }
+}
+
+fn server(facts: &Facts<'_>) -> Option<ServerCountsRecord> {
+    let counts = facts.server.as_ref()?.as_ref().ok()?;
+    Some(server_record(counts))
 }
 
 fn server_record(counts: &ServerCounts) -> ServerCountsRecord {

@@ -91,8 +91,8 @@ impl Decision {
     }
 }
 
-/// How far a trial is in the phases of its plan. A kind may come twice (a restart for the load phase
-/// and one for the rest): the second has words and a length of its own.
+/// How far a trial is in the phases of its plan. A kind may come twice (a restart for the load
+/// phase and one for the rest): the second has words and a length of its own.
 #[derive(Debug, Default)]
 pub struct Agenda {
     /// Of the plan's phases, the first that may still begin.

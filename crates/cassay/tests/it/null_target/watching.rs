@@ -4,8 +4,8 @@ use super::{POINT, rule};
 use crate::program::{Lab, Started, wait_until};
 use std::time::Duration;
 
-/// How long the client is stopped, of a window of ten seconds: a sixth more than the limit of V4 for
-/// windows of half a minute.
+/// How long the client is stopped, of a window of ten seconds: a sixth more than the limit of V4
+/// for windows of half a minute.
 const STOPPED: Duration = Duration::from_millis(1500);
 
 /// Intervals of the newest run's window that are on disk.

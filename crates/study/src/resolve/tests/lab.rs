@@ -378,7 +378,8 @@ fn a_window_between_two_intervals_is_refused() {
         (
             "local: {}",
             "variants: {a: {}, b: {window: {warmup_max: 2500ms}}}",
-            "`window.warmup_max` is 2500ms; it must be whole seconds, since an interval is a second",
+            "`window.warmup_max` is 2500ms; it must be whole seconds, since an interval is a \
+             second",
         ),
     ]);
 }
