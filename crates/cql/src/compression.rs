@@ -169,8 +169,11 @@ fn snappy_body(body: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<(), Frame
     out.clear();
     let bytes = body.len();
     let refuse = |what| FrameError::Compression { bytes, what };
-    let length = snap::raw::decompress_len(body);
-    let length = length.map_err(|_| refuse("it has no length in front"))?;
+    let length = match snap::raw::decompress_len(body) {
+        // The library takes no bytes for a block of none.
+        Ok(length) if bytes > 0 => length,
+        _ => return Err(refuse("it has no length in front")),
+    };
     if length > limit {
         return Err(FrameError::TooLong {
             length: length as u64,

@@ -108,6 +108,7 @@ fn finish(outcome: &Outcome, common: &Common, is_compat: bool) -> Result<Exit> {
     let report = write_report(path)?;
     if common.json {
         let mut value = serde_json::to_value(findings).context("encode the findings")?;
+        value["cassay"] = json!(VERSION);
         value["run"] = json!(path);
         value["report"] = json!(report);
         terminal::json(&value);

@@ -53,26 +53,30 @@ impl Worker {
         if self.operations_count() == 0 {
             self.recorder.nothing_awaited(woken_ns);
         }
-        let mut now_ns = woken_ns;
+        let (mut now_ns, mut unsent) = (woken_ns, 0);
         loop {
             let mut batch = 0;
             let mut more = true;
-            while batch < self.batch.operations() && more {
+            let room = self.batch.operations().min(BATCH - unsent);
+            while batch < room && more {
                 more = self.release_one(now_ns);
                 batch += u32::from(more);
             }
-            if batch == 0 {
-                return;
+            unsent += batch;
+            let begun_ns = now_ns;
+            if more {
+                now_ns = clock::now_ns();
+                self.batch.took(now_ns.saturating_sub(begun_ns));
             }
-            self.send_all(now_ns);
-            self.release_next_ns = woken_ns + self.release_quantum_ns;
-            if !more {
-                return;
+            // A batch that is still growing is sent with those after it.
+            let is_full = unsent >= BATCH || self.batch.operations() == 1;
+            if unsent > 0 && (is_full || !more) {
+                self.send_all(begun_ns);
+                self.release_next_ns = woken_ns + self.release_quantum_ns;
+                unsent = 0;
             }
-            let begun_ns = std::mem::replace(&mut now_ns, clock::now_ns());
-            self.batch.took(now_ns.saturating_sub(begun_ns));
             // The loop's other parts have their turn, above all the stop.
-            if now_ns.saturating_sub(woken_ns) > TURN_MAX_NS {
+            if !more || (unsent == 0 && now_ns.saturating_sub(woken_ns) > TURN_MAX_NS) {
                 return;
             }
         }

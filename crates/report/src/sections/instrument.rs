@@ -71,10 +71,11 @@ fn table(view: &RunView) -> Table {
             Column::number("Connections", "").wide(),
         ],
         rows: view.findings.trials.iter().map(|t| row(view, t)).collect(),
-        foot: "Lag is how late an operation was sent although nothing but the clock was waited \
-               for; a closed loop has none. The stall is the latest timer on the client's \
-               cores, whatever the loop. Others: of all CPUs, neither the client nor nodes that \
-               it started. Silence: the longest time without an answer while some were awaited."
+        foot: "The ceiling: the lowest and the highest that were measured. Lag is how late an \
+               operation was sent although nothing but the clock was waited for; a closed loop \
+               has none. The stall is the latest timer on the client's cores, whatever the loop. \
+               Others: of all CPUs, neither the client nor nodes that it started. Silence: the \
+               longest time without an answer while some were awaited."
             .into(),
     }
 }
@@ -83,11 +84,7 @@ fn table(view: &RunView) -> Table {
 fn ceiling(all: &[f64], lowest: f64) -> Cell {
     let cell = Cell::new(number::rate(lowest));
     match all.iter().copied().max_by(f64::total_cmp) {
-        Some(highest) if all.len() > 1 => cell.detail(format!(
-            "lowest of {}, highest {}",
-            all.len(),
-            number::rate(highest)
-        )),
+        Some(highest) if all.len() > 1 => cell.detail(format!("to {}", number::rate(highest))),
         _ => cell,
     }
 }
