@@ -151,8 +151,8 @@ pub fn compare_unpaired(baseline: &[f64], contender: &[f64], metric: Metric) -> 
     let between = within.max(floor);
     let parts = [variances[0] / counts[0], variances[1] / counts[1]];
     let sum = parts[0] + parts[1] + 2.0 * between;
-    // Welch and Satterthwaite's degrees of freedom, but at most those of the blocks: which of the two
-    // variances is larger is told by them alone. Of two blocks a side 7 % of equal runs looked
+    // Welch and Satterthwaite's degrees of freedom, but at most those of the blocks: which of the
+    // two variances is larger is told by them alone. Of two blocks a side 7 % of equal runs looked
     // different without that.
     let mut below: f64 = (0..2)
         .map(|side| parts[side] * parts[side] / (counts[side] - 1.0).max(1.0))
