@@ -217,6 +217,14 @@ fn pressure_of_cpu(evidence: &Evidence, machine: &Machine, limits: &Limits) -> O
     Some((below(for_others, limits.others_pressure_share), detail))
 }
 
+/// Of what is reckoned rather than read: it warns, and never fails.
+fn warn_if(is_over: bool) -> Outcome {
+    match is_over {
+        true => Outcome::Warn,
+        false => Outcome::Pass,
+    }
+}
+
 /// What a process writes reaches the disk later, in the name of the kernel: so this only warns.
 fn disk_of_others(machine: &Machine, limits: &Limits) -> Option<Judged> {
     let share = machine.disk_others?;
@@ -230,14 +238,7 @@ fn disk_of_others(machine: &Machine, limits: &Limits) -> Option<Judged> {
         percent(share),
         percent(limits.others_disk_share)
     );
-    Some((
-        if is_over {
-            Outcome::Warn
-        } else {
-            Outcome::Pass
-        },
-        detail,
-    ))
+    Some((warn_if(is_over), detail))
 }
 
 /// A machine that is short of memory measures its disk, whoever took it.
@@ -249,14 +250,7 @@ fn pressure_of_memory(machine: &Machine, limits: &Limits) -> Option<Judged> {
         percent(share),
         percent(limits.memory_pressure_share)
     );
-    Some((
-        if is_over {
-            Outcome::Warn
-        } else {
-            Outcome::Pass
-        },
-        detail,
-    ))
+    Some((warn_if(is_over), detail))
 }
 
 /// Where it was said that the machine is shared, what others do does not make a trial invalid.
