@@ -2,6 +2,8 @@
 //!
 //! Long because each table of examples stands whole.
 
+mod chosen;
+
 use super::import;
 use super::virtdata::resolve::Env;
 use super::virtdata::{Recipe, Ty};
