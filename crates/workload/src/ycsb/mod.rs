@@ -12,6 +12,7 @@ mod properties;
 mod source;
 mod statements;
 mod table;
+mod timeseries;
 
 use std::sync::Arc;
 
@@ -157,14 +158,18 @@ fn is_core_workload(properties: &mut Properties) -> bool {
     let Some(workload) = properties.text("workload").map(str::to_owned) else {
         return true;
     };
-    let is_core = workload.rsplit('.').next() == Some("CoreWorkload");
+    let class = workload.rsplit('.').next().unwrap_or_default();
+    if class == "TimeSeriesWorkload" {
+        timeseries::refuse(properties);
+        return false;
+    }
+    let is_core = class == "CoreWorkload";
     if !is_core {
         let message = format!(
             "workload {workload} is not understood: only YCSB's CoreWorkload is, which is also the \
              only one that its Cassandra binding can run"
         );
-        let hint = "site.ycsb.workloads.CoreWorkload; for time series, `use: cql-timeseries` in a \
-                    study, or a workload file";
+        let hint = "site.ycsb.workloads.CoreWorkload, or a workload file of your own";
         properties.wrong("workload", message, Some(hint.to_owned()));
     }
     is_core

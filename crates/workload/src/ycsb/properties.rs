@@ -59,6 +59,12 @@ impl Properties {
         self.all.get(key).map(|property| property.value.as_str())
     }
 
+    /// The names that end so, in their order.
+    pub(super) fn names_with(&self, end: &str) -> Vec<String> {
+        let names = self.all.keys().filter(|name| name.ends_with(end));
+        names.cloned().collect()
+    }
+
     /// Notes a mistake in a property.
     pub(super) fn wrong(&mut self, key: &str, message: String, hint: Option<String>) {
         let place = self.all.get(key).map(|property| property.place.clone());

@@ -186,7 +186,7 @@ fn mistakes_are_said_where_they_stand() {
             "-db com.yahoo.ycsb.db.MongoDbClient is not Cassandra's binding",
         ),
         (
-            "run -P a -p workload=site.ycsb.workloads.TimeSeriesWorkload -p sparsity=0.00",
+            "run -P a -p workload=site.ycsb.workloads.ConstantOccupancyWorkload",
             "only YCSB's CoreWorkload is",
         ),
         (
@@ -200,6 +200,34 @@ fn mistakes_are_said_where_they_stand() {
         let said = mistakes(line);
         assert!(said.contains(expected), "{line}: {said}");
     }
+}
+
+/// The workload was refused in one sentence for all of it; its own properties are no mistakes.
+#[test]
+fn a_time_series_workload_is_refused_by_operation_with_what_would_become_of_each() {
+    let series = "-p workload=site.ycsb.workloads.TimeSeriesWorkload -p tagcount=3 \
+                  -p tagcardinality=1,2,4 -p timestampunits=SECONDS -p sparsity=0.1";
+    let all = "-p recordcount=1000 -p operationcount=1000 -p readproportion=0.1 \
+               -p scan1proportion=0.2 -p scanproportion=0 -p insertproportion=0.5 \
+               -p updateproportion=0.1 -p deleteproportion=0.1";
+    let said = mistakes(&format!("run {series} {all}"));
+    for part in [
+        "YCSB's TimeSeriesWorkload is for time-series databases",
+        "use: cql-timeseries",
+        "readproportion: it asks for columns of names like",
+        "scan1proportion: its tags, times, group-by",
+        "insertproportion: `y_id` is the whole key",
+        "updateproportion: it replaces tags, time and value",
+        "deleteproportion: it deletes the row of a `y_id` like",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    // What is not asked for is not refused, and what is no operation is no mistake of ours.
+    for part in ["scanproportion:", "tagcount", "sparsity", "timestampunits"] {
+        assert!(!said.contains(part), "{part}: {said}");
+    }
+    let said = mistakes(&format!("load {series} -p recordcount=1000"));
+    assert_eq!(said.matches("command line:").count(), 1, "{said}");
 }
 
 /// Ten follow-up mistakes hid the one that a file could not be read.

@@ -1,0 +1,62 @@
+//! YCSB's TimeSeriesWorkload: refused, property by property, with what would become of it.
+//!
+//! The workload speaks to a database through names of fields: a point's tags and time are fields of
+//! a write, and conditions such as `YCSBTS=1483228800` are the fields of a read. Bindings for
+//! time-series databases take them apart. The Cassandra binding takes each for a column, and `y_id`
+//! for the whole key. So no step of it can be done here as the tool does it, and a table and
+//! statements of our own would be another workload under the same name.
+
+use super::properties::Properties;
+
+/// The operations with their property, and what the tool's binding makes of them.
+const OPERATIONS: [(&str, &str); 4] = [
+    (
+        "insertproportion",
+        "`y_id` is the whole key of its table, so that each point of a key replaces the one \
+         before: no series is written",
+    ),
+    (
+        "readproportion",
+        "it asks for columns of names like `AAAAAAAA=AAAAAAAB` and `YCSBTS=1483228800`, which no \
+         table has: each read fails",
+    ),
+    (
+        "updateproportion",
+        "it replaces tags, time and value of the row of its key, not a point of a series",
+    ),
+    (
+        "deleteproportion",
+        "it deletes the row of a `y_id` like `AAAAAAAA:AAAAAAAA=AAAAAAAB:YCSBTS=1483228800`, which \
+         nothing has written",
+    ),
+];
+
+const SCAN: &str = "its tags, times, group-by and downsampling are asked for as names of columns, \
+                    which no table has: each scan fails";
+
+/// Adds why the workload cannot be run, and what becomes of each operation that is asked for.
+pub(super) fn refuse(properties: &mut Properties) {
+    let message = "YCSB's TimeSeriesWorkload is for time-series databases: its Cassandra binding \
+                   takes tags, times and conditions for names of columns, and cannot run it";
+    let hint = "`use: cql-timeseries` in a study has series of machines and sensors; any other \
+                table of points is a workload file: docs/workload-file.md";
+    properties.wrong("workload", message.to_owned(), Some(hint.to_owned()));
+    for name in properties.names_with("proportion") {
+        let share = properties.text(&name).and_then(|text| text.parse().ok());
+        if share == Some(0.0) {
+            continue;
+        }
+        let operation = OPERATIONS.iter().find(|(known, _)| *known == name);
+        let numbered = name
+            .strip_prefix("scan")
+            .and_then(|n| n.strip_suffix("proportion"));
+        let is_scan = numbered.is_some_and(|n| n.bytes().all(|digit| digit.is_ascii_digit()));
+        let why = match operation {
+            Some((_, why)) => why,
+            None if is_scan => SCAN,
+            // None of the workload's: the tool itself refuses it.
+            None => continue,
+        };
+        properties.wrong(&name, format!("{name}: {why}"), None);
+    }
+}
