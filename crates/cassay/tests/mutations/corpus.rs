@@ -12,36 +12,58 @@ use workload::{Replication, Spec, Stage, Tool};
 /// Texts, each with a name.
 pub type Texts = Vec<(&'static str, Vec<u8>)>;
 
+/// Reads an input as the program does.
+pub type Reader = Box<dyn Fn(&[u8])>;
+
 /// One kind of input.
 pub struct Kind {
     pub name: &'static str,
     /// How many inputs, against other kinds: by what can be wrong, and what one costs.
     pub weight: u64,
-    pub texts: fn() -> Texts,
-    pub read: fn(&[u8]),
+    pub texts: Box<dyn Fn() -> Texts>,
+    pub read: Reader,
+}
+
+impl Kind {
+    fn new(name: &'static str, weight: u64, texts: fn() -> Texts, read: fn(&[u8])) -> Kind {
+        Kind {
+            name,
+            weight,
+            texts: Box::new(texts),
+            read: Box::new(read),
+        }
+    }
+
+    /// A file of a run, in the run of an earlier version that must stay readable.
+    fn of_run(name: &'static str, weight: u64, file: &'static str) -> Kind {
+        let bytes = move || {
+            let bytes = std::fs::read(Path::new(GOLDEN).join(file));
+            vec![(file, bytes.unwrap_or_else(|why| panic!("{file}: {why}")))]
+        };
+        Kind {
+            name,
+            weight,
+            texts: Box::new(bytes),
+            read: Box::new(move |bytes| read_run(file, bytes)),
+        }
+    }
 }
 
 /// All kinds.
 pub fn kinds() -> Vec<Kind> {
-    let kind = |name, weight, texts, read| Kind {
-        name,
-        weight,
-        texts,
-        read,
-    };
     vec![
-        kind("study", 10, studies, read_study),
-        kind("workload-file", 10, workload_files, read_workload_file),
-        kind("stress-words", 20, stress_words, read_stress_words),
-        kind("stress-profile", 10, stress_profiles, read_stress_profile),
-        kind("nb-file", 10, nb_files, read_nb_file),
-        kind("ycsb-words", 20, ycsb_words, read_ycsb_words),
-        kind("hlog", 10, hlogs, read_hlog),
-        kind("journal", 10, journals, read_journal),
-        kind("intervals", 5, intervals, read_intervals),
-        kind("findings", 5, findings, read_findings),
-        kind("plan", 5, plans, read_plan),
-        kind("trial", 5, trials, read_trial),
+        Kind::new("study", 10, studies, read_study),
+        Kind::new("workload-file", 10, workload_files, read_workload_file),
+        Kind::new("stress-words", 20, stress_words, read_stress_words),
+        Kind::new("stress-profile", 10, stress_profiles, read_stress_profile),
+        Kind::new("nb-file", 10, nb_files, read_nb_file),
+        Kind::new("ycsb-words", 20, ycsb_words, read_ycsb_words),
+        Kind::of_run("hlog", 10, "trials/00-threads-4/latency.hlog"),
+        Kind::of_run("journal", 10, "journal.ndjson"),
+        Kind::of_run("intervals", 5, "trials/00-threads-4/intervals.ndjson"),
+        Kind::of_run("findings", 5, "findings.json"),
+        Kind::of_run("plan", 5, "plan.json"),
+        Kind::of_run("trial", 5, "trials/00-threads-4/trial.json"),
     ]
 }
 
@@ -229,39 +251,8 @@ const GOLDEN: &str = concat!(
     "/../store/golden/format-1/first-look/20261120T232909Z"
 );
 
-fn golden(name: &'static str) -> Texts {
-    let bytes = std::fs::read(Path::new(GOLDEN).join(name));
-    vec![(name, bytes.unwrap_or_else(|why| panic!("{name}: {why}")))]
-}
-
-const TRIAL: &str = "trials/00-threads-4";
-
-fn hlogs() -> Texts {
-    golden("trials/00-threads-4/latency.hlog")
-}
-
-fn journals() -> Texts {
-    golden("journal.ndjson")
-}
-
-fn intervals() -> Texts {
-    golden("trials/00-threads-4/intervals.ndjson")
-}
-
-fn findings() -> Texts {
-    golden("findings.json")
-}
-
-fn plans() -> Texts {
-    golden("plan.json")
-}
-
-fn trials() -> Texts {
-    golden("trials/00-threads-4/trial.json")
-}
-
 /// Reads the golden run with another text in the place of one of its files, and shows it.
-fn with(name: &str, bytes: &[u8]) {
+fn read_run(name: &str, bytes: &[u8]) {
     let folder = tempfile::tempdir().expect("a folder");
     link(Path::new(GOLDEN), folder.path());
     let path = folder.path().join(name);
@@ -290,28 +281,4 @@ fn link(from: &Path, to: &Path) {
             false => std::os::unix::fs::symlink(&path, &to).expect("a link"),
         }
     }
-}
-
-fn read_hlog(bytes: &[u8]) {
-    with(&format!("{TRIAL}/latency.hlog"), bytes);
-}
-
-fn read_journal(bytes: &[u8]) {
-    with("journal.ndjson", bytes);
-}
-
-fn read_intervals(bytes: &[u8]) {
-    with(&format!("{TRIAL}/intervals.ndjson"), bytes);
-}
-
-fn read_findings(bytes: &[u8]) {
-    with("findings.json", bytes);
-}
-
-fn read_plan(bytes: &[u8]) {
-    with("plan.json", bytes);
-}
-
-fn read_trial(bytes: &[u8]) {
-    with(&format!("{TRIAL}/trial.json"), bytes);
 }
