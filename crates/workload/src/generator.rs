@@ -121,6 +121,18 @@ impl Generator {
         self.cursor.check(rows)
     }
 
+    /// As [`Generator::check`], for who cannot wait for ever: a partition of thousands of rows is
+    /// given up, and nothing known of it, once `stop` says so. It is asked every few rows.
+    pub fn check_until(
+        &mut self,
+        operation: Operation,
+        rows: &RawRows,
+        stop: impl Fn() -> bool,
+    ) -> Check {
+        self.cursor.seek(operation);
+        self.cursor.check_until(rows, &stop)
+    }
+
     /// Who wrote the value that was judged last, if it was right and says so: the stage and the
     /// operation's number.
     pub fn writer(&self) -> Option<(Stage, u64)> {

@@ -48,6 +48,12 @@ pub trait Cursor: Debug + Send {
     /// Judges the rows that the operation last begun or sought has read.
     fn check(&mut self, rows: &RawRows) -> Check;
 
+    /// As [`Cursor::check`], where judging may take long: it gives up, and nothing is known, once
+    /// `stop` says so.
+    fn check_until(&mut self, rows: &RawRows, _stop: &dyn Fn() -> bool) -> Check {
+        self.check(rows)
+    }
+
     /// Who wrote the value that was judged last, if it was right and says so: the stage and the
     /// operation's number.
     fn writer(&self) -> Option<(Stage, u64)> {

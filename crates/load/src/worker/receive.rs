@@ -11,8 +11,12 @@ use crate::worker::Source;
 use crate::written::note_check;
 use cql::frame::Header;
 use cql::response::RawRows;
-use measure::Outcome;
+use measure::{Outcome, clock};
 use workload::Operation;
+
+/// How long after the stop reads are still judged that take long to judge. Those that were under
+/// way then are a few of many, and who stops a run waits for them.
+const JUDGES_AFTER_STOP_NS: u64 = 100 * clock::MILLISECOND_NS;
 
 impl Worker {
     pub(super) fn receive(&mut self, index: u16, now_ns: u64) {
@@ -149,7 +153,10 @@ impl Worker {
 
     /// Compares what was read with what the seed says, and the ledgers if there are any.
     pub(super) fn judge(&mut self, operation: Operation, rows: &RawRows<'_>) {
-        let check = self.generator.check(operation, rows);
+        let control = &self.control;
+        // Whole partitions of thousands of rows take a while, and of such many may be on the way.
+        let gives_up = || clock::now_ns() > control.stop_ns().saturating_add(JUDGES_AFTER_STOP_NS);
+        let check = self.generator.check_until(operation, rows, gives_up);
         let writer = self.generator.writer();
         let checks = &mut self.recorder.part.kinds[usize::from(operation.kind)].checks;
         note_check(

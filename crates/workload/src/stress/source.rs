@@ -6,6 +6,7 @@
 //! is summed block by block, and the sums are kept.
 
 mod cursor;
+mod known;
 
 use super::draw::{Dist, Ratio};
 use super::partition::Columns;

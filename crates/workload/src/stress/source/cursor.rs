@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use super::known::{Found, Possible, STOP_ROWS, all_written};
 use super::{BLOCK, Block, Cell, Op, Operations, Planned, ROWS, SHARES, Taken, What};
 use crate::generator::{Check, Operation};
 use crate::program::Stage;
 use crate::random::{Draws, lane};
 use crate::source::{Cursor, Source};
-use crate::stress::column::Column;
 use crate::stress::partition::{Visit, Walk};
 use cql::response::RawRows;
 use cql::template::append_value;
@@ -230,95 +230,6 @@ fn bytes(walk: &Walk, cell: Cell) -> &[u8] {
     }
 }
 
-/// What the rows of a partition can hold.
-struct Possible<'a> {
-    key: Vec<Vec<u8>>,
-    rows: &'a [Vec<Vec<u8>>],
-    /// Clustering columns, which come first in a row.
-    keys: usize,
-    counters: bool,
-    sparse: bool,
-    values: &'a [Column],
-}
-
-impl Possible<'_> {
-    /// Which of the rows were returned; none: something else was returned as well.
-    fn all(&self, returned: &[Cell], rows: &RawRows) -> Option<Vec<bool>> {
-        let mut seen = vec![false; self.rows.len()];
-        for row in rows.rows() {
-            let cells: Vec<Option<&[u8]>> = row.ok()?.cells().collect();
-            let same = |made: &Vec<Vec<u8>>| {
-                let mut pairs = returned.iter().zip(&cells);
-                cells.len() == returned.len()
-                    && pairs.all(|(from, cell)| self.has(made, *from, *cell))
-            };
-            seen[self.rows.iter().position(same)?] = true;
-        }
-        Some(seen)
-    }
-
-    /// Whether a returned cell is one that the row `made` can have.
-    fn has(&self, made: &[Vec<u8>], from: Cell, cell: Option<&[u8]>) -> bool {
-        match (from, cell) {
-            (Cell::Key(index), Some(cell)) => self.key[index] == cell,
-            (Cell::Row(index), _) if self.counters && index >= self.keys => true,
-            (Cell::Row(index), cell) if index < self.keys => cell == Some(&made[index]),
-            (Cell::Row(index), Some(cell)) => {
-                self.values[index - self.keys].may_be(&made[index], cell)
-            }
-            // A column that the population left out, or an empty collection.
-            (Cell::Row(index), None) => {
-                self.sparse || self.values[index - self.keys].may_be_none(&made[index])
-            }
-            (Cell::Appended(index), Some(_))
-                if self.values[index - self.keys].has_unseeded_size() =>
-            {
-                true
-            }
-            (Cell::Static(_) | Cell::Appended(_), None) | (Cell::Gathered(_), _) => true,
-            (Cell::Static(_), Some(_)) if self.counters => true,
-            (Cell::Static(index), Some(cell)) => self.rows.iter().any(|row| row[index] == cell),
-            (Cell::Appended(index), Some(cell)) => is_repeated(&made[index], cell),
-            (Cell::Key(_), None) => false,
-        }
-    }
-}
-
-/// Whether every row that a write makes of the partition is among those `known` that were `seen`.
-fn all_written(walk: &mut Walk, known: &[Vec<Vec<u8>>], seen: &[bool]) -> bool {
-    let keys = walk.clustering();
-    let write = Visit::Write {
-        chance: 1.0,
-        visit: 0,
-        visits: 1,
-    };
-    walk.begin(write, Draws::new(0, 0));
-    while walk.next_row() {
-        let same = |made: &Vec<Vec<u8>>| made[..keys] == walk.row[..keys];
-        let at = known.iter().position(same);
-        if at.is_none_or(|at| !seen[at]) {
-            return false;
-        }
-    }
-    true
-}
-
-/// Whether a list is once or more times the elements of `made`.
-fn is_repeated(made: &[u8], list: &[u8]) -> bool {
-    let (Some((_, made)), Some((count, list))) =
-        (made.split_first_chunk::<4>(), list.split_first_chunk::<4>())
-    else {
-        return false;
-    };
-    match made.len() {
-        0 => *count == [0; 4],
-        length => {
-            let mut times = list.chunks(length);
-            !list.is_empty() && times.all(|elements| elements == made)
-        }
-    }
-}
-
 /// The partition key in the form that its token is made of.
 fn token_key(cells: &[Vec<u8>], key: &mut Vec<u8>) {
     key.clear();
@@ -373,6 +284,10 @@ impl Cursor for StressCursor {
     }
 
     fn check(&mut self, rows: &RawRows) -> Check {
+        self.check_until(rows, &|| false)
+    }
+
+    fn check_until(&mut self, rows: &RawRows, stop: &dyn Fn() -> bool) -> Check {
         let operations = Arc::clone(&self.operations);
         let op = &operations.ops[self.op];
         let What::Query {
@@ -397,8 +312,8 @@ impl Cursor for StressCursor {
             values: &operations.tables[op.table].values,
         };
         // Mostly they are the rows that were asked for: then the partition need not be walked.
-        let asked = possible(&self.asked).all(returned, rows);
-        if *whole || asked.is_none() {
+        let asked = possible(&self.asked).all(returned, rows, stop);
+        if *whole || !matches!(asked, Found::All(_)) {
             let table = &operations.tables[op.table];
             if table.rows_max() > CHECKED_ROWS_MAX || table.has_unseeded_rows() {
                 return Check::Unknown;
@@ -408,12 +323,21 @@ impl Cursor for StressCursor {
             walk.begin(Visit::All, Draws::new(0, 0));
             while walk.next_row() {
                 known.push(walk.row.clone());
+                if known.len().is_multiple_of(STOP_ROWS) && stop() {
+                    return Check::Unknown;
+                }
             }
-            let Some(seen) = possible(&known).all(returned, rows) else {
-                return Check::Wrong;
+            let seen = match possible(&known).all(returned, rows, stop) {
+                Found::All(seen) => seen,
+                Found::Stranger => return Check::Wrong,
+                Found::Stopped => return Check::Unknown,
             };
-            if *whole && rows.rows_count > 0 && !all_written(&mut walk, &known, &seen) {
-                return Check::Missing;
+            if *whole && rows.rows_count > 0 {
+                match all_written(&mut walk, &known, &seen, stop) {
+                    Some(true) => {}
+                    Some(false) => return Check::Missing,
+                    None => return Check::Unknown,
+                }
             }
         }
         let any = rows.rows_count > 0;

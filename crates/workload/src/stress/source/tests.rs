@@ -3,6 +3,7 @@
 use crate::generator::{Check, Generator};
 use crate::import::Step;
 use crate::stress::import;
+use core::cell::Cell;
 use cql::response::RawRows;
 
 const PROFILE: &str = r"keyspace: ks
@@ -17,7 +18,11 @@ columnspec:
 ";
 
 fn step(line: &str) -> Step {
-    let read = |_: &str| Ok(PROFILE.to_owned());
+    step_of(PROFILE, line)
+}
+
+fn step_of(profile: &str, line: &str) -> Step {
+    let read = |_: &str| Ok(profile.to_owned());
     let imported = import(&[line.to_owned()], 1, &read);
     imported.expect(line).steps.remove(0)
 }
@@ -56,6 +61,16 @@ fn written(generator: &mut Generator) -> Vec<Row> {
 }
 
 fn judged(generator: &mut Generator, step: &Step, n: u64, rows: &[Row]) -> Check {
+    judged_until(generator, step, n, rows, &|| false)
+}
+
+fn judged_until(
+    generator: &mut Generator,
+    step: &Step,
+    n: u64,
+    rows: &[Row],
+    stop: &dyn Fn() -> bool,
+) -> Check {
     let operation = generator.begin(n);
     assert!(!step.program.kinds()[usize::from(operation.kind)].is_write);
     let columns = rows.first().map_or(6, Vec::len);
@@ -67,10 +82,47 @@ fn judged(generator: &mut Generator, step: &Step, n: u64, rows: &[Row]) -> Check
         body.extend_from_slice(&(cell.len() as i32).to_be_bytes());
         body.extend_from_slice(cell);
     }
-    generator.check(
-        operation,
-        &RawRows::parse(&body).expect("the body is well-formed"),
-    )
+    let rows = RawRows::parse(&body).expect("the body is well-formed");
+    generator.check_until(operation, &rows, stop)
+}
+
+/// A partition of 20,000 rows was judged by comparing each returned row with all of them, seconds
+/// for each read, and Ctrl-C waited for all that were under way.
+#[test]
+fn a_large_partition_is_judged_row_by_row_and_given_up_when_nobody_waits_for_it() {
+    let profile = PROFILE.replace("fixed(3)", "fixed(20000)");
+    let line = "user profile=p.yaml ops(insert=1,validate=1) n=100 -pop dist=fixed(7)";
+    let step = step_of(&profile, line);
+    let mut generator = step.program.generator(step.stage);
+    next(&step, &mut generator, "insert", 0);
+    let made = written(&mut generator);
+    assert!(made.len() > 19_000, "{} rows", made.len());
+    let n = next(&step, &mut generator, "validate", 0);
+    let asked = Cell::new(0);
+    let never = || {
+        asked.set(asked.get() + 1);
+        false
+    };
+    let judged = judged_until(&mut generator, &step, n, &made, &never);
+    assert_eq!(judged, Check::Right);
+    // Once in some hundred rows; comparing all with all asks a thousand times as often.
+    assert!((50..1000).contains(&asked.get()), "{} times", asked.get());
+    let mut strange = made.clone();
+    strange[19_000][5][0] ^= 1;
+    assert_eq!(
+        judged_until(&mut generator, &step, n, &strange, &never),
+        Check::Wrong
+    );
+    // Whenever the stop comes, nothing is claimed, and soon.
+    for at in [1, 40, 100] {
+        asked.set(0);
+        let stop = || {
+            asked.set(asked.get() + 1);
+            asked.get() >= at
+        };
+        let judged = judged_until(&mut generator, &step, n, &made, &stop);
+        assert_eq!((judged, asked.get()), (Check::Unknown, at));
+    }
 }
 
 #[test]
