@@ -16,6 +16,7 @@ mod hiccups;
 mod inflight;
 mod ledger;
 mod recorder;
+mod room;
 mod router;
 mod run;
 mod schedule;
@@ -29,6 +30,7 @@ pub use config::{
 // What a caller needs to fill in [`Access`] without a dependency on the wire.
 pub use cql::Compression;
 pub use ledger::{LEDGER_OPERATIONS_MAX, Ledger, WriteState};
+pub use room::{Connections, Room};
 pub use run::run;
 pub use schedule::Schedule;
 pub use written::Written;

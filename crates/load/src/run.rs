@@ -9,6 +9,7 @@ use crate::hiccups::Watch;
 use crate::inflight::SLOTS_MAX;
 use crate::ledger::{LEDGER_OPERATIONS_MAX, Ledger};
 use crate::recorder::{PARTS_PER_WORKER, Part, Recorder, kinds_of};
+use crate::room::{Connections, Room};
 use crate::schedule::Schedule;
 use crate::worker::WorkerEnd;
 use cql::template::Template;
@@ -145,6 +146,16 @@ fn check(config: &Config) -> Result<(), LoadError> {
     if config.workers == 0 || config.connections_per_node == 0 {
         return refuse("workers and connections per node must be at least 1".to_owned());
     }
+    let asked = Connections {
+        workers: config.workers,
+        per_node: config.connections_per_node,
+        nodes: config.nodes.len(),
+        files_each: 1,
+    };
+    if let Some(why) = asked.refusal(&Room::here()) {
+        return refuse(why);
+    }
+    asked.make_room();
     let in_flight = in_flight_of(config);
     let most = SLOTS_MAX * config.workers;
     if in_flight == 0 || in_flight as usize > most {

@@ -6,11 +6,14 @@
 //! machines is wished for: the run goes on without it, and its notes say so.
 
 use crate::human;
+use crate::run::workers;
 use crate::settings::{
-    Data, Hosts, How, Isolation, Load, PageCache, Probes, Reset, Settings, Settle, Study, Target,
+    Data, Hosts, How, Isolation, Load, PageCache, Point, Probes, Reset, Settings, Settle, Study,
+    Target,
 };
 use crate::targets::{attach_spec, local_spec};
 use anyhow::{Result, bail};
+use load::{Connections, Room};
 use target::{Ability, Capability, Spec};
 
 /// An ability that some setting asks for.
@@ -249,7 +252,8 @@ pub fn check(study: &Study) -> Result<()> {
         .into_iter()
         .filter(|one| one.refuses)
         .collect();
-    if refusing.is_empty() {
+    let crowded = crowded(study, &Room::here());
+    if refusing.is_empty() && crowded.is_empty() {
         return Ok(());
     }
     // One reason, such as the want of root, often stands behind several.
@@ -263,7 +267,41 @@ pub fn check(study: &Study) -> Result<()> {
     }
     let line = |(detail, all): &(&str, Vec<String>)| format!("\n  {}: {detail}", all.join(", "));
     let lines: String = reasons.iter().map(line).collect();
-    bail!("the study needs what cannot be had here:{lines}");
+    let crowded: String = crowded.iter().map(|why| format!("\n  {why}")).collect();
+    bail!("the study needs what cannot be had here:{lines}{crowded}");
+}
+
+/// Connections for which there is no room, each sentence once.
+fn crowded(study: &Study, room: &Room) -> Vec<String> {
+    let settings = study.variants.iter().map(|variant| &variant.settings);
+    let mut all: Vec<String> = settings
+        .filter_map(|s| connections(s).refusal(room))
+        .collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// The connections of one variant at its most crowded point.
+fn connections(settings: &Settings) -> Connections {
+    let client = &settings.client;
+    let in_flight = settings.procedure.points.iter().map(|point| match point {
+        Point::Threads(threads) => *threads,
+        Point::Rate(_) => client.in_flight_max,
+    });
+    let in_flight = in_flight.max().unwrap_or(1) as usize;
+    let (nodes, files_each) = match &settings.target {
+        Target::Local(local) => (local.nodes, 1),
+        // It may have more: the engine looks again when it knows them.
+        Target::Attach(attach) => (attach.contact_points.len(), 1),
+        Target::Null(_) => (1, 2),
+    };
+    Connections {
+        workers: workers(client, in_flight),
+        per_node: client.connections_per_node,
+        nodes: nodes.max(1),
+        files_each,
+    }
 }
 
 /// For the notes of a study: a sentence for each thing that its run will go without.

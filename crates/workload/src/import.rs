@@ -137,7 +137,7 @@ pub struct Connection {
     pub tls: Option<bool>,
     /// Compression of frames.
     pub compression: Option<cql::Compression>,
-    /// Connections to each node.
+    /// Connections of the whole tool to each node.
     pub connections_per_node: Option<u32>,
     /// Only nodes of this data centre are asked.
     pub datacenter: Option<String>,

@@ -22,6 +22,7 @@ use std::path::PathBuf;
 use study::inputs::Inputs;
 use study::record::quoted;
 use study::resolve;
+use study::run::workers_auto;
 use study::settings::{self, Folder, Overrides};
 use workload::{Connection, Import, Tool};
 
@@ -72,7 +73,8 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
     overrides.inputs = inputs;
     let secret = Secret::of(&import.connection)?;
     let shown = secret.hide(&words);
-    let text = study_text(tool, &shown, &import.connection, &secret);
+    let workers = workers(&overrides.set);
+    let text = study_text(tool, &shown, (&import.connection, workers), &secret);
     overrides.secrets = secret.given();
     overrides.command = Some(format!("cassay {} {}", tool.name(), command_line(&shown)));
     let mut study = match resolve::resolve(tool.name(), &text, &overrides) {
@@ -83,6 +85,7 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
         }
     };
     study.notes.extend(defined.notes);
+    study.notes.extend(shared(&import.connection, workers));
     say_notes(&study);
     if options.check {
         return super::plan::show(&study, common);
@@ -288,7 +291,12 @@ fn command_line(words: &[String]) -> String {
 }
 
 /// The study that holds the command line.
-fn study_text(tool: Tool, words: &[String], connection: &Connection, secret: &Secret) -> String {
+fn study_text(
+    tool: Tool,
+    words: &[String],
+    (connection, workers): (&Connection, u32),
+    secret: &Secret,
+) -> String {
     let command = command_line(words);
     let attach = attach_text(connection, secret);
     let mut client = Vec::new();
@@ -296,7 +304,8 @@ fn study_text(tool: Tool, words: &[String], connection: &Connection, secret: &Se
         client.push(format!("compression: {}", compression.name()));
     }
     if let Some(connections) = connection.connections_per_node {
-        client.push(format!("connections_per_node: {connections}"));
+        let each = connections.div_ceil(workers);
+        client.push(format!("connections_per_node: {each}"));
     }
     let client = match client.is_empty() {
         true => String::new(),
@@ -312,6 +321,31 @@ fn study_text(tool: Tool, words: &[String], connection: &Connection, secret: &Se
     )
 }
 
+/// The workers of a run of ours: as it was said, or what a study says by itself.
+fn workers(set: &[String]) -> u32 {
+    let said = set
+        .iter()
+        .rev()
+        .find_map(|set| set.strip_prefix("client.workers="));
+    let said = said.and_then(|number| number.trim().parse::<u32>().ok());
+    said.unwrap_or_else(|| workers_auto() as u32).max(1)
+}
+
+/// What to say of connections that the tool shares and our workers have for themselves.
+fn shared(connection: &Connection, workers: u32) -> Option<String> {
+    let asked = connection.connections_per_node.filter(|_| workers > 1)?;
+    let each = asked.div_ceil(workers);
+    let all = each * workers;
+    let more = match all > asked {
+        true => format!(", {all} in all instead of {asked}"),
+        false => String::new(),
+    };
+    Some(format!(
+        "the tool shares {asked} connections to each node among its threads; here each of \
+         {workers} workers has {each} of its own{more}"
+    ))
+}
+
 /// A text in YAML's single quotes.
 fn yaml_text(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
@@ -320,6 +354,40 @@ fn yaml_text(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As many for each worker were several times what was asked for.
+    #[test]
+    fn connections_of_the_tool_are_divided_among_workers() {
+        let secret = Secret {
+            password: None,
+            named: None,
+        };
+        for (asked, workers, each, said) in [
+            (8, 1, 8, None),
+            (8, 4, 2, Some("each of 4 workers has 2 of its own")),
+            (3, 2, 2, Some("2 of its own, 4 in all instead of 3")),
+            (1, 8, 1, Some("1 of its own, 8 in all instead of 1")),
+            (1000, 2, 500, Some("each of 2 workers has 500 of its own")),
+        ] {
+            let connection = Connection {
+                connections_per_node: Some(asked),
+                ..Connection::default()
+            };
+            let text = study_text(Tool::Stress, &[], (&connection, workers), &secret);
+            assert!(
+                text.contains(&format!("connections_per_node: {each}}}")),
+                "{text}"
+            );
+            let note = shared(&connection, workers);
+            let fits = |said: &str| note.as_ref().is_some_and(|note| note.ends_with(said));
+            assert!(said.map_or(note.is_none(), fits), "{note:?}");
+        }
+        assert_eq!(shared(&Connection::default(), 4), None);
+        let set =
+            |words: &[&str]| workers(&words.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>());
+        assert_eq!(set(&["client.workers=3", "client.workers=5"]), 5);
+        assert!(set(&["client.workers=auto"]) >= 1 && set(&[]) >= 1);
+    }
 
     #[test]
     fn a_password_is_hidden_where_it_is_one_and_only_there() {

@@ -179,3 +179,32 @@ fn what_somebody_elses_cluster_cannot_give_is_refused_at_once() {
     study.variants.remove(0);
     check(&study).expect("nothing is needed any more");
 }
+
+/// 100 connections to each host asked of several workers were as many for each of them, and the
+/// system said in the middle of it that there are too many open files.
+#[test]
+fn connections_for_which_there_is_no_room_refuse_the_study_with_all_numbers() {
+    let room = Room {
+        files: Some(4096),
+        ports: Some(2000),
+    };
+    let refusal = |target: &str, rest: &str| {
+        let settings = settings(target, rest);
+        connections(&settings).refusal(&room)
+    };
+    let many = "client: {workers: 4, connections_per_node: 400}\n";
+    assert_eq!(refusal("{attach: {contact_points: [a, b]}}", many), None);
+    let files = refusal("{attach: {contact_points: [a, b, c]}}", many).expect("open files");
+    assert!(
+        files.contains("4800 in all") && files.contains("4096"),
+        "{files}"
+    );
+    // Both ends of a connection to the null target are files of this process.
+    let less = many.replace("400", "500");
+    assert!(refusal("{null: {}}", &less).is_some_and(|why| why.contains("2000 in all")));
+    let ports = refusal("{local: {}}", &many.replace("400", "501")).expect("ports");
+    assert!(ports.contains("2004 to one node"), "{ports}");
+    // Fewer operations than workers leave no work for some.
+    let few = "client: {workers: 64, connections_per_node: 400}\n";
+    assert_eq!(refusal("{local: {}}", few), None);
+}

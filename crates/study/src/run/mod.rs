@@ -26,6 +26,8 @@ mod trial;
 pub use crate::targets::null_spec;
 pub use describe::{Definition, Described, describe};
 pub use event::{Event, Progress};
+pub(crate) use offer::workers;
+pub use offer::workers_auto;
 pub use resume::Interrupted;
 pub use summary::{may_be_believed, point_words};
 

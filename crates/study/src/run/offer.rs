@@ -9,7 +9,7 @@ use super::running::Running;
 use super::tally::Answered;
 use super::timeline::Timeline;
 use crate::plan::{Phase, PhaseKind, Trial};
-use crate::settings::{Point, Settings};
+use crate::settings::{Client, Point, Settings};
 use anyhow::{Context, Result};
 use load::{Config, Flow, Limit, Schedule, Summary, VerifyReads, Window, Written};
 use measure::{Histogram, Interval, Outcome};
@@ -239,11 +239,7 @@ pub fn config(
             Stage::Load => LOAD_RETRIES,
             Stage::Main | Stage::Verify => 0,
         },
-        // A worker without a slot in flight would have nothing to do.
-        workers: client
-            .workers
-            .unwrap_or_else(workers_auto)
-            .clamp(1, in_flight.max(1)),
+        workers: workers(client, in_flight),
         cpus: client.cpus.clone(),
         connections_per_node: client.connections_per_node,
         interval: INTERVAL,
@@ -253,8 +249,14 @@ pub fn config(
     }
 }
 
+/// Event loops for so many operations in flight: a worker without one would have nothing to do.
+pub fn workers(client: &Client, in_flight: usize) -> usize {
+    let asked = client.workers.unwrap_or_else(workers_auto);
+    asked.clamp(1, in_flight.max(1))
+}
+
 /// Half of the CPUs: the other half is for what is measured, or for the kernel's network.
-fn workers_auto() -> usize {
+pub fn workers_auto() -> usize {
     std::thread::available_parallelism().map_or(1, |cpus| (cpus.get() / 2).max(1))
 }
 

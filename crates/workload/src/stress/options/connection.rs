@@ -157,6 +157,7 @@ pub(crate) const CREDENTIALS: [Known; 0] = [];
 pub(crate) fn read(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> Connect {
     let mode = params_or_none("-mode", groups, &MODE, d);
     let (nodes, nodes_file, datacenter) = nodes(groups, notes, d);
+    // The tool has one process for all of them; they are divided among our workers.
     let connections = |text: &str| values::number(text, (1, 1024)).map(|n| n as u32);
     Connect {
         style: style(&mode, notes, d),

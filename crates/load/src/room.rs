@@ -1,0 +1,193 @@
+//! Room for connections: what this process may have, against what is asked for.
+//!
+//! Three things end before memory does: files that a process may have open, local ports towards one
+//! node, and the numbers that a worker has for its connections. Each is known before the first
+//! connection is opened; found out by trying, it is an error of the system in the middle of them.
+
+use crate::inflight;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// Files that a run has open beside its connections: records, logs, epoll, standard streams.
+const OTHER_FILES: u64 = 256;
+
+/// Connections of one worker: they are numbered, and the last number stands for none.
+const PER_WORKER_MAX: u64 = inflight::NONE as u64;
+
+/// What this machine gives a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Files that it may have open (the hard limit of `RLIMIT_NOFILE`); none: no limit.
+    pub files: Option<u64>,
+    /// Local ports for connections to one address; none: not known here.
+    pub ports: Option<u64>,
+}
+
+impl Room {
+    /// That of this process on this machine.
+    pub fn here() -> Room {
+        let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range");
+        Room {
+            files: getrlimit(Resource::Nofile).maximum,
+            ports: range.ok().and_then(|text| ports(&text)),
+        }
+    }
+}
+
+/// The number of ports of a range `first last`.
+fn ports(text: &str) -> Option<u64> {
+    let mut numbers = text
+        .split_whitespace()
+        .map(|number| number.parse::<u64>().ok());
+    let (first, last) = (numbers.next()??, numbers.next()??);
+    (last.checked_sub(first)?).checked_add(1)
+}
+
+/// Connections that are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Connections {
+    /// Event loops, each with connections of its own.
+    pub workers: usize,
+    /// Connections of each worker to each node.
+    pub per_node: usize,
+    /// Nodes, as far as they are known.
+    pub nodes: usize,
+    /// Files for each: two where the other end is in this process too.
+    pub files_each: usize,
+}
+
+impl Connections {
+    /// Why so many cannot be had, and what to do; none if they can.
+    pub fn refusal(&self, room: &Room) -> Option<String> {
+        let of = |count: usize| count as u64;
+        let (workers, per_node, nodes) = (of(self.workers), of(self.per_node), of(self.nodes));
+        let to_node = workers.saturating_mul(per_node);
+        let all = to_node.saturating_mul(nodes);
+        let files = all
+            .saturating_mul(of(self.files_each))
+            .saturating_add(OTHER_FILES);
+        let asked = format!(
+            "{workers} worker(s) (`client.workers`) with {per_node} connection(s) each \
+             (`client.connections_per_node`) to each of {nodes} node(s)"
+        );
+        let fewer = "lower `client.connections_per_node` or `client.workers`";
+        if per_node.saturating_mul(nodes) > PER_WORKER_MAX {
+            return Some(format!(
+                "{asked} are {} for one worker, which has numbers for {PER_WORKER_MAX}: {fewer}",
+                per_node.saturating_mul(nodes)
+            ));
+        }
+        if let Some(ports) = room.ports.filter(|ports| to_node > *ports) {
+            return Some(format!(
+                "{asked} are {to_node} to one node, and this machine has {ports} local ports for \
+                 them: {fewer}, or widen net.ipv4.ip_local_port_range"
+            ));
+        }
+        let most = room.files.filter(|most| files > *most)?;
+        Some(format!(
+            "{asked} are {all} in all, which takes {files} open files, and this process may have \
+             {most} (the hard limit of RLIMIT_NOFILE): {fewer}, or raise the limit (`ulimit -Hn`, \
+             or LimitNOFILE of a service)"
+        ))
+    }
+
+    /// Lets this process have the files for them, as far as its hard limit goes: the soft one is
+    /// often 1024, which is nobody's wish.
+    pub fn make_room(&self) {
+        let all = self
+            .workers
+            .saturating_mul(self.per_node)
+            .saturating_mul(self.nodes);
+        let files = all.saturating_mul(self.files_each) as u64 + OTHER_FILES;
+        let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+        // Twice: of a server in this process the other ends are files too.
+        if current.is_some_and(|soft| soft < files.saturating_mul(2)) {
+            let raised = Rlimit {
+                current: maximum,
+                maximum,
+            };
+            // What then does not fit is an error of the connection, with the system's words.
+            let _ = setrlimit(Resource::Nofile, raised);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_limit_refuses_what_is_beyond_it_and_nothing_else() {
+        let room = Room {
+            files: Some(20_000),
+            ports: Some(28_232),
+        };
+        let refusal = |workers, per_node, nodes| {
+            let asked = Connections {
+                workers,
+                per_node,
+                nodes,
+                files_each: 1,
+            };
+            asked.refusal(&room)
+        };
+        assert_eq!(refusal(4, 8, 3), None);
+        assert_eq!(refusal(1, 19_744, 1), None);
+        let files = refusal(1, 19_745, 1).expect("one too many");
+        for part in [
+            "19745 in all",
+            "20001 open files",
+            "may have 20000",
+            "RLIMIT_NOFILE",
+        ] {
+            assert!(files.contains(part), "{files}");
+        }
+        let ports = refusal(32, 1024, 1).expect("too many to one node");
+        for part in [
+            "32 worker(s)",
+            "1024 connection(s)",
+            "32768 to one node",
+            "28232 local ports",
+        ] {
+            assert!(ports.contains(part), "{ports}");
+        }
+        let numbers = refusal(1, 1024, 64).expect("too many for a worker");
+        for part in [
+            "65536 for one worker",
+            "65535",
+            "client.connections_per_node",
+        ] {
+            assert!(numbers.contains(part), "{numbers}");
+        }
+        // Where the other end is ours too, half as many fit.
+        let both = Connections {
+            workers: 1,
+            per_node: 10_000,
+            nodes: 1,
+            files_each: 2,
+        };
+        assert!(both.refusal(&room).is_some());
+        let unknown = Room {
+            files: None,
+            ports: None,
+        };
+        assert_eq!(both.refusal(&unknown), None);
+        let most = usize::MAX;
+        let absurd = Connections {
+            workers: most,
+            per_node: most,
+            nodes: most,
+            files_each: most,
+        };
+        assert!(absurd.refusal(&unknown).is_some());
+    }
+
+    #[test]
+    fn the_range_of_local_ports_is_counted_with_both_ends() {
+        assert_eq!(ports("32768\t60999\n"), Some(28_232));
+        for bad in ["", "5", "9 5", "a b"] {
+            assert_eq!(ports(bad), None, "{bad}");
+        }
+        let room = Room::here();
+        assert!(room.ports.is_none_or(|ports| ports > 0));
+    }
+}
