@@ -433,11 +433,15 @@ pub enum WorkloadCommand {
         /// Its name.
         name: String,
     },
-    /// Check a workload file, and say what it would do; nothing is started.
-    Check {
-        /// The file.
-        file: PathBuf,
-    },
+    /// Check a workload file, and say what it would do; with --target, as a server sees it.
+    ///
+    /// Without --target nothing is started and nobody is asked. With it every statement is prepared
+    /// on the target and none is executed: what the server refuses is shown where it stands, and so
+    /// is a value of another type than the server takes. Where all tables of the file are in its
+    /// keyspace, nothing is made, and a user who may log in is enough. Where one is missing, the
+    /// schema is made in a keyspace of its own (cassay_check_ and a number), which is dropped when
+    /// the check ends, however it does; that takes a user who may create keyspaces.
+    Check(CheckArgs),
     /// Print the first rows that a workload would write.
     Sample {
         /// A named workload, or a workload file.
@@ -449,6 +453,40 @@ pub enum WorkloadCommand {
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct CheckArgs {
+    /// The file.
+    pub file: PathBuf,
+    /// Prepare every statement there: attach:HOST[:PORT], or local for a node of ours.
+    #[arg(long, value_name = "TARGET", value_parser = server)]
+    pub target: Option<String>,
+    /// A setting of the target as in a study, as target.attach.datacenter=dc1 or
+    /// target.attach.tls={ca: FILE}; may be given again.
+    #[arg(long, value_name = "target.PATH=VALUE", requires = "target",
+          value_parser = target_setting)]
+    pub set: Vec<String>,
+    /// Where the secret is that a setting has a name for, as db in target.attach.password={secret:
+    /// db}: NAME=file:PATH or NAME=env:VARIABLE; may be given again.
+    #[arg(long, value_name = "NAME=WHERE", requires = "target", value_parser = secret)]
+    pub secret: Vec<(String, Secret)>,
+}
+
+/// A target that can say something of statements.
+fn server(text: &str) -> Result<String, String> {
+    match text {
+        "null" => Err("the null target knows no more than the check does without it".to_owned()),
+        "local" => Ok(text.to_owned()),
+        _ => contact_point(text).map(|_| text.to_owned()),
+    }
+}
+
+/// A setting of the target.
+fn target_setting(text: &str) -> Result<String, String> {
+    let is_one = text.starts_with("target.") && text.contains('=');
+    let found = is_one.then(|| text.to_owned());
+    found.ok_or_else(|| "write target.PATH=VALUE".to_owned())
 }
 
 /// The contact point of `attach:HOST[:PORT]`.
@@ -503,6 +541,20 @@ mod tests {
         ] {
             let why = secret(bad).expect_err(bad);
             assert!(!why.contains("hunter2"), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_check_asks_a_server_and_sets_nothing_but_the_way_to_it() {
+        for good in ["local", "attach:db1", "attach:db1:9042"] {
+            assert_eq!(server(good), Ok(good.to_owned()));
+        }
+        for bad in ["null", "db1", "attach:"] {
+            assert!(server(bad).is_err(), "{bad}");
+        }
+        assert!(target_setting("target.attach.user=u").is_ok());
+        for bad in ["target.attach.user", "window.measure=1s", "target=null"] {
+            assert!(target_setting(bad).is_err(), "{bad}");
         }
     }
 

@@ -10,7 +10,7 @@ use cql::Consistency;
 use cql::frame::{self, HEADER_BYTES, Header, opcode};
 use cql::request::QueryParams;
 use cql::response::{ErrorCode, Response, ResultBody, Rows};
-use cql::value::Value;
+use cql::value::{CqlType, Value};
 use measure::clock::{self, Deadline};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -73,6 +73,18 @@ pub struct ServerError {
     pub message: String,
     /// The statement, shortened.
     pub statement: String,
+}
+
+impl ServerError {
+    /// Whether what was to be created is there already.
+    pub fn says_that_it_exists(&self) -> bool {
+        match self.code {
+            ErrorCode::AlreadyExists => true,
+            // A type that is there has no code of its own.
+            ErrorCode::Invalid => self.message.ends_with("already exists"),
+            _ => false,
+        }
+    }
 }
 
 /// Bytes to and from a node, plain or encrypted.
@@ -193,6 +205,23 @@ impl Session {
         }
     }
 
+    /// Has a statement prepared; the types that its markers take, in their order.
+    ///
+    /// # Errors
+    /// As [`Session::query`].
+    pub fn prepare(&mut self, cql: &str) -> Result<Vec<CqlType>> {
+        self.request.clear();
+        cql::request::prepare(&mut self.request, 0, cql);
+        let header = self.exchange(cql)?;
+        match parse(&header, &self.body, self.node, cql)? {
+            Response::Result(ResultBody::Prepared(prepared)) => {
+                let markers = prepared.bind_columns.into_iter();
+                Ok(markers.map(|marker| marker.typ).collect())
+            }
+            _ => bail!("{} answered PREPARE with {}", self.node, name_of(&header)),
+        }
+    }
+
     /// Runs one statement that changes the schema, then waits until all nodes agree on it.
     ///
     /// # Errors
@@ -210,12 +239,7 @@ impl Session {
     pub fn execute_schema_if_absent(&mut self, cql: &str) -> Result<()> {
         let exists = |error: &anyhow::Error| {
             let refused = error.downcast_ref::<ServerError>();
-            refused.is_some_and(|refused| match refused.code {
-                ErrorCode::AlreadyExists => true,
-                // A type that is there has no code of its own.
-                ErrorCode::Invalid => refused.message.ends_with("already exists"),
-                _ => false,
-            })
+            refused.is_some_and(ServerError::says_that_it_exists)
         };
         match self.execute_schema(cql) {
             Err(error) if exists(&error) => Ok(()),

@@ -6,6 +6,7 @@
 //! values said to be `per: operation` are functions of the seed and the operation's.
 
 mod assemble;
+mod checked;
 mod expr;
 mod grammar;
 mod literal;
@@ -20,6 +21,8 @@ mod statement;
 mod tests;
 mod value;
 mod verify;
+
+pub use checked::{Checked, Placed};
 
 use crate::compile;
 use crate::params::Params;
@@ -47,6 +50,14 @@ const KEYSPACE_DEFAULT: &str = "workload";
 /// # Errors
 /// Every mistake in the file, and in what the spec says about it, with its place.
 pub fn compile_file(name: &str, text: &str, spec: &Spec) -> Result<Program, Diagnostics> {
+    check_file(name, text, spec).map(Checked::into_program)
+}
+
+/// As [`compile_file`], with the places of what a server has a say in.
+///
+/// # Errors
+/// As [`compile_file`].
+pub fn check_file(name: &str, text: &str, spec: &Spec) -> Result<Checked, Diagnostics> {
     let sources = vec![Source {
         name: name.to_owned(),
         text: text.to_owned(),
@@ -62,8 +73,10 @@ pub fn compile_file(name: &str, text: &str, spec: &Spec) -> Result<Program, Diag
         };
         file.program(name)
     });
+    let sources = out.sources.clone();
     out.into_result()?;
-    program.ok_or_else(|| {
+    let checked = program.map(|(program, places)| Checked::new(program, places, sources));
+    checked.ok_or_else(|| {
         // Nothing was parsed and nothing was said: an empty text.
         let mut out = Diagnostics::new(Vec::new());
         out.sources.push(Source {

@@ -43,7 +43,7 @@ mod zipf;
 pub use source::{Cursor, Source};
 
 pub use compile::compile;
-pub use file::compile_file;
+pub use file::{Checked, Placed, check_file, compile_file};
 pub use generator::{Check, Generator, Operation};
 pub use import::{Connection, Import, Offer, ReadFile, Secret, Step, StepLimit, Tool, import};
 pub use names::{Named, names};

@@ -14,7 +14,7 @@ use cql::value::{CqlType, UdtType};
 
 pub(crate) use counting::is_conditional;
 pub(crate) use markers::{Marker, insert_counts, markers};
-pub(crate) use qualify::qualify;
+pub(crate) use qualify::{keyspaces, moved, qualify};
 pub(crate) use tokens::{Kind, Token, split, tokens};
 
 /// What a statement defines.

@@ -4,6 +4,7 @@ pub mod import;
 pub mod list;
 pub mod null;
 pub mod plan;
+mod reach;
 pub mod run;
 pub mod show;
 pub mod snapshot;

@@ -1,12 +1,13 @@
 //! `cassay workload list|show|check|sample`: the named workloads, and files of one's own.
 
+mod check;
+
 use crate::args::{Common, WorkloadCommand};
 use crate::exit::Exit;
 use crate::{diagnostics, terminal};
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 use study::work::Named;
 use workload::{Program, Replication, Sample, Spec, Stage};
@@ -37,70 +38,12 @@ pub fn run(command: &WorkloadCommand, common: &Common) -> Result<Exit> {
                 terminal::data(&text(named));
             }
         }
-        WorkloadCommand::Check { file } => return check(file, common),
+        WorkloadCommand::Check(args) => return check::run(args, common),
         WorkloadCommand::Sample { name, rows, seed } => {
             return print_samples(name, *rows, *seed, common);
         }
     }
     Ok(Exit::Done)
-}
-
-/// Compiles a workload file, and says what it would do.
-fn check(file: &Path, common: &Common) -> Result<Exit> {
-    let program = match program(&file.display().to_string(), 1)? {
-        Ok(program) => Arc::new(program),
-        Err(mistakes) => return Ok(show(&mistakes, common)),
-    };
-    let kinds = program.kinds();
-    let load = load_copies(&program);
-    let name = |number: usize, statement: &workload::Statement| match number >= load {
-        true => "load",
-        false => kinds[usize::from(statement.kind)].name.as_str(),
-    };
-    let statement = |(number, statement): (usize, &workload::Statement)| {
-        json!({
-            "kind": name(number, statement),
-            "cql": statement.cql,
-            "consistency": statement.consistency.to_string(),
-            "verifies": statement.verifies,
-        })
-    };
-    let numbered = || program.statements().iter().enumerate();
-    let statements: Vec<Value> = numbered().map(statement).collect();
-    let schema = program.schema();
-    if common.json {
-        terminal::json(&json!({
-            "keyspace": program.keyspace(),
-            "tables": program.tables(),
-            "schema": {"keyspace": schema.create_keyspace, "tables": schema.create_tables},
-            "statements": statements,
-        }));
-        return Ok(Exit::Done);
-    }
-    let mut text = format!("{}\n", schema.create_keyspace);
-    for table in &schema.create_tables {
-        text += &format!("{table}\n");
-    }
-    for (number, statement) in numbered() {
-        let verified = if statement.verifies { ", verified" } else { "" };
-        let kind = name(number, statement);
-        let level = statement.consistency;
-        text += &format!("{kind}, {level}{verified}: {}\n", statement.cql);
-    }
-    terminal::data(&text);
-    Ok(Exit::Done)
-}
-
-/// Where the statements begin that only the load stage has: it has copies of several that follow on
-/// each other for each row.
-fn load_copies(program: &Arc<Program>) -> usize {
-    let first = usize::from(program.generator(Stage::Load).begin(0).statement);
-    let statements = program.statements();
-    let kind = statements[first].kind;
-    match statements[..first].iter().any(|other| other.kind == kind) {
-        true => first,
-        false => statements.len(),
-    }
 }
 
 /// The first operations of the load stage, as CQL.
@@ -139,16 +82,7 @@ fn print_samples(name: &str, rows: u64, seed: u64, common: &Common) -> Result<Ex
 
 /// The program of a named workload with its defaults, or of a workload file.
 fn program(name: &str, seed: u64) -> Result<Result<Program, Diagnostics>> {
-    let spec = Spec {
-        use_: name.to_owned(),
-        keyspace: None,
-        replication: Replication::Simple { factor: 1 },
-        mix: Vec::new(),
-        params: BTreeMap::new(),
-        seed,
-        rows: study::settings::ROWS_UNLOADED,
-        epoch: 0,
-    };
+    let spec = spec(name, seed);
     if study::work::names().iter().any(|named| named.name == name) {
         let compiled = workload::compile(&spec);
         return compiled.map(Ok).map_err(|problems| {
@@ -160,6 +94,20 @@ fn program(name: &str, seed: u64) -> Result<Result<Program, Diagnostics>> {
         format!("{name} is neither a named workload nor a file that can be read")
     })?;
     Ok(workload::compile_file(name, &text, &spec))
+}
+
+/// What there is to say of a workload without a study.
+fn spec(name: &str, seed: u64) -> Spec {
+    Spec {
+        use_: name.to_owned(),
+        keyspace: None,
+        replication: Replication::Simple { factor: 1 },
+        mix: Vec::new(),
+        params: BTreeMap::new(),
+        seed,
+        rows: study::settings::ROWS_UNLOADED,
+        epoch: 0,
+    }
 }
 
 fn show(mistakes: &Diagnostics, common: &Common) -> Exit {

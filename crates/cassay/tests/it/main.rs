@@ -1,8 +1,8 @@
 //! The one integration-test binary: each module is one rung of the ladder of proof.
 //!
 //! `engine` drives the load engine against the null target, in this process; the others run the
-//! `cassay` program as its user would: `cli` without a target, `null_target` without Java,
-//! `cassandra` (ignored; `cargo xtask cassandra` runs it) on real nodes.
+//! `cassay` program as its user would: `cli` without a target, `null_target` and `check` without
+//! Java, `cassandra` (ignored; `cargo xtask cassandra` runs it) on real nodes.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,6 +10,7 @@
 )]
 
 mod cassandra;
+mod check;
 mod cli;
 mod engine;
 mod null_target;

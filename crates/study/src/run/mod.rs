@@ -15,6 +15,7 @@ mod imports;
 mod ladder;
 mod nodes;
 mod offer;
+mod prepare;
 mod recorded;
 mod resume;
 mod running;
@@ -28,6 +29,7 @@ pub use describe::{Definition, Described, describe};
 pub use event::{Event, Progress};
 pub(crate) use offer::workers;
 pub use offer::workers_auto;
+pub use prepare::{Prepared, prepare};
 pub use resume::Interrupted;
 pub use summary::{may_be_believed, point_words};
 

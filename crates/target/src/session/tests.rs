@@ -44,6 +44,36 @@ fn error(code: i32, message: &str) -> Vec<u8> {
 const LIMIT: Duration = Duration::from_secs(10);
 
 #[test]
+fn preparing_tells_what_the_markers_take() {
+    let mut prepared = 4i32.to_be_bytes().to_vec();
+    prepared.extend(string("id"));
+    // One table for all: flags, two markers, none of the partition key.
+    for number in [1i32, 2, 0] {
+        prepared.extend(number.to_be_bytes());
+    }
+    prepared.extend([string("k"), string("t")].concat());
+    for (name, typ) in [("a", 0x0002u16), ("b", 0x000D)] {
+        prepared.extend([string(name), typ.to_be_bytes().to_vec()].concat());
+    }
+    // No rows come back.
+    prepared.extend([4i32.to_be_bytes(), 0i32.to_be_bytes()].concat());
+    let address = serve(vec![
+        (opcode::READY, Vec::new()),
+        (opcode::RESULT, prepared),
+        (
+            opcode::ERROR,
+            error(0x2000, "line 1:0 no viable alternative"),
+        ),
+    ]);
+    let mut session = Session::open(address, &Access::default(), LIMIT).unwrap();
+    let takes = session.prepare("UPDATE k.t SET b = ? WHERE a = ?").unwrap();
+    assert_eq!(takes, [CqlType::Bigint, CqlType::Text]);
+    let error = session.prepare("UPDATE").unwrap_err();
+    let server = error.downcast_ref::<ServerError>().unwrap();
+    assert_eq!(server.code, ErrorCode::SyntaxError);
+}
+
+#[test]
 fn a_refused_statement_is_a_typed_error_with_node_and_statement() {
     let address = serve(vec![
         (opcode::READY, Vec::new()),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::checked::Places;
 use super::resolve::{Numbers, sampler};
 use super::sections::{Named, Tables};
 use super::source::{FileSource, Group, Part};
@@ -31,7 +32,7 @@ struct Built {
 
 impl<'a> File<'a, '_> {
     /// The program, unless something is wrong and reported.
-    pub(super) fn program(&mut self, name: &str) -> Option<Program> {
+    pub(super) fn program(&mut self, name: &str) -> Option<(Program, Places)> {
         self.check_keys(self.root, &KEYS, "a workload file");
         self.root.entries()?;
         let rows = self.row_count();
@@ -86,7 +87,7 @@ impl<'a> File<'a, '_> {
             statement: built.leads[index],
             cells,
         });
-        Some(Program {
+        let program = Program {
             name: name.to_owned(),
             schema: schema(&tables, &keyspace, keyspaces),
             tables: tables.tables.iter().map(|t| t.name.clone()).collect(),
@@ -95,7 +96,8 @@ impl<'a> File<'a, '_> {
             statements: built.statements,
             rows,
             source: Arc::new(FileSource { expected, ..source }),
-        })
+        };
+        Some((program, Places::of(tables.places, &named)))
     }
 
     /// How many rows the study asks for.

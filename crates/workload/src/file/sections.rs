@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::checked::strange_keyspace;
 use super::expr::{self, Argument, Expr, Form, Wrong};
 use super::place::place_in;
 use super::source::Per;
@@ -33,8 +34,9 @@ const STATEMENTS_MAX: usize = crate::mix::KINDS_MAX;
 /// What `schema` makes.
 #[derive(Default)]
 pub(super) struct Tables {
-    /// Statements in their order, qualified.
+    /// Statements in their order, qualified, and where each begins.
     pub(super) create: Vec<String>,
+    pub(super) places: Vec<Place>,
     pub(super) tables: Vec<Table>,
     pub(super) types: Vec<UdtType>,
 }
@@ -95,8 +97,7 @@ impl<'a> File<'a, '_> {
             Err(wrong) => return fault(self, wrong),
         };
         for (start, cql) in statements {
-            let begins_well = schema::tokens(cql)
-                .is_ok_and(|t| t.first().is_some_and(|word| word.text == "create"));
+            let tokens = schema::tokens(cql).unwrap_or_default();
             let defined = schema::parse(cql, &made.types).map_err(|wrong| schema::Fault {
                 at: start + wrong.at,
                 ..wrong
@@ -104,11 +105,6 @@ impl<'a> File<'a, '_> {
             let place = place_in(self.text, node, start);
             match defined {
                 Err(wrong) => return fault(self, wrong),
-                Ok(_) if !begins_well => {
-                    let message = "only CREATE TABLE, TYPE, INDEX and the like belong here";
-                    self.say(&place, message);
-                    continue;
-                }
                 Ok(Defined::Keyspace(name)) => {
                     let message = format!("CREATE KEYSPACE {name} is made from the study");
                     let hint = "leave it out; `keyspace:` names it, the study's `replication` \
@@ -116,26 +112,34 @@ impl<'a> File<'a, '_> {
                     self.out.add(&place, message, Some(hint.to_owned()));
                     continue;
                 }
-                Ok(Defined::Table(table)) => self.table(table, &place, keyspace, made),
+                Ok(_) if !makes_tables(&tokens) => {
+                    let message =
+                        "only CREATE TABLE, TYPE, INDEX or MATERIALIZED VIEW belongs here";
+                    self.say(&place, message);
+                    continue;
+                }
+                Ok(Defined::Table(table)) => self.table(table, &place, made),
                 Ok(Defined::Type(mut udt)) => {
                     udt.keyspace = keyspace.to_owned();
                     made.types.push(udt);
                 }
                 Ok(Defined::Other) => {}
             }
+            if let Some((at, message, hint)) = strange_keyspace(&tokens, keyspace) {
+                let place = place_in(self.text, node, start + at);
+                self.out.add(&place, message, Some(hint));
+            }
             match schema::qualify(&if_not_exists(cql), keyspace) {
-                Ok(cql) => made.create.push(cql),
+                Ok(cql) => {
+                    made.create.push(cql);
+                    made.places.push(place);
+                }
                 Err(wrong) => fault(self, wrong),
             }
         }
     }
 
-    fn table(&mut self, table: Table, place: &Place, keyspace: &str, made: &mut Tables) {
-        if let Some(other) = table.keyspace.as_ref().filter(|name| *name != keyspace) {
-            let message = format!("the table {} is of the keyspace {other}", table.name);
-            let hint = format!("leave the keyspace out: all tables are in {keyspace}");
-            self.out.add(place, message, Some(hint));
-        }
+    fn table(&mut self, table: Table, place: &Place, made: &mut Tables) {
         if made.tables.iter().any(|known| known.name == table.name) {
             self.say(place, format!("the table {} is created twice", table.name));
         }
@@ -379,6 +383,18 @@ impl<'a> File<'a, '_> {
         };
         self.check_statement(&named, context.tables);
         Some(named)
+    }
+}
+
+/// Whether a statement makes what goes with its keyspace. Roles, functions and the like would
+/// outlive it, and a workload from somewhere else may not make them.
+fn makes_tables(tokens: &[schema::Token]) -> bool {
+    let words: Vec<&str> = tokens.iter().take(3).map(|t| t.text.as_str()).collect();
+    match words.as_slice() {
+        ["create", "custom", noun, ..] => *noun == "index",
+        ["create", "materialized", noun, ..] => *noun == "view",
+        ["create", noun, ..] => ["table", "columnfamily", "type", "index"].contains(noun),
+        _ => false,
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::checked::strange_keyspace;
 use super::expr::{Expr, Wrong};
 use super::grammar;
 use super::place::place_in;
@@ -74,6 +75,9 @@ pub(super) struct Bind {
     pub(super) column: Option<String>,
     /// Whether it is written to the column or equal to it in the WHERE.
     pub(super) is_equal: bool,
+    /// What its values are made as.
+    pub(super) typ: CqlType,
+    pub(super) place: Place,
 }
 
 /// A statement, read.
@@ -81,6 +85,7 @@ pub(super) struct Bind {
 pub(super) struct Read {
     /// With `?` for markers and the keyspace before the table.
     pub(super) cql: String,
+    pub(super) place: Place,
     pub(super) verb: Verb,
     /// Index of its table.
     pub(super) table: usize,
@@ -119,8 +124,8 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
         let hint = "write :name and a value of that name".to_owned();
         mistake(at, message, Some(hint))
     })?;
-    let (verb, table_name, table_at) =
-        verb_and_table(&tokens).map_err(|(at, message, hint)| mistake(at, message, hint))?;
+    let (verb, table_name, table_at) = verb_and_table(&tokens, context.keyspace)
+        .map_err(|(at, message, hint)| mistake(at, message, hint))?;
     let table = table_of(&table_name, context).map_err(|wrong| match wrong {
         // What is wrong with the schema has been said, and this may be the table.
         None => Vec::new(),
@@ -162,6 +167,7 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
     let cql = cql.map_err(|fault| mistake(0, fault.message, None))?;
     Ok(Read {
         cql: cql.trim().to_owned(),
+        place: node.place.clone(),
         verb,
         table,
         key: key(&context.tables[table], &binds),
@@ -233,7 +239,7 @@ fn markers_out(text: &str, tokens: &[Token]) -> Result<(Names, String), (usize, 
 type TableFault = (usize, String, Option<String>);
 
 /// What the statement does, and the name of its table with its offset.
-fn verb_and_table(tokens: &[Token]) -> Result<(Verb, String, usize), TableFault> {
+fn verb_and_table(tokens: &[Token], keyspace: &str) -> Result<(Verb, String, usize), TableFault> {
     let first = tokens.first().map_or("", |token| token.text.as_str());
     let (verb, before) = match first {
         "select" => (Verb::Select, "from"),
@@ -256,6 +262,9 @@ fn verb_and_table(tokens: &[Token]) -> Result<(Verb, String, usize), TableFault>
         let message = "a second statement begins here".to_owned();
         let hint = "a list of statements under `cql` is sent as a batch".to_owned();
         return Err((tokens[end + 1].at, message, Some(hint)));
+    }
+    if let Some((at, message, hint)) = strange_keyspace(tokens, keyspace) {
+        return Err((at, message, Some(hint)));
     }
     let place = tokens.iter().position(|token| is_word(token, before));
     let place = place.map(|place| match tokens.get(place + 2) {
@@ -404,7 +413,23 @@ impl Binder<'_> {
             Per::Operation => Numbers { last: None },
         };
         match value.generator(&typ, rows) {
-            Ok(generate) => self.add(name, value, generate, marker, before, verb),
+            Ok(generate) => {
+                let column = match marker {
+                    Marker::Column(column) => Some(column.clone()),
+                    _ => None,
+                };
+                let place = place_in(self.context.text, self.node, at);
+                let is_equal =
+                    verb == Verb::Insert || before.last().is_some_and(|last| is(last, "="));
+                let bind = Bind {
+                    value: name.to_owned(),
+                    column,
+                    is_equal,
+                    typ,
+                    place,
+                };
+                self.add(bind, value, generate);
+            }
             Err(wrong) => {
                 let start = value.place.span.start + wrong.at;
                 let message = match marker {
@@ -425,31 +450,11 @@ impl Binder<'_> {
         }
     }
 
-    fn add(
-        &mut self,
-        name: &str,
-        value: &Value,
-        generate: Gen,
-        marker: &Marker,
-        before: &[Token],
-        verb: Verb,
-    ) {
-        let column = match marker {
-            Marker::Column(column) => Some(column.clone()),
-            _ => None,
-        };
-        let is_equal = verb == Verb::Insert || before.last().is_some_and(|last| is(last, "="));
-        let in_partition_key = is_equal
-            && column.as_ref().is_some_and(|name| {
-                let keys = self.table.partition_key.iter();
-                keys.into_iter()
-                    .any(|&key| self.table.columns[key].name == *name)
-            });
-        self.binds.push(Bind {
-            value: name.to_owned(),
-            column,
-            is_equal,
-        });
+    fn add(&mut self, bind: Bind, value: &Value, generate: Gen) {
+        let mut keys = self.table.partition_key.iter();
+        let in_partition_key = bind.is_equal
+            && keys.any(|&key| Some(&self.table.columns[key].name) == bind.column.as_ref());
+        self.binds.push(bind);
         self.bound.push(Bound {
             generate,
             seed: lane(value.seed, 0),

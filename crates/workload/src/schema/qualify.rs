@@ -1,4 +1,4 @@
-//! Puts the tables that a statement names into a keyspace, where it does not say one itself.
+//! The keyspaces that a statement names: put before tables that have none, found, and replaced.
 
 use super::{Fault, Kind, Token, tokens};
 
@@ -33,6 +33,38 @@ pub(crate) fn qualify(cql: &str, keyspace: &str) -> Result<String, Fault> {
         out += &cql[copied..at];
         out += &format!("\"{}\".", keyspace.replace('"', "\"\""));
         copied = at;
+    }
+    out += &cql[copied..];
+    Ok(out)
+}
+
+/// The keyspaces that stand before the tables, types and views of a statement.
+pub(crate) fn keyspaces(tokens: &[Token]) -> Vec<&Token> {
+    let verb = tokens.first().map_or("", |token| token.text.as_str());
+    let names = (0..tokens.len()).filter_map(|number| name_after(tokens, number, verb));
+    let is_qualified = |name: &usize| tokens.get(name + 1).is_some_and(|next| next.text == ".");
+    names
+        .filter(is_qualified)
+        .map(|name| &tokens[name])
+        .collect()
+}
+
+/// The statement with the keyspace `to` wherever it names `from`: before tables, and in what
+/// defines them also before the types of columns.
+pub(crate) fn moved(cql: &str, from: &str, to: &str) -> Result<String, Fault> {
+    let tokens = tokens(cql)?;
+    let before_tables: Vec<usize> = keyspaces(&tokens).iter().map(|token| token.at).collect();
+    let defines = tokens.first().is_some_and(|verb| verb.text == "create");
+    let (mut out, mut copied) = (String::new(), 0);
+    for pair in tokens.windows(2) {
+        let [name, dot] = pair else { continue };
+        let is_name = matches!(name.kind, Kind::Word | Kind::Quoted) && name.text == from;
+        let is_before = dot.kind == Kind::Symbol && dot.text == ".";
+        if is_name && is_before && (defines || before_tables.contains(&name.at)) {
+            out += &cql[copied..name.at];
+            out += &format!("\"{}\"", to.replace('"', "\"\""));
+            copied = dot.at;
+        }
     }
     out += &cql[copied..];
     Ok(out)
@@ -115,6 +147,57 @@ mod tests {
             ),
         ] {
             assert_eq!(qualify(cql, "ks").as_deref(), Ok(expected));
+        }
+    }
+
+    #[test]
+    fn a_keyspace_is_replaced_where_it_is_one_and_only_there() {
+        for (cql, expected) in [
+            // A column, an alias and a text of the same name stay.
+            (
+                "SELECT ks, 'ks.t' FROM \"ks\".\"t\" WHERE ks = ?",
+                "SELECT ks, 'ks.t' FROM \"x\".\"t\" WHERE ks = ?",
+            ),
+            ("SELECT ks.a FROM KS.t", "SELECT ks.a FROM \"x\".t"),
+            ("UPDATE ks.t SET ks = ?", "UPDATE \"x\".t SET ks = ?"),
+            (
+                "DELETE FROM ks.ks WHERE k = ?",
+                "DELETE FROM \"x\".ks WHERE k = ?",
+            ),
+            (
+                "INSERT INTO other.t (k) VALUES (?)",
+                "INSERT INTO other.t (k) VALUES (?)",
+            ),
+            // Quoted, it is another name.
+            ("SELECT a FROM \"KS\".t", "SELECT a FROM \"KS\".t"),
+            (
+                "CREATE TABLE ks.t (k int PRIMARY KEY, v frozen<ks.p>, ks text)",
+                "CREATE TABLE \"x\".t (k int PRIMARY KEY, v frozen<\"x\".p>, ks text)",
+            ),
+            (
+                "CREATE MATERIALIZED VIEW ks.v AS SELECT * FROM ks.t WHERE k IS NOT NULL",
+                "CREATE MATERIALIZED VIEW \"x\".v AS SELECT * FROM \"x\".t WHERE k IS NOT NULL",
+            ),
+        ] {
+            assert_eq!(moved(cql, "ks", "x").as_deref(), Ok(expected));
+        }
+    }
+
+    #[test]
+    fn every_keyspace_before_a_table_is_found() {
+        for (cql, expected) in [
+            ("SELECT a.b FROM t", &[][..]),
+            ("SELECT a.b FROM ks.t", &["ks"]),
+            ("CREATE INDEX i ON ks.t (a)", &["ks"]),
+            (
+                "CREATE MATERIALIZED VIEW a.v AS SELECT * FROM b.t WHERE k IS NOT NULL",
+                &["a", "b"],
+            ),
+            ("CREATE TYPE IF NOT EXISTS ks.p (x int)", &["ks"]),
+        ] {
+            let tokens = tokens(cql).expect(cql);
+            let found: Vec<&str> = keyspaces(&tokens).iter().map(|t| t.text.as_str()).collect();
+            assert_eq!(found, expected, "{cql}");
         }
     }
 }

@@ -2,11 +2,10 @@
 //! and put into the profile that is kept with the run.
 
 use super::{Secret, attach_text};
-use crate::command::dirs;
+use crate::command::{dirs, reach};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use study::inputs::Inputs;
-use study::resolve;
 use study::run::{Definition, Described, describe};
 use study::settings::Overrides;
 use workload::Connection;
@@ -86,27 +85,17 @@ fn described(
     overrides: &Overrides,
 ) -> Result<Definition> {
     let secret = Secret::of(asks)?;
-    // The way in is that of a study, so that it is read by the same rules.
-    let study = format!(
-        "study: definition\nquestion: What is the table?\ntarget: {{attach: {{{}}}}}\n\
-         workload: {{use: kv}}\ndata: {{load: {{operations: 1}}}}\n\
-         procedure: {{fixed: {{threads: 1}}}}\n",
-        attach_text(asks, &secret)
-    );
-    let target = Overrides {
+    let laid = Overrides {
         target: overrides.target.clone(),
         secrets: secret.given(),
         ..Overrides::default()
     };
-    let Ok(study) = resolve::resolve("definition", &study, &target) else {
-        return Ok(Definition::Unasked);
-    };
-    let Some(variant) = study.variants.first() else {
+    let written = format!("{{attach: {{{}}}}}", attach_text(asks, &secret));
+    let Ok(target) = reach::target(&written, &laid) else {
         return Ok(Definition::Unasked);
     };
     let (keyspace, table) = (&undefined.keyspace, &undefined.table);
-    let target = &variant.settings.target;
-    let found = describe(target, &dirs()?, keyspace, table, &mut |_| {});
+    let found = describe(&target, &dirs()?, keyspace, table, &mut |_| {});
     found.with_context(|| {
         format!("read the definition of {keyspace}.{table}, which {name} leaves out")
     })

@@ -6,6 +6,7 @@ use super::{Kept, assert_nothing_is_left, assert_rows_are_right, only_trial};
 use crate::program::Lab;
 use serde_json::Value;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 /// Partitions that each side writes.
 const PARTITIONS: u64 = 1000;
@@ -258,12 +259,77 @@ fn own_file(lab: &Lab, node: SocketAddr) {
     }
 }
 
+/// `workload check` on a server that has an opinion: in a keyspace of its own as long as the tables
+/// are not there, on the tables when they are.
+fn checked(lab: &Lab, node: SocketAddr, is_there: bool) {
+    let shown = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/orders.yaml");
+    let text = std::fs::read_to_string(shown).expect("the example");
+    let target = format!("attach:{node}");
+    let before = keyspaces(node);
+    let check = |from: &str, to: &str, code: i32| {
+        assert!(text.contains(from), "{from}");
+        lab.write("checked.yaml", &text.replace(from, to));
+        let check = [
+            "workload",
+            "check",
+            "checked.yaml",
+            "--json",
+            "--target",
+            &target,
+        ];
+        let said = lab.cassay(&check).ended_with(code);
+        // Whatever came of it, nothing is left.
+        assert_eq!(keyspaces(node), before, "{said}");
+        said
+    };
+    let prepared = &check("keyspace: shop", "keyspace: shop", 0).json()["prepared"];
+    assert_eq!(prepared["scratch"], !is_there, "{prepared}");
+    // One of the seven has two parts.
+    assert_eq!(prepared["statements"], 8, "{prepared}");
+    // What only a server knows: the place, and its own words.
+    let filtered = "  by_total: SELECT id FROM orders WHERE total = :total\n  empty_cart:";
+    check("  empty_cart:", filtered, 2).says(&[
+        "checked.yaml:75:13",
+        "refuses this (invalid): Cannot execute this query",
+        "ALLOW FILTERING",
+    ]);
+    if is_there {
+        // The table that is there has another column than the file says.
+        let other = check("worker int)", "worker bigint)", 2);
+        other.says(&["the server takes int here, and `worker` is made as bigint"]);
+        return;
+    }
+    let option = "CREATE TABLE claims (id uuid PRIMARY KEY, worker int) WITH no_such_thing = 1";
+    let claims = "CREATE TABLE claims (id uuid PRIMARY KEY, worker int)";
+    let refused = check(claims, option, 2);
+    refused.says(&[
+        "checked.yaml:27:5",
+        "refuses this",
+        "no_such_thing",
+        "1 mistake",
+    ]);
+}
+
+fn keyspaces(node: SocketAddr) -> Vec<String> {
+    let limit = Duration::from_secs(120);
+    let session = target::Session::open(node, &target::Access::default(), limit);
+    let rows = session
+        .and_then(|mut session| session.query("SELECT keyspace_name FROM system_schema.keyspaces"));
+    let rows = rows.expect("keyspaces").rows;
+    let mut names: Vec<String> = rows.iter().flatten().map(ToString::to_string).collect();
+    names.sort();
+    names
+}
+
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn the_files_of_other_tools_do_the_same_work_on_a_real_cassandra() {
     let lab = Lab::new();
     let _kept = Kept(&lab);
     let (id, node) = up(&lab);
+    checked(&lab, node, false);
+    own_file(&lab, node);
+    checked(&lab, node, true);
     for name in ["example", "counter-example", "insanity-example"] {
         profile_both_ways(&lab, node, name);
     }
@@ -271,7 +337,6 @@ fn the_files_of_other_tools_do_the_same_work_on_a_real_cassandra() {
     a_table_that_the_cluster_knows(&lab, node);
     ycsb(&lab, node);
     nosqlbench(&lab, node);
-    own_file(&lab, node);
     lab.cassay(&["target", "down", &id]).ended_with(0);
     assert_nothing_is_left(&lab);
 }

@@ -1,0 +1,156 @@
+//! `cassay workload check`: what a workload file would do, and what a server says of it.
+
+use super::{program, show, spec};
+use crate::args::{CheckArgs, Common};
+use crate::command::{dirs, reach};
+use crate::exit::Exit;
+use crate::{interrupt, terminal};
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::sync::Arc;
+use study::run::Prepared;
+use study::settings::{Folder, Overrides};
+use workload::{Program, Stage};
+use yaml::Diagnostics;
+
+/// Compiles a workload file, has it prepared if a target is given, and says what it would do.
+pub fn run(args: &CheckArgs, common: &Common) -> Result<Exit> {
+    let name = args.file.display().to_string();
+    let Some(target) = &args.target else {
+        return match program(&name, 1)? {
+            Ok(program) => Ok(tell(&Arc::new(program), None, common)),
+            Err(mistakes) => Ok(show(&mistakes, common)),
+        };
+    };
+    let prepared = match prepared(args, &name, target)? {
+        Ok(prepared) => prepared,
+        Err(mistakes) => return Ok(show(&mistakes, common)),
+    };
+    let (program, prepared) = prepared;
+    if !prepared.mistakes.is_empty() {
+        return Ok(show(&prepared.mistakes, common));
+    }
+    if prepared.is_interrupted {
+        terminal::say("interrupted; the target is as it was before");
+        return Ok(Exit::Interrupted);
+    }
+    Ok(tell(&program, Some(&prepared), common))
+}
+
+/// The file's program, and what the target says of it.
+fn prepared(
+    args: &CheckArgs,
+    name: &str,
+    target: &str,
+) -> Result<Result<(Arc<Program>, Prepared), Diagnostics>> {
+    if study::work::names().iter().any(|named| named.name == name) {
+        bail!("{name} is a named workload; --target is for workload files");
+    }
+    let overrides = Overrides {
+        target: Some(target.to_owned()),
+        set: args.set.clone(),
+        secrets: args.secret.iter().cloned().collect(),
+        // What the command line names is the user's own.
+        files: Some(Folder {
+            path: PathBuf::new(),
+            open: true,
+        }),
+        ..Overrides::default()
+    };
+    let target = match reach::target("{null: {}}", &overrides) {
+        Ok(target) => target,
+        Err(mistakes) => return Ok(Err(mistakes)),
+    };
+    let text = std::fs::read_to_string(name).with_context(|| format!("read {name}"))?;
+    let checked = match workload::check_file(name, &text, &spec(name, 1)) {
+        Ok(checked) => checked,
+        Err(mistakes) => return Ok(Err(mistakes)),
+    };
+    let stop = interrupt::flag()?;
+    target::heed(Arc::clone(&stop));
+    let prepared = study::run::prepare(&target, &dirs()?, &checked, &stop, &mut |text| {
+        terminal::say(text);
+    })?;
+    Ok(Ok((Arc::new(checked.into_program()), prepared)))
+}
+
+/// Says what a program would do, and who has prepared it.
+fn tell(program: &Arc<Program>, prepared: Option<&Prepared>, common: &Common) -> Exit {
+    match common.json {
+        true => terminal::json(&to_json(program, prepared)),
+        false => terminal::data(&text(program)),
+    }
+    if let Some(prepared) = prepared {
+        let place = match prepared.is_scratch {
+            true => format!("the keyspace {}, which is dropped again", prepared.keyspace),
+            false => format!("the keyspace {}, as it is there", prepared.keyspace),
+        };
+        terminal::say(&format!(
+            "{} (Cassandra {}) has prepared all {} statements in {place}",
+            prepared.node, prepared.version, prepared.statements_count
+        ));
+    }
+    Exit::Done
+}
+
+fn to_json(program: &Arc<Program>, prepared: Option<&Prepared>) -> Value {
+    let statement = |(number, statement): (usize, &workload::Statement)| {
+        json!({
+            "kind": kind(program, number),
+            "cql": statement.cql,
+            "consistency": statement.consistency.to_string(),
+            "verifies": statement.verifies,
+        })
+    };
+    let statements: Vec<Value> = program
+        .statements()
+        .iter()
+        .enumerate()
+        .map(statement)
+        .collect();
+    let schema = program.schema();
+    let mut value = json!({
+        "keyspace": program.keyspace(),
+        "tables": program.tables(),
+        "schema": {"keyspace": schema.create_keyspace, "tables": schema.create_tables},
+        "statements": statements,
+    });
+    if let Some(prepared) = prepared {
+        value["prepared"] = json!({
+            "node": prepared.node,
+            "cassandra": prepared.version,
+            "keyspace": prepared.keyspace,
+            "scratch": prepared.is_scratch,
+            "statements": prepared.statements_count,
+        });
+    }
+    value
+}
+
+fn text(program: &Arc<Program>) -> String {
+    let schema = program.schema();
+    let mut text = format!("{}\n", schema.create_keyspace);
+    for table in &schema.create_tables {
+        text += &format!("{table}\n");
+    }
+    for (number, statement) in program.statements().iter().enumerate() {
+        let verified = if statement.verifies { ", verified" } else { "" };
+        let (kind, level) = (kind(program, number), statement.consistency);
+        text += &format!("{kind}, {level}{verified}: {}\n", statement.cql);
+    }
+    text
+}
+
+/// The kind of a statement. Those that only the load stage has are copies of several that follow on
+/// each other for each row.
+fn kind(program: &Arc<Program>, number: usize) -> &str {
+    let first = usize::from(program.generator(Stage::Load).begin(0).statement);
+    let statements = program.statements();
+    let kind = statements[first].kind;
+    let has_copies = statements[..first].iter().any(|other| other.kind == kind);
+    match has_copies && number >= first {
+        true => "load",
+        false => &program.kinds()[usize::from(statements[number].kind)].name,
+    }
+}

@@ -1,0 +1,187 @@
+//! A workload file that compiles, with the places of all that a server has a say in: what it
+//! refuses is a mistake like ours, and is shown where it stands.
+//!
+//! What must hold: a statement goes to another keyspace whole or not at all. It names no keyspace
+//! but the workload's, which was checked when it was read.
+
+use cql::value::CqlType;
+use yaml::{Diagnostics, Place, Source};
+
+use super::sections::Named;
+use crate::program::Program;
+use crate::schema::{self, Token};
+
+/// Where the parts of a program stand.
+pub(super) struct Places {
+    /// Of the schema's statements.
+    schema: Vec<Place>,
+    /// Of the program's statements. Copies that only the load stage has come after them.
+    statements: Vec<Written>,
+}
+
+impl Places {
+    pub(super) fn of(schema: Vec<Place>, named: &[Named]) -> Places {
+        let parts = named.iter().flat_map(|named| &named.parts);
+        let written = parts.map(|part| {
+            let markers = part.binds.iter().map(|bind| Marker {
+                name: bind.value.clone(),
+                typ: bind.typ.clone(),
+                place: bind.place.clone(),
+            });
+            Written {
+                place: part.place.clone(),
+                markers: markers.collect(),
+            }
+        });
+        Places {
+            schema,
+            statements: written.collect(),
+        }
+    }
+}
+
+/// A statement as it stands in the file.
+struct Written {
+    place: Place,
+    markers: Vec<Marker>,
+}
+
+/// A marker, and what its values are made as.
+struct Marker {
+    name: String,
+    typ: CqlType,
+    place: Place,
+}
+
+/// A workload file that compiles.
+pub struct Checked {
+    program: Program,
+    places: Places,
+    sources: Vec<Source>,
+}
+
+/// The statements of a workload file in a keyspace.
+pub struct Placed {
+    /// What makes its tables, types and indexes, in this order.
+    pub schema: Vec<String>,
+    /// Each statement once, numbered as [`Checked::refuse`] wants it.
+    pub statements: Vec<String>,
+}
+
+impl Checked {
+    pub(super) fn new(program: Program, places: Places, sources: Vec<Source>) -> Checked {
+        Checked {
+            program,
+            places,
+            sources,
+        }
+    }
+
+    /// What it compiles to.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// What it compiles to, for who needs no places.
+    pub fn into_program(self) -> Program {
+        self.program
+    }
+
+    /// Its statements, in its own keyspace or in another one.
+    pub fn placed(&self, keyspace: &str) -> Placed {
+        let own = self.program.keyspace();
+        let moved = |cql: &str| match keyspace == own {
+            true => cql.to_owned(),
+            // What has been compiled has been read.
+            false => schema::moved(cql, own, keyspace).expect("a statement that was read before"),
+        };
+        let statements = &self.program.statements()[..self.places.statements.len()];
+        let schema = self.program.schema().create_tables.iter();
+        Placed {
+            schema: schema.map(|cql| moved(cql)).collect(),
+            statements: statements.iter().map(|s| moved(&s.cql)).collect(),
+        }
+    }
+
+    /// No mistakes yet, in the file's sources.
+    pub fn no_mistakes(&self) -> Diagnostics {
+        Diagnostics::new(self.sources.clone())
+    }
+
+    /// Adds that the server refuses a statement of the schema, in its words.
+    pub fn refuse_schema(&self, number: usize, words: &str, out: &mut Diagnostics) {
+        if let Some(place) = self.places.schema.get(number) {
+            out.add(place, words, None);
+        }
+    }
+
+    /// Adds that the server refuses a statement, in its words.
+    pub fn refuse(&self, number: usize, words: &str, out: &mut Diagnostics) {
+        if let Some(written) = self.places.statements.get(number) {
+            out.add(&written.place, words, None);
+        }
+    }
+
+    /// Adds every marker of a statement that the server binds to a type which the values are not
+    /// made as. Such a value is refused when it is sent, or worse, taken for another one.
+    pub fn compare(&self, number: usize, takes: &[CqlType], out: &mut Diagnostics) {
+        let Some(written) = self.places.statements.get(number) else {
+            return;
+        };
+        let (markers, count) = (&written.markers, takes.len());
+        if markers.len() != count {
+            let made = markers.len();
+            let message = format!("the server takes {count} values here, and {made} are made");
+            return out.add(&written.place, message, None);
+        }
+        for (marker, takes) in markers.iter().zip(takes) {
+            let Marker { name, typ, place } = marker;
+            if !is_taken(takes, typ) {
+                let message =
+                    format!("the server takes {takes} here, and `{name}` is made as {typ}");
+                let hint = "the table there has another column than the `schema` of this file, or \
+                            the value's `type:` is wrong";
+                out.add(place, message, Some(hint.to_owned()));
+            }
+        }
+    }
+}
+
+/// A keyspace that is not the workload's: what happens there is not what is measured, and whose it
+/// is nobody knows.
+pub(super) fn strange_keyspace(tokens: &[Token], own: &str) -> Option<(usize, String, String)> {
+    let mut named = schema::keyspaces(tokens).into_iter();
+    let named = named.find(|named| named.text != own)?;
+    let message = format!("`{}` is not the keyspace of this workload", named.text);
+    let hint = format!("leave the keyspace out: all tables are in {own}");
+    Some((named.at, message, hint))
+}
+
+/// Whether a value that is made as one type means the same as the type that the server takes.
+fn is_taken(takes: &CqlType, made: &CqlType) -> bool {
+    use CqlType as T;
+    match (takes, made) {
+        (T::List(a), T::List(b)) | (T::Set(a), T::Set(b)) => is_taken(a, b),
+        (T::Map(k, v), T::Map(l, w)) => is_taken(k, l) && is_taken(v, w),
+        (T::Vector(a, n), T::Vector(b, m)) => n == m && is_taken(a, b),
+        (T::Tuple(a), T::Tuple(b)) => a.len() == b.len() && all(a.iter().zip(b)),
+        // Its keyspace and name are not in the values.
+        (T::Udt(a), T::Udt(b)) => {
+            let types = a.fields.iter().zip(&b.fields);
+            a.fields.len() == b.fields.len() && all(types.map(|(a, b)| (&a.1, &b.1)))
+        }
+        // Every one of these is one of those.
+        (T::Text, T::Ascii) | (T::Uuid, T::Timeuuid) => true,
+        (T::Bigint | T::Counter | T::Timestamp, T::Bigint | T::Counter | T::Timestamp) => true,
+        // A class that we know by its name only.
+        (T::Custom(_), _) | (_, T::Custom(_)) => true,
+        (takes, made) => takes == made,
+    }
+}
+
+fn all<'a>(mut pairs: impl Iterator<Item = (&'a CqlType, &'a CqlType)>) -> bool {
+    pairs.all(|(takes, made)| is_taken(takes, made))
+}
+
+#[cfg(test)]
+mod tests;
