@@ -91,19 +91,36 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// An error of a connection; of a certificate that nobody vouches for, with the way out.
-pub(crate) fn explained(error: std::io::Error) -> anyhow::Error {
-    use rustls::{CertificateError, Error};
-    let inner = error.get_ref();
-    let inner = inner.and_then(|inner| inner.downcast_ref::<Error>());
-    let unknown = Error::InvalidCertificate(CertificateError::UnknownIssuer);
-    if inner != Some(&unknown) {
+/// An error of a connection; of a certificate that nobody vouches for, with the way out: the key
+/// `ca` in the section `section` of a study.
+pub(crate) fn explained<E>(error: E, section: &str) -> anyhow::Error
+where
+    E: std::error::Error + Send + Sync + 'static,
+{
+    if !is_of_unknown_issuer(&error) {
         return error.into();
     }
     anyhow::anyhow!(
         "{error}\nhint: nobody whom this machine trusts has issued its certificate; name the \
-         certificate authorities, a PEM file, by `tls: {{ca: FILE}}` of `target.attach`"
+         certificate authorities, a PEM file, by `tls: {{ca: FILE}}` of `{section}`"
     )
+}
+
+/// Whether TLS has failed for want of trust in a certificate, whichever library tells of it.
+fn is_of_unknown_issuer(error: &(dyn std::error::Error + 'static)) -> bool {
+    use rustls::{CertificateError, Error};
+    let unknown = Error::InvalidCertificate(CertificateError::UnknownIssuer);
+    if error.downcast_ref() == Some(&unknown) {
+        return true;
+    }
+    // Neither tells what it holds as its source.
+    let inner = match error.downcast_ref::<ureq::Error>() {
+        Some(ureq::Error::Rustls(error)) => return *error == unknown,
+        Some(ureq::Error::Io(error)) => Some(error),
+        _ => error.downcast_ref::<std::io::Error>(),
+    };
+    let inner = inner.and_then(std::io::Error::get_ref);
+    inner.is_some_and(|inner| is_of_unknown_issuer(inner))
 }
 
 #[cfg(test)]
@@ -113,15 +130,23 @@ mod tests {
     #[test]
     fn a_certificate_of_an_unknown_issuer_names_the_key_that_helps() {
         use rustls::{CertificateError, Error};
-        let of = |error| explained(std::io::Error::new(std::io::ErrorKind::InvalidData, error));
-        let unknown = of(Error::InvalidCertificate(CertificateError::UnknownIssuer));
-        assert!(
-            unknown.to_string().contains("`tls: {ca: FILE}`"),
-            "{unknown}"
-        );
+        let io = |error| std::io::Error::new(std::io::ErrorKind::InvalidData, error);
+        let of = |error| explained(io(error), "target.attach");
+        let unknown = || Error::InvalidCertificate(CertificateError::UnknownIssuer);
+        for error in [
+            of(unknown()),
+            explained(ureq::Error::Rustls(unknown()), "target.attach"),
+            explained(ureq::Error::Io(io(unknown())), "target.attach"),
+        ] {
+            let said = error.to_string();
+            assert!(
+                said.contains("`tls: {ca: FILE}` of `target.attach`"),
+                "{said}"
+            );
+        }
         let expired = of(Error::InvalidCertificate(CertificateError::Expired));
         assert!(!expired.to_string().contains("ca: FILE"), "{expired}");
-        let plain = explained(std::io::Error::from(std::io::ErrorKind::BrokenPipe));
+        let plain = explained(ureq::Error::HostNotFound, "target.attach");
         assert!(!plain.to_string().contains("hint"), "{plain}");
     }
 }

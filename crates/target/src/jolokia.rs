@@ -2,7 +2,7 @@
 //! on their own address, behind a password that is random for every cluster; on others it is where
 //! and behind what the user says.
 
-use crate::access::Secret;
+use crate::access::{self, Secret};
 use crate::spec::{JolokiaAccess, TlsSpec};
 use anyhow::{Context, Result, bail};
 use base64::Engine;
@@ -176,7 +176,9 @@ impl Jolokia {
         if let Some(authorization) = &self.authorization {
             request = request.header("Authorization", authorization.reveal());
         }
-        let mut response = request.send(body).with_context(context)?;
+        let sent = request.send(body);
+        let sent = sent.map_err(|error| access::explained(error, "target.attach.jolokia"));
+        let mut response = sent.with_context(context)?;
         let status = response.status().as_u16();
         let text = response.body_mut().read_to_string().with_context(context)?;
         match status {

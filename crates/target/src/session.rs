@@ -33,6 +33,9 @@ const SCHEMA_AGREEMENT_LIMIT: Duration = Duration::from_secs(30);
 /// Between two looks at schema versions.
 const SCHEMA_POLL: Duration = Duration::from_millis(50);
 
+/// Where a study says how sessions are encrypted.
+const SECTION: &str = "target.attach";
+
 /// Longest part of a statement that an error repeats.
 const STATEMENT_CHARS_SHOWN: usize = 200;
 
@@ -130,6 +133,27 @@ impl Session {
         access: &Access,
         timeout: Duration,
     ) -> Result<Session> {
+        let mut session = Session::connect(node, host, access, timeout)?;
+        session.handshake(access)?;
+        Ok(session)
+    }
+
+    /// What a node wants to be told before it serves, by the class that judges it; none if it
+    /// serves everybody.
+    ///
+    /// # Errors
+    /// The node is not reachable, or does not speak CQL v4.
+    pub(crate) fn authenticator(node: SocketAddr, timeout: Duration) -> Result<Option<String>> {
+        Session::connect(node, None, &Access::default(), timeout)?.startup()
+    }
+
+    /// A connection on which nothing was said yet.
+    fn connect(
+        node: SocketAddr,
+        host: Option<&str>,
+        access: &Access,
+        timeout: Duration,
+    ) -> Result<Session> {
         let socket = TcpStream::connect_timeout(&node, timeout.min(CONNECT_LIMIT))
             .with_context(|| format!("connect to {node}"))?;
         socket
@@ -142,7 +166,7 @@ impl Session {
             None => Box::new(copy),
             Some(tls) => Box::new(encrypted(copy, tls, node, host)?),
         };
-        let mut session = Session {
+        Ok(Session {
             node,
             stream,
             socket,
@@ -150,9 +174,7 @@ impl Session {
             broken: false,
             request: Vec::new(),
             body: Vec::new(),
-        };
-        session.handshake(access)?;
-        Ok(session)
+        })
     }
 
     /// The node's address.
@@ -174,6 +196,17 @@ impl Session {
     /// # Errors
     /// As [`Session::query`].
     pub fn query_at(&mut self, cql: &str, consistency: Consistency) -> Result<QueryResult> {
+        self.ask(cql, cql, consistency)
+    }
+
+    /// As [`Session::query`], of a statement with a secret in it: errors repeat `shown` instead.
+    pub(crate) fn query_secret(&mut self, cql: &str, shown: &str) -> Result<QueryResult> {
+        let answer = self.ask(cql, shown, Consistency::LocalOne);
+        self.request.fill(0);
+        answer
+    }
+
+    fn ask(&mut self, cql: &str, shown: &str, consistency: Consistency) -> Result<QueryResult> {
         let mut result = QueryResult::default();
         let mut paging_state: Option<Vec<u8>> = None;
         loop {
@@ -186,15 +219,15 @@ impl Session {
             self.request.clear();
             cql::request::query(&mut self.request, 0, cql, &params);
             let node = self.node;
-            let header = self.exchange(cql)?;
-            let response = parse(&header, &self.body, node, cql)?;
+            let header = self.exchange(shown)?;
+            let response = parse(&header, &self.body, node, shown)?;
             let Response::Result(body) = response else {
                 bail!("{node} answered a query with {}", name_of(&header));
             };
             paging_state = match body {
                 ResultBody::Rows(rows) => {
                     append(&mut result, &rows)
-                        .with_context(|| format!("read the rows of {node} ({})", shorten(cql)))?;
+                        .with_context(|| format!("read the rows of {node} ({})", shorten(shown)))?;
                     rows.paging_state.map(<[u8]>::to_vec)
                 }
                 _ => None,
@@ -288,16 +321,24 @@ impl Session {
         Ok(result.rows.iter().filter_map(pair).collect())
     }
 
-    fn handshake(&mut self, access: &Access) -> Result<()> {
+    /// Begins the handshake; the authenticator's class if the node wants to know who we are.
+    fn startup(&mut self) -> Result<Option<String>> {
         const WHAT: &str = "the CQL handshake";
         let node = self.node;
         self.request.clear();
         cql::request::startup(&mut self.request, 0, None);
         let header = self.exchange(WHAT)?;
-        let class = match parse(&header, &self.body, node, WHAT)? {
-            Response::Ready => return Ok(()),
-            Response::Authenticate { class } => class.to_string(),
+        match parse(&header, &self.body, node, WHAT)? {
+            Response::Ready => Ok(None),
+            Response::Authenticate { class } => Ok(Some(class.to_string())),
             _ => bail!("{node} answered STARTUP with {}", name_of(&header)),
+        }
+    }
+
+    fn handshake(&mut self, access: &Access) -> Result<()> {
+        let node = self.node;
+        let Some(class) = self.startup()? else {
+            return Ok(());
         };
         let Some(credentials) = &access.credentials else {
             bail!("{node} wants a user and password ({class}), and none are given");
@@ -356,7 +397,7 @@ impl Session {
         stream
             .write_all(request)
             .and_then(|()| stream.flush())
-            .map_err(access::explained)
+            .map_err(|error| access::explained(error, SECTION))
             .context("send a request")?;
         loop {
             let mut bytes = [0u8; HEADER_BYTES];
@@ -402,7 +443,9 @@ fn receive(
             Ok(0) => bail!("the node closed the connection"),
             Ok(count) => buffer = &mut buffer[count..],
             Err(error) if matches!(error.kind(), Interrupted | TimedOut | WouldBlock) => {}
-            Err(error) => return Err(access::explained(error)).context("receive an answer"),
+            Err(error) => {
+                return Err(access::explained(error, SECTION)).context("receive an answer");
+            }
         }
     }
     Ok(())

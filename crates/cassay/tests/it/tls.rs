@@ -4,6 +4,7 @@
 //! the test.
 
 use crate::engine::{config, null, run};
+use base64::Engine;
 use load::{Access, Flow, Limit, Schedule, Tls};
 use measure::{Outcome, clock};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -13,6 +14,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 use target::null::NullSpec;
+use target::{AttachSpec, Dirs, JolokiaAccess, Spec, TlsSpec};
 
 /// Accepts TLS on a free port and passes the plain bytes on to `server`, for as long as the test
 /// lives.
@@ -118,6 +120,48 @@ fn encrypted_operations_are_counted_like_plain_ones() {
     assert_eq!(all.outcomes.get(Outcome::Ok), 20_000);
     assert_eq!(summary.operations_sent, 20_000);
     assert_eq!(server.counts().executes(), 20_000);
+}
+
+/// Only the CQL port had said what to do about it.
+#[test]
+fn agents_whose_issuer_is_unknown_name_the_key_that_helps() {
+    let server = null(NullSpec::default());
+    let agents = proxy(server.address(), identity().0);
+    // Of another name: an issuer of the same name would have signed it wrongly.
+    let mut stranger = rcgen::CertificateParams::new(["other".to_owned()]).unwrap();
+    let name = &mut stranger.distinguished_name;
+    name.push(rcgen::DnType::CommonName, "somebody else");
+    let stranger = stranger.self_signed(&rcgen::KeyPair::generate().unwrap());
+    let stranger = stranger.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let ca = folder.path().join("ca.pem");
+    let encoded = base64::engine::general_purpose::STANDARD.encode(stranger.der());
+    let pem = format!("-----BEGIN CERTIFICATE-----\n{encoded}\n-----END CERTIFICATE-----\n");
+    std::fs::write(&ca, pem).unwrap();
+    let spec = AttachSpec {
+        contact_points: vec![server.address().to_string()],
+        jolokia: Some(JolokiaAccess {
+            port: agents.port(),
+            tls: Some(TlsSpec {
+                ca: Some(ca),
+                ..TlsSpec::default()
+            }),
+            ..JolokiaAccess::default()
+        }),
+        ..AttachSpec::default()
+    };
+    let dirs = Dirs {
+        cache: folder.path().to_owned(),
+        data: folder.path().to_owned(),
+    };
+    let mut said = String::new();
+    let cluster = target::start(&Spec::Attach(spec), &dirs, &mut |text| said += text);
+    // A server without MBeans is a target nevertheless.
+    drop(cluster.expect("it answers CQL"));
+    assert!(
+        said.contains("`tls: {ca: FILE}` of `target.attach.jolokia`"),
+        "{said}"
+    );
 }
 
 #[test]
