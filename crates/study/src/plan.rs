@@ -10,7 +10,7 @@ pub(crate) mod order;
 use crate::estimate::{self, Estimate};
 use crate::human;
 use crate::inputs::Inputs;
-use crate::rules::trust::statement_beyond_data;
+use crate::rules::statements::beyond_data;
 use crate::settings::{
     Change, How, Load, PageCache, Point, Procedure, Reset, Settings, Settle, Study, Target, Until,
     Variant, Warmup,
@@ -120,11 +120,13 @@ fn only_data(study: &Study, works: &[Work]) -> Result<(), String> {
         return Ok(());
     }
     for (variant, work) in study.variants.iter().zip(works) {
-        let tables = work.program.schema().create_tables.iter();
+        let schema = work.program.schema();
+        let tables = [&schema.create_keyspace].into_iter();
+        let tables = tables.chain(&schema.create_tables);
         let statements = work.program.statements().iter().map(|one| &one.cql);
         let before = work.step.iter().flat_map(|step| &step.before);
         for cql in tables.chain(statements).chain(before) {
-            if let Some(what) = statement_beyond_data(cql) {
+            if let Some(what) = beyond_data(cql, work.program.keyspace()) {
                 return Err(format!(
                     "variant {}: the workload has {what}, which is more than data: {cql}\n\
                      hint: say --trust if you trust whoever wrote the study",

@@ -7,6 +7,7 @@ mod data;
 mod hosts;
 mod options;
 mod probes;
+pub(crate) mod statements;
 pub(crate) mod trust;
 mod yaml;
 

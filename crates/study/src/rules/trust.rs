@@ -3,6 +3,7 @@
 //! word; what stands in the study, or in the record of a run, may be a stranger's (decision 028).
 
 use super::Subject;
+use super::statements::is_foreign_class;
 use crate::inputs;
 use crate::settings::{Overrides, Secret, Target, Tls};
 use std::net::IpAddr;
@@ -13,6 +14,7 @@ use yaml::{Diagnostics, Node, Raw};
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     jvm(subject, out);
     yaml(subject, out);
+    classes(subject, out);
     for path in ["target.attach", "target.attach.jolokia"] {
         secret(subject, &format!("{path}.password"), out);
         let ca = format!("{path}.tls.ca");
@@ -77,6 +79,31 @@ fn yaml(subject: &Subject<'_>, out: &mut Diagnostics) {
                  the words that are known to be harmless: it may name a program, a class or a file"
             );
             out.add(&entry.value.place, message, Some(HINT.to_owned()));
+        }
+    }
+}
+
+/// The classes of tables' options: the server loads them by their names.
+fn classes(subject: &Subject<'_>, out: &mut Diagnostics) {
+    for path in ["compaction", "compression", "options"].map(|key| format!("keyspace.{key}")) {
+        let entries = subject.node.at(&path).and_then(Node::entries);
+        for entry in entries.into_iter().flatten() {
+            let may_say_anything = entry.key == "comment" && path.ends_with("options");
+            let inner = entry.value.entries().unwrap_or_default().iter();
+            let inner = inner.map(|inner| &inner.value);
+            for node in std::iter::once(&entry.value).chain(inner) {
+                let class = node.text().filter(|text| is_foreign_class(text));
+                let Some(class) = class.filter(|_| !may_say_anything) else {
+                    continue;
+                };
+                if !is_own_word(subject.overrides, node) {
+                    let message = format!(
+                        "`{path}.{}`: {class} is not one of Cassandra's own classes",
+                        entry.key
+                    );
+                    out.add(&node.place, message, Some(HINT.to_owned()));
+                }
+            }
         }
     }
 }
@@ -214,81 +241,6 @@ pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) {
         }
         if let Some(file) = tls.and_then(|tls| tls.ca.as_mut()) {
             locate(&format!("{path}.tls.ca"), file);
-        }
-    }
-}
-
-/// A statement of a study that does more than keep and read data, in words; none: it is data.
-///
-/// Roles and permissions let somebody in, functions and triggers are code, and the tables of the
-/// server's own keyspaces hold both.
-pub fn statement_beyond_data(cql: &str) -> Option<String> {
-    let lower = cql.to_ascii_lowercase();
-    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let words = lower.split(|c| !is_word(c)).filter(|word| !word.is_empty());
-    let words: Vec<&str> = words.take(4).collect();
-    let first = words.first().copied().unwrap_or_default();
-    let object = words[1.min(words.len())..]
-        .iter()
-        .find(|word| !["or", "replace"].contains(word));
-    let object = object.copied().unwrap_or_default();
-    let beyond = [
-        "aggregate",
-        "function",
-        "identity",
-        "role",
-        "trigger",
-        "user",
-    ];
-    if matches!(first, "create" | "alter" | "drop") && beyond.contains(&object) {
-        return Some(format!(
-            "{} {}",
-            first.to_uppercase(),
-            object.to_uppercase()
-        ));
-    }
-    if matches!(first, "grant" | "revoke") {
-        return Some(first.to_uppercase());
-    }
-    // `system.local`, `"system_auth" . roles`; reading them shows nothing of anybody's data.
-    let names_system = |part: &str| {
-        let name = part.trim_end().trim_end_matches('"');
-        let name = name.rsplit(|c| !is_word(c)).next().unwrap_or_default();
-        name == "system" || name.starts_with("system_")
-    };
-    // What stands before each dot.
-    let before = lower.match_indices('.').map(|(at, _)| &lower[..at]);
-    (first != "select" && before.into_iter().any(names_system))
-        .then(|| "a change of the server's own tables".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn statements_that_let_in_run_or_change_the_server_are_told_from_data() {
-        for cql in [
-            "CREATE ROLE me WITH SUPERUSER = true AND PASSWORD = 'x'",
-            "create or replace function f (a int) returns null on null input",
-            "CREATE TRIGGER t ON k.t USING 'x'",
-            "DROP USER cassandra",
-            "GRANT ALL ON ALL KEYSPACES TO me",
-            "UPDATE system_auth.roles SET is_superuser = true WHERE role = 'me'",
-            "DELETE FROM \"system_auth\" . roles WHERE role = 'x'",
-        ] {
-            assert!(statement_beyond_data(cql).is_some(), "{cql}");
-        }
-        for cql in [
-            "CREATE TABLE k.role (user text PRIMARY KEY)",
-            "CREATE TABLE IF NOT EXISTS function (a int PRIMARY KEY)",
-            "INSERT INTO k.t (a) VALUES (1.5)",
-            "SELECT * FROM system.local",
-            "DROP TABLE IF EXISTS k.t",
-            "INSERT INTO k.t (system) VALUES (1)",
-            "",
-        ] {
-            assert_eq!(statement_beyond_data(cql), None, "{cql}");
         }
     }
 }

@@ -50,6 +50,14 @@ const HOSTILE: &[(&str, &str)] = &[
         "`role_manager` has a value",
     ),
     (
+        "target: {local: {}}\nkeyspace: {compaction: {class: evil.Strategy}}",
+        "`keyspace.compaction.class`: evil.Strategy is not one of Cassandra's own",
+    ),
+    (
+        "target: {local: {}}\nkeyspace: {options: {caching: {class: 'a.b.C'}}}",
+        "`keyspace.options.caching`: a.b.C is not one of",
+    ),
+    (
         "target: {attach: {contact_points: h, user: u, password: {file: /etc/shadow}}}",
         "/etc/shadow leads out of the study's folder",
     ),
