@@ -12,10 +12,30 @@ use crate::exit::Exit;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::os::fd::BorrowedFd;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Why data could not be written, once it could not.
 static UNWRITTEN: OnceLock<String> = OnceLock::new();
+
+/// Whether the program was started without a stdout (`>&-`). The runtime opens `/dev/null` in its
+/// place before `main`, and what is written there is lost without an error.
+static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Runs before the runtime does that.
+#[used]
+// SAFETY: a pointer to a C function is what this section holds.
+#[unsafe(link_section = ".init_array")]
+static LOOK: extern "C" fn() = {
+    extern "C" fn look() {
+        // SAFETY: the number is only asked about: nothing is read, written or closed by it.
+        let stdout = unsafe { BorrowedFd::borrow_raw(1) };
+        let is_closed = rustix::io::fcntl_getfd(stdout).is_err();
+        WAS_CLOSED.store(is_closed, Ordering::Relaxed);
+    }
+    look
+};
 
 /// A text as a terminal may have it: control characters but line breaks and tabs, and those that
 /// change the direction of writing, are spelled out.
@@ -60,7 +80,11 @@ fn is_command(c: char) -> bool {
 )]
 pub fn data(text: &str) {
     let mut out = io::stdout().lock();
-    if let Some(why) = write(&mut out, &shown(text)) {
+    let why = match WAS_CLOSED.load(Ordering::Relaxed) {
+        true => Some("it is closed".to_owned()),
+        false => write(&mut out, &shown(text)),
+    };
+    if let Some(why) = why {
         let _ = UNWRITTEN.set(why);
     }
 }

@@ -61,7 +61,15 @@ impl LineWriter {
     }
 
     fn append_bytes(&mut self, bytes: &[u8]) -> Result<()> {
-        let written = self.file.write_all(bytes);
+        self.append_by(bytes, |file, bytes| file.write_all(bytes))
+    }
+
+    fn append_by(
+        &mut self,
+        bytes: &[u8],
+        write: impl FnOnce(&mut File, &[u8]) -> std::io::Result<()>,
+    ) -> Result<()> {
+        let written = write(&mut self.file, bytes);
         match written {
             Ok(()) => self.whole_bytes += bytes.len() as u64,
             // The first error is the one to say; were this one to fail too, the half line is seen
@@ -211,6 +219,30 @@ mod tests {
             "{message}"
         );
         assert_eq!(torn, None);
+    }
+
+    /// Half a line on a full disk made of the next one, written when there was room again, a
+    /// damaged one.
+    #[test]
+    fn a_line_that_was_written_by_half_is_taken_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.ndjson");
+        let mut writer = LineWriter::open(&path).unwrap();
+        writer.append(&1u32).unwrap();
+        // As the disk does it: some bytes are written, and then there is no room.
+        let half = |file: &mut File, bytes: &[u8]| {
+            file.write_all(&bytes[..bytes.len() / 2])?;
+            Err(std::io::Error::from(std::io::ErrorKind::StorageFull))
+        };
+        let error = writer.append_by(b"123456\n", half).unwrap_err();
+        assert!(
+            format!("{error:#}").contains("a.ndjson: no storage space"),
+            "{error:#}"
+        );
+        assert_eq!(std::fs::read(&path).unwrap(), b"1\n");
+        writer.append(&2u32).unwrap();
+        let read: Vec<u32> = Lines::open(&path).unwrap().map(Result::unwrap).collect();
+        assert_eq!(read, [1, 2]);
     }
 
     #[test]

@@ -169,6 +169,23 @@ fn what_could_not_be_printed_is_an_error_and_a_reader_that_has_gone_is_not() {
     assert_eq!(said.stderr, "");
 }
 
+/// The runtime puts `/dev/null` in its place, where everything is written well.
+#[test]
+fn a_closed_stdout_takes_nothing_and_dev_null_all() {
+    let lab = Lab::new();
+    for (redirection, code) in [(">&-", 1), (">/dev/null", 0), ("<>/dev/null >&0", 0)] {
+        let mut shell = command("/bin/sh");
+        let script = format!("exec \"$0\" workload list {redirection}");
+        shell.args(["-c", &script, env!("CARGO_BIN_EXE_cassay")]);
+        shell.current_dir(lab.path()).env("CASSAY_DATA", "data");
+        let said = Said::of(shell.output().unwrap()).ended_with(code);
+        assert_eq!(
+            said.stderr.contains("write to stdout: it is closed"),
+            code == 1
+        );
+    }
+}
+
 /// A limit on the size of files, instead of a full disk: it needs no root. The report is larger
 /// than it, all the rest is smaller.
 #[test]
