@@ -86,6 +86,18 @@ impl Group {
         &self.places
     }
 
+    /// Refuses directories that are no control groups: where groups are was read from a file, and
+    /// what is called there `cgroup.procs` would be killed. The places cannot be derived from the
+    /// cluster's id, since the groups of another login go below another group.
+    ///
+    /// # Errors
+    /// One is there, and on another file system than the kernel's of control groups.
+    pub fn check(&self) -> Result<()> {
+        self.places
+            .iter()
+            .try_for_each(|place| is_group(&place.dir))
+    }
+
     /// Where a controller is, if this machine has it.
     pub fn place(&self, controller: &str) -> Option<&Place> {
         self.places.iter().find(|place| place.has(controller))
@@ -269,6 +281,7 @@ impl Group {
     /// # Errors
     /// A process does not go, or a directory cannot be removed.
     pub fn end(&self) -> Result<()> {
+        self.check()?;
         let deadline = Deadline::after(END_LIMIT);
         let mut left: Vec<&Place> = self.places.iter().collect();
         // A group that is killed as a whole first: nothing can fork out of it.
@@ -355,6 +368,27 @@ fn memory_limit_file(place: &Place) -> &'static str {
     } else {
         "memory.limit_in_bytes"
     }
+}
+
+/// See [`Group::check`].
+fn is_group(dir: &Path) -> Result<()> {
+    /// `statfs` of version 1 and of version 2, see `linux/magic.h`.
+    const CONTROL_GROUPS: [u64; 2] = [0x0027_e0eb, 0x6367_7270];
+    let kind = match rustix::fs::statfs(dir) {
+        Err(Errno::NOENT) => return Ok(()),
+        found => {
+            found
+                .with_context(|| format!("look at {}", dir.display()))?
+                .f_type as u64
+        }
+    };
+    anyhow::ensure!(
+        CONTROL_GROUPS.contains(&kind),
+        "{} is no control group, so nothing in it is killed or removed\nhint: state.json of the \
+         cluster is not what cassay has written; if no cluster of yours runs, remove its folder",
+        dir.display()
+    );
+    Ok(())
 }
 
 /// Kills what is in a group. It is asked again until the directory is gone, so a process that

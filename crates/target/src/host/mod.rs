@@ -222,6 +222,7 @@ impl Hosts {
         for (at, known) in state.hosts.iter().enumerate() {
             let namespace = holder.host(known)?;
             let group = Group::of(known.places.clone());
+            group.check()?;
             let volume = known
                 .device
                 .as_ref()

@@ -147,6 +147,29 @@ fn version_2_gets_its_own_files_and_words() {
     assert_eq!(group.limits().unwrap().len(), 2, "only CPUs and the weight");
 }
 
+/// As root, whatever stands in a file of that name would be killed.
+#[test]
+fn what_is_no_control_group_is_neither_killed_nor_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = crate::process::command(Path::new("/bin/sh"));
+    child
+        .args(["-c", "read line"])
+        .stdin(std::process::Stdio::piped());
+    let mut child = crate::process::spawn(child, crate::process::Life::Ours).unwrap();
+    std::fs::write(folder.path().join("cgroup.procs"), child.id().to_string()).unwrap();
+    let group = Group::of(vec![Place {
+        dir: folder.path().to_owned(),
+        unified: false,
+        controllers: Vec::new(),
+    }]);
+    let error = group.end().unwrap_err().to_string();
+    assert!(error.contains("is no control group"), "{error}");
+    assert!(child.try_wait().unwrap().is_none(), "a stranger was killed");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(folder.path().exists());
+}
+
 #[test]
 fn a_quota_that_the_kernel_refuses_is_refused_before() {
     let place = Place {
