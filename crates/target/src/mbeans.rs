@@ -5,7 +5,9 @@
 
 use crate::jolokia::Jolokia;
 use anyhow::{Context, Result, bail};
+use measure::clock::{self, Deadline};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// The MBean with what `nodetool` does.
 pub(crate) const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
@@ -184,13 +186,31 @@ pub(crate) fn live_sstables(agent: &Jolokia, keyspace: &str, table: &str) -> Res
         .with_context(|| format!("the node does not count the SSTables of {keyspace}.{table}"))
 }
 
-/// Bytes of the data in the memtables of all tables of a node, as far as they have not been written
-/// out; none if the node does not tell.
+/// Bytes of the data in the memtables of all tables of a node that have yet to be written out; none
+/// if the node does not tell.
+///
+/// The server sums up, over all tables, the memtable that is written to now
+/// (`TableMetrics.allMemtablesLiveDataSize` of 5.0.8): one that is on its way to the disk is not
+/// in it. So those on their way are waited for first.
 pub(crate) fn memtables_bytes(agent: &Jolokia) -> Option<u64> {
-    const ALL: &str = "org.apache.cassandra.metrics:type=Table,name=AllMemtablesLiveDataSize";
-    let answers = agent.read(&[(ALL, "Value")]).ok()?;
-    answers.first()?.as_ref()?.as_u64()
+    const SIZE: &str = "org.apache.cassandra.metrics:type=Table,name=AllMemtablesLiveDataSize";
+    const PENDING: &str = "org.apache.cassandra.metrics:type=Table,name=PendingFlushes";
+    let deadline = Deadline::after(FLUSHES_LIMIT);
+    loop {
+        let answers = agent.read(&[(SIZE, "Value"), (PENDING, "Value")]).ok()?;
+        let number = |index: usize| answers.get(index)?.as_ref()?.as_u64();
+        if number(1).unwrap_or(0) == 0 || deadline.passed() {
+            return number(0);
+        }
+        clock::sleep(FLUSHES_POLL);
+    }
 }
+
+/// How long flushes that run may take: a memtable is at most a quarter of the heap.
+const FLUSHES_LIMIT: Duration = Duration::from_secs(30);
+
+/// Between two looks at them.
+const FLUSHES_POLL: Duration = Duration::from_millis(100);
 
 /// Whether a table is compacted now, or was since the node started; false too if the node does not
 /// tell.
