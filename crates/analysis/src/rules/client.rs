@@ -187,7 +187,9 @@ pub(super) fn errors_in_budget(evidence: &Evidence, limits: &Limits) -> Judged {
         percent(share),
         percent(limits.errors_share)
     );
-    (outcome, detail)
+    // What a client is answered is the last thing that went wrong, not the first.
+    let causes = evidence.causes.iter().map(|cause| format!("; {cause}"));
+    (outcome, detail + &causes.collect::<String>())
 }
 
 /// V12: the window was long enough, warmed up, without drift, and has the samples for its p99.

@@ -44,6 +44,8 @@ pub struct Evidence {
     pub weak_consistency: bool,
     /// Verified reads: of the window and of the verify phase.
     pub checks: CheckCounts,
+    /// Why nodes refused, as far as their logs and volumes tell: a sentence each.
+    pub causes: Vec<String>,
     /// Faults that were planned.
     pub faults: Vec<Fault>,
     /// What should be on record and is not: `seed`, `settings of node1`, …; empty when all is.

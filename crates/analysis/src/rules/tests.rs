@@ -365,6 +365,22 @@ fn one_client_time_out_fails_a_trial_and_a_few_other_errors_make_it_suspect() {
     }
 }
 
+/// A full volume was said to be an overload.
+#[test]
+fn what_the_nodes_tell_stands_beside_the_errors_that_it_explains() {
+    let cause = "node1: its data volume was full";
+    for (failed, is_said) in [(vec![(Ended::Overloaded, 30)], true), (vec![], false)] {
+        let evidence = Evidence {
+            window: window(&failed),
+            causes: vec![cause.to_owned()],
+            ..healthy()
+        };
+        let judgement = judge(&evidence, &Limits::default());
+        let reasons = judgement.reasons.join("\n");
+        assert_eq!(reasons.contains(cause), is_said, "{reasons}");
+    }
+}
+
 #[test]
 fn the_null_target_measures_the_client_and_needs_no_settling() {
     let (verdict, bad) = after(|e| {

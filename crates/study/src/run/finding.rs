@@ -77,6 +77,8 @@ pub struct Facts<'a> {
     pub settings_changed: Option<Vec<String>>,
     /// Memory of the machine for each node, bytes; none if it is not known.
     pub memory_bytes: Option<u64>,
+    /// Why nodes refused, as far as their logs and volumes tell.
+    pub causes: Vec<String>,
     /// What is needed to do it again and is not on disk.
     pub not_recorded: Vec<String>,
 }
@@ -255,6 +257,7 @@ fn evidence(facts: &Facts<'_>) -> Evidence {
         environment: environment(facts),
         weak_consistency: weak_consistency(facts),
         checks: facts.checks,
+        causes: facts.causes.clone(),
         faults: Vec::new(),
         not_recorded: Some(facts.not_recorded.clone()),
         data_and_memory_bytes: facts.memory_bytes.map(|memory| (data_bytes(facts), memory)),

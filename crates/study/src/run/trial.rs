@@ -28,6 +28,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use store::record::{DataRecord, LoadRecord, TrialFinding, TrialRecord, WarmupRecord};
 use store::{RunWriter, TrialWriter};
+use target::LogMarks;
 use workload::{Program, Stage, Step};
 
 /// In flight while rows are read back.
@@ -96,6 +97,10 @@ struct State {
     not_shown: Vec<String>,
     /// The nodes' processes when the measured part began.
     pids: Vec<(String, Option<u32>)>,
+    /// How far their logs went then.
+    log_marks: LogMarks,
+    /// Why they refused operations since, as far as logs and volumes tell.
+    causes: Vec<String>,
 }
 
 impl Stagehand<'_> {
@@ -152,6 +157,8 @@ impl Stagehand<'_> {
             not_in_effect: Vec::new(),
             not_shown: Vec::new(),
             pids: Vec::new(),
+            log_marks: LogMarks::default(),
+            causes: Vec::new(),
         })
     }
 
@@ -197,6 +204,7 @@ impl Stagehand<'_> {
         state.not_in_effect = nodes::not_in_effect(&record.proofs);
         state.not_shown = nodes::not_shown(&record.proofs);
         state.pids = running.pids();
+        state.log_marks = running.cluster.log_marks();
         state.writer.write_nodes(&record)
     }
 
@@ -252,10 +260,19 @@ impl Stagehand<'_> {
         state.checks.add(&course.tally.checks);
         state.warmup = course.warmup_record();
         state.tally = course.tally;
-        if let Some(errors) = offered.errors_words() {
-            (self.events)(Event::Said(errors));
-        }
+        self.note_errors(&offered, running, state);
         Ok(self.cut(&offered, state))
+    }
+
+    /// Says what failed while load was offered, and looks for why in the nodes' logs and on their
+    /// volumes: once, when the load has ended.
+    fn note_errors(&mut self, offered: &Offered, running: &Running, state: &mut State) {
+        let Some(errors) = offered.errors_words() else {
+            return;
+        };
+        state.causes = running.cluster.causes(&state.log_marks);
+        let said = [&[errors][..], &state.causes].concat();
+        (self.events)(Event::Said(said.join("; ")));
     }
 
     /// Reads rows back and compares them with what the seed says.
@@ -375,6 +392,7 @@ impl Stagehand<'_> {
             has_strange_nodes: running.is_some_and(Running::has_strange_nodes),
             settings_changed: running.and_then(|r| r.settings_changed().ok()),
             memory_bytes: running.and_then(Running::memory_bytes),
+            causes: state.causes.clone(),
             not_recorded: recorded::missing(
                 self.writer.path(),
                 self.trial.index,

@@ -3,7 +3,6 @@
 use super::{Came, Stagehand, State};
 use crate::plan::PhaseKind;
 use crate::run::course::StepCourse;
-use crate::run::event::Event;
 use crate::run::offer::{self, Offer};
 use crate::run::running::Running;
 use anyhow::{Context, Result};
@@ -71,9 +70,7 @@ impl Stagehand<'_> {
             steady: "fixed".to_owned(),
         };
         state.tally = course.tally;
-        if let Some(errors) = offered.errors_words() {
-            (self.events)(Event::Said(errors));
-        }
+        self.note_errors(&offered, running, state);
         Ok(self.cut(&offered, state))
     }
 }
