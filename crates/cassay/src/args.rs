@@ -296,16 +296,22 @@ pub struct UpArgs {
     /// Garbage collector of each node: g1, zgc, shenandoah or parallel.
     #[arg(long, value_name = "WORD", value_parser = collector)]
     pub gc: Option<target::Collector>,
-    /// Setting of cassandra.yaml, a structure as JSON: concurrent_reads=64; may be given again.
+    /// Setting of cassandra.yaml, a structure as JSON: concurrent_reads=64; may be given again. It
+    /// is your own word and needs no --trust, so look at what you copy from others.
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     pub yaml: Vec<(String, serde_json::Value)>,
-    /// Option of each node's JVM, after cassay's own, so that it wins; may be given again.
+    /// Option of each node's JVM, after cassay's own, so that it wins; may be given again. It is
+    /// your own word and needs no --trust: such an option can run programs.
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     pub jvm: Vec<String>,
     /// How long all nodes together may take until they answer.
     #[arg(long, value_name = "TIME", default_value = "3m",
           value_parser = study::human::parse_duration_ns)]
     pub start_timeout: u64,
+    /// Ask clients for a password, which is made for this cluster and kept in a file of its folder
+    /// that only you can read; without it, every user of this machine can connect.
+    #[arg(long)]
+    pub authentication: bool,
     /// Put the nodes on so many hosts, each in a rack of its own: with a network, limits and a
     /// volume each where this machine allows it (as root), otherwise only addresses.
     #[arg(long, value_name = "COUNT")]

@@ -5,8 +5,8 @@
 
 use crate::human;
 use crate::settings::{
-    Collector, Hosts, How, Import, Isolation, Keyspace, Load, Local, PageCache, Probes,
-    Replication, Reset, Settings, Study, Target,
+    Authentication, Collector, Hosts, How, Import, Isolation, Keyspace, Load, Local, PageCache,
+    Probes, Replication, Reset, Settings, Study, Target,
 };
 use std::collections::BTreeMap;
 use target::hidden::{hidden, hide_all};
@@ -157,6 +157,9 @@ fn nodes(local: &Local) -> Vec<String> {
         };
         format!("collector {name}")
     }));
+    if local.authentication == Authentication::Password {
+        parts.push("clients ask with a password".to_owned());
+    }
     let yaml = local.yaml.iter();
     parts.extend(yaml.map(|(key, value)| format!("{key}: {}", yaml_words(key, value))));
     parts.extend(local.jvm.iter().map(|one| hidden(one).into_owned()));

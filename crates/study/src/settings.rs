@@ -12,7 +12,8 @@ mod target;
 
 pub(crate) use self::read::axis;
 pub use self::target::{
-    Attach, Change, Collector, Hosts, Isolation, Jolokia, Latency, Local, Null, Secret, Target, Tls,
+    Attach, Authentication, Change, Collector, Hosts, Isolation, Jolokia, Latency, Local, Null,
+    Secret, Target, Tls,
 };
 pub use data::{Data, How, Load, PageCache, Reset, Settle};
 pub use keyspace::{Keyspace, Replication};

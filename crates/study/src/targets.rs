@@ -84,6 +84,7 @@ pub fn local_spec(local: &settings::Local) -> LocalSpec {
         yaml: local.yaml.iter().cloned().collect(),
         jvm_options: local.jvm.clone(),
         start_timeout: Duration::from_nanos(local.start_timeout_ns),
+        authentication: local.authentication,
         ..LocalSpec::default()
     }
 }

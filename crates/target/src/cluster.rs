@@ -64,7 +64,7 @@ impl Cluster {
     pub(crate) fn of_local(nodes: local::Nodes, info: Vec<NodeInfo>) -> Cluster {
         Cluster {
             nodes: info,
-            access: Access::default(),
+            access: nodes.access().clone(),
             capabilities: local::capabilities(&nodes),
             local: Some(nodes),
             agents: Vec::new(),

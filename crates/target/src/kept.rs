@@ -3,9 +3,9 @@
 //! They run in sessions of their own, without a death signal, until [`down`] ends them.
 
 use crate::cluster::Cluster;
-use crate::local::{self, state};
+use crate::local::{self, roles, state};
 use crate::session::Session;
-use crate::spec::{Dirs, LocalSpec};
+use crate::spec::{Authentication, Dirs, LocalSpec};
 use crate::{Access, process::Identity};
 use anyhow::{Result, bail};
 use std::net::SocketAddr;
@@ -32,6 +32,19 @@ pub struct KeptCluster {
     pub folder: PathBuf,
     /// Its nodes.
     pub nodes: Vec<KeptNode>,
+    /// Who may connect; none: every user of this machine.
+    pub login: Option<Login>,
+    /// The same, as we use it.
+    pub(crate) access: Access,
+}
+
+/// How one logs in to a cluster that asks for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Login {
+    /// Name of the role.
+    pub user: String,
+    /// The file whose first line is the password; only its owner can read it.
+    pub password_file: PathBuf,
 }
 
 /// A node as [`status`] sees it.
@@ -147,12 +160,20 @@ pub fn down(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<
 
 fn look(folder: PathBuf, state: &state::State) -> KeptCluster {
     let processes = state::processes(&state.id);
+    let spec = state.spec.as_ref();
+    let authentication = spec.and_then(|spec| spec.authentication());
+    let login = (authentication == Some(Authentication::Password)).then(|| Login {
+        user: roles::USER.to_string(),
+        password_file: roles::password_file(&folder),
+    });
+    // Without the password, the nodes themselves say what they want.
+    let access = roles::read(authentication.unwrap_or_default(), &folder).unwrap_or_default();
     let runs = |process: &Identity| processes.contains(process);
     let node = |node: &state::NodeState| {
         let pid = node.process.filter(runs).map(|process| process.pid);
         let address = node.cql_address();
         let answers = pid.is_some()
-            && Session::open(address, &Access::default(), STATUS_LIMIT)
+            && Session::open(address, &access, STATUS_LIMIT)
                 .and_then(|mut session| session.query("SELECT key FROM system.local"))
                 .is_ok();
         KeptNode {
@@ -172,5 +193,7 @@ fn look(folder: PathBuf, state: &state::State) -> KeptCluster {
         datacenter: state.datacenter.clone(),
         folder,
         nodes: state.nodes.iter().map(node).collect(),
+        login,
+        access,
     }
 }

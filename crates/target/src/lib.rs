@@ -55,8 +55,8 @@ pub use snapshot::{
     Fingerprint, NodeSnapshot, RestoreHow, Restored, Snapshot, SstableIdentity, TableLayout,
 };
 pub use spec::{
-    AttachSpec, CASSANDRA_VERSION, Collector, Dirs, HostSpec, HostsSpec, Isolation, JOLOKIA_PORT,
-    JolokiaAccess, LinkSpec, LocalSpec, NODES_COUNT_MAX, SecretSource, Spec, TlsSpec,
+    AttachSpec, Authentication, CASSANDRA_VERSION, Collector, Dirs, HostSpec, HostsSpec, Isolation,
+    JOLOKIA_PORT, JolokiaAccess, LinkSpec, LocalSpec, NODES_COUNT_MAX, SecretSource, Spec, TlsSpec,
 };
 pub use status::{NodeState, Overview};
 

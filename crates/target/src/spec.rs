@@ -50,6 +50,8 @@ pub struct LocalSpec {
     pub jvm_options: Vec<String>,
     /// How long all nodes together may take until they answer CQL.
     pub start_timeout: Duration,
+    /// Who may connect.
+    pub authentication: Authentication,
 }
 
 impl Default for LocalSpec {
@@ -66,6 +68,7 @@ impl Default for LocalSpec {
             yaml: serde_json::Map::new(),
             jvm_options: Vec::new(),
             start_timeout: Duration::from_secs(180),
+            authentication: Authentication::None,
         }
     }
 }
@@ -132,6 +135,32 @@ pub struct LinkSpec {
     pub rate_bits_per_s: Option<u64>,
     /// One way, added to what the path takes by itself.
     pub delay: Option<Duration>,
+}
+
+/// Who may connect to a cluster of ours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Authentication {
+    /// Every user of this machine.
+    #[default]
+    None,
+    /// Who has the password of the one role that we make; it is in a file of the cluster's folder.
+    Password,
+}
+
+impl Authentication {
+    /// As in a study.
+    pub fn name(self) -> &'static str {
+        match self {
+            Authentication::None => "none",
+            Authentication::Password => "password",
+        }
+    }
+
+    /// The authentication of a name in a study.
+    pub fn of_name(name: &str) -> Option<Authentication> {
+        let all = [Authentication::None, Authentication::Password];
+        all.into_iter().find(|one| one.name() == name)
+    }
 }
 
 /// Garbage collectors of the JVM.

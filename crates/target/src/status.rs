@@ -123,7 +123,7 @@ impl KeptCluster {
             version: self.version.clone(),
         };
         let nodes: Vec<NodeInfo> = self.nodes.iter().map(info).collect();
-        let looked = look(&nodes, &Access::default(), &vec![None; nodes.len()]);
+        let looked = look(&nodes, &self.access, &vec![None; nodes.len()]);
         overview(&nodes, looked, keyspace)
     }
 }

@@ -9,7 +9,8 @@ use crate::exit::Exit;
 use crate::{interrupt, terminal};
 use ::target::kept;
 use ::target::{
-    AttachSpec, Capability, Cluster, Dirs, HostSpec, HostsSpec, LinkSpec, LocalSpec, Spec,
+    AttachSpec, Authentication, Capability, Cluster, Dirs, HostSpec, HostsSpec, LinkSpec,
+    LocalSpec, Spec,
 };
 use anyhow::Result;
 use serde_json::json;
@@ -52,6 +53,10 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
         yaml: args.yaml.iter().cloned().collect(),
         jvm_options: args.jvm.clone(),
         start_timeout: Duration::from_nanos(args.start_timeout),
+        authentication: match args.authentication {
+            true => Authentication::Password,
+            false => Authentication::None,
+        },
         ..LocalSpec::default()
     };
     let interrupt = interrupt::flag()?;
@@ -64,10 +69,12 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
         cluster => cluster?,
     };
     status::show(&[status::of_kept(&cluster, None)], common);
-    terminal::say(
-        "it runs until `cassay target down`; it asks for no password, so that every user of this \
-         machine can read and change its data",
-    );
+    terminal::say(&match &cluster.login {
+        Some(_) => "it runs until `cassay target down`".to_owned(),
+        None => "it runs until `cassay target down`; it asks for no password, so that every user \
+                 of this machine can read and change its data (--authentication makes it ask)"
+            .to_owned(),
+    });
     Ok(Exit::Done)
 }
 

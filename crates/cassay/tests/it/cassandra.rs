@@ -4,6 +4,7 @@
 //! What must hold: the server agrees with what the client says it did; every row is what the seed
 //! says; whatever way a run ends, no JVM and no folder is left.
 
+mod authentication;
 mod configurations;
 mod endings;
 mod hosts;
@@ -107,9 +108,22 @@ fn assert_rows_are_right(trial: &Value, checked_min: u64) {
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn a_run_on_a_local_node_is_believed_and_leaves_nothing() {
-    let lab = Lab::with(POINT);
-    let said = lab.cassay(&["run", "study.yaml", "--json"]).measured(&lab);
+    let closed = POINT.replace("512MiB}", "512MiB, authentication: password}");
+    assert_ne!(closed, POINT);
+    let lab = Lab::with(&closed);
+    let mut run = lab.start(&["run", "study.yaml", "--json"]);
+    run.wait_for("· measure:");
+    let password = authentication::password(&lab);
+    authentication::assert_in_no_command_line(&jvms(&lab), &password);
+    let ready = lab.run().journal;
+    let ready = ready.iter().find(|line| line.event == "target_ready");
+    let node = &ready.expect("a node").detail["nodes"][0]["address"];
+    let node = node.as_str().and_then(|address| address.parse().ok());
+    authentication::assert_closed(node.expect("its address"), &password);
+    let said = run.end().measured(&lab);
     assert_nothing_is_left(&lab);
+    authentication::assert_in_no_file(lab.path(), &password);
+    assert!(!said.to_string().contains(&password), "it is said");
     let trial = only_trial(&said);
     assert_counts_agree(&trial);
     let reads = trial["kinds"]["read"]["ops"].as_u64().expect("reads");
@@ -156,6 +170,9 @@ fn a_run_on_a_local_node_is_believed_and_leaves_nothing() {
     );
     let report = std::fs::read_to_string(run.report().unwrap()).unwrap();
     assert!(report.contains("node1") && report.contains("5.0.8"));
+    let nodes = run.trial(0).unwrap().expect("the trial").nodes().unwrap();
+    let nodes = format!("{:?}", nodes.expect("nodes.json"));
+    assert!(nodes.contains("authentication"), "proved: {nodes}");
 }
 
 /// The program, started with a Java that says its version and otherwise only stays: enough where it

@@ -203,6 +203,14 @@ pub const FIELDS: &[Field] = &[
         "3m",
         "How long a node may take until it answers CQL.",
     ),
+    with(
+        "target.local.authentication",
+        Type::Choice(&["none", "password"]),
+        "none",
+        "Who may connect. `none`: every user of this machine, without a password. `password`: only \
+         cassay, and who can read the password that it makes for the cluster; roles and permissions \
+         are Cassandra's own (`PasswordAuthenticator`, `CassandraAuthorizer`).",
+    ),
     // An attached target.
     optional(
         "target.attach",

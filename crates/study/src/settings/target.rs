@@ -1,7 +1,7 @@
 //! The system under test, as a study describes it, and what has to be done to get from one
 //! description to another.
 
-pub use target::{Collector, Isolation};
+pub use target::{Authentication, Collector, Isolation};
 
 use crate::targets::local_spec;
 use std::path::PathBuf;
@@ -81,6 +81,8 @@ pub struct Local {
     pub jvm: Vec<String>,
     /// How long a node may take to start, ns.
     pub start_timeout_ns: u64,
+    /// Who may connect.
+    pub authentication: Authentication,
 }
 
 /// Stand-ins for machines, all alike.
@@ -254,6 +256,7 @@ mod tests {
             yaml: Vec::new(),
             jvm: Vec::new(),
             start_timeout_ns: 1,
+            authentication: Authentication::None,
         };
         change(&mut local);
         Target::Local(local)
@@ -273,6 +276,10 @@ mod tests {
             (local(|l| hosts(l).cpu_quota = Some(1.5)), Change::Restart),
             (local(|l| l.heap_bytes = 1 << 29), Change::Restart),
             (local(|l| l.collector = Some(Collector::Z)), Change::Restart),
+            (
+                local(|l| l.authentication = Authentication::Password),
+                Change::Start,
+            ),
             (local(|l| l.jvm.push("-Xss1m".into())), Change::Restart),
             (
                 local(|l| l.yaml.push(("commitlog_sync".into(), json!("batch")))),

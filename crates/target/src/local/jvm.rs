@@ -151,6 +151,7 @@ pub(crate) fn command(
         }
     }
     command.args(PROPERTIES);
+    command.args(super::roles::options(spec));
     add_files(&mut command, supply, node);
     // All pauses, whatever the collector, and what stops threads besides it. One file per start:
     // the JVM overwrites what it finds.

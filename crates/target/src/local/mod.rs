@@ -18,6 +18,7 @@ mod ready;
 mod record;
 mod reopen;
 mod restart;
+pub(crate) mod roles;
 mod room;
 mod settings;
 pub(crate) mod state;
@@ -29,6 +30,7 @@ pub use restart::Restarts;
 pub use room::memory_bytes;
 pub use settings::yaml_refusal;
 
+use crate::access::Access;
 use crate::capability::{self, Capability};
 use crate::cluster::{Cluster, NodeDied, NodeInfo};
 use crate::host::{Hosts, HostsState};
@@ -64,6 +66,8 @@ pub(crate) struct Nodes {
     program: Program,
     /// Password of the MBean agents.
     secret: String,
+    /// How clients get in.
+    access: Access,
     /// Whether the cluster is still ours to remove.
     armed: bool,
     /// Held while a command works on a kept cluster, so that no second one does.
@@ -203,6 +207,7 @@ impl Nodes {
             .create(&folder)
             .with_context(|| format!("make {}", folder.display()))?;
         let version = program.supply.version.clone();
+        let access = roles::make(spec, &folder)?;
         let mut nodes = Nodes {
             state: State::new(id, version, spec.datacenter.clone()),
             folder,
@@ -211,6 +216,7 @@ impl Nodes {
             hosts: None,
             program,
             secret: random_secret()?,
+            access,
             armed: true,
             _lock: None,
         };
@@ -273,21 +279,33 @@ impl Nodes {
         let limit = self.spec.start_timeout;
         let deadline = Deadline::after(limit);
         self.launch(0)?;
-        ready::answers(&mut self.nodes, 0, deadline, limit)?;
-        if self.nodes.len() == 1 {
-            return Ok(());
+        self.first_answer(0, deadline)?;
+        if self.nodes.len() > 1 {
+            say(&format!(
+                "{} answers; starting the others",
+                self.nodes[0].layout.name
+            ));
         }
-        say(&format!(
-            "{} answers; starting the others",
-            self.nodes[0].layout.name
-        ));
         for index in 1..self.nodes.len() {
             self.launch(index)?;
         }
         for index in 1..self.nodes.len() {
-            ready::answers(&mut self.nodes, index, deadline, limit)?;
+            self.first_answer(index, deadline)?;
         }
-        ready::see_each_other(&mut self.nodes, deadline, limit)
+        roles::set_up(&mut self.nodes, &self.access, deadline, limit)?;
+        if self.nodes.len() == 1 {
+            return Ok(());
+        }
+        ready::see_each_other(&mut self.nodes, &self.access, deadline, limit)
+    }
+
+    /// Waits until a node that has never run before answers.
+    fn first_answer(&mut self, index: usize, deadline: Deadline) -> Result<()> {
+        let (nodes, limit) = (&mut self.nodes[..], self.spec.start_timeout);
+        match self.access.credentials {
+            Some(_) => ready::asks_for_password(nodes, index, deadline, limit),
+            None => ready::answers(nodes, index, &self.access, deadline, limit),
+        }
     }
 
     /// Starts one process and writes down that it exists.
@@ -369,6 +387,11 @@ impl Nodes {
             }
         }
         Ok(())
+    }
+
+    /// How clients get in.
+    pub fn access(&self) -> &Access {
+        &self.access
     }
 
     /// Everything of the cluster is below this.

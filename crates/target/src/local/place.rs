@@ -283,6 +283,7 @@ pub(super) fn layouts(
             commitlog_total_mib: room::commitlog_total_mib(disk, sharers)?,
             folder: place.folder,
             reached: place.reached,
+            authentication: spec.authentication,
         });
     }
     Ok(all)

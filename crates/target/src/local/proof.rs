@@ -13,12 +13,13 @@ pub use tables::TableOption;
 
 use super::compare::{self, Flag, JvmOption};
 use super::node::Node;
+use super::roles;
 use crate::access::Access;
 use crate::cluster::Cluster;
 use crate::hidden;
 use crate::jolokia::Jolokia;
 use crate::session::Session;
-use crate::spec::{Collector, LocalSpec};
+use crate::spec::{Authentication, Collector, LocalSpec};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -70,7 +71,7 @@ pub enum Effect {
 
 impl Effect {
     /// What is shown, judged; `None` is not shown, because of `why`.
-    fn of(shown: Option<(String, bool)>, why: &str) -> Effect {
+    pub(super) fn of(shown: Option<(String, bool)>, why: &str) -> Effect {
         match shown {
             Some((shown, true)) => Effect::InEffect(shown),
             Some((shown, false)) => Effect::NotInEffect(shown),
@@ -119,7 +120,7 @@ impl Cluster {
             };
             return Ok(self.settings()?.into_iter().map(of_node).collect());
         };
-        let one = |node: &Node| Ok(see(node)?.configuration(&node.layout.name));
+        let one = |node: &Node| Ok(see(node, self.access())?.configuration(&node.layout.name));
         nodes.nodes.iter().map(one).collect()
     }
 
@@ -134,7 +135,10 @@ impl Cluster {
         };
         let mut proofs = Vec::new();
         for (index, node) in nodes.nodes.iter().enumerate() {
-            let seen = see(node)?;
+            let seen = see(node, self.access())?;
+            if nodes.spec.authentication == Authentication::Password {
+                proofs.push(roles::proof(node)?);
+            }
             proofs.extend(seen.proofs(&nodes.spec, &node.layout.name));
             if let (Some(limits), Some(host)) = (nodes.limits(), nodes.host_of(index)) {
                 proofs.extend(seen.host_proofs(limits, &node.layout.name));
@@ -162,9 +166,9 @@ struct Jvm {
     facts: BTreeMap<String, String>,
 }
 
-fn see(node: &Node) -> Result<Seen> {
+fn see(node: &Node, access: &Access) -> Result<Seen> {
     let name = &node.layout.name;
-    let settings = Session::open(node.cql_address(), &Access::default(), LIMIT)
+    let settings = Session::open(node.cql_address(), access, LIMIT)
         .and_then(|mut session| session.pairs("SELECT name, value FROM system_views.settings"))
         .with_context(|| format!("read the settings of {name}"))?;
     let jvm = node.jolokia.as_ref().map(see_jvm).transpose();

@@ -23,14 +23,33 @@ const ATTEMPT: Duration = Duration::from_secs(5);
 pub(super) fn answers(
     nodes: &mut [Node],
     index: usize,
+    access: &Access,
     deadline: Deadline,
     limit: Duration,
 ) -> Result<()> {
     let ask = |node: &Node| -> Result<()> {
-        let mut session = Session::open(node.cql_address(), &Access::default(), ATTEMPT)?;
+        let mut session = Session::open(node.cql_address(), access, ATTEMPT)?;
         session.query("SELECT key FROM system.local").map(drop)
     };
     wait(nodes, index, deadline, limit, "did not answer CQL", ask)
+}
+
+/// Waits until one node asks for a password over CQL: as much as it can do before there are roles.
+///
+/// # Errors
+/// As [`answers`].
+pub(super) fn asks_for_password(
+    nodes: &mut [Node],
+    index: usize,
+    deadline: Deadline,
+    limit: Duration,
+) -> Result<()> {
+    let ask = |node: &Node| match Session::authenticator(node.cql_address(), ATTEMPT)? {
+        Some(_) => Ok(()),
+        None => Err(anyhow!("it lets everybody in, though it was told to ask")),
+    };
+    let failure = "did not ask for a password";
+    wait(nodes, index, deadline, limit, failure, ask)
 }
 
 /// Waits until every node lists all others and holds them to be up.
@@ -42,13 +61,14 @@ pub(super) fn answers(
 /// As [`answers`].
 pub(super) fn see_each_other(
     nodes: &mut [Node],
+    access: &Access,
     deadline: Deadline,
     limit: Duration,
 ) -> Result<()> {
     let others_count = nodes.len() - 1;
     for index in 0..nodes.len() {
         let ask = |node: &Node| -> Result<()> {
-            let mut session = Session::open(node.cql_address(), &Access::default(), ATTEMPT)?;
+            let mut session = Session::open(node.cql_address(), access, ATTEMPT)?;
             let peers = session.query("SELECT peer, schema_version FROM system.peers_v2")?;
             let known = peers
                 .rows
@@ -77,7 +97,7 @@ pub(super) fn see_each_other(
 
 /// Whether the failure detector of a node holds `count` nodes to be up, itself included: after a
 /// restart, a peer is listed long before it is.
-fn all_live(node: &Node, count: usize) -> Result<()> {
+pub(super) fn all_live(node: &Node, count: usize) -> Result<()> {
     let Some(jolokia) = &node.jolokia else {
         return Ok(());
     };
@@ -91,7 +111,10 @@ fn all_live(node: &Node, count: usize) -> Result<()> {
 }
 
 /// Asks one node again and again, as long as all live.
-fn wait(
+///
+/// # Errors
+/// As [`answers`].
+pub(super) fn wait(
     nodes: &mut [Node],
     index: usize,
     deadline: Deadline,

@@ -1,7 +1,7 @@
 //! What a cluster was started as, in its `state.json`: with it, a later command starts a node of a
 //! kept cluster again, and knows what the nodes should say of themselves.
 
-use crate::spec::{Collector, HostSpec, HostsSpec, Isolation, LinkSpec, LocalSpec};
+use crate::spec::{Authentication, Collector, HostSpec, HostsSpec, Isolation, LinkSpec, LocalSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::net::Ipv4Addr;
@@ -19,6 +19,9 @@ pub(crate) struct SpecState {
     jvm_options: Vec<String>,
     start_timeout_s: f64,
     hosts: Option<HostsState>,
+    /// Absent where every user of the machine may connect, and in states of earlier versions.
+    #[serde(default)]
+    authentication: Option<String>,
 }
 
 /// [`HostsSpec`].
@@ -46,6 +49,18 @@ impl SpecState {
             jvm_options: spec.jvm_options.clone(),
             start_timeout_s: spec.start_timeout.as_secs_f64(),
             hosts: spec.hosts.as_ref().map(HostsState::of),
+            authentication: match spec.authentication {
+                Authentication::None => None,
+                asked => Some(asked.name().to_string()),
+            },
+        }
+    }
+
+    /// Who may connect; `None` for a name that we do not know.
+    pub fn authentication(&self) -> Option<Authentication> {
+        match &self.authentication {
+            None => Some(Authentication::None),
+            Some(name) => Authentication::of_name(name),
         }
     }
 
@@ -71,6 +86,7 @@ impl SpecState {
             yaml: self.yaml.clone(),
             jvm_options: self.jvm_options.clone(),
             start_timeout: Duration::try_from_secs_f64(self.start_timeout_s).ok()?,
+            authentication: self.authentication()?,
         })
     }
 }
@@ -139,6 +155,7 @@ mod tests {
             yaml: yaml.as_object().cloned().unwrap(),
             jvm_options: vec!["-Xss512k".to_string()],
             start_timeout: Duration::from_millis(1500),
+            authentication: Authentication::Password,
             ..LocalSpec::default()
         };
         let text = serde_json::to_string(&SpecState::of(&spec)).unwrap();

@@ -3,7 +3,7 @@
 
 use super::node::{Node, Process};
 use super::state::{self, State};
-use super::{Nodes, Program, place, settings};
+use super::{Nodes, Program, place, roles, settings};
 use crate::cluster::Cluster;
 use crate::host::Hosts;
 use crate::spec::Dirs;
@@ -39,6 +39,7 @@ impl Nodes {
         let layouts = place::layouts(&spec, folder, hosts.as_ref(), &addresses, ports)?;
         let first = layouts.first().context("the cluster has no node")?;
         let secret = settings::read_secret(first)?;
+        let access = roles::read(spec.authentication, folder)?;
         let mut nodes = Nodes {
             folder: folder.to_path_buf(),
             state,
@@ -47,6 +48,7 @@ impl Nodes {
             hosts,
             program,
             secret,
+            access,
             armed: false,
             _lock: Some(lock),
         };

@@ -65,6 +65,10 @@ impl LocalSpec {
         differs("the racks", self.racks != from.racks);
         differs("the data center", self.datacenter != from.datacenter);
         differs("the address", self.address != from.address);
+        differs(
+            "who may connect",
+            self.authentication != from.authentication,
+        );
         differs("the hosts or their volumes", fixed(self) != fixed(from));
         for key in STORAGE_KEYS {
             differs(key, self.yaml.get(key) != from.yaml.get(key));
@@ -262,7 +266,8 @@ impl Nodes {
         }
         let limit = self.spec.start_timeout;
         self.launch(index)?;
-        ready::answers(&mut self.nodes, index, Deadline::after(limit), limit)
+        let deadline = Deadline::after(limit);
+        ready::answers(&mut self.nodes, index, &self.access, deadline, limit)
     }
 
     /// Starts all nodes that are stopped: the first, which is the seed, alone, and then the others
@@ -281,7 +286,7 @@ impl Nodes {
             }
         }
         for index in 1..self.nodes.len() {
-            ready::answers(&mut self.nodes, index, deadline, limit)?;
+            ready::answers(&mut self.nodes, index, &self.access, deadline, limit)?;
         }
         self.await_ring()
     }
@@ -295,7 +300,8 @@ impl Nodes {
             return Ok(());
         }
         let limit = self.spec.start_timeout;
-        ready::see_each_other(&mut self.nodes, Deadline::after(limit), limit)
+        let deadline = Deadline::after(limit);
+        ready::see_each_other(&mut self.nodes, &self.access, deadline, limit)
     }
 }
 
@@ -325,7 +331,7 @@ fn drain(node: &Node) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{Collector, HostSpec, HostsSpec};
+    use crate::spec::{Authentication, Collector, HostSpec, HostsSpec};
     use serde_json::json;
 
     fn changed(change: impl FnOnce(&mut LocalSpec)) -> LocalSpec {
@@ -379,6 +385,11 @@ mod tests {
             (yaml("sstable"), false, true),
             (changed(|spec| spec.nodes = 2), false, false),
             (changed(|spec| spec.hosts = None), false, true),
+            (
+                changed(|spec| spec.authentication = Authentication::Password),
+                false,
+                false,
+            ),
             (changed(|spec| spec.version = "5.0.6".into()), false, false),
         ];
         for (index, (to, suffices, restarts)) in cases.iter().enumerate() {

@@ -5,6 +5,8 @@
 //! this says what Apache's file says: measured performance must be that of a normal Cassandra.
 
 use super::ports::Ports;
+use super::roles;
+use crate::spec::Authentication;
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
 use std::net::Ipv4Addr;
@@ -61,7 +63,8 @@ const OWNED: [(&[&str], &str); 5] = [
             "authorizer",
             "client_encryption_options",
         ],
-        "racks are set with `racks`, and cassay's own sessions go in without a password or TLS",
+        "racks are set with `racks`, a password is asked for with `authentication`, and there is no \
+         TLS",
     ),
 ];
 
@@ -91,6 +94,8 @@ pub(crate) struct NodeLayout {
     pub reached: PathBuf,
     /// Most that all its commit log segments may take, in MiB.
     pub commitlog_total_mib: u64,
+    /// Who may connect.
+    pub authentication: Authentication,
 }
 
 impl NodeLayout {
@@ -221,7 +226,7 @@ const JOLOKIA_FILE: &str = "jolokia.properties";
 pub(crate) const JOLOKIA_USER: &str = "cassay";
 
 /// Writes a file that only we can read.
-fn write_private(path: &Path, text: &str) -> Result<()> {
+pub(super) fn write_private(path: &Path, text: &str) -> Result<()> {
     use std::io::Write;
     use std::os::unix::fs::OpenOptionsExt;
     let mut options = std::fs::OpenOptions::new();
@@ -299,10 +304,12 @@ fn base(node: &NodeLayout) -> Map<String, Value> {
         // Snapshots of dropped and truncated tables would fill the disk between trials.
         "auto_snapshot": false,
     });
-    match settings {
+    let mut settings = match settings {
         Value::Object(map) => map,
         _ => Map::new(),
-    }
+    };
+    settings.extend(roles::yaml(node.authentication));
+    settings
 }
 
 /// One key per line, each value in YAML's flow style, which JSON is.
@@ -367,6 +374,7 @@ mod tests {
             folder: PathBuf::from("/data/a & b/node1"),
             reached: PathBuf::from("/proc/7/root/data/a & b/node1"),
             commitlog_total_mib: 8192,
+            authentication: Authentication::None,
         }
     }
 

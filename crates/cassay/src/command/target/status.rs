@@ -2,7 +2,7 @@
 
 use crate::args::Common;
 use crate::terminal;
-use ::target::kept::KeptCluster;
+use ::target::kept::{KeptCluster, Login};
 use ::target::{Cluster, NodeState, Overview};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -18,6 +18,8 @@ pub struct Shown {
     /// Its folder on this machine, where it is ours.
     folder: Option<PathBuf>,
     nodes: Vec<Member>,
+    /// How to log in, where it is ours and asks for it.
+    login: Option<Login>,
     overview: Overview,
 }
 
@@ -55,6 +57,7 @@ pub fn of_kept(cluster: &KeptCluster, keyspace: Option<&str>) -> Shown {
         keep: cluster.keep,
         folder: Some(cluster.folder.clone()),
         nodes: cluster.nodes.iter().map(member).collect(),
+        login: cluster.login.clone(),
         overview: cluster.overview(keyspace),
     }
 }
@@ -75,6 +78,7 @@ pub fn of_attached(cluster: &Cluster, point: &str, keyspace: Option<&str>) -> Sh
         keep: true,
         folder: None,
         nodes: cluster.nodes().iter().map(member).collect(),
+        login: None,
         overview: cluster.overview(keyspace),
     }
 }
@@ -118,7 +122,14 @@ fn text(cluster: &Shown) -> String {
         one_of(|node| &node.version),
         one_of(|node| &node.datacenter),
     );
-    title + &table(cluster)
+    let login = cluster.login.as_ref().map(|login| {
+        format!(
+            "user {}, password in {}\n",
+            login.user,
+            login.password_file.display()
+        )
+    });
+    title + &login.unwrap_or_default() + &table(cluster)
 }
 
 fn table(cluster: &Shown) -> String {
@@ -205,6 +216,8 @@ fn to_json(cluster: &Shown) -> Value {
         "version": cluster.nodes.first().map(|node| &node.version),
         "keep": cluster.keep,
         "folder": cluster.folder,
+        "user": cluster.login.as_ref().map(|login| &login.user),
+        "password_file": cluster.login.as_ref().map(|login| &login.password_file),
         "nodes": nodes.collect::<Vec<_>>(),
         "problems": overview.problems,
     })

@@ -1,9 +1,10 @@
 //! Nodes that are restarted with another configuration, and say themselves what is in effect.
 
+use super::authentication;
 use crate::program::Lab;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
-use target::{Cluster, Collector, Dirs, LocalSpec, Proof, Restarts, Spec, kept};
+use target::{Authentication, Cluster, Collector, Dirs, LocalSpec, Proof, Restarts, Spec, kept};
 
 /// The user's jars, and the lab's own clusters.
 pub fn dirs(lab: &Lab) -> Dirs {
@@ -27,6 +28,14 @@ fn periodic() -> LocalSpec {
         heap_bytes: 512 << 20,
         yaml: map(json!({"commitlog_sync": "periodic", "commitlog_sync_period": "5s"})),
         ..LocalSpec::default()
+    }
+}
+
+/// The same, asking for a password.
+fn closed(spec: LocalSpec) -> LocalSpec {
+    LocalSpec {
+        authentication: Authentication::Password,
+        ..spec
     }
 }
 
@@ -135,8 +144,13 @@ fn a_node_is_restarted_with_another_configuration_and_proves_it() {
 fn a_kept_cluster_is_worked_on_by_a_later_command_and_goes_on() {
     let lab = Lab::new();
     let _kept = super::Kept(&lab);
-    let up = ["target", "up", "--heap", super::HEAP, "--json"];
-    lab.cassay(&up).ended_with(0);
+    let up = ["target", "up", "--authentication", "--heap"];
+    let up = [&up[..], &[super::HEAP, "--json"]].concat();
+    let up = lab.cassay(&up).ended_with(0);
+    let password = authentication::password(&lab);
+    assert_eq!(up.json()[0]["user"], "cassay", "{up}");
+    let file = up.json()[0]["password_file"].as_str().map(str::to_owned);
+    assert!(file.is_some_and(|file| file.ends_with("/password")), "{up}");
     let pids = super::jvms(&lab);
     let dirs = dirs(&lab);
     let say = &mut |text: &str| eprintln!("{text}");
@@ -146,11 +160,12 @@ fn a_kept_cluster_is_worked_on_by_a_later_command_and_goes_on() {
     assert!(error.contains("another command works on"), "{error}");
     assert_eq!(
         cluster
-            .reconfigure(&periodic(), Restarts::InTurn, say)
+            .reconfigure(&closed(periodic()), Restarts::InTurn, say)
             .unwrap(),
         ["node1"]
     );
-    assert_all_hold(&cluster.proofs().unwrap(), 4);
+    assert_all_hold(&cluster.proofs().unwrap(), 5);
+    authentication::assert_closed(cluster.nodes()[0].address, &password);
     drop(cluster);
     let now = super::jvms(&lab);
     assert!(now.len() == 1 && now != pids, "{pids:?} {now:?}");
@@ -159,6 +174,16 @@ fn a_kept_cluster_is_worked_on_by_a_later_command_and_goes_on() {
         .ended_with(0)
         .json();
     assert_eq!(status[0]["nodes"][0]["answers"], json!(true), "{status}");
+    let shown = lab.cassay(&["target", "status"]).ended_with(0);
+    assert!(
+        shown.stdout.contains("user cassay, password in /"),
+        "{shown}"
+    );
+    let state = lab.clusters().join(&super::folders(&lab)[0]);
+    let state = std::fs::read_to_string(state.join("state.json")).unwrap();
+    for said in [state, up.to_string(), shown.to_string()] {
+        assert!(!said.contains(&password), "it is said");
+    }
     lab.cassay(&["target", "down"]).ended_with(0);
     super::assert_nothing_is_left(&lab);
 }

@@ -1,6 +1,6 @@
 //! How nodes are, and who owns what, against the server's own arithmetic.
 
-use super::Kept;
+use super::{Kept, authentication};
 use crate::program::{HANG_LIMIT, Lab, wait_until};
 use base64::Engine;
 use rustix::process::{Pid, Signal, kill_process};
@@ -27,8 +27,8 @@ const KEYSPACES: [(&str, &str); 4] = [
     ("racks3", "{'class': 'NetworkTopologyStrategy', 'dc1': 3}"),
 ];
 
-fn make_keyspaces(node: SocketAddr) {
-    let mut session = Session::open(node, &Access::default(), HANG_LIMIT).expect("a session");
+fn make_keyspaces(node: SocketAddr, access: &Access) {
+    let mut session = Session::open(node, access, HANG_LIMIT).expect("a session");
     for (name, replication) in KEYSPACES {
         let cql = format!("CREATE KEYSPACE {name} WITH replication = {replication}");
         session.execute_schema(&cql).expect("a keyspace");
@@ -103,7 +103,7 @@ fn owned_shares_are_the_servers_own() {
         ..LocalSpec::default()
     };
     let cluster = target::start(&Spec::Local(spec), &dirs, &mut |_| ()).expect("three nodes");
-    make_keyspaces(cluster.nodes()[0].address);
+    make_keyspaces(cluster.nodes()[0].address, &Access::default());
     let addresses: BTreeMap<String, String> = cluster
         .nodes()
         .iter()
@@ -149,8 +149,11 @@ fn has_ended(pid: i32) -> bool {
 fn a_node_that_does_not_answer_is_down_and_the_table_still_stands() {
     let lab = Lab::new();
     let _kept = Kept(&lab);
-    lab.cassay(&["target", "up", "--nodes", "2", "--heap", "512MiB"])
+    // One that asks for a password lets its owner in when a node is down, too.
+    let up = ["target", "up", "--nodes", "2", "--authentication"];
+    lab.cassay(&[&up[..], &["--heap", "512MiB"]].concat())
         .ended_with(0);
+    let password = authentication::password(&lab);
     let status = |more: &[&str]| {
         let words = [&["target", "status", "--json"][..], more].concat();
         lab.cassay(&words).ended_with(0).json()[0].clone()
@@ -159,7 +162,8 @@ fn a_node_that_does_not_answer_is_down_and_the_table_still_stands() {
     let states: Vec<&Value> = (0..2).map(|index| &nodes[index]["state"]).collect();
     assert_eq!(states, ["UN", "UN"], "{nodes:#}");
     let address: SocketAddr = nodes[0]["address"].as_str().unwrap().parse().unwrap();
-    make_keyspaces(address);
+    authentication::assert_closed(address, &password);
+    make_keyspaces(address, &authentication::access("cassay", &password));
     let pid = nodes[1]["pid"].as_i64().expect("a process") as i32;
     kill_process(Pid::from_raw(pid).expect("a process"), Signal::KILL).expect("a signal");
     // Until the kernel has taken it down, it is rightly said to be there.

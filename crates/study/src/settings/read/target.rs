@@ -2,7 +2,8 @@
 
 use super::{text, texts, weights};
 use crate::settings::{
-    Attach, Collector, Hosts, Isolation, Jolokia, Latency, Local, Null, Secret, Target, Tls,
+    Attach, Authentication, Collector, Hosts, Isolation, Jolokia, Latency, Local, Null, Secret,
+    Target, Tls,
 };
 use crate::tree::Tree;
 use std::path::PathBuf;
@@ -47,6 +48,7 @@ fn local(tree: &Tree) -> Option<Local> {
         yaml: yaml.iter().map(|(k, v)| (k.clone(), v.to_json())).collect(),
         jvm: texts(tree.at("jvm")),
         start_timeout_ns: tree.at("start_timeout")?.duration_ns()?,
+        authentication: Authentication::of_name(tree.at("authentication")?.text()?)?,
     })
 }
 

@@ -1,0 +1,80 @@
+//! Clusters that ask for a password: who gets in, and where the password is not.
+
+use super::folders;
+use crate::program::{HANG_LIMIT, Lab};
+use std::net::SocketAddr;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use target::{Access, Credentials, Secret, Session};
+
+/// The password of the one cluster of a lab, from its file.
+pub fn password(lab: &Lab) -> String {
+    let names = folders(lab);
+    assert_eq!(names.len(), 1, "one cluster: {names:?}");
+    let folder = lab.clusters().join(&names[0]);
+    let mode = |path: &Path| std::fs::metadata(path).expect("it is there").mode() & 0o777;
+    let file = folder.join("password");
+    assert_eq!((mode(&folder), mode(&file)), (0o700, 0o600));
+    let text = std::fs::read_to_string(file).expect("the password");
+    text.trim_end().to_owned()
+}
+
+/// How a user gets in.
+pub fn access(user: &str, password: &str) -> Access {
+    Access {
+        credentials: Some(Credentials {
+            user: user.to_owned(),
+            password: Secret::new(password.to_owned()),
+        }),
+        ..Access::default()
+    }
+}
+
+/// Nobody gets in without the password, nor as the role that every Cassandra begins with; with it
+/// one is asked nothing more.
+#[track_caller]
+pub fn assert_closed(node: SocketAddr, password: &str) {
+    let refused = |access: &Access| {
+        let error = Session::open(node, access, HANG_LIMIT).expect_err("nobody gets in");
+        format!("{error:#}")
+    };
+    let nobody = refused(&Access::default());
+    assert!(nobody.contains("wants a user and password"), "{nobody}");
+    for (user, password) in [("cassandra", "cassandra"), ("cassay", "cassandra")] {
+        let error = refused(&access(user, password));
+        assert!(error.contains("bad credentials"), "{error}");
+    }
+    let mut ours = Session::open(node, &access("cassay", password), HANG_LIMIT).expect("we do");
+    let roles = ours.query("SELECT role, is_superuser, can_login FROM system_auth.roles");
+    let roles = roles.expect("the roles").rows;
+    let mut roles: Vec<String> = roles.iter().map(|row| format!("{row:?}")).collect();
+    roles.sort();
+    assert_eq!(roles.len(), 2, "{roles:?}");
+    assert!(!roles[0].contains("true"), "shut out: {roles:?}");
+}
+
+/// No file below a folder has the text in it.
+#[track_caller]
+pub fn assert_in_no_file(folder: &Path, text: &str) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() && !path.is_symlink() {
+            assert_in_no_file(&path, text);
+        } else if let Ok(bytes) = std::fs::read(&path) {
+            let has = bytes
+                .windows(text.len())
+                .any(|window| window == text.as_bytes());
+            assert!(!has, "the password is in {}", path.display());
+        }
+    }
+}
+
+/// No command line of a process has the text in it.
+#[track_caller]
+pub fn assert_in_no_command_line(pids: &[i32], text: &str) {
+    for pid in pids {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).expect("it runs");
+        let line = String::from_utf8_lossy(&line);
+        assert!(!line.contains(text), "the password is in `ps`");
+    }
+}
