@@ -1,5 +1,7 @@
 //! A blocking CQL session for control: one request at a time, on one node.
 //!
+//! Long because the way from a socket to rows is one, with its handshakes, deadlines and pages.
+//!
 //! Nothing here is fast, and nothing has to be: schema, metadata, virtual tables. Every answer has
 //! a deadline; after a failed read or write the session is broken and says so, because the next
 //! bytes might belong to the last question.

@@ -6,6 +6,7 @@ use crate::steady::SteadyState;
 use measure::interval::{CheckCounts, ClientInterval};
 use measure::{Interval, KindInterval, Outcome as Ended};
 
+mod causes;
 mod schedule;
 
 const SECOND: u64 = 1_000_000_000;
@@ -362,22 +363,6 @@ fn one_client_time_out_fails_a_trial_and_a_few_other_errors_make_it_suspect() {
         let judgement = judge(&evidence, &limits);
         let rule = judgement.rules.iter().find(|rule| rule.id == "V8").unwrap();
         assert_eq!(rule.outcome, expected, "{}", rule.detail);
-    }
-}
-
-/// A full volume was said to be an overload.
-#[test]
-fn what_the_nodes_tell_stands_beside_the_errors_that_it_explains() {
-    let cause = "node1: its data volume was full";
-    for (failed, is_said) in [(vec![(Ended::Overloaded, 30)], true), (vec![], false)] {
-        let evidence = Evidence {
-            window: window(&failed),
-            causes: vec![cause.to_owned()],
-            ..healthy()
-        };
-        let judgement = judge(&evidence, &Limits::default());
-        let reasons = judgement.reasons.join("\n");
-        assert_eq!(reasons.contains(cause), is_said, "{reasons}");
     }
 }
 

@@ -208,8 +208,8 @@ pub const FIELDS: &[Field] = &[
         Type::Choice(&["none", "password"]),
         "none",
         "Who may connect. `none`: every user of this machine, without a password. `password`: only \
-         cassay, and who can read the password that it makes for the cluster; roles and permissions \
-         are Cassandra's own (`PasswordAuthenticator`, `CassandraAuthorizer`).",
+         cassay, and who can read the password that it makes for the cluster; roles and \
+         permissions are Cassandra's own (`PasswordAuthenticator`, `CassandraAuthorizer`).",
     ),
     // An attached target.
     optional(

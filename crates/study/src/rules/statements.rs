@@ -243,7 +243,7 @@ mod tests {
             "INSERT INTO k.t (system) VALUES (1)",
             "INSERT INTO k.t (a) VALUES ('www.example.com')",
             "CREATE TABLE k.t (a int PRIMARY KEY) WITH comment = 'example.com' \
-             AND compaction = {'class': 'org.apache.cassandra.db.compaction.UnifiedCompactionStrategy'} \
+             AND compaction = {'class': 'org.apache.cassandra.db.compaction.Strategy'} \
              AND speculative_retry = '99.9PERCENTILE' AND compression = {'class': 'LZ4Compressor'}",
             "CREATE CUSTOM INDEX i ON k.t (a) USING 'StorageAttachedIndex'",
             "'",

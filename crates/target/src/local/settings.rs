@@ -63,8 +63,8 @@ const OWNED: [(&[&str], &str); 5] = [
             "authorizer",
             "client_encryption_options",
         ],
-        "racks are set with `racks`, a password is asked for with `authentication`, and there is no \
-         TLS",
+        "racks are set with `racks`, a password is asked for with `authentication`, and there is \
+         no TLS",
     ),
 ];
 

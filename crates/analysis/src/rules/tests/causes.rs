@@ -1,0 +1,19 @@
+//! What the nodes say of themselves, beside what they did.
+
+use super::*;
+
+/// A full volume was said to be an overload.
+#[test]
+fn what_the_nodes_tell_stands_beside_the_errors_that_it_explains() {
+    let cause = "node1: its data volume was full";
+    for (failed, is_said) in [(vec![(Ended::Overloaded, 30)], true), (vec![], false)] {
+        let evidence = Evidence {
+            window: window(&failed),
+            causes: vec![cause.to_owned()],
+            ..healthy()
+        };
+        let judgement = judge(&evidence, &Limits::default());
+        let reasons = judgement.reasons.join("\n");
+        assert_eq!(reasons.contains(cause), is_said, "{reasons}");
+    }
+}
