@@ -42,7 +42,7 @@ use crate::supply::{self, Supply};
 use anyhow::{Context, Result, bail};
 use measure::clock::{self, Deadline};
 use node::{Node, OUTPUT, Process};
-use ports::Ports;
+use ports::{Chosen, Claim, Ports};
 use record::SpecState;
 use settings::NodeLayout;
 use state::{NodeState, State};
@@ -64,6 +64,8 @@ pub(crate) struct Nodes {
     /// The hosts that nodes live on, where they are more than addresses.
     hosts: Option<Hosts>,
     program: Program,
+    /// The nodes' addresses are ours, also while none of them listens.
+    claim: Option<Claim>,
     /// Password of the MBean agents.
     secret: String,
     /// How clients get in.
@@ -120,11 +122,14 @@ pub(crate) fn start(
         spec.heap_bytes >> 20
     ));
     let mut nodes = Nodes::new(spec, &clusters, program, home)?;
-    let (addresses, ports) = match wanted {
-        None => ports::choose(spec.nodes, spec.address)?,
-        Some(wanted) => (nodes.make_hosts(wanted, say)?, ports::CHOICES[0]),
-    };
-    nodes.prepare(&addresses, ports)?;
+    match wanted {
+        None => nodes.settle_at(ports::choose(spec.nodes, spec.address)?)?,
+        Some(wanted) => {
+            // In a network of their own, which is nobody else's.
+            let addresses = nodes.make_hosts(wanted, say)?;
+            nodes.prepare(&addresses, ports::CHOICES[0])?;
+        }
+    }
     nodes.bring_up(say)?;
     let seconds = (clock::now_ns() - began_ns) as f64 / clock::SECOND_NS as f64;
     say(&format!("ready after {seconds:.1} s"));
@@ -215,6 +220,7 @@ impl Nodes {
             nodes: Vec::new(),
             hosts: None,
             program,
+            claim: None,
             secret: random_secret()?,
             access,
             armed: true,
@@ -241,6 +247,12 @@ impl Nodes {
         self.state.write(&self.folder)?;
         let hosts = self.hosts.insert(hosts);
         place::addresses(&self.spec, hosts)
+    }
+
+    /// Folders and files of all nodes, at a place of the machine that is theirs from now on.
+    fn settle_at(&mut self, chosen: Chosen) -> Result<()> {
+        self.claim = Some(chosen.claim);
+        self.prepare(&chosen.addresses, chosen.ports)
     }
 
     /// Folders and files of all nodes.

@@ -2,11 +2,14 @@
 //!
 //! Every node has an address of its own and the same ports, as on real hosts. Nothing is assumed
 //! free. Ports stay outside the kernel's range for outgoing connections, where any program may be
-//! given one between our look and the node's start.
+//! given one between our look and the node's start. Between the two pass seconds, in which another
+//! cassay finds the same place free: so a place is claimed first, by a socket with its name.
 
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
 
 /// The ports of every node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,11 +47,39 @@ const BLOCKS_COUNT: u8 = 32;
 /// Where blocks begin: 127.9.42.0 is nobody's by convention, and recalls the CQL port.
 const FIRST_BLOCK: [u8; 3] = [127, 9, 42];
 
+/// A place for nodes that no other cassay takes, as long as this lives. The kernel forgets it when
+/// we end, however we end; nodes do not inherit it.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    _sockets: Vec<UnixListener>,
+}
+
+impl Claim {
+    /// Claims addresses with their ports; `None` if one of them is claimed.
+    pub fn of(addresses: &[Ipv4Addr], ports: Ports) -> Option<Claim> {
+        let socket = |address: &Ipv4Addr| {
+            let name = format!("cassay-place-{address}:{}", ports.cql);
+            let name = SocketAddr::from_abstract_name(name).ok()?;
+            UnixListener::bind_addr(&name).ok()
+        };
+        let sockets: Option<Vec<UnixListener>> = addresses.iter().map(socket).collect();
+        sockets.map(|sockets| Claim { _sockets: sockets })
+    }
+}
+
+/// Where the nodes of a cluster are going to listen.
+#[derive(Debug)]
+pub(crate) struct Chosen {
+    pub addresses: Vec<Ipv4Addr>,
+    pub ports: Ports,
+    pub claim: Claim,
+}
+
 /// Addresses for `nodes` nodes and ports that are free on all of them now.
 ///
 /// # Errors
 /// No block is free with any choice; the message names a taken port and its holder.
-pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<(Vec<Ipv4Addr>, Ports)> {
+pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<Chosen> {
     let Some(first) = fixed else {
         let [a, b, c] = FIRST_BLOCK;
         let block_at = |index| block(Ipv4Addr::new(a, b, c + index, 1), nodes);
@@ -63,7 +94,7 @@ pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<(Vec<Ipv4A
 }
 
 /// The first block that is free with one of the choices, in the order of choices.
-fn search(blocks: &[Vec<Ipv4Addr>], choices: &[Ports]) -> Result<(Vec<Ipv4Addr>, Ports)> {
+fn search(blocks: &[Vec<Ipv4Addr>], choices: &[Ports]) -> Result<Chosen> {
     let outgoing = outgoing_range();
     let is_safe = |ports: &Ports| {
         let all = [ports.cql, ports.storage, ports.jolokia];
@@ -74,10 +105,20 @@ fn search(blocks: &[Vec<Ipv4Addr>], choices: &[Ports]) -> Result<(Vec<Ipv4Addr>,
         outgoing.start(),
         outgoing.end()
     );
-    for ports in choices.iter().filter(|ports| is_safe(ports)) {
+    for &ports in choices.iter().filter(|ports| is_safe(ports)) {
         for addresses in blocks {
-            match first_taken(addresses, *ports) {
-                None => return Ok((addresses.clone(), *ports)),
+            let Some(claim) = Claim::of(addresses, ports) else {
+                taken = format!("{}:{} is another cassay's", addresses[0], ports.cql);
+                continue;
+            };
+            match first_taken(addresses, ports) {
+                None => {
+                    return Ok(Chosen {
+                        addresses: addresses.clone(),
+                        ports,
+                        claim,
+                    });
+                }
                 Some(address) => taken = describe(address),
             }
         }
@@ -168,18 +209,41 @@ mod tests {
     #[test]
     fn a_taken_block_is_passed_over() {
         let blocks = [1, 2].map(|index| block(Ipv4Addr::new(127, 200, index, 1), 3));
-        let (addresses, ports) = search(&blocks, &CHOICES).unwrap();
-        assert_eq!(addresses, blocks[0]);
-        let _listener = TcpListener::bind((addresses[2], ports.cql)).unwrap();
-        let (addresses, _) = search(&blocks, &CHOICES).unwrap();
-        assert_eq!(addresses, blocks[1]);
+        let chosen = search(&blocks, &CHOICES).unwrap();
+        assert_eq!(chosen.addresses, blocks[0]);
+        let (third, cql) = (chosen.addresses[2], chosen.ports.cql);
+        drop(chosen);
+        let _listener = TcpListener::bind((third, cql)).unwrap();
+        let chosen = search(&blocks, &CHOICES).unwrap();
+        assert_eq!(chosen.addresses, blocks[1]);
+    }
+
+    /// Two clusters that were started in the same second were given the same addresses, and the
+    /// second one's nodes died of it.
+    #[test]
+    fn a_place_is_one_starters_until_its_nodes_listen() {
+        let blocks = [4, 5].map(|index| block(Ipv4Addr::new(127, 200, index, 1), 2));
+        let first = search(&blocks, &CHOICES[..1]).unwrap();
+        let second = search(&blocks, &CHOICES[..1]).unwrap();
+        assert_eq!(first.addresses, blocks[0]);
+        assert_eq!(second.addresses, blocks[1]);
+        let error = search(&blocks, &CHOICES[..1]).unwrap_err().to_string();
+        assert!(
+            error.contains("127.200.5.1:9042 is another cassay's"),
+            "{error}"
+        );
+        // One address of it is enough, and other ports of the same address are another place.
+        assert!(Claim::of(&blocks[0][1..], CHOICES[0]).is_none());
+        assert!(Claim::of(&blocks[0], CHOICES[1]).is_some());
+        drop(first);
+        assert_eq!(search(&blocks, &CHOICES[..1]).unwrap().addresses, blocks[0]);
     }
 
     #[test]
     fn ports_move_when_something_listens_at_all_addresses() {
         let blocks = [block(Ipv4Addr::new(127, 200, 3, 1), 1)];
         let _listener = TcpListener::bind((blocks[0][0], CHOICES[0].cql)).unwrap();
-        assert_eq!(search(&blocks, &CHOICES).unwrap().1, CHOICES[1]);
+        assert_eq!(search(&blocks, &CHOICES).unwrap().ports, CHOICES[1]);
     }
 
     #[test]

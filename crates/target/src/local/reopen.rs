@@ -2,6 +2,7 @@
 //! when we end.
 
 use super::node::{Node, Process};
+use super::ports::Claim;
 use super::state::{self, State};
 use super::{Nodes, Program, place, roles, settings};
 use crate::cluster::Cluster;
@@ -47,6 +48,7 @@ impl Nodes {
             nodes: Vec::new(),
             hosts,
             program,
+            claim: Claim::of(&addresses, ports),
             secret,
             access,
             armed: false,
