@@ -163,6 +163,8 @@ fn nodes(local: &Local) -> Vec<String> {
     let yaml = local.yaml.iter();
     parts.extend(yaml.map(|(key, value)| format!("{key}: {}", yaml_words(key, value))));
     parts.extend(local.jvm.iter().map(|one| hidden(one).into_owned()));
+    let shared = local.class_sharing.then(|| "class data sharing".to_owned());
+    parts.extend(shared);
     parts
 }
 

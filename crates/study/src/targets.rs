@@ -58,6 +58,14 @@ pub fn difference_words(there: &Target, wanted: &Target, restarts: Restarts) -> 
         .iter()
         .filter(|option| !wanted.jvm.contains(option));
     words.extend(removed.map(|option| format!("without {}", hidden(option))));
+    if there.class_sharing != wanted.class_sharing {
+        let with = if wanted.class_sharing {
+            "with"
+        } else {
+            "without"
+        };
+        words.push(format!("{with} class data sharing"));
+    }
     if there.hosts != wanted.hosts {
         words.push("other limits of the hosts".to_owned());
     }
@@ -83,6 +91,7 @@ pub fn local_spec(local: &settings::Local) -> LocalSpec {
         collector: local.collector,
         yaml: local.yaml.iter().cloned().collect(),
         jvm_options: local.jvm.clone(),
+        class_sharing: local.class_sharing,
         start_timeout: Duration::from_nanos(local.start_timeout_ns),
         authentication: local.authentication,
         ..LocalSpec::default()

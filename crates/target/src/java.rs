@@ -14,6 +14,8 @@ pub(crate) struct Java {
     pub program: PathBuf,
     /// What it says of itself: `17.0.15`.
     pub version: String,
+    /// All that it says of itself, which tells one build of a version from another.
+    pub build: String,
 }
 
 /// The Java of `JAVA_HOME`, else of `PATH`; it must be version [`JAVA_MAJOR`].
@@ -48,7 +50,7 @@ fn find_in(home: Option<&Path>, path: impl Iterator<Item = PathBuf>) -> Result<J
             ),
         },
     };
-    let version = version_of(&program)?;
+    let (version, build) = version_of(&program)?;
     if major(&version) != Some(JAVA_MAJOR) {
         bail!(
             "Cassandra needs Java {JAVA_MAJOR}, but {} (from {place}) is Java {version}\n{}",
@@ -56,7 +58,11 @@ fn find_in(home: Option<&Path>, path: impl Iterator<Item = PathBuf>) -> Result<J
             hint()
         );
     }
-    Ok(Java { program, version })
+    Ok(Java {
+        program,
+        version,
+        build,
+    })
 }
 
 /// The first executable called `name` in the folders of a search path.
@@ -74,7 +80,7 @@ fn hint() -> String {
         .find(|home| {
             version_of(&home.join("bin/java"))
                 .ok()
-                .and_then(|v| major(&v))
+                .and_then(|(version, _)| major(&version))
                 == Some(17)
         });
     match installed {
@@ -86,8 +92,8 @@ fn hint() -> String {
     }
 }
 
-/// Asks a java for its version.
-fn version_of(program: &Path) -> Result<String> {
+/// Asks a java for its version; with all that it answers.
+fn version_of(program: &Path) -> Result<(String, String)> {
     let mut command = process::command(program);
     command.arg("-version").stdout(Stdio::null());
     command.stderr(Stdio::piped());
@@ -96,7 +102,7 @@ fn version_of(program: &Path) -> Result<String> {
         .with_context(|| format!("run {} -version", program.display()))?;
     let text = String::from_utf8_lossy(&output.stderr);
     match parse_version(&text) {
-        Some(version) => Ok(version.to_string()),
+        Some(version) => Ok((version.to_string(), text.trim().to_string())),
         None => bail!(
             "{} -version ended with {} and said no version: {}",
             program.display(),

@@ -48,6 +48,8 @@ pub struct LocalSpec {
     pub yaml: serde_json::Map<String, serde_json::Value>,
     /// Options of the JVM after ours, so that they win.
     pub jvm_options: Vec<String>,
+    /// Whether nodes map the server's classes from an archive that was made once.
+    pub class_sharing: bool,
     /// How long all nodes together may take until they answer CQL.
     pub start_timeout: Duration,
     /// Who may connect.
@@ -67,6 +69,7 @@ impl Default for LocalSpec {
             collector: None,
             yaml: serde_json::Map::new(),
             jvm_options: Vec::new(),
+            class_sharing: false,
             start_timeout: Duration::from_secs(180),
             authentication: Authentication::None,
         }

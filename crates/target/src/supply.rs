@@ -129,26 +129,31 @@ impl Recipe {
         let recipe = digest_of_texts(&[&self.pom, &lock_text(lock)]);
         let mut stamp = format!("{recipe}\nboot {boot}\n");
         for name in lock.keys().map(String::as_str) {
-            let path = folder.join(name);
-            let meta = path
-                .metadata()
-                .with_context(|| format!("look at {}", path.display()))?;
-            stamp.push_str(&format!(
-                "{} {}:{} {}.{} {}.{} {name}\n",
-                meta.len(),
-                meta.dev(),
-                meta.ino(),
-                meta.mtime(),
-                meta.mtime_nsec(),
-                meta.ctime(),
-                meta.ctime_nsec()
-            ));
+            let identity = identity_of(&folder.join(name))?;
+            stamp.push_str(&format!("{identity} {name}\n"));
         }
         Ok(stamp)
     }
 }
 
-fn digest_of_texts(texts: &[&str]) -> String {
+/// What tells a file from every other one, and from itself before a change.
+pub(crate) fn identity_of(path: &Path) -> Result<String> {
+    let meta = path
+        .metadata()
+        .with_context(|| format!("look at {}", path.display()))?;
+    Ok(format!(
+        "{} {}:{} {}.{} {}.{}",
+        meta.len(),
+        meta.dev(),
+        meta.ino(),
+        meta.mtime(),
+        meta.mtime_nsec(),
+        meta.ctime(),
+        meta.ctime_nsec()
+    ))
+}
+
+pub(crate) fn digest_of_texts(texts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for text in texts {
         hash.update(text.as_bytes());
@@ -398,7 +403,7 @@ fn remove_abandoned(cache: &Path) {
 }
 
 /// Writes a file that others see whole or not at all.
-fn write_whole(path: &Path, text: &str) -> Result<()> {
+pub(crate) fn write_whole(path: &Path, text: &str) -> Result<()> {
     let folder = path.parent().context("a file without a folder")?;
     let mut file = tempfile::NamedTempFile::new_in(folder).context("write to the cache")?;
     std::io::Write::write_all(&mut file, text.as_bytes()).context("write to the cache")?;
@@ -449,7 +454,8 @@ fn check(folder: &Path, lock: &Lock) -> Result<()> {
     Ok(())
 }
 
-fn digest_of(path: &Path) -> std::io::Result<String> {
+/// SHA-256 of a file.
+pub(crate) fn digest_of(path: &Path) -> std::io::Result<String> {
     let mut file = std::fs::File::open(path)?;
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 64 << 10];

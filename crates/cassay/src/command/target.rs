@@ -52,6 +52,7 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
         collector: args.gc,
         yaml: args.yaml.iter().cloned().collect(),
         jvm_options: args.jvm.clone(),
+        class_sharing: args.class_sharing,
         start_timeout: Duration::from_nanos(args.start_timeout),
         authentication: match args.authentication {
             true => Authentication::Password,

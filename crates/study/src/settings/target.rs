@@ -79,6 +79,8 @@ pub struct Local {
     pub yaml: Vec<(String, serde_json::Value)>,
     /// Options added to the JVM's.
     pub jvm: Vec<String>,
+    /// Whether nodes map the server's classes from an archive.
+    pub class_sharing: bool,
     /// How long a node may take to start, ns.
     pub start_timeout_ns: u64,
     /// Who may connect.
@@ -129,7 +131,8 @@ impl Local {
             let hosts = local.hosts.as_ref();
             let size = hosts.map(|h| (h.cpus.clone(), h.cpu_quota, h.memory_bytes));
             let (yaml, jvm) = (local.yaml.clone(), local.jvm.clone());
-            (local.heap_bytes, local.collector, yaml, jvm, size)
+            let java = (local.heap_bytes, local.collector, local.class_sharing);
+            (java, yaml, jvm, size)
         };
         let link = |local: &Local| {
             let hosts = local.hosts.as_ref();
@@ -255,6 +258,7 @@ mod tests {
             collector: None,
             yaml: Vec::new(),
             jvm: Vec::new(),
+            class_sharing: false,
             start_timeout_ns: 1,
             authentication: Authentication::None,
         };
@@ -281,6 +285,7 @@ mod tests {
                 Change::Start,
             ),
             (local(|l| l.jvm.push("-Xss1m".into())), Change::Restart),
+            (local(|l| l.class_sharing = true), Change::Restart),
             (
                 local(|l| l.yaml.push(("commitlog_sync".into(), json!("batch")))),
                 Change::Restart,

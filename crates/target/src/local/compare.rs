@@ -232,6 +232,21 @@ pub(super) fn container(text: &str) -> BTreeMap<String, String> {
     section.filter_map(pair).collect()
 }
 
+/// Names of the archives of classes that `VM.info` lists among what is mapped, each once.
+pub(super) fn archives(text: &str) -> Vec<String> {
+    let mapped = text
+        .lines()
+        .skip_while(|line| !line.starts_with("Dynamic libraries:"));
+    let mut names: Vec<String> = mapped
+        .filter_map(|line| line.split_ascii_whitespace().last()?.rsplit('/').next())
+        .filter(|name| name.ends_with(".jsa"))
+        .map(str::to_string)
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
 /// Bytes of a size in `VM.info`: `3145728 k`, or a plain number.
 pub(super) fn container_bytes(text: &str) -> Option<u64> {
     jvm_size(&text.replace(' ', ""))
@@ -439,6 +454,17 @@ mod tests {
         assert_eq!(container_bytes("unlimited"), None);
         assert!(!facts.contains_key("Steal ticks") && !facts.contains_key("memory_usage_in_bytes"));
         assert!(container("OS: Linux\n").is_empty());
+    }
+
+    #[test]
+    fn archives_are_those_that_are_mapped() {
+        let text = "Command Line: -XX:SharedArchiveFile=/c/no.jsa\n\nDynamic libraries:\n\
+            7f10-7f20 rw-p 00001000 fe:00 7 /usr/lib/jvm/17/lib/server/classes.jsa\n\
+            7f20-7f30 r--p 00009000 fe:00 7 /usr/lib/jvm/17/lib/server/classes.jsa\n\
+            7f30-7f40 rw-p 00001000 fe:00 8 /c/a b/cassandra-classes-1.jsa\n\
+            7f50-7f60 rw-p 00000000 00:00 0\n7f60-7f70 r-xp 00000000 fe:00 9 /lib/libc.so.6\n";
+        assert_eq!(archives(text), ["cassandra-classes-1.jsa", "classes.jsa"]);
+        assert!(archives("Command Line: /c/no.jsa\n").is_empty());
     }
 
     #[test]

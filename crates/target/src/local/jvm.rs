@@ -4,12 +4,12 @@
 //! ours come first and a study's own last, so that the study's win. Not taken over: preloading
 //! jemalloc where a machine happens to have it, and JMX over RMI, which nobody here speaks.
 
+use super::Program;
+use super::classes::Classes;
 use super::node::gc_log_name;
 use super::settings::NodeLayout;
 use crate::spec::{Collector, LocalSpec};
-use crate::supply::Supply;
 use anyhow::{Result, bail};
-use std::path::Path;
 use std::process::Command;
 
 /// Packages that Cassandra 5.0 uses although the Java 17 module system hides them.
@@ -125,14 +125,13 @@ pub(super) fn is_collector(option: &str) -> bool {
 
 /// The whole command that runs `node` for the `start`th time, counted from 1.
 pub(crate) fn command(
-    java: &Path,
-    supply: &Supply,
+    program: &Program,
     cluster: &str,
     node: &NodeLayout,
     spec: &LocalSpec,
     start: usize,
 ) -> Command {
-    let mut command = crate::process::command(java);
+    let mut command = crate::process::command(&program.java.program);
     command.arg(mark(cluster));
     command.arg(format!("-Dcassay.node={}", node.name));
     let heap = spec.heap_bytes;
@@ -152,7 +151,7 @@ pub(crate) fn command(
     }
     command.args(PROPERTIES);
     command.args(super::roles::options(spec));
-    add_files(&mut command, supply, node);
+    add_files(&mut command, program, node);
     // All pauses, whatever the collector, and what stops threads besides it. One file per start:
     // the JVM overwrites what it finds.
     command.arg(format!(
@@ -160,9 +159,8 @@ pub(crate) fn command(
         node.folder.join("logs").join(gc_log_name(start)).display()
     ));
     command.args(&spec.jvm_options);
-    let conf = node.folder.join("conf");
-    let classpath = format!("{}:{}", conf.display(), supply.classpath);
-    command.args(["-cp", &classpath]);
+    // Jars only: with a folder among them there would be no archive of their classes.
+    command.args(["-cp", &program.supply.classpath]);
     command.arg("org.apache.cassandra.service.CassandraDaemon");
     // As we reach it: the folder is entered before the host is.
     command.current_dir(&node.reached);
@@ -176,7 +174,8 @@ pub(crate) fn command(
 }
 
 /// The options that name files: of the node, and of the agents in its JVM.
-fn add_files(command: &mut Command, supply: &Supply, node: &NodeLayout) {
+fn add_files(command: &mut Command, program: &Program, node: &NodeLayout) {
+    let supply = &program.supply;
     let (folder, conf) = (node.folder.display(), node.folder.join("conf"));
     let conf = conf.display();
     if let Some(hints) = &supply.compiler_hints {
@@ -186,14 +185,20 @@ fn add_files(command: &mut Command, supply: &Supply, node: &NodeLayout) {
     }
     command.args([
         format!("-Dcassandra.config=file://{conf}/cassandra.yaml"),
+        format!("-Dcassandra-rackdc.properties=file://{conf}/cassandra-rackdc.properties"),
         format!("-Dcassandra.storagedir={folder}"),
         format!("-Dcassandra.logdir={folder}/logs"),
         format!("-Dlogback.configurationFile={conf}/logback.xml"),
         // Native libraries are unpacked here, and go away with the node.
         format!("-Djava.io.tmpdir={folder}/tmp"),
         format!("-XX:ErrorFile={folder}/logs/hs_err_pid%p.log"),
-        format!("-javaagent:{}", supply.jamm.display()),
     ]);
+    command.args(program.classes.option());
+    if let Classes::Archived(_) = program.classes {
+        // The JVM calls an archive that has seen agents one for tests only.
+        return;
+    }
+    command.arg(format!("-javaagent:{}", supply.jamm.display()));
     if let Some(jolokia) = &supply.jolokia {
         // The password is in the file, not here, where `ps` would show it.
         let config = format!("config={conf}/jolokia.properties");

@@ -7,6 +7,7 @@
 //! unless the cluster was made to be kept. The first node comes up alone and makes the ring; the
 //! others follow together, which is safe because their tokens are given and nothing is streamed.
 
+mod classes;
 mod compare;
 mod jvm;
 mod logs;
@@ -40,6 +41,7 @@ use crate::process::{self, Identity, Life};
 use crate::spec::{Dirs, HostsSpec, LocalSpec, NODES_COUNT_MAX};
 use crate::supply::{self, Supply};
 use anyhow::{Context, Result, bail};
+use classes::Classes;
 use measure::clock::{self, Deadline};
 use node::{Node, OUTPUT, Process};
 use ports::{Chosen, Claim, Ports};
@@ -82,6 +84,9 @@ struct Program {
     java: Java,
     supply: Supply,
     life: Life,
+    classes: Classes,
+    /// Where what survives runs is.
+    cache: PathBuf,
 }
 
 /// Starts the cluster of `spec` and waits until every node answers and sees the others.
@@ -110,7 +115,8 @@ pub(crate) fn start(
             .context("look at CASSANDRA_HOME")
     });
     let home = home.transpose()?;
-    let program = Program::find(&spec.version, dirs, home.as_deref(), keep, say)?;
+    let mut program = Program::find(&spec.version, dirs, home.as_deref(), keep, say)?;
+    program.share_classes(spec, &clusters, say)?;
     room::check(spec.nodes, spec.heap_bytes, &clusters)?;
     let wanted = place::wanted(spec, say)?;
     let began_ns = clock::now_ns();
@@ -152,7 +158,23 @@ impl Program {
             java,
             supply: supply::resolve(&cache, version, home, say)?,
             life: if keep { Life::Detached } else { Life::Ours },
+            classes: Classes::Loaded,
+            cache,
         })
+    }
+
+    /// Maps the classes of nodes that are started from now on, or not, as the spec has it.
+    fn share_classes(
+        &mut self,
+        spec: &LocalSpec,
+        clusters: &Path,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<()> {
+        self.classes = match spec.class_sharing {
+            true => Classes::Mapped(classes::archive(self, clusters, say)?),
+            false => Classes::Loaded,
+        };
+        Ok(())
     }
 }
 
@@ -193,6 +215,7 @@ fn check(spec: &LocalSpec) -> Result<()> {
         }
     }
     jvm::check_collector(spec)?;
+    classes::check(spec)?;
     place::check(spec)?;
     settings::check_overrides(&spec.yaml)
 }
@@ -322,13 +345,18 @@ impl Nodes {
 
     /// Starts one process and writes down that it exists.
     fn launch(&mut self, index: usize) -> Result<()> {
+        // Of a kept cluster that was taken up again nobody has looked for it yet.
+        if self.spec.class_sharing && self.program.classes == Classes::Loaded {
+            let clusters = self.folder.parent().context("the folder of clusters")?;
+            let program = &mut self.program;
+            program.share_classes(&self.spec, clusters, &mut |_| ())?;
+        }
         // The connections to a stopped node's agent are of no use.
         self.nodes[index] = self.node_of(self.nodes[index].layout.clone());
         let node = &self.nodes[index];
         let start = node.starts_count() + 1;
         let mut command = jvm::command(
-            &self.program.java.program,
-            &self.program.supply,
+            &self.program,
             &self.state.id,
             &node.layout,
             &self.spec,

@@ -11,6 +11,7 @@ mod tables;
 
 pub use tables::TableOption;
 
+use super::classes;
 use super::compare::{self, Flag, JvmOption};
 use super::node::Node;
 use super::roles;
@@ -46,7 +47,7 @@ pub struct Proof {
     /// Name of the node.
     pub node: String,
     /// A key of `cassandra.yaml` with dots where the server flattens it, an option of the JVM
-    /// without its value, `heap`, `collector`, a host's `cpus`, `cpu_quota`, `memory`, `volume`,
+    /// without its value, `heap`, `collector`, `class_sharing`, a host's `cpus`, `cpu_quota`, `memory`, `volume`,
     /// `link_rate`, `link_delay`, or an option of a table: `standard1 compaction.class`.
     pub key: String,
     /// What was asked for.
@@ -98,7 +99,10 @@ const FLAGS: &str = "VM.flags";
 const PROPERTIES: &str = "VM.system_properties";
 const ARGUMENTS: &str = "Runtime.InputArguments";
 const CONTAINER: &str = "VM.info";
+const MAPPED: &str = "VM.info";
 const JVM: &str = "JVM";
+/// The fact of a JVM that names the archives of classes that it has mapped.
+const ARCHIVES: &str = "class_archives";
 /// What is shown of an option that should be there and is not.
 const ABSENT: &str = "absent";
 const NO_AGENT: &str = "the JVM cannot be asked: no agent";
@@ -184,7 +188,7 @@ fn see_jvm(jolokia: &Jolokia) -> Result<Jvm> {
         let answer = jolokia.call(COMMAND, operation, arguments)?;
         Ok(answer.as_str().unwrap_or_default().to_string())
     };
-    let container = compare::container(&ask("vmInfo", &[])?);
+    let information = ask("vmInfo", &[])?;
     let (runtime, system) = ("java.lang:type=Runtime", "java.lang:type=OperatingSystem");
     let attributes = [
         (runtime, "InputArguments", "arguments"),
@@ -198,7 +202,9 @@ fn see_jvm(jolokia: &Jolokia) -> Result<Jvm> {
     let names: Vec<(&str, &str)> = attributes.iter().map(|one| (one.0, one.1)).collect();
     let mut values = jolokia.read(&names)?;
     let arguments = values.remove(0);
-    let mut facts = container;
+    let mut facts = compare::container(&information);
+    let archives = compare::archives(&information);
+    facts.insert(ARCHIVES.to_string(), archives.join(", "));
     for ((_, _, name), value) in attributes[1..].iter().zip(values) {
         match value {
             Some(Value::String(text)) => facts.insert((*name).to_string(), text),
@@ -258,6 +264,9 @@ impl Seen {
         if let Some(collector) = spec.collector {
             proofs.push(self.collector_proof(collector, node));
         }
+        if spec.class_sharing {
+            proofs.push(self.sharing_proof(node));
+        }
         for (key, value) in &spec.yaml {
             for shown in compare::yaml(key, value, &self.settings) {
                 proofs.push(hide(Proof {
@@ -297,6 +306,24 @@ impl Seen {
             wanted: wanted.name().to_string(),
             effect: Effect::of(judged, NO_AGENT),
             source: FLAGS,
+        }
+    }
+
+    /// Whether the archive of the server's classes is mapped, beside Java's own.
+    fn sharing_proof(&self, node: &str) -> Proof {
+        let judged = self.jvm.as_ref().map(|jvm| {
+            let mapped = jvm.facts.get(ARCHIVES).map_or("", String::as_str);
+            match mapped.contains(classes::PREFIX) {
+                true => ("true".to_string(), true),
+                false => (format!("false (mapped: {mapped})"), false),
+            }
+        });
+        Proof {
+            node: node.to_string(),
+            key: "class_sharing".to_string(),
+            wanted: "true".to_string(),
+            effect: Effect::of(judged, NO_AGENT),
+            source: MAPPED,
         }
     }
 

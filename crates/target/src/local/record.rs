@@ -17,6 +17,8 @@ pub(crate) struct SpecState {
     collector: Option<String>,
     yaml: Map<String, Value>,
     jvm_options: Vec<String>,
+    #[serde(default)]
+    class_sharing: bool,
     start_timeout_s: f64,
     hosts: Option<HostsState>,
     /// Absent where every user of the machine may connect, and in states of earlier versions.
@@ -47,6 +49,7 @@ impl SpecState {
             collector: spec.collector.map(|one| one.name().to_string()),
             yaml: spec.yaml.clone(),
             jvm_options: spec.jvm_options.clone(),
+            class_sharing: spec.class_sharing,
             start_timeout_s: spec.start_timeout.as_secs_f64(),
             hosts: spec.hosts.as_ref().map(HostsState::of),
             authentication: match spec.authentication {
@@ -85,6 +88,7 @@ impl SpecState {
             collector,
             yaml: self.yaml.clone(),
             jvm_options: self.jvm_options.clone(),
+            class_sharing: self.class_sharing,
             start_timeout: Duration::try_from_secs_f64(self.start_timeout_s).ok()?,
             authentication: self.authentication()?,
         })
@@ -154,6 +158,7 @@ mod tests {
             collector: Some(Collector::Z),
             yaml: yaml.as_object().cloned().unwrap(),
             jvm_options: vec!["-Xss512k".to_string()],
+            class_sharing: true,
             start_timeout: Duration::from_millis(1500),
             authentication: Authentication::Password,
             ..LocalSpec::default()

@@ -82,6 +82,7 @@ impl LocalSpec {
             || self.collector != from.collector
             || self.yaml != from.yaml
             || self.jvm_options != from.jvm_options
+            || self.class_sharing != from.class_sharing
     }
 
     /// Whether the machine is another one to a JVM, which asks for its size once.
@@ -136,6 +137,8 @@ impl Nodes {
             );
         }
         room::check_growth(spec.nodes, self.spec.heap_bytes, spec.heap_bytes)?;
+        let clusters = self.folder.parent().context("the folder of clusters")?;
+        self.program.share_classes(spec, clusters, say)?;
         let old = std::mem::replace(&mut self.spec, spec.clone());
         let limits = spec.hosts.as_ref().map(|hosts| hosts.host.clone());
         let limits = limits.filter(|limits| {
@@ -243,13 +246,18 @@ impl Nodes {
     /// # Errors
     /// It cannot be drained, or does not go.
     pub fn stop_node(&mut self, index: usize) -> Result<()> {
+        let node = &self.nodes[index];
+        drain(node).with_context(|| format!("drain {}", node.layout.name))?;
+        self.end_node(index, TERM_LIMIT)
+    }
+
+    /// Asks the process of a node to end, kills it after `grace`, and waits until it is gone.
+    pub(super) fn end_node(&mut self, index: usize, grace: Duration) -> Result<()> {
         let node = &mut self.nodes[index];
-        let name = node.layout.name.clone();
-        drain(node).with_context(|| format!("drain {name}"))?;
         if let Some(process) = node.process.take() {
             process
-                .end(TERM_LIMIT)
-                .with_context(|| format!("stop {name}"))?;
+                .end(grace)
+                .with_context(|| format!("stop {}", node.layout.name))?;
         }
         self.state.nodes[index].process = None;
         self.state.write(&self.folder)
@@ -383,6 +391,7 @@ mod tests {
             (host(|host| host.volume_bytes = Some(1 << 30)), false, false),
             (yaml("num_tokens"), false, true),
             (yaml("sstable"), false, true),
+            (changed(|spec| spec.class_sharing = true), true, true),
             (changed(|spec| spec.nodes = 2), false, false),
             (changed(|spec| spec.hosts = None), false, true),
             (

@@ -47,6 +47,7 @@ fn local(tree: &Tree) -> Option<Local> {
         collector: tree.at("gc").and_then(|gc| collector(gc.text()?)),
         yaml: yaml.iter().map(|(k, v)| (k.clone(), v.to_json())).collect(),
         jvm: texts(tree.at("jvm")),
+        class_sharing: tree.at("class_sharing").and_then(Tree::bool) == Some(true),
         start_timeout_ns: tree.at("start_timeout")?.duration_ns()?,
         authentication: Authentication::of_name(tree.at("authentication")?.text()?)?,
     })

@@ -1,0 +1,236 @@
+//! Class data sharing: what a JVM makes of a node's classes at its start, parsed and verified, made
+//! once and mapped from a file by every node after that. A fifth of the CPU of a start goes away;
+//! what runs afterwards is the same bytecode, compiled by the same compilers. See
+//! `docs/decisions/029-class-data-sharing.md`.
+//!
+//! One archive per Java and set of jars: the JVM itself refuses one that was made by another build
+//! of it, or from a jar of another size or date, and goes on without. It is made by a node that is
+//! started for nothing else, written under another name and renamed, and its digest is compared as
+//! those of the jars are. That it is mapped is asked of each JVM: see [`super::proof`].
+
+use super::{Nodes, Program, ports};
+use crate::process::Life;
+use crate::spec::{Collector, LocalSpec};
+use crate::supply;
+use anyhow::{Context, Result, bail};
+use measure::clock;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Begin of an archive's name: what a JVM has mapped is known by it.
+pub(super) const PREFIX: &str = "cassandra-classes-";
+
+/// Heap of the node that makes an archive; its size is not in it.
+const HEAP_BYTES: u64 = 512 << 20;
+
+/// Where the JVM's pointers into the heap take 8 bytes instead of 4, and an archive made with the
+/// others does not fit.
+const WIDE_HEAP_BYTES: u64 = 32 << 30;
+
+/// How long a node may take to write its archive at its end: 6 s were seen on a quiet machine.
+const WRITE_LIMIT: Duration = Duration::from_secs(300);
+
+/// What a node's JVM does with classes at its start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Classes {
+    /// Loads each from its jar.
+    #[default]
+    Loaded,
+    /// Maps them from this archive.
+    Mapped(PathBuf),
+    /// Loads them, and writes this archive when it ends.
+    Archived(PathBuf),
+}
+
+impl Classes {
+    /// The JVM's option for it.
+    pub fn option(&self) -> Option<String> {
+        match self {
+            Classes::Loaded => None,
+            Classes::Mapped(path) => Some(format!("-XX:SharedArchiveFile={}", path.display())),
+            Classes::Archived(path) => Some(format!("-XX:ArchiveClassesAtExit={}", path.display())),
+        }
+    }
+}
+
+/// Refuses an archive where no JVM would take it.
+///
+/// # Errors
+/// The collector or the heap needs wide pointers.
+pub(super) fn check(spec: &LocalSpec) -> Result<()> {
+    let is_z = spec.collector == Some(Collector::Z)
+        || spec.jvm_options.iter().any(|one| one == "-XX:+UseZGC");
+    let what = match spec.heap_bytes {
+        _ if is_z => "ZGC",
+        WIDE_HEAP_BYTES.. => "a heap of 32 GiB or more",
+        _ => return Ok(()),
+    };
+    if spec.class_sharing {
+        bail!(
+            "class data sharing is asked for, but not possible with {what}: pointers into the heap \
+             are of another size there\nhint: leave class_sharing out"
+        );
+    }
+    Ok(())
+}
+
+/// The archive for a program, made if it is not there; `clusters` is the folder for the node that
+/// makes it.
+///
+/// # Errors
+/// It cannot be made, with what that node says.
+pub(super) fn archive(
+    program: &Program,
+    clusters: &Path,
+    say: &mut dyn FnMut(&str),
+) -> Result<PathBuf> {
+    let path = program.cache.join(name(program)?);
+    if is_checked(&path) {
+        return Ok(path);
+    }
+    // Two commands at once: one makes it, the other takes it then. No JVM inherits the lock.
+    let lock = path.with_extension("lock");
+    let lock = std::fs::File::create(&lock).with_context(|| format!("write {}", lock.display()))?;
+    lock.lock().context("wait for another command's archive")?;
+    if is_checked(&path) {
+        return Ok(path);
+    }
+    make(program, clusters, &path, say).context("make an archive of the server's classes")?;
+    Ok(path)
+}
+
+/// The name says the Java and the jars: of another one it is another file.
+fn name(program: &Program) -> Result<String> {
+    let mut text = format!("{}\n{}\n", program.java.build, program.supply.version);
+    for jar in program.supply.classpath.split(':') {
+        let meta = std::fs::metadata(jar).with_context(|| format!("look at {jar}"))?;
+        text.push_str(&format!("{jar} {} {}\n", meta.len(), meta.mtime()));
+    }
+    let digest = supply::digest_of_texts(&[&text]);
+    Ok(format!("{PREFIX}{}.jsa", &digest[..12]))
+}
+
+/// The file beside an archive that says what it was when it was made, and what it was when its
+/// digest was last compared.
+fn stamp_path(archive: &Path) -> PathBuf {
+    archive.with_extension("checked")
+}
+
+/// Whether an archive is there and is the one that was made: as its stamp remembers it, or, where
+/// the file is not the very one that was looked at or the machine was started again since, as its
+/// digest shows now.
+fn is_checked(archive: &Path) -> bool {
+    let Ok(stamp) = std::fs::read_to_string(stamp_path(archive)) else {
+        return false;
+    };
+    let digest = stamp.lines().next().unwrap_or_default();
+    let Ok(now) = stamp_of(archive, digest) else {
+        return false;
+    };
+    if now == stamp {
+        return true;
+    }
+    let is_same = supply::digest_of(archive).is_ok_and(|found| found == digest);
+    // A cache that cannot be written to is looked at in full every time.
+    let _ = is_same.then(|| supply::write_whole(&stamp_path(archive), &now));
+    is_same
+}
+
+fn stamp_of(archive: &Path, digest: &str) -> Result<String> {
+    let identity = supply::identity_of(archive)?;
+    Ok(format!(
+        "{digest}\n{}\n{identity}\n",
+        super::state::boot_id()
+    ))
+}
+
+/// Starts a node that writes down its classes, lets it come up as every node does, and ends it.
+fn make(program: &Program, clusters: &Path, path: &Path, say: &mut dyn FnMut(&str)) -> Result<()> {
+    say("making an archive of the server's classes, once for this Java and these jars");
+    let began_ns = clock::now_ns();
+    let fresh = tempfile::Builder::new()
+        .prefix(PREFIX)
+        .tempdir_in(&program.cache)
+        .with_context(|| format!("make a folder in {}", program.cache.display()))?;
+    let written = fresh.path().join("classes.jsa");
+    let mut recording = program.clone();
+    recording.classes = Classes::Archived(written.clone());
+    recording.life = Life::Ours;
+    // The JVM calls an archive that has seen agents one for tests only.
+    recording.supply.jolokia = None;
+    let spec = LocalSpec {
+        version: program.supply.version.clone(),
+        heap_bytes: HEAP_BYTES,
+        ..LocalSpec::default()
+    };
+    super::room::check(spec.nodes, spec.heap_bytes, clusters)?;
+    let mut nodes = Nodes::new(&spec, clusters, recording, None)?;
+    nodes.settle_at(ports::choose(spec.nodes, None)?)?;
+    nodes.bring_up(&mut |_| ())?;
+    nodes.end_node(0, WRITE_LIMIT)?;
+    if !written.is_file() {
+        let said = super::node::log_tail(&nodes.node(0).layout.logs());
+        bail!("the JVM has written none; it says:\n{said}");
+    }
+    nodes.stop()?;
+    let digest = supply::digest_of(&written).context("read the archive")?;
+    std::fs::rename(&written, path).with_context(|| format!("write {}", path.display()))?;
+    supply::write_whole(&stamp_path(path), &stamp_of(path, &digest)?)?;
+    let seconds = (clock::now_ns() - began_ns) as f64 / clock::SECOND_NS as f64;
+    say(&format!("made after {seconds:.1} s: {}", path.display()));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_archive_is_believed_as_long_as_it_is_what_was_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let archive = folder.path().join("cassandra-classes-1.jsa");
+        assert!(!is_checked(&archive));
+        std::fs::write(&archive, "classes").unwrap();
+        assert!(!is_checked(&archive), "nobody has said what it should be");
+        let digest = supply::digest_of(&archive).unwrap();
+        let stamp = stamp_of(&archive, &digest).unwrap();
+        std::fs::write(stamp_path(&archive), &stamp).unwrap();
+        assert!(is_checked(&archive));
+
+        // Another file with the same bytes: its digest is compared, and it is known from then on.
+        std::fs::remove_file(&archive).unwrap();
+        std::fs::write(&archive, "classes").unwrap();
+        assert!(is_checked(&archive));
+        let later = std::fs::read_to_string(stamp_path(&archive)).unwrap();
+        assert_eq!(later.lines().next(), Some(digest.as_str()));
+
+        std::fs::write(&archive, "clAsses").unwrap();
+        assert!(!is_checked(&archive), "of the same size, and not the same");
+        std::fs::remove_file(&archive).unwrap();
+        assert!(!is_checked(&archive));
+    }
+
+    #[test]
+    fn where_no_jvm_would_take_an_archive_it_is_refused() {
+        let spec = |change: &dyn Fn(&mut LocalSpec)| {
+            let mut spec = LocalSpec {
+                class_sharing: true,
+                ..LocalSpec::default()
+            };
+            change(&mut spec);
+            spec
+        };
+        check(&spec(&|_| ())).unwrap();
+        let refused =
+            |change: &dyn Fn(&mut LocalSpec)| check(&spec(change)).unwrap_err().to_string();
+        assert!(refused(&|spec| spec.collector = Some(Collector::Z)).contains("with ZGC"));
+        assert!(refused(&|spec| spec.jvm_options = vec!["-XX:+UseZGC".into()]).contains("ZGC"));
+        assert!(refused(&|spec| spec.heap_bytes = 32 << 30).contains("32 GiB"));
+        let z = LocalSpec {
+            collector: Some(Collector::Z),
+            ..LocalSpec::default()
+        };
+        check(&z).unwrap();
+    }
+}
