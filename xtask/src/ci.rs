@@ -130,8 +130,7 @@ fn lints_that_compile() -> Result<Vec<(&'static str, String)>> {
 
 /// A file of ours in cargo's folder.
 fn scratch(name: &str) -> Result<PathBuf> {
-    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
-    let folder = tree::root().join(target).join("xtask");
+    let folder = target().join("xtask");
     std::fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
     Ok(folder.join(name))
 }
@@ -143,7 +142,7 @@ pub fn audit() -> Result<()> {
 }
 
 /// The tests that start a real Cassandra. They are `#[ignore]`d, so that `cargo test` needs no
-/// Java, and run one at a time, since each node wants the whole machine.
+/// Java.
 pub fn cassandra(options: &CassandraOptions) -> Result<()> {
     let _busy = options.busy.then(Busy::start).transpose()?;
     let skips = Skips::new()?;
@@ -174,11 +173,47 @@ fn tests_on_cassandra(filter: &str, rounds: u32) -> Result<()> {
         ("JAVA_HOME", quick_java()?),
         (SOAK, rounds.to_string()),
     ]);
-    let alone = ["--test-threads=1"];
-    process::run(
+    let threads = format!("--test-threads={}", threads_count()?);
+    let done = process::run(
         &cargo(),
-        &[&CASSANDRA_TESTS[..], &["--"], &only, &alone].concat(),
-    )
+        &[&CASSANDRA_TESTS[..], &["--"], &only, &[&threads]].concat(),
+    );
+    done.and_then(|()| clear_one_node())
+}
+
+/// Memory that a test may need: of three nodes.
+const TEST_BYTES: u64 = 3 << 30;
+
+/// How many tests run at a time: nodes that start take all CPUs, and then wait for each other, and
+/// windows are waited for. So one more than CPUs, as far as memory goes.
+fn threads_count() -> Result<u64> {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    let memory = std::fs::read_to_string("/proc/meminfo").context("read /proc/meminfo")?;
+    let available = memory
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:")?.strip_suffix("kB"));
+    let kib: u64 = available
+        .and_then(|kib| kib.trim().parse().ok())
+        .context("find MemAvailable in /proc/meminfo")?;
+    Ok((kib * 1024 / TEST_BYTES).clamp(1, cpus + 1))
+}
+
+/// Removes the folder of the node that served several tests and has died with them; see
+/// `crates/cassay/tests/it/cassandra/one_node.rs`.
+fn clear_one_node() -> Result<()> {
+    let folder = target().join("tmp/one-node").display().to_string();
+    let program = target().join("debug/cassay").display().to_string();
+    let said = process::stderr(&program, &["target", "status"], &[("CASSAY_DATA", folder)])?;
+    match said.contains("not cleared") {
+        true => bail!("{said}"),
+        false => Ok(()),
+    }
+}
+
+/// Cargo's folder.
+pub fn target() -> PathBuf {
+    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
+    tree::root().join(target)
 }
 
 /// A `JAVA_HOME` whose Java is the machine's, told to compile quickly rather than well: what these

@@ -77,8 +77,7 @@ fn section(page: &mut String, title: &str, help: &str) {
 fn built() -> Result<String> {
     let build = ["test", "--quiet", "--workspace", "--no-run"];
     process::run(&process::cargo(), &build)?;
-    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
-    let program = tree::root().join(target).join("debug/cassay");
+    let program = crate::ci::target().join("debug/cassay");
     Ok(program.to_string_lossy().into_owned())
 }
 

@@ -1,22 +1,9 @@
 //! Nodes that are restarted with another configuration, and say themselves what is in effect.
 
-use super::authentication;
+use super::{authentication, dirs, small};
 use crate::program::Lab;
 use serde_json::{Map, Value, json};
-use std::path::PathBuf;
-use target::{Authentication, Cluster, Collector, Dirs, LocalSpec, Proof, Restarts, Spec, kept};
-
-/// The user's jars, and the lab's own clusters.
-pub fn dirs(lab: &Lab) -> Dirs {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let home = || std::env::home_dir().expect("a home folder");
-    let cache = set("CASSAY_CACHE").map(PathBuf::from).unwrap_or_else(|| {
-        let base = set("XDG_CACHE_HOME").map(PathBuf::from);
-        base.unwrap_or_else(|| home().join(".cache")).join("cassay")
-    });
-    let data = lab.path().join("data");
-    Dirs { cache, data }
-}
+use target::{Authentication, Cluster, Collector, LocalSpec, Proof, Restarts, Spec, kept};
 
 fn map(value: Value) -> Map<String, Value> {
     value.as_object().expect("an object").clone()
@@ -25,9 +12,8 @@ fn map(value: Value) -> Map<String, Value> {
 /// A node with as small a heap as the lab's others.
 fn periodic() -> LocalSpec {
     LocalSpec {
-        heap_bytes: 512 << 20,
         yaml: map(json!({"commitlog_sync": "periodic", "commitlog_sync_period": "5s"})),
-        ..LocalSpec::default()
+        ..small(1)
     }
 }
 
@@ -61,7 +47,7 @@ fn batch() -> LocalSpec {
         ]
         .map(str::to_string)
         .to_vec(),
-        ..LocalSpec::default()
+        ..small(1)
     }
 }
 
@@ -87,8 +73,9 @@ fn a_node_is_restarted_with_another_configuration_and_proves_it() {
     let (from, to) = (periodic(), batch());
     let say = &mut |text: &str| eprintln!("{text}");
     let mut cluster = target::start(&Spec::Local(from.clone()), &dirs(&lab), say).unwrap();
-    assert_all_hold(&cluster.proofs().unwrap(), 4);
+    assert_all_hold(&cluster.proofs().unwrap(), 5);
     assert_eq!(effective(&cluster, "commitlog_sync"), "periodic");
+    assert_eq!(effective(&cluster, "class_sharing"), "true");
     let pid = cluster.nodes()[0].pid;
 
     assert!(to.restart_suffices(&from));
@@ -105,7 +92,7 @@ fn a_node_is_restarted_with_another_configuration_and_proves_it() {
     cluster.alive().unwrap();
 
     let proofs = cluster.proofs().unwrap();
-    assert_all_hold(&proofs, 12);
+    assert_all_hold(&proofs, 13);
     assert_eq!(effective(&cluster, "commitlog_sync"), "batch");
     assert_eq!(effective(&cluster, "heap"), (640 << 20).to_string());
     assert_eq!(effective(&cluster, "collector"), "parallel");
@@ -144,18 +131,25 @@ fn a_node_is_restarted_with_another_configuration_and_proves_it() {
 fn a_kept_cluster_is_worked_on_by_a_later_command_and_goes_on() {
     let lab = Lab::new();
     let _kept = super::Kept(&lab);
-    let up = ["target", "up", "--authentication", "--heap"];
-    let up = [&up[..], &[super::HEAP, "--json"]].concat();
-    let up = lab.cassay(&up).ended_with(0);
+    let up = super::up(&lab, &["--authentication"]);
     let password = authentication::password(&lab);
-    assert_eq!(up.json()[0]["user"], "cassay", "{up}");
-    let file = up.json()[0]["password_file"].as_str().map(str::to_owned);
+    assert_eq!(up[0]["user"], "cassay", "{up}");
+    let file = up[0]["password_file"].as_str().map(str::to_owned);
     assert!(file.is_some_and(|file| file.ends_with("/password")), "{up}");
+    let status = || {
+        lab.cassay(&["target", "status", "--json"])
+            .ended_with(0)
+            .json()
+    };
+    assert_eq!(status(), up, "what was started is what is there");
+    let (id, node) = (up[0]["id"].clone(), &up[0]["nodes"][0]);
+    assert_eq!([&up[0]["keep"], &node["answers"]], [&json!(true); 2]);
     let pids = super::jvms(&lab);
+    assert_eq!(json!(pids), json!([node["pid"]]));
     let dirs = dirs(&lab);
     let say = &mut |text: &str| eprintln!("{text}");
     let mut cluster = kept::open(&dirs, None, say).unwrap();
-    assert_all_hold(&cluster.proofs().unwrap(), 2);
+    assert_all_hold(&cluster.proofs().unwrap(), 3);
     let error = kept::open(&dirs, None, say).unwrap_err().to_string();
     assert!(error.contains("another command works on"), "{error}");
     assert_eq!(
@@ -169,11 +163,8 @@ fn a_kept_cluster_is_worked_on_by_a_later_command_and_goes_on() {
     drop(cluster);
     let now = super::jvms(&lab);
     assert!(now.len() == 1 && now != pids, "{pids:?} {now:?}");
-    let status = lab
-        .cassay(&["target", "status", "--json"])
-        .ended_with(0)
-        .json();
-    assert_eq!(status[0]["nodes"][0]["answers"], json!(true), "{status}");
+    let later = status();
+    assert_eq!(later[0]["nodes"][0]["answers"], json!(true), "{later}");
     let shown = lab.cassay(&["target", "status"]).ended_with(0);
     assert!(
         shown.stdout.contains("user cassay, password in /"),
@@ -184,6 +175,8 @@ fn a_kept_cluster_is_worked_on_by_a_later_command_and_goes_on() {
     for said in [state, up.to_string(), shown.to_string()] {
         assert!(!said.contains(&password), "it is said");
     }
-    lab.cassay(&["target", "down"]).ended_with(0);
+    let down = ["target", "down", id.as_str().expect("a name"), "--json"];
+    let down = lab.cassay(&down).ended_with(0).json();
+    assert_eq!(down, json!({"stopped": [id]}));
     super::assert_nothing_is_left(&lab);
 }

@@ -41,7 +41,8 @@ fn after_kill_9_the_next_command_leaves_no_jvm_and_no_folder() {
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn kill_9_while_a_node_starts_leaves_nothing_either() {
     let lab = Lab::with(POINT);
-    let run = start_with_stand_in(&lab, &["run", "study.yaml"]);
+    let loads = ["--set", "target.local.class_sharing=false"];
+    let run = start_with_stand_in(&lab, &[&["run", "study.yaml"], &loads[..]].concat());
     wait_until("a JVM", || !jvms(&lab).is_empty());
     run.kill();
     lab.cassay(&["target", "status"]).ended_with(0);

@@ -1,7 +1,7 @@
 //! Nodes on hosts of their own: racks follow hosts, limits are felt inside, and whatever way a
 //! command ends, no process, link, mount, loop device or control group is left. Needs root.
 
-use super::{HEAP, Kept, assert_nothing_is_left, jvms, start_with_stand_in};
+use super::{HEAP, Kept, assert_nothing_is_left, dirs, jvms, small, start_with_stand_in};
 use crate::program::{Lab, skip, wait_until};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -93,7 +93,8 @@ fn three_hosts_have_a_rack_and_limits_each_and_end_without_a_trace() {
     }
     let lab = Lab::new();
     let _kept = Kept(&lab);
-    let up = lab.cassay(&UP).ended_with(0).json();
+    let up = [&UP[..], &["--class-sharing"]].concat();
+    let up = lab.cassay(&up).ended_with(0).json();
     let nodes = up[0]["nodes"].as_array().expect("nodes").clone();
     let of = |key: &str| -> BTreeSet<String> {
         let text = |node: &Value| node[key].as_str().map(str::to_string);
@@ -107,7 +108,7 @@ fn three_hosts_have_a_rack_and_limits_each_and_end_without_a_trace() {
     let state = state(&lab).expect("a state");
     assert!(traces(&lab, &state).len() > 3, "{state:#}");
 
-    let dirs = super::configurations::dirs(&lab);
+    let dirs = dirs(&lab);
     let say = &mut |text: &str| eprintln!("{text}");
     let mut cluster = kept::open(&dirs, None, say).unwrap();
     assert_eq!(cluster.isolation(), "hosts");
@@ -165,10 +166,8 @@ fn spec_of(state: &Value) -> LocalSpec {
     };
     assert_eq!(state["spec"]["hosts"]["volume_bytes"], json!(2u64 << 30));
     LocalSpec {
-        nodes: 3,
         hosts: Some(hosts),
-        heap_bytes: 512 << 20,
-        ..LocalSpec::default()
+        ..small(3)
     }
 }
 
@@ -212,15 +211,13 @@ fn hosts_of_a_start_that_fails_leave_nothing() {
         return skip(&why);
     }
     let lab = Lab::new();
-    let dirs = super::configurations::dirs(&lab);
+    let dirs = dirs(&lab);
     let mut spec = LocalSpec {
-        nodes: 2,
-        heap_bytes: 512 << 20,
         hosts: Some(target::HostsSpec {
             count: 2,
             ..target::HostsSpec::default()
         }),
-        ..LocalSpec::default()
+        ..small(2)
     };
     spec.jvm_options.push("-XX:+UseNoSuchGC".to_string());
     let mut seen = None;

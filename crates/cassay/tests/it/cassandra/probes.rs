@@ -2,12 +2,13 @@
 //! by the agent's port and password where it is somebody else's, by CQL alone where there is
 //! nothing more.
 
+use super::{dirs, small};
 use crate::program::{HANG_LIMIT, Lab};
 use measure::clock::{self, SECOND_NS};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use target::probe::{ProbeSpec, Reading};
-use target::{Ability, AttachSpec, Cluster, Dirs, JolokiaAccess, LocalSpec, SecretSource, Spec};
+use target::{Ability, AttachSpec, Cluster, JolokiaAccess, SecretSource, Spec};
 
 /// So many rows are written and read, one by one, while the probes look.
 const ROWS: u64 = 2000;
@@ -24,12 +25,7 @@ fn every_probe() -> ProbeSpec {
 }
 
 fn start(spec: &Spec, lab: &Lab) -> Cluster {
-    let home = std::env::home_dir().expect("HOME");
-    let dirs = Dirs {
-        cache: home.join(".cache/cassay"),
-        data: lab.path().join("target"),
-    };
-    target::start(spec, &dirs, &mut |_| ()).unwrap()
+    target::start(spec, &dirs(lab), &mut |_| ()).unwrap()
 }
 
 /// Readings of one series, in the order of time.
@@ -146,11 +142,7 @@ fn assert_the_jvm_is_seen(series: &BTreeMap<String, Series>, heap_bytes: f64) {
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn probes_of_a_node_of_ours_count_what_is_done_to_it_and_see_its_pauses() {
     let lab = Lab::new();
-    let spec = LocalSpec {
-        heap_bytes: 512 << 20,
-        ..LocalSpec::default()
-    };
-    let cluster = start(&Spec::Local(spec), &lab);
+    let cluster = start(&Spec::Local(small(1)), &lab);
     let mut session = cluster.session().unwrap();
     session
         .execute_schema(
@@ -179,7 +171,7 @@ fn probes_of_a_node_of_ours_count_what_is_done_to_it_and_see_its_pauses() {
     assert!(series["safepoint.stopped"].iter().all(|(_, ms)| *ms >= 0.0));
 
     // The same node, as somebody else's.
-    let clusters = std::fs::read_dir(lab.path().join("target/clusters")).unwrap();
+    let clusters = std::fs::read_dir(lab.clusters()).unwrap();
     let files = clusters.map(|entry| entry.unwrap().path().join("node1/conf/jolokia.properties"));
     let file = files.into_iter().find(|file| file.is_file());
     let properties = std::fs::read_to_string(file.expect("the agent's properties")).unwrap();

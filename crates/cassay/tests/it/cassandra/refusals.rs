@@ -1,10 +1,9 @@
 //! What cannot run is refused before anything starts, with what was found and what to do.
 
-use super::{Kept, POINT, assert_nothing_is_left, script};
+use super::{POINT, assert_nothing_is_left, dirs, script, small};
 use crate::program::Lab;
-use measure::clock;
 use std::net::{Ipv4Addr, TcpListener};
-use std::time::Duration;
+use target::{LocalSpec, Spec};
 
 #[test]
 #[ignore = "needs the jars of a real Cassandra: cargo xtask cassandra"]
@@ -57,44 +56,27 @@ fn too_little_memory_is_refused_with_both_numbers() {
     assert_nothing_is_left(&lab);
 }
 
-/// Where local targets look for a place: see `crates/target/src/local/ports.rs`.
-const PORTS: [u16; 3] = [9042, 19042, 29042];
-const BLOCKS: std::ops::Range<u8> = 42..74;
-
-/// Listens at a place, unless somebody else does and goes on doing so. A process that has just been
-/// killed loses its command line before its sockets: for a moment it listens though nobody finds
-/// it. So a taken place is only believed after a while.
-fn take(place: (u8, u16)) -> Option<TcpListener> {
-    let address = (Ipv4Addr::new(127, 9, place.0, 1), place.1);
-    let deadline = clock::now_ns() + 10 * clock::SECOND_NS;
-    loop {
-        let listener = TcpListener::bind(address).ok();
-        if listener.is_some() || clock::now_ns() > deadline {
-            return listener;
-        }
-        clock::sleep(Duration::from_millis(10));
-    }
-}
-
-/// A taken port in each place that is looked at leaves none. What others hold stays theirs: not
-/// listening at all addresses lets other nodes of this machine run meanwhile.
+/// What is free, other nodes take meanwhile, so this one is asked for at an address.
 #[test]
 #[ignore = "needs the jars of a real Cassandra: cargo xtask cassandra"]
 fn a_taken_port_is_refused_with_its_holder() {
     let lab = Lab::new();
-    let _kept = Kept(&lab);
-    let places = PORTS
-        .iter()
-        .flat_map(|port| BLOCKS.map(move |block| (block, *port)));
-    let listeners: Vec<_> = places.filter_map(take).collect();
-    let up = ["target", "up", "--heap", super::HEAP];
-    let said = lab.cassay(&up).ended_with(1);
-    drop(listeners);
+    let address = Ipv4Addr::new(127, 9, 200, 1);
+    let listener = TcpListener::bind((address, 9042)).expect("a port that nobody has");
+    let spec = LocalSpec {
+        address: Some(address),
+        ..small(2)
+    };
+    let error = target::start(&Spec::Local(spec), &dirs(&lab), &mut |_| ()).unwrap_err();
+    drop(listener);
+    let error = format!("{error:#}");
     let holder = format!("is taken by process {}", std::process::id());
-    said.says(&[
+    for part in [
         "no free loopback address",
         &holder,
         "hint: stop what is listening",
-    ]);
+    ] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
     assert_nothing_is_left(&lab);
 }

@@ -2,13 +2,12 @@
 //!
 //! One cluster of two nodes serves all: what takes long is its start.
 
-use super::{HEAP, Kept, assert_nothing_is_left};
+use super::{Kept, assert_nothing_is_left, dirs, up};
 use crate::program::Lab;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Duration;
 use target::{
-    AttachSpec, Cluster, Dirs, JolokiaAccess, RestoreHow, Restored, SecretSource, SettleOutcome,
+    AttachSpec, Cluster, JolokiaAccess, RestoreHow, Restored, SecretSource, SettleOutcome,
     Snapshot, Spec, kept,
 };
 
@@ -18,18 +17,6 @@ const ROWS_COUNT: i32 = 2000;
 const BATCH_ROWS: i32 = 100;
 
 const SETTLE_LIMIT: Duration = crate::program::HANG_LIMIT;
-
-fn dirs(lab: &Lab) -> Dirs {
-    let set = |name: &str| std::env::var_os(name).map(PathBuf::from);
-    let usual = || {
-        let base = set("XDG_CACHE_HOME").or(Some(std::env::home_dir()?.join(".cache")));
-        Some(base?.join("cassay"))
-    };
-    Dirs {
-        cache: set("CASSAY_CACHE").or_else(usual).expect("a cache"),
-        data: lab.path().join("data"),
-    }
-}
 
 /// The kept cluster; no other command can work on it until this is dropped.
 fn open(lab: &Lab) -> Cluster {
@@ -136,8 +123,7 @@ fn assert_is(restored: &Restored, snapshot: &Snapshot) {
 fn data_comes_back_the_same_online_offline_and_attached() {
     let lab = Lab::new();
     let _kept = Kept(&lab);
-    lab.cassay(&["target", "up", "--nodes", "2", "--heap", HEAP])
-        .ended_with(0);
+    up(&lab, &["--nodes", "2"]);
     let mut cluster = open(&lab);
     load(&cluster);
     let snapshot = cluster

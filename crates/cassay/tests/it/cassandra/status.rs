@@ -1,13 +1,13 @@
 //! How nodes are, and who owns what, against the server's own arithmetic.
 
-use super::{Kept, authentication};
+use super::{Kept, authentication, dirs, small};
 use crate::program::{HANG_LIMIT, Lab, wait_until};
 use base64::Engine;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use target::{Access, Dirs, LocalSpec, Session, Spec};
+use target::{Access, Authentication, Cluster, LocalSpec, Session, kept};
 
 /// The server's shares are sums of floats that it has rounded to six digits, one for each of a
 /// node's token ranges: 16 tokens of one's own, and those of two other nodes.
@@ -89,21 +89,26 @@ fn assert_shares(what: &str, ours: &BTreeMap<String, f64>, server: &BTreeMap<Str
 
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-fn owned_shares_are_the_servers_own() {
+fn states_and_owned_shares_are_the_servers_own() {
     let lab = Lab::new();
-    let home = std::env::home_dir().expect("a home");
-    let dirs = Dirs {
-        cache: home.join(".cache/cassay"),
-        data: lab.clusters().parent().expect("the data folder").to_owned(),
-    };
+    let _kept = Kept(&lab);
     let spec = LocalSpec {
-        nodes: 3,
         racks: ["r1", "r1", "r2"].map(str::to_owned).to_vec(),
-        heap_bytes: 512 << 20,
-        ..LocalSpec::default()
+        // One that asks for a password lets its owner in when a node is down, too.
+        authentication: Authentication::Password,
+        ..small(3)
     };
-    let cluster = target::start(&Spec::Local(spec), &dirs, &mut |_| ()).expect("three nodes");
-    make_keyspaces(cluster.nodes()[0].address, &Access::default());
+    kept::up(&spec, &dirs(&lab), &mut |_| ()).expect("three nodes");
+    let cluster = kept::open(&dirs(&lab), None, &mut |_| ()).expect("the three");
+    owned_shares_are_the_servers_own(&lab, &cluster);
+    drop(cluster);
+    a_node_that_does_not_answer_is_down_and_the_table_still_stands(&lab);
+}
+
+fn owned_shares_are_the_servers_own(lab: &Lab, cluster: &Cluster) {
+    let (address, password) = (cluster.nodes()[0].address, authentication::password(lab));
+    authentication::assert_closed(address, &password);
+    make_keyspaces(address, &authentication::access("cassay", &password));
     let addresses: BTreeMap<String, String> = cluster
         .nodes()
         .iter()
@@ -114,7 +119,7 @@ fn owned_shares_are_the_servers_own() {
         let ours = ours
             .into_iter()
             .map(|(name, share)| (addresses[&name].clone(), share));
-        assert_shares(keyspace, &ours.collect(), &owned_by_server(&lab, keyspace));
+        assert_shares(keyspace, &ours.collect(), &owned_by_server(lab, keyspace));
     }
     let uneven = cluster.ownership("racks2").expect("shares");
     assert!(
@@ -134,7 +139,6 @@ fn owned_shares_are_the_servers_own() {
             .all(|one| one.state == "UN" && one.load_bytes > Some(0)),
         "{states:?}"
     );
-    cluster.stop().expect("nothing is left");
 }
 
 /// Whether a process is gone, or a zombie. One that is being taken down has lost its command line.
@@ -144,26 +148,14 @@ fn has_ended(pid: i32) -> bool {
     stat.map_or(true, |stat| matches!(state(&stat), Some('Z' | 'X')))
 }
 
-#[test]
-#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
-fn a_node_that_does_not_answer_is_down_and_the_table_still_stands() {
-    let lab = Lab::new();
-    let _kept = Kept(&lab);
-    // One that asks for a password lets its owner in when a node is down, too.
-    let up = ["target", "up", "--nodes", "2", "--authentication"];
-    lab.cassay(&[&up[..], &["--heap", "512MiB"]].concat())
-        .ended_with(0);
-    let password = authentication::password(&lab);
+fn a_node_that_does_not_answer_is_down_and_the_table_still_stands(lab: &Lab) {
     let status = |more: &[&str]| {
         let words = [&["target", "status", "--json"][..], more].concat();
         lab.cassay(&words).ended_with(0).json()[0].clone()
     };
     let nodes = status(&[])["nodes"].clone();
-    let states: Vec<&Value> = (0..2).map(|index| &nodes[index]["state"]).collect();
-    assert_eq!(states, ["UN", "UN"], "{nodes:#}");
-    let address: SocketAddr = nodes[0]["address"].as_str().unwrap().parse().unwrap();
-    authentication::assert_closed(address, &password);
-    make_keyspaces(address, &authentication::access("cassay", &password));
+    let states: Vec<&Value> = (0..3).map(|index| &nodes[index]["state"]).collect();
+    assert_eq!(states, ["UN", "UN", "UN"], "{nodes:#}");
     let pid = nodes[1]["pid"].as_i64().expect("a process") as i32;
     kill_process(Pid::from_raw(pid).expect("a process"), Signal::KILL).expect("a signal");
     // Until the kernel has taken it down, it is rightly said to be there.
@@ -178,7 +170,8 @@ fn a_node_that_does_not_answer_is_down_and_the_table_still_stands() {
         "the ring still has it: {now:#}"
     );
     let owned = |index: usize| now["nodes"][index]["owned"]["simple1"].as_f64().unwrap();
-    assert!((owned(0) + owned(1) - 1.0).abs() < 1e-9, "{now:#}");
+    let all = owned(0) + owned(1) + owned(2);
+    assert!((all - 1.0).abs() < 1e-9, "{now:#}");
 
     let said = lab
         .cassay(&["target", "status", "--keyspace", "nobodys"])

@@ -1,0 +1,28 @@
+//! One node for all tests that only need some Cassandra, each with keyspaces of its own: it is
+//! started by the first that asks for it, and dies with the tests' process, however that ends.
+//!
+//! Its folder is where the next tests' process finds it and clears it, as any command does with
+//! what a killed one has left; `cargo xtask cassandra` does so at once.
+
+use super::{dirs_with, patient};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::{Mutex, OnceLock};
+use target::{Cluster, Spec};
+
+/// Below cargo's folder for tests; `xtask/src/ci.rs` knows it too.
+const FOLDER: &str = "one-node";
+
+/// Where it answers CQL.
+pub fn address() -> SocketAddr {
+    // Dropped by nobody: with the last thread of this process the kernel ends the node.
+    static NODE: OnceLock<(SocketAddr, Mutex<Cluster>)> = OnceLock::new();
+    let start = || {
+        let dirs = dirs_with(&Path::new(env!("CARGO_TARGET_TMPDIR")).join(FOLDER));
+        target::leftovers::clear(&dirs, &mut |_| ());
+        let started = target::start(&Spec::Local(patient(1)), &dirs, &mut |_| ());
+        let cluster = started.expect("a node");
+        (cluster.nodes()[0].address, Mutex::new(cluster))
+    };
+    NODE.get_or_init(start).0
+}
