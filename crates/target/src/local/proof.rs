@@ -47,8 +47,9 @@ pub struct Proof {
     /// Name of the node.
     pub node: String,
     /// A key of `cassandra.yaml` with dots where the server flattens it, an option of the JVM
-    /// without its value, `heap`, `collector`, `class_sharing`, a host's `cpus`, `cpu_quota`, `memory`, `volume`,
-    /// `link_rate`, `link_delay`, or an option of a table: `standard1 compaction.class`.
+    /// without its value, `heap`, `collector`, `class_sharing`, a host's `cpus`, `cpu_quota`,
+    /// `memory`, `volume`, `link_rate`, `link_delay`, or an option of a table: `standard1
+    /// compaction.class`.
     pub key: String,
     /// What was asked for.
     pub wanted: String,
