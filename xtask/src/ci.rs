@@ -11,10 +11,8 @@ use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Where the slow tests are: the modules of an integration-test binary of the terminal crate. Of
-/// the whole workspace, since the features of one crate alone may be others, and then crates that
-/// are there already are compiled again.
-const CASSANDRA_TESTS: [&str; 4] = ["test", "--workspace", "--test", "it"];
+/// Where the slow tests are: an integration-test binary of the terminal crate.
+const CASSANDRA_TESTS: (&str, &str) = ("crates/cassay", "it");
 
 /// Where tests say that they were left out; see `crates/cassay/tests/it/program.rs`.
 const SKIPS: &str = "CASSAY_SKIPS";
@@ -51,12 +49,13 @@ pub struct CassandraOptions {
 
 /// Runs all steps; stops at the first that fails.
 pub fn run(options: &Options) -> Result<()> {
-    let _busy = options.busy.then(Busy::start).transpose()?;
+    let mut busy = options.busy.then(Busy::start).transpose()?;
     for time in 1..=options.times {
         if options.times > 1 {
             println!("== time {time} of {}", options.times);
         }
         gate(options.without_cassandra)?;
+        busy.as_mut().map_or(Ok(()), Busy::still)?;
     }
     Ok(())
 }
@@ -144,7 +143,7 @@ pub fn audit() -> Result<()> {
 /// The tests that start a real Cassandra. They are `#[ignore]`d, so that `cargo test` needs no
 /// Java.
 pub fn cassandra(options: &CassandraOptions) -> Result<()> {
-    let _busy = options.busy.then(Busy::start).transpose()?;
+    let mut busy = options.busy.then(Busy::start).transpose()?;
     let skips = Skips::new()?;
     let filter = match &options.filter {
         Some(name) if name.starts_with("cassandra::") => name.clone(),
@@ -152,15 +151,14 @@ pub fn cassandra(options: &CassandraOptions) -> Result<()> {
         None => "cassandra::".to_owned(),
     };
     tests_on_cassandra(&filter, options.rounds)?;
+    busy.as_mut().map_or(Ok(()), Busy::still)?;
     skips.tell()
 }
 
 fn tests_on_cassandra(filter: &str, rounds: u32) -> Result<()> {
     let only = ["--ignored", filter];
-    let listed = process::output(
-        &cargo(),
-        &[&CASSANDRA_TESTS[..], &["--quiet", "--"], &only, &["--list"]].concat(),
-    )?;
+    let tests = built_tests()?;
+    let listed = process::output(&tests, &[&only[..], &["--list"]].concat())?;
     let count = listed
         .lines()
         .filter(|line| line.ends_with(": test"))
@@ -174,11 +172,26 @@ fn tests_on_cassandra(filter: &str, rounds: u32) -> Result<()> {
         (SOAK, rounds.to_string()),
     ]);
     let threads = format!("--test-threads={}", threads_count()?);
-    let done = process::run(
-        &cargo(),
-        &[&CASSANDRA_TESTS[..], &["--"], &only, &[&threads]].concat(),
-    );
-    done.and_then(|()| clear_one_node())
+    process::run(&tests, &[&only[..], &[&threads]].concat())?;
+    clear_one_node()
+}
+
+/// Builds all tests, as the gate has done already, and gives the program of [`CASSANDRA_TESTS`].
+/// Asked for that one alone, cargo would leave out features that other tests need, and compile
+/// most crates again.
+fn built_tests() -> Result<String> {
+    let build = ["test", "--workspace", "--no-run", "--message-format=json"];
+    let said = process::output(&cargo(), &build)?;
+    let (package, name) = CASSANDRA_TESTS;
+    let manifest = tree::root().join(package).join("Cargo.toml");
+    let program = said.lines().find_map(|line| {
+        let unit: serde_json::Value = serde_json::from_str(line).ok()?;
+        let is_it = unit["target"]["name"] == name
+            && unit["manifest_path"].as_str() == manifest.to_str()
+            && unit["profile"]["test"] == true;
+        is_it.then(|| unit["executable"].as_str().map(str::to_owned))?
+    });
+    program.with_context(|| format!("cargo has built no test {name} of {package}"))
 }
 
 /// Memory that a test may need: of three nodes.
