@@ -7,6 +7,7 @@
 use crate::page::{Axis, Chart, Color, Dash, Panel, Scale, Series, Shape, Verdict, Xs};
 use crate::summary::{ALL, Point, axis_value, compare_places, only_axis, variant_name, variants};
 use crate::view::RunView;
+use measure::Known;
 use store::record::QuantilesRecord;
 
 /// Bars of throughput with a line of p99.9, over the only axis.
@@ -96,10 +97,10 @@ fn variant_series(
         unit: "op/s".into(),
         ..Series::default()
     };
-    let p999 = |p: &&Point<'_>| p.latency(view, ALL).map(|q| q.p999);
+    let p999 = |p: &&Point<'_>| p.latency(view, ALL).map(|q| q.p999.least());
     let sign = |p: &&Point<'_>| {
         let latency = p.latency(view, ALL);
-        latency.map_or("", |q| q.sign("p999")).trim().to_owned()
+        latency.map_or("", |q| q.p999.sign()).trim().to_owned()
     };
     let mut labels: Vec<String> = good.iter().map(sign).collect();
     if labels.iter().all(String::is_empty) {
@@ -140,7 +141,7 @@ fn tradeoff_series(view: &RunView, points: &[Point<'_>], index: usize) -> Vec<Se
     let Some(variant) = of().nth(1).map(|p| p.variant) else {
         return Vec::new();
     };
-    let line = |quantile: &str, dash: Dash, pick: fn(&QuantilesRecord) -> f64| Series {
+    let line = |quantile: &str, dash: Dash, pick: fn(&QuantilesRecord) -> Known| Series {
         name: format!("{}, {quantile}", variant_name(variant, view)),
         group: format!("{variant}.{quantile}"),
         in_legend: true,
@@ -148,7 +149,9 @@ fn tradeoff_series(view: &RunView, points: &[Point<'_>], index: usize) -> Vec<Se
         color: Color::Category(index),
         dash,
         x: Xs::Numbers(of().map(Point::ops_per_s).collect()),
-        y: of().map(|p| p.latency(view, ALL).map(pick)).collect(),
+        y: of()
+            .map(|p| p.latency(view, ALL).map(|q| pick(q).least()))
+            .collect(),
         y_ci: of()
             .map(|p| p.latency(view, ALL)?.ci95.get(quantile).copied())
             .collect(),
@@ -157,7 +160,7 @@ fn tradeoff_series(view: &RunView, points: &[Point<'_>], index: usize) -> Vec<Se
     };
     let label = |p: &Point<'_>| {
         let parts: Vec<String> = p.at.values().map(|v| axis_value(*v)).collect();
-        let sign = p.latency(view, ALL).map_or("", |q| q.sign("p99"));
+        let sign = p.latency(view, ALL).map_or("", |q| q.p99.sign());
         let sign = if sign.is_empty() { "" } else { " (≥)" };
         format!("{}{sign}", parts.join(", "))
     };
