@@ -140,8 +140,8 @@ impl Blocks {
         Some([merged.quantile_ns(low), merged.quantile_ns(high)])
     }
 
-    /// Whether the interval of quantile `q` rests on few incidents: blocks with far more values above
-    /// it than most.
+    /// Whether the interval of quantile `q` rests on few incidents: blocks with far more
+    /// values above it than most.
     pub fn has_few_incidents(&self, q: f64) -> bool {
         let value = self.times.all().quantile_ns(q);
         let spread = series::mean_estimate(&self.excess(value));

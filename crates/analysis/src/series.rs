@@ -11,8 +11,8 @@
 //! worst value, if that stands out, lies where it would if the incident had come more often by as
 //! much as one that was seen once may have been rarer than usual. And where fewer than
 //! [`FEW_INCIDENTS`] were seen, the interval is labelled. Simulated at 30 s with pauses of 0.3 s in
-//! every 8 s: 93 % coverage instead of 85 %. What has not come in the window at all cannot be in its
-//! interval: see [`SHORT_WINDOW_S`].
+//! every 8 s: 93 % coverage instead of 85 %. What has not come in the window at all cannot be in
+//! its interval: see [`SHORT_WINDOW_S`].
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -333,8 +333,8 @@ mod tests {
             let [hits, few] = coverage(pauses, 30, windows, seed);
             let [short, _] = coverage(pauses, 10, windows, seed);
             println!(
-                "a pause of {long_s} s every {every_s} s: coverage {hits:.3} at 30 s, {short:.3} at \
-                 10 s; labelled {few:.2}"
+                "a pause of {long_s} s every {every_s} s: coverage {hits:.3} at 30 s, {short:.3} \
+                 at 10 s; labelled {few:.2}"
             );
             assert!((least..=most).contains(&hits), "{pauses:?}: {hits}");
             assert!(

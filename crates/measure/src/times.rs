@@ -69,7 +69,7 @@ impl Times {
         }
     }
 
-    /// Whether the value at quantile `q`, which is `value` in [`Times::all`], is only a lower bound.
+    /// Whether `value`, which is that of [`Times::all`] at quantile `q`, is only a lower bound.
     fn is_at_least(&self, q: f64, value: u64) -> bool {
         if self.censored.is_empty() {
             return false;

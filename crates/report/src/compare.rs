@@ -14,7 +14,7 @@ use crate::sections::results::{
     comparison_table, interval_words, metric_name, multiplicity, ratio_words, verdict_words,
 };
 use crate::sections::setup::{differing_rows, flatten};
-use crate::summary::{ALL, Point, place, points, variant_name};
+use crate::summary::{ALL, Point, bound_labels, place, points, variant_name};
 use crate::view::RunView;
 use analysis::{Comparison, Metric};
 use measure::Known;
@@ -96,11 +96,7 @@ fn comparisons(matched: &Matched<'_, '_>) -> (Vec<ComparisonRecord>, Option<Mult
             let of = |p: &Point<'_>| p.used.iter().map(|t| value(t)).collect::<Vec<Known>>();
             let is_primary = primary == Some(index) && name == metric_of(a);
             let compared = analysis::compare_unpaired(&of(a), &of(b), metric);
-            found.extend(
-                compared
-                    .ok()
-                    .map(|compared| (*a, name, (compared, is_primary))),
-            );
+            found.extend(compared.map(|seen| (*a, name, (seen, is_primary))));
         }
     }
     let flagged: Vec<(Comparison, bool)> = found.iter().map(|f| f.2.clone()).collect();
@@ -350,10 +346,6 @@ fn chart(baseline: &RunView, contender: &RunView, matched: &Matched<'_, '_>) -> 
             .iter()
             .map(|(a, b)| if index == 0 { *a } else { *b })
             .collect();
-        let sign = |p: &&Point<'_>| {
-            let latency = p.latency(run, ALL);
-            latency.map_or("", |q| q.p99.sign()).trim().to_owned()
-        };
         let bars = Series {
             name: run.name.clone(),
             group: index.to_string(),
@@ -375,10 +367,7 @@ fn chart(baseline: &RunView, contender: &RunView, matched: &Matched<'_, '_>) -> 
                 .iter()
                 .map(|p| p.latency(run, ALL).map(|q| q.p99.least()))
                 .collect(),
-            labels: match of.iter().any(|p| !sign(p).is_empty()) {
-                true => of.iter().map(sign).collect(),
-                false => Vec::new(),
-            },
+            labels: bound_labels(&of, run, |q| q.p99),
             y_ci: Vec::new(),
             unit: "ms".into(),
             ..bars.clone()

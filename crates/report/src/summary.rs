@@ -8,6 +8,7 @@ use crate::number;
 use crate::page::Verdict;
 use crate::view::{PointView, RunView};
 use analysis::series;
+use measure::Known;
 use std::collections::BTreeMap;
 use store::record::{PointRecord, QuantilesRecord, TrialFinding};
 
@@ -21,7 +22,7 @@ pub struct Point<'a> {
     pub at: &'a BTreeMap<String, f64>,
     /// Every trial, invalid ones too.
     pub trials: Vec<&'a TrialFinding>,
-    /// Those that count: as the findings say, or those that are not invalid, or all if none is left.
+    /// Those that count: as the findings say, or those that are not invalid, or all.
     pub used: Vec<&'a TrialFinding>,
     /// The worst verdict of those that count.
     pub verdict: Verdict,
@@ -249,6 +250,23 @@ pub fn axis_value(value: f64) -> String {
             .trim_end_matches('0')
             .trim_end_matches('.')
             .to_string()
+    }
+}
+
+/// What stands beside the drawn points of a figure that may be a lower bound; nothing if none is.
+pub fn bound_labels(
+    points: &[&Point<'_>],
+    view: &RunView,
+    figure: fn(&QuantilesRecord) -> Known,
+) -> Vec<String> {
+    let label = |point: &&Point<'_>| {
+        let sign = point.latency(view, ALL).map_or("", |q| figure(q).sign());
+        sign.trim().to_owned()
+    };
+    let labels: Vec<String> = points.iter().map(label).collect();
+    match labels.iter().all(String::is_empty) {
+        true => Vec::new(),
+        false => labels,
     }
 }
 

@@ -614,8 +614,7 @@ pub struct ComparisonRecord {
     pub contender: String,
     /// Contender ÷ baseline (ratio of geometric means over blocks).
     pub ratio: f64,
-    /// `at_least` or `at_most`, if the ratio is only that, because percentiles of one side are lower
-    /// bounds.
+    /// `at_least` or `at_most`, if the ratio is only that: of one side are only lower bounds known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub bound: String,
     /// 95 % confidence interval of the ratio, for it alone; none with fewer than two blocks a side,

@@ -42,7 +42,7 @@ fn coverage_of_percentiles_is_near_95_percent() {
                 .iter()
                 .filter_map(|blocks| blocks.quantile_ci95_ns(q))
                 .collect();
-            // Rarely does a window look so correlated, or a block so apart, that nothing can be said.
+            // Rarely does a window look so correlated, or a block so far off, that there is none.
             assert!(
                 intervals.len() * 10 >= made.len() * 9,
                 "{}",

@@ -5,7 +5,9 @@
 //! took.
 
 use crate::page::{Axis, Chart, Color, Dash, Panel, Scale, Series, Shape, Verdict, Xs};
-use crate::summary::{ALL, Point, axis_value, compare_places, only_axis, variant_name, variants};
+use crate::summary::{
+    ALL, Point, axis_value, bound_labels, compare_places, only_axis, variant_name, variants,
+};
 use crate::view::RunView;
 use measure::Known;
 use store::record::QuantilesRecord;
@@ -98,14 +100,6 @@ fn variant_series(
         ..Series::default()
     };
     let p999 = |p: &&Point<'_>| p.latency(view, ALL).map(|q| q.p999.least());
-    let sign = |p: &&Point<'_>| {
-        let latency = p.latency(view, ALL);
-        latency.map_or("", |q| q.p999.sign()).trim().to_owned()
-    };
-    let mut labels: Vec<String> = good.iter().map(sign).collect();
-    if labels.iter().all(String::is_empty) {
-        labels.clear();
-    }
     let line = Series {
         name: format!("{name}, p99.9"),
         in_legend: true,
@@ -114,7 +108,7 @@ fn variant_series(
         on_right: true,
         x: Xs::Names(good.iter().map(place).collect()),
         y: good.iter().map(p999).collect(),
-        labels,
+        labels: bound_labels(&good, view, |q| q.p999),
         unit: "ms".into(),
         ..Series::default()
     };

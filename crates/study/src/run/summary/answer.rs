@@ -93,8 +93,8 @@ fn within_bound(points: &[&PointRecord], sweep: &Sweep, bound_ms: f64) -> String
     let untold = sweep.untold_within_bound.map(|at| {
         let (p99_ms, ops) = (points[at].latency_ms.p99, points[at].ops_per_s);
         format!(
-            "whether {} ({} op/s) did cannot be told, since all that is known of its p99 is that it \
-             is at least {} ms",
+            "whether {} ({} op/s) did cannot be told, since its p99 is only known to be at \
+             least {} ms",
             point_words(&points[at].point),
             thousands(ops),
             significant(p99_ms.least())
@@ -197,8 +197,8 @@ fn untold_sentence(untold: &Untold) -> String {
         metric,
     } = untold;
     format!(
-        "At {}, “{contender}” and “{baseline}” cannot be compared by {}: on both sides it is only a \
-         lower bound, since operations were given up or never sent.",
+        "At {}, “{contender}” and “{baseline}” cannot be compared by {}: on both sides it is only \
+         a lower bound, since operations were given up or never sent.",
         point_words(place),
         metric_words(metric)
     )

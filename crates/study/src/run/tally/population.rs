@@ -145,7 +145,8 @@ fn a_percentile_beyond_the_time_out_is_at_least_the_time_out() {
     assert!(!latency.ci95.contains_key("p99") && latency.ci95.contains_key("p50"));
 }
 
-/// Everything of a record but the intervals and what they rest on, which a merged histogram does not have.
+/// Everything of a record but the intervals and what they rest on, which a merged histogram does
+/// not have.
 fn comparable(record: &QuantilesRecord) -> Value {
     let without = QuantilesRecord {
         ci95: BTreeMap::new(),
