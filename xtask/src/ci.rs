@@ -47,6 +47,17 @@ pub struct CassandraOptions {
     busy: bool,
 }
 
+/// What `cargo xtask audit` may be asked.
+#[derive(clap::Args)]
+pub struct AuditOptions {
+    /// Other studies and windows than those of other seeds
+    #[arg(long, default_value_t = 1)]
+    seed: u32,
+    /// Studies for each kind of world, and ten times as many windows
+    #[arg(long, default_value_t = 4000, value_parser = clap::value_parser!(u32).range(100..))]
+    runs: u32,
+}
+
 /// Runs all steps; stops at the first that fails.
 pub fn run(options: &Options) -> Result<()> {
     let mut busy = options.busy.then(Busy::start).transpose()?;
@@ -134,10 +145,15 @@ fn scratch(name: &str) -> Result<PathBuf> {
     Ok(folder.join(name))
 }
 
-/// The long versions of the simulated studies, which the gate has in short.
-pub fn audit() -> Result<()> {
-    let tests = ["test", "-p", "study", "--lib", "--", "--ignored", "audit_"];
-    process::run(&cargo(), &[&tests[..], &["--nocapture"]].concat())
+/// The long versions of the simulated studies and windows, which the gate has in short.
+pub fn audit(options: &AuditOptions) -> Result<()> {
+    let variables = [
+        ("CASSAY_AUDIT_SEED", options.seed.to_string()),
+        ("CASSAY_AUDIT_RUNS", options.runs.to_string()),
+    ];
+    let tests = ["test", "-p", "study", "-p", "analysis", "--lib", "--"];
+    let asked = ["--ignored", "audit_", "--nocapture"];
+    process::run_with(&cargo(), &[&tests[..], &asked].concat(), &variables)
 }
 
 /// The tests that start a real Cassandra. They are `#[ignore]`d, so that `cargo test` needs no

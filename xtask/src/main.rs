@@ -38,7 +38,7 @@ enum Command {
     /// The tests against a real Cassandra (needs Java 17 and Maven)
     Cassandra(ci::CassandraOptions),
     /// Simulated studies in the thousands: how often a comparison is wrong
-    Audit,
+    Audit(ci::AuditOptions),
     /// Dependencies: licences, sources, duplicates; advisories where cargo-deny is installed
     Deny,
     /// The mutation run of the gate, many times over and with another seed
@@ -55,7 +55,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Ci(options) => ci::run(&options),
         Command::Cassandra(options) => ci::cassandra(&options),
-        Command::Audit => ci::audit(),
+        Command::Audit(options) => ci::audit(&options),
         Command::Deny => deny::run(),
         Command::Mutate(options) => mutate::run(&options),
         Command::Tidy => tidy::run(),

@@ -13,7 +13,7 @@
 //! the drain belongs to the last block. A percentile that is only a lower bound has no interval,
 //! nor has one whose upper end would be.
 
-use crate::series::{self, VALUES_MIN};
+use crate::series::{self, INCIDENTS_MORE, VALUES_MIN};
 use measure::{Histogram, Times};
 use std::collections::BTreeMap;
 
@@ -111,8 +111,8 @@ impl Blocks {
     }
 
     /// 95 % confidence interval of quantile `q`, in ns. None with fewer than
-    /// [`VALUES_ABOVE_MIN`] values above it, with fewer than five blocks, or when the tail lies in
-    /// so few blocks that its end cannot be bounded.
+    /// [`VALUES_ABOVE_MIN`] values above it, with fewer than five blocks, or when the tail lies, or
+    /// may well lie, in so few blocks that its end cannot be bounded.
     pub fn quantile_ci95_ns(&self, q: f64) -> Option<[u64; 2]> {
         let merged = self.times.all();
         let count = merged.count() as f64;
@@ -121,6 +121,9 @@ impl Blocks {
         }
         let value = merged.quantile_ns(q);
         let share = merged.count_above(value) as f64 / count;
+        if self.may_lie_in_an_incident(value, q) {
+            return None;
+        }
         let [fewer, more] = self.half_widths(value, share);
         if share <= 0.0 || share >= 1.0 || fewer.max(more) > LOGIT_HALF_MAX {
             return None;
@@ -130,36 +133,53 @@ impl Blocks {
         let below = |logit_above: f64| 1.0 / (1.0 + logit_above.exp());
         // More above the value that was read as the quantile: the true one lies higher.
         let [low, high] = [below(logit + fewer), below(logit - more)];
-        if self.times.is_at_least(q) || self.times.is_at_least(high) {
+        let is_at_least = |q: f64| self.times.quantile_ns(q).is_at_least();
+        if is_at_least(q) || is_at_least(high) {
             return None;
         }
         Some([merged.quantile_ns(low), merged.quantile_ns(high)])
     }
 
+    /// Whether the interval of quantile `q` rests on few incidents: blocks with far more
+    /// values above it than most.
+    pub fn has_few_incidents(&self, q: f64) -> bool {
+        let value = self.times.all().quantile_ns(q);
+        let spread = series::mean_estimate(&self.excess(value));
+        spread.has_few_incidents()
+    }
+
+    /// Whether the worst of a few incidents, if it came as often as it may well come, has as many
+    /// values above `value` as quantile `q` has: then the true one may be as long as an incident.
+    fn may_lie_in_an_incident(&self, value: u64, q: f64) -> bool {
+        let excess = self.excess(value);
+        let worst = excess.iter().copied().fold(0.0, f64::max);
+        let often = worst * (1.0 + INCIDENTS_MORE) / self.times.all().count().max(1) as f64;
+        often > 1.0 - q && series::mean_estimate(&excess).has_few_incidents()
+    }
+
     /// How much smaller and larger the share of values above `value` may be, on the logit scale.
     fn half_widths(&self, value: u64, share: f64) -> [f64; 2] {
-        let counts: Vec<(f64, f64)> = self
-            .blocks
-            .iter()
-            .map(|block| {
-                let all: u64 = block.iter().map(|(_, count)| count).sum();
-                let from = block.partition_point(|(bucket, _)| *bucket <= value);
-                let above: u64 = block[from..].iter().map(|(_, count)| count).sum();
-                (above as f64, all as f64)
-            })
-            .collect();
-        let excess: Vec<f64> = counts
-            .iter()
-            .map(|(above, all)| above - share * all)
-            .collect();
         let count = self.times.all().count() as f64;
-        let per_block = count / counts.len() as f64;
-        let spread = series::mean_estimate(&excess);
+        let per_block = count / self.blocks.len() as f64;
+        let spread = series::mean_estimate(&self.excess(value));
         let odds = share * (1.0 - share);
         let binomial = NORMAL_975 * (odds / count).sqrt();
         let [low, high] = spread.ci95.unwrap_or([f64::NEG_INFINITY, f64::INFINITY]);
         [spread.mean - low, high - spread.mean]
             .map(|clustered| (clustered / per_block).max(binomial) / odds)
+    }
+
+    /// By how many values more than its share each block lies above `value`, as a series.
+    fn excess(&self, value: u64) -> Vec<f64> {
+        let all = self.times.all();
+        let share = all.count_above(value) as f64 / all.count().max(1) as f64;
+        let excess = self.blocks.iter().map(|block| {
+            let all: u64 = block.iter().map(|(_, count)| count).sum();
+            let from = block.partition_point(|(bucket, _)| *bucket <= value);
+            let above: u64 = block[from..].iter().map(|(_, count)| count).sum();
+            above as f64 - share * all as f64
+        });
+        excess.collect()
     }
 
     /// The intervals of [`QUANTILES`] in ms, as records hold them; without those that have none.
@@ -171,6 +191,14 @@ impl Blocks {
                 Some((name.to_owned(), [low as f64 / 1e6, high as f64 / 1e6]))
             })
             .collect()
+    }
+
+    /// Names of the [`QUANTILES`] that have an interval which rests on few incidents.
+    pub fn few_incidents(&self) -> Vec<String> {
+        let few =
+            |&(_, q): &(&str, f64)| self.quantile_ci95_ns(q).is_some() && self.has_few_incidents(q);
+        let named = QUANTILES.iter().copied().filter(few);
+        named.map(|(name, _)| name.to_owned()).collect()
     }
 }
 
@@ -202,128 +230,4 @@ fn joined(left: &[(u64, u64)], right: &[(u64, u64)]) -> Block {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::synthetic::Chance;
-
-    /// Sixty seconds of 500 exponential latencies whose scale drifts from second to second.
-    fn window(chance: &mut Chance, phi: f64, swing: f64) -> Blocks {
-        let mut blocks = Blocks::new();
-        for level in chance.autocorrelated(60, phi) {
-            let mut second = Histogram::new();
-            for _ in 0..500 {
-                let value_ms = -chance.uniform().ln() * (swing * level).exp();
-                second.record((value_ms * 1e6) as u64);
-            }
-            blocks.push(&second);
-        }
-        blocks
-    }
-
-    /// The true quantile of that mixture, from far more values than any window has.
-    fn truth(q: f64, swing: f64) -> f64 {
-        let mut chance = Chance(99);
-        let mut all = Histogram::new();
-        for _ in 0..8_000 {
-            let scale = (swing * chance.normal()).exp();
-            (0..100).for_each(|_| all.record((-chance.uniform().ln() * scale * 1e6) as u64));
-        }
-        all.quantile_ns(q) as f64
-    }
-
-    #[test]
-    fn coverage_of_percentiles_is_near_95_percent() {
-        let mut chance = Chance(11);
-        for (phi, swing, least) in [(0.0, 0.0, 0.92), (0.0, 0.2, 0.90), (0.5, 0.2, 0.87)] {
-            let windows = 100;
-            let made: Vec<Blocks> = (0..windows)
-                .map(|_| window(&mut chance, phi, swing))
-                .collect();
-            for q in [0.5, 0.99] {
-                let truth = truth(q, swing);
-                let intervals: Vec<[u64; 2]> = made
-                    .iter()
-                    .filter_map(|blocks| blocks.quantile_ci95_ns(q))
-                    .collect();
-                // Rarely does a window look so correlated that nothing can be said.
-                assert!(
-                    intervals.len() * 20 >= made.len() * 19,
-                    "{}",
-                    intervals.len()
-                );
-                let hits = intervals.iter().filter(|[low, high]| {
-                    *low as f64 <= truth * 1.001 && truth <= *high as f64 * 1.001
-                });
-                let coverage = hits.count() as f64 / intervals.len() as f64;
-                println!("phi {phi} swing {swing} q {q}: coverage {coverage:.3}");
-                assert!(
-                    coverage >= least,
-                    "phi {phi} swing {swing} q {q}: {coverage}"
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn swings_between_seconds_make_the_interval_longer() {
-        let width = |swing: f64| {
-            let [low, high] = window(&mut Chance(5), 0.5, swing)
-                .quantile_ci95_ns(0.5)
-                .unwrap();
-            high - low
-        };
-        assert!(width(0.2) > 2 * width(0.0), "{} {}", width(0.2), width(0.0));
-    }
-
-    #[test]
-    fn a_percentile_with_under_100_values_above_it_has_no_interval() {
-        let mut blocks = Blocks::new();
-        let mut chance = Chance(1);
-        for _ in 0..10 {
-            let mut second = Histogram::new();
-            (0..2000).for_each(|_| second.record((chance.uniform() * 1e6) as u64));
-            blocks.push(&second);
-        }
-        // 20,000 values: 200 above p99, 20 above p99.9.
-        let intervals = blocks.ci95_ms();
-        assert_eq!(intervals.keys().collect::<Vec<_>>(), ["p50", "p95", "p99"]);
-    }
-
-    #[test]
-    fn a_tail_that_lies_in_one_second_cannot_be_bounded() {
-        let mut blocks = Blocks::new();
-        for second in 0..20u64 {
-            let mut values = Histogram::new();
-            (0..1000).for_each(|n| values.record(1_000_000 + n));
-            (0..u64::from(second == 7) * 300).for_each(|n| values.record((900 + n) * 1_000_000));
-            blocks.push(&values);
-        }
-        assert!(blocks.quantile_ci95_ns(0.5).is_some());
-        assert_eq!(blocks.quantile_ci95_ns(0.99), None);
-    }
-
-    #[test]
-    fn a_long_run_keeps_few_blocks_and_every_value() {
-        let mut blocks = Blocks::new();
-        for second in 0..1000u64 {
-            let mut values = Histogram::new();
-            (0..10).for_each(|n| values.record(1000 + second * 7 + n * 100));
-            blocks.push(&values);
-            assert!(blocks.blocks.len() <= BLOCKS_MAX);
-        }
-        let kept: u64 = blocks.blocks.iter().flatten().map(|(_, count)| count).sum();
-        assert_eq!((kept, blocks.histogram().count()), (10_000, 10_000));
-        // Every block but the last holds as many intervals as any other.
-        let sizes: Vec<u64> = blocks
-            .blocks
-            .iter()
-            .map(|block| block.iter().map(|(_, n)| n).sum())
-            .collect();
-        assert!(
-            sizes[..sizes.len() - 1]
-                .iter()
-                .all(|size| *size == sizes[0]),
-            "{sizes:?}"
-        );
-    }
-}
+mod tests;

@@ -11,8 +11,15 @@
 //! meanwhile, which its own blocks cannot show: equal runs were called different in 13 to 23 % of
 //! cases by Welch's test. Such an interval is widened by a stated variance between runs
 //! ([`Metric::between_runs`]) and never says more than [`Finding::LooksDifferent`].
+//!
+//! A percentile may be known as a lower bound only. Then the ratio is a bound as well, and only the
+//! end of the interval on its known side is one: the variant that is at least so slow can be found
+//! slower, and neither faster nor equivalent. It is the mean of values of which none is above the
+//! true one that is tested, so that a difference is called no more often than at the level. With
+//! bounds on both sides there is no ratio.
 
 use crate::series;
+use measure::Known;
 
 /// What is compared: which way is better, and how far apart still counts as the same.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,6 +99,8 @@ pub const BLOCKS_TO_SETTLE_MAX: usize = 1000;
 pub struct Comparison {
     /// Contender ÷ baseline, of geometric means.
     pub ratio: f64,
+    /// Whether it is only that or more, or that or less; none where it is known.
+    pub bound: Option<Bound>,
     /// Blocks (pairs), or the smaller side's number of runs.
     pub blocks: usize,
     /// The standard deviation between runs that the interval was widened by, as a share; none of
@@ -102,6 +111,44 @@ pub struct Comparison {
     error: Option<LogError>,
 }
 
+/// What a ratio is, of which one side is only known to be at least so large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// The contender's values are lower bounds, or some of them.
+    AtLeast,
+    /// The baseline's are.
+    AtMost,
+}
+
+impl Bound {
+    /// The word in records: `at_least`, `at_most`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Bound::AtLeast => "at_least",
+            Bound::AtMost => "at_most",
+        }
+    }
+
+    /// What a ratio is whose sides have such values.
+    fn of(baseline: bool, contender: bool) -> Result<Option<Bound>, NotCompared> {
+        match (baseline, contender) {
+            (false, false) => Ok(None),
+            (false, true) => Ok(Some(Bound::AtLeast)),
+            (true, false) => Ok(Some(Bound::AtMost)),
+            (true, true) => Err(NotCompared::BoundsOnBothSides),
+        }
+    }
+}
+
+/// Why there is no comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotCompared {
+    /// A side has no positive finite value.
+    NoValues,
+    /// On both sides are values that are only lower bounds: their ratio may be anything.
+    BoundsOnBothSides,
+}
+
 /// The error of a logarithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct LogError {
@@ -110,18 +157,31 @@ struct LogError {
 }
 
 /// Compares pairs of one block each: (baseline, contender), run close to each other. Pairing takes
-/// out what changes from block to block. None when no pair has two positive finite values.
-pub fn compare_paired(pairs: &[(f64, f64)], metric: Metric) -> Option<Comparison> {
-    let usable = pairs.iter().filter(|(b, c)| positive(*b) && positive(*c));
-    let logs: Vec<f64> = usable
-        .map(|(baseline, contender)| (contender / baseline).ln())
+/// out what changes from block to block.
+///
+/// # Errors
+/// No pair has two positive finite values, or there are lower bounds on both sides.
+pub fn compare_paired<V: Into<Known> + Copy>(
+    pairs: &[(V, V)],
+    metric: Metric,
+) -> Result<Comparison, NotCompared> {
+    let pairs = pairs.iter().map(|(b, c)| ((*b).into(), (*c).into()));
+    let usable: Vec<(Known, Known)> = pairs
+        .filter(|(b, c)| positive(*b) && positive(*c))
         .collect();
-    if logs.is_empty() {
-        return None;
+    if usable.is_empty() {
+        return Err(NotCompared::NoValues);
     }
+    let bound = Bound::of(
+        usable.iter().any(|(baseline, _)| baseline.is_at_least()),
+        usable.iter().any(|(_, contender)| contender.is_at_least()),
+    )?;
+    let ratio = |(baseline, contender): &(Known, Known)| contender.least() / baseline.least();
+    let logs: Vec<f64> = usable.iter().map(|pair| ratio(pair).ln()).collect();
     let count = logs.len() as f64;
-    Some(Comparison {
+    Ok(Comparison {
         ratio: series::mean(&logs).exp(),
+        bound,
         blocks: logs.len(),
         between_runs: None,
         metric,
@@ -135,13 +195,21 @@ pub fn compare_paired(pairs: &[(f64, f64)], metric: Metric) -> Option<Comparison
 /// Compares runs that did not take turns: of different days, or one variant after the other.
 /// Welch's interval, widened by the variance between runs: that of the metric, or that between
 /// the blocks of the runs if it is larger, since a run differs from the next at least as much as
-/// its blocks do from each other. None when a side has no positive finite value.
-pub fn compare_unpaired(baseline: &[f64], contender: &[f64], metric: Metric) -> Option<Comparison> {
-    let (base, cont) = (logs_of(baseline), logs_of(contender));
+/// its blocks do from each other.
+///
+/// # Errors
+/// A side has no positive finite value, or there are lower bounds on both sides.
+pub fn compare_unpaired<V: Into<Known> + Copy>(
+    baseline: &[V],
+    contender: &[V],
+    metric: Metric,
+) -> Result<Comparison, NotCompared> {
+    let [(base, base_bound), (cont, cont_bound)] = [baseline, contender].map(logs_of);
     let blocks = base.len().min(cont.len());
     if blocks == 0 {
-        return None;
+        return Err(NotCompared::NoValues);
     }
+    let bound = Bound::of(base_bound, cont_bound)?;
     let counts = [base.len() as f64, cont.len() as f64];
     let variances = [series::variance(&base), series::variance(&cont)];
     let within_freedom = counts[0] + counts[1] - 2.0;
@@ -162,8 +230,9 @@ pub fn compare_unpaired(baseline: &[f64], contender: &[f64], metric: Metric) -> 
     }
     let freedom = if below > 0.0 { sum * sum / below } else { 1e6 };
     let freedom = freedom.min(within_freedom.max(1.0));
-    Some(Comparison {
+    Ok(Comparison {
         ratio: (series::mean(&cont) - series::mean(&base)).exp(),
+        bound,
         blocks,
         between_runs: Some(between.sqrt()),
         metric,
@@ -174,26 +243,58 @@ pub fn compare_unpaired(baseline: &[f64], contender: &[f64], metric: Metric) -> 
     })
 }
 
-fn positive(value: f64) -> bool {
-    value.is_finite() && value > 0.0
+fn positive(value: Known) -> bool {
+    value.least().is_finite() && value.least() > 0.0
 }
 
-fn logs_of(values: &[f64]) -> Vec<f64> {
-    let usable = values.iter().copied().filter(|v| positive(*v));
-    usable.map(f64::ln).collect()
+/// The logarithms of the values that have one, and whether any of them is a lower bound.
+fn logs_of<V: Into<Known> + Copy>(values: &[V]) -> (Vec<f64>, bool) {
+    let usable = values.iter().map(|value| (*value).into());
+    let usable: Vec<Known> = usable.filter(|value| positive(*value)).collect();
+    let logs = usable.iter().map(|value| value.least().ln()).collect();
+    (logs, usable.iter().any(|value| value.is_at_least()))
 }
 
 impl Comparison {
-    /// 95 % confidence interval of the ratio, for it alone; none with one block a side.
+    /// 95 % confidence interval of the ratio, for it alone; none with one block a side, and none
+    /// of a ratio that is a bound.
     pub fn ci95(&self) -> Option<[f64; 2]> {
+        self.bound.is_none().then(|| self.reach()).flatten()
+    }
+
+    /// Of a ratio that is a bound, the end of its 95 % interval that is known; none with one block
+    /// a side.
+    pub fn ci95_end(&self) -> Option<f64> {
+        let [low, high] = self.reach()?;
+        match self.bound? {
+            Bound::AtLeast => Some(low),
+            Bound::AtMost => Some(high),
+        }
+    }
+
+    /// Where the ratio lies, for it alone: the interval, open on the side that nobody knows.
+    fn reach(&self) -> Option<[f64; 2]> {
         let half = self.error?.half(LEVEL);
-        Some([self.ratio * (-half).exp(), self.ratio * half.exp()])
+        let [low, high] = [self.ratio * (-half).exp(), self.ratio * half.exp()];
+        Some(match self.bound {
+            None => [low, high],
+            Some(Bound::AtLeast) => [low, f64::INFINITY],
+            Some(Bound::AtMost) => [0.0, high],
+        })
     }
 
     /// Probability of a ratio at least as far from 1 if the variants are equal; none with one
-    /// block a side.
+    /// block a side. Of a bound that says nothing, since it lies on its open side of 1, it is 1.
     pub fn p(&self) -> Option<f64> {
         let error = self.error?;
+        let says_nothing = match self.bound {
+            None => false,
+            Some(Bound::AtLeast) => self.ratio <= 1.0,
+            Some(Bound::AtMost) => self.ratio >= 1.0,
+        };
+        if says_nothing {
+            return Some(1.0);
+        }
         let distance = self.ratio.ln().abs();
         if error.standard_error == 0.0 {
             return Some(if distance == 0.0 { 1.0 } else { 0.0 });
@@ -204,10 +305,10 @@ impl Comparison {
 
     /// What it says, given `p`: its own, or one adjusted for the others.
     pub fn finding(&self, p: Option<f64>) -> Finding {
-        let (Some(ci), Some(p)) = (self.ci95(), p) else {
+        let (Some(reach), Some(p)) = (self.reach(), p) else {
             return Finding::Inconclusive;
         };
-        match find(ci, self.metric) {
+        match find(reach, self.metric) {
             found if found.is_difference() && p > LEVEL => Finding::Inconclusive,
             found if found.is_difference() && self.between_runs.is_some() => {
                 Finding::LooksDifferent
@@ -217,9 +318,10 @@ impl Comparison {
     }
 
     /// The smallest difference that it could have seen, as a share: one of this size is found at
-    /// `level` in four of five studies like this one. None with one block a side.
+    /// `level` in four of five studies like this one. None with one block a side, and none of a
+    /// bound, which is found in one direction only.
     pub fn could_see(&self, level: f64) -> Option<f64> {
-        let error = self.error?;
+        let error = self.error.filter(|_| self.bound.is_none())?;
         let power = series::t_quantile(POWER, error.freedom) * error.standard_error;
         Some((error.half(level) + power).exp() - 1.0)
     }
@@ -227,10 +329,11 @@ impl Comparison {
     /// How many blocks decide it at `level` whatever the difference is, if blocks go on to vary as
     /// they did: so many that half the interval at `level`, and half the one of 95 %, fit into the
     /// margin. Then a ratio is either further from 1 than the one, or so near that the other lies
-    /// within the margin. None with one block, when the runs did not take turns (more of the same
-    /// would not help), and above [`BLOCKS_TO_SETTLE_MAX`].
+    /// within the margin. None with one block, when the runs did not take turns or the ratio is a
+    /// bound (more of the same would not help), and above [`BLOCKS_TO_SETTLE_MAX`].
     pub fn blocks_to_settle(&self, level: f64) -> Option<usize> {
-        let error = self.error.filter(|_| self.between_runs.is_none())?;
+        let helps = self.between_runs.is_none() && self.bound.is_none();
+        let error = self.error.filter(|_| helps)?;
         let deviation = error.standard_error * (self.blocks as f64).sqrt();
         let margin = (1.0 + self.metric.margin).ln();
         let settles = |blocks: usize| {
@@ -267,213 +370,4 @@ fn find([low, high]: [f64; 2], metric: Metric) -> Finding {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::synthetic::Chance;
-    use proptest::prelude::*;
-
-    #[test]
-    fn findings_follow_from_interval_margin_and_direction() {
-        use Finding::{Equivalent, Faster, Inconclusive, Slower};
-        for (ci, throughput, latency) in [
-            ([1.10, 1.30], Faster, Slower),
-            ([0.70, 0.85], Slower, Faster),
-            ([0.98, 1.02], Equivalent, Equivalent),
-            // Away from 1, and too little to matter.
-            ([1.005, 1.02], Equivalent, Equivalent),
-            // The margin is symmetric in ratios: 0.90 is below 1/1.1.
-            ([0.90, 1.08], Inconclusive, Inconclusive),
-            ([0.95, 1.05], Inconclusive, Equivalent),
-            ([1.01, 1.20], Faster, Slower),
-        ] {
-            assert_eq!(find(ci, Metric::THROUGHPUT), throughput, "{ci:?}");
-            assert_eq!(find(ci, Metric::LATENCY), latency, "{ci:?}");
-        }
-    }
-
-    /// What it says when it stands alone.
-    fn alone(seen: &Comparison) -> Finding {
-        seen.finding(seen.p())
-    }
-
-    #[test]
-    fn pairs_give_the_textbook_interval_of_log_ratios() {
-        let pairs = [(100.0, 110.0), (200.0, 240.0), (50.0, 57.0)];
-        let seen = compare_paired(&pairs, Metric::THROUGHPUT).unwrap();
-        let logs = [1.1_f64.ln(), 1.2_f64.ln(), 1.14_f64.ln()];
-        let half = 4.302_653 * (series::variance(&logs) / 3.0).sqrt();
-        let mean = logs.iter().sum::<f64>() / 3.0;
-        let [low, high] = seen.ci95().unwrap();
-        assert!((seen.ratio - mean.exp()).abs() < 1e-12);
-        assert!((low - (mean - half).exp()).abs() < 1e-6, "{low}");
-        assert!((high - (mean + half).exp()).abs() < 1e-6, "{high}");
-        assert_eq!((alone(&seen), seen.blocks), (Finding::Faster, 3));
-    }
-
-    #[test]
-    fn p_is_that_of_the_t_test() {
-        // t = 3.182 with 3 degrees of freedom is the two-sided 5 % point.
-        let mut seen = compare_paired(&[(1.0, 1.1), (1.0, 1.2)], Metric::THROUGHPUT).unwrap();
-        seen.error = Some(LogError {
-            standard_error: seen.ratio.ln() / 3.182_446,
-            freedom: 3.0,
-        });
-        assert!((seen.p().unwrap() - 0.05).abs() < 1e-6);
-        let [low, _] = seen.ci95().unwrap();
-        assert!((low - 1.0).abs() < 1e-6, "the interval ends where p is 5 %");
-    }
-
-    #[test]
-    fn pairing_takes_out_what_changes_from_block_to_block() {
-        let baseline = [100.0, 150.0, 220.0];
-        let contender = [110.5, 164.0, 243.0];
-        let pairs: Vec<(f64, f64)> = baseline.into_iter().zip(contender).collect();
-        let paired = compare_paired(&pairs, Metric::THROUGHPUT).unwrap();
-        let unpaired = compare_unpaired(&baseline, &contender, Metric::THROUGHPUT).unwrap();
-        assert_eq!(alone(&paired), Finding::Faster);
-        assert_eq!(alone(&unpaired), Finding::Inconclusive);
-        assert!((paired.ratio - unpaired.ratio).abs() < 1e-9);
-    }
-
-    #[test]
-    fn runs_that_did_not_take_turns_look_different_at_most() {
-        let seen = compare_unpaired(&[100.0, 101.0], &[300.0, 301.0], Metric::THROUGHPUT).unwrap();
-        assert_eq!(alone(&seen), Finding::LooksDifferent);
-        assert_eq!(seen.between_runs, Some(0.03));
-        assert_eq!(
-            seen.blocks_to_settle(LEVEL),
-            None,
-            "more of the same would not help"
-        );
-        // 5 % between two runs with quiet blocks is less than runs differ by themselves.
-        let quiet = compare_unpaired(&[100.0; 5], &[105.0; 5], Metric::THROUGHPUT).unwrap();
-        assert_eq!(alone(&quiet), Finding::Inconclusive);
-        let [low, high] = quiet.ci95().unwrap();
-        // Student's t of eight degrees of freedom.
-        let half = 2.306_004 * (2.0_f64 * 0.03 * 0.03).sqrt();
-        assert!((high / low - (2.0 * half).exp()).abs() < 1e-4);
-    }
-
-    /// Runs of several blocks that differ from each other by four fifths of what blocks differ by:
-    /// as much as makes Welch's test call 13 to 23 % of equal runs different, as was seen.
-    fn equal_runs(chance: &mut Chance, rounds: u32, blocks: usize, noise: f64) -> f64 {
-        let mut run = || -> Vec<f64> {
-            let level = 0.8 * noise * chance.normal();
-            (0..blocks)
-                .map(|_| 1000.0 * (level + noise * chance.normal()).exp())
-                .collect()
-        };
-        let called = (0..rounds).filter(|_| {
-            let seen = compare_unpaired(&run(), &run(), Metric::THROUGHPUT).unwrap();
-            alone(&seen).is_difference()
-        });
-        called.count() as f64 / f64::from(rounds)
-    }
-
-    #[test]
-    fn of_equal_runs_at_most_one_in_twenty_looks_different() {
-        let mut chance = Chance(61);
-        for blocks in [2, 3, 5] {
-            for noise in [0.01, 0.02, 0.05, 0.10] {
-                let called = equal_runs(&mut chance, 4000, blocks, noise);
-                println!("{blocks} blocks, noise {noise}: {called:.3}");
-                assert!(called <= 0.05, "{blocks} blocks, noise {noise}: {called}");
-            }
-        }
-    }
-
-    #[test]
-    fn one_block_a_side_has_a_ratio_and_no_interval() {
-        let seen = compare_paired(&[(100.0, 300.0)], Metric::THROUGHPUT).unwrap();
-        assert_eq!((seen.ci95(), alone(&seen)), (None, Finding::Inconclusive));
-        assert_eq!(
-            (seen.could_see(LEVEL), seen.blocks_to_settle(LEVEL)),
-            (None, None)
-        );
-        assert!((seen.ratio - 3.0).abs() < 1e-12);
-        let seen = compare_unpaired(&[100.0, 101.0], &[300.0], Metric::THROUGHPUT).unwrap();
-        assert_eq!((seen.ci95(), seen.blocks), (None, 1));
-    }
-
-    #[test]
-    fn values_that_have_no_logarithm_are_left_out() {
-        assert_eq!(
-            compare_paired(&[(0.0, 5.0), (5.0, f64::NAN)], Metric::LATENCY),
-            None
-        );
-        assert_eq!(compare_unpaired(&[], &[1.0], Metric::LATENCY), None);
-        let pairs = [(0.0, 5.0), (2.0, 4.0)];
-        assert_eq!(compare_paired(&pairs, Metric::LATENCY).unwrap().blocks, 1);
-    }
-
-    #[test]
-    fn what_it_could_have_seen_is_seen_in_four_of_five() {
-        let mut chance = Chance(8);
-        let noise = 0.02;
-        let pairs = |chance: &mut Chance, effect: f64| -> Vec<(f64, f64)> {
-            let ratio = |chance: &mut Chance| (effect + noise * chance.normal()).exp();
-            (0..10).map(|_| (1000.0, 1000.0 * ratio(chance))).collect()
-        };
-        // The size is itself estimated: take that of the true spread.
-        let error = LogError {
-            standard_error: noise / 10.0_f64.sqrt(),
-            freedom: 9.0,
-        };
-        let mut known = compare_paired(&[(1.0, 1.0)], Metric::THROUGHPUT).unwrap();
-        known.error = Some(error);
-        let size = known.could_see(LEVEL).unwrap();
-        let rounds = 2000;
-        let found = (0..rounds)
-            .filter(|_| {
-                let made = pairs(&mut chance, (1.0 + size).ln());
-                let seen = compare_paired(&made, Metric::THROUGHPUT).unwrap();
-                seen.p().unwrap() <= LEVEL
-            })
-            .count();
-        let share = found as f64 / f64::from(rounds);
-        assert!((0.76..0.86).contains(&share), "{share}");
-    }
-
-    #[test]
-    fn so_many_blocks_settle_it_whatever_the_difference() {
-        let seen = compare_paired(
-            &[(100.0, 97.0), (100.0, 103.5), (100.0, 101.0)],
-            Metric::THROUGHPUT,
-        )
-        .unwrap();
-        assert_eq!(alone(&seen), Finding::Inconclusive);
-        let blocks = seen.blocks_to_settle(LEVEL).unwrap();
-        let deviation = seen.error.unwrap().standard_error * 3.0_f64.sqrt();
-        for percent in -60..=60 {
-            let settled = Comparison {
-                ratio: (f64::from(percent) / 1000.0).exp(),
-                blocks,
-                error: Some(LogError {
-                    standard_error: deviation / (blocks as f64).sqrt(),
-                    freedom: blocks as f64 - 1.0,
-                }),
-                ..seen.clone()
-            };
-            assert_ne!(alone(&settled), Finding::Inconclusive, "{percent}");
-        }
-        let wild = compare_paired(&[(1.0, 9.0), (9.0, 1.0)], Metric::THROUGHPUT).unwrap();
-        assert_eq!(wild.blocks_to_settle(LEVEL), None);
-    }
-
-    proptest! {
-        #[test]
-        fn changing_sides_turns_ratio_and_finding_round(
-            pairs in prop::collection::vec((1.0f64..1e6, 1.0f64..1e6), 2..8)) {
-            let turned: Vec<(f64, f64)> = pairs.iter().map(|&(b, c)| (c, b)).collect();
-            let there = compare_paired(&pairs, Metric::LATENCY).unwrap();
-            let back = compare_paired(&turned, Metric::LATENCY).unwrap();
-            prop_assert!((there.ratio * back.ratio - 1.0).abs() < 1e-9);
-            let expected = match alone(&there) {
-                Finding::Faster => Finding::Slower,
-                Finding::Slower => Finding::Faster,
-                same => same,
-            };
-            prop_assert_eq!(alone(&back), expected);
-        }
-    }
-}
+mod tests;

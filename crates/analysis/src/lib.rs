@@ -18,7 +18,9 @@ pub mod sweep;
 mod synthetic;
 
 pub use blocks::{Blocks, QUANTILES};
-pub use compare::{Comparison, Finding, LEVEL, Metric, compare_paired, compare_unpaired};
+pub use compare::{
+    Bound, Comparison, Finding, LEVEL, Metric, NotCompared, compare_paired, compare_unpaired,
+};
 pub use multiple::{FalseFindings, Judged, judge_all};
 pub use rules::{Evidence, Judgement, Limits, Verdict, judge};
 pub use series::{Estimate, mean_estimate};

@@ -11,7 +11,8 @@ use crate::series;
 /// When to look and when to give up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SteadyLimits {
-    /// Seconds before which nothing is steady.
+    /// Seconds before which nothing is steady: a JVM's just-in-time compiler needs about ten for a
+    /// hot path.
     pub min_s: usize,
     /// Seconds after which waiting is given up.
     pub max_s: usize,

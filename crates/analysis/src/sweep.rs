@@ -7,6 +7,7 @@
 //! 64, 65, … 70 threads, whose steps are shorter than its noise, has no knee that could be told.
 
 use crate::series;
+use measure::Known;
 
 /// One step of a sweep, from lowest to highest load.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,7 +17,7 @@ pub struct Point {
     /// Achieved throughput, block by block.
     pub ops_per_s: Vec<f64>,
     /// p99 latency of all its operations, ms.
-    pub p99_ms: f64,
+    pub p99_ms: Known,
     /// Whether it may be used, and for what.
     pub state: State,
 }
@@ -49,9 +50,12 @@ pub enum Knee {
 pub struct Sweep {
     /// The highest throughput of the points that were kept; of the saturated ones if none was.
     pub best: Option<usize>,
-    /// The highest throughput with p99 within the bound. None when there is no bound.
+    /// The highest throughput with p99 within the bound, for certain. None when there is no bound.
     pub best_within_bound: Option<usize>,
-    /// The first point whose p99 is above the bound, or that is saturated.
+    /// The highest throughput of which nobody knows whether p99 is within the bound, since it is
+    /// only a lower bound itself; none unless it is above that of `best_within_bound`.
+    pub untold_within_bound: Option<usize>,
+    /// The first point whose p99 is above the bound for certain, or that is saturated.
     pub first_over_bound: Option<usize>,
     /// The first point that is saturated, when all after it are too.
     pub saturated_from: Option<usize>,
@@ -88,7 +92,10 @@ pub fn read_sweep(points: &[Point], p99_bound_ms: Option<f64>) -> Sweep {
             .collect()
     };
     let (kept, saturated) = (of(State::Kept), of(State::Saturated));
-    let over = |i: &usize| p99_bound_ms.is_some_and(|bound| points[*i].p99_ms > bound);
+    let over = |i: &usize| match p99_bound_ms {
+        Some(bound) => points[*i].p99_ms.is_above(bound),
+        None => Some(false),
+    };
     let highest = |indexes: &[usize]| {
         indexes.iter().copied().max_by(|&a, &b| {
             // Of equals the first: less load for the same.
@@ -96,14 +103,22 @@ pub fn read_sweep(points: &[Point], p99_bound_ms: Option<f64>) -> Sweep {
             left.total_cmp(&right).then(b.cmp(&a))
         })
     };
-    let within: Vec<usize> = kept.iter().copied().filter(|i| !over(i)).collect();
+    let [within, untold] = [Some(false), None].map(|wanted| {
+        let so = kept.iter().copied().filter(|i| over(i) == wanted);
+        highest(&so.collect::<Vec<usize>>()).filter(|_| p99_bound_ms.is_some())
+    });
+    let more = |i: &usize| {
+        let ops_per_s = |i: usize| points[i].mean_ops_per_s();
+        within.is_none_or(|within| ops_per_s(*i) > ops_per_s(within))
+    };
     let best = highest(&kept).or_else(|| highest(&saturated));
     let mut usable = [kept.as_slice(), saturated.as_slice()].concat();
     usable.sort_unstable();
-    let is_over = |i: &&usize| over(i) || points[**i].state == State::Saturated;
+    let is_over = |i: &&usize| over(i) == Some(true) || points[**i].state == State::Saturated;
     Sweep {
         best,
-        best_within_bound: highest(&within).filter(|_| p99_bound_ms.is_some()),
+        best_within_bound: within,
+        untold_within_bound: untold.filter(more),
         first_over_bound: usable
             .iter()
             .find(is_over)
@@ -128,7 +143,7 @@ fn knee(points: &[Point], usable: &[usize], kept: &[usize], saturated: &[usize])
     }
     let rising: Vec<&Point> = usable.iter().map(|&i| &points[i]).collect();
     let is_ladder = rising.windows(2).all(|pair| pair[1].load > pair[0].load);
-    let positive = |p: &&Point| p.load > 0.0 && p.mean_ops_per_s() > 0.0 && p.p99_ms > 0.0;
+    let positive = |p: &&Point| p.load > 0.0 && p.mean_ops_per_s() > 0.0 && p.p99_ms.least() > 0.0;
     if !is_ladder || !rising.iter().all(positive) {
         return Knee::Untold;
     }
@@ -159,10 +174,16 @@ fn is_knee(tail: &[&Point], noise: Noise) -> bool {
         gain > needed + noise.quantile() * error
     };
     let load = (last.load / first.load).ln();
-    let latency = (last.p99_ms / first.p99_ms).ln();
     slope + noise.quantile() * error < ELASTICITY_MIN
-        && latency >= LATENCY_ELASTICITY_MIN * load
+        && has_grown(first.p99_ms, last.p99_ms, load)
         && !tail[1..].iter().any(pays)
+}
+
+/// Whether p99 has grown with the load for certain: at least so much is enough of the last one, and
+/// never of the first.
+fn has_grown(first_ms: Known, last_ms: Known, load: f64) -> bool {
+    let least = (last_ms.least() / first_ms.least()).ln();
+    !first_ms.is_at_least() && least >= LATENCY_ELASTICITY_MIN * load
 }
 
 /// Whether throughput grows with the load over the last stretch that is long enough to tell.
@@ -246,189 +267,4 @@ impl Noise {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::synthetic::Chance;
-
-    fn points(rows: &[(f64, f64, f64)]) -> Vec<Point> {
-        let point = |&(load, ops_per_s, p99_ms): &(f64, f64, f64)| Point {
-            load,
-            ops_per_s: vec![ops_per_s],
-            p99_ms,
-            state: State::Kept,
-        };
-        rows.iter().map(point).collect()
-    }
-
-    #[test]
-    fn a_sweep_past_saturation_has_a_peak_a_bound_and_a_knee() {
-        let sweep = points(&[
-            (4.0, 10_000.0, 1.0),
-            (8.0, 19_000.0, 1.1),
-            (16.0, 30_000.0, 1.8),
-            (32.0, 30_600.0, 3.9),
-            (64.0, 29_900.0, 8.5),
-        ]);
-        let seen = read_sweep(&sweep, Some(1.5));
-        assert_eq!(
-            seen,
-            Sweep {
-                best: Some(3),
-                best_within_bound: Some(1),
-                first_over_bound: Some(2),
-                saturated_from: None,
-                knee: Knee::At(2),
-                best_is_last: false,
-            }
-        );
-    }
-
-    #[test]
-    fn a_sweep_that_still_rises_has_no_knee_and_says_that_its_best_is_its_last() {
-        let sweep = points(&[
-            (4.0, 10_000.0, 1.0),
-            (8.0, 19_000.0, 1.1),
-            (16.0, 33_000.0, 1.3),
-        ]);
-        let seen = read_sweep(&sweep, None);
-        assert_eq!(
-            (seen.best, seen.knee, seen.best_is_last),
-            (Some(2), Knee::Growing, true)
-        );
-        assert_eq!(
-            (seen.best_within_bound, seen.first_over_bound),
-            (None, None)
-        );
-    }
-
-    #[test]
-    fn throughput_that_stops_growing_while_latency_does_not_grow_is_no_knee() {
-        // A client at its own limit, for example: V3 says so.
-        let sweep = points(&[(4.0, 10_000.0, 1.0), (8.0, 10_050.0, 1.0)]);
-        assert_eq!(read_sweep(&sweep, None).knee, Knee::Untold);
-    }
-
-    #[test]
-    fn steps_that_are_shorter_than_the_noise_show_no_knee() {
-        // As it was found: 64 "was the knee" of these, since 65 brought under 3 % more.
-        let sweep = points(&[
-            (64.0, 50_000.0, 2.00),
-            (65.0, 50_300.0, 2.05),
-            (66.0, 51_400.0, 2.04),
-            (67.0, 52_000.0, 2.10),
-            (68.0, 52_500.0, 2.11),
-            (70.0, 53_900.0, 2.13),
-        ]);
-        assert_eq!(read_sweep(&sweep, None).knee, Knee::Untold);
-    }
-
-    #[test]
-    fn one_pair_that_brings_nothing_is_no_knee_when_throughput_grows_after_it() {
-        let sweep = points(&[
-            (8.0, 20_000.0, 1.0),
-            (16.0, 20_100.0, 2.2),
-            (32.0, 39_000.0, 2.3),
-            (64.0, 70_000.0, 2.6),
-        ]);
-        assert_ne!(read_sweep(&sweep, None).knee, Knee::At(0));
-    }
-
-    #[test]
-    fn saturated_rates_are_read_and_not_passed_over() {
-        let mut sweep = points(&[
-            (5_000.0, 5_000.0, 1.0),
-            (10_000.0, 10_000.0, 1.2),
-            (15_000.0, 12_300.0, 900.0),
-            (20_000.0, 12_500.0, 2500.0),
-        ]);
-        sweep[2].state = State::Saturated;
-        sweep[3].state = State::Saturated;
-        let seen = read_sweep(&sweep, Some(10.0));
-        assert_eq!((seen.knee, seen.saturated_from), (Knee::At(1), Some(2)));
-        assert_eq!((seen.best, seen.best_within_bound), (Some(1), Some(1)));
-        assert_eq!((seen.first_over_bound, seen.best_is_last), (Some(2), false));
-        // Kept up with again beyond it: then it was an incident, not the end.
-        sweep[3].state = State::Kept;
-        assert_eq!(read_sweep(&sweep, None).saturated_from, None);
-        // Saturated from the first on: what it did is the best that there is.
-        sweep.iter_mut().for_each(|p| p.state = State::Saturated);
-        assert_eq!(read_sweep(&sweep, None).best, Some(3));
-    }
-
-    #[test]
-    fn unusable_points_are_passed_over_and_of_equals_the_lower_load_is_best() {
-        let mut sweep = points(&[(4.0, 10.0, 1.0), (8.0, 10.0, 2.0), (16.0, 90.0, 9.0)]);
-        sweep[2].state = State::Unusable;
-        let seen = read_sweep(&sweep, None);
-        assert_eq!((seen.best, seen.best_is_last), (Some(0), false));
-        assert_eq!(read_sweep(&[], Some(1.0)).best, None);
-        assert_eq!(read_sweep(&[], None).knee, Knee::Untold);
-    }
-
-    /// A ladder whose throughput grows with `elasticity` up to `knee`, and not beyond it.
-    fn ladder(
-        chance: &mut Chance,
-        loads: &[f64],
-        (elasticity, knee): (f64, f64),
-        (noise, blocks): (f64, usize),
-    ) -> Vec<Point> {
-        let point = |&load: &f64| {
-            let truth = load.min(knee).powf(elasticity);
-            let ops: Vec<f64> = (0..blocks)
-                .map(|_| 1000.0 * truth * (noise * chance.normal()).exp())
-                .collect();
-            Point {
-                load,
-                p99_ms: load / truth * (0.1 * chance.normal()).exp(),
-                ops_per_s: ops,
-                state: State::Kept,
-            }
-        };
-        loads.iter().map(point).collect()
-    }
-
-    /// Share of ladders with a knee; with `at`, with the knee there or at a neighbour.
-    fn share(made: impl Iterator<Item = Vec<Point>>, at: Option<usize>) -> f64 {
-        let (mut found, mut all) = (0, 0);
-        for points in made {
-            all += 1;
-            found += match (read_sweep(&points, None).knee, at) {
-                (Knee::At(seen), Some(at)) => u32::from(seen.abs_diff(at) <= 1),
-                (Knee::At(_), None) => 1,
-                _ => 0,
-            };
-        }
-        f64::from(found) / f64::from(all)
-    }
-
-    const DOUBLING: [f64; 6] = [4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
-    const SHORT: [f64; 6] = [64.0, 65.0, 66.0, 67.0, 68.0, 70.0];
-    const HALVES: [f64; 6] = [8.0, 12.0, 16.0, 24.0, 32.0, 48.0];
-
-    #[test]
-    fn of_ladders_that_rise_to_the_end_at_most_one_in_twenty_has_a_knee() {
-        let mut chance = Chance(41);
-        for loads in [DOUBLING, SHORT, HALVES] {
-            for elasticity in [0.5, 0.8, 1.0] {
-                for noise in [(0.02, 1), (0.02, 3), (0.05, 1), (0.10, 1), (0.10, 3)] {
-                    let made =
-                        (0..400).map(|_| ladder(&mut chance, &loads, (elasticity, 1e9), noise));
-                    let seen = share(made, None);
-                    println!("{loads:?} {elasticity} {noise:?}: {seen:.3}");
-                    assert!(seen <= 0.05, "{loads:?} {elasticity} {noise:?}: {seen}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn the_knee_of_a_ladder_that_has_one_is_found() {
-        let mut chance = Chance(43);
-        for noise in [(0.02, 1), (0.02, 3), (0.05, 3)] {
-            let made = (0..400).map(|_| ladder(&mut chance, &DOUBLING, (0.9, 16.0), noise));
-            let seen = share(made, Some(2));
-            println!("{noise:?}: {seen:.3}");
-            assert!(seen >= 0.9, "{noise:?}: {seen}");
-        }
-    }
-}
+mod tests;

@@ -1,4 +1,8 @@
-//! Known series for the tests: noise with a fixed seed, autocorrelated if asked.
+//! Known series for the tests: noise with a fixed seed, autocorrelated if asked, and servers that
+//! pause at random.
+
+use crate::Blocks;
+use measure::Histogram;
 
 /// SplitMix64 (Steele, Lea, Flood 2014): small, good enough for tests, the same everywhere.
 pub(crate) struct Chance(pub u64);
@@ -29,4 +33,102 @@ impl Chance {
         }
         series
     }
+}
+
+/// A server that pauses: after gaps, and for lengths, that are exponential.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pauses {
+    /// Mean time from the end of one to the begin of the next, s.
+    pub every_s: f64,
+    /// Mean length, s.
+    pub long_s: f64,
+}
+
+/// Seconds that a server has run for before anybody looks.
+const BEFORE_S: f64 = 30.0;
+
+impl Pauses {
+    /// The share of the time in pauses.
+    pub(crate) fn share(self) -> f64 {
+        self.long_s / (self.every_s + self.long_s)
+    }
+
+    /// Begins and ends in a window of so many seconds.
+    fn draw(self, chance: &mut Chance, seconds: usize) -> Vec<(f64, f64)> {
+        let mut at_s = -BEFORE_S;
+        let mut pauses = Vec::new();
+        while at_s < seconds as f64 {
+            let begin = at_s - chance.uniform().ln() * self.every_s;
+            at_s = begin - chance.uniform().ln() * self.long_s;
+            pauses.push((begin, at_s));
+        }
+        pauses
+    }
+
+    /// Throughput of a closed loop, second by second: 1 without a pause, with a noise of 3 % that
+    /// is correlated by 0.3.
+    pub(crate) fn throughput(self, chance: &mut Chance, seconds: usize) -> Vec<f64> {
+        let pauses = self.draw(chance, seconds);
+        let noise = chance.autocorrelated(seconds, 0.3);
+        let lost = |second: usize| -> f64 {
+            let (from, to) = (second as f64, (second + 1) as f64);
+            let within = |(begin, end): &(f64, f64)| (end.min(to) - begin.max(from)).max(0.0);
+            pauses.iter().map(within).sum()
+        };
+        let second = |(second, noise): (usize, f64)| 1.0 + 0.03 * noise - lost(second);
+        noise.into_iter().enumerate().map(second).collect()
+    }
+
+    /// Latencies of an open loop of so many operations a second: exponential with a mean of 1 ms,
+    /// and what is left of a pause before that; each with the second in which it ended.
+    fn each(
+        self,
+        chance: &mut Chance,
+        (seconds, per_s): (usize, usize),
+        see: &mut dyn FnMut(usize, u64),
+    ) {
+        let pauses = self.draw(chance, seconds);
+        for number in 0..seconds * per_s {
+            let due_s = (number as f64 + 0.5) / per_s as f64;
+            let after = pauses.partition_point(|(_, end)| *end <= due_s);
+            let waits_s = match pauses.get(after) {
+                Some((begin, end)) if *begin <= due_s => end - due_s,
+                _ => 0.0,
+            };
+            let latency_s = waits_s - chance.uniform().ln() * 1e-3;
+            see((due_s + latency_s) as usize, (latency_s * 1e9) as u64);
+        }
+    }
+
+    /// Those of one window, as it is measured.
+    pub(crate) fn window(self, chance: &mut Chance, seconds: usize, per_s: usize) -> Blocks {
+        let mut by_end = vec![Histogram::new(); seconds + 1];
+        self.each(chance, (seconds, per_s), &mut |second, ns| {
+            by_end[second.min(seconds)].record(ns);
+        });
+        let mut blocks = Blocks::new();
+        by_end[..seconds]
+            .iter()
+            .for_each(|second| blocks.push(second));
+        blocks.push_drain(&by_end[seconds], &Histogram::new());
+        blocks
+    }
+
+    /// Those of hours together: the truth.
+    pub(crate) fn truth(self, chance: &mut Chance) -> Histogram {
+        let mut all = Histogram::new();
+        self.each(chance, (20_000, 50), &mut |_, ns| all.record(ns));
+        all
+    }
+}
+
+/// What `cargo xtask audit --seed S --runs N` asks of the long simulations.
+pub(crate) fn audit() -> (u64, u32) {
+    let given = |text: Option<&str>| text?.parse::<u32>().ok();
+    // When they are built: this crate reads nothing while it runs, its tests neither.
+    let seed = given(option_env!("CASSAY_AUDIT_SEED")).unwrap_or(1);
+    (
+        seed.into(),
+        given(option_env!("CASSAY_AUDIT_RUNS")).unwrap_or(4000),
+    )
 }

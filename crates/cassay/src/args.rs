@@ -3,9 +3,8 @@
 //! Long because every command and its options stand side by side, as the help shows them.
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
-use study::settings::Secret;
+use study::settings::{Granted, Secret};
 
 const ABOUT: &str =
     "A performance laboratory for Apache Cassandra: a study in one file, its answer in a report.";
@@ -114,9 +113,12 @@ pub struct TrustArgs {
 }
 
 impl TrustArgs {
-    /// Where each secret is; of two with one name the last.
-    pub fn secrets(&self) -> BTreeMap<String, Secret> {
-        self.secret.iter().cloned().collect()
+    /// What a study is granted by them; of two secrets with one name the last.
+    pub fn granted(&self) -> Granted {
+        Granted {
+            trust: self.trust,
+            secrets: self.secret.iter().cloned().collect(),
+        }
     }
 }
 

@@ -153,15 +153,15 @@ impl Show {
 
 /// One line for a finished trial.
 fn finished(name: &str, finding: &TrialFinding) -> String {
-    let latency = &finding.all.latency_ms;
+    let [p50, p99] = [finding.all.latency_ms.p50, finding.all.latency_ms.p99];
     let errors: u64 = finding.errors.values().sum();
     let mut line = format!(
         "  {name}: {} op/s · p50 {}{} ms · p99 {}{} ms · {errors} errors · {}",
         thousands(finding.all.ops_per_s),
-        latency.sign("p50"),
-        short(latency.p50),
-        latency.sign("p99"),
-        short(latency.p99),
+        p50.sign(),
+        short(p50.least()),
+        p99.sign(),
+        short(p99.least()),
         finding.verdict,
     );
     if let Some(reason) = finding.reasons.first() {
@@ -205,12 +205,12 @@ mod tests {
             ..TrialFinding::default()
         };
         finding.all.ops_per_s = 53_210.4;
-        finding.all.latency_ms.p50 = 1.234;
-        finding.all.latency_ms.p99 = 12.34;
+        finding.all.latency_ms.p50 = 1.234.into();
+        finding.all.latency_ms.p99 = measure::Known::AtLeast(12.34);
         finding.errors.insert("overloaded".into(), 3);
         assert_eq!(
             finished("writes, 8 threads", &finding),
-            "  writes, 8 threads: 53,210 op/s · p50 1.23 ms · p99 12.3 ms · 3 errors · suspect \
+            "  writes, 8 threads: 53,210 op/s · p50 1.23 ms · p99 ≥ 12.3 ms · 3 errors · suspect \
              (V12: drift)"
         );
     }

@@ -183,13 +183,15 @@ impl Recorder {
         kind.fail(is_early, outcome, since(intended_ns), sent_ns.map(since));
     }
 
-    /// An operation that was due at `intended_ns` will not be sent.
-    pub fn leave_unsent(&mut self, kind: u8, intended_ns: u64, now_ns: u64) {
-        if !self.is_early(intended_ns) {
-            self.part.client.due_never_sent += 1;
-            let latency_ns = now_ns.saturating_sub(intended_ns);
-            self.part.kinds[usize::from(kind)].leave_unsent(latency_ns);
-        }
+    /// `count` operations of the window will not be sent, which have waited for so long.
+    pub fn leave_unsent(&mut self, kind: u8, latency_ns: u64, count: u64) {
+        self.part.client.due_never_sent += count;
+        self.part.kinds[usize::from(kind)].leave_unsent(latency_ns, count);
+    }
+
+    /// When the window begins; not before the end of time if that is not known yet.
+    pub fn window_from_ns(&self) -> u64 {
+        self.window_from_ns
     }
 
     #[inline]

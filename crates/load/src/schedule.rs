@@ -159,6 +159,65 @@ impl Arrivals {
     }
 }
 
+impl Arrivals {
+    /// Moves past all that is due before `until_ns`, and says how many that were: exactly, but of
+    /// Poisson arrivals the mean number.
+    pub fn skip_until(&mut self, until_ns: u64) -> u64 {
+        if self.next_ns() >= until_ns {
+            return 0;
+        }
+        match self {
+            Arrivals::Fixed {
+                next_ns,
+                rest,
+                step_ns,
+                step_rest,
+                divisor,
+            } => {
+                let step = u128::from(*step_ns) * *divisor + *step_rest;
+                let distance = u128::from(until_ns - *next_ns) * *divisor - *rest;
+                let count = distance.div_ceil(step);
+                let moved = *rest + count * step;
+                *next_ns += (moved / *divisor) as u64;
+                *rest = moved % *divisor;
+                count as u64
+            }
+            Arrivals::Poisson {
+                next_ns, mean_ns, ..
+            } => {
+                let count = ((until_ns as f64 - *next_ns) / *mean_ns).floor() + 1.0;
+                *next_ns += count * *mean_ns;
+                count as u64
+            }
+            Arrivals::Ramp {
+                index,
+                step,
+                from,
+                to,
+                over_s,
+            } => {
+                let is_due = |count: u64| {
+                    let index = (*index + count * *step) as f64;
+                    ((ramp_due_s(index, *from, *to, *over_s) * 1e9) as u64) < until_ns
+                };
+                let (mut due, mut beyond) = (0, 1);
+                while is_due(beyond) {
+                    (due, beyond) = (beyond, beyond * 2);
+                }
+                while beyond - due > 1 {
+                    let middle = due + (beyond - due) / 2;
+                    match is_due(middle) {
+                        true => due = middle,
+                        false => beyond = middle,
+                    }
+                }
+                *index += beyond * *step;
+                beyond
+            }
+        }
+    }
+}
+
 /// Time in seconds at which the integral of the rate reaches `n`: the root of
 /// `from·t + (to − from)·t²/(2·over) = n` inside the ramp, a straight line after it.
 fn ramp_due_s(n: f64, from: f64, to: f64, over_s: f64) -> f64 {
@@ -253,6 +312,20 @@ mod tests {
         assert!((variance.sqrt() / mean - 1.0).abs() < 0.02, "{variance}");
     }
 
+    /// At the highest rate: nobody walks past 10^11 of them one by one.
+    #[test]
+    fn a_hundred_seconds_of_the_highest_rate_are_skipped_at_once() {
+        let second_ns = 1_000_000_000;
+        let at = |schedule| Arrivals::new(schedule, 1, 2, 7).unwrap();
+        let mut fixed = at(Schedule::Fixed { ops_per_s: 1e9 });
+        assert_eq!(fixed.skip_until(100 * second_ns), 50 * second_ns);
+        assert_eq!(fixed.next_ns(), 100 * second_ns + 1);
+        let mut poisson = at(Schedule::Poisson { ops_per_s: 1e9 });
+        let skipped = poisson.skip_until(100 * second_ns) as f64;
+        assert!((skipped / 5e10 - 1.0).abs() < 1e-6, "{skipped}");
+        assert!(poisson.next_ns() >= 100 * second_ns);
+    }
+
     #[test]
     fn a_ramp_offers_its_area() {
         let over = Duration::from_secs(10);
@@ -273,6 +346,29 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_is_skipped_is_what_would_be_walked_past(
+            rate in 0.5f64..2e4, until_ms in 0u64..3000, workers in 1u64..5, before in 0u64..50) {
+            let over = Duration::from_secs(2);
+            let ramp = Schedule::Ramp { from_ops_per_s: rate, to_ops_per_s: 5.0, over };
+            for schedule in [Schedule::Fixed { ops_per_s: rate }, ramp] {
+                let until_ns = until_ms * 1_000_000;
+                let mut walked = Arrivals::new(schedule, 0, workers, 1).unwrap();
+                (0..before).for_each(|_| walked.advance());
+                let mut skipped = walked.clone();
+                let mut count = 0;
+                while walked.next_ns() < until_ns {
+                    walked.advance();
+                    count += 1;
+                }
+                prop_assert_eq!(skipped.skip_until(until_ns), count);
+                prop_assert_eq!(skipped.next_ns(), walked.next_ns());
+                skipped.advance();
+                walked.advance();
+                prop_assert_eq!(skipped.next_ns(), walked.next_ns());
+            }
+        }
+
         #[test]
         fn due_times_never_go_back(rate in 0.01f64..5e6, workers in 1u64..9, worker in 0u64..8) {
             let worker = worker % workers;

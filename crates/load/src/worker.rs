@@ -5,7 +5,8 @@
 //! was due before is released all the same, for the longest time-out, and then left unsent. The
 //! clock is read once per batch, not once per operation: all answers of one receive end at the same
 //! moment, and the send time of a batch is read before it is encoded, so that service time includes
-//! the client's own encoding (at most one batch, a few µs) and never leaves something out.
+//! the client's own encoding (at most one batch, some µs of cheap operations) and never leaves
+//! something out.
 //!
 //! Must hold: an operation that was begun ends exactly once in the recorder; nothing is allocated
 //! after the start line while connections live; no lock, no log, no map.
@@ -20,6 +21,7 @@ mod receive;
 mod release;
 mod special;
 mod trouble;
+mod unsent;
 
 pub(crate) use again::Again;
 pub(crate) use course::Course;
@@ -52,8 +54,6 @@ use workload::{Generator, Operation};
 const SLEEP_MAX_NS: u64 = 50 * clock::MILLISECOND_NS;
 /// Pause before a further try is offered to the connections again, none of which had room.
 const AGAIN_NS: u64 = clock::MILLISECOND_NS;
-/// Time for asking the generator of which kinds the operations are that will not be sent.
-const KINDS_ASKED_NS: u64 = 100 * clock::MILLISECOND_NS;
 /// Readiness reports taken per wait.
 const EVENTS_MAX: usize = 64;
 
@@ -326,28 +326,6 @@ impl Worker {
             self.leave_unsent(now_ns, stop_ns);
         }
         in_time
-    }
-
-    /// Writes down what was due before the stop and will never be sent, at its lower bound. Only
-    /// the generator knows the kinds; when it has been asked for long enough, those that follow are
-    /// taken to be mixed as those before.
-    #[cold]
-    fn leave_unsent(&mut self, now_ns: u64, stop_ns: u64) {
-        let (mut kinds, mut count) = (Vec::new(), 0);
-        while let Some(due_ns) = self.due_ns().filter(|due_ns| *due_ns < stop_ns) {
-            let number = self.number + count as u64 * self.number_step;
-            if number >= self.number_end {
-                return;
-            }
-            let asks = kinds.len() == count && clock::now_ns() < now_ns + KINDS_ASKED_NS;
-            if asks || kinds.is_empty() {
-                kinds.push(self.generator.begin(number).kind);
-            }
-            let kind = kinds[count % kinds.len()];
-            self.recorder.leave_unsent(kind, due_ns, now_ns);
-            self.source.advance();
-            count += 1;
-        }
     }
 
     fn note_gauges(&mut self) {

@@ -12,6 +12,8 @@ pub const LOWEST_NS: u64 = 1;
 pub const HIGHEST_NS: u64 = 3_600 * 1_000_000_000;
 /// Significant decimal digits: a value is off by at most 0.1 %.
 pub const SIGNIFICANT_DIGITS: u8 = 3;
+/// HdrHistogram keeps 2 × 10^3 values apart, rounded up to a power of two.
+const SUB_BUCKET_BITS: u32 = 11;
 
 /// Latencies in nanoseconds. About 290 kB; recording touches one count and allocates nothing.
 #[derive(Clone, Debug)]
@@ -50,6 +52,14 @@ impl Histogram {
         self.clamped += if value_ns > HIGHEST_NS { count } else { 0 };
         // The value is inside the bounds, so this cannot fail.
         let _ = self.hdr.record_n(value, count);
+    }
+
+    /// The lowest value that no histogram of ours tells from `value_ns`; 1 for 0, an hour for more.
+    pub fn lowest_equivalent_ns(value_ns: u64) -> u64 {
+        let value = value_ns.clamp(LOWEST_NS, HIGHEST_NS);
+        // A bucket is as wide as the power of two that keeps 2,048 of them in the range of a value.
+        let shift = (u64::BITS - value.leading_zeros()).saturating_sub(SUB_BUCKET_BITS);
+        (value >> shift) << shift
     }
 
     /// Adds all of `other`'s values. Exact, since all histograms have the same bounds.
@@ -170,6 +180,15 @@ mod tests {
         assert_eq!(histogram.quantile_ns(0.99), 0);
         assert_eq!(histogram.max_ns(), 0);
         assert_eq!(histogram.count_above(5), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn the_lowest_equivalent_is_that_of_the_library(value in 1u64..=HIGHEST_NS) {
+            let histogram = Histogram::new();
+            let lowest = Histogram::lowest_equivalent_ns(value);
+            prop_assert_eq!(lowest, histogram.hdr().lowest_equivalent(value));
+        }
     }
 
     proptest! {

@@ -7,6 +7,7 @@
 //! window, however late it ends. An interval keeps it apart from the *early* operations, which were
 //! due before the window, so that nobody downstream has to choose.
 
+use crate::clock::SECOND_NS;
 use crate::outcome::{Outcome, OutcomeCounts};
 use crate::{Histogram, Times};
 
@@ -31,6 +32,19 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// Second `index` of a run that began at 0 and is measured from there on: what tests change.
+    pub fn second(index: u64, kinds: Vec<KindInterval>) -> Interval {
+        Interval {
+            index,
+            start_ns: index * SECOND_NS,
+            end_ns: (index + 1) * SECOND_NS,
+            window_from_ns: 0,
+            draining: false,
+            kinds,
+            client: ClientInterval::default(),
+        }
+    }
+
     /// Length in seconds.
     pub fn seconds(&self) -> f64 {
         (self.end_ns - self.start_ns) as f64 / 1e9
@@ -166,9 +180,9 @@ impl KindInterval {
         }
     }
 
-    /// An operation of the population was not sent, `latency_ns` after it was due.
-    pub fn leave_unsent(&mut self, latency_ns: u64) {
-        self.censored.latency.record(latency_ns);
+    /// `count` operations of the population were not sent, `latency_ns` after they were due.
+    pub fn leave_unsent(&mut self, latency_ns: u64, count: u64) {
+        self.censored.latency.record_n(latency_ns, count);
     }
 
     /// How often an operation of the population ended so.
@@ -491,15 +505,6 @@ mod tests {
         kinds
             .iter_mut()
             .for_each(|kind| kind.outcomes.add_many(Outcome::Ok, 7));
-        let interval = Interval {
-            index: 0,
-            start_ns: 0,
-            end_ns: 1,
-            window_from_ns: 0,
-            draining: false,
-            kinds,
-            client: ClientInterval::default(),
-        };
-        assert_eq!(interval.ended(), 7);
+        assert_eq!(Interval::second(0, kinds).ended(), 7);
     }
 }

@@ -8,11 +8,13 @@
 pub mod clock;
 pub mod histogram;
 pub mod interval;
+pub mod known;
 pub mod outcome;
 pub mod timeline;
 pub mod times;
 
 pub use histogram::Histogram;
 pub use interval::{ClientInterval, Interval, KindInterval};
+pub use known::Known;
 pub use outcome::Outcome;
 pub use times::Times;

@@ -4,7 +4,7 @@
 //! bound of the true quantile. It *is* the true one if it stays where it is when every censored
 //! value is taken as infinite; otherwise it is shown as "at least".
 
-use crate::Histogram;
+use crate::{Histogram, Known};
 
 /// Times, in ns.
 #[derive(Clone, Debug, Default)]
@@ -43,16 +43,37 @@ impl Times {
     }
 
     /// Value in nanoseconds at quantile `q` (0 to 1): the true one, or a lower bound of it.
-    pub fn quantile_ns(&self, q: f64) -> u64 {
-        self.all.quantile_ns(q)
+    pub fn quantile_ns(&self, q: f64) -> Known {
+        let value = self.all.quantile_ns(q);
+        self.known(self.is_at_least(q, value), value as f64)
     }
 
-    /// Whether the value at quantile `q` is only a lower bound.
-    pub fn is_at_least(&self, q: f64) -> bool {
+    /// Arithmetic mean in nanoseconds: a lower bound as soon as one value is.
+    pub fn mean_ns(&self) -> Known {
+        let mean = match self.all.is_empty() {
+            true => 0.0,
+            false => self.all.mean_ns(),
+        };
+        self.known(!self.censored.is_empty(), mean)
+    }
+
+    /// Largest value in nanoseconds: a lower bound as soon as one value is.
+    pub fn max_ns(&self) -> Known {
+        self.known(!self.censored.is_empty(), self.all.max_ns() as f64)
+    }
+
+    fn known(&self, is_at_least: bool, value: f64) -> Known {
+        match is_at_least {
+            true => Known::AtLeast(value),
+            false => Known::Exactly(value),
+        }
+    }
+
+    /// Whether `value`, which is that of [`Times::all`] at quantile `q`, is only a lower bound.
+    fn is_at_least(&self, q: f64, value: u64) -> bool {
         if self.censored.is_empty() {
             return false;
         }
-        let value = self.quantile_ns(q);
         let at_most = |values: &Histogram| values.count() - values.count_above(value);
         // The rank that HdrHistogram gives to a quantile.
         let rank = ((q.min(1.0) * self.all.count() as f64).ceil() as u64).max(1);
@@ -81,26 +102,19 @@ mod tests {
     fn a_quantile_below_all_that_is_missing_is_known() {
         let known: Vec<u64> = (1..=99).collect();
         let times = times(&known, &[500]);
-        assert_eq!(
-            (times.quantile_ns(0.5), times.is_at_least(0.5)),
-            (50, false)
-        );
-        assert_eq!(
-            (times.quantile_ns(0.99), times.is_at_least(0.99)),
-            (99, false)
-        );
-        assert_eq!(
-            (times.quantile_ns(0.999), times.is_at_least(0.999)),
-            (500, true)
-        );
+        assert_eq!(times.quantile_ns(0.5), Known::Exactly(50.0));
+        assert_eq!(times.quantile_ns(0.99), Known::Exactly(99.0));
+        assert_eq!(times.quantile_ns(0.999), Known::AtLeast(500.0));
+        assert_eq!(times.max_ns(), Known::AtLeast(500.0));
+        assert_eq!(times.mean_ns(), Known::AtLeast(54.5));
     }
 
     #[test]
     fn a_low_bound_moves_even_the_median() {
         // Of 4 values the two missing ones may be anything above 1: the median is 20 or more.
         let times = times(&[20, 30], &[1, 1]);
-        assert_eq!((times.quantile_ns(0.5), times.is_at_least(0.5)), (1, true));
-        assert!(!Times::default().is_at_least(0.5));
+        assert_eq!(times.quantile_ns(0.5), Known::AtLeast(1.0));
+        assert_eq!(Times::default().quantile_ns(0.5), Known::Exactly(0.0));
     }
 
     proptest! {
@@ -114,9 +128,10 @@ mod tests {
             let times = times(&known, &censored);
             let mut infinite = known.clone();
             infinite.extend(vec![1_000_000_000; censored.len()]);
-            let most = histogram(&infinite).quantile_ns(q);
-            prop_assert!(times.quantile_ns(q) <= most);
-            prop_assert_eq!(times.is_at_least(q), times.quantile_ns(q) != most);
+            let most = histogram(&infinite).quantile_ns(q) as f64;
+            let seen = times.quantile_ns(q);
+            prop_assert!(seen.least() <= most);
+            prop_assert_eq!(seen.is_at_least(), seen.least() != most);
         }
     }
 }

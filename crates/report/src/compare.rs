@@ -10,11 +10,14 @@ use crate::page::{
     Shape, Table, Tone, Verdict, Xs,
 };
 use crate::sections::effective;
-use crate::sections::results::{comparison_table, metric_name, multiplicity, verdict_words};
+use crate::sections::results::{
+    comparison_table, interval_words, metric_name, multiplicity, ratio_words, verdict_words,
+};
 use crate::sections::setup::{differing_rows, flatten};
-use crate::summary::{ALL, Point, place, points, variant_name};
+use crate::summary::{ALL, Point, bound_labels, place, points, variant_name};
 use crate::view::RunView;
 use analysis::{Comparison, Metric};
+use measure::Known;
 use serde_json::json;
 use std::collections::BTreeMap;
 use store::record::{ComparisonRecord, MultiplicityRecord, TrialFinding};
@@ -58,11 +61,13 @@ fn matched<'p, 'a>(left: &'p [Point<'a>], right: &'p [Point<'a>]) -> Matched<'p,
 }
 
 /// One metric: its name in records, how it is judged, and where it stands.
-type Compared = (&'static str, Metric, fn(&TrialFinding) -> f64);
+type Compared = (&'static str, Metric, fn(&TrialFinding) -> Known);
 
 /// What is compared at each point.
 const METRICS: [Compared; 4] = [
-    ("ops_per_s", Metric::THROUGHPUT, |t| t.all.ops_per_s),
+    ("ops_per_s", Metric::THROUGHPUT, |t| {
+        Known::Exactly(t.all.ops_per_s)
+    }),
     ("latency_ms.p50", Metric::LATENCY, |t| t.all.latency_ms.p50),
     ("latency_ms.p99", Metric::LATENCY, |t| t.all.latency_ms.p99),
     ("latency_ms.p999", Metric::LATENCY, |t| {
@@ -71,7 +76,8 @@ const METRICS: [Compared; 4] = [
 ];
 
 /// One block is one observation; the blocks of two runs do not belong together in pairs. Latency of
-/// a saturated point is that of its length. The second: how many false findings to expect.
+/// a saturated point is that of its length; what is a lower bound in both runs has no ratio. The
+/// second: how many false findings to expect.
 fn comparisons(matched: &Matched<'_, '_>) -> (Vec<ComparisonRecord>, Option<MultiplicityRecord>) {
     let primary = primary(matched);
     let mut found = Vec::new();
@@ -80,13 +86,17 @@ fn comparisons(matched: &Matched<'_, '_>) -> (Vec<ComparisonRecord>, Option<Mult
             continue;
         }
         for (name, metric, value) in METRICS {
-            if (a.saturated || b.saturated) && name != "ops_per_s" {
+            let is_saturated = a.saturated || b.saturated;
+            // What both kept up with is what was offered: it says nothing of either.
+            let is_as_offered = a.at.contains_key("rate") && !is_saturated;
+            let is_throughput = name == "ops_per_s";
+            if (is_saturated && !is_throughput) || (is_as_offered && is_throughput) {
                 continue;
             }
-            let of = |p: &Point<'_>| p.used.iter().map(|t| value(t)).collect::<Vec<f64>>();
+            let of = |p: &Point<'_>| p.used.iter().map(|t| value(t)).collect::<Vec<Known>>();
             let is_primary = primary == Some(index) && name == metric_of(a);
             let compared = analysis::compare_unpaired(&of(a), &of(b), metric);
-            found.extend(compared.map(|compared| (*a, name, (compared, is_primary))));
+            found.extend(compared.map(|seen| (*a, name, (seen, is_primary))));
         }
     }
     let flagged: Vec<(Comparison, bool)> = found.iter().map(|f| f.2.clone()).collect();
@@ -99,7 +109,9 @@ fn comparisons(matched: &Matched<'_, '_>) -> (Vec<ComparisonRecord>, Option<Mult
             baseline: point.variant.into(),
             contender: point.variant.into(),
             ratio: compared.ratio,
+            bound: compared.bound.map_or_else(String::new, |b| b.name().into()),
             ci95: compared.ci95(),
+            ci95_end: compared.ci95_end(),
             verdict: judged.finding.name().into(),
             primary: *primary,
             blocks: compared.blocks,
@@ -220,7 +232,7 @@ fn headline(
 /// The comparison that keeps its whole level, with what its interval allows for.
 fn primary_sentence(comparisons: &[ComparisonRecord], run: &RunView) -> Option<String> {
     let c = comparisons.iter().find(|c| c.primary)?;
-    let [low, high] = c.ci95?;
+    let interval = interval_words(c)?;
     let sees = match c.could_see {
         Some(share) if c.verdict == "inconclusive" => {
             format!(
@@ -231,14 +243,12 @@ fn primary_sentence(comparisons: &[ComparisonRecord], run: &RunView) -> Option<S
         _ => String::new(),
     };
     Some(format!(
-        "Primary, {} of {} at {}: {} times the baseline's (95 % interval {} to {}, which allows \
+        "Primary, {} of {} at {}: {} times the baseline's (95 % interval {interval}, which allows \
          for {} from run to run): {}{sees}.",
         metric_name(&c.metric),
         variant_name(&c.baseline, run),
         place(&c.point),
-        number::ratio(c.ratio),
-        number::ratio(low),
-        number::ratio(high),
+        ratio_words(c),
         number::percent(c.between_runs.unwrap_or_default()),
         verdict_words(&c.verdict),
     ))
@@ -355,8 +365,9 @@ fn chart(baseline: &RunView, contender: &RunView, matched: &Matched<'_, '_>) -> 
             on_right: true,
             y: of
                 .iter()
-                .map(|p| p.latency(run, ALL).map(|q| q.p99))
+                .map(|p| p.latency(run, ALL).map(|q| q.p99.least()))
                 .collect(),
+            labels: bound_labels(&of, run, |q| q.p99),
             y_ci: Vec::new(),
             unit: "ms".into(),
             ..bars.clone()

@@ -32,6 +32,7 @@ pub fn run(view: &RunView, points: &[Point<'_>]) -> Value {
                 "ops_per_s": point.ops_per_s(),
                 "ops_per_s_ci95": point.ops_per_s_ci95(),
                 "short_window": point.is_short_window(),
+                "few_incidents": point.interval_labels().contains(&"few incidents"),
                 "saturated": point.saturated,
                 "latency_ms": point.latency(view, ALL),
                 "verdict": point.verdict.name(),

@@ -3,6 +3,8 @@
 //! Four significant digits for what is measured (histograms hold three), thousands separated by
 //! commas, `–` for what is absent. A unit stands in the heading, not beside each number.
 
+use measure::Known;
+
 /// What stands for a value that is not there.
 pub const ABSENT: &str = "–";
 
@@ -69,6 +71,11 @@ pub fn rate(value: f64) -> String {
 /// Milliseconds: three digits, as many as a histogram holds.
 pub fn ms(value: f64) -> String {
     significant(value, 3)
+}
+
+/// The same with `≥ ` before it if it is a lower bound.
+pub fn known_ms(value: Known) -> String {
+    format!("{}{}", value.sign(), ms(value.least()))
 }
 
 /// Microseconds of CPU, or other small measured things.

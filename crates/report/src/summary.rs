@@ -8,6 +8,7 @@ use crate::number;
 use crate::page::Verdict;
 use crate::view::{PointView, RunView};
 use analysis::series;
+use measure::Known;
 use std::collections::BTreeMap;
 use store::record::{PointRecord, QuantilesRecord, TrialFinding};
 
@@ -21,7 +22,7 @@ pub struct Point<'a> {
     pub at: &'a BTreeMap<String, f64>,
     /// Every trial, invalid ones too.
     pub trials: Vec<&'a TrialFinding>,
-    /// Those that count: not invalid, or all if none is left.
+    /// Those that count: as the findings say, or those that are not invalid, or all.
     pub used: Vec<&'a TrialFinding>,
     /// The worst verdict of those that count.
     pub verdict: Verdict,
@@ -64,7 +65,9 @@ pub fn points(view: &RunView) -> Vec<Point<'_>> {
         }
     }
     for point in &mut points {
-        point.judge();
+        let here = |p: &&PointRecord| p.variant == point.variant && p.point == *point.at;
+        let record = view.findings.points.iter().find(here);
+        point.judge(record.map_or(&[], |record| &record.trials));
     }
     points.sort_by(|a, b| {
         let order = a.variant_index.cmp(&b.variant_index);
@@ -95,9 +98,14 @@ pub fn compare_places(a: &BTreeMap<String, f64>, b: &BTreeMap<String, f64>) -> s
 }
 
 impl<'a> Point<'a> {
-    fn judge(&mut self) {
+    /// What is used are the trials that the run's findings have used, so that both have the same
+    /// numbers; where they do not say, those that are not invalid.
+    fn judge(&mut self, used: &[usize]) {
         let verdict = |t: &TrialFinding| Verdict::from_name(&t.verdict);
-        let usable = |t: &&&TrialFinding| verdict(t) != Verdict::Invalid;
+        let usable = |t: &&&TrialFinding| match used {
+            [] => verdict(t) != Verdict::Invalid,
+            used => used.contains(&t.index),
+        };
         self.used = self.trials.iter().filter(usable).copied().collect();
         if self.used.is_empty() {
             self.used.clone_from(&self.trials);
@@ -132,6 +140,18 @@ impl<'a> Point<'a> {
             [one] => one.short_window || series::is_short_window(one.seconds),
             _ => false,
         }
+    }
+
+    /// What is to be said beside its interval: that of one window may be of a short one, or rest on
+    /// few incidents.
+    pub fn interval_labels(&self) -> Vec<&'static str> {
+        let is_of_few = matches!(self.used.as_slice(), [one] if one.all.few_incidents);
+        let labels = [
+            (self.is_short_window(), "short"),
+            (is_of_few, "few incidents"),
+        ];
+        let said = labels.iter().filter(|(is_so, _)| *is_so);
+        said.map(|(_, label)| *label).collect()
     }
 
     /// Latency of one kind (or [`ALL`]) from the intended start.
@@ -230,6 +250,23 @@ pub fn axis_value(value: f64) -> String {
             .trim_end_matches('0')
             .trim_end_matches('.')
             .to_string()
+    }
+}
+
+/// What stands beside the drawn points of a figure that may be a lower bound; nothing if none is.
+pub fn bound_labels(
+    points: &[&Point<'_>],
+    view: &RunView,
+    figure: fn(&QuantilesRecord) -> Known,
+) -> Vec<String> {
+    let label = |point: &&Point<'_>| {
+        let sign = point.latency(view, ALL).map_or("", |q| figure(q).sign());
+        sign.trim().to_owned()
+    };
+    let labels: Vec<String> = points.iter().map(label).collect();
+    match labels.iter().all(String::is_empty) {
+        true => Vec::new(),
+        false => labels,
     }
 }
 

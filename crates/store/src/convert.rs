@@ -13,40 +13,24 @@ pub const CLIENT_KIND: &str = "client";
 /// Mean and quantiles of a histogram of ns, in ms. Without confidence intervals: those need the
 /// variation over the window, which one histogram does not have.
 pub fn quantiles_ms(values: &Histogram) -> QuantilesRecord {
-    let ms = |q: f64| values.quantile_ns(q) as f64 / 1e6;
+    times_ms(&Times::from_logs(values.clone(), Histogram::new()))
+}
+
+/// Mean and quantiles of times of which some are lower bounds, in ms; a figure that those could
+/// move is a lower bound too.
+pub fn times_ms(times: &Times) -> QuantilesRecord {
+    let ms = |q: f64| times.quantile_ns(q).divided_by(1e6);
     QuantilesRecord {
-        count: values.count(),
-        mean: if values.is_empty() {
-            0.0
-        } else {
-            values.mean_ns() / 1e6
-        },
+        count: times.all().count(),
+        mean: times.mean_ns().divided_by(1e6),
         p50: ms(0.5),
         p95: ms(0.95),
         p99: ms(0.99),
         p999: ms(0.999),
-        max: values.max_ns() as f64 / 1e6,
+        max: times.max_ns().divided_by(1e6),
         ci95: BTreeMap::new(),
-        censored: 0,
-        at_least: Vec::new(),
-    }
-}
-
-/// Mean and quantiles of times of which some are lower bounds, in ms, and which of the figures are
-/// lower bounds for that.
-pub fn times_ms(times: &Times) -> QuantilesRecord {
-    let censored = times.censored().count();
-    let quantiles = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
-    let moved = quantiles.iter().filter(|(_, q)| times.is_at_least(*q));
-    let ends = ["mean", "max"].iter().filter(|_| censored > 0);
-    QuantilesRecord {
-        censored,
-        at_least: moved
-            .map(|(name, _)| name)
-            .chain(ends)
-            .map(|name| (*name).to_owned())
-            .collect(),
-        ..quantiles_ms(times.all())
+        few_incidents: Vec::new(),
+        censored: times.censored().count(),
     }
 }
 

@@ -18,6 +18,7 @@ mod lab;
 mod ledger;
 mod lines;
 pub mod name;
+mod quantiles;
 pub mod record;
 mod run;
 mod stamp;

@@ -9,6 +9,7 @@ pub use crate::lab::{
     DataRecord, HostRecord, NodeRecord, NodesRecord, PhaseTimeRecord, ProbeRecord, ProofOutcome,
     ProofRecord,
 };
+pub use crate::quantiles::QuantilesRecord;
 use crate::sums::Sums;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -173,7 +174,7 @@ pub struct IntervalRecord {
 }
 
 /// Zero counts are left out of the lines: there is one line a second and kind.
-fn is_zero(count: &u64) -> bool {
+pub(crate) fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
@@ -221,48 +222,6 @@ pub struct ClientIntervalRecord {
     /// Longest time in which answers were awaited and none came, ms; where it ended.
     #[serde(default)]
     pub quiet_ms: f64,
-}
-
-/// Mean and quantiles in milliseconds.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct QuantilesRecord {
-    /// Number of values behind them.
-    #[serde(default)]
-    pub count: u64,
-    /// Arithmetic mean.
-    pub mean: f64,
-    /// Median.
-    pub p50: f64,
-    /// 95th percentile.
-    pub p95: f64,
-    /// 99th percentile.
-    pub p99: f64,
-    /// 99.9th percentile.
-    pub p999: f64,
-    /// Largest value.
-    pub max: f64,
-    /// 95 % confidence intervals, by field name: `{"p99": [3.1, 3.4]}`. A quantile with too few
-    /// values above it (under 100) has none.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub ci95: BTreeMap<String, [f64; 2]>,
-    /// Of the values, how many are lower bounds: of operations that the client gave up, or never
-    /// sent.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub censored: u64,
-    /// Names of the fields that those could move, so that they are lower bounds too:
-    /// `["p999", "max"]`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub at_least: Vec<String>,
-}
-
-impl QuantilesRecord {
-    /// What stands before the figure of that field: `≥ ` if it is a lower bound.
-    pub fn sign(&self, field: &str) -> &'static str {
-        match self.at_least.iter().any(|name| name == field) {
-            true => "≥ ",
-            false => "",
-        }
-    }
 }
 
 /// `probes/*.ndjson`: one sample.
@@ -458,6 +417,10 @@ pub struct SeriesRecord {
     /// 95 % confidence interval of it, from batch means.
     #[serde(default)]
     pub ops_per_s_ci95: Option<[f64; 2]>,
+    /// Whether that interval rests on fewer than five incidents: stretches of seconds that stand
+    /// out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub few_incidents: bool,
     /// From the intended start, of the operations that were due in the measured window and
     /// succeeded, or that nobody followed to their end.
     pub latency_ms: QuantilesRecord,
@@ -651,8 +614,15 @@ pub struct ComparisonRecord {
     pub contender: String,
     /// Contender ÷ baseline (ratio of geometric means over blocks).
     pub ratio: f64,
-    /// 95 % confidence interval of the ratio, for it alone; none with fewer than two blocks a side.
+    /// `at_least` or `at_most`, if the ratio is only that: of one side are only lower bounds known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub bound: String,
+    /// 95 % confidence interval of the ratio, for it alone; none with fewer than two blocks a side,
+    /// and none of a ratio that is a bound.
     pub ci95: Option<[f64; 2]>,
+    /// Of a ratio that is a bound, the end of such an interval that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ci95_end: Option<f64>,
     /// `faster`, `slower`, `equivalent` or `inconclusive`; `looks_different` of what was not
     /// interleaved.
     pub verdict: String,
@@ -694,6 +664,9 @@ pub struct PointRecord {
     pub saturated: bool,
     /// Trials that are used.
     pub blocks: usize,
+    /// Their numbers; empty in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trials: Vec<usize>,
     /// Trials that are not.
     pub left_out: usize,
     /// Arithmetic mean over the blocks.
@@ -706,6 +679,9 @@ pub struct PointRecord {
     /// Whether a window is too short for its interval: see [`TrialFinding::short_window`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub short_window: bool,
+    /// Whether the interval is that of one window, and rests on few incidents.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub few_incidents: bool,
     /// Of all operations of all blocks together; never a mean of percentiles.
     pub latency_ms: QuantilesRecord,
 }
@@ -720,6 +696,10 @@ pub struct SweepRecord {
     /// The highest throughput within the bound of p99, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best_within_bound: Option<BTreeMap<String, f64>>,
+    /// The highest throughput of points of which nobody knows whether they are within the bound,
+    /// since their p99 is only a lower bound; if it is above that of `best_within_bound`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub untold_within_bound: Option<BTreeMap<String, f64>>,
     /// The first rate that was not kept up with, nor any beyond it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saturated_from: Option<BTreeMap<String, f64>>,

@@ -87,13 +87,8 @@ mod tests {
             kind
         };
         Interval {
-            index,
-            start_ns: index * 1_000_000_000,
-            end_ns: (index + 1) * 1_000_000_000,
-            window_from_ns: 0,
             draining,
-            kinds: latencies.into_iter().map(kind).collect(),
-            client: Default::default(),
+            ..Interval::second(index, latencies.into_iter().map(kind).collect())
         }
     }
 

@@ -116,7 +116,7 @@ impl PhaseKind {
 /// command line.
 fn only_data(study: &Study, works: &[Work]) -> Result<(), String> {
     let overrides = &study.overrides;
-    if overrides.trust || overrides.files.as_ref().is_some_and(|files| files.open) {
+    if overrides.granted.trust || overrides.files.as_ref().is_some_and(|files| files.open) {
         return Ok(());
     }
     for (variant, work) in study.variants.iter().zip(works) {

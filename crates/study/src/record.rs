@@ -1,7 +1,7 @@
 //! The plan as it stands on disk, and back: the one place where both forms are seen.
 
 use crate::plan::{Plan, Trial};
-use crate::settings::{Client, Folder, Overrides, PrimaryMetric, Secret, Study};
+use crate::settings::{Client, Folder, Granted, Overrides, PrimaryMetric, Secret, Study};
 use crate::tree::Tree;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -144,7 +144,7 @@ fn rerun(study: &Study) -> String {
     if let Some(seed) = overrides.seed {
         option("--seed", &seed.to_string());
     }
-    for (name, secret) in &overrides.secrets {
+    for (name, secret) in &overrides.granted.secrets {
         match secret {
             Secret::File(path) => option("--secret", &format!("{name}=file:{}", path.display())),
             Secret::Env(variable) => option("--secret", &format!("{name}=env:{variable}")),
@@ -152,7 +152,7 @@ fn rerun(study: &Study) -> String {
             Secret::Named(_) | Secret::Held(_) => {}
         }
     }
-    if overrides.trust {
+    if overrides.granted.trust {
         words.push("--trust".to_owned());
     }
     words.join(" ")
@@ -174,7 +174,7 @@ fn overrides_json(overrides: &Overrides, inputs: &BTreeMap<String, String>) -> V
         "set": overrides.set,
         "seed": overrides.seed,
         "inputs": inputs,
-        "trust": overrides.trust,
+        "trust": overrides.granted.trust,
         "folder": overrides.files.as_ref().and_then(folder_of),
     })
 }
@@ -187,12 +187,8 @@ fn folder_of(folder: &Folder) -> Option<PathBuf> {
 
 /// What the command line changed in a recorded plan, for resolving its study again. The record may
 /// be a stranger's, as a study may: it is trusted with nothing, its folder of files included,
-/// unless `trust` says so.
-pub fn overrides_of(
-    plan: &PlanRecord,
-    trust: bool,
-    secrets: &BTreeMap<String, Secret>,
-) -> Overrides {
+/// unless what is `granted` says so.
+pub fn overrides_of(plan: &PlanRecord, granted: Granted) -> Overrides {
     let recorded = &plan.resolved["overrides"];
     let text = |key: &str| recorded[key].as_str().map(str::to_owned);
     let set = recorded["set"]
@@ -214,12 +210,13 @@ pub fn overrides_of(
             .filter_map(|(name, text)| Some((name.clone(), text.as_str()?.to_owned())))
             .collect(),
         command: None,
-        files: text("folder").filter(|_| trust).map(|folder| Folder {
-            path: folder.into(),
-            open: false,
-        }),
-        trust,
-        secrets: secrets.clone(),
+        files: text("folder")
+            .filter(|_| granted.trust)
+            .map(|folder| Folder {
+                path: folder.into(),
+                open: false,
+            }),
+        granted,
         recorded: true,
     }
 }

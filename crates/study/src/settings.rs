@@ -71,13 +71,20 @@ pub struct Overrides {
     pub files: Option<Folder>,
     /// The command that made the study, where it was no file: `cassay stress write n=1M`.
     pub command: Option<String>,
+    /// What the study is granted.
+    pub granted: Granted,
+    /// Whether all this is read from a run's record, which may be a stranger's like its study.
+    pub recorded: bool,
+}
+
+/// What only the command line can grant a study, and no record of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Granted {
     /// Whether the study may do what only its author's word makes harmless: run programs, load
     /// code, read secrets anywhere.
     pub trust: bool,
     /// Where the secrets are that the study has names for.
     pub secrets: BTreeMap<String, Secret>,
-    /// Whether all this is read from a run's record, which may be a stranger's like its study.
-    pub recorded: bool,
 }
 
 /// Where the files that a workload names are read from.

@@ -159,6 +159,8 @@ pub struct Window {
     pub stalls_cpu_ns: u64,
     /// Longest time in which answers were awaited and none came, in seconds.
     pub quiet_longest_s: f64,
+    /// The longest such time that ended in each interval, in seconds.
+    pub quiet_s: Vec<f64>,
     /// Successful operations per second, one value per interval; a fragment joins the one before.
     pub ops_per_s: Vec<f64>,
     latency: Option<Histogram>,
@@ -196,6 +198,7 @@ impl Window {
             };
             let (from_ns, _) = self.span_ns.unwrap_or((from_ns, 0));
             self.span_ns = Some((from_ns, interval.end_ns));
+            self.push_cpu(&interval.client);
         }
         let client = &interval.client;
         self.late += client.late;
@@ -203,8 +206,7 @@ impl Window {
         self.dropped += client.dropped;
         self.sent_in_drain += client.sent_in_drain;
         self.due_never_sent += client.due_never_sent;
-        self.cpu_ns += client.cpu_ns;
-        self.push_own_time(client);
+        self.push_silence(client);
     }
 
     /// Seconds from the window's begin to its end: the time in which the population was due. As
@@ -214,18 +216,25 @@ impl Window {
         (to_ns - from_ns) as f64 / 1e9
     }
 
-    /// What was seen at the begin of the drain began before it: it counts with the window.
-    fn push_own_time(&mut self, client: &measure::ClientInterval) {
+    /// CPU time is set against the window's length, so that the drain has no part in it.
+    fn push_cpu(&mut self, client: &measure::ClientInterval) {
+        self.cpu_ns += client.cpu_ns;
+        self.stalls_cpu_ns += client.hiccups.cpu_ns;
         if let Some(ns) = client.wait_ns {
             *self.wait_ns.get_or_insert(0) += ns;
         }
+    }
+
+    /// What was seen at the begin of the drain began before it: it counts with the window.
+    fn push_silence(&mut self, client: &measure::ClientInterval) {
         if let Some(ns) = client.hiccups.longest_ns() {
             let longest_s = self.stall_longest_s.get_or_insert(0.0);
             *longest_s = longest_s.max(ns as f64 / 1e9);
         }
         self.stalled_s += client.hiccups.stalled_ns as f64 / 1e9;
-        self.stalls_cpu_ns += client.hiccups.cpu_ns;
-        self.quiet_longest_s = self.quiet_longest_s.max(client.quiet_ns as f64 / 1e9);
+        let quiet_s = client.quiet_ns as f64 / 1e9;
+        self.quiet_longest_s = self.quiet_longest_s.max(quiet_s);
+        self.quiet_s.push(quiet_s);
     }
 
     /// Median latency of the successes, in seconds; 0 without any.

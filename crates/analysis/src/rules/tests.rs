@@ -22,18 +22,16 @@ fn second(index: u64, count: u64, failed: &[(Ended, u64)]) -> Interval {
             kind.fail(false, outcome, 5_000_000, Some(4_000_000));
         }
     }
-    Interval {
-        index,
-        start_ns: (index + 1) * SECOND,
-        end_ns: (index + 2) * SECOND,
-        window_from_ns: 0,
-        draining: false,
-        kinds: vec![kind],
+    let mut interval = Interval {
         client: ClientInterval {
             cpu_ns: SECOND / 10,
             ..ClientInterval::default()
         },
-    }
+        ..Interval::second(index, vec![kind])
+    };
+    interval.start_ns += SECOND;
+    interval.end_ns += SECOND;
+    interval
 }
 
 fn window(failed: &[(Ended, u64)]) -> Window {

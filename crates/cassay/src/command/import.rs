@@ -75,7 +75,7 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
     let shown = secret.hide(&words);
     let workers = workers(&overrides.set);
     let text = study_text(tool, &shown, (&import.connection, workers), &secret);
-    overrides.secrets = secret.given();
+    overrides.granted.secrets = secret.given();
     overrides.command = Some(format!("cassay {} {}", tool.name(), command_line(&shown)));
     let mut study = match resolve::resolve(tool.name(), &text, &overrides) {
         Ok(study) => study,

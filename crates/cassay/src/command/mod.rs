@@ -29,8 +29,7 @@ fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
         scale: args.scale.clone(),
         set: args.set.clone(),
         seed: args.seed,
-        trust: args.trust.trust,
-        secrets: args.trust.secrets(),
+        granted: args.trust.granted(),
         ..Overrides::default()
     };
     match resolve::read(&args.study, &overrides) {

@@ -45,8 +45,7 @@ pub fn run_study(study: &Study, common: &Common, mut compat: Option<Compat>) -> 
 /// Does the rest of a run.
 pub fn resume(args: &ResumeArgs, common: &Common) -> Result<Exit> {
     let found = store::salvage(&common.out, &args.name.run)?;
-    let (trust, secrets) = (args.trust.trust, args.trust.secrets());
-    let interrupted = Interrupted::read(&found, VERSION, trust, &secrets)?;
+    let interrupted = Interrupted::read(&found, VERSION, args.trust.granted())?;
     let path = &found.run.path;
     if interrupted.is_done() {
         // The disk may have been full when it was to be written.

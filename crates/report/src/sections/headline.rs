@@ -2,7 +2,7 @@
 
 use crate::number;
 use crate::page::{Figure, Headline, Verdict};
-use crate::sections::results::verdict_words;
+use crate::sections::results::{interval_words, metric_name, ratio_words, verdict_words};
 use crate::summary::{ALL, Point, best, variant_name, variants};
 use crate::view::RunView;
 use store::record::ComparisonRecord;
@@ -66,12 +66,7 @@ fn run_seconds(view: &RunView) -> Option<f64> {
 
 /// p99 latency in ms, and whether it is a lower bound.
 fn p99(view: &RunView, point: &Point<'_>) -> Option<String> {
-    let latency = point.latency(view, ALL)?;
-    Some(format!(
-        "{}{}",
-        latency.sign("p99"),
-        number::ms(latency.p99)
-    ))
+    Some(number::known_ms(point.latency(view, ALL)?.p99))
 }
 
 /// The best point of each variant, for a run whose findings hold no sentence.
@@ -109,24 +104,21 @@ fn strongest(view: &RunView) -> Option<&ComparisonRecord> {
     let names_one = all.iter().any(|c| c.primary);
     all.iter()
         .filter(|c| c.primary || (!names_one && c.metric == "ops_per_s"))
-        .filter(|c| c.ratio > 0.0 && c.ci95.is_some())
+        .filter(|c| c.ratio > 0.0 && interval_words(c).is_some())
         .max_by(order)
 }
 
 fn comparison_sentence(c: &ComparisonRecord, view: &RunView) -> String {
-    let ci = match c.ci95 {
-        Some([low, high]) => format!(
-            " (95 % interval {} to {})",
-            number::ratio(low),
-            number::ratio(high)
-        ),
+    let ci = match interval_words(c) {
+        Some(interval) => format!(" (95 % interval {interval})"),
         None => " (no interval: too few blocks)".into(),
     };
     format!(
-        "At {}, {} has {} times the throughput of {}{ci}: {}.",
+        "At {}, {} has {} times the {} of {}{ci}: {}.",
         crate::summary::place(&c.point),
         variant_name(&c.contender, view),
-        number::ratio(c.ratio),
+        ratio_words(c),
+        metric_name(&c.metric),
         variant_name(&c.baseline, view),
         verdict_words(&c.verdict),
     )
@@ -146,6 +138,8 @@ fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
         let mut detail = vec![error, format!("at {}", point.label())];
         if point.is_short_window() && !detail[0].is_empty() {
             detail[0] += " (short window)";
+        } else if point.interval_labels().contains(&"few incidents") && !detail[0].is_empty() {
+            detail[0] += " (few incidents)";
         }
         if point.saturated {
             detail.push("saturated".into());
@@ -170,13 +164,11 @@ fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
                 metric => metric.rsplit('.').next().unwrap_or(metric),
             }
         ),
-        value: number::ratio(c.ratio),
+        value: ratio_words(c),
         unit: "×".into(),
-        detail: match c.ci95 {
-            Some([low, high]) => format!(
-                "95 % interval {} to {} · {} · {}",
-                number::ratio(low),
-                number::ratio(high),
+        detail: match interval_words(c) {
+            Some(interval) => format!(
+                "95 % interval {interval} · {} · {}",
                 crate::summary::place(&c.point),
                 verdict_words(&c.verdict)
             ),

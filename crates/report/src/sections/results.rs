@@ -5,7 +5,7 @@ use crate::page::{Block, Cell, Column, Row, Section, Table, Tone, Verdict};
 use crate::sections::sweep::{throughput_chart, tradeoff_chart};
 use crate::summary::{ALL, Point, axis_value, variant_name};
 use crate::view::RunView;
-use analysis::series::SHORT_WINDOW_S;
+use analysis::series::{FEW_INCIDENTS, SHORT_WINDOW_S};
 use store::record::{ComparisonRecord, MultiplicityRecord, QuantilesRecord, TrialFinding};
 
 /// Tables and charts of all points; none before the first trial has finished.
@@ -49,26 +49,26 @@ pub fn quantile_cell(quantiles: Option<&QuantilesRecord>, name: &str) -> Cell {
         "p95" => (record.p95, 0.95),
         "p99" => (record.p99, 0.99),
         "p999" => (record.p999, 0.999),
-        _ => {
-            let max = format!("{}{}", record.sign("max"), number::ms(record.max));
-            return Cell::new(max);
-        }
+        _ => return Cell::new(number::known_ms(record.max)),
     };
     let above = number::count_above(record.count, q);
     let mut hint = format!("{} values above", number::count(above.round() as u64));
     if let Some([low, high]) = record.ci95.get(name) {
+        let few = match record.few_incidents.iter().any(|few| few == name) {
+            true => " (of few incidents)",
+            false => "",
+        };
         hint = format!(
-            "95 % interval {} to {} ms; {hint}",
+            "95 % interval {} to {} ms{few}; {hint}",
             number::ms(*low),
             number::ms(*high)
         );
     }
-    let sign = record.sign(name);
-    if !sign.is_empty() {
+    if value.is_at_least() {
         let censored = number::count(record.censored);
         hint = format!("{censored} operations had no end that anybody saw; {hint}");
     }
-    let cell = Cell::new(format!("{sign}{}", number::ms(value))).hint(hint);
+    let cell = Cell::new(number::known_ms(value)).hint(hint);
     // Half a value of slack: 100 of 10,000 must not fail by binary rounding.
     if above + 0.5 < number::COUNT_ABOVE_MIN {
         let above = number::count(above.round() as u64);
@@ -169,21 +169,29 @@ fn points_table(view: &RunView, points: &[Point<'_>]) -> Table {
              has fewer than {} values above it: it may be far off. Sent after, never sent: due in \
              the window, and held back beyond its end.{}",
             number::COUNT_ABOVE_MIN,
-            short_windows(points)
+            labels(points)
         ),
     }
 }
 
-/// What intervals of short windows are worth, if there are any.
-fn short_windows(points: &[Point<'_>]) -> String {
-    if !points.iter().any(Point::is_short_window) {
-        return String::new();
+/// What intervals that are labelled are worth, if there are any.
+fn labels(points: &[Point<'_>]) -> String {
+    let has = |label: &str| points.iter().any(|p| p.interval_labels().contains(&label));
+    let mut text = String::new();
+    if has("short") {
+        text += &format!(
+            " “Short”: a window under {SHORT_WINDOW_S} s. What comes seldom (a pause, a flush) is \
+             then seen too often or not at all, and the interval holds the truth in fewer than \
+             95 % of cases: 60 to 90 % if it comes once in ten seconds."
+        );
     }
-    format!(
-        " “Short”: a window under {SHORT_WINDOW_S} s. What comes seldom (a pause, a flush) is \
-         then seen too often or not at all, and the interval holds the truth in fewer than 95 % \
-         of cases: 70 to 85 % if it comes once in ten seconds."
-    )
+    if has("few incidents") {
+        text += &format!(
+            " “Few incidents”: under {FEW_INCIDENTS} stretches of seconds stand out. How often \
+             such comes is known to a factor of two at best; a longer window tells."
+        );
+    }
+    text
 }
 
 fn point_row(view: &RunView, point: &Point<'_>, axes: &[String]) -> Row {
@@ -191,8 +199,9 @@ fn point_row(view: &RunView, point: &Point<'_>, axes: &[String]) -> Row {
     let mut cells = vec![variant_cell(view, point)];
     cells.extend(axis_cells(point, axes));
     let mut error = number::relative_error(point.ops_per_s(), point.ops_per_s_ci95());
-    if point.is_short_window() && !error.is_empty() {
-        error += ", short";
+    let has_interval = !error.is_empty();
+    for label in point.interval_labels().iter().filter(|_| has_interval) {
+        error += &format!(", {label}");
     }
     cells.push(
         Cell::new(number::rate(point.ops_per_s()))
@@ -340,11 +349,9 @@ pub fn comparison_table(
             Cell::new(crate::summary::place(&c.point)),
             Cell::new(name(&c.baseline)),
             Cell::new(name(&c.contender)),
-            Cell::new(number::ratio(c.ratio)).tone(Tone::Strong),
-            match c.ci95 {
-                Some([low, high]) => {
-                    Cell::new(format!("{} to {}", number::ratio(low), number::ratio(high)))
-                }
+            Cell::new(ratio_words(c)).tone(Tone::Strong),
+            match interval_words(c) {
+                Some(interval) => Cell::new(interval),
                 None => Cell::new(number::ABSENT).tone(Tone::Muted),
             },
             match c.p_adjusted {
@@ -386,6 +393,29 @@ pub fn comparison_table(
     }
 }
 
+/// A ratio for people: `≥ 1.82` where it is a bound.
+pub fn ratio_words(c: &ComparisonRecord) -> String {
+    format!("{}{}", bound_sign(c), number::ratio(c.ratio))
+}
+
+/// The 95 % interval of a ratio; of one that is a bound, its known end. None with one block a side.
+pub fn interval_words(c: &ComparisonRecord) -> Option<String> {
+    match (c.ci95, c.ci95_end) {
+        (Some([low, high]), _) => {
+            Some(format!("{} to {}", number::ratio(low), number::ratio(high)))
+        }
+        (None, end) => Some(format!("{}{}", bound_sign(c), number::ratio(end?))),
+    }
+}
+
+fn bound_sign(c: &ComparisonRecord) -> &'static str {
+    match c.bound.as_str() {
+        "at_least" => "≥ ",
+        "at_most" => "≤ ",
+        _ => "",
+    }
+}
+
 /// A verdict of the records for people.
 pub fn verdict_words(verdict: &str) -> String {
     verdict.replace('_', " ")
@@ -395,6 +425,9 @@ pub fn verdict_words(verdict: &str) -> String {
 fn undecided(c: &ComparisonRecord) -> String {
     if !matches!(c.verdict.as_str(), "inconclusive" | "looks_different") {
         return String::new();
+    }
+    if !c.bound.is_empty() {
+        return "(a side is only a lower bound)".into();
     }
     let Some(share) = c.could_see else {
         return "(one block: begin with 5)".into();

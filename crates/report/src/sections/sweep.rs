@@ -5,8 +5,11 @@
 //! took.
 
 use crate::page::{Axis, Chart, Color, Dash, Panel, Scale, Series, Shape, Verdict, Xs};
-use crate::summary::{ALL, Point, axis_value, compare_places, only_axis, variant_name, variants};
+use crate::summary::{
+    ALL, Point, axis_value, bound_labels, compare_places, only_axis, variant_name, variants,
+};
 use crate::view::RunView;
+use measure::Known;
 use store::record::QuantilesRecord;
 
 /// Bars of throughput with a line of p99.9, over the only axis.
@@ -96,15 +99,7 @@ fn variant_series(
         unit: "op/s".into(),
         ..Series::default()
     };
-    let p999 = |p: &&Point<'_>| p.latency(view, ALL).map(|q| q.p999);
-    let sign = |p: &&Point<'_>| {
-        let latency = p.latency(view, ALL);
-        latency.map_or("", |q| q.sign("p999")).trim().to_owned()
-    };
-    let mut labels: Vec<String> = good.iter().map(sign).collect();
-    if labels.iter().all(String::is_empty) {
-        labels.clear();
-    }
+    let p999 = |p: &&Point<'_>| p.latency(view, ALL).map(|q| q.p999.least());
     let line = Series {
         name: format!("{name}, p99.9"),
         in_legend: true,
@@ -113,7 +108,7 @@ fn variant_series(
         on_right: true,
         x: Xs::Names(good.iter().map(place).collect()),
         y: good.iter().map(p999).collect(),
-        labels,
+        labels: bound_labels(&good, view, |q| q.p999),
         unit: "ms".into(),
         ..Series::default()
     };
@@ -140,7 +135,7 @@ fn tradeoff_series(view: &RunView, points: &[Point<'_>], index: usize) -> Vec<Se
     let Some(variant) = of().nth(1).map(|p| p.variant) else {
         return Vec::new();
     };
-    let line = |quantile: &str, dash: Dash, pick: fn(&QuantilesRecord) -> f64| Series {
+    let line = |quantile: &str, dash: Dash, pick: fn(&QuantilesRecord) -> Known| Series {
         name: format!("{}, {quantile}", variant_name(variant, view)),
         group: format!("{variant}.{quantile}"),
         in_legend: true,
@@ -148,7 +143,9 @@ fn tradeoff_series(view: &RunView, points: &[Point<'_>], index: usize) -> Vec<Se
         color: Color::Category(index),
         dash,
         x: Xs::Numbers(of().map(Point::ops_per_s).collect()),
-        y: of().map(|p| p.latency(view, ALL).map(pick)).collect(),
+        y: of()
+            .map(|p| p.latency(view, ALL).map(|q| pick(q).least()))
+            .collect(),
         y_ci: of()
             .map(|p| p.latency(view, ALL)?.ci95.get(quantile).copied())
             .collect(),
@@ -157,7 +154,7 @@ fn tradeoff_series(view: &RunView, points: &[Point<'_>], index: usize) -> Vec<Se
     };
     let label = |p: &Point<'_>| {
         let parts: Vec<String> = p.at.values().map(|v| axis_value(*v)).collect();
-        let sign = p.latency(view, ALL).map_or("", |q| q.sign("p99"));
+        let sign = p.latency(view, ALL).map_or("", |q| q.p99.sign());
         let sign = if sign.is_empty() { "" } else { " (≥)" };
         format!("{}{sign}", parts.join(", "))
     };

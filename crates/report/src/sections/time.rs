@@ -100,9 +100,9 @@ impl Joined {
         let Some(latency) = record.latency_ms.as_ref().filter(|q| q.count > 0) else {
             return;
         };
-        self.p50 = worst(self.p50, latency.p50);
-        self.p99 = worst(self.p99, latency.p99);
-        self.max = worst(self.max, latency.max);
+        self.p50 = worst(self.p50, latency.p50.least());
+        self.p99 = worst(self.p99, latency.p99.least());
+        self.max = worst(self.max, latency.max.least());
     }
 }
 

@@ -77,13 +77,8 @@ pub fn intervals(shape: Shape, seed: u64) -> Vec<(&'static str, Interval)> {
             ..ClientInterval::default()
         };
         let interval = Interval {
-            index,
-            start_ns: index * 1_000_000_000,
-            end_ns: (index + 1) * 1_000_000_000,
-            window_from_ns: 0,
-            draining: false,
-            kinds: kinds.into(),
             client,
+            ..Interval::second(index, kinds.into())
         };
         (phase, interval)
     };
@@ -127,6 +122,7 @@ fn quantiles(histogram: &Histogram) -> QuantilesRecord {
         ("p999", record.p999, 0.999),
     ] {
         if record.count as f64 * (1.0 - q) >= 100.0 {
+            let value = value.least();
             record
                 .ci95
                 .insert(name.into(), [value * 0.96, value * 1.05]);
@@ -150,6 +146,7 @@ fn series(kinds: &[&KindInterval]) -> SeriesRecord {
         ops,
         ops_per_s: rate,
         ops_per_s_ci95: Some([rate * 0.985, rate * 1.015]),
+        few_incidents: false,
         latency_ms: quantiles(&latency),
         service_ms: quantiles(&service),
         error_ms: store::convert::quantiles_ms(&errors),

@@ -683,7 +683,7 @@ pub const FIELDS: &[Field] = &[
         "window.warmup_max",
         Type::Duration(S, DAY),
         "60s",
-        "Limit of an `auto` warm-up. Whole seconds.",
+        "Limit of an `auto` warm-up. Whole seconds. Under 11 s no steady state can be seen.",
     ),
     with(
         "window.measure",

@@ -33,7 +33,7 @@ pub fn is_own_word(overrides: &Overrides, node: &Node) -> bool {
     let is_open = overrides.files.as_ref().is_some_and(|files| files.open);
     // Source 0 is the study; the others are the command line's, or its record.
     let is_written_there = node.place.source != 0 && !overrides.recorded;
-    overrides.trust || is_open || is_written_there
+    overrides.granted.trust || is_open || is_written_there
 }
 
 fn jvm(subject: &Subject<'_>, out: &mut Diagnostics) {
@@ -128,7 +128,7 @@ fn secret(subject: &Subject<'_>, path: &str, out: &mut Diagnostics) {
             );
             out.add(&node.place, message, Some(hint));
         }
-        "secret" if !subject.overrides.secrets.contains_key(text) => {
+        "secret" if !subject.overrides.granted.secrets.contains_key(text) => {
             let message = format!("`{path}` is the secret `{text}`, and nothing says where it is");
             let hint = format!("say --secret {text}=file:PATH or --secret {text}=env:NAME");
             out.add(&node.place, message, Some(hint));
@@ -233,7 +233,7 @@ pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) {
                 let Secret::Named(name) = &*secret else {
                     continue;
                 };
-                if let Some(given) = overrides.secrets.get(name) {
+                if let Some(given) = overrides.granted.secrets.get(name) {
                     *secret = given.clone();
                 }
             }

@@ -12,10 +12,6 @@ use std::time::Duration;
 use store::record::WarmupRecord;
 use workload::StepLimit;
 
-/// Seconds before an auto warm-up may end, and over which it must be steady: a JVM's just-in-time
-/// compiler needs about that long for a hot path.
-const STEADY_S: usize = 10;
-
 /// Warm-up and measured window as a course of intervals.
 pub struct Course {
     /// Intervals of a fixed warm-up; none if it ends by itself.
@@ -193,15 +189,14 @@ fn standard_error(values: &[f64]) -> f64 {
     (variance / count).sqrt() / mean
 }
 
-/// The second in which the detector's word comes is still of the warm-up, and within its limit.
+/// The second in which the detector's word comes is still of the warm-up, and within its limit. A
+/// limit that comes before the detector can tell makes every warm-up a forced one.
 fn steady_limits(warmup: Warmup) -> SteadyLimits {
     let max_s = match warmup {
         Warmup::Auto(ns) => ((ns / SECOND_NS) as usize).saturating_sub(1).max(1),
         Warmup::Fixed(_) => 0,
     };
     SteadyLimits {
-        min_s: STEADY_S.min(max_s),
-        window_s: STEADY_S.min(max_s),
         max_s,
         ..SteadyLimits::default()
     }
@@ -227,15 +222,7 @@ mod tests {
     fn interval(index: u64, ok: u64) -> Interval {
         let mut kind = KindInterval::default();
         kind.succeed(true, 1_000_000, 1_000_000, ok);
-        Interval {
-            index,
-            start_ns: index * SECOND_NS,
-            end_ns: (index + 1) * SECOND_NS,
-            window_from_ns: 0,
-            draining: false,
-            kinds: vec![kind],
-            client: Default::default(),
-        }
+        Interval::second(index, vec![kind])
     }
 
     /// The phases of intervals with so many operations each, and when the engine is to measure.
@@ -331,6 +318,26 @@ mod tests {
         });
         assert!(matches!(flows[2], Flow::StopNow), "{:?}", course.rates);
         assert_eq!(course.rates, [100.0; 3]);
+    }
+
+    /// Four equal seconds were a "steady state" where the limit was five.
+    #[test]
+    fn no_steady_state_is_seen_in_less_time_than_it_takes() {
+        for (limit, ended_after, how) in [(5, 4, "forced"), (30, 10, "detected")] {
+            let window = format!("{{warmup_max: {limit}s}}");
+            let mut course = Course::new(&settings(&window), 1);
+            let mut index = 0;
+            while course.ended.is_none() {
+                let mut interval = interval(index, 1000);
+                interval.window_from_ns = u64::MAX;
+                course.see(&interval);
+                index += 1;
+            }
+            assert_eq!(
+                (index, course.warmup_record().steady.as_str()),
+                (ended_after, how)
+            );
+        }
     }
 
     #[test]

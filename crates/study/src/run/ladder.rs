@@ -59,6 +59,26 @@ fn ends_ladder(until: Until, finding: &TrialFinding) -> bool {
     match until {
         Until::Flat => false,
         Until::Timeout => timed_out,
-        Until::P99Ms(bound) => timed_out || finding.all.latency_ms.p99 > bound,
+        Until::P99Ms(bound) => {
+            // A lower bound below the limit does not end it: nobody knows.
+            timed_out || finding.all.latency_ms.p99.is_above(bound) == Some(true)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::Known;
+
+    #[test]
+    fn a_ladder_ends_when_p99_is_above_its_bound_for_certain() {
+        let ends = |p99_ms: Known| {
+            let mut finding = TrialFinding::default();
+            finding.all.latency_ms.p99 = p99_ms;
+            ends_ladder(Until::P99Ms(10.0), &finding)
+        };
+        assert!(ends(Known::Exactly(10.1)) && ends(Known::AtLeast(10.1)));
+        assert!(!ends(Known::Exactly(9.9)) && !ends(Known::AtLeast(9.9)));
     }
 }

@@ -5,7 +5,7 @@ use crate::needs;
 use crate::plan::Plan;
 use crate::record;
 use crate::resolve::resolve;
-use crate::settings::{Secret, Study};
+use crate::settings::{Granted, Study};
 use anyhow::{Context, Result, anyhow, bail};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -33,17 +33,12 @@ impl Interrupted {
     /// whose files are damaged are not finished: they are done again.
     ///
     /// # Errors
-    /// As above, or the study needs more trust than `trust` and `secrets` give: what the run was
+    /// As above, or the study needs more than is `granted`: what the run was
     /// begun with counts for nothing here, since its folder may come from anybody.
-    pub fn read(
-        salvaged: &Salvaged,
-        version: &str,
-        trust: bool,
-        secrets: &BTreeMap<String, Secret>,
-    ) -> Result<Interrupted> {
+    pub fn read(salvaged: &Salvaged, version: &str, granted: Granted) -> Result<Interrupted> {
         let run = &salvaged.run;
         let text = run.study_yaml()?;
-        let overrides = record::overrides_of(&run.plan, trust, secrets);
+        let overrides = record::overrides_of(&run.plan, granted);
         let source = record::source_of(&run.plan);
         let study = resolve(&source, &text, &overrides)
             .map_err(|mistakes| anyhow!("{mistakes}"))

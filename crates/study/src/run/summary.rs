@@ -36,13 +36,12 @@ pub fn findings(
     }
     let variants: Vec<&str> = study.variants.iter().map(|v| v.name.as_str()).collect();
     let points = points::points(&variants, &trials, merge);
-    let (comparisons, multiplicity) = compared::comparisons(study, &trials);
+    let compared = compared::comparisons(study, &trials);
     let known = Known {
         study,
         trials: &trials,
         points: &points,
-        comparisons: &comparisons,
-        multiplicity: multiplicity.as_ref(),
+        compared: &compared,
     };
     let (answer, sweeps) = known.answer();
     FindingsRecord {
@@ -54,8 +53,8 @@ pub fn findings(
         trials,
         points,
         sweeps,
-        comparisons,
-        multiplicity,
+        comparisons: compared.records,
+        multiplicity: compared.multiplicity,
         faults: Vec::new(),
     }
 }
@@ -174,6 +173,7 @@ mod tests {
     use crate::resolve::resolve;
     use crate::settings::Overrides;
     use expect_test::{Expect, expect};
+    use measure::Known;
     use store::record::QuantilesRecord;
 
     fn study(blocks: usize) -> Study {
@@ -194,15 +194,15 @@ mod tests {
             ..TrialFinding::default()
         };
         finding.all.ops_per_s = ops;
-        finding.all.latency_ms.p50 = threads / ops * 500.0;
-        finding.all.latency_ms.p99 = threads / ops * 1000.0;
+        finding.all.latency_ms.p50 = (threads / ops * 500.0).into();
+        finding.all.latency_ms.p99 = (threads / ops * 1000.0).into();
         finding
     }
 
     /// The worst p99: a mean of percentiles could not be it.
     fn worst(trials: &[&TrialFinding]) -> Option<QuantilesRecord> {
         let all = trials.iter().map(|trial| trial.all.latency_ms.clone());
-        all.max_by(|a, b| a.p99.total_cmp(&b.p99))
+        all.max_by(|a, b| a.p99.least().total_cmp(&b.p99.least()))
     }
 
     fn answers(study: &Study, trials: Vec<TrialFinding>, expect: Expect) {
@@ -294,6 +294,120 @@ mod tests {
                   one block shows no spread, so five
                   (`repeat.blocks: 5`) are the least to begin with.
             "#]],
+        );
+    }
+
+    fn at_rates(blocks: usize) -> Study {
+        let text = format!(
+            "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{use: standard1}}\n\
+             procedure: {{sweep: {{rate: [1000, 2000]}}}}\nvariants: {{a: {{}}, b: {{}}}}\n\
+             repeat: {{blocks: {blocks}}}\n"
+        );
+        resolve("s", &text, &Overrides::default()).unwrap()
+    }
+
+    /// Blocks at a rate, with these throughputs and p99s.
+    fn rated(variant: &str, rate: f64, ops: [f64; 3], p99_ms: [Known; 3]) -> Vec<TrialFinding> {
+        let one = |block: usize| {
+            let mut one = trial(variant, rate, block, ops[block], "valid");
+            one.point = BTreeMap::from([("rate".into(), rate)]);
+            (one.all.ops, one.seconds) = (1, 10.0);
+            one.all.latency_ms.p99 = p99_ms[block];
+            one
+        };
+        (0..3).map(one).collect()
+    }
+
+    /// What was offered counted as two of six comparisons, for which the others paid.
+    #[test]
+    fn throughput_at_a_rate_is_compared_only_where_it_was_not_kept_up_with() {
+        let known = [9.0, 10.0, 11.0].map(Known::Exactly);
+        let ops = |rate: f64| [rate, rate * 0.999, rate * 1.001];
+        let trials = [
+            rated("a", 1000.0, ops(1000.0), known),
+            rated("b", 1000.0, ops(1000.0), known),
+            rated("a", 2000.0, ops(2000.0), known),
+            rated("b", 2000.0, ops(1500.0), known),
+        ];
+        let found = findings(&at_rates(3), trials.concat(), &worst, None);
+        let compared = |rate: f64| -> Vec<&str> {
+            let here = found.comparisons.iter();
+            let here = here.filter(|c| c.point["rate"] == rate);
+            here.map(|c| c.metric.as_str()).collect()
+        };
+        assert_eq!(compared(1000.0), ["latency_ms.p50", "latency_ms.p99"]);
+        assert_eq!(compared(2000.0), ["ops_per_s"]);
+        let many = found.multiplicity.unwrap();
+        assert_eq!((many.comparisons, many.primary), (3, 1));
+    }
+
+    /// 9 ms against 'at least 20 ms' was "+122 %" to the digit, and 'at least 5 ms' was faster.
+    #[test]
+    fn a_comparison_with_a_lower_bound_says_what_holds_for_all_larger_values() {
+        let known = [9.0, 9.1, 9.2].map(Known::Exactly);
+        let ops = [1000.0; 3];
+        let answer = |contender: [f64; 3], baseline: [Known; 3]| {
+            let contender = contender.map(Known::AtLeast);
+            let trials = [
+                rated("a", 1000.0, ops, baseline),
+                rated("b", 1000.0, ops, contender),
+            ];
+            let found = findings(&at_rates(3), trials.concat(), &worst, None);
+            let p99 = found.comparisons.into_iter();
+            let p99 = p99.filter(|c| c.metric == "latency_ms.p99");
+            (p99.collect::<Vec<_>>(), found.answer.join("\n"))
+        };
+        let (compared, said) = answer([20.0, 20.1, 20.2], known);
+        assert_eq!(compared[0].verdict, "slower");
+        assert_eq!(
+            (compared[0].bound.as_str(), compared[0].ci95),
+            ("at_least", None)
+        );
+        assert!(compared[0].ci95_end.is_some_and(|end| end > 2.0));
+        assert!(
+            said.contains("“b” beside “a”: at least +120.9 % p99"),
+            "{said}"
+        );
+        let (compared, said) = answer([5.0, 5.1, 5.2], known);
+        assert_eq!(compared[0].verdict, "inconclusive");
+        assert!(said.contains("“b” is only a lower bound"), "{said}");
+        let (compared, said) = answer([20.0; 3], [Known::AtLeast(5.0); 3]);
+        assert!(compared.is_empty());
+        assert!(said.contains("cannot be compared by p99"), "{said}");
+    }
+
+    #[test]
+    fn a_point_that_may_be_within_the_bound_is_named_and_not_chosen() {
+        let text = "study: s\nquestion: q\ntarget: {null: {}}\nworkload: {use: standard1}\n\
+                    procedure: {sweep: {threads: [4, 8], until: {p99_ms: 10}}}\n";
+        let study = resolve("s", text, &Overrides::default()).unwrap();
+        let said = |p99_ms: [Known; 2]| {
+            let of = |at: usize, threads: f64, ops: f64| {
+                let mut one = trial("-", threads, 0, ops, "valid");
+                one.all.latency_ms.p99 = p99_ms[at];
+                one
+            };
+            let trials = vec![of(0, 4.0, 1000.0), of(1, 8.0, 1900.0)];
+            findings(&study, trials, &worst, None).answer[0].clone()
+        };
+        let known = said([Known::Exactly(5.0), Known::Exactly(6.0)]);
+        assert!(
+            known.contains("8 threads, with a p99 of 6.00 ms, the most within 10 ms"),
+            "{known}"
+        );
+        let untold = said([Known::Exactly(5.0), Known::AtLeast(6.0)]);
+        assert!(
+            untold.contains("4 threads, with a p99 of 5.00 ms, the most of which"),
+            "{untold}"
+        );
+        assert!(
+            untold.contains("whether 8 threads (1,900 op/s) did cannot be told"),
+            "{untold}"
+        );
+        let neither = said([Known::AtLeast(11.0), Known::AtLeast(6.0)]);
+        assert!(
+            neither.contains("no point is known to have stayed within 10 ms"),
+            "{neither}"
         );
     }
 

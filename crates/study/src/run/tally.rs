@@ -125,6 +125,7 @@ impl Series {
     /// As `findings.json` has it; `seconds` is the length of the window.
     pub fn record(&self, seconds: f64) -> SeriesRecord {
         let latency = convert::times_ms(self.latency.times());
+        let rate = series::mean_estimate(&self.ops_per_s);
         SeriesRecord {
             ops: self.ok,
             ops_per_s: if seconds > 0.0 {
@@ -132,9 +133,11 @@ impl Series {
             } else {
                 0.0
             },
-            ops_per_s_ci95: series::mean_estimate(&self.ops_per_s).ci95,
+            ops_per_s_ci95: rate.ci95,
+            few_incidents: rate.has_few_incidents(),
             latency_ms: QuantilesRecord {
                 ci95: self.latency.ci95_ms(),
+                few_incidents: self.latency.few_incidents(),
                 ..latency
             },
             service_ms: convert::times_ms(&self.service),
@@ -190,13 +193,8 @@ mod tests {
             kind.fail(false, Outcome::ClientTimeout, latency_ns, service_ns);
         }
         Interval {
-            index,
-            start_ns: index * 1_000_000_000,
-            end_ns: (index + 1) * 1_000_000_000,
-            window_from_ns: 0,
             draining,
-            kinds: vec![kind],
-            client: Default::default(),
+            ..Interval::second(index, vec![kind])
         }
     }
 
@@ -215,7 +213,7 @@ mod tests {
             (record.latency_ms.censored, record.service_ms.censored),
             (3, 3)
         );
-        assert_eq!(record.latency_ms.at_least, ["p99", "p999", "mean", "max"]);
+        assert_eq!(record.latency_ms.at_least(), ["p99", "p999", "mean", "max"]);
         assert_eq!(tally.window.errors_of(Outcome::ClientTimeout), 3);
     }
 

@@ -1,7 +1,7 @@
 //! The threads that look: one row of tasks each, by absolute due times.
 
 use super::{Look, Out, ProbeCost, Reading};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use measure::clock;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -25,7 +25,7 @@ pub(crate) struct Task {
 }
 
 impl Task {
-    /// `probe` at `place` is looked at every `period`, at least every 10 ms.
+    /// `probe` at `place` is looked at every `period`.
     pub fn new(probe: &'static str, place: &str, period: Duration, look: Box<dyn Look>) -> Task {
         Task {
             look,
@@ -33,7 +33,7 @@ impl Task {
             cost: ProbeCost {
                 probe,
                 place: Arc::from(place),
-                period: period.max(PERIOD_MIN),
+                period,
                 looks: 0,
                 missed: 0,
                 values: 0,
@@ -118,7 +118,18 @@ pub struct Probes {
 
 impl Probes {
     /// Starts a thread for each sampler that has a task; their first looks are due now.
+    ///
+    /// # Errors
+    /// A period is too short: it would be another one than was asked for.
     pub(crate) fn start(samplers: Vec<Sampler>) -> Result<Probes> {
+        for cost in samplers.iter().flat_map(|sampler| &sampler.tasks) {
+            let ProbeCost { probe, period, .. } = &cost.cost;
+            ensure!(
+                *period >= PERIOD_MIN,
+                "the probe {probe} is to look every {period:?}; at least {PERIOD_MIN:?}, since \
+                 below that it would be the load"
+            );
+        }
         let mut probes = Probes {
             shared: Arc::new(Shared::default()),
             threads: Vec::new(),
@@ -267,6 +278,16 @@ mod tests {
         let (tell, answer) = mpsc::channel();
         let look = Box::new(Fake { asked, answer });
         (Task::new("fake", "here", period, look), was_asked, tell)
+    }
+
+    #[test]
+    fn a_period_that_is_too_short_is_refused_and_not_made_longer() {
+        let (task, _asked, _tell) = fake(Duration::from_micros(9_999));
+        let mut sampler = Sampler::new("probe-test");
+        sampler.add(task);
+        let error = Probes::start(vec![sampler]).err().unwrap();
+        let error = error.to_string();
+        assert!(error.contains("9.999ms; at least 10ms"), "{error}");
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use super::super::Outcome::{Fail, Pass, Unknown, Warn};
 use super::super::tests::{after, healthy};
-use super::super::{CpuUse, Evidence, Limits, Machine, Outcome, Pressure, Verdict, judge};
+use super::super::{CpuUse, Evidence, Limits, Machine, Outcome, Pressure, Verdict, Window, judge};
+use measure::Interval;
 
 /// A laptop of four CPUs with a browser open: nodes and client use half of it.
 fn laptop() -> Machine {
@@ -187,6 +188,14 @@ fn a_silence_of_the_target_is_told_from_slow_answers_and_from_an_absent_client()
     assert!(detail.contains("1.20 s (limit 0.20 s)"), "{detail}");
     let (outcome, detail) = of(1.2, 1.19);
     assert_eq!((outcome, detail.contains("V4")), (Pass, true), "{detail}");
+    // A collector that pauses in most seconds is what this window has measured.
+    let mut often = healthy();
+    often.window.quiet_longest_s = 0.30;
+    for (times, expected) in [(4, Warn), (5, Pass)] {
+        often.window.quiet_s = [vec![0.02; 5], vec![0.16; times - 1], vec![0.30]].concat();
+        let (outcome, detail) = rule(&often, &Limits::default(), "V19");
+        assert_eq!(outcome, expected, "{detail}");
+    }
     let mut slow = healthy();
     // Its answers take some two milliseconds; those of this one take that long.
     slow.window.quiet_longest_s = 4.0 * slow.window.latency_median_s();
@@ -196,6 +205,25 @@ fn a_silence_of_the_target_is_told_from_slow_answers_and_from_an_absent_client()
     };
     let (outcome, detail) = rule(&slow, &low, "V19");
     assert_eq!((outcome, detail.contains("take that long")), (Pass, true));
+}
+
+/// A drain of seconds belongs to no window: its CPU time was set against the window's length.
+#[test]
+fn the_drain_has_no_part_in_shares_of_the_window() {
+    let mut window = Window::default();
+    for (index, draining) in [(0, false), (1, false), (2, true)] {
+        let mut interval = Interval {
+            draining,
+            ..Interval::second(index, Vec::new())
+        };
+        (interval.client.cpu_ns, interval.client.wait_ns) = (500_000_000, Some(20));
+        interval.client.hiccups.cpu_ns = 7;
+        interval.client.hiccups.stalled_ns = 3_000_000_000;
+        window.push(&interval);
+    }
+    assert_eq!((window.cpu_ns, window.wait_ns), (1_000_000_000, Some(40)));
+    // A stall that was seen in the drain began before it.
+    assert_eq!((window.stalls_cpu_ns, window.stalled_s), (14, 9.0));
 }
 
 /// Ceilings of 132,000 to 970,000 op/s were seen on one machine in one day, one second each.

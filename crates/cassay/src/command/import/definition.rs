@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use study::inputs::Inputs;
 use study::run::{Definition, Described, describe};
-use study::settings::Overrides;
+use study::settings::{Granted, Overrides};
 use workload::Connection;
 use workload::stress::{Undefined, connection};
 use yaml::Diagnostics;
@@ -87,7 +87,10 @@ fn described(
     let secret = Secret::of(asks)?;
     let laid = Overrides {
         target: overrides.target.clone(),
-        secrets: secret.given(),
+        granted: Granted {
+            secrets: secret.given(),
+            ..Granted::default()
+        },
         ..Overrides::default()
     };
     let written = format!("{{attach: {{{}}}}}", attach_text(asks, &secret));

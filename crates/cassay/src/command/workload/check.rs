@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
 use study::run::Prepared;
-use study::settings::{Folder, Overrides};
+use study::settings::{Folder, Granted, Overrides};
 use workload::{Program, Stage};
 use yaml::Diagnostics;
 
@@ -50,7 +50,10 @@ fn prepared(
     let overrides = Overrides {
         target: Some(target.to_owned()),
         set: args.set.clone(),
-        secrets: args.secret.iter().cloned().collect(),
+        granted: Granted {
+            secrets: args.secret.iter().cloned().collect(),
+            ..Granted::default()
+        },
         // What the command line names is the user's own.
         files: Some(Folder {
             path: PathBuf::new(),

@@ -143,7 +143,7 @@ fn what_was_due_and_never_sent_stands_in_every_output() {
     assert!(never_sent > 0 && never_sent + trial.ops_total <= 9_000_000);
     let latency = &trial.all.latency_ms;
     assert_eq!((latency.censored, latency.count), (never_sent, 9_000_000));
-    assert!(latency.at_least.contains(&"p999".to_owned()), "{latency:?}");
+    assert!(latency.p999.is_at_least(), "{latency:?}");
     let path = run
         .path
         .join("trials/00-write-rate-9000000/intervals.ndjson");

@@ -181,7 +181,8 @@ fn load(trial: &TrialView) -> Vec<DraftRow> {
         (i.seconds > 0.0).then(|| i.ok as f64 / i.seconds)
     });
     let p99 = lines("ms", false, |i| {
-        i.latency_ms.as_ref().filter(|q| q.count > 0).map(|q| q.p99)
+        let known = i.latency_ms.as_ref().filter(|q| q.count > 0);
+        known.map(|q| q.p99.least())
     });
     let row = |title: &str, scale, lines: Vec<Line>| {
         if lines.iter().all(|line| line.values.is_empty()) {

@@ -4,7 +4,7 @@
 mod states;
 
 use super::*;
-use crate::settings::{Collector, Hosts, Isolation, Jolokia, Secret};
+use crate::settings::{Collector, Granted, Hosts, Isolation, Jolokia, Secret};
 use serde_json::json;
 
 /// A study with this target; `rest` are further sections.
@@ -202,7 +202,10 @@ fn collectors_and_jolokia_are_read() {
     let target = "attach: {contact_points: h, tls: true, \
                   jolokia: {user: u, password: {secret: s}, tls: {verify: false}}}";
     let overrides = Overrides {
-        secrets: [("s".to_owned(), Secret::Env("P".to_owned()))].into(),
+        granted: Granted {
+            secrets: [("s".to_owned(), Secret::Env("P".to_owned()))].into(),
+            ..Granted::default()
+        },
         ..Overrides::default()
     };
     let mut study = resolve("s", &text(target, ""), &overrides).expect("a study");

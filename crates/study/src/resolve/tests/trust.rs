@@ -106,7 +106,7 @@ fn a_stranger_s_study_runs_reads_and_asks_nothing_of_its_own() {
 #[test]
 fn trust_lets_it_and_the_plan_says_so() {
     for (text, _) in HOSTILE {
-        let study = resolved(text, &given(|o| o.trust = true));
+        let study = resolved(text, &given(|o| o.granted.trust = true));
         let study = study.unwrap_or_else(|mistakes| panic!("{text}: {mistakes}"));
         let plan = crate::plan::plan(&study).expect("a plan");
         let record = crate::record::plan_record(&study, &plan, "0.0.0");
@@ -171,7 +171,7 @@ fn secrets_are_beside_the_study_or_named_on_the_command_line() {
         Ok(Some(beside))
     );
     let named = Secret::Env("P".to_owned());
-    let secrets = |o: &mut Overrides| o.secrets = [("db".to_owned(), named.clone())].into();
+    let secrets = |o: &mut Overrides| o.granted.secrets = [("db".to_owned(), named.clone())].into();
     assert_eq!(
         password("{secret: db}", &given(secrets)),
         Ok(Some(named.clone()))

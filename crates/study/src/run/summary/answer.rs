@@ -1,12 +1,13 @@
 //! The answer to the study's question, a sentence at a time.
 
-use super::compared::metric_of;
+use super::compared::{All, Untold, metric_of};
 use super::points;
 use super::{besides_sentence, point_words, significant, thousands};
 use crate::run::generation;
 use crate::settings::{Study, Until};
 use analysis::compare::BLOCKS_TO_SETTLE_MAX;
 use analysis::sweep::{Knee, Sweep};
+use std::collections::BTreeMap;
 use store::record::{ComparisonRecord, MultiplicityRecord, PointRecord, SweepRecord, TrialFinding};
 
 /// What the sentences are made of.
@@ -14,8 +15,7 @@ pub struct Known<'a> {
     pub study: &'a Study,
     pub trials: &'a [TrialFinding],
     pub points: &'a [PointRecord],
-    pub comparisons: &'a [ComparisonRecord],
-    pub multiplicity: Option<&'a MultiplicityRecord>,
+    pub compared: &'a All,
 }
 
 impl Known<'_> {
@@ -33,19 +33,28 @@ impl Known<'_> {
             sentences.push(peak_sentence(&variant.name, &of, &sweep, bound_ms));
             sweeps.extend(points::sweep_record(&of, &sweep));
         }
-        // At each point what the question is about there, and all that is primary.
-        let told = |c: &&ComparisonRecord| c.primary || c.metric == metric_of(&c.point);
-        sentences.extend(
-            self.comparisons
-                .iter()
-                .filter(told)
-                .map(comparison_sentence),
-        );
-        sentences.extend(self.multiplicity.map(multiplicity_sentence));
+        let All {
+            records,
+            multiplicity,
+            untold,
+        } = self.compared;
+        let told = records
+            .iter()
+            .filter(|c| c.primary || is_asked(&c.metric, &c.point));
+        sentences.extend(told.map(comparison_sentence));
+        let untold = untold.iter().filter(|u| is_asked(u.metric, &u.place));
+        sentences.extend(untold.map(untold_sentence));
+        sentences.extend(multiplicity.as_ref().map(multiplicity_sentence));
         sentences.extend(generation::sentence(self.trials));
         sentences.extend(besides_sentence(self.trials));
         (sentences, sweeps)
     }
+}
+
+/// Whether a metric is what the question is about at a point. At a rate throughput is compared only
+/// where it says something.
+fn is_asked(metric: &str, place: &BTreeMap<String, f64>) -> bool {
+    metric == metric_of(place) || metric == "ops_per_s"
 }
 
 /// What a variant reached, and where it stopped getting better.
@@ -68,19 +77,39 @@ fn peak_sentence(
         sentence += &format!(" (mean of {} blocks)", point.blocks);
     }
     sentence += &format!(" at {}", point_words(&point.point));
-    if point.latency_ms.count > 0 || point.latency_ms.p99 > 0.0 {
-        let (sign, p99) = (
-            point.latency_ms.sign("p99"),
-            significant(point.latency_ms.p99),
-        );
+    let p99_ms = point.latency_ms.p99;
+    if point.latency_ms.count > 0 || p99_ms.least() > 0.0 {
+        let (sign, p99) = (p99_ms.sign(), significant(p99_ms.least()));
         sentence += &format!(", with a p99 of {sign}{p99} ms");
     }
-    match (bound_ms, sweep.best_within_bound) {
-        (Some(bound), Some(_)) => sentence += &format!(", the most within {bound} ms"),
-        (Some(bound), None) => sentence += &format!("; no point stayed within {bound} ms"),
-        (None, _) => {}
+    if let Some(bound) = bound_ms {
+        sentence += &within_bound(points, sweep, bound);
     }
     sentence + &end_of_ladder(points, sweep, best) + "."
+}
+
+/// Where p99 stayed within a bound, as far as that can be told.
+fn within_bound(points: &[&PointRecord], sweep: &Sweep, bound_ms: f64) -> String {
+    let untold = sweep.untold_within_bound.map(|at| {
+        let (p99_ms, ops) = (points[at].latency_ms.p99, points[at].ops_per_s);
+        format!(
+            "whether {} ({} op/s) did cannot be told, since its p99 is only known to be at \
+             least {} ms",
+            point_words(&points[at].point),
+            thousands(ops),
+            significant(p99_ms.least())
+        )
+    });
+    match (sweep.best_within_bound, untold) {
+        (Some(_), None) => format!(", the most within {bound_ms} ms"),
+        (Some(_), Some(untold)) => {
+            format!(", the most of which it is known that it stayed within {bound_ms} ms; {untold}")
+        }
+        (None, None) => format!("; no point stayed within {bound_ms} ms"),
+        (None, Some(untold)) => {
+            format!("; no point is known to have stayed within {bound_ms} ms: {untold}")
+        }
+    }
 }
 
 fn end_of_ladder(points: &[&PointRecord], sweep: &Sweep, best: usize) -> String {
@@ -130,14 +159,13 @@ fn comparison_sentence(comparison: &ComparisonRecord) -> String {
         ..
     } = comparison;
     let point = point_words(&comparison.point);
-    let change = format!("{:+.1} %", (ratio - 1.0) * 100.0);
-    let interval = match comparison.ci95 {
-        Some([low, high]) => format!(
-            " (95 %: {:+.1} to {:+.1} %)",
-            (low - 1.0) * 100.0,
-            (high - 1.0) * 100.0
-        ),
-        None => " (one block: without an interval)".to_owned(),
+    let bound = bound_words(comparison);
+    let percent = |ratio: f64| format!("{:+.1}", (ratio - 1.0) * 100.0);
+    let change = format!("{bound}{} %", percent(*ratio));
+    let interval = match (comparison.ci95, comparison.ci95_end) {
+        (Some([low, high]), _) => format!(" (95 %: {} to {} %)", percent(low), percent(high)),
+        (None, Some(end)) => format!(" (95 %: {bound}{} %)", percent(end)),
+        (None, None) => " (one block: without an interval)".to_owned(),
     };
     let says = match comparison.verdict.as_str() {
         "inconclusive" => "against",
@@ -149,6 +177,30 @@ fn comparison_sentence(comparison: &ComparisonRecord) -> String {
     format!(
         "At {point}, “{contender}” {says} “{baseline}”: {change} {metric}{interval}{primary}{}.",
         undecided(comparison)
+    )
+}
+
+/// `at least `, `at most `: what stands before a ratio that is a bound.
+fn bound_words(comparison: &ComparisonRecord) -> String {
+    match comparison.bound.as_str() {
+        "" => String::new(),
+        bound => format!("{} ", bound.replace('_', " ")),
+    }
+}
+
+/// What cannot be compared, since nobody knows how large it is on either side.
+fn untold_sentence(untold: &Untold) -> String {
+    let Untold {
+        baseline,
+        contender,
+        place,
+        metric,
+    } = untold;
+    format!(
+        "At {}, “{contender}” and “{baseline}” cannot be compared by {}: on both sides it is only \
+         a lower bound, since operations were given up or never sent.",
+        point_words(place),
+        metric_words(metric)
     )
 }
 
@@ -174,6 +226,17 @@ fn undecided(comparison: &ComparisonRecord) -> String {
 }
 
 fn could_see(comparison: &ComparisonRecord, percent: &dyn Fn(f64) -> String) -> String {
+    let cut_off = match comparison.bound.as_str() {
+        "at_least" => Some(&comparison.contender),
+        "at_most" => Some(&comparison.baseline),
+        _ => None,
+    };
+    if let Some(variant) = cut_off {
+        return format!(
+            "that of “{variant}” is only a lower bound, since operations were given up or never \
+             sent, and could decide it in one direction only"
+        );
+    }
     let Some(share) = comparison.could_see else {
         return "one block shows no spread, so five (`repeat.blocks: 5`) are the least to begin with"
             .to_owned();

@@ -5,7 +5,8 @@ use crate::run::generation;
 use crate::settings::{PrimaryMetric, Study, Variant};
 use analysis::compare::{Comparison, Metric, compare_paired, compare_unpaired};
 use analysis::sweep::State;
-use analysis::{FalseFindings, Judged, judge_all};
+use analysis::{FalseFindings, Judged, NotCompared, judge_all};
+use measure::Known;
 use std::collections::BTreeMap;
 use store::record::{ComparisonRecord, MultiplicityRecord, TrialFinding};
 
@@ -13,14 +14,14 @@ use store::record::{ComparisonRecord, MultiplicityRecord, TrialFinding};
 struct Compared {
     name: &'static str,
     metric: Metric,
-    value: fn(&TrialFinding) -> f64,
+    value: fn(&TrialFinding) -> Known,
 }
 
 const COMPARED: [Compared; 3] = [
     Compared {
         name: "ops_per_s",
         metric: Metric::THROUGHPUT,
-        value: |finding| finding.all.ops_per_s,
+        value: |finding| Known::Exactly(finding.all.ops_per_s),
     },
     Compared {
         name: "latency_ms.p50",
@@ -52,13 +53,28 @@ struct Pairing<'a> {
     comparison: Comparison,
 }
 
-/// Every contender with the first variant of its step, at every point that both have, and how many
-/// false findings to expect; none of one or no comparison. An invalid trial is never compared.
-pub fn comparisons(
-    study: &Study,
-    trials: &[TrialFinding],
-) -> (Vec<ComparisonRecord>, Option<MultiplicityRecord>) {
-    let pairings = pairings(study, trials);
+/// Two variants at one place whose values of a metric are lower bounds on both sides.
+pub struct Untold {
+    pub baseline: String,
+    pub contender: String,
+    pub place: BTreeMap<String, f64>,
+    pub metric: &'static str,
+}
+
+/// All comparisons of a study.
+#[derive(Default)]
+pub struct All {
+    pub records: Vec<ComparisonRecord>,
+    /// How many false findings to expect; none of one or no comparison.
+    pub multiplicity: Option<MultiplicityRecord>,
+    /// Those that have no ratio.
+    pub untold: Vec<Untold>,
+}
+
+/// Every contender with the first variant of its step, at every point that both have. An invalid
+/// trial is never compared.
+pub fn comparisons(study: &Study, trials: &[TrialFinding]) -> All {
+    let (pairings, untold) = pairings(study, trials);
     let primary = Primary::of(study, trials, &pairings);
     let flagged: Vec<(Comparison, bool)> = pairings
         .iter()
@@ -70,7 +86,11 @@ pub fn comparisons(
         .zip(&flagged)
         .zip(judged)
         .map(|((pairing, (_, is_primary)), judged)| record(pairing, *is_primary, judged));
-    (records.collect(), multiplicity(chances))
+    All {
+        records: records.collect(),
+        multiplicity: multiplicity(chances),
+        untold,
+    }
 }
 
 fn multiplicity(chances: FalseFindings) -> Option<MultiplicityRecord> {
@@ -90,7 +110,11 @@ fn record(pairing: &Pairing<'_>, primary: bool, judged: Judged) -> ComparisonRec
         baseline: pairing.baseline.name.clone(),
         contender: pairing.contender.name.clone(),
         ratio: comparison.ratio,
+        bound: comparison
+            .bound
+            .map_or_else(String::new, |bound| bound.name().to_owned()),
         ci95: comparison.ci95(),
+        ci95_end: comparison.ci95_end(),
         verdict: judged.finding.name().to_owned(),
         primary,
         blocks: comparison.blocks,
@@ -102,8 +126,8 @@ fn record(pairing: &Pairing<'_>, primary: bool, judged: Judged) -> ComparisonRec
     }
 }
 
-fn pairings<'a>(study: &'a Study, trials: &[TrialFinding]) -> Vec<Pairing<'a>> {
-    let mut pairings = Vec::new();
+fn pairings<'a>(study: &'a Study, trials: &[TrialFinding]) -> (Vec<Pairing<'a>>, Vec<Untold>) {
+    let (mut pairings, mut untold) = (Vec::new(), Vec::new());
     for (index, contender) in study.variants.iter().enumerate() {
         // Of imports, a step is compared with the same step of the first variant.
         let same = |variant: &&Variant| variant.step == contender.step;
@@ -114,6 +138,9 @@ fn pairings<'a>(study: &'a Study, trials: &[TrialFinding]) -> Vec<Pairing<'a>> {
             for compared in &COMPARED {
                 let sides = [&baseline.name, &contender.name]
                     .map(|variant| used(study, trials, variant, &place, compared));
+                if is_as_offered(study, &place, compared, &sides) {
+                    continue;
+                }
                 let comparison = match study.repeat.interleaved {
                     true => compare_paired(&pairs(&sides, compared), compared.metric),
                     // One after the other: what changed meanwhile is in the ratio.
@@ -122,17 +149,42 @@ fn pairings<'a>(study: &'a Study, trials: &[TrialFinding]) -> Vec<Pairing<'a>> {
                         compare_unpaired(&left, &right, compared.metric)
                     }
                 };
-                pairings.extend(comparison.map(|comparison| Pairing {
-                    baseline,
-                    contender,
-                    place: place.clone(),
-                    metric: compared.name,
-                    comparison,
-                }));
+                match comparison {
+                    Ok(comparison) => pairings.push(Pairing {
+                        baseline,
+                        contender,
+                        place: place.clone(),
+                        metric: compared.name,
+                        comparison,
+                    }),
+                    Err(NotCompared::BoundsOnBothSides) => untold.push(Untold {
+                        baseline: baseline.name.clone(),
+                        contender: contender.name.clone(),
+                        place: place.clone(),
+                        metric: compared.name,
+                    }),
+                    Err(NotCompared::NoValues) => {}
+                }
             }
         }
     }
-    pairings
+    (pairings, untold)
+}
+
+/// Whether it is the throughput of a rate that both sides kept up with: what was done is what was
+/// offered, which says nothing about either and would only have the others pay for its number. A
+/// study that names throughput as its primary metric gets it all the same.
+fn is_as_offered(
+    study: &Study,
+    place: &BTreeMap<String, f64>,
+    compared: &Compared,
+    sides: &[Vec<Option<&TrialFinding>>; 2],
+) -> bool {
+    let kept = |trial: &&TrialFinding| state_of(trial) == State::Kept;
+    compared.name == "ops_per_s"
+        && place.contains_key("rate")
+        && study.primary.metric != PrimaryMetric::Named("ops_per_s")
+        && sides.iter().flatten().flatten().all(kept)
 }
 
 /// Block by block, where there is a trial that may be used. Latency under saturation grows as long
@@ -158,7 +210,7 @@ fn used<'t>(
 }
 
 /// Trials of one block are a pair if they stand on the same data.
-fn pairs(sides: &[Vec<Option<&TrialFinding>>; 2], compared: &Compared) -> Vec<(f64, f64)> {
+fn pairs(sides: &[Vec<Option<&TrialFinding>>; 2], compared: &Compared) -> Vec<(Known, Known)> {
     let both = sides[0].iter().zip(&sides[1]);
     let both = both.filter_map(|(a, b)| Some(((*a)?, (*b)?)));
     both.filter(|(a, b)| generation::is_same(a, b))
@@ -170,7 +222,7 @@ fn pairs(sides: &[Vec<Option<&TrialFinding>>; 2], compared: &Compared) -> Vec<(f
 fn of_last_generation(
     sides: &[Vec<Option<&TrialFinding>>; 2],
     compared: &Compared,
-) -> [Vec<f64>; 2] {
+) -> [Vec<Known>; 2] {
     let all = sides.iter().flatten().flatten();
     let last = all.max_by_key(|trial| trial.generation);
     sides.each_ref().map(|side| {

@@ -105,6 +105,7 @@ fn point(
         verdict: verdict.name().to_owned(),
         saturated: is_saturated,
         blocks: blocks.len(),
+        trials: used.iter().map(|trial| trial.index).collect(),
         left_out: here.len() - blocks.len(),
         ops_per_s: analysis::series::mean(&blocks),
         ops_per_s_ci95: match used.as_slice() {
@@ -113,6 +114,7 @@ fn point(
         },
         ops_per_s_blocks: blocks,
         short_window: used.iter().any(|trial| trial.short_window),
+        few_incidents: matches!(used.as_slice(), [one] if one.all.few_incidents),
         latency_ms,
     })
 }
@@ -152,6 +154,7 @@ pub fn sweep_record(points: &[&PointRecord], sweep: &Sweep) -> Option<SweepRecor
         variant: points.first().filter(|_| points.len() > 1)?.variant.clone(),
         best: sweep.best.map(place),
         best_within_bound: sweep.best_within_bound.map(place),
+        untold_within_bound: sweep.untold_within_bound.map(place),
         saturated_from: sweep.saturated_from.map(place),
         knee: match sweep.knee {
             Knee::At(at) => Some(place(at)),
@@ -168,6 +171,7 @@ pub fn sweep_record(points: &[&PointRecord], sweep: &Sweep) -> Option<SweepRecor
 #[cfg(test)]
 mod tests {
     use super::*;
+    use measure::Known;
     use store::record::RuleRecord;
 
     fn at_rate(ops_per_s: f64, errors: &[(&str, u64)], verdict: &str, fails: &[&str]) -> State {
@@ -223,7 +227,7 @@ mod tests {
                 ..TrialFinding::default()
             };
             trial.all.ops_per_s = 1000.0;
-            trial.all.latency_ms.p99 = p99;
+            trial.all.latency_ms.p99 = p99.into();
             trial
         };
         // As it was seen: 11.24 and 27.36 became 19.3.
@@ -231,14 +235,16 @@ mod tests {
         let merge = |of: &[&TrialFinding]| {
             assert_eq!(of.len(), 2);
             Some(QuantilesRecord {
-                p99: 26.9,
+                p99: 26.9.into(),
                 ..QuantilesRecord::default()
             })
         };
         let found = points(&["-"], &trials, &merge);
         assert_eq!((found.len(), found[0].blocks, found[0].left_out), (1, 2, 0));
-        assert!((found[0].latency_ms.p99 - 26.9).abs() < 1e-9);
+        assert_eq!(found[0].trials, [0, 1]);
+        assert_eq!(found[0].latency_ms.p99, Known::Exactly(26.9));
         // Logs that cannot be read give no percentile rather than another one.
-        assert_eq!(points(&["-"], &trials, &|_| None)[0].latency_ms.p99, 0.0);
+        let unread = points(&["-"], &trials, &|_| None);
+        assert_eq!(unread[0].latency_ms.p99, Known::Exactly(0.0));
     }
 }

@@ -2,7 +2,7 @@
 //! engine does, summed up and written to disk.
 
 use super::Tally;
-use measure::{ClientInterval, Histogram, Interval, KindInterval, Outcome, Times};
+use measure::{Histogram, Interval, KindInterval, Outcome, Times};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -28,13 +28,9 @@ fn intervals(operations: &[Operation], from_ns: u64, stop_ns: u64) -> Vec<Interv
     let ends = operations.iter().map(end_ns).chain([stop_ns]);
     let count = ends.max().unwrap_or(0) / SECOND + 1;
     let interval = |index: u64| Interval {
-        index,
-        start_ns: index * SECOND,
-        end_ns: (index + 1) * SECOND,
         window_from_ns: from_ns,
         draining: index * SECOND >= stop_ns,
-        kinds: vec![KindInterval::default(); KINDS.len()],
-        client: ClientInterval::default(),
+        ..Interval::second(index, vec![KindInterval::default(); KINDS.len()])
     };
     let mut all: Vec<Interval> = (0..count).map(interval).collect();
     for operation in operations {
@@ -49,7 +45,7 @@ fn intervals(operations: &[Operation], from_ns: u64, stop_ns: u64) -> Vec<Interv
             }
             None if is_early => {}
             None => {
-                kind.leave_unsent(latency_ns);
+                kind.leave_unsent(latency_ns, 1);
                 interval.client.due_never_sent += 1;
             }
         }
@@ -109,7 +105,8 @@ fn exponential(timeout_s: f64) -> Tally {
 fn long_operations_are_counted_as_often_as_they_were_begun() {
     let tally = exponential(1e9);
     let record = tally.all.record(tally.seconds);
-    let (p50_ms, p99_ms) = (record.latency_ms.p50, record.latency_ms.p99);
+    let latency = &record.latency_ms;
+    let (p50_ms, p99_ms) = (latency.p50.least(), latency.p99.least());
     println!(
         "p50 {p50_ms} ms, p99 {p99_ms} ms, {} op/s",
         record.ops_per_s
@@ -122,7 +119,7 @@ fn long_operations_are_counted_as_often_as_they_were_begun() {
         "{}",
         record.ops_per_s
     );
-    assert_eq!((tally.seconds, record.latency_ms.at_least.len()), (60.0, 0));
+    assert_eq!((tally.seconds, latency.at_least().len()), (60.0, 0));
 }
 
 #[test]
@@ -130,22 +127,30 @@ fn a_percentile_beyond_the_time_out_is_at_least_the_time_out() {
     let tally = exponential(3.0);
     let record = tally.all.record(tally.seconds);
     let (latency, service) = (&record.latency_ms, &record.service_ms);
-    assert!((latency.p50 / 693.1 - 1.0).abs() < 0.04, "{latency:?}");
+    assert!(
+        (latency.p50.least() / 693.1 - 1.0).abs() < 0.04,
+        "{latency:?}"
+    );
     // One in twenty takes longer than 3 s.
-    assert!((2999.0..=3004.0).contains(&latency.p99), "{latency:?}");
-    assert_eq!(latency.at_least, ["p99", "p999", "mean", "max"]);
+    assert!(
+        (2999.0..=3004.0).contains(&latency.p99.least()),
+        "{latency:?}"
+    );
+    assert_eq!(latency.at_least(), ["p99", "p999", "mean", "max"]);
     assert_eq!(latency.censored, record.error_ms.count);
     assert_eq!(
-        (service.at_least.len(), service.censored),
+        (service.at_least().len(), service.censored),
         (4, latency.censored)
     );
     assert!(!latency.ci95.contains_key("p99") && latency.ci95.contains_key("p50"));
 }
 
-/// Everything of a record but the intervals, which a merged histogram does not have.
+/// Everything of a record but the intervals and what they rest on, which a merged histogram does
+/// not have.
 fn comparable(record: &QuantilesRecord) -> Value {
     let without = QuantilesRecord {
         ci95: BTreeMap::new(),
+        few_incidents: Vec::new(),
         ..record.clone()
     };
     serde_json::to_value(without).unwrap()

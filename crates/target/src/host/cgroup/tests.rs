@@ -96,15 +96,20 @@ fn version_2_gets_its_own_files_and_words() {
     let on = std::fs::read_to_string(root.path().join("cgroup.subtree_control")).unwrap();
     assert!(on.contains("+memory") && !on.contains("+cpu "), "{on}");
     let file = |name: &str| place.dir.join(name);
-    for name in [
+    let names = [
         "cpuset.cpus",
         "cpu.max",
         "cpu.weight",
         "memory.max",
         "memory.swap.max",
-    ] {
-        std::fs::write(file(name), "").unwrap();
-    }
+    ];
+    // The kernel takes each write as a whole; a plain file keeps the end of a longer one.
+    let empty = || {
+        for name in names {
+            std::fs::write(file(name), "").unwrap();
+        }
+    };
+    empty();
     let spec = HostSpec {
         cpus: Some(vec![0, 2]),
         cpu_quota: Some(1.5),
@@ -131,16 +136,7 @@ fn version_2_gets_its_own_files_and_words() {
     ];
     assert_eq!(limits, expected);
 
-    // The kernel takes each write as a whole; a plain file keeps the end of a longer one.
-    for name in [
-        "cpuset.cpus",
-        "cpu.max",
-        "cpu.weight",
-        "memory.max",
-        "memory.swap.max",
-    ] {
-        std::fs::write(file(name), "").unwrap();
-    }
+    empty();
     group.limit(&HostSpec::default()).unwrap();
     assert_eq!(text("cpu.max"), "max 100000");
     assert_eq!(text("memory.max"), "max");

@@ -1,0 +1,93 @@
+//! A figure that may be known as a lower bound only.
+//!
+//! What must hold: nobody takes a lower bound for the figure. So it has no order and no arithmetic;
+//! whoever asks whether it is above a limit gets "nobody knows" where that is so, and whoever wants
+//! the bare number has to say that the least it can be is what is wanted.
+
+/// A figure, or the least that it can be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Known {
+    /// It is this.
+    Exactly(f64),
+    /// It is this or more.
+    AtLeast(f64),
+}
+
+impl Known {
+    /// The least that it can be; the figure itself where it is known. To be shown behind
+    /// [`Known::sign`].
+    pub fn least(self) -> f64 {
+        match self {
+            Known::Exactly(value) | Known::AtLeast(value) => value,
+        }
+    }
+
+    /// Whether only a lower bound is known.
+    pub fn is_at_least(self) -> bool {
+        matches!(self, Known::AtLeast(_))
+    }
+
+    /// What stands before the number: `≥ ` if it is a lower bound.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Known::Exactly(_) => "",
+            Known::AtLeast(_) => "≥ ",
+        }
+    }
+
+    /// Whether it is above `limit`. A lower bound above it is, for certain; one below it decides
+    /// nothing.
+    pub fn is_above(self, limit: f64) -> Option<bool> {
+        match self {
+            Known::Exactly(value) => Some(value > limit),
+            Known::AtLeast(value) => (value > limit).then_some(true),
+        }
+    }
+
+    /// In another unit.
+    #[must_use]
+    pub fn divided_by(self, divisor: f64) -> Known {
+        match self {
+            Known::Exactly(value) => Known::Exactly(value / divisor),
+            Known::AtLeast(value) => Known::AtLeast(value / divisor),
+        }
+    }
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        Known::Exactly(0.0)
+    }
+}
+
+impl From<f64> for Known {
+    fn from(value: f64) -> Known {
+        Known::Exactly(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Known::{AtLeast, Exactly};
+
+    #[test]
+    fn a_lower_bound_fails_a_limit_for_certain_and_never_keeps_it() {
+        for (figure, expected) in [
+            (Exactly(9.9), Some(false)),
+            (Exactly(10.0), Some(false)),
+            (Exactly(10.1), Some(true)),
+            (AtLeast(9.9), None),
+            (AtLeast(10.0), None),
+            (AtLeast(10.1), Some(true)),
+        ] {
+            assert_eq!(figure.is_above(10.0), expected, "{figure:?}");
+        }
+    }
+
+    #[test]
+    fn a_bound_stays_one_in_every_unit_and_says_so() {
+        assert_eq!(AtLeast(3e6).divided_by(1e6), AtLeast(3.0));
+        assert_eq!((AtLeast(3.0).sign(), Exactly(3.0).sign()), ("≥ ", ""));
+        assert_eq!((AtLeast(3.0).least(), Exactly(3.0).least()), (3.0, 3.0));
+    }
+}

@@ -1,0 +1,136 @@
+//! Mean and quantiles as files have them.
+//!
+//! What must hold: in memory each figure says itself whether it is only a lower bound, so that
+//! nobody compares such a one as a plain number; on disk it is a number, and the names of those
+//! that are lower bounds stand beside them.
+
+use measure::Known;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Mean and quantiles in milliseconds. In files the figures are numbers, and `at_least` has the
+/// names of those that are lower bounds: `["p999", "max"]`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "InFile", into = "InFile")]
+pub struct QuantilesRecord {
+    /// Number of values behind them.
+    pub count: u64,
+    /// Arithmetic mean.
+    pub mean: Known,
+    /// Median.
+    pub p50: Known,
+    /// 95th percentile.
+    pub p95: Known,
+    /// 99th percentile.
+    pub p99: Known,
+    /// 99.9th percentile.
+    pub p999: Known,
+    /// Largest value.
+    pub max: Known,
+    /// 95 % confidence intervals, by field name: `{"p99": [3.1, 3.4]}`. A quantile with too few
+    /// values above it (under 100) has none.
+    pub ci95: BTreeMap<String, [f64; 2]>,
+    /// Those of these intervals that rest on fewer than five incidents, by field name.
+    pub few_incidents: Vec<String>,
+    /// Of the values, how many are lower bounds: of operations that the client gave up, or never
+    /// sent.
+    pub censored: u64,
+}
+
+/// The same as it is written.
+#[derive(Serialize, Deserialize)]
+struct InFile {
+    #[serde(default)]
+    count: u64,
+    mean: f64,
+    p50: f64,
+    p95: f64,
+    p99: f64,
+    p999: f64,
+    max: f64,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    ci95: BTreeMap<String, [f64; 2]>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    few_incidents: Vec<String>,
+    #[serde(default, skip_serializing_if = "crate::record::is_zero")]
+    censored: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    at_least: Vec<String>,
+}
+
+impl QuantilesRecord {
+    /// Names of the figures that are lower bounds.
+    pub fn at_least(&self) -> Vec<&'static str> {
+        let figures = [
+            ("p50", self.p50),
+            ("p95", self.p95),
+            ("p99", self.p99),
+            ("p999", self.p999),
+            ("mean", self.mean),
+            ("max", self.max),
+        ];
+        let bounds = figures.iter().filter(|(_, figure)| figure.is_at_least());
+        bounds.map(|(name, _)| *name).collect()
+    }
+}
+
+impl From<InFile> for QuantilesRecord {
+    fn from(file: InFile) -> QuantilesRecord {
+        let figure = |name: &str, value: f64| match file.at_least.iter().any(|bound| bound == name)
+        {
+            true => Known::AtLeast(value),
+            false => Known::Exactly(value),
+        };
+        QuantilesRecord {
+            count: file.count,
+            mean: figure("mean", file.mean),
+            p50: figure("p50", file.p50),
+            p95: figure("p95", file.p95),
+            p99: figure("p99", file.p99),
+            p999: figure("p999", file.p999),
+            max: figure("max", file.max),
+            ci95: file.ci95,
+            few_incidents: file.few_incidents,
+            censored: file.censored,
+        }
+    }
+}
+
+impl From<QuantilesRecord> for InFile {
+    fn from(record: QuantilesRecord) -> InFile {
+        let at_least = record.at_least().into_iter().map(str::to_owned).collect();
+        InFile {
+            count: record.count,
+            mean: record.mean.least(),
+            p50: record.p50.least(),
+            p95: record.p95.least(),
+            p99: record.p99.least(),
+            p999: record.p999.least(),
+            max: record.max.least(),
+            ci95: record.ci95,
+            few_incidents: record.few_incidents,
+            censored: record.censored,
+            at_least,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_lower_bound_is_a_number_with_its_name_beside_it_and_comes_back_as_one() {
+        let file = json!({
+            "count": 9, "mean": 2.5, "p50": 1.5, "p95": 3.5, "p99": 4.5, "p999": 5.5, "max": 6.5,
+            "censored": 1, "at_least": ["p999", "mean", "max"],
+        });
+        let record: QuantilesRecord = serde_json::from_value(file.clone()).unwrap();
+        assert_eq!(
+            (record.p99, record.p999),
+            (Known::Exactly(4.5), Known::AtLeast(5.5))
+        );
+        assert_eq!(serde_json::to_value(record).unwrap(), file);
+    }
+}
