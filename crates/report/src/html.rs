@@ -103,6 +103,22 @@ pub fn escape(text: &str) -> String {
     out
 }
 
+/// Escapes a sentence. What stands in backticks, as our messages quote keys and commands, is code; a
+/// backtick without its second is one.
+fn prose(text: &str) -> String {
+    let parts: Vec<&str> = text.split('`').collect();
+    let mut out = String::with_capacity(text.len());
+    for (at, part) in parts.iter().enumerate() {
+        let part = escape(part);
+        match (at % 2 == 1, at + 1 == parts.len()) {
+            (false, _) => out.push_str(&part),
+            (true, false) => out = out + "<code>" + &part + "</code>",
+            (true, true) => out = out + "`" + &part,
+        }
+    }
+    out
+}
+
 /// JSON for a script element: no `<` may stand in it, since it could end the element.
 fn escape_json(json: &str) -> String {
     json.replace('<', "\\u003c")
@@ -136,7 +152,7 @@ fn headline(out: &mut String, headline: &Headline) {
         escape(&headline.question)
     );
     for sentence in &headline.answer {
-        let _ = write!(out, "<p>{}</p>", escape(sentence));
+        let _ = write!(out, "<p>{}</p>", prose(sentence));
     }
     out.push_str("</div>\n<div class=\"figures\">");
     headline.figures.iter().for_each(|f| tile(out, f));
@@ -147,12 +163,12 @@ fn headline(out: &mut String, headline: &Headline) {
          {}</p>",
         symbol(headline.verdict),
         headline.verdict.name(),
-        escape(&headline.meaning)
+        prose(&headline.meaning)
     );
     if !headline.reasons.is_empty() {
         out.push_str("<ul>");
         for reason in &headline.reasons {
-            let _ = write!(out, "<li>{}</li>", escape(reason));
+            let _ = write!(out, "<li>{}</li>", prose(reason));
         }
         out.push_str("</ul>");
     }
@@ -206,7 +222,7 @@ fn section(out: &mut String, section: &Section) {
         escape(&section.title)
     );
     if !section.lead.is_empty() {
-        let _ = writeln!(out, "<p class=\"lead\">{}</p>", escape(&section.lead));
+        let _ = writeln!(out, "<p class=\"lead\">{}</p>", prose(&section.lead));
     }
     section.blocks.iter().for_each(|b| block(out, b));
     out.push_str("</section>\n");
@@ -215,14 +231,14 @@ fn section(out: &mut String, section: &Section) {
 fn block(out: &mut String, what: &Block) {
     match what {
         Block::Text(text) => {
-            let _ = writeln!(out, "<p>{}</p>", escape(text));
+            let _ = writeln!(out, "<p>{}</p>", prose(text));
         }
         Block::Note(tone, text) => {
             let _ = writeln!(
                 out,
                 "<p class=\"note {}\">{}</p>",
                 class(*tone),
-                escape(text)
+                prose(text)
             );
         }
         Block::Table(what) => table(out, what),
@@ -232,7 +248,7 @@ fn block(out: &mut String, what: &Block) {
         Block::Facts(facts) => {
             out.push_str("<dl class=\"facts\">");
             for (name, value) in facts {
-                let _ = write!(out, "<dt>{}</dt><dd>{}</dd>", escape(name), escape(value));
+                let _ = write!(out, "<dt>{}</dt><dd>{}</dd>", escape(name), prose(value));
             }
             out.push_str("</dl>\n");
         }
@@ -251,7 +267,7 @@ fn block(out: &mut String, what: &Block) {
 fn list(out: &mut String, heading: &str, items: &[String]) {
     let _ = write!(out, "<h3>{}</h3>\n<ul class=\"list\">", escape(heading));
     for item in items {
-        let _ = write!(out, "<li>{}</li>", escape(item));
+        let _ = write!(out, "<li>{}</li>", prose(item));
     }
     out.push_str("</ul>\n");
 }
@@ -294,7 +310,7 @@ fn table(out: &mut String, table: &Table) {
     table.rows.iter().for_each(|r| row(out, r, &table.columns));
     out.push_str("</tbody></table></div>\n");
     if !table.foot.is_empty() {
-        let _ = writeln!(out, "<p class=\"foot\">{}</p>", escape(&table.foot));
+        let _ = writeln!(out, "<p class=\"foot\">{}</p>", prose(&table.foot));
     }
 }
 
@@ -336,9 +352,9 @@ fn table_cell(out: &mut String, cell: &Cell, column: &Column) {
     if !cell.hint.is_empty() {
         let _ = write!(out, " title=\"{}\"", escape(&cell.hint));
     }
-    let _ = write!(out, ">{}{}", swatch(cell.variant), escape(&cell.text));
+    let _ = write!(out, ">{}{}", swatch(cell.variant), prose(&cell.text));
     if !cell.detail.is_empty() {
-        let _ = write!(out, "<small>{}</small>", escape(&cell.detail));
+        let _ = write!(out, "<small>{}</small>", prose(&cell.detail));
     }
     out.push_str("</td>");
 }
@@ -389,6 +405,21 @@ fn data(out: &mut String, chart: &Chart) {
 
 fn caption(out: &mut String, text: &str) {
     if !text.is_empty() {
-        let _ = write!(out, "<figcaption>{}</figcaption>", escape(text));
+        let _ = write!(out, "<figcaption>{}</figcaption>", prose(text));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_quoted_in_a_sentence_is_code_and_nothing_of_it_is_markup() {
+        assert_eq!(
+            prose("five (`blocks: <5>`) & `two`"),
+            "five (<code>blocks: &lt;5&gt;</code>) &amp; <code>two</code>"
+        );
+        assert_eq!(prose("a `b` c ` d"), "a <code>b</code> c ` d");
+        assert_eq!(prose("plain"), "plain");
     }
 }

@@ -116,7 +116,7 @@ fn verdict_cell(point: &Point<'_>) -> Cell {
     };
     let cell = Cell::new(verdict)
         .tone(point.verdict.tone())
-        .hint(point.reasons().join(" "));
+        .hint(point.reasons().join("; "));
     let left_out = point.trials.len() - point.used.len();
     if left_out > 0 {
         cell.detail(format!("{left_out} of {} left out", point.trials.len()))
@@ -305,7 +305,7 @@ fn blocks_table(view: &RunView) -> Option<Table> {
                 errors_cell(errors),
                 Cell::new(verdict.name())
                     .tone(verdict.tone())
-                    .hint(trial.reasons.join(" ")),
+                    .hint(trial.reasons.join("; ")),
             ],
             tone: row_tone(verdict),
         }

@@ -173,7 +173,7 @@ fn trials_that_are_not_valid(view: &RunView) -> Option<Table> {
                 Cell::new(place(&trial.point)),
                 Cell::new((trial.block + 1).to_string()),
                 Cell::new(verdict.name()).tone(verdict.tone()),
-                Cell::new(trial.reasons.join(" ")),
+                Cell::new(trial.reasons.join("; ")),
             ],
             tone: Tone::Plain,
         });
