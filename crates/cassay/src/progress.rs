@@ -75,7 +75,9 @@ impl Show {
                 seconds,
                 seconds_after,
             } => self.phase(phase, &what, seconds, seconds_after),
-            Event::Interval { progress, .. } => self.interval(progress),
+            Event::Interval {
+                progress, phase, ..
+            } => self.interval(phase, progress),
             Event::TrialFinished { name, finding } => self.line(&finished(&name, &finding)),
             Event::TrialFailed { name, reason } => {
                 self.line(&format!("  {name}: failed: {reason}"));
@@ -113,17 +115,8 @@ impl Show {
         }
     }
 
-    fn interval(&mut self, progress: Progress) {
-        let text = format!(
-            "{} · {} {:.0} s · {} left · {} op/s · p99 {} ms · {} errors",
-            self.trial,
-            self.phase,
-            progress.seconds,
-            self.left(),
-            thousands(progress.ops_per_s),
-            short(progress.p99_ms),
-            progress.errors,
-        );
+    fn interval(&mut self, phase: &str, progress: Progress) {
+        let text = self.going(phase, progress);
         match &self.bar {
             Some(bar) => bar.show(&text),
             None if progress.seconds - self.plain_last_s >= PLAIN_EVERY_S => {
@@ -132,6 +125,19 @@ impl Show {
             }
             None => {}
         }
+    }
+
+    /// The line of an interval, by the phase that it belongs to.
+    fn going(&self, phase: &str, progress: Progress) -> String {
+        format!(
+            "{} · {phase} {:.0} s · {} left · {} op/s · p99 {} ms · {} errors",
+            self.trial,
+            progress.seconds,
+            self.left(),
+            thousands(progress.ops_per_s),
+            short(progress.p99_ms),
+            progress.errors,
+        )
     }
 
     /// What is left of the run, in words. The phase's own time runs down; what it takes longer

@@ -294,8 +294,12 @@ pub fn offer(
             phase: decision.phase,
             interval: Arc::new(interval.clone()),
         });
-        if decision.next.is_some() {
+        if let Some(kind) = decision.next {
             progress = Progress::default();
+            if let Err(error) = watch.begin(kind, interval.end_ns) {
+                broken = Some(error);
+                return Flow::Abandon;
+            }
         }
         if watch.interrupt.load(Ordering::Relaxed) {
             cut.get_or_insert(Cut::Interrupted);
@@ -329,13 +333,13 @@ impl Watch<'_> {
         if interval.draining {
             self.timeline.begin_drain(interval.start_ns);
         }
-        match decision.next {
-            Some(kind) => {
-                self.timeline.begin(kind.name(), interval.end_ns);
-                self.agenda.begin(kind, self.trial, self.run, self.events)
-            }
-            None => Ok(()),
-        }
+        Ok(())
+    }
+
+    /// The phase that begins with the next interval; this one has been told already.
+    fn begin(&mut self, kind: PhaseKind, at_ns: u64) -> Result<()> {
+        self.timeline.begin(kind.name(), at_ns);
+        self.agenda.begin(kind, self.trial, self.run, self.events)
     }
 }
 

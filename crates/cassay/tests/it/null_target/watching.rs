@@ -32,6 +32,9 @@ fn a_client_that_is_stopped_within_its_window_makes_the_trial_invalid() {
     wait_until("within the window", || intervals_measured(&lab) > 0);
     run.pause(STOPPED);
     let said = run.end().ended_with(3);
+    // The last interval of a phase is told as its own, not as the next phase's.
+    let told = |phase: &str| said.stderr.contains(&format!("· {phase} 1"));
+    assert!(told("measure") && !told("drain"), "{}", said.stderr);
     let findings = said.json();
     let trial = &findings["trials"][0];
     let judged = rule(trial, "V4");
