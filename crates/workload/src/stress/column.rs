@@ -4,6 +4,7 @@
 //! own: cassandra-stress refuses them. It also draws the sizes of collections from a generator
 //! that nobody seeds, so that its own second run writes other rows; here they follow from the seed.
 
+pub(crate) mod bytes;
 mod order;
 mod unseeded;
 

@@ -17,7 +17,7 @@ mod level;
 
 use std::cmp::Ordering;
 
-use super::column::{Column, fold};
+use super::column::{Column, bytes, fold};
 use crate::random::Draws;
 use level::Level;
 
@@ -60,6 +60,12 @@ impl Columns {
             descendants: descendants.into_iter().map(|count| count.max(1)).collect(),
             averages: averages.into_iter().map(|count| count.max(1)).collect(),
         }
+    }
+
+    /// Why no row of these can be made, where it may become larger than any server takes.
+    pub(crate) fn too_large(&self) -> Option<String> {
+        let all = [&self.key, &self.clustering, &self.values];
+        bytes::too_large(all.into_iter().flatten())
     }
 
     /// Clustering columns of which the tool has another number of values in each run.

@@ -262,6 +262,10 @@ impl<'a> Reader<'a, '_> {
         let table = self.table(definition?, table_name, &types)?;
         let specs = self.columnspec(&table);
         let columns = columns(&table, &specs);
+        if let Some(message) = columns.too_large() {
+            self.say(&self.root.nearest("columnspec").place, message);
+            return None;
+        }
         let (insert_cql, insert_bound, insert_values) = insert(&keyspace, &table);
         let create = self.create(&keyspace, &types);
         let own = [&columns.key, &columns.clustering, &columns.values];

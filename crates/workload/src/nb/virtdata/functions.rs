@@ -23,6 +23,8 @@ use cql::value::CqlType;
 /// The low 31 bits: how `int` flavours avoid negative numbers.
 pub(crate) const INT_MASK: i64 = 0x7FFF_FFFF;
 /// A zipf over more ranks would take minutes to table.
+/// Most characters, bytes or elements of a value: 64 Mi, as of a row of cassandra-stress.
+const COUNT_MAX: i64 = 64 << 20;
 const ZIPF_COUNT_MAX: i32 = 10_000_000;
 
 /// An argument, ready for use.
@@ -135,14 +137,15 @@ impl Count {
     pub(crate) fn of(&self, input: i64) -> i64 {
         match self {
             Count::Fixed(count) => *count,
-            Count::Of(recipe) => recipe.value(input).long(),
+            // What a function comes to is known only here.
+            Count::Of(recipe) => recipe.value(input).long().min(COUNT_MAX),
         }
     }
 
     pub(crate) fn given(given: &Given) -> Option<Box<Count>> {
         Some(Box::new(match given {
             Given::Function(recipe) => Count::Of(recipe.clone()),
-            other => Count::Fixed(other.long()?),
+            other => Count::Fixed(other.long().filter(|count| *count <= COUNT_MAX)?),
         }))
     }
 }

@@ -46,14 +46,18 @@ impl Planner<'_> {
 
     fn predefined_table(&mut self, counter: bool) {
         let (size, add) = (self.run.options.columns.size.clone(), self.run.add.clone());
-        let (size, add) = (self.dist(&size), self.dist(&add));
+        let (place, size, add) = (size.place.clone(), self.dist(&size), self.dist(&add));
         let column = |name: &String| match counter {
             true => Column::predefined_counter(name, add),
             false => Column::predefined(name, &CqlType::Blob, size),
         };
         let key = vec![Column::predefined_key(self.run.key_bytes as i64)];
         let values = self.run.options.columns.names.iter().map(column).collect();
-        self.tables.push(Columns::new(key, Vec::new(), values));
+        let columns = Columns::new(key, Vec::new(), values);
+        if let Some(message) = columns.too_large() {
+            self.out.add(&place, message, None);
+        }
+        self.tables.push(columns);
         self.counters.push(counter);
         self.sparse.push(false);
     }

@@ -1,0 +1,78 @@
+//! How large a row may become, before one of its values is made.
+
+use super::{Column, Kind};
+
+/// The largest row that is made. A server refuses one of over half a segment of its commit log, which
+/// is 16 MiB unless `commitlog_segment_size` says more.
+pub(crate) const ROW_BYTES_MAX: u64 = 64 << 20;
+
+/// Bytes of a cell's length.
+const LENGTH_BYTES: u64 = 4;
+
+impl Column {
+    /// The most bytes that a value may have.
+    pub(crate) fn bytes_max(&self) -> u64 {
+        let size = self.size.max().max(0) as u64;
+        let cell = |of: &Column| LENGTH_BYTES.saturating_add(of.bytes_max());
+        match &self.kind {
+            Kind::Text | Kind::Blob | Kind::HexBlob => size,
+            Kind::List(of) | Kind::Set(of) => size.saturating_mul(cell(of)),
+            Kind::Map(key, value) => size.saturating_mul(cell(key).saturating_add(cell(value))),
+            Kind::Tuple(fields) => fields.iter().map(cell).fold(0, u64::saturating_add),
+            Kind::Vector(of, count, _) => u64::from(*count).saturating_mul(cell(of)),
+            // The longest of the rest is a number of any size, here of 64 bits, with a scale.
+            _ => 16,
+        }
+    }
+}
+
+/// Why no row of these columns can be made, where it may become larger than any server takes.
+pub(crate) fn too_large<'a>(columns: impl Iterator<Item = &'a Column> + Clone) -> Option<String> {
+    let row = columns
+        .clone()
+        .map(Column::bytes_max)
+        .fold(0, u64::saturating_add);
+    let largest = columns.max_by_key(|column| column.bytes_max());
+    let largest = largest.filter(|_| row > ROW_BYTES_MAX)?;
+    Some(format!(
+        "a row may take {row} bytes, {} of them `{}`; the most is {ROW_BYTES_MAX}, four times what \
+         a server takes by default; state a smaller size",
+        largest.bytes_max(),
+        largest.name
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Column, Dist, Spec};
+    use super::*;
+    use crate::schema::CqlType;
+
+    fn column(typ: &CqlType, size: &str) -> Column {
+        let spec = Spec {
+            size: Some(Dist::parse(size).unwrap()),
+            ..Spec::default()
+        };
+        Column::of_profile("c", typ, spec)
+    }
+
+    /// `size=fixed(9000000000000000000)` ended the process, where memory was asked for.
+    #[test]
+    fn sizes_that_no_server_takes_are_told_before_memory_is_asked_for() {
+        let list = CqlType::List(Box::new(CqlType::Text));
+        for (typ, size, fits) in [
+            (&CqlType::Blob, "fixed(67108864)", true),
+            (&CqlType::Blob, "fixed(67108865)", false),
+            (&CqlType::Text, "uniform(1..9000000000000000000)", false),
+            (&list, "fixed(1000)", true),
+            (&list, "fixed(3000000000)", false),
+            (&CqlType::Int, "fixed(9000000000000000000)", true),
+        ] {
+            let columns = [column(typ, size)];
+            assert_eq!(too_large(columns.iter()).is_none(), fits, "{typ:?} {size}");
+        }
+        let many = vec![column(&CqlType::Blob, "fixed(1000000)"); 100];
+        let said = too_large(many.iter()).expect("a hundred megabytes");
+        assert!(said.contains("100000000 bytes"), "{said}");
+    }
+}
