@@ -22,7 +22,7 @@ use std::time::Duration;
 
 /// Inputs of each kind in the gate, times what the kind weighs: 9,600 in all, which took 14 s of
 /// CPU on a shared AMD EPYC.
-const INPUTS_COUNT: u64 = 80;
+const INPUTS_COUNT: u64 = 200;
 
 /// What one input may make of the memory: the largest file that may be read is 32 MiB, and a tree
 /// of it some times that.

@@ -260,12 +260,7 @@ impl<'a> Reader<'a, '_> {
         let (keyspace, table_name) = (keyspace?.to_lowercase(), table?);
         let types = self.types();
         let table = self.table(definition?, table_name, &types)?;
-        let specs = self.columnspec(&table);
-        let columns = columns(&table, &specs);
-        if let Some(message) = columns.too_large() {
-            self.say(&self.root.nearest("columnspec").place, message);
-            return None;
-        }
+        let columns = self.columns(&table)?;
         let (insert_cql, insert_bound, insert_values) = insert(&keyspace, &table);
         let create = self.create(&keyspace, &types);
         let own = [&columns.key, &columns.clustering, &columns.values];
@@ -321,6 +316,16 @@ impl<'a> Reader<'a, '_> {
             columns,
             notes,
         })
+    }
+
+    /// The generators of the table's columns; none where a row may become too large.
+    fn columns(&mut self, table: &Table) -> Option<Columns> {
+        let columns = columns(table, &self.columnspec(table));
+        if let Some(message) = columns.too_large() {
+            self.say(&self.root.nearest("columnspec").place, message);
+            return None;
+        }
+        Some(columns)
     }
 
     /// The statement that makes the keyspace. Without a definition the tool expects it to be there;

@@ -22,9 +22,9 @@ use cql::value::CqlType;
 
 /// The low 31 bits: how `int` flavours avoid negative numbers.
 pub(crate) const INT_MASK: i64 = 0x7FFF_FFFF;
-/// A zipf over more ranks would take minutes to table.
 /// Most characters, bytes or elements of a value: 64 Mi, as of a row of cassandra-stress.
 const COUNT_MAX: i64 = 64 << 20;
+/// A zipf over more ranks would take minutes to table.
 const ZIPF_COUNT_MAX: i32 = 10_000_000;
 
 /// An argument, ready for use.

@@ -2,8 +2,8 @@
 
 use super::{Column, Kind};
 
-/// The largest row that is made. A server refuses one of over half a segment of its commit log, which
-/// is 16 MiB unless `commitlog_segment_size` says more.
+/// The largest row that is made. A server refuses one of over half a segment of its commit log,
+/// which is 16 MiB unless `commitlog_segment_size` says more.
 pub(crate) const ROW_BYTES_MAX: u64 = 64 << 20;
 
 /// Bytes of a cell's length.
@@ -46,7 +46,7 @@ pub(crate) fn too_large<'a>(columns: impl Iterator<Item = &'a Column> + Clone) -
 mod tests {
     use super::super::{Column, Dist, Spec};
     use super::*;
-    use crate::schema::CqlType;
+    use cql::value::CqlType;
 
     fn column(typ: &CqlType, size: &str) -> Column {
         let spec = Spec {
