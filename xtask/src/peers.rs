@@ -93,11 +93,11 @@ const fn case(place: Place, is_read: bool, load: Load) -> Case {
     }
 }
 
-/// All cases in the order in which they are run. A single Cassandra on two shared CPUs does not take
-/// 50 k/s of every tool, so that there its fixed rate is the lower one only. It is read before it is
-/// written to: every row is then in one SSTable, whichever statement wrote it. Overwritten rows are
-/// not comparable, since a read may stop at the newest SSTable where INSERT wrote the row, and not
-/// where UPDATE did.
+/// All cases in the order in which they are run. A single Cassandra on two shared CPUs does not
+/// take 50 k/s of every tool, so that there its fixed rate is the lower one only. It is read before
+/// it is written to: every row is then in one SSTable, whichever statement wrote it. Overwritten
+/// rows are not comparable, since a read may stop at the newest SSTable where INSERT wrote the row,
+/// and not where UPDATE did.
 const CASES: [Case; 7] = [
     case(Place::Null, false, Load::Closed(IN_FLIGHT)),
     case(Place::Null, true, Load::Closed(IN_FLIGHT)),
@@ -182,8 +182,9 @@ fn measure(place: Place, options: &Options, places: &Places, cells: &mut Vec<Cel
     server.stop()
 }
 
-/// All rounds of a case. On Cassandra there is one more before them, which does not count: while the
-/// JVM compiles and the compactions after loading end, whoever comes first is at a disadvantage.
+/// All rounds of a case. On Cassandra there is one more before them, which does not count: while
+/// the JVM compiles and the compactions after loading end, whoever comes first is at a
+/// disadvantage.
 fn measure_case(
     case: Case,
     server: &Server,

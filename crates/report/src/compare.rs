@@ -115,6 +115,7 @@ fn comparisons(matched: &Matched<'_, '_>) -> (Vec<ComparisonRecord>, Option<Mult
             verdict: judged.finding.name().into(),
             primary: *primary,
             blocks: compared.blocks,
+            blocks_planned: compared.blocks,
             p: judged.p,
             p_adjusted: judged.p_adjusted,
             could_see: judged.could_see,

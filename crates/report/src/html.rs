@@ -103,8 +103,8 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// Escapes a sentence. What stands in backticks, as our messages quote keys and commands, is code; a
-/// backtick without its second is one.
+/// Escapes a sentence. What stands in backticks, as our messages quote keys and commands, is code;
+/// a backtick without its second is one.
 fn prose(text: &str) -> String {
     let parts: Vec<&str> = text.split('`').collect();
     let mut out = String::with_capacity(text.len());
