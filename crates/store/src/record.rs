@@ -632,6 +632,9 @@ pub struct ComparisonRecord {
     /// Pairs, or blocks of the smaller side; 0 in runs of earlier versions.
     #[serde(default)]
     pub blocks: usize,
+    /// As many as there would be, had every trial been usable; 0 in runs of earlier versions.
+    #[serde(default)]
+    pub blocks_planned: usize,
     /// Probability of such a ratio if nothing differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,

@@ -297,6 +297,28 @@ mod tests {
         );
     }
 
+    /// Of five blocks two were left, in both of which `b` came first, and it was called ten times
+    /// faster: two equal variants on a machine that others used.
+    #[test]
+    fn two_blocks_of_five_decide_nothing() {
+        let trials = (0..5).flat_map(|block| {
+            let verdict = if block < 3 { "invalid" } else { "valid" };
+            let wobble = 1.0 + block as f64 / 1000.0;
+            [
+                trial("a", 4.0, block, 1000.0 * wobble, verdict),
+                trial("b", 4.0, block, 9000.0, "valid"),
+            ]
+        });
+        let found = findings(&study(5), trials.collect(), &worst, None);
+        for compared in &found.comparisons {
+            assert_eq!(compared.verdict, "inconclusive", "{compared:?}");
+            assert_eq!((compared.blocks, compared.blocks_planned), (2, 5));
+        }
+        let answer = found.answer.join("\n");
+        assert!(answer.contains("only 2 of 5 blocks"), "{answer}");
+        assert!(answer.contains("± "), "{answer}");
+    }
+
     fn at_rates(blocks: usize) -> Study {
         let text = format!(
             "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{use: standard1}}\n\

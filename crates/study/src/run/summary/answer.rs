@@ -1,6 +1,6 @@
 //! The answer to the study's question, a sentence at a time.
 
-use super::compared::{All, Untold, metric_of};
+use super::compared::{All, Untold, metric_of, too_few_blocks};
 use super::points;
 use super::{besides_sentence, point_words, significant, thousands};
 use crate::run::generation;
@@ -72,10 +72,11 @@ fn peak_sentence(
         return format!("{who} has no trial that may be believed.");
     };
     let point = points[best];
-    let mut sentence = format!("{who} did {} op/s", thousands(point.ops_per_s));
-    if point.blocks > 1 {
-        sentence += &format!(" (mean of {} blocks)", point.blocks);
-    }
+    let mut sentence = format!(
+        "{who} did {} op/s{}",
+        thousands(point.ops_per_s),
+        error(point)
+    );
     sentence += &format!(" at {}", point_words(&point.point));
     let p99_ms = point.latency_ms.p99;
     if point.latency_ms.count > 0 || p99_ms.least() > 0.0 {
@@ -86,6 +87,24 @@ fn peak_sentence(
         sentence += &within_bound(points, sweep, bound);
     }
     sentence + &end_of_ladder(points, sweep, best) + "."
+}
+
+/// The error of a throughput, and what it rests on: ` (± 1.2 %, mean of 3 blocks)`.
+fn error(point: &PointRecord) -> String {
+    let half = point.ops_per_s_ci95.map(|[low, high]| (high - low) / 2.0);
+    let share = half.map(|half| half / point.ops_per_s * 100.0);
+    let share = share.filter(|share| share.is_finite());
+    let parts = [
+        share.map(|share| format!("± {} %", significant(share))),
+        (point.blocks > 1).then(|| format!("mean of {} blocks", point.blocks)),
+        (share.is_some() && point.short_window).then(|| "short window".to_owned()),
+        (share.is_some() && point.few_incidents).then(|| "few incidents".to_owned()),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    match parts.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", parts.join(", ")),
+    }
 }
 
 /// Where p99 stayed within a bound, as far as that can be told.
@@ -217,7 +236,16 @@ fn undecided(comparison: &ComparisonRecord) -> String {
     match comparison.verdict.as_str() {
         "inconclusive" => {
             parts.insert(0, "inconclusive".to_owned());
-            parts.push(could_see(comparison, &percent));
+            parts.push(
+                match too_few_blocks(comparison.blocks, comparison.blocks_planned) {
+                    true => format!(
+                        "only {} of {} blocks have two trials that may be used, and those were not \
+                     chosen by chance",
+                        comparison.blocks, comparison.blocks_planned
+                    ),
+                    false => could_see(comparison, &percent),
+                },
+            );
         }
         "looks_different" => parts.insert(0, "looks different".to_owned()),
         _ => return String::new(),

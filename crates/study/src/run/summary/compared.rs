@@ -3,7 +3,7 @@
 use super::points::{places_of, state_of};
 use crate::run::generation;
 use crate::settings::{PrimaryMetric, Study, Variant};
-use analysis::compare::{Comparison, Metric, compare_paired, compare_unpaired};
+use analysis::compare::{Comparison, Finding, Metric, compare_paired, compare_unpaired};
 use analysis::sweep::State;
 use analysis::{FalseFindings, Judged, NotCompared, judge_all};
 use measure::Known;
@@ -85,7 +85,7 @@ pub fn comparisons(study: &Study, trials: &[TrialFinding]) -> All {
         .iter()
         .zip(&flagged)
         .zip(judged)
-        .map(|((pairing, (_, is_primary)), judged)| record(pairing, *is_primary, judged));
+        .map(|((pairing, (_, is_primary)), judged)| record(study, pairing, *is_primary, judged));
     All {
         records: records.collect(),
         multiplicity: multiplicity(chances),
@@ -102,8 +102,19 @@ fn multiplicity(chances: FalseFindings) -> Option<MultiplicityRecord> {
     })
 }
 
-fn record(pairing: &Pairing<'_>, primary: bool, judged: Judged) -> ComparisonRecord {
+/// Whether most blocks of a comparison were lost. What made their trials invalid, and a load at its
+/// limit does that by itself, has then chosen those that are left, and nothing sees to it that each
+/// side was first in half of them.
+pub fn too_few_blocks(used: usize, planned: usize) -> bool {
+    used * 2 < planned
+}
+
+fn record(study: &Study, pairing: &Pairing<'_>, primary: bool, judged: Judged) -> ComparisonRecord {
     let comparison = &pairing.comparison;
+    let found = match too_few_blocks(comparison.blocks, study.repeat.blocks) {
+        true => Finding::Inconclusive,
+        false => judged.finding,
+    };
     ComparisonRecord {
         metric: pairing.metric.to_owned(),
         point: pairing.place.clone(),
@@ -115,9 +126,10 @@ fn record(pairing: &Pairing<'_>, primary: bool, judged: Judged) -> ComparisonRec
             .map_or_else(String::new, |bound| bound.name().to_owned()),
         ci95: comparison.ci95(),
         ci95_end: comparison.ci95_end(),
-        verdict: judged.finding.name().to_owned(),
+        verdict: found.name().to_owned(),
         primary,
         blocks: comparison.blocks,
+        blocks_planned: study.repeat.blocks,
         p: judged.p,
         p_adjusted: judged.p_adjusted,
         could_see: judged.could_see,
