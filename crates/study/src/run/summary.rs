@@ -235,7 +235,7 @@ mod tests {
             expect![[r#"
                 suspect
                 “a” did 1,011 op/s
-                  (mean of 3 blocks) at 8 threads, with a p99 of 7.92 ms;
+                  (± 0.248 %, mean of 3 blocks) at 8 threads, with a p99 of 7.92 ms;
                   beyond 4 threads more load brought only more latency.
                 “b” did 1,201 op/s
                   (mean of 3 blocks) at 4 threads, with a p99 of 3.33 ms.

@@ -93,7 +93,7 @@ fn peak_sentence(
 fn error(point: &PointRecord) -> String {
     let half = point.ops_per_s_ci95.map(|[low, high]| (high - low) / 2.0);
     let share = half.map(|half| half / point.ops_per_s * 100.0);
-    let share = share.filter(|share| share.is_finite());
+    let share = share.filter(|share| share.is_finite() && *share > 0.0);
     let parts = [
         share.map(|share| format!("± {} %", significant(share))),
         (point.blocks > 1).then(|| format!("mean of {} blocks", point.blocks)),
