@@ -360,6 +360,15 @@ mod tests {
         assert_eq!(compared(2000.0), ["ops_per_s"]);
         let many = found.multiplicity.unwrap();
         assert_eq!((many.comparisons, many.primary), (3, 1));
+        // Of rates that nobody kept up with it is the answer.
+        let trials = [
+            rated("a", 1000.0, ops(800.0), known),
+            rated("b", 1000.0, ops(700.0), known),
+        ];
+        let found = findings(&at_rates(3), trials.concat(), &worst, None);
+        let primary = found.comparisons.iter().filter(|c| c.primary);
+        let primary: Vec<&str> = primary.map(|c| c.metric.as_str()).collect();
+        assert_eq!(primary, ["ops_per_s"]);
     }
 
     /// 9 ms against 'at least 20 ms' was "+122 %" to the digit, and 'at least 5 ms' was faster.

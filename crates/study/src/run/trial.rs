@@ -19,7 +19,7 @@ use crate::plan::{PhaseKind, Trial};
 use crate::settings::Settings;
 use analysis::rules;
 use analysis::steady::SteadyState;
-use anyhow::Result;
+use anyhow::{Error, Result};
 use count::Counting;
 use load::{Flow, Limit, VerifyReads, Window};
 use measure::Interval;
@@ -103,6 +103,23 @@ struct State {
     causes: Vec<String>,
 }
 
+/// An error behind what the nodes say of themselves: one that is full, or was killed, answers with
+/// refused connections.
+fn explained(error: Error, running: &Running, state: &State) -> Error {
+    // Before the marks their logs tell of earlier trials.
+    if state.pids.is_empty() {
+        return error;
+    }
+    let causes = match state.causes.is_empty() {
+        true => running.cluster.causes(&state.log_marks),
+        false => state.causes.clone(),
+    };
+    match causes.is_empty() {
+        true => error,
+        false => error.context(causes.join("; ")),
+    }
+}
+
 impl Stagehand<'_> {
     /// Runs the trial.
     ///
@@ -118,6 +135,7 @@ impl Stagehand<'_> {
         let came = self.phases(running, &mut state);
         // The probes' last readings are kept whatever happened, and hide no other error.
         let stopped = state.gather.stop(&mut state.writer);
+        let came = came.map_err(|error| explained(error, running, &state));
         let came = match came? {
             Some(came) => came,
             None => {

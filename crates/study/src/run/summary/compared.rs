@@ -246,9 +246,8 @@ fn of_last_generation(
 
 /// Which comparison the question is about.
 struct Primary {
-    metric: PrimaryMetric,
-    /// By step: the place.
-    places: Vec<(Option<String>, BTreeMap<String, f64>)>,
+    /// By step: the place and the metric.
+    places: Vec<(Option<String>, BTreeMap<String, f64>, &'static str)>,
 }
 
 impl Primary {
@@ -264,21 +263,33 @@ impl Primary {
                     .find(|place| place.values().any(|at| *at == value)),
                 None => default_place(trials, &places),
             };
-            Some((step.clone(), chosen?.clone()))
+            let chosen = chosen?.clone();
+            // Rates that nobody kept up with have no latency: there it is what was done.
+            let asked = match study.primary.metric {
+                PrimaryMetric::Named(name) => name,
+                PrimaryMetric::Auto => metric_of(&chosen),
+            };
+            let mut here = pairings
+                .iter()
+                .filter(|p| p.contender.step == *step && p.place == chosen);
+            let metric = match here.any(|p| p.metric == asked) {
+                true => asked,
+                false => "ops_per_s",
+            };
+            Some((step.clone(), chosen, metric))
         };
         Primary {
-            metric: study.primary.metric,
             places: steps.into_iter().filter_map(place).collect(),
         }
     }
 
     fn is(&self, pairing: &Pairing<'_>) -> bool {
-        let metric = match self.metric {
-            PrimaryMetric::Auto => metric_of(&pairing.place),
-            PrimaryMetric::Named(name) => name,
-        };
-        let here = (pairing.contender.step.clone(), pairing.place.clone());
-        pairing.metric == metric && self.places.contains(&here)
+        let here = (
+            pairing.contender.step.clone(),
+            pairing.place.clone(),
+            pairing.metric,
+        );
+        self.places.contains(&here)
     }
 }
 
