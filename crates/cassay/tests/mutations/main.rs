@@ -21,7 +21,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 /// Inputs of each kind in the gate, times what the kind weighs: 24,000 in all, which took 28 s on
-/// two shared cores (AMD EPYC).
+/// two shared cores (Intel Xeon).
 const INPUTS_COUNT: u64 = 200;
 
 /// What one input may make of the memory: the largest file that may be read is 32 MiB, and a tree
