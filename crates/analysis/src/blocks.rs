@@ -13,7 +13,7 @@
 //! the drain belongs to the last block. A percentile that is only a lower bound has no interval,
 //! nor has one whose upper end would be.
 
-use crate::series::{self, INCIDENTS_MORE, VALUES_MIN};
+use crate::series::{self, Estimate, INCIDENTS_MORE, VALUES_MIN};
 use measure::{Histogram, Times};
 use std::collections::BTreeMap;
 
@@ -121,10 +121,12 @@ impl Blocks {
         }
         let value = merged.quantile_ns(q);
         let share = merged.count_above(value) as f64 / count;
-        if self.may_lie_in_an_incident(value, q) {
+        let excess = self.excess(value, share);
+        let spread = series::mean_estimate(&excess);
+        if spread.has_few_incidents() && self.may_lie_in_an_incident(&excess, q) {
             return None;
         }
-        let [fewer, more] = self.half_widths(value, share);
+        let [fewer, more] = self.half_widths(&spread, share);
         if share <= 0.0 || share >= 1.0 || fewer.max(more) > LOGIT_HALF_MAX {
             return None;
         }
@@ -143,25 +145,24 @@ impl Blocks {
     /// Whether the interval of quantile `q` rests on few incidents: blocks with far more
     /// values above it than most.
     pub fn has_few_incidents(&self, q: f64) -> bool {
-        let value = self.times.all().quantile_ns(q);
-        let spread = series::mean_estimate(&self.excess(value));
-        spread.has_few_incidents()
+        let all = self.times.all();
+        let value = all.quantile_ns(q);
+        let share = all.count_above(value) as f64 / all.count().max(1) as f64;
+        series::mean_estimate(&self.excess(value, share)).has_few_incidents()
     }
 
     /// Whether the worst of a few incidents, if it came as often as it may well come, has as many
-    /// values above `value` as quantile `q` has: then the true one may be as long as an incident.
-    fn may_lie_in_an_incident(&self, value: u64, q: f64) -> bool {
-        let excess = self.excess(value);
+    /// values above a value as quantile `q` has: then the true one may be as long as an incident.
+    fn may_lie_in_an_incident(&self, excess: &[f64], q: f64) -> bool {
         let worst = excess.iter().copied().fold(0.0, f64::max);
         let often = worst * (1.0 + INCIDENTS_MORE) / self.times.all().count().max(1) as f64;
-        often > 1.0 - q && series::mean_estimate(&excess).has_few_incidents()
+        often > 1.0 - q
     }
 
-    /// How much smaller and larger the share of values above `value` may be, on the logit scale.
-    fn half_widths(&self, value: u64, share: f64) -> [f64; 2] {
+    /// How much smaller and larger the share of values above a value may be, on the logit scale.
+    fn half_widths(&self, spread: &Estimate, share: f64) -> [f64; 2] {
         let count = self.times.all().count() as f64;
         let per_block = count / self.blocks.len() as f64;
-        let spread = series::mean_estimate(&self.excess(value));
         let odds = share * (1.0 - share);
         let binomial = NORMAL_975 * (odds / count).sqrt();
         let [low, high] = spread.ci95.unwrap_or([f64::NEG_INFINITY, f64::INFINITY]);
@@ -169,10 +170,8 @@ impl Blocks {
             .map(|clustered| (clustered / per_block).max(binomial) / odds)
     }
 
-    /// By how many values more than its share each block lies above `value`, as a series.
-    fn excess(&self, value: u64) -> Vec<f64> {
-        let all = self.times.all();
-        let share = all.count_above(value) as f64 / all.count().max(1) as f64;
+    /// By how many values more than its `share` each block lies above `value`, as a series.
+    fn excess(&self, value: u64, share: f64) -> Vec<f64> {
         let excess = self.blocks.iter().map(|block| {
             let all: u64 = block.iter().map(|(_, count)| count).sum();
             let from = block.partition_point(|(bucket, _)| *bucket <= value);
