@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use target::null::{NullServer, NullSpec, Reads};
 use workload::{BatchKind, Check, Cursor, Kind, Operation, Program, Source, Stage, Statement};
-use workload::{Replication, Spec, Tool};
+use workload::{Spec, Tool};
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -103,14 +103,8 @@ fn named(name: &str) -> Result<Program> {
         return imported(tool, words);
     }
     let spec = Spec {
-        use_: name.to_owned(),
-        keyspace: None,
-        replication: Replication::Simple { factor: 1 },
         mix: vec![("write".to_owned(), 1.0)],
-        params: Default::default(),
-        seed: 1,
-        rows: 1_000_000,
-        epoch: 0,
+        ..Spec::new(name, 1_000_000, 1)
     };
     workload::compile(&spec).map_err(|problems| anyhow!("{problems:?}"))
 }

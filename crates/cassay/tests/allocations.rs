@@ -6,7 +6,6 @@
 use load::{Access, Config, Flow, Limit, Node, Schedule, VerifyReads};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -76,14 +75,8 @@ fn nothing_is_allocated_after_the_start_line() {
             },
         ] {
             let spec = workload::Spec {
-                use_: use_.to_owned(),
-                keyspace: None,
-                replication: workload::Replication::Simple { factor: 1 },
                 mix: mix.clone(),
-                params: BTreeMap::new(),
-                seed: 1,
-                rows: 100_000,
-                epoch: 0,
+                ..workload::Spec::new(use_, 100_000, 1)
             };
             let config = Config {
                 program: Arc::new(workload::compile(&spec).expect("a good spec")),

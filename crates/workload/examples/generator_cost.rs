@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::Arc;
 
-use workload::{ParamValue, Replication, Spec, Stage, compile};
+use workload::{ParamValue, Spec, Stage, compile};
 
 const OPERATIONS: u64 = 20_000;
 const RUNS: usize = 400;
@@ -56,14 +56,9 @@ fn cost_ns(use_: &str, kind: &str, distribution: &str, depth: u32) -> f64 {
         );
     }
     let spec = Spec {
-        use_: use_.to_owned(),
-        keyspace: None,
-        replication: Replication::Simple { factor: 1 },
         mix: vec![(kind.to_owned(), 1.0)],
         params,
-        seed: 1,
-        rows: 1_000_000,
-        epoch: 0,
+        ..Spec::new(use_, 1_000_000, 1)
     };
     let program = Arc::new(compile(&spec).expect("the spec above has no mistake"));
     let mut generator = program.generator(Stage::Main);

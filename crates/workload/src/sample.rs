@@ -120,20 +120,11 @@ fn literal(typ: Option<&CqlType>, bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{Replication, Spec};
+    use crate::spec::Spec;
 
     #[test]
     fn values_stand_beside_their_columns_in_cql() {
-        let program = crate::compile(&Spec {
-            use_: "cql-iot".to_owned(),
-            keyspace: None,
-            replication: Replication::Simple { factor: 1 },
-            mix: Vec::new(),
-            params: Default::default(),
-            seed: 1,
-            rows: 10,
-            epoch: 0,
-        });
+        let program = crate::compile(&Spec::new("cql-iot", 10, 1));
         let program = Arc::new(program.expect("it has defaults"));
         let samples = sample(&program, Stage::Load, 1, 2);
         assert_eq!(samples.len(), 2);

@@ -24,6 +24,23 @@ pub struct Spec {
     pub epoch: u64,
 }
 
+impl Spec {
+    /// A workload of which nothing else is said: its own keyspace, mix and parameters, one copy of
+    /// every row, the first generation.
+    pub fn new(use_: &str, rows: u64, seed: u64) -> Spec {
+        Spec {
+            use_: use_.to_owned(),
+            keyspace: None,
+            replication: Replication::Simple { factor: 1 },
+            mix: Vec::new(),
+            params: BTreeMap::new(),
+            seed,
+            rows,
+            epoch: 0,
+        }
+    }
+}
+
 /// The replication of the keyspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Replication {

@@ -136,20 +136,10 @@ fn key_of(tuning: &Tuning) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{Replication, Spec};
+    use crate::spec::Spec;
 
     fn kv() -> Program {
-        crate::compile(&Spec {
-            use_: "kv".to_owned(),
-            keyspace: None,
-            replication: Replication::Simple { factor: 1 },
-            mix: Vec::new(),
-            params: Default::default(),
-            seed: 0,
-            rows: 1,
-            epoch: 0,
-        })
-        .expect("kv has no needed parameters")
+        crate::compile(&Spec::new("kv", 1, 0)).expect("kv has no needed parameters")
     }
 
     fn retries(retries: u8) -> Tuning {

@@ -7,10 +7,9 @@ use crate::exit::Exit;
 use crate::{diagnostics, terminal};
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use study::work::Named;
-use workload::{Program, Replication, Sample, Spec, Stage};
+use workload::{Program, Sample, Spec, Stage};
 use yaml::Diagnostics;
 
 /// Does the command.
@@ -98,16 +97,7 @@ fn program(name: &str, seed: u64) -> Result<Result<Program, Diagnostics>> {
 
 /// What there is to say of a workload without a study.
 fn spec(name: &str, seed: u64) -> Spec {
-    Spec {
-        use_: name.to_owned(),
-        keyspace: None,
-        replication: Replication::Simple { factor: 1 },
-        mix: Vec::new(),
-        params: BTreeMap::new(),
-        seed,
-        rows: study::settings::ROWS_UNLOADED,
-        epoch: 0,
-    }
+    Spec::new(name, study::settings::ROWS_UNLOADED, seed)
 }
 
 fn show(mistakes: &Diagnostics, common: &Common) -> Exit {

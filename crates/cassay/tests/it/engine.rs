@@ -4,25 +4,18 @@ use cql::Compression;
 use cql::response::ErrorCode;
 use load::{Access, Config, Flow, Limit, Node, Schedule, Summary, VerifyReads};
 use measure::{Interval, KindInterval, Outcome, clock};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use target::null::{Latency, NullServer, NullSpec, Reads, Stall};
-use workload::{Program, Replication, Spec, Stage};
+use workload::{Program, Spec, Stage};
 
 fn program(mix: &[(&str, f64)]) -> Arc<Program> {
     let spec = Spec {
-        use_: "standard1".to_owned(),
-        keyspace: None,
-        replication: Replication::Simple { factor: 1 },
         mix: mix
             .iter()
             .map(|&(kind, weight)| (kind.to_owned(), weight))
             .collect(),
-        params: BTreeMap::new(),
-        seed: 1,
-        rows: 10_000,
-        epoch: 0,
+        ..Spec::new("standard1", 10_000, 1)
     };
     Arc::new(workload::compile(&spec).expect("a good spec"))
 }

@@ -1,13 +1,12 @@
 //! What is mutated, and how each kind is read: as the program reads it.
 
 use report::RunView;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::Run;
 use study::resolve::resolve;
 use study::settings::Overrides;
-use workload::{Replication, Spec, Stage, Tool};
+use workload::{Spec, Stage, Tool};
 
 /// Texts, each with a name.
 pub type Texts = Vec<(&'static str, Vec<u8>)>;
@@ -121,16 +120,7 @@ fn workload_files() -> Texts {
 }
 
 fn read_workload_file(bytes: &[u8]) {
-    let spec = Spec {
-        use_: String::new(),
-        keyspace: None,
-        replication: Replication::Simple { factor: 1 },
-        mix: Vec::new(),
-        params: BTreeMap::new(),
-        seed: 1,
-        rows: 1000,
-        epoch: 0,
-    };
+    let spec = Spec::new("", 1000, 1);
     let text = String::from_utf8_lossy(bytes);
     if let Ok(program) = workload::compile_file("workload.yaml", &text, &spec) {
         let program = Arc::new(program);

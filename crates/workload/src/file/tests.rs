@@ -3,13 +3,11 @@
 //! Long because each mistake is a line of one table.
 
 mod shared;
-
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::compile_file;
 use crate::program::{BatchKind, Program, Stage};
-use crate::spec::{ParamValue, Replication, Spec};
+use crate::spec::{ParamValue, Spec};
 use cql::token::murmur3;
 
 const ORDERS: &str = include_str!("../../../../workloads/orders.yaml");
@@ -29,16 +27,7 @@ verify: read
 ";
 
 fn spec() -> Spec {
-    Spec {
-        use_: String::new(),
-        keyspace: None,
-        replication: Replication::Simple { factor: 1 },
-        mix: Vec::new(),
-        params: BTreeMap::new(),
-        seed: 7,
-        rows: 1000,
-        epoch: 0,
-    }
+    Spec::new("", 1000, 7)
 }
 
 fn program(text: &str) -> Arc<Program> {

@@ -209,14 +209,8 @@ fn an_imported_cql_iot_writes_what_the_named_one_writes() {
     let number = |n| crate::ParamValue::Int(n);
     let params = [("sources", number(7)), ("stations", number(3))];
     let spec = crate::Spec {
-        use_: "cql-iot".to_owned(),
-        keyspace: None,
-        replication: crate::Replication::Simple { factor: 1 },
-        mix: Vec::new(),
         params: params.map(|(name, value)| (name.to_owned(), value)).into(),
-        seed: 1,
-        rows: 1000,
-        epoch: 0,
+        ..crate::Spec::new("cql-iot", 1000, 1)
     };
     let named = std::sync::Arc::new(crate::compile(&spec).unwrap());
     let mut named = named.generator(Stage::Load);

@@ -6,23 +6,15 @@ mod fingerprints;
 mod operations;
 mod specs;
 mod texts;
-
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use workload::{ParamValue, Program, Replication, Spec, compile};
+use workload::{ParamValue, Program, Spec, compile};
 
 /// A spec without parameters: 1000 rows, the workload's default mix.
 pub(crate) fn spec(use_: &str) -> Spec {
     Spec {
-        use_: use_.to_owned(),
-        keyspace: None,
-        replication: Replication::Simple { factor: 1 },
-        mix: Vec::new(),
-        params: BTreeMap::new(),
-        seed: 42,
-        rows: 1000,
         epoch: 3,
+        ..Spec::new(use_, 1000, 42)
     }
 }
 

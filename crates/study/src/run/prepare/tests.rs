@@ -4,8 +4,7 @@
 use super::*;
 use crate::resolve;
 use crate::settings::Overrides;
-use std::collections::BTreeMap;
-use workload::{Replication, Spec, check_file};
+use workload::{Spec, check_file};
 
 const FILE: &str = "\
 keyspace: shop
@@ -21,16 +20,7 @@ load: [write, other]
 ";
 
 fn checked() -> Checked {
-    let spec = Spec {
-        use_: String::new(),
-        keyspace: None,
-        replication: Replication::Simple { factor: 1 },
-        mix: Vec::new(),
-        params: BTreeMap::new(),
-        seed: 1,
-        rows: 100,
-        epoch: 0,
-    };
+    let spec = Spec::new("", 100, 1);
     check_file("w.yaml", FILE, &spec).unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
 

@@ -1,10 +1,8 @@
 //! Statements in another keyspace, and what a server says of them at their places.
 
-use std::collections::BTreeMap;
-
 use super::*;
 use crate::file::{check_file, compile_file};
-use crate::spec::{Replication, Spec};
+use crate::spec::Spec;
 
 const FILE: &str = "\
 keyspace: shop
@@ -24,16 +22,7 @@ load: write
 ";
 
 fn spec() -> Spec {
-    Spec {
-        use_: String::new(),
-        keyspace: None,
-        replication: Replication::Simple { factor: 1 },
-        mix: Vec::new(),
-        params: BTreeMap::new(),
-        seed: 7,
-        rows: 100,
-        epoch: 0,
-    }
+    Spec::new("", 100, 7)
 }
 
 fn checked() -> Checked {
