@@ -2,6 +2,7 @@
 
 use crate::terminal::{self, Moving};
 use measure::clock;
+use std::path::PathBuf;
 use store::record::TrialFinding;
 use study::human;
 use study::run::{Event, Progress};
@@ -13,6 +14,8 @@ const PLAIN_EVERY_S: f64 = 10.0;
 pub struct Show {
     /// None where nobody looks: lines instead.
     bar: Option<Moving>,
+    /// The folder of the run.
+    path: Option<PathBuf>,
     /// What a line begins with: `3/12 writes, 28 threads`.
     trial: String,
     phase: &'static str,
@@ -29,6 +32,7 @@ impl Show {
     pub fn new() -> Show {
         Show {
             bar: Moving::new(),
+            path: None,
             trial: String::new(),
             phase: "",
             phase_s: 0.0,
@@ -48,6 +52,7 @@ impl Show {
                 finished,
                 seconds,
             } => {
+                self.path = Some(path.clone());
                 let left = trials - finished;
                 let done = match finished {
                     0 => String::new(),
@@ -88,11 +93,12 @@ impl Show {
         }
     }
 
-    /// Takes the moving line away.
-    pub fn done(self) {
+    /// Takes the moving line away; the folder of the run, if it came to have one.
+    pub fn done(self) -> Option<PathBuf> {
         if let Some(bar) = self.bar {
             bar.end();
         }
+        self.path
     }
 
     fn phase(&mut self, phase: &'static str, what: &str, seconds: f64, after: f64) {

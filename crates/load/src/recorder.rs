@@ -6,7 +6,7 @@
 
 use crate::hiccups::Waits;
 use measure::interval::{ClientInterval, KindInterval};
-use measure::{Outcome, clock};
+use measure::{Histogram, Outcome, clock};
 use std::sync::mpsc::{Receiver, SyncSender};
 use workload::Kind;
 
@@ -26,9 +26,15 @@ pub(crate) struct Part {
 
 impl Part {
     pub fn new(worker: usize, kinds: &[Kind]) -> Part {
+        let mut kinds = kinds_of(kinds);
+        kinds.iter_mut().for_each(KindInterval::make_room);
         Part {
             worker,
-            kinds: kinds_of(kinds),
+            kinds,
+            client: ClientInterval {
+                lag: Histogram::with_room(),
+                ..ClientInterval::default()
+            },
             ..Part::default()
         }
     }
@@ -134,10 +140,13 @@ impl Recorder {
     }
 
     /// When the measured window begins, as far as that is known. To be told before anything is
-    /// recorded that was due after.
+    /// recorded that was due after. A slice that a late collector made longer ends there.
     #[inline]
     pub fn set_window_from_ns(&mut self, window_from_ns: u64) {
         self.window_from_ns = window_from_ns;
+        if self.part.start_ns < window_from_ns && window_from_ns < self.part.end_ns {
+            self.part.end_ns = window_from_ns;
+        }
     }
 
     #[inline]
@@ -168,19 +177,18 @@ impl Recorder {
         };
     }
 
-    /// An operation failed that was due at `intended_ns`, and sent at `sent_ns` if it was.
+    /// An operation that was due at `intended_ns` failed, or a part of one: how long after it was
+    /// due, and after it was sent if it was.
     pub fn error(
         &mut self,
         kind: u8,
         outcome: Outcome,
         intended_ns: u64,
-        sent_ns: Option<u64>,
-        now_ns: u64,
+        (latency_ns, service_ns): (u64, Option<u64>),
     ) {
         let is_early = self.is_early(intended_ns);
-        let since = |ns: u64| now_ns.saturating_sub(ns);
         let kind = &mut self.part.kinds[usize::from(kind)];
-        kind.fail(is_early, outcome, since(intended_ns), sent_ns.map(since));
+        kind.fail(is_early, outcome, latency_ns, service_ns);
     }
 
     /// `count` operations of the window will not be sent, which have waited for so long.
@@ -214,9 +222,14 @@ impl Recorder {
     /// `now_ns` may be several intervals later: the slice is then that much longer, but never
     /// holds the begin of the measured window inside.
     pub fn cut(&mut self, now_ns: u64, draining_next: bool) {
-        match self.empty.try_recv() {
-            Ok(empty) => self.cut_with(empty, now_ns, draining_next),
-            Err(_) => self.part.end_ns += self.interval_ns,
+        let empty = match self.part.end_ns == self.window_from_ns {
+            // Here an empty part is worth waiting for: a slice is of the window or it is not.
+            true => self.empty.recv().ok(),
+            false => self.empty.try_recv().ok(),
+        };
+        match empty {
+            Some(empty) => self.cut_with(empty, now_ns, draining_next),
+            None => self.part.end_ns += self.interval_ns,
         }
     }
 
@@ -245,6 +258,8 @@ impl Recorder {
         while self.part.end_ns < end_ns {
             self.cut(end_ns - 1, false);
         }
+        // Whoever stops read the clock before the interval began, if it has begun just now.
+        let end_ns = end_ns.max(self.part.start_ns);
         self.part.end_ns = end_ns;
         // Here an empty part is worth waiting for: what was measured must not mix with the drain.
         if let Ok(empty) = self.empty.recv() {
@@ -277,5 +292,56 @@ impl Recorder {
         if let Some(ns) = self.waits.since() {
             *self.part.client.wait_ns.get_or_insert(0) += ns;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::{Sender, channel, sync_channel};
+
+    const INTERVAL_NS: u64 = 1000;
+
+    /// A recorder on the line 0 with so many empty parts at hand, and both ends of its circle.
+    fn recorder(empty_count: usize) -> (Recorder, Receiver<Box<Part>>, Sender<Box<Part>>) {
+        let (full, fulls) = sync_channel(16);
+        let (empties, empty) = channel();
+        let part = || Box::new(Part::new(0, &[]));
+        (0..empty_count).for_each(|_| empties.send(part()).unwrap());
+        let mut recorder = Recorder::new(part(), INTERVAL_NS, full, empty);
+        recorder.start(0);
+        (recorder, fulls, empties)
+    }
+
+    fn slices(fulls: &Receiver<Box<Part>>) -> Vec<(u64, u64)> {
+        let parts = fulls.try_iter();
+        parts.map(|part| (part.start_ns, part.end_ns)).collect()
+    }
+
+    #[test]
+    fn an_interval_that_has_begun_when_a_stop_before_it_is_heard_is_empty() {
+        let (mut recorder, fulls, _empties) = recorder(3);
+        recorder.cut(1010, false);
+        recorder.cut_for_drain(990);
+        recorder.finish(1020);
+        assert_eq!(slices(&fulls), [(0, 1000), (1000, 1000), (1000, 1020)]);
+    }
+
+    #[test]
+    fn a_late_collector_makes_a_slice_longer_but_never_over_the_windows_begin() {
+        let (mut recorder, fulls, empties) = recorder(0);
+        recorder.cut(1000, false);
+        recorder.cut(2000, false);
+        // Known only now that the slice goes on for too long.
+        recorder.set_window_from_ns(2500);
+        assert_eq!(recorder.end_ns(), 2500);
+        let late = std::thread::spawn(move || {
+            empties.send(Box::new(Part::new(0, &[]))).unwrap();
+            empties
+        });
+        recorder.cut(2600, false);
+        drop(late.join().unwrap());
+        assert_eq!(slices(&fulls), [(0, 2500)]);
+        assert_eq!(recorder.part.start_ns, 2500);
     }
 }

@@ -61,10 +61,7 @@ impl Connections {
         let of = |count: usize| count as u64;
         let (workers, per_node, nodes) = (of(self.workers), of(self.per_node), of(self.nodes));
         let to_node = workers.saturating_mul(per_node);
-        let all = to_node.saturating_mul(nodes);
-        let files = all
-            .saturating_mul(of(self.files_each))
-            .saturating_add(OTHER_FILES);
+        let (all, files) = (to_node.saturating_mul(nodes), self.files());
         let asked = format!(
             "{workers} worker(s) (`client.workers`) with {per_node} connection(s) each \
              (`client.connections_per_node`) to each of {nodes} node(s)"
@@ -90,14 +87,20 @@ impl Connections {
         ))
     }
 
+    /// Files that a process has open with them.
+    fn files(&self) -> u64 {
+        [self.per_node, self.nodes, self.files_each]
+            .iter()
+            .fold(self.workers as u64, |all, count| {
+                all.saturating_mul(*count as u64)
+            })
+            .saturating_add(OTHER_FILES)
+    }
+
     /// Lets this process have the files for them, as far as its hard limit goes: the soft one is
     /// often 1024, which is nobody's wish.
     pub fn make_room(&self) {
-        let all = self
-            .workers
-            .saturating_mul(self.per_node)
-            .saturating_mul(self.nodes);
-        let files = all.saturating_mul(self.files_each) as u64 + OTHER_FILES;
+        let files = self.files();
         let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
         // Twice: of a server in this process the other ends are files too.
         if current.is_some_and(|soft| soft < files.saturating_mul(2)) {

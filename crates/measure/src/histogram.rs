@@ -5,6 +5,7 @@
 //! [`Histogram::clamped_count`]; nothing is dropped in silence.
 
 use hdrhistogram::Histogram as Hdr;
+use std::sync::LazyLock;
 
 /// Lowest discernible value, in nanoseconds.
 pub const LOWEST_NS: u64 = 1;
@@ -15,25 +16,36 @@ pub const SIGNIFICANT_DIGITS: u8 = 3;
 /// HdrHistogram keeps 2 × 10^3 values apart, rounded up to a power of two.
 const SUB_BUCKET_BITS: u32 = 11;
 
-/// Latencies in nanoseconds. About 290 kB; recording touches one count and allocates nothing.
-#[derive(Clone, Debug)]
+/// Latencies in nanoseconds. About 290 kB from its first value on, which allocates them; recording
+/// after that touches one count.
+#[derive(Clone, Debug, Default)]
 pub struct Histogram {
-    hdr: Hdr<u64>,
+    /// None before there was a value.
+    hdr: Option<Hdr<u64>>,
     clamped: u64,
 }
 
-impl Default for Histogram {
-    fn default() -> Self {
-        Self::new()
-    }
+/// What one without a value reads as.
+static EMPTY: LazyLock<Hdr<u64>> = LazyLock::new(with_bounds);
+
+/// An empty histogram with the workspace's bounds.
+fn with_bounds() -> Hdr<u64> {
+    Hdr::new_with_bounds(LOWEST_NS, HIGHEST_NS, SIGNIFICANT_DIGITS)
+        .expect("constant bounds are valid")
 }
 
 impl Histogram {
     /// An empty histogram with the workspace's bounds.
     pub fn new() -> Histogram {
-        let hdr = Hdr::new_with_bounds(LOWEST_NS, HIGHEST_NS, SIGNIFICANT_DIGITS)
-            .expect("constant bounds are valid");
-        Histogram { hdr, clamped: 0 }
+        Histogram::default()
+    }
+
+    /// An empty histogram whose first value allocates nothing either.
+    pub fn with_room() -> Histogram {
+        Histogram {
+            hdr: Some(with_bounds()),
+            clamped: 0,
+        }
     }
 
     /// Records one value in nanoseconds; 0 counts as 1, what is above an hour counts as an hour.
@@ -42,7 +54,7 @@ impl Histogram {
         let value = value_ns.clamp(LOWEST_NS, HIGHEST_NS);
         self.clamped += u64::from(value_ns > HIGHEST_NS);
         // The value is inside the bounds, so this cannot fail.
-        let _ = self.hdr.record(value);
+        let _ = self.hdr_mut().record(value);
     }
 
     /// Records the same value `count` times; as [`Histogram::record`] otherwise.
@@ -51,7 +63,7 @@ impl Histogram {
         let value = value_ns.clamp(LOWEST_NS, HIGHEST_NS);
         self.clamped += if value_ns > HIGHEST_NS { count } else { 0 };
         // The value is inside the bounds, so this cannot fail.
-        let _ = self.hdr.record_n(value, count);
+        let _ = self.hdr_mut().record_n(value, count);
     }
 
     /// The lowest value that no histogram of ours tells from `value_ns`; 1 for 0, an hour for more.
@@ -67,28 +79,28 @@ impl Histogram {
         if other.is_empty() {
             return;
         }
-        self.hdr
-            .add(&other.hdr)
+        self.hdr_mut()
+            .add(other.hdr())
             .expect("all histograms have the same bounds");
         self.clamped += other.clamped;
     }
 
     /// Forgets all values; keeps the memory.
     pub fn clear(&mut self) {
-        if !self.is_empty() {
-            self.hdr.reset();
+        if let Some(hdr) = self.hdr.as_mut().filter(|hdr| !hdr.is_empty()) {
+            hdr.reset();
         }
         self.clamped = 0;
     }
 
     /// Number of recorded values.
     pub fn count(&self) -> u64 {
-        self.hdr.len()
+        self.hdr.as_ref().map_or(0, Hdr::len)
     }
 
     /// Whether nothing was recorded.
     pub fn is_empty(&self) -> bool {
-        self.hdr.is_empty()
+        self.count() == 0
     }
 
     /// Number of values that were above [`HIGHEST_NS`].
@@ -101,40 +113,40 @@ impl Histogram {
         if self.is_empty() {
             0
         } else {
-            self.hdr.value_at_quantile(q)
+            self.hdr().value_at_quantile(q)
         }
     }
 
     /// Arithmetic mean in nanoseconds; 0 when empty.
     pub fn mean_ns(&self) -> f64 {
-        self.hdr.mean()
+        self.hdr().mean()
     }
 
     /// Smallest value in nanoseconds, to three digits; 0 when empty.
     pub fn min_ns(&self) -> u64 {
-        if self.is_empty() { 0 } else { self.hdr.min() }
+        if self.is_empty() { 0 } else { self.hdr().min() }
     }
 
     /// Largest value in nanoseconds, to three digits; 0 when empty.
     pub fn max_ns(&self) -> u64 {
-        if self.is_empty() { 0 } else { self.hdr.max() }
+        if self.is_empty() { 0 } else { self.hdr().max() }
     }
 
     /// Number of values above `value_ns` (to three digits).
     pub fn count_above(&self, value_ns: u64) -> u64 {
-        let at_or_below = self.hdr.count_between(0, value_ns.min(HIGHEST_NS));
+        let at_or_below = self.hdr().count_between(0, value_ns.min(HIGHEST_NS));
         self.count() - at_or_below
     }
 
     /// Number of different buckets that hold a value. A live histogram has more than a few.
     pub fn buckets_used(&self) -> usize {
-        self.hdr.iter_recorded().count()
+        self.hdr().iter_recorded().count()
     }
 
     /// The percentile curve: (quantile 0..1, value in ns) at `ticks` steps per halving of the
     /// distance to 1, as HdrHistogram plots it. Ends with the maximum at quantile 1.
     pub fn curve(&self, ticks: u32) -> Vec<(f64, u64)> {
-        self.hdr
+        self.hdr()
             .iter_quantiles(ticks)
             .map(|v| (v.quantile_iterated_to(), v.value_iterated_to()))
             .collect()
@@ -142,7 +154,12 @@ impl Histogram {
 
     /// The histogram itself, for the store's interval logs.
     pub fn hdr(&self) -> &Hdr<u64> {
-        &self.hdr
+        self.hdr.as_ref().unwrap_or(&EMPTY)
+    }
+
+    #[inline]
+    fn hdr_mut(&mut self) -> &mut Hdr<u64> {
+        self.hdr.get_or_insert_with(with_bounds)
     }
 
     /// Takes over a histogram read from a log; its values are added one bucket at a time, so that
@@ -153,7 +170,9 @@ impl Histogram {
             let value = bucket.value_iterated_to();
             let count = bucket.count_since_last_iteration();
             all.clamped += if value > HIGHEST_NS { count } else { 0 };
-            let _ = all.hdr.record_n(value.clamp(LOWEST_NS, HIGHEST_NS), count);
+            let _ = all
+                .hdr_mut()
+                .record_n(value.clamp(LOWEST_NS, HIGHEST_NS), count);
         }
         all
     }

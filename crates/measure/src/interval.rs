@@ -90,7 +90,7 @@ pub struct KindInterval {
     pub rows: u64,
     /// Pages read, of statements that are read in pages.
     pub pages: u64,
-    /// Statements sent in batches, beyond one for each operation.
+    /// Statements of batches that were answered with success, beyond one for each.
     pub batched: u64,
     /// Reads that ended without a row.
     pub rows_missing: u64,
@@ -143,6 +143,15 @@ pub struct Early {
 }
 
 impl KindInterval {
+    /// Allocates what successes are recorded in, so that recording one does not. The first failure
+    /// and the first operation that is censored do.
+    pub fn make_room(&mut self) {
+        self.latency = Histogram::with_room();
+        self.service = Histogram::with_room();
+        self.early.latency = Histogram::with_room();
+        self.early.service = Histogram::with_room();
+    }
+
     /// `count` operations ended well, all of them so long after they were due and sent.
     #[inline]
     pub fn succeed(&mut self, is_early: bool, latency_ns: u64, service_ns: u64, count: u64) {

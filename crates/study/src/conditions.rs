@@ -215,7 +215,6 @@ fn data(settings: &Settings) -> Vec<String> {
         (Reset::Truncate, _) => "emptied and loaded again before each trial".to_owned(),
         (Reset::Snapshot, how) => {
             let how = match how {
-                How::Auto => "online where that can be done",
                 How::Online => "online",
                 How::Offline => "while the nodes are down",
             };
@@ -327,7 +326,7 @@ mod tests {
                 data: load until each node has 200MB,
                   about 1.82M rows,
                   a snapshot restored before each trial,
-                  online where that can be done,
+                  online,
                   then the page cache dropped
                 loading: commitlog_sync: periodic
                 probes: processes cassandra gc_log every 2s,

@@ -410,7 +410,7 @@ fn load_words(settings: &Settings) -> String {
 
 fn restore_words(settings: &Settings) -> String {
     let how = match settings.data.restore {
-        How::Auto | How::Online => "import the snapshot's files",
+        How::Online => "import the snapshot's files",
         How::Offline => "stop the nodes and swap their files for the snapshot's",
     };
     let cache = match settings.data.page_cache {

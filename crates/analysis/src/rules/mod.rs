@@ -3,7 +3,7 @@
 //! Each rule says pass, warn, fail or unknown, with the numbers and the limit. Any fail makes the
 //! trial *invalid* (kept, never compared), any warn makes it *suspect*; what is unknown is listed
 //! and costs nothing, since a rule that cannot look must not accuse. The limits are proposals of
-//! ours (see [`Limits`]); a study may set others, and the detail then shows them.
+//! ours (see [`Limits`]), not laws, and the same in every study.
 
 mod client;
 mod evidence;

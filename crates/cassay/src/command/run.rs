@@ -6,9 +6,11 @@ use crate::compat::Compat;
 use crate::exit::Exit;
 use crate::progress::Show;
 use crate::{interrupt, terminal};
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Error, Result, anyhow};
 use report::RunView;
 use serde_json::json;
+use std::io::{self, ErrorKind};
+use std::path::Path;
 use std::sync::Arc;
 use store::{Run, RunWriter};
 use study::plan;
@@ -84,8 +86,33 @@ fn with_options(
     };
     let mut show = Show::new();
     let outcome = work(&options, &mut show);
-    show.done();
-    finish(&outcome?, common, is_compat)
+    let path = show.done();
+    let ended = outcome.and_then(|outcome| finish(&outcome, common, is_compat));
+    ended.map_err(|error| match path {
+        // What is damaged says itself what to do, and ends with a code of its own.
+        Some(path) if !error.is::<store::Damaged>() => to_go_on(&error, &path),
+        _ => error,
+    })
+}
+
+/// An error that ended a run, with what to do next: nothing that was found is lost.
+fn to_go_on(error: &Error, path: &Path) -> Error {
+    let is_full = error.chain().any(|cause| {
+        let kind = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+        matches!(
+            kind,
+            Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
+        )
+    });
+    let first = if is_full {
+        "make room for it, then "
+    } else {
+        ""
+    };
+    anyhow!(
+        "{error:#}\nhint: {first}go on with: cassay resume {}",
+        path.display()
+    )
 }
 
 /// Whether the user says that the machine is shared: `CASSAY_SHARED_MACHINE=1`, for runners that

@@ -88,6 +88,19 @@ fn statements_are_prepared_in_a_keyspace_that_is_gone_afterwards() {
 }
 
 #[test]
+fn a_keyspace_that_a_killed_check_has_left_is_named_and_stays() {
+    let (server, lab, target) = lab();
+    let left = "CREATE KEYSPACE cassay_check_0123 WITH replication = {'class': 'SimpleStrategy'}";
+    session(&server).query(left).expect(left);
+    let said = lab.cassay(&check(&target, &[])).ended_with(0);
+    said.says(&[
+        "the keyspace cassay_check_0123 is",
+        "DROP KEYSPACE cassay_check_0123",
+    ]);
+    assert_eq!(keyspaces(&server), 1);
+}
+
+#[test]
 fn tables_that_are_there_are_asked_and_what_they_take_is_compared_at_the_marker() {
     let (server, lab, target) = lab();
     let mut session = session(&server);

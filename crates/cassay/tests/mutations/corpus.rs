@@ -1,11 +1,14 @@
 //! What is mutated, and how each kind is read: as the program reads it.
 
+use crate::read;
+use cql::request::{self, QueryParams};
+use cql::response::{ColumnSpec, ErrorCode, ErrorDetail, Prepared};
+use cql::value::{CqlType, Value};
+use cql::{Consistency, reply};
 use report::RunView;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::Run;
-use study::resolve::resolve;
-use study::settings::Overrides;
 use workload::{Spec, Stage, Tool};
 
 /// Texts, each with a name.
@@ -33,8 +36,8 @@ impl Kind {
         }
     }
 
-    /// A file of a run, in the run of an earlier version that must stay readable.
-    fn of_run(name: &'static str, weight: u64, file: &'static str) -> Kind {
+    /// A file of a run, by itself and in the run of an earlier version that must stay readable.
+    fn of_run(name: &'static str, weight: u64, file: &'static str, alone: fn(&[u8])) -> Kind {
         let bytes = move || {
             let bytes = std::fs::read(Path::new(GOLDEN).join(file));
             vec![(file, bytes.unwrap_or_else(|why| panic!("{file}: {why}")))]
@@ -43,7 +46,10 @@ impl Kind {
             name,
             weight,
             texts: Box::new(bytes),
-            read: Box::new(move |bytes| read_run(file, bytes)),
+            read: Box::new(move |bytes| {
+                alone(bytes);
+                read_run(file, bytes);
+            }),
         }
     }
 }
@@ -51,19 +57,103 @@ impl Kind {
 /// All kinds.
 pub fn kinds() -> Vec<Kind> {
     vec![
-        Kind::new("study", 10, studies, read_study),
+        Kind::new("request", 10, requests, read::request),
+        Kind::new("response", 10, responses, read::response),
+        Kind::new("study", 10, studies, read::study),
         Kind::new("workload-file", 10, workload_files, read_workload_file),
         Kind::new("stress-words", 20, stress_words, read_stress_words),
         Kind::new("stress-profile", 10, stress_profiles, read_stress_profile),
         Kind::new("nb-file", 10, nb_files, read_nb_file),
         Kind::new("ycsb-words", 20, ycsb_words, read_ycsb_words),
-        Kind::of_run("hlog", 10, "trials/00-threads-4/latency.hlog"),
-        Kind::of_run("journal", 10, "journal.ndjson"),
-        Kind::of_run("intervals", 5, "trials/00-threads-4/intervals.ndjson"),
-        Kind::of_run("findings", 5, "findings.json"),
-        Kind::of_run("plan", 5, "plan.json"),
-        Kind::of_run("trial", 5, "trials/00-threads-4/trial.json"),
+        Kind::new("import", 10, imports, read::import),
+        Kind::of_run("hlog", 10, "trials/00-threads-4/latency.hlog", read::hlog),
+        Kind::of_run("journal", 10, "journal.ndjson", read::journal),
+        Kind::of_run(
+            "intervals",
+            5,
+            "trials/00-threads-4/intervals.ndjson",
+            read::journal,
+        ),
+        Kind::of_run("findings", 5, "findings.json", read::findings),
+        Kind::of_run("plan", 5, "plan.json", read::findings),
+        Kind::of_run("trial", 5, "trials/00-threads-4/trial.json", read::findings),
     ]
+}
+
+/// Frames, each made by one call.
+fn frames(makers: &[(&'static str, &dyn Fn(&mut Vec<u8>))]) -> Texts {
+    let frame = |(name, make): &(&'static str, &dyn Fn(&mut Vec<u8>))| {
+        let mut out = Vec::new();
+        make(&mut out);
+        (*name, out)
+    };
+    makers.iter().map(frame).collect()
+}
+
+fn requests() -> Texts {
+    let params = QueryParams {
+        values: &[Some(b"key"), None, Some(&[0, 0, 0, 7])],
+        page_size: Some(100),
+        paging_state: Some(b"here"),
+        serial_consistency: Some(Consistency::Serial),
+        timestamp_us: Some(1),
+        ..QueryParams::default()
+    };
+    frames(&[
+        ("startup", &|out| request::startup(out, 1, None)),
+        ("prepare", &|out| {
+            request::prepare(out, 1, "SELECT v FROM t")
+        }),
+        ("query", &|out| {
+            request::query(out, 1, "SELECT v FROM t", &params)
+        }),
+        ("execute", &|out| {
+            request::execute(out, 1, &[7; 16], &params)
+        }),
+    ])
+}
+
+fn responses() -> Texts {
+    let column = |name: &str, typ| ColumnSpec {
+        keyspace: "k".into(),
+        table: "t".into(),
+        name: name.into(),
+        typ,
+    };
+    let columns = [
+        column("a", CqlType::Bigint),
+        column("b", CqlType::List(Box::new(CqlType::Text))),
+    ];
+    let texts = Value::List(vec![Value::Text("x".into()), Value::Text(String::new())]);
+    let rows = [
+        vec![Value::Bigint(1), texts],
+        vec![Value::Bigint(-1), Value::Null],
+    ];
+    let prepared = Prepared {
+        id: vec![7; 16],
+        bind_columns: columns.to_vec(),
+        partition_key_indexes: vec![0],
+        result_columns: columns.to_vec(),
+    };
+    let options: &[(&str, &[&str])] = &[("COMPRESSION", &["lz4", "snappy"])];
+    frames(&[
+        ("rows", &|out| {
+            reply::rows(out, 1, &columns, false, Some(b"on"), &rows);
+        }),
+        ("prepared", &|out| reply::prepared(out, 1, &prepared)),
+        ("supported", &|out| reply::supported(out, 1, options)),
+        ("error", &|out| {
+            reply::error(out, 1, ErrorCode::Overloaded, "busy", &ErrorDetail::None);
+        }),
+    ])
+}
+
+fn imports() -> Texts {
+    texts_of(&[
+        "stress user profile=p.yaml ops(insert=1) n=10\ntable: t\n",
+        "nb own.yaml default\nscenarios: {default: run driver=cql cycles=10}\n",
+        "ycsb run cassandra-cql -P file\nrecordcount=10\n",
+    ])
 }
 
 macro_rules! shipped {
@@ -101,20 +191,6 @@ window: {warmup: auto, measure: 10s}
 repeat: {blocks: 5, order: interleaved}
 ";
 
-fn read_study(bytes: &[u8]) {
-    let text = String::from_utf8_lossy(bytes);
-    match resolve("study.yaml", &text, &Overrides::default()) {
-        Ok(study) => {
-            if let Ok(plan) = study::plan::plan(&study) {
-                let record = study::record::plan_record(&study, &plan, "0.0.0");
-                drop(serde_json::to_string(&record));
-                drop(study::conditions::conditions(&study));
-            }
-        }
-        Err(mistakes) => assert!(!mistakes.to_string().is_empty()),
-    }
-}
-
 fn workload_files() -> Texts {
     shipped!("workloads/inbox.yaml", "workloads/orders.yaml")
 }
@@ -149,22 +225,8 @@ fn stress_words() -> Texts {
     ])
 }
 
-fn imported(tool: Tool, text: &str, file: &str) {
-    let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
-    let read = |_: &str| Ok(file.to_owned());
-    match workload::import(tool, &words, 1, &read) {
-        Ok(import) => {
-            for step in import.steps.iter().take(3) {
-                let stage = step.stage;
-                drop(workload::sample(&step.program, stage, 0, 2));
-            }
-        }
-        Err(mistakes) => assert!(!mistakes.to_string().is_empty()),
-    }
-}
-
 fn read_stress_words(bytes: &[u8]) {
-    imported(Tool::Stress, &String::from_utf8_lossy(bytes), "");
+    read::imported(Tool::Stress, &String::from_utf8_lossy(bytes), "");
 }
 
 fn stress_profiles() -> Texts {
@@ -194,7 +256,7 @@ token_range_queries:
 
 fn read_stress_profile(bytes: &[u8]) {
     let words = "user profile=p.yaml ops(insert=3,get=1,all=1) n=100 -rate threads=2";
-    imported(Tool::Stress, words, &String::from_utf8_lossy(bytes));
+    read::imported(Tool::Stress, words, &String::from_utf8_lossy(bytes));
 }
 
 fn nb_files() -> Texts {
@@ -206,7 +268,7 @@ fn nb_files() -> Texts {
 }
 
 fn read_nb_file(bytes: &[u8]) {
-    imported(
+    read::imported(
         Tool::Nb,
         "own.yaml default",
         &String::from_utf8_lossy(bytes),
@@ -227,12 +289,12 @@ fn ycsb_words() -> Texts {
 
 fn read_ycsb_words(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    imported(
+    read::imported(
         Tool::Ycsb,
         &text,
         "recordcount=100\nworkload=site.ycsb.workloads.CoreWorkload\n",
     );
-    imported(Tool::Ycsb, "run -P file", &text.replace(" -p ", "\n"));
+    read::imported(Tool::Ycsb, "run -P file", &text.replace(" -p ", "\n"));
 }
 
 /// The run of an earlier version that must stay readable.

@@ -9,6 +9,8 @@
 
 mod corpus;
 mod mutator;
+#[path = "../../../../fuzz/read.rs"]
+mod read;
 
 use corpus::Kind;
 use mutator::Mutator;

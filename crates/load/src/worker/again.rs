@@ -42,7 +42,7 @@ impl Worker {
         message: &str,
     ) {
         if slot.is_plain() || !self.outlives(id, slot, outcome, now_ns) {
-            return self.note_failure(slot, outcome, now_ns, message);
+            return self.note_failure(id, slot, outcome, now_ns, message);
         }
         let kind = &mut self.recorder.part.kinds[usize::from(slot.operation.kind)];
         kind.extra_uncertain += u64::from(!did_nothing(outcome));
@@ -135,8 +135,8 @@ impl Worker {
             return false;
         };
         let (operation, outcome) = (again.operation, again.outcome);
-        let sent_ns = Some(again.course.first_sent_ns);
-        self.note_end(&operation, (again.intended_ns, sent_ns), outcome, now_ns);
+        let begun = again.course.begun(again.intended_ns);
+        self.note_end(&operation, &begun, outcome, now_ns);
         true
     }
 

@@ -39,6 +39,8 @@ pub(crate) struct Course {
     pub preparing: u16,
     /// Tables that the request writes: as often is it counted by the server.
     pub tables: u8,
+    /// Statements of the request.
+    pub statements: u16,
 }
 
 impl Default for Course {
@@ -57,7 +59,35 @@ impl Default for Course {
             speculative: false,
             preparing: 0,
             tables: 1,
+            statements: 1,
         }
+    }
+}
+
+/// When an operation, and the part of it that goes on, was due and first sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Begun {
+    pub intended_ns: u64,
+    /// None: nothing of it was sent.
+    pub sent_ns: Option<u64>,
+    pub part_due_ns: u64,
+    part_sent_ns: u64,
+}
+
+impl Begun {
+    /// An operation of one request.
+    pub fn once(intended_ns: u64, sent_ns: u64) -> Begun {
+        Begun {
+            intended_ns,
+            sent_ns: Some(sent_ns),
+            part_due_ns: intended_ns,
+            part_sent_ns: sent_ns,
+        }
+    }
+
+    /// None: nothing of the operation was sent.
+    pub fn part_sent_ns(&self) -> Option<u64> {
+        self.sent_ns.map(|_| self.part_sent_ns)
     }
 }
 
@@ -95,6 +125,16 @@ impl Course {
         self.pages = 0;
         self.empty_pages = 0;
         self.paging_state.clear();
+    }
+
+    /// When all this began; the operation was due at `intended_ns`.
+    pub fn begun(&self, intended_ns: u64) -> Begun {
+        Begun {
+            intended_ns,
+            sent_ns: Some(self.first_sent_ns),
+            part_due_ns: self.part_due_ns,
+            part_sent_ns: self.part_sent_ns,
+        }
     }
 
     /// Rows that the part has read so far.

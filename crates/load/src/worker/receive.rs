@@ -8,6 +8,7 @@ use crate::facts::NO_KIND;
 use crate::inflight::{Slot, State};
 use crate::ledger::WriteState;
 use crate::worker::Source;
+use crate::worker::course::Begun;
 use crate::written::note_check;
 use cql::frame::Header;
 use cql::response::RawRows;
@@ -200,21 +201,20 @@ impl Worker {
     #[cold]
     pub(super) fn note_failure(
         &mut self,
+        id: u16,
         slot: &Slot,
         outcome: Outcome,
         now_ns: u64,
         message: &str,
     ) {
-        let sent_ns = match outcome {
-            Outcome::ClientRefused => None,
-            _ => Some(slot.sent_ns),
+        let mut begun = match slot.is_plain() {
+            true => Begun::once(slot.intended_ns, slot.sent_ns),
+            false => self.courses[usize::from(id)].begun(slot.intended_ns),
         };
-        self.note_end(
-            &slot.operation,
-            (slot.intended_ns, sent_ns),
-            outcome,
-            now_ns,
-        );
+        if outcome == Outcome::ClientRefused {
+            begun.sent_ns = None;
+        }
+        self.note_end(&slot.operation, &begun, outcome, now_ns);
         let node = usize::from(slot.connection) / self.connections_per_node;
         self.note_first(outcome, node, message);
     }
@@ -223,16 +223,22 @@ impl Worker {
     pub(super) fn note_end(
         &mut self,
         operation: &Operation,
-        (intended_ns, sent_ns): (u64, Option<u64>),
+        begun: &Begun,
         outcome: Outcome,
         now_ns: u64,
     ) {
         self.end.ended += 1;
         let part = self.facts.statements[usize::from(operation.statement)].part;
-        for kind in [operation.kind, part] {
+        let since = |ns: u64| now_ns.saturating_sub(ns);
+        let ended = [
+            (operation.kind, begun.intended_ns, begun.sent_ns),
+            (part, begun.part_due_ns, begun.part_sent_ns()),
+        ];
+        for (kind, due_ns, sent_ns) in ended {
             if kind != NO_KIND {
+                let times_ns = (since(due_ns), sent_ns.map(since));
                 self.recorder
-                    .error(kind, outcome, intended_ns, sent_ns, now_ns);
+                    .error(kind, outcome, begun.intended_ns, times_ns);
             }
         }
         self.freed(now_ns);

@@ -136,7 +136,7 @@ impl Worker {
         let slot = *self.in_flight.slot(id);
         self.in_flight.release(id);
         self.recorder.part.client.dropped += 1;
-        self.note_failure(&slot, Outcome::ClientRefused, now_ns, why);
+        self.note_failure(id, &slot, Outcome::ClientRefused, now_ns, why);
         self.advance();
         // One per turn: in a closed loop the next one is due at once, and may be refused too.
         false
@@ -227,7 +227,7 @@ impl Worker {
         self.recorder.part.client.dropped += 1;
         self.end.ended += 1;
         self.recorder
-            .error(kind, Outcome::NoConnection, due_ns, None, now_ns);
+            .error(kind, Outcome::NoConnection, due_ns, (now_ns - due_ns, None));
         self.advance();
         self.freed(now_ns);
         true

@@ -32,8 +32,6 @@ impl Worker {
                 ));
             }
             start = batch.begin(output, entries as u16);
-            let kind = usize::from(self.in_flight.slot(id).operation.kind);
-            self.recorder.part.kinds[kind].batched += entries as u64 - 1;
             let mut tables = 0_u64;
             for entry in 0..entries {
                 let statement = usize::from(self.generator.entry_statement(entry));
@@ -43,6 +41,7 @@ impl Worker {
             }
             batch.finish(output, start, id as i16);
             course.tables = tables.count_ones() as u8;
+            course.statements = entries as u16;
             has_timestamp = batch.has_timestamp();
         } else if entries != 1 {
             return Err(match entries {
@@ -99,7 +98,10 @@ impl Worker {
     ) -> bool {
         self.win(id, slot.operation.kind);
         let facts = self.facts.statements[usize::from(slot.operation.statement)];
-        let tables = i64::from(self.courses[usize::from(id)].tables);
+        let course = &self.courses[usize::from(id)];
+        let (tables, statements) = (i64::from(course.tables), u64::from(course.statements));
+        let kind = &mut self.recorder.part.kinds[usize::from(slot.operation.kind)];
+        kind.batched += statements - 1;
         let count = if facts.is_read { 1 } else { tables };
         self.count_request(slot.operation.kind, facts.is_read, count);
         let mut applied = None;
@@ -118,7 +120,7 @@ impl Worker {
             Turn::Next => return true,
             Turn::Endless(why) => {
                 self.in_flight.release(id);
-                self.note_failure(slot, Outcome::EndlessPages, now_ns, &why);
+                self.note_failure(id, slot, Outcome::EndlessPages, now_ns, &why);
                 return false;
             }
             Turn::Last => {}
@@ -149,7 +151,7 @@ impl Worker {
         self.generator.seek(slot.operation);
         if let Err(why) = self.encode_special(output, id) {
             self.in_flight.release(id);
-            self.note_failure(&slot, Outcome::ClientRefused, now_ns, &why);
+            self.note_failure(id, &slot, Outcome::ClientRefused, now_ns, &why);
         }
     }
 

@@ -96,6 +96,25 @@ fn a_retry_that_succeeds_makes_a_success_that_took_as_long_as_all_tries() {
 }
 
 #[test]
+fn an_operation_that_fails_at_last_has_waited_since_its_first_send() {
+    let server = Server::start(|_| Does::Nothing);
+    let policy = Policy {
+        timeout: Some(Duration::from_millis(40)),
+        ..retries(1)
+    };
+    let ran = run(&config(&[&server], writes(policy, true), 4));
+    assert_eq!(counts(&ran.kinds[0]), [0, 4, 4]);
+    for times in [
+        &ran.kinds[0].censored.latency,
+        &ran.kinds[0].censored.service,
+    ] {
+        assert_eq!(times.count(), 4);
+        // To three digits.
+        assert!(times.min_ns() >= 79 * clock::MILLISECOND_NS, "two tries");
+    }
+}
+
+#[test]
 fn what_may_have_been_done_is_tried_again_only_if_twice_is_the_same_as_once() {
     for (code, idempotent, is_retried) in [
         (ErrorCode::WriteTimeout, true, true),

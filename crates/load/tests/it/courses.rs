@@ -5,6 +5,7 @@ use crate::server::{Asked, Does, Server};
 use crate::{config, run};
 use cql::response::ErrorCode;
 use measure::Outcome;
+use std::time::Duration;
 use workload::{BatchKind, Kind, Policy, Statement};
 
 const INSERT: &str = "INSERT INTO t (k) VALUES (?)";
@@ -165,6 +166,56 @@ fn pages_without_end_are_an_error_and_the_run_goes_on() {
     assert_eq!(ran.kinds[0].outcomes.get(Outcome::Ok), 9);
     let stuck = server.asked().iter().filter(|a| a.number == 3).count();
     assert_eq!(stuck, 2, "the same paging state is asked for once");
+}
+
+/// Statements that were sent again, with a batch that was refused, are not further ones.
+#[test]
+fn the_statements_of_a_batch_are_counted_once_and_when_it_succeeds() {
+    let server = Server::start(|asked| match (asked.number, asked.before) {
+        (0, _) => Does::Fails(ErrorCode::Invalid),
+        (_, 0) => Does::Fails(ErrorCode::Overloaded),
+        _ => Does::Acknowledges,
+    });
+    let policy = Policy {
+        retries: 1,
+        ..Policy::default()
+    };
+    let statements = vec![batch(BatchKind::Unlogged)];
+    let program = batches(
+        vec![kind("write", policy)],
+        statements,
+        &[0],
+        |_| 3,
+        |_| None,
+    );
+    let ran = run(&config(&[&server], program, 10));
+    assert_eq!(ran.kinds[0].outcomes.get(Outcome::Ok), 9);
+    assert_eq!((ran.kinds[0].retries, ran.kinds[0].batched), (9, 18));
+}
+
+/// The whole has waited for the first part too; the part that is not answered has not.
+#[test]
+fn a_part_without_an_answer_waits_since_it_was_due_itself() {
+    let ms = Duration::from_millis;
+    let server = Server::start(move |asked| match asked.cql[0].as_str() {
+        SELECT => Does::AcknowledgesAfter(ms(60)),
+        _ => Does::Nothing,
+    });
+    let mut config = config(&[&server], read_modify_write(), 1);
+    config.timeout = ms(200);
+    let ran = run(&config);
+    let [whole, part] = [&ran.kinds[0].censored, &ran.kinds[2].censored];
+    for (whole, part) in [
+        (&whole.latency, &part.latency),
+        (&whole.service, &part.service),
+    ] {
+        assert_eq!((whole.count(), part.count()), (1, 1));
+        let before_ns = whole.max_ns() - part.max_ns();
+        assert!(
+            before_ns >= 59 * measure::clock::MILLISECOND_NS,
+            "{before_ns} ns"
+        );
+    }
 }
 
 fn read_modify_write() -> workload::Program {

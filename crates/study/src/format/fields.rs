@@ -461,7 +461,7 @@ pub const FIELDS: &[Field] = &[
     optional(
         "workload.speculate_after",
         Type::Either(&TIMEOUT, &Type::Map(&TIMEOUT)),
-        "Send an idempotent operation to another node too when there is no answer after this time, \
+        "Send an idempotent operation to another node too, or else over another connection, when there is no answer after this time, \
          one or one for each kind. Default: never.",
     ),
     optional(
@@ -541,8 +541,8 @@ pub const FIELDS: &[Field] = &[
         Type::Choice(&["auto", "online", "offline"]),
         "auto",
         "How a snapshot is restored. `online`: the tables are emptied and the files imported. \
-         `offline`: the nodes are stopped, the files put in place, the nodes started. `auto`: \
-         online where the target allows it.",
+         `offline`: the nodes are stopped, the files put in place, the nodes started. `auto` is \
+         `online`.",
     ),
     with(
         "data.page_cache",
@@ -555,8 +555,8 @@ pub const FIELDS: &[Field] = &[
     optional(
         "phases",
         Type::Section,
-        "What is different in one phase: the nodes restart in between, one after the other, with \
-         their data. Of `target.local` `heap`, `gc`, `jvm`, `yaml` and `host`, of `keyspace` the \
+        "What is different in one phase: the nodes restart in between with their data, one after \
+         the other, or together where `data.reset: snapshot` restores it anyway. Of `target.local` `heap`, `gc`, `jvm`, `yaml` and `host`, of `keyspace` the \
          options of its tables.",
     ),
     optional(
@@ -825,7 +825,7 @@ pub const FIELDS: &[Field] = &[
         "probes.jvm",
         PROBE,
         "true",
-        "Heap, collections and safepoints of the nodes' JVMs.",
+        "Heap and collections of the nodes' JVMs.",
     ),
     with(
         "probes.cassandra",

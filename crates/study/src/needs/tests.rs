@@ -90,7 +90,7 @@ fn data_in_a_known_state_needs_the_means() {
     let expected = ["volume", "snapshot", "offline-restore", "drop-page-cache"];
     assert_eq!(names(&found), expected.map(|name| (name, Strength::Must)));
     assert_eq!(found[0].why, "data.load: 30 % of the data volume");
-    all.data.restore = How::Auto;
+    all.data.restore = How::Online;
     assert!(!names(&needs(&all)).contains(&("offline-restore", Strength::Must)));
 }
 

@@ -70,6 +70,25 @@ fn amount(subject: &Subject<'_>, out: &mut Diagnostics) {
             let message = format!("`{path}` cannot be reached: the null target stores nothing");
             subject.say(path, message, Some("use `operations`"), out);
         }
+        if !subject.wrote(path) {
+            continue;
+        }
+        if subject.text("data.settle") == Some("none") {
+            let message = format!(
+                "`{path}` looks at what is on disk, and with `data.settle: none` nothing is \
+                 flushed before the look"
+            );
+            let hint = "remove `data.settle`, or use `operations`";
+            subject.say("data.settle", message, Some(hint), out);
+        }
+        if subject.has("target.attach") && !subject.has("target.attach.jolokia") {
+            let message = format!(
+                "`{path}` looks at what is on disk after a flush, and without the MBeans of an \
+                 attached cluster's nodes nothing can be flushed"
+            );
+            let hint = "add `target.attach.jolokia`, or use `operations`";
+            subject.say(path, message, Some(hint), out);
+        }
     }
 }
 
@@ -78,6 +97,22 @@ fn page_cache(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.text(path) == Some("drop") && subject.has("target.attach") {
         let message = format!("`{path}: drop` cannot be had: the machines are not cassay's");
         let hint = "remove it, or drop it there yourself between runs";
+        subject.say(path, message, Some(hint), out);
+    }
+    let is_apart = subject.wrote("target.local.hosts")
+        && subject.text("target.local.isolation") != Some("loopback");
+    let mode = subject.text("target.local.yaml.disk_access_mode");
+    if subject.text(path) == Some("drop")
+        && subject.has("target.local")
+        && !is_apart
+        && mode != Some("standard")
+    {
+        let message = format!(
+            "`{path}: drop` cannot be had: the nodes map their files, and what is mapped stays in \
+             memory"
+        );
+        let hint = "add `target.local.yaml: {disk_access_mode: standard}`, or give the nodes \
+                    hosts of their own (`target.local.hosts`)";
         subject.say(path, message, Some(hint), out);
     }
 }

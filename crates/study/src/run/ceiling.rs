@@ -62,6 +62,7 @@ pub fn measure(settings: &Settings, program: &Arc<Program>, dirs: &Dirs) -> Resu
     }
     let offer = Offer {
         stage: Stage::Main,
+        retries_min: 0,
         schedule: Schedule::Closed {
             in_flight: IN_FLIGHT,
         },

@@ -26,12 +26,14 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// Tries after the first of a row that is loaded: what counts there is the row and not its time,
 /// and one time-out in a million rows must not cost the trial. A server that refuses five times in
 /// a row, each time after its own time-out, is not passing through a moment of weakness.
-const LOAD_RETRIES: u8 = 4;
+pub const LOAD_RETRIES: u8 = 4;
 
 /// What is offered in one phase.
 pub struct Offer {
     /// Which part of the program.
     pub stage: Stage,
+    /// Tries after the first of any operation, at least.
+    pub retries_min: u8,
     /// When operations are due.
     pub schedule: Schedule,
     /// When to stop.
@@ -235,10 +237,7 @@ pub fn config(
         in_flight_max: client.in_flight_max,
         release_quantum: Duration::from_nanos(client.release_quantum_ns),
         timeout: Duration::from_nanos(client.timeout_ns),
-        retries_min: match offer.stage {
-            Stage::Load => LOAD_RETRIES,
-            Stage::Main | Stage::Verify => 0,
-        },
+        retries_min: offer.retries_min,
         workers: workers(client, in_flight),
         cpus: client.cpus.clone(),
         connections_per_node: client.connections_per_node,

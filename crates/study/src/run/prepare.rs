@@ -14,6 +14,9 @@ use target::{Cluster, Dirs, ServerError, Session};
 use workload::{Checked, Placed};
 use yaml::Diagnostics;
 
+/// How the names of our own keyspaces begin.
+const SCRATCH: &str = "cassay_check_";
+
 /// What came of preparing a workload's statements.
 #[derive(Clone, Debug)]
 pub struct Prepared {
@@ -61,6 +64,12 @@ impl Ask<'_> {
         let node = cluster.nodes().first().context("the cluster has no node")?;
         let program = self.checked.program();
         let mut session = cluster.session()?;
+        for keyspace in scratches(&mut session)? {
+            say(&format!(
+                "note: the keyspace {keyspace} is of another check; if none is running now, that \
+                 one was killed: DROP KEYSPACE {keyspace}"
+            ));
+        }
         let there = tables(&mut session, program.keyspace())?;
         let all = program.tables();
         let missing: Vec<&str> = all.into_iter().filter(|t| !there.contains(*t)).collect();
@@ -170,6 +179,15 @@ fn tables(session: &mut Session, keyspace: &str) -> Result<BTreeSet<String>> {
     Ok(names.map(str::to_owned).collect())
 }
 
+/// The keyspaces that checks have made and not dropped yet.
+fn scratches(session: &mut Session) -> Result<Vec<String>> {
+    let rows = session.query("SELECT keyspace_name FROM system_schema.keyspaces");
+    let rows = rows.context("list the keyspaces")?.rows;
+    let names = rows.iter().filter_map(|row| row.first()?.as_str());
+    let ours = names.filter(|name| name.starts_with(SCRATCH));
+    Ok(ours.map(str::to_owned).collect())
+}
+
 /// A keyspace of a name that nobody has, with nothing in it but empty tables.
 struct Scratch<'a> {
     cluster: &'a Cluster,
@@ -182,7 +200,7 @@ impl<'a> Scratch<'a> {
         let number = RandomState::new().build_hasher().finish();
         let mut scratch = Scratch {
             cluster,
-            name: format!("cassay_check_{number:016x}"),
+            name: format!("{SCRATCH}{number:016x}"),
             is_there: true,
         };
         // Without IF NOT EXISTS: one that is there would be somebody else's.

@@ -11,6 +11,7 @@ pub use points::{Merge, read_back};
 use crate::settings::Study;
 use analysis::rules::Verdict;
 use answer::Known;
+use indexmap::IndexMap;
 use std::collections::BTreeMap;
 use store::record::{CountsRecord, FORMAT, FindingsRecord, TrialFinding};
 
@@ -72,28 +73,50 @@ pub fn may_be_believed(findings: &FindingsRecord) -> bool {
     verdict_of(&findings.verdict) != Verdict::Invalid
 }
 
-/// The reasons of all trials, each with the name of its trial.
+/// The reasons of all trials, each once, with the names of the trials that it is of.
 fn reasons_of(trials: &[TrialFinding]) -> Vec<String> {
-    let mut reasons = Vec::new();
+    let mut reasons: IndexMap<&str, IndexMap<String, Vec<usize>>> = IndexMap::new();
     for trial in trials {
-        let name = name_of(trial);
-        reasons.extend(
-            trial
-                .reasons
-                .iter()
-                .map(|reason| format!("{name}: {reason}")),
-        );
+        for reason in &trial.reasons {
+            let names = reasons.entry(reason).or_default();
+            let blocks = names.entry(name_of(trial)).or_default();
+            blocks.push(trial.block + 1);
+        }
     }
-    reasons
+    let has_blocks = trials.iter().any(|trial| trial.block > 0);
+    let named = |(name, blocks): (&String, &Vec<usize>)| match has_blocks {
+        true => format!("{name} ({})", block_words(blocks)),
+        false => name.clone(),
+    };
+    let sentence = |(reason, names): (&&str, &IndexMap<String, Vec<usize>>)| {
+        let names: Vec<String> = names.iter().map(named).collect();
+        format!("{}: {reason}", names.join(", "))
+    };
+    reasons.iter().map(sentence).collect()
 }
 
-/// `writes at 28 threads`, with the block if there are several.
+/// `writes at 28 threads`.
 fn name_of(trial: &TrialFinding) -> String {
     let variant = match trial.variant.as_str() {
         "-" => "trial".to_owned(),
         name => name.to_owned(),
     };
     format!("{variant} at {}", point_words(&trial.point))
+}
+
+/// `block 3`, `blocks 1 to 4, 7`.
+fn block_words(blocks: &[usize]) -> String {
+    let mut sorted = blocks.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let runs = sorted.chunk_by(|one, next| one + 1 == *next);
+    let words = |run: &[usize]| match run {
+        [one] => one.to_string(),
+        [one, next] => format!("{one}, {next}"),
+        run => format!("{} to {}", run[0], run[run.len() - 1]),
+    };
+    let noun = if sorted.len() == 1 { "block" } else { "blocks" };
+    format!("{noun} {}", runs.map(words).collect::<Vec<_>>().join(", "))
 }
 
 /// `28 threads`, `10000 op/s`.
@@ -203,6 +226,29 @@ mod tests {
     fn worst(trials: &[&TrialFinding]) -> Option<QuantilesRecord> {
         let all = trials.iter().map(|trial| trial.all.latency_ms.clone());
         all.max_by(|a, b| a.p99.least().total_cmp(&b.p99.least()))
+    }
+
+    #[test]
+    fn a_reason_of_several_trials_stands_once_with_all_their_names() {
+        let because = |variant: &str, block: usize, reasons: &[&str]| TrialFinding {
+            reasons: reasons.iter().map(|reason| (*reason).to_owned()).collect(),
+            ..trial(variant, 4.0, block, 1000.0, "suspect")
+        };
+        let trials = [
+            because("a", 0, &["V12: short"]),
+            because("b", 0, &["V12: short", "V4: late"]),
+            because("a", 2, &["V12: short"]),
+            because("a", 1, &["V12: short"]),
+            because("a", 4, &["V12: short"]),
+        ];
+        assert_eq!(
+            reasons_of(&trials),
+            [
+                "a at 4 threads (blocks 1 to 3, 5), b at 4 threads (block 1): V12: short",
+                "b at 4 threads (block 1): V4: late",
+            ]
+        );
+        assert_eq!(reasons_of(&trials[..1]), ["a at 4 threads: V12: short"]);
     }
 
     fn answers(study: &Study, trials: Vec<TrialFinding>, expect: Expect) {

@@ -114,6 +114,11 @@ fn explained(error: Error, running: &Running, state: &State) -> Error {
         true => running.cluster.causes(&state.log_marks),
         false => state.causes.clone(),
     };
+    behind(error, &causes)
+}
+
+/// An error behind its causes, if there are any.
+fn behind(error: Error, causes: &[String]) -> Error {
     match causes.is_empty() {
         true => error,
         false => error.context(causes.join("; ")),
@@ -244,6 +249,7 @@ impl Stagehand<'_> {
         let mut course = Course::new(self.settings, self.program.kinds().len());
         let offer = Offer {
             stage: Stage::Main,
+            retries_min: 0,
             schedule: offer::schedule(self.trial.point, self.settings.procedure.poisson),
             limit: course.limit(),
             window: course.window(),
@@ -302,6 +308,7 @@ impl Stagehand<'_> {
         self.begin_phase(PhaseKind::Verify, state)?;
         let offer = Offer {
             stage: Stage::Verify,
+            retries_min: 0,
             schedule: closed(VERIFY_IN_FLIGHT, rows),
             limit: Limit::Operations(rows),
             window: Window::Whole,
@@ -418,5 +425,28 @@ impl Stagehand<'_> {
             ),
         };
         finding::trial(&facts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nodes_say_of_themselves_stands_before_the_error_that_follows_from_it() {
+        let refused = || anyhow::anyhow!("connect to 127.0.0.1:9042: refused").context("verify");
+        let causes = [
+            "cassay1: its data volume is full".to_owned(),
+            "cassay2: down".to_owned(),
+        ];
+        assert_eq!(
+            format!("{:#}", behind(refused(), &causes)),
+            "cassay1: its data volume is full; cassay2: down: verify: connect to 127.0.0.1:9042: \
+             refused"
+        );
+        assert_eq!(
+            format!("{:#}", behind(refused(), &[])),
+            "verify: connect to 127.0.0.1:9042: refused"
+        );
     }
 }

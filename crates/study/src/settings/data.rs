@@ -37,7 +37,7 @@ impl Data {
             settle: Settle::None,
             settle_limit_ns: 0,
             reset: Reset::None,
-            restore: How::Auto,
+            restore: How::Online,
             page_cache: PageCache::Keep,
         }
     }
@@ -88,8 +88,6 @@ pub enum Reset {
 /// How a snapshot is restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// Online where the target allows it, offline otherwise.
-    Auto,
     /// The tables are emptied and the files imported, while the nodes run.
     Online,
     /// The nodes are stopped, the files put in place, the nodes started.

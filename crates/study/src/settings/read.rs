@@ -252,9 +252,8 @@ pub(crate) fn data(tree: &Tree) -> Option<Data> {
             _ => Reset::None,
         },
         restore: match tree.at("restore")?.text()? {
-            "online" => How::Online,
             "offline" => How::Offline,
-            _ => How::Auto,
+            _ => How::Online,
         },
         page_cache: match tree.at("page_cache")?.text()? {
             "drop" => PageCache::Drop,

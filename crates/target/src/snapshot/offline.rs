@@ -58,12 +58,16 @@ pub(super) fn restore(
     let nodes = cluster.local_mut().context("the nodes are not ours")?;
     let started = nodes.start_all();
     cluster.refresh();
-    started.with_context(|| format!("start the nodes with the files of {name}"))?;
+    let started = started.with_context(|| format!("start the nodes with the files of {name}"));
     let places = cluster.places().context("the nodes are not ours")?;
-    on_nodes(&places, &manifests, |place, manifest| {
-        compare(place, manifest, &tables)
-    })
-    .with_context(|| format!("restore {name} offline"))?;
+    let compared = started.and_then(|()| {
+        let all = on_nodes(&places, &manifests, |place, manifest| {
+            compare(place, manifest, &tables)
+        });
+        all.with_context(|| format!("restore {name} offline"))
+    });
+    // What was read of the snapshot is no longer believed.
+    compared.inspect_err(|_| whole::doubt())?;
     let times = (stop_s, swap_s);
     Ok(online::restored(
         &places,

@@ -11,7 +11,7 @@ use super::{Came, Stagehand, State};
 use crate::plan::PhaseKind;
 use crate::run::event::Event;
 use crate::run::nodes;
-use crate::run::offer::{Decision, Offer, closed};
+use crate::run::offer::{Decision, LOAD_RETRIES, Offer, closed};
 use crate::run::running::Running;
 use crate::settings::{How, Keyspace, Load, PageCache, Reset, Settle, Target};
 use crate::standing::Preparation;
@@ -276,6 +276,7 @@ impl Stagehand<'_> {
     ) -> Result<Option<Came>> {
         let offer = Offer {
             stage: Stage::Load,
+            retries_min: LOAD_RETRIES,
             schedule: closed(LOAD_IN_FLIGHT, count),
             limit: Limit::Operations(count),
             window: Window::Whole,
@@ -388,7 +389,7 @@ impl Stagehand<'_> {
             .name
             .clone();
         let how = match self.settings.data.restore {
-            How::Auto | How::Online => RestoreHow::Online,
+            How::Online => RestoreHow::Online,
             How::Offline => RestoreHow::Offline,
         };
         self.begin_phase(PhaseKind::Restore, state)?;
@@ -438,7 +439,8 @@ impl Stagehand<'_> {
         ensure!(
             dropped,
             "`data.page_cache: drop` was asked for, but the page cache of this target's nodes is \
-             out of reach; use `keep`"
+             out of reach: they map their files, or are not ours; set \
+             `target.local.yaml.disk_access_mode: standard`, or use `keep`"
         );
         Ok("dropped")
     }

@@ -35,6 +35,7 @@ impl Stagehand<'_> {
     ) -> Result<Option<Came>> {
         let mut offer = Offer {
             stage: step.stage,
+            retries_min: 0,
             schedule: offer::schedule(self.trial.point, false),
             limit: Limit::Operations(step.warmup_operations),
             window: Window::Whole,

@@ -28,7 +28,7 @@ fn an_amount_of_bytes_becomes_an_estimate_of_rows() {
 #[test]
 fn the_way_back_is_read() {
     let data = settings(
-        "local: {}",
+        "local: {yaml: {disk_access_mode: standard}}",
         "data: {load: {operations: 5}, reset: snapshot, restore: offline, page_cache: drop}",
     )
     .data;
@@ -39,7 +39,7 @@ fn the_way_back_is_read() {
     let data = settings("local: {}", "data: {load: {operations: 5}}").data;
     assert_eq!(
         (data.reset, data.restore, data.page_cache),
-        (Reset::None, How::Auto, PageCache::Keep)
+        (Reset::None, How::Online, PageCache::Keep)
     );
 }
 
@@ -105,6 +105,28 @@ fn mistakes_about_data_are_said() {
             attach,
             "data: {page_cache: drop}",
             "`data.page_cache: drop` cannot be had: the machines are not cassay's",
+        ),
+        (
+            "local: {}",
+            "data: {page_cache: drop}",
+            "`data.page_cache: drop` cannot be had: the nodes map their files",
+        ),
+        (
+            "local: {hosts: 2, isolation: loopback, yaml: {disk_access_mode: mmap}}",
+            "data: {page_cache: drop}",
+            "`data.page_cache: drop` cannot be had: the nodes map their files",
+        ),
+        (
+            "local: {}",
+            "data: {load: {bytes_per_node: 2GiB}, settle: none}",
+            "`data.load.bytes_per_node` looks at what is on disk, and with `data.settle: none` \
+             nothing is flushed before the look",
+        ),
+        (
+            attach,
+            "data: {load: {bytes_per_node: 2GiB}}",
+            "`data.load.bytes_per_node` looks at what is on disk after a flush, and without the \
+             MBeans",
         ),
     ]);
 }

@@ -1,0 +1,185 @@
+//! How bytes from others are read: one function for each fuzz target.
+//!
+//! The targets only hand over what the fuzzer makes. The gate's mutation run
+//! (`crates/cassay/tests/mutations/`) calls the same functions, so that they are compiled and run
+//! whenever the gate is. Each ends with an answer or a sentence, whatever it is given.
+
+use cql::compression::decompress_body;
+use cql::frame::{BODY_BYTES_MAX, HEADER_BYTES, RESPONSE_BIT, VERSION, flag};
+use cql::request::{self, Request};
+use cql::response::{self, RawRows, Response, ResultBody};
+use cql::{Header, value};
+use std::path::PathBuf;
+use store::Lines;
+use store::hlog::HlogReader;
+use store::record::{FindingsRecord, IntervalRecord, JournalRecord, NodesRecord, PlanRecord};
+use store::record::{SampleRecord, TrialRecord};
+use study::resolve::resolve;
+use study::settings::{Granted, Overrides};
+use workload::Tool;
+
+/// A frame that a client sends: a header of nine bytes, then the body.
+pub fn request(bytes: &[u8]) {
+    let _ = Header::parse_request(bytes);
+    // Most inputs have a header that is refused; the body shall be read all the same.
+    let Some((header, body)) = framed(bytes, VERSION) else {
+        return;
+    };
+    match request::parse(&header, body) {
+        Ok(Request::Execute { id, parameters }) => {
+            let count = parameters.values().count();
+            assert_eq!(count, usize::from(parameters.values_count));
+            if header.flags & flag::CUSTOM_PAYLOAD == 0 {
+                assert_eq!(request::execute_id(body), Some(id));
+            }
+        }
+        Ok(Request::Query { parameters, .. }) => {
+            let count = parameters.values().count();
+            assert_eq!(count, usize::from(parameters.values_count));
+        }
+        _ => {}
+    }
+}
+
+/// A frame that a server sends.
+pub fn response(bytes: &[u8]) {
+    let _ = Header::parse_response(bytes);
+    let Some((header, body)) = framed(bytes, VERSION | RESPONSE_BIT) else {
+        return;
+    };
+    if header.flags & flag::COMPRESSED == 0 {
+        return response_body(&header, body);
+    }
+    let mut expanded = Vec::new();
+    if decompress_body(body, &mut expanded, BODY_BYTES_MAX as usize).is_ok() {
+        response_body(&header, &expanded);
+    }
+}
+
+fn framed(bytes: &[u8], version: u8) -> Option<(Header, &[u8])> {
+    let (head, body) = bytes.split_at_checked(HEADER_BYTES)?;
+    let header = Header {
+        version,
+        flags: head[1],
+        stream: 0,
+        opcode: head[4],
+        length: body.len() as u32,
+    };
+    Some((header, body))
+}
+
+fn response_body(header: &Header, body: &[u8]) {
+    let parsed = response::parse(header, body);
+    let Ok(payload) = response::payload(header.flags, body) else {
+        return;
+    };
+    let _ = (
+        response::error_code(payload),
+        response::result_kind(payload),
+    );
+    let raw = RawRows::parse(payload);
+    if let Ok(raw) = raw {
+        for row in raw.rows().flatten() {
+            assert_eq!(row.cells().count(), raw.columns_count);
+        }
+    }
+    let Ok(Response::Result(ResultBody::Rows(rows))) = parsed else {
+        return;
+    };
+    assert_eq!(raw, Ok(rows.raw));
+    for row in rows.raw.rows().flatten() {
+        for (column, cell) in rows.columns.iter().zip(row.cells()) {
+            if let Ok(value) = value::decode(&column.typ, cell) {
+                let _ = (value.to_string(), value.as_i64(), value.as_f64());
+            }
+        }
+    }
+}
+
+/// A study: it ends with a plan or with sentences.
+pub fn study(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    match resolve("study.yaml", &text, &Overrides::default()) {
+        Ok(study) => {
+            if let Ok(plan) = study::plan::plan(&study) {
+                let record = study::record::plan_record(&study, &plan, "0.0.0");
+                drop(serde_json::to_string(&record));
+                drop(study::conditions::conditions(&study));
+            }
+        }
+        Err(mistakes) => assert!(!mistakes.to_string().is_empty()),
+    }
+}
+
+/// A command line of another tool, and the files that it names: the first line is the command,
+/// with the tool's name first; what follows is every file.
+pub fn import(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let (command, file) = text.split_once('\n').unwrap_or((&text, ""));
+    let (tool, words) = command.split_once(' ').unwrap_or((command, ""));
+    let tool = match tool {
+        "nb" => Tool::Nb,
+        "ycsb" => Tool::Ycsb,
+        _ => Tool::Stress,
+    };
+    imported(tool, words, file);
+}
+
+/// The words of another tool, where every file that they name is `file`.
+pub fn imported(tool: Tool, text: &str, file: &str) {
+    let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+    let read = |_: &str| Ok(file.to_owned());
+    match workload::import(tool, &words, 1, &read) {
+        Ok(import) => {
+            for step in import.steps.iter().take(3) {
+                drop(workload::sample(&step.program, step.stage, 0, 2));
+            }
+        }
+        Err(mistakes) => assert!(!mistakes.to_string().is_empty()),
+    }
+}
+
+/// A file of histograms.
+pub fn hlog(bytes: &[u8]) {
+    let reader = kept(bytes, "hlog").map(|path| HlogReader::open(&path));
+    let Some(Ok(reader)) = reader else {
+        return;
+    };
+    for entry in reader {
+        let Ok(entry) = entry else { return };
+        let _ = entry.histogram();
+    }
+}
+
+/// A journal, or another file of lines.
+pub fn journal(bytes: &[u8]) {
+    let Some(path) = kept(bytes, "ndjson") else {
+        return;
+    };
+    if let Ok(lines) = Lines::<JournalRecord>::open(&path) {
+        lines.for_each(drop);
+    }
+    if let Ok(lines) = Lines::<IntervalRecord>::open(&path) {
+        lines.for_each(drop);
+    }
+    if let Ok(lines) = Lines::<SampleRecord>::open(&path) {
+        lines.for_each(drop);
+    }
+}
+
+/// A JSON file of a run.
+pub fn findings(bytes: &[u8]) {
+    let _ = serde_json::from_slice::<FindingsRecord>(bytes);
+    let _ = serde_json::from_slice::<TrialRecord>(bytes);
+    let _ = serde_json::from_slice::<NodesRecord>(bytes);
+    if let Ok(plan) = serde_json::from_slice::<PlanRecord>(bytes) {
+        // What `resume` makes of it.
+        let _ = study::record::overrides_of(&plan, Granted::default());
+    }
+}
+
+/// A file with these bytes, the same one each time; none where no file can be written.
+fn kept(bytes: &[u8], end: &str) -> Option<PathBuf> {
+    let path = std::env::temp_dir().join(format!("cassay-read-{}.{end}", std::process::id()));
+    std::fs::write(&path, bytes).ok().map(|()| path)
+}
