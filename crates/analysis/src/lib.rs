@@ -19,7 +19,8 @@ mod synthetic;
 
 pub use blocks::{Blocks, QUANTILES};
 pub use compare::{
-    Bound, Comparison, Finding, LEVEL, Metric, NotCompared, compare_paired, compare_unpaired,
+    Bound, Comparison, DIFFERENCE_LEVEL, Finding, LEVEL, Metric, NotCompared, compare_paired,
+    compare_unpaired,
 };
 pub use multiple::{FalseFindings, Judged, judge_all};
 pub use rules::{Evidence, Judgement, Limits, Verdict, judge};

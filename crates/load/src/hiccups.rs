@@ -145,7 +145,7 @@ struct Ring {
 impl Ring {
     fn new(interval_ns: u64) -> Ring {
         let slot = || Hiccups {
-            late: Some(Box::new(Histogram::new())),
+            late: Some(Box::new(Histogram::with_room())),
             ..Hiccups::default()
         };
         Ring {

@@ -70,12 +70,7 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
         text: text.to_owned(),
     }]);
     let Some(root) = yaml::parse(0, text, yaml::Limits::STUDY, &mut out) else {
-        if out.is_empty() {
-            out.add(&Place::default(), "the study is empty", None);
-        }
-        out.into_result()?;
-        // Not reached: nothing was parsed, so something was said.
-        return Err(Diagnostics::new(Vec::new()));
+        return Err(out);
     };
     let from_flags = flags(overrides, &mut out);
     let inputs = Inputs::new(overrides);
@@ -174,8 +169,10 @@ fn set_flag(set: &str, out: &mut Diagnostics) -> Option<Node> {
     };
     // As many spaces as the path is long: the value keeps its column.
     let padded = format!("{}{value}", " ".repeat(path.len() + 1));
-    let value = yaml::parse(place.source, &padded, yaml::Limits::STUDY, out)
-        .unwrap_or_else(|| Node::plain("", place.clone()));
+    let value = match value.trim() {
+        "" => Node::plain("", place.clone()),
+        _ => yaml::parse(place.source, &padded, yaml::Limits::STUDY, out)?,
+    };
     let key = Place {
         source: place.source,
         span: 0..path.len(),

@@ -73,19 +73,10 @@ pub fn check_file(name: &str, text: &str, spec: &Spec) -> Result<Checked, Diagno
         };
         file.program(name)
     });
-    let sources = out.sources.clone();
-    out.into_result()?;
-    let checked = program.map(|(program, places)| Checked::new(program, places, sources));
-    checked.ok_or_else(|| {
-        // Nothing was parsed and nothing was said: an empty text.
-        let mut out = Diagnostics::new(Vec::new());
-        out.sources.push(Source {
-            name: name.to_owned(),
-            text: text.to_owned(),
-        });
-        out.add(&Place::default(), "the workload file is empty", None);
-        out
-    })
+    match program {
+        Some((program, places)) if out.is_empty() => Ok(Checked::new(program, places, out.sources)),
+        _ => Err(out),
+    }
 }
 
 /// A file being compiled.

@@ -17,7 +17,7 @@ const ALIASED_NODES_MAX: usize = 100_000;
 /// What is accepted of a text.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// What the text is, with its article, for messages: `a study`.
+    /// What the text is, for messages: `study`.
     pub what: &'static str,
     /// A longer text is refused.
     pub text_bytes_max: usize,
@@ -31,14 +31,14 @@ pub struct Limits {
 impl Limits {
     /// A study: the largest with all its variants is a few kilobytes.
     pub const STUDY: Limits = Limits {
-        what: "a study",
+        what: "study",
         text_bytes_max: 1 << 20,
         aliases: false,
         last_wins: false,
     };
     /// A workload file, our own or of another tool.
     pub const WORKLOAD: Limits = Limits {
-        what: "a workload file",
+        what: "workload file",
         text_bytes_max: 1 << 22,
         aliases: true,
         last_wins: false,
@@ -151,8 +151,23 @@ impl Node {
 }
 
 /// Parses the text of source `source`; mistakes go to `diagnostics`. None if nothing can be said
-/// about its contents.
+/// about its contents, and then something is said: at least that there are none.
 pub fn parse(
+    source: usize,
+    text: &str,
+    limits: Limits,
+    diagnostics: &mut Diagnostics,
+) -> Option<Node> {
+    let before = diagnostics.list.len();
+    let root = root_of(source, text, limits, diagnostics);
+    if root.is_none() && diagnostics.list.len() == before {
+        let message = format!("the {} is empty", limits.what);
+        diagnostics.add(&Place { source, span: 0..0 }, message, None);
+    }
+    root
+}
+
+fn root_of(
     source: usize,
     text: &str,
     limits: Limits,
@@ -161,7 +176,7 @@ pub fn parse(
     let place = |span: std::ops::Range<usize>| Place { source, span };
     if text.len() > limits.text_bytes_max {
         let message = format!(
-            "the text has {} bytes; {} has at most {}",
+            "the text has {} bytes; a {} has at most {}",
             text.len(),
             limits.what,
             limits.text_bytes_max
@@ -309,7 +324,7 @@ impl<'a, 'd> Builder<'a, 'd> {
             }
             Event::DocumentStart(_) if self.root.is_some() => {
                 let message = format!(
-                    "a second YAML document begins here; {} is one document",
+                    "a second YAML document begins here; a {} is one document",
                     self.limits.what
                 );
                 self.diagnostics.add(&place, message, None);

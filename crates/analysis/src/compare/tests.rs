@@ -39,7 +39,9 @@ fn pairs_give_the_textbook_interval_of_log_ratios() {
     assert!((seen.ratio - mean.exp()).abs() < 1e-12);
     assert!((low - (mean - half).exp()).abs() < 1e-6, "{low}");
     assert!((high - (mean + half).exp()).abs() < 1e-6, "{high}");
-    assert_eq!((alone(&seen), seen.blocks), (Finding::Faster, 3));
+    assert_eq!(seen.blocks, 3);
+    // 3.3 %: beside 1, and not enough for the word.
+    assert_eq!(alone(&seen), Finding::Inconclusive);
 }
 
 #[test]
@@ -53,6 +55,16 @@ fn p_is_that_of_the_t_test() {
     assert!((seen.p().unwrap() - 0.05).abs() < 1e-6);
     let [low, _] = seen.ci95().unwrap();
     assert!((low - 1.0).abs() < 1e-6, "the interval ends where p is 5 %");
+    assert_eq!(alone(&seen), Finding::Inconclusive);
+    // 3.896 is that of 3 %, where the word begins.
+    for (t, expected) in [(3.89, Finding::Inconclusive), (3.90, Finding::Faster)] {
+        seen.error = Some(LogError {
+            standard_error: seen.ratio.ln() / t,
+            freedom: 3.0,
+        });
+        assert_eq!(alone(&seen), expected, "{t}");
+        assert!(seen.ci95().unwrap()[0] > 1.0);
+    }
 }
 
 #[test]
@@ -103,13 +115,13 @@ fn equal_runs(chance: &mut Chance, rounds: u32, blocks: usize, noise: f64) -> f6
 }
 
 #[test]
-fn of_equal_runs_at_most_one_in_twenty_looks_different() {
+fn of_equal_runs_at_most_one_in_thirty_looks_different() {
     let mut chance = Chance(61);
     for blocks in [2, 3, 5] {
         for noise in [0.01, 0.02, 0.05, 0.10] {
             let called = equal_runs(&mut chance, 4000, blocks, noise);
             println!("{blocks} blocks, noise {noise}: {called:.3}");
-            assert!(called <= 0.05, "{blocks} blocks, noise {noise}: {called}");
+            assert!(called <= 0.035, "{blocks} blocks, noise {noise}: {called}");
         }
     }
 }
@@ -156,13 +168,13 @@ fn what_it_could_have_seen_is_seen_in_four_of_five() {
     };
     let mut known = compare_paired(&[(1.0, 1.0)], Metric::THROUGHPUT).unwrap();
     known.error = Some(error);
-    let size = known.could_see(LEVEL).unwrap();
+    let size = known.could_see(DIFFERENCE_LEVEL).unwrap();
     let rounds = 2000;
     let found = (0..rounds)
         .filter(|_| {
             let made = pairs(&mut chance, (1.0 + size).ln());
             let seen = compare_paired(&made, Metric::THROUGHPUT).unwrap();
-            seen.p().unwrap() <= LEVEL
+            seen.p().unwrap() <= DIFFERENCE_LEVEL
         })
         .count();
     let share = found as f64 / f64::from(rounds);
@@ -177,7 +189,7 @@ fn so_many_blocks_settle_it_whatever_the_difference() {
     )
     .unwrap();
     assert_eq!(alone(&seen), Finding::Inconclusive);
-    let blocks = seen.blocks_to_settle(LEVEL).unwrap();
+    let blocks = seen.blocks_to_settle(DIFFERENCE_LEVEL).unwrap();
     let deviation = seen.error.unwrap().standard_error * 3.0_f64.sqrt();
     for percent in -60..=60 {
         let settled = Comparison {
@@ -257,7 +269,7 @@ fn a_lower_bound_decides_in_the_direction_that_holds_for_all_larger_values() {
 /// A time-out cuts the contender's values off somewhere: what is left is no more often called
 /// different than the level says.
 #[test]
-fn of_equal_variants_of_which_one_is_cut_off_at_most_one_in_twenty_is_called_different() {
+fn of_equal_variants_of_which_one_is_cut_off_at_most_one_in_thirty_is_called_different() {
     let mut chance = Chance(29);
     for blocks in [2, 3, 5, 10] {
         for limit in [-1.0, 0.0, 0.5, 1.5] {
@@ -277,7 +289,7 @@ fn of_equal_variants_of_which_one_is_cut_off_at_most_one_in_twenty_is_called_dif
             let called = called.count() as f64 / f64::from(rounds);
             println!("{blocks} blocks, cut off at {limit}: {called:.3}");
             assert!(
-                called <= 0.055,
+                called <= 0.035,
                 "{blocks} blocks, cut off at {limit}: {called}"
             );
         }

@@ -461,8 +461,8 @@ pub const FIELDS: &[Field] = &[
     optional(
         "workload.speculate_after",
         Type::Either(&TIMEOUT, &Type::Map(&TIMEOUT)),
-        "Send an idempotent operation to another node too, or else over another connection, when there is no answer after this time, \
-         one or one for each kind. Default: never.",
+        "Send an idempotent operation to another node too, or else over another connection, when \
+         there is no answer after this time, one or one for each kind. Default: never.",
     ),
     optional(
         "workload.idempotent",
@@ -556,8 +556,9 @@ pub const FIELDS: &[Field] = &[
         "phases",
         Type::Section,
         "What is different in one phase: the nodes restart in between with their data, one after \
-         the other, or together where `data.reset: snapshot` restores it anyway. Of `target.local` `heap`, `gc`, `jvm`, `yaml` and `host`, of `keyspace` the \
-         options of its tables.",
+         the other, or together where `data.reset: snapshot` restores it anyway. Of \
+         `target.local` `heap`, `gc`, `jvm`, `yaml` and `host`, of `keyspace` the options of its \
+         tables.",
     ),
     optional(
         "phases.load",

@@ -70,7 +70,8 @@ fn amount(subject: &Subject<'_>, out: &mut Diagnostics) {
             let message = format!("`{path}` cannot be reached: the null target stores nothing");
             subject.say(path, message, Some("use `operations`"), out);
         }
-        if !subject.wrote(path) {
+        let is_hidden = path == "data.load.fraction" && subject.has("target.attach");
+        if !subject.wrote(path) || is_hidden {
             continue;
         }
         if subject.text("data.settle") == Some("none") {

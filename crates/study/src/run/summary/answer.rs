@@ -246,12 +246,19 @@ fn undecided(comparison: &ComparisonRecord) -> String {
                     false => could_see(comparison, &percent),
                 },
             );
+            if (comparison.ci95).is_some_and(|[low, high]| low > 1.0 || high < 1.0) {
+                parts.insert(1, WORD_AND_INTERVAL.to_owned());
+            }
         }
         "looks_different" => parts.insert(0, "looks different".to_owned()),
         _ => return String::new(),
     }
     format!(": {}", parts.join("; "))
 }
+
+/// Why an interval beside 1 is not enough.
+const WORD_AND_INTERVAL: &str = "the interval leaves out 0, but a difference is called at 97 %, \
+                                 after an adjustment for the number of comparisons";
 
 fn could_see(comparison: &ComparisonRecord, percent: &dyn Fn(f64) -> String) -> String {
     let cut_off = match comparison.bound.as_str() {

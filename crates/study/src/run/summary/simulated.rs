@@ -8,6 +8,7 @@ use super::findings;
 use crate::plan::order::order;
 use crate::resolve::resolve;
 use crate::settings::{Overrides, Study};
+use analysis::DIFFERENCE_LEVEL;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use store::record::{FindingsRecord, TrialFinding};
@@ -106,13 +107,13 @@ fn called(study: &Study, world: World, seeds: Range<u64>) -> [f64; 2] {
     counts.map(|count| f64::from(count) / runs as f64)
 }
 
-/// Above this share of `runs`, a true 5 % is improbable (one in a thousand).
-fn five_percent(runs: u64) -> f64 {
-    0.05 + 3.1 * (0.05 * 0.95 / runs as f64).sqrt()
+/// Above this share of `runs`, a true 3 % is improbable (one in a thousand).
+fn at_level(runs: u64) -> f64 {
+    DIFFERENCE_LEVEL + 3.1 * (DIFFERENCE_LEVEL * (1.0 - DIFFERENCE_LEVEL) / runs as f64).sqrt()
 }
 
 fn equal_variants(seeds: &Range<u64>) {
-    let most = five_percent(seeds.end - seeds.start);
+    let most = at_level(seeds.end - seeds.start);
     for blocks in [3, 4, 5] {
         let study = study(blocks, ONE_POINT);
         for noise in [0.02, 0.05, 0.10] {
@@ -154,13 +155,13 @@ fn equal_variants(seeds: &Range<u64>) {
 }
 
 #[test]
-fn of_equal_variants_at_most_one_in_twenty_is_called_different() {
+fn of_equal_variants_at_most_one_in_thirty_is_called_different() {
     equal_variants(&(0..120));
 }
 
 #[test]
 #[ignore = "long: cargo xtask audit"]
-fn audit_of_equal_variants_at_most_one_in_twenty_is_called_different() {
+fn audit_of_equal_variants_at_most_one_in_thirty_is_called_different() {
     equal_variants(&audit_seeds());
 }
 
@@ -187,18 +188,19 @@ fn found(blocks: usize, noise: f64, seeds: Range<u64>) -> f64 {
 
 #[test]
 #[ignore = "long: cargo xtask audit"]
-fn audit_of_a_difference_of_five_percent() {
+fn audit_of_a_difference_of_at_level() {
     // Of the ratio, and of each trial by itself.
     let each = 0.02 * 2.0_f64.sqrt();
     assert!(found(5, 0.02, audit_seeds()) >= 0.90);
-    assert!(found(5, each, audit_seeds()) >= 0.75);
-    assert!(found(6, each, audit_seeds()) >= 0.88);
+    assert!(found(5, each, audit_seeds()) >= 0.66);
+    assert!(found(7, each, audit_seeds()) >= 0.90);
 }
 
 #[test]
 fn five_percent_are_found_in_nine_of_ten_studies() {
     let effect = 1.05_f64.ln();
-    for first in [0.0, 0.01] {
+    // Who comes first in a block is so much better; of five blocks that does not cancel out.
+    for (blocks, first) in [(5, 0.0), (6, 0.01)] {
         let world = World {
             noise: 0.02,
             block: 0.05,
@@ -206,14 +208,14 @@ fn five_percent_are_found_in_nine_of_ten_studies() {
             effect,
             ..World::default()
         };
-        let [found, _] = called(&study(5, ONE_POINT), world, 0..400);
+        let [found, _] = called(&study(blocks, ONE_POINT), world, 0..400);
         println!("{world:?}: {found:.3}");
         assert!(found >= 0.90, "{world:?}: {found}");
     }
 }
 
 #[test]
-fn ten_points_have_a_false_finding_in_one_study_of_twenty_not_in_fourteen() {
+fn ten_points_have_a_false_finding_in_one_study_of_thirty_not_in_twelve() {
     let sweep = "procedure: {sweep: {threads: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]}}\n";
     let study = study(5, sweep);
     let world = World {
@@ -226,10 +228,10 @@ fn ten_points_have_a_false_finding_in_one_study_of_twenty_not_in_fourteen() {
     let primary = found.comparisons.iter().filter(|c| c.primary);
     assert_eq!(primary.count(), 1);
     let many = found.multiplicity.unwrap();
-    assert!((many.false_findings_one_by_one - 1.5).abs() < 1e-9);
+    assert!((many.false_findings_one_by_one - 0.9).abs() < 1e-9);
     let runs = 150;
     let [primary, other] = called(&study, world, 0..runs);
-    let most = five_percent(runs);
+    let most = at_level(runs);
     assert!(primary <= most && other <= most, "{primary} {other}");
 }
 

@@ -106,15 +106,24 @@ fn mistakes_about_data_are_said() {
             "data: {page_cache: drop}",
             "`data.page_cache: drop` cannot be had: the machines are not cassay's",
         ),
+    ]);
+}
+
+#[test]
+fn what_only_a_flush_or_unmapped_files_would_bring_is_refused() {
+    let attach = "attach: {contact_points: h}";
+    check(&[
         (
             "local: {}",
             "data: {page_cache: drop}",
-            "`data.page_cache: drop` cannot be had: the nodes map their files",
+            "`data.page_cache: drop` cannot be had: the nodes map their files, and what is mapped \
+             stays in memory",
         ),
         (
             "local: {hosts: 2, isolation: loopback, yaml: {disk_access_mode: mmap}}",
             "data: {page_cache: drop}",
-            "`data.page_cache: drop` cannot be had: the nodes map their files",
+            "`data.page_cache: drop` cannot be had: the nodes map their files, and what is mapped \
+             stays in memory",
         ),
         (
             "local: {}",
@@ -126,7 +135,7 @@ fn mistakes_about_data_are_said() {
             attach,
             "data: {load: {bytes_per_node: 2GiB}}",
             "`data.load.bytes_per_node` looks at what is on disk after a flush, and without the \
-             MBeans",
+             MBeans of an attached cluster's nodes nothing can be flushed",
         ),
     ]);
 }
