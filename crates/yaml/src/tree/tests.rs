@@ -109,10 +109,26 @@ fn aliases_of_aliases_do_not_fill_the_memory() {
     assert!(diagnostics.list[0].message.contains("100000 nodes"));
 }
 
+/// An empty file of another tool ended with an exit code and no word.
+#[test]
+fn a_text_with_nothing_in_it_is_a_mistake_with_words() {
+    for text in ["", "\n\n", "# only this\n", "---\n...\n"] {
+        let mut diagnostics = Diagnostics::new(Vec::new());
+        let root = parse(0, text, Limits::WORKLOAD, &mut diagnostics);
+        let said = diagnostics.list.first().map(|first| first.message.as_str());
+        assert!(
+            root.is_some() || said == Some("the workload file is empty"),
+            "{text:?}"
+        );
+    }
+}
+
 proptest! {
     #[test]
     fn no_text_makes_it_panic(text in "\\PC{0,80}") {
-        let _ = parse_text(&text);
+        let mut diagnostics = Diagnostics::new(Vec::new());
+        let root = parse(0, &text, Limits::WORKLOAD, &mut diagnostics);
+        prop_assert!(root.is_some() || !diagnostics.is_empty());
     }
 
     #[test]
