@@ -2,7 +2,8 @@
 //!
 //! A worker owns one part and swaps it for an empty one at the interval's end; nobody waits for
 //! anybody. If the collector is late and no empty part has come back, the interval simply goes on:
-//! nothing is lost, only the slice is longer.
+//! nothing is lost, only the slice is longer. At the begin and the end of the measured window alone
+//! an empty part is waited for, since no slice may hold both sides.
 
 use crate::hiccups::Waits;
 use measure::interval::{ClientInterval, KindInterval};
