@@ -9,6 +9,7 @@ use crate::process::{self, cargo};
 use crate::tree;
 use anyhow::{Context, Result, bail};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 /// Checks the dependencies; says what was not checked.
 pub fn run() -> Result<()> {
@@ -36,28 +37,35 @@ fn advisories() -> Result<()> {
         );
         return Ok(());
     }
-    // Its database is fetched from the network; without one, the last that was fetched is used.
-    if process::run(
-        &cargo(),
-        &["deny", "--all-features", "check", "--hide-inclusion-graph"],
-    )
-    .is_ok()
-    {
+    deny(&["--offline"], &["bans", "licenses", "sources"])?;
+    // The database is fetched from the network; without one, the last that was fetched is used.
+    if process::run(&cargo(), &["deny", "fetch", "db"]).is_ok() {
+        return deny(&[], &["advisories"]);
+    }
+    if !has_database() {
+        println!("not checked: advisories; their database cannot be fetched, and none is here");
         return Ok(());
     }
-    println!("trying again with the advisories of the last time");
-    let offline = [
-        "deny",
-        "--offline",
-        "--all-features",
-        "check",
-        "--hide-inclusion-graph",
-    ];
-    if process::output(&cargo(), &["deny", "--offline", "list"]).is_err() {
-        println!("not checked: advisories; the database cannot be fetched, and none is here");
-        return Ok(());
-    }
-    process::run(&cargo(), &offline)
+    println!("advisories as of the last time that they could be fetched");
+    deny(&["--offline"], &["advisories"])
+}
+
+fn deny(how: &[&str], checks: &[&str]) -> Result<()> {
+    let all = ["--all-features", "check", "--hide-inclusion-graph"];
+    process::run(&cargo(), &[&["deny"], how, &all, checks].concat())
+}
+
+/// Whether a database of advisories was ever fetched: a folder with something in it, where
+/// cargo-deny puts them.
+fn has_database() -> bool {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    let folders = home.and_then(|home| std::fs::read_dir(home.join("advisory-dbs")).ok());
+    let is_filled =
+        |folder: &Path| std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
+    folders.is_some_and(|mut folders| {
+        folders.any(|folder| folder.is_ok_and(|folder| is_filled(&folder.path())))
+    })
 }
 
 /// A package that is built here and is not ours.
