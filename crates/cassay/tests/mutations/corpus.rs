@@ -80,9 +80,12 @@ pub fn kinds() -> Vec<Kind> {
     ]
 }
 
+/// Appends a frame.
+type Maker<'a> = (&'static str, &'a dyn Fn(&mut Vec<u8>));
+
 /// Frames, each made by one call.
-fn frames(makers: &[(&'static str, &dyn Fn(&mut Vec<u8>))]) -> Texts {
-    let frame = |(name, make): &(&'static str, &dyn Fn(&mut Vec<u8>))| {
+fn frames(makers: &[Maker<'_>]) -> Texts {
+    let frame = |(name, make): &Maker<'_>| {
         let mut out = Vec::new();
         make(&mut out);
         (*name, out)
