@@ -256,10 +256,21 @@ impl Started {
         rustix::process::kill_process(pid, signal).unwrap();
     }
 
-    /// Stops it with all its threads, and lets it go on after `length`.
+    /// Stops it with all its threads, and lets it go on `length` after all of them stand still: the
+    /// signal stops the others when one of them has got a CPU to hear it.
     pub fn pause(&self, length: Duration) {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
+        let threads = format!("/proc/{}/task", self.child.id());
+        wait_until("all threads stopped", || {
+            let threads = std::fs::read_dir(&threads).unwrap().flatten();
+            let states = threads.map(|thread| {
+                let stat = std::fs::read_to_string(thread.path().join("stat")).unwrap();
+                // The state stands behind the name, which may hold anything.
+                stat.rsplit_once(") ").unwrap().1.starts_with('T')
+            });
+            states.fold(true, |all, is_stopped| all && is_stopped)
+        });
         clock::sleep(length);
         rustix::process::kill_process(pid, rustix::process::Signal::CONT).unwrap();
     }
