@@ -17,7 +17,7 @@ use cql::template::append_value;
 use load::{Access, Config, Flow, Limit, Node, Schedule, VerifyReads};
 use std::sync::Arc;
 use std::time::Duration;
-use target::null::{NullServer, NullSpec, Reads};
+use null::{NullServer, NullSpec, Reads};
 use workload::{BatchKind, Check, Cursor, Kind, Operation, Program, Source, Stage, Statement};
 use workload::{Spec, Tool};
 

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use target::null::{NullServer, NullSpec};
+use null::{NullServer, NullSpec};
 
 struct Counting;
 

@@ -6,7 +6,7 @@ use crate::settings::{self, Latency, Reset, Secret, Settings, Target};
 use anyhow::{Result, bail};
 use std::time::Duration;
 use target::hidden::hidden;
-use target::null::{NullSpec, Stall};
+use null::{NullSpec, Stall};
 use target::{
     AttachSpec, Collector, HostSpec, HostsSpec, JolokiaAccess, LinkSpec, LocalSpec, Restarts,
     SecretSource, TlsSpec,
@@ -154,17 +154,17 @@ fn tls_spec(tls: &settings::Tls) -> TlsSpec {
 pub fn null_spec(null: &settings::Null) -> Result<NullSpec> {
     let mut errors = Vec::new();
     for (name, share) in &null.errors {
-        match target::null::error_code(name) {
+        match load::error_code(name) {
             Some(code) => errors.push((code, *share)),
             None => bail!("`{name}` is not an error that the null target answers"),
         }
     }
     Ok(NullSpec {
         latency: match null.latency {
-            Latency::None => target::null::Latency::None,
-            Latency::Fixed(ns) => target::null::Latency::Fixed { ns },
-            Latency::Exponential(mean_ns) => target::null::Latency::Exponential { mean_ns },
-            Latency::Uniform(from_ns, to_ns) => target::null::Latency::Uniform { from_ns, to_ns },
+            Latency::None => null::Latency::None,
+            Latency::Fixed(ns) => null::Latency::Fixed { ns },
+            Latency::Exponential(mean_ns) => null::Latency::Exponential { mean_ns },
+            Latency::Uniform(from_ns, to_ns) => null::Latency::Uniform { from_ns, to_ns },
         },
         stall: null.stall_ns.map(|(every, length)| Stall {
             every: Duration::from_nanos(every),

@@ -1,5 +1,5 @@
 //! The only crate that knows Cassandra as processes on hosts: supply, provisioning, nodes, control,
-//! probes; attached and null targets.
+//! probes; attached targets.
 //!
 //! [`start`] turns a [`Spec`] into a [`Cluster`], whose drop stops all that it started. What a
 //! cluster cannot do is in its [`Cluster::capabilities`], so that a plan that asks for more is
@@ -24,7 +24,6 @@ pub mod kept;
 pub mod leftovers;
 mod local;
 mod mbeans;
-pub mod null;
 mod page_cache;
 pub mod probe;
 mod process;

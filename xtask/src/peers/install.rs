@@ -24,7 +24,7 @@ pub fn all(tools: &[Tool], places: &Places) -> Result<()> {
         }
     }
     let release = ["build", "--release", "--locked", "--package"];
-    let server = ["target", "--example", "null"];
+    let server = ["null", "--example", "null"];
     process::run(&process::cargo(), &[&release[..], &server].concat())?;
     // It is started for a real Cassandra, too, whichever tools are measured.
     process::run(&process::cargo(), &[&release[..], &["cassay"]].concat())

@@ -3,7 +3,7 @@
 use crate::args::{Common, NullArgs};
 use crate::exit::Exit;
 use crate::{interrupt, terminal};
-use ::target::null::{NullServer, NullSpec};
+use ::null::{NullServer, NullSpec};
 use anyhow::{Context, Result};
 use measure::clock;
 use serde_json::json;

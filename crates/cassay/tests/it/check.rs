@@ -4,7 +4,7 @@
 use crate::engine::null;
 use crate::program::Lab;
 use std::time::Duration;
-use target::null::{NullServer, NullSpec};
+use null::{NullServer, NullSpec};
 use target::{Access, Session};
 
 const FILE: &str = "\

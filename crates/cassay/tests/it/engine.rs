@@ -6,7 +6,7 @@ use load::{Access, Config, Flow, Limit, Node, Schedule, Summary, VerifyReads};
 use measure::{Interval, KindInterval, Outcome, clock};
 use std::sync::Arc;
 use std::time::Duration;
-use target::null::{Latency, NullServer, NullSpec, Reads, Stall};
+use null::{Latency, NullServer, NullSpec, Reads, Stall};
 use workload::{Program, Spec, Stage};
 
 fn program(mix: &[(&str, f64)]) -> Arc<Program> {

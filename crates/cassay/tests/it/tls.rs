@@ -13,7 +13,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
-use target::null::NullSpec;
+use null::NullSpec;
 use target::{AttachSpec, Dirs, JolokiaAccess, Spec, TlsSpec};
 
 /// Accepts TLS on a free port and passes the plain bytes on to `server`, for as long as the test

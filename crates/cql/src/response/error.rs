@@ -82,6 +82,11 @@ impl ErrorCode {
         known.map_or(ErrorCode::Other(code), |(_, code, _)| *code)
     }
 
+    /// Every code that version 4 has.
+    pub fn known() -> impl Iterator<Item = ErrorCode> {
+        CODES.iter().map(|(_, code, _)| *code)
+    }
+
     /// The number on the wire.
     pub fn code(self) -> i32 {
         match self {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, UdpSocket};
 use std::path::Path;
-use target::null::NullServer;
+use null::NullServer;
 use target::{Ability, AttachSpec, Cluster, Dirs, Restarts, RestoreHow, Restored, Spec};
 
 /// A running target. Dropping it stops what was started.

@@ -1,4 +1,5 @@
-//! The null target: a CQL server that answers at once and stores nothing.
+//! The only crate that knows what a server is that answers at once and stores nothing: the null
+//! target.
 //!
 //! It exists to measure the client: whatever a run against it costs is the client's own cost. It
 //! speaks protocol version 4 on loopback, remembers the keyspaces and tables that are created on
@@ -69,7 +70,7 @@ pub struct NullSpec {
 ///
 /// An answer is never early. It is late by the wake-up of the loop's thread: one request at a time
 /// saw, beyond a fixed latency of 0.1, 1 and 10 ms, a median of 68, 104 and 141 µs on a busy
-/// virtual machine with two CPUs, the bare round trip included (`cargo run --release -p target
+/// virtual machine with two CPUs, the bare round trip included (`cargo run --release -p null
 /// --example null -- late 1000`; it measures a bare round trip with 0).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Latency {
@@ -156,32 +157,6 @@ impl NullSpec {
         }
         Ok(())
     }
-}
-
-/// The error that a server answers and whose outcome has this name: `overloaded`. None for what
-/// only a client can see, such as a time-out of its own.
-pub fn error_code(name: &str) -> Option<ErrorCode> {
-    Some(match name {
-        "unavailable" => ErrorCode::Unavailable,
-        "read_timeout" => ErrorCode::ReadTimeout,
-        "write_timeout" => ErrorCode::WriteTimeout,
-        "read_failure" => ErrorCode::ReadFailure,
-        "write_failure" => ErrorCode::WriteFailure,
-        "overloaded" => ErrorCode::Overloaded,
-        "bootstrapping" => ErrorCode::IsBootstrapping,
-        "truncate_error" => ErrorCode::TruncateError,
-        "server_error" => ErrorCode::ServerError,
-        "protocol_error" => ErrorCode::ProtocolError,
-        "bad_credentials" => ErrorCode::BadCredentials,
-        "unauthorized" => ErrorCode::Unauthorized,
-        "syntax_error" => ErrorCode::SyntaxError,
-        "invalid" => ErrorCode::Invalid,
-        "config_error" => ErrorCode::ConfigError,
-        "function_failure" => ErrorCode::FunctionFailure,
-        "cdc_write_failure" => ErrorCode::CdcWriteFailure,
-        "cas_write_unknown" => ErrorCode::CasWriteUnknown,
-        _ => return None,
-    })
 }
 
 /// A row of 100 such cells still fits a frame that every driver accepts (256 MiB).

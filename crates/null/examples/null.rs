@@ -1,9 +1,9 @@
 //! The null target by itself: `serve` it for other tools, or `blast` it to see its own speed.
 //!
 //! ```text
-//! cargo run --release -p target --example null -- serve [port] [cpu]
-//! cargo run --release -p target --example null -- blast [seconds] [in flight] [spin]
-//! cargo run --release -p target --example null -- late [µs]
+//! cargo run --release -p null --example null -- serve [port] [cpu]
+//! cargo run --release -p null --example null -- blast [seconds] [in flight] [spin]
+//! cargo run --release -p null --example null -- late [µs]
 //! ```
 //! `blast` sends ready-made EXECUTE frames of about 300 bytes on one connection, client on CPU 0
 //! and server on CPU 1, and only counts the bytes of the answers: the floor of what a client can
@@ -19,7 +19,7 @@ use measure::clock;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
-use target::null::{Latency, NullServer, NullSpec};
+use null::{Latency, NullServer, NullSpec};
 
 /// Bytes of a VOID answer.
 const VOID_BYTES: usize = 13;
