@@ -9,6 +9,7 @@ use cql::frame::{BODY_BYTES_MAX, HEADER_BYTES, RESPONSE_BIT, VERSION, flag};
 use cql::request::{self, Request};
 use cql::response::{self, RawRows, Response, ResultBody};
 use cql::{Header, value};
+use imports::Tool;
 use std::path::PathBuf;
 use store::Lines;
 use store::hlog::HlogReader;
@@ -16,7 +17,6 @@ use store::record::{FindingsRecord, IntervalRecord, JournalRecord, NodesRecord, 
 use store::record::{SampleRecord, TrialRecord};
 use study::resolve::resolve;
 use study::settings::{Granted, Overrides};
-use workload::Tool;
 
 /// A frame that a client sends: a header of nine bytes, then the body.
 pub fn request(bytes: &[u8]) {
@@ -129,7 +129,7 @@ pub fn import(bytes: &[u8]) {
 pub fn imported(tool: Tool, text: &str, file: &str) {
     let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
     let read = |_: &str| Ok(file.to_owned());
-    match workload::import(tool, &words, 1, &read) {
+    match imports::import(tool, &words, 1, &read) {
         Ok(import) => {
             for step in import.steps.iter().take(3) {
                 drop(workload::sample(&step.program, step.stage, 0, 2));

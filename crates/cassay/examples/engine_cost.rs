@@ -14,12 +14,13 @@ use anyhow::{Context, Result, anyhow};
 use cql::Consistency;
 use cql::response::RawRows;
 use cql::template::append_value;
+use imports::Tool;
 use load::{Access, Config, Flow, Limit, Node, Schedule, VerifyReads};
+use null::{NullServer, NullSpec, Reads};
 use std::sync::Arc;
 use std::time::Duration;
-use null::{NullServer, NullSpec, Reads};
+use workload::Spec;
 use workload::{BatchKind, Check, Cursor, Kind, Operation, Program, Source, Stage, Statement};
-use workload::{Spec, Tool};
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -115,7 +116,7 @@ fn imported(name: &str, words: &str) -> Result<Program> {
     let tool = tool.with_context(|| format!("{name} is no tool"))?;
     let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
     let read = |file: &str| std::fs::read_to_string(file).map_err(|error| error.to_string());
-    let import = workload::import(tool, &words, 1, &read).map_err(|why| anyhow!("{why}"))?;
+    let import = imports::import(tool, &words, 1, &read).map_err(|why| anyhow!("{why}"))?;
     let step = import.steps.last().context("it has no steps")?;
     Ok(Program::clone(&step.program))
 }

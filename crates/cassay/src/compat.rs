@@ -8,8 +8,8 @@ mod ycsb;
 use crate::exit::Exit;
 use crate::terminal;
 use anyhow::{Result, bail};
+use imports::{Import, Tool};
 use study::run::Event;
-use workload::{Import, Tool};
 
 /// Speaks for a tool.
 pub enum Compat {

@@ -15,7 +15,7 @@ mod terminal;
 
 use args::{Args, Command};
 use clap::Parser;
-use workload::Tool;
+use imports::Tool;
 
 fn main() -> std::process::ExitCode {
     // First of all: a thread that runs already would stay outside.

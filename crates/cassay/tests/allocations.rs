@@ -4,12 +4,12 @@
 //! A binary of its own, since the counting allocator sees every thread of the process.
 
 use load::{Access, Config, Flow, Limit, Node, Schedule, VerifyReads};
+use null::{NullServer, NullSpec};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use null::{NullServer, NullSpec};
 
 struct Counting;
 

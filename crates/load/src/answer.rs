@@ -106,9 +106,8 @@ fn rows(body: &[u8]) -> Answer<'_> {
 /// (a table that exists, a statement that is not known).
 pub fn error_code(name: &str) -> Option<ErrorCode> {
     let named = ErrorCode::known().filter(|code| outcome_of(*code).name() == name);
-    let of_any = |code: &ErrorCode| {
-        !matches!(code, ErrorCode::AlreadyExists | ErrorCode::Unprepared)
-    };
+    let of_any =
+        |code: &ErrorCode| !matches!(code, ErrorCode::AlreadyExists | ErrorCode::Unprepared);
     named.filter(of_any).last()
 }
 

@@ -16,10 +16,10 @@ use cql::frame::{HEADER_BYTES, Header};
 use cql::request::{self, QueryParams};
 use cql::response::{self, Response, ResultBody};
 use measure::clock;
+use null::{Latency, NullServer, NullSpec};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
-use null::{Latency, NullServer, NullSpec};
 
 /// Bytes of a VOID answer.
 const VOID_BYTES: usize = 13;

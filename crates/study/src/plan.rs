@@ -18,8 +18,9 @@ use crate::settings::{
 use crate::standing::{Preparation, Standing};
 use crate::targets;
 use crate::work::{self, Work};
+use imports::{Step, StepLimit};
 use order::order;
-use workload::{Program, Step, StepLimit};
+use workload::Program;
 
 /// Numbers of operations between two cells: at 10 M operations a second, 30 hours.
 const OPERATIONS_PER_CELL: u64 = 1 << 40;

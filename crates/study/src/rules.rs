@@ -99,7 +99,7 @@ fn whole_seconds(subject: &Subject<'_>, out: &mut Diagnostics) {
 
 /// An imported command line says itself how much is asked, of what, and for how long.
 fn procedure(subject: &Subject<'_>, out: &mut Diagnostics) {
-    let tools = workload::Tool::ALL.into_iter().map(workload::Tool::name);
+    let tools = imports::Tool::ALL.into_iter().map(imports::Tool::name);
     let import = tools
         .map(|tool| format!("workload.{tool}"))
         .find(|path| subject.wrote(path));

@@ -21,9 +21,10 @@ pub use probes::{Import, PERIOD_NS, Probes};
 pub(crate) use read::{data, keyspace, workload};
 
 use crate::tree::Tree;
+use imports::Tool;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use workload::{Tool, Tuning};
+use workload::Tuning;
 
 /// A study, resolved.
 #[derive(Clone, Debug)]

@@ -4,9 +4,9 @@ use crate::conditions::yaml_words;
 use crate::human;
 use crate::settings::{self, Latency, Reset, Secret, Settings, Target};
 use anyhow::{Result, bail};
+use null::{NullSpec, Stall};
 use std::time::Duration;
 use target::hidden::hidden;
-use null::{NullSpec, Stall};
 use target::{
     AttachSpec, Collector, HostSpec, HostsSpec, JolokiaAccess, LinkSpec, LocalSpec, Restarts,
     SecretSource, TlsSpec,

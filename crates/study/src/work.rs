@@ -6,10 +6,11 @@ use crate::settings::{
     self, Data, Imported, Keyspace, Point, Procedure, Replication, Settings, Until, Warmup, Window,
 };
 use crate::tree::Tree;
+use imports::stress::Ladder;
+use imports::{Import, Offer, Step, StepLimit};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use workload::stress::Ladder;
-use workload::{Import, Offer, ParamValue, Problem, Program, Spec, Step, StepLimit};
+use workload::{ParamValue, Problem, Program, Spec};
 use yaml::{Diagnostics, Node, Place};
 
 // The names of workloads are part of what a study may say: faces list them from here.
@@ -177,7 +178,7 @@ pub fn import(imported: &Imported, seed: u64, inputs: &Inputs<'_>) -> Result<Imp
         out.add(&Place::default(), "a quote is not closed", None);
         return Err(out);
     };
-    let import = workload::import(imported.tool, &words, seed, &|name| inputs.read(name))?;
+    let import = imports::import(imported.tool, &words, seed, &|name| inputs.read(name))?;
     if let Some(password) = &import.connection.password {
         inputs.hide(password.reveal());
     }

@@ -201,7 +201,7 @@ fn keyspace(params: &mut Params, named: &Named) -> String {
 }
 
 /// Whether Cassandra takes `name` as the name of a keyspace or table, when quoted.
-pub(crate) fn is_identifier(name: &str) -> bool {
+pub fn is_identifier(name: &str) -> bool {
     (1..=KEYSPACE_CHARACTERS_MAX).contains(&name.len())
         && name
             .bytes()

@@ -5,14 +5,15 @@ const DIGITS_MAX: usize = 20;
 
 /// The text of one number.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Decimal {
+pub struct Decimal {
     digits: [u8; DIGITS_MAX],
     start: usize,
 }
 
 impl Decimal {
+    /// The digits of `value`.
     #[inline]
-    pub(crate) fn new(value: u64) -> Decimal {
+    pub fn new(value: u64) -> Decimal {
         let mut digits = [0; DIGITS_MAX];
         let mut start = DIGITS_MAX;
         let mut rest = value;
@@ -27,8 +28,9 @@ impl Decimal {
         Decimal { digits, start }
     }
 
+    /// The digits of `value`, behind a minus if it is negative.
     #[inline]
-    pub(crate) fn signed(value: i64) -> Decimal {
+    pub fn signed(value: i64) -> Decimal {
         let mut text = Decimal::new(value.unsigned_abs());
         if value < 0 {
             text.start -= 1;
@@ -37,14 +39,15 @@ impl Decimal {
         text
     }
 
+    /// The digits in ASCII, with a sign if there is one.
     #[inline]
-    pub(crate) fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         &self.digits[self.start..]
     }
 }
 
 /// The number of which `text` is the text that [`Decimal::new`] gives.
-pub(crate) fn parse(text: &[u8]) -> Option<u64> {
+pub fn parse(text: &[u8]) -> Option<u64> {
     let canonical = text == b"0" || text.first().is_some_and(|digit| *digit != b'0');
     if !canonical || !text.iter().all(u8::is_ascii_digit) {
         return None;

@@ -5,7 +5,7 @@
 use crate::random::Draws;
 
 /// As many characters as NoSQLBench's text has: positions and lengths of extracts are the same.
-pub(crate) const TEXT_CHARACTERS: usize = 92_818;
+pub const TEXT_CHARACTERS: usize = 92_818;
 
 /// Ten things times ten quantities: as many names as NoSQLBench's list has.
 const THINGS: [&str; 10] = [
@@ -38,7 +38,7 @@ const TEXT_SEED: u64 = 0x10F7;
 const SENTENCE_WORDS_MIN: u64 = 5;
 
 /// The sensor names.
-pub(crate) fn words() -> Vec<Box<str>> {
+pub fn words() -> Vec<Box<str>> {
     let name = |thing: &str, quantity: &&str| format!("{thing}_{quantity}").into_boxed_str();
     THINGS
         .iter()
@@ -47,7 +47,7 @@ pub(crate) fn words() -> Vec<Box<str>> {
 }
 
 /// The text that data is cut from.
-pub(crate) fn text() -> String {
+pub fn text() -> String {
     let mut text = String::with_capacity(TEXT_CHARACTERS + 200);
     let mut draws = Draws::new(TEXT_SEED, 0);
     while text.len() < TEXT_CHARACTERS {

@@ -16,13 +16,14 @@ const IDENTITY_MAX: f64 = 100_000_000_000.0;
 
 /// java.util.Random; the state is the 48-bit one shifted left by 16.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Random {
+pub struct Random {
     state: u64,
 }
 
 impl Random {
+    /// A generator that begins with `seed`.
     #[inline]
-    pub(crate) fn new(seed: u64) -> Random {
+    pub fn new(seed: u64) -> Random {
         Random {
             state: (seed ^ MULTIPLIER) << 16,
         }
@@ -47,7 +48,7 @@ impl Random {
     /// One value of stress's `uniform(1..100B)`: `nextDouble`, then the interpolation in the
     /// order of operations that Apache commons-math uses, truncated and clamped.
     #[inline]
-    pub(crate) fn identity(&mut self) -> u64 {
+    pub fn identity(&mut self) -> u64 {
         let (high, low) = self.two_steps();
         let bits = ((high >> 38) << 27) + (low >> 37);
         let u = bits as f64 * (1.0 / 9_007_199_254_740_992.0);
@@ -57,7 +58,7 @@ impl Random {
 
     /// Leaves out one value of [`Random::identity`].
     #[inline]
-    pub(crate) fn skip(&mut self) {
+    pub fn skip(&mut self) {
         self.two_steps();
     }
 }
@@ -65,22 +66,24 @@ impl Random {
 /// stress's `FasterRandom`: a 64-bit xorshift with arithmetic shifts, seeded anew from
 /// java.util.Random on every 32nd value.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Faster {
+pub struct Faster {
     state: u64,
     until_reseed: u32,
 }
 
 impl Faster {
+    /// A generator that begins with `seed`.
     #[inline]
-    pub(crate) fn new(seed: u64) -> Faster {
+    pub fn new(seed: u64) -> Faster {
         Faster {
             state: Random::new(seed).long(),
             until_reseed: 32,
         }
     }
 
+    /// The next 64 bits.
     #[inline]
-    pub(crate) fn long(&mut self) -> u64 {
+    pub fn long(&mut self) -> u64 {
         self.until_reseed -= 1;
         if self.until_reseed == 0 {
             *self = Faster::new(self.state);
@@ -95,7 +98,7 @@ impl Faster {
 
     /// Fills `out` with little-endian values, the last one cut short.
     #[inline]
-    pub(crate) fn fill(&mut self, out: &mut [u8]) {
+    pub fn fill(&mut self, out: &mut [u8]) {
         let (words, tail) = out.as_chunks_mut::<8>();
         for word in words {
             *word = self.long().to_le_bytes();

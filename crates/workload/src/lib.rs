@@ -1,5 +1,5 @@
 //! The only crate that knows where keys and values come from and what a read must return; named
-//! workloads and imports.
+//! workloads and workload files.
 //!
 //! What must hold: operation n is a pure function of (seed, n). No clock, no I/O, no thread, no
 //! state that outlives an operation: any process can regenerate and verify any row. Floating-point
@@ -10,45 +10,40 @@
 
 mod bijection;
 mod compile;
-mod decimal;
+pub mod curve;
+pub mod decimal;
 mod distribution;
 mod file;
 mod generator;
-mod import;
 mod iot;
-mod iot_data;
-mod java;
+pub mod iot_data;
+pub mod java;
 mod keyvalue;
 mod kv;
-mod mix;
+pub mod mix;
 mod names;
-pub mod nb;
-mod normal;
+pub mod normal;
 mod params;
 mod program;
-mod random;
+pub mod random;
 mod sample;
-mod schema;
+pub mod schema;
 mod source;
 mod spec;
 mod standard1;
-pub mod stress;
 mod tabular;
 mod tune;
-mod virtdata;
-mod ycsb;
+pub mod virtdata;
 mod zipf;
 
 // For who brings a source of operations of his own.
 pub use source::{Cursor, Source};
 
-pub use compile::compile;
+pub use compile::{compile, is_identifier};
 pub use file::{Checked, Placed, check_file, compile_file};
 pub use generator::{Check, Generator, Operation};
-pub use import::{Connection, Import, Offer, ReadFile, Secret, Step, StepLimit, Tool, import};
 pub use names::{Named, names};
 pub use program::{BatchKind, Kind, Policy, Program, Schema, Stage, Statement};
 pub use sample::{Sample, sample};
 pub use spec::{ParamValue, Problem, Replication, Spec};
 pub use tune::{ALL_KINDS, Tuning, tune};
-pub use ycsb::property as ycsb_property;

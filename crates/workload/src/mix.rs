@@ -14,11 +14,11 @@ const WINDOW_EXACT_MAX: u64 = 1000;
 const WINDOW_ROUNDED: u64 = 65_536;
 
 /// At most this many kinds in a workload, as in the engine, so that per-kind state is an array.
-pub(crate) const KINDS_MAX: usize = 64;
+pub const KINDS_MAX: usize = 64;
 
 /// A compiled mix.
 #[derive(Clone, Debug)]
-pub(crate) struct Mix {
+pub struct Mix {
     seed: u64,
     window: u64,
     stride: u64,
@@ -29,15 +29,16 @@ pub(crate) struct Mix {
 
 /// The kind of one operation, and which of that kind it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Choice {
-    pub(crate) kind: usize,
+pub struct Choice {
+    /// Its place in the mix.
+    pub kind: usize,
     /// Counts operations of this kind without gap or repetition over every whole window.
-    pub(crate) ordinal: u64,
+    pub ordinal: u64,
 }
 
 impl Mix {
     /// `weights` per kind: finite, not negative, not all 0, at most [`KINDS_MAX`].
-    pub(crate) fn new(weights: &[f64], seed: u64) -> Mix {
+    pub fn new(weights: &[f64], seed: u64) -> Mix {
         assert!(weights.len() <= KINDS_MAX, "{} kinds", weights.len());
         let (window, parts) = whole_numbers(weights);
         let mut bounds = [window; KINDS_MAX];
@@ -57,12 +58,12 @@ impl Mix {
 
     /// Operations per window.
     #[cfg(test)]
-    pub(crate) fn window(&self) -> u64 {
+    pub fn window(&self) -> u64 {
         self.window
     }
 
     /// Operations of `kind` per window.
-    pub(crate) fn per_window(&self, kind: usize) -> u64 {
+    pub fn per_window(&self, kind: usize) -> u64 {
         self.bounds[kind] - self.first_slot(kind)
     }
 
@@ -70,8 +71,9 @@ impl Mix {
         if kind == 0 { 0 } else { self.bounds[kind - 1] }
     }
 
+    /// What operation `n` is.
     #[inline]
-    pub(crate) fn choose(&self, n: u64) -> Choice {
+    pub fn choose(&self, n: u64) -> Choice {
         let (index, position) = (n / self.window, n % self.window);
         let rotation = scramble(index ^ self.seed) % self.window;
         // Both factors are at most 65,536: the product cannot overflow.
@@ -89,7 +91,7 @@ impl Mix {
 
     /// Operations of `kind` in all whole windows before operation `n`.
     #[inline]
-    pub(crate) fn count_before_window(&self, kind: usize, n: u64) -> u64 {
+    pub fn count_before_window(&self, kind: usize, n: u64) -> u64 {
         (n / self.window).wrapping_mul(self.per_window(kind))
     }
 }

@@ -14,7 +14,7 @@ const STEPS: f64 = 9_223_372_036_854_775_808.0;
 
 /// The standard normal value at probability `(bits + 1/2) / 2^63`; the top bit is ignored.
 /// Between -9.2 and 9.2, odd around the middle.
-pub(crate) fn from_bits(bits: u64) -> f64 {
+pub fn from_bits(bits: u64) -> f64 {
     const LAST: u64 = (1 << 63) - 1;
     let bits = bits & LAST;
     let upper = bits > LAST / 2;
@@ -106,7 +106,7 @@ const FAR_UNDER: [f64; 8] = [
 
 /// The cumulative standard normal distribution.
 #[cfg(test)]
-pub(crate) fn cumulative(x: f64) -> f64 {
+pub fn cumulative(x: f64) -> f64 {
     0.5 * libm::erfc(-x / std::f64::consts::SQRT_2)
 }
 

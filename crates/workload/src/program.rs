@@ -222,6 +222,25 @@ impl Program {
         }
     }
 
+    /// The same program by a name, on tables of a keyspace that its schema makes; its load stage
+    /// writes `rows`.
+    pub fn with_tables(
+        self,
+        name: &str,
+        (keyspace, tables): (String, Vec<String>),
+        schema: Schema,
+        rows: u64,
+    ) -> Program {
+        Program {
+            name: name.to_owned(),
+            keyspace,
+            tables,
+            schema,
+            rows,
+            ..self
+        }
+    }
+
     /// The named workload, or that of an import.
     pub fn name(&self) -> &str {
         &self.name

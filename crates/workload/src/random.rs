@@ -5,11 +5,11 @@
 //! so a draw never depends on an earlier operation. Not for secrets.
 
 /// 2^64 divided by the golden ratio, odd: the Weyl increment of splitmix64.
-pub(crate) const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+pub const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The finaliser of splitmix64 (Stafford's variant 13): a bijection of 64 bits.
 #[inline]
-pub(crate) fn mix(mut z: u64) -> u64 {
+pub fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ (z >> 31)
@@ -17,20 +17,20 @@ pub(crate) fn mix(mut z: u64) -> u64 {
 
 /// A seed for one purpose: different lanes of one seed are independent.
 #[inline]
-pub(crate) fn lane(seed: u64, lane: u64) -> u64 {
+pub fn lane(seed: u64, lane: u64) -> u64 {
     mix(seed ^ mix(lane.wrapping_add(1).wrapping_mul(GOLDEN)))
 }
 
 /// The draws of one operation.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Draws {
+pub struct Draws {
     state: u64,
 }
 
 impl Draws {
     /// The draws of operation `n` under `seed` (a seed made by [`lane`]).
     #[inline]
-    pub(crate) fn new(seed: u64, n: u64) -> Draws {
+    pub fn new(seed: u64, n: u64) -> Draws {
         Draws {
             state: mix(n.wrapping_add(seed)),
         }
@@ -38,21 +38,21 @@ impl Draws {
 
     /// 64 uniform bits.
     #[inline]
-    pub(crate) fn bits(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(GOLDEN);
         mix(self.state)
     }
 
     /// Uniform in the open interval (0, 1), a multiple of 2^-54: never 0, never 1.
     #[inline]
-    pub(crate) fn unit(&mut self) -> f64 {
+    pub fn unit(&mut self) -> f64 {
         ((self.bits() >> 11) as f64 + 0.5) * (1.0 / 9_007_199_254_740_992.0)
     }
 
     /// Uniform in `0..bound`, exactly: the few products that would favour a value are redrawn
     /// (Lemire 2019). `bound` must not be 0.
     #[inline]
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+    pub fn below(&mut self, bound: u64) -> u64 {
         debug_assert!(bound > 0);
         let mut product = u128::from(self.bits()) * u128::from(bound);
         if (product as u64) < bound {

@@ -12,14 +12,14 @@ use std::sync::Arc;
 
 use cql::value::{CqlType, UdtType};
 
-pub(crate) use counting::is_conditional;
-pub(crate) use markers::{Marker, insert_counts, markers};
-pub(crate) use qualify::{keyspaces, moved, qualify};
-pub(crate) use tokens::{Kind, Token, split, tokens};
+pub use counting::is_conditional;
+pub use markers::{Marker, insert_counts, markers};
+pub use qualify::{keyspaces, moved, qualify};
+pub use tokens::{Kind, Token, split, tokens};
 
 /// What a statement defines.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Defined {
+pub enum Defined {
     /// A keyspace, by its name.
     Keyspace(String),
     /// A table.
@@ -32,57 +32,57 @@ pub(crate) enum Defined {
 
 /// A table.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Table {
+pub struct Table {
     /// Its keyspace, if the statement names it.
-    pub(crate) keyspace: Option<String>,
+    pub keyspace: Option<String>,
     /// Its name.
-    pub(crate) name: String,
+    pub name: String,
     /// In the order of the statement.
-    pub(crate) columns: Vec<Column>,
+    pub columns: Vec<Column>,
     /// Indices of the partition key's columns.
-    pub(crate) partition_key: Vec<usize>,
+    pub partition_key: Vec<usize>,
     /// Indices of the clustering columns.
-    pub(crate) clustering: Vec<usize>,
+    pub clustering: Vec<usize>,
     /// Whether rows expire by `default_time_to_live`.
-    pub(crate) expires: bool,
+    pub expires: bool,
 }
 
 /// A column.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Column {
+pub struct Column {
     /// Its name, in lower case unless it was quoted.
-    pub(crate) name: String,
+    pub name: String,
     /// Its type.
-    pub(crate) typ: CqlType,
+    pub typ: CqlType,
     /// Whether it is one value for the whole partition.
-    pub(crate) is_static: bool,
+    pub is_static: bool,
     /// Whether a collection or user-defined type is written as one value.
-    pub(crate) is_frozen: bool,
+    pub is_frozen: bool,
 }
 
 impl Table {
     /// The index of a column, by its name as it stands in the table.
-    pub(crate) fn column(&self, name: &str) -> Option<usize> {
+    pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name == name)
     }
 
     /// Whether a column is part of the primary key.
-    pub(crate) fn is_key(&self, column: usize) -> bool {
+    pub fn is_key(&self, column: usize) -> bool {
         self.partition_key.contains(&column) || self.clustering.contains(&column)
     }
 }
 
 /// Why a statement cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub struct Fault {
     /// What is wrong.
-    pub(crate) message: String,
+    pub message: String,
     /// Byte offset in the statement.
-    pub(crate) at: usize,
+    pub at: usize,
 }
 
 /// Reads one statement. `types` are the user-defined types that its columns may have.
-pub(crate) fn parse(cql: &str, types: &[UdtType]) -> Result<Defined, Fault> {
+pub fn parse(cql: &str, types: &[UdtType]) -> Result<Defined, Fault> {
     let mut reader = Reader {
         tokens: tokens(cql)?,
         next: 0,

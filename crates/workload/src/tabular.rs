@@ -7,12 +7,12 @@
 //! there. The number of partitions follows from the rows and `partsize`.
 
 use crate::compile::{self, Draft, OneTable};
+use crate::curve::UniformInt;
 use crate::decimal::{self, Decimal};
 use crate::distribution::Sampler;
 use crate::generator::{Check, Operation};
 use crate::iot::{self, extract};
 use crate::keyvalue::table_name;
-use crate::nb::UniformInt;
 use crate::params::Params;
 use crate::program::{Program, Stage, lanes};
 use crate::random::lane;

@@ -7,7 +7,7 @@
 
 /// `Hash`: 63 bits of a number.
 #[inline]
-pub(crate) fn hash(value: u64) -> u64 {
+pub fn hash(value: u64) -> u64 {
     const BYTES: u64 = 8;
     let k1 = value
         .swap_bytes()
@@ -29,13 +29,13 @@ fn finish(mut k: u64) -> u64 {
 
 /// The integer flavour of a hash that is known: its lowest 31 bits.
 #[inline]
-pub(crate) fn integer(hash: u64) -> u64 {
+pub fn integer(hash: u64) -> u64 {
     hash & 0x7FFF_FFFF
 }
 
 /// `ToHashedUUID`: a version 4 UUID in wire order.
 #[inline]
-pub(crate) fn hashed_uuid(value: u64) -> [u8; 16] {
+pub fn hashed_uuid(value: u64) -> [u8; 16] {
     let high = (hash(value) & !0xF000) | 0x4000;
     let low = (hash(value.wrapping_add(1)) & 0x3FFF_FFFF_FFFF_FFFF) | 0x8000_0000_0000_0000;
     (u128::from(high) << 64 | u128::from(low)).to_be_bytes()

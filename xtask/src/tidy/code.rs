@@ -19,7 +19,7 @@ const HOT_LOOP_BANS: [&str; 8] = [
     "dyn", "Mutex", "RwLock", "HashMap", "BTreeMap", "Regex", "async", "await",
 ];
 /// Crates whose results depend on their arguments alone.
-const PURE_CRATES: [&str; 3] = ["cql", "workload", "analysis"];
+const PURE_CRATES: [&str; 4] = ["cql", "workload", "imports", "analysis"];
 /// Doors to the outside. Addresses of `std::net` are data and may pass.
 const PURE_BANS: [&str; 9] = [
     "std::fs",

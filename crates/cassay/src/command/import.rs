@@ -17,6 +17,7 @@ use anyhow::{Context, Result};
 use clap::parser::ValueSource;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use definition::Defined;
+use imports::{Connection, Import, Tool};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use study::inputs::Inputs;
@@ -24,7 +25,6 @@ use study::record::quoted;
 use study::resolve;
 use study::run::workers_auto;
 use study::settings::{self, Folder, Overrides};
-use workload::{Connection, Import, Tool};
 
 /// Runs a command line of `tool`.
 pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
@@ -38,8 +38,8 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
     };
     let options = both(&args.options, options.options);
     let answer = match tool {
-        Tool::Stress => workload::stress::answer(&words),
-        Tool::Nb => workload::nb::answer(&words),
+        Tool::Stress => imports::stress::answer(&words),
+        Tool::Nb => imports::nb::answer(&words),
         Tool::Ycsb => None,
     };
     if let Some(text) = answer {
@@ -174,7 +174,7 @@ type Compiled = (Result<Import, yaml::Diagnostics>, BTreeMap<String, String>);
 fn compile(tool: Tool, words: &[String], overrides: &Overrides) -> Compiled {
     let inputs = Inputs::new(overrides);
     let seed = overrides.seed.unwrap_or_default();
-    let import = workload::import(tool, words, seed, &|name| inputs.read(name));
+    let import = imports::import(tool, words, seed, &|name| inputs.read(name));
     let password = import
         .as_ref()
         .ok()

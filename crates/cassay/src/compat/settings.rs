@@ -1,7 +1,7 @@
 //! The settings that cassandra-stress lists before it begins, as far as they mean something here.
 
+use imports::stress::{Command, Limit, Options, Pace, Rate, Seeds, Style, Task};
 use report::compat::stress::{self, Settings};
-use workload::stress::{Command, Limit, Options, Pace, Rate, Seeds, Style, Task};
 
 /// Those of a command line; none if it asks for none.
 pub fn of(words: &[String]) -> Settings {

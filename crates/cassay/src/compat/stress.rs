@@ -3,11 +3,11 @@
 use super::settings;
 use crate::exit::Exit;
 use crate::terminal;
+use imports::stress::{Ladder, Uncertainty};
+use imports::{Offer, Step, StepLimit};
 use measure::{Histogram, Interval, Outcome};
 use report::compat::stress::{self, Length, Lines, Sample, Timing};
 use study::run::Event;
-use workload::stress::{Ladder, Uncertainty};
-use workload::{Offer, Step, StepLimit};
 
 /// The commands whose operations the tool names in capitals.
 const PREDEFINED: [&str; 4] = ["read", "write", "counter_write", "counter_read"];

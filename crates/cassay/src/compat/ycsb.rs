@@ -1,6 +1,7 @@
 //! What YCSB prints at its end.
 
 use crate::terminal;
+use imports::Step;
 use measure::{Histogram, Interval, Outcome, clock};
 use report::compat::ycsb::{self, Exporter, Measurement, Series};
 use std::collections::BTreeMap;
@@ -9,7 +10,6 @@ use std::io::Write;
 use std::path::Path;
 use store::hlog::HlogWriter;
 use study::run::Event;
-use workload::Step;
 
 /// What a read-modify-write's parts begin with: they are reads and updates to YCSB.
 const PART: &str = "rmw-";
@@ -68,7 +68,7 @@ impl Ycsb {
             ..Sum::default()
         };
         let read = |name: &str| std::fs::read_to_string(name).map_err(|e| e.to_string());
-        let property = |name| workload::ycsb_property(words, name, &read);
+        let property = |name| imports::ycsb_property(words, name, &read);
         let number = |name, default| {
             let text = property(name);
             text.and_then(|text| text.parse().ok()).unwrap_or(default)

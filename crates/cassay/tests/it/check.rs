@@ -3,8 +3,8 @@
 
 use crate::engine::null;
 use crate::program::Lab;
-use std::time::Duration;
 use null::{NullServer, NullSpec};
+use std::time::Duration;
 use target::{Access, Session};
 
 const FILE: &str = "\

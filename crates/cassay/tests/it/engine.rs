@@ -4,9 +4,9 @@ use cql::Compression;
 use cql::response::ErrorCode;
 use load::{Access, Config, Flow, Limit, Node, Schedule, Summary, VerifyReads};
 use measure::{Interval, KindInterval, Outcome, clock};
+use null::{Latency, NullServer, NullSpec, Reads, Stall};
 use std::sync::Arc;
 use std::time::Duration;
-use null::{Latency, NullServer, NullSpec, Reads, Stall};
 use workload::{Program, Spec, Stage};
 
 fn program(mix: &[(&str, f64)]) -> Arc<Program> {

@@ -7,13 +7,13 @@ use crate::engine::{config, null, run};
 use base64::Engine;
 use load::{Access, Flow, Limit, Schedule, Tls};
 use measure::{Outcome, clock};
+use null::NullSpec;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore, ServerConfig, ServerConnection};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
-use null::NullSpec;
 use target::{AttachSpec, Dirs, JolokiaAccess, Spec, TlsSpec};
 
 /// Accepts TLS on a free port and passes the plain bytes on to `server`, for as long as the test

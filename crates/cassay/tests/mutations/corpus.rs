@@ -5,11 +5,12 @@ use cql::request::{self, QueryParams};
 use cql::response::{ColumnSpec, ErrorCode, ErrorDetail, Prepared};
 use cql::value::{CqlType, Value};
 use cql::{Consistency, reply};
+use imports::Tool;
 use report::RunView;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::Run;
-use workload::{Spec, Stage, Tool};
+use workload::{Spec, Stage};
 
 /// Texts, each with a name.
 pub type Texts = Vec<(&'static str, Vec<u8>)>;
@@ -264,9 +265,9 @@ fn read_stress_profile(bytes: &[u8]) {
 
 fn nb_files() -> Texts {
     shipped!(
-        "crates/workload/src/nb/built_in/cql-tabular.yaml",
-        "crates/workload/src/nb/built_in/cql-iot.yaml",
-        "crates/workload/src/nb/built_in/cql-keyvalue.yaml",
+        "crates/imports/src/nb/built_in/cql-tabular.yaml",
+        "crates/imports/src/nb/built_in/cql-iot.yaml",
+        "crates/imports/src/nb/built_in/cql-keyvalue.yaml",
     )
 }
 

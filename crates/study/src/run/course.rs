@@ -5,12 +5,12 @@ use super::tally::Tally;
 use crate::plan::PhaseKind;
 use crate::settings::{Settings, Warmup};
 use analysis::steady::{Steady, SteadyLimits, SteadyState};
+use imports::StepLimit;
 use load::{Flow, Limit, Window};
 use measure::clock::SECOND_NS;
 use measure::{Histogram, Interval, Outcome};
 use std::time::Duration;
 use store::record::WarmupRecord;
-use workload::StepLimit;
 
 /// Warm-up and measured window as a course of intervals.
 pub struct Course {

@@ -30,7 +30,7 @@ impl Engine<'_> {
         let before = before.filter_map(|other| self.findings.get(&other.index));
         let rates = before.map(|found| found.all.ops_per_s);
         let rates: Vec<f64> = rates.chain([finding.all.ops_per_s]).collect();
-        workload::stress::is_flat(&rates, None)
+        imports::stress::is_flat(&rates, None)
     }
 
     /// Why a trial lies beyond the end of its ladder; none if it does not.

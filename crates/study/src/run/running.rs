@@ -8,11 +8,11 @@ use crate::standing::Standing;
 use crate::targets;
 use anyhow::{Context, Result, bail};
 use load::Written;
+use null::NullServer;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, UdpSocket};
 use std::path::Path;
-use null::NullServer;
 use target::{Ability, AttachSpec, Cluster, Dirs, Restarts, RestoreHow, Restored, Spec};
 
 /// A running target. Dropping it stops what was started.

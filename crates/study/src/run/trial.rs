@@ -21,6 +21,7 @@ use analysis::rules;
 use analysis::steady::SteadyState;
 use anyhow::{Error, Result};
 use count::Counting;
+use imports::Step;
 use load::{Flow, Limit, VerifyReads, Window};
 use measure::Interval;
 use measure::interval::CheckCounts;
@@ -29,7 +30,7 @@ use std::sync::atomic::AtomicBool;
 use store::record::{DataRecord, LoadRecord, TrialFinding, TrialRecord, WarmupRecord};
 use store::{RunWriter, TrialWriter};
 use target::LogMarks;
-use workload::{Program, Stage, Step};
+use workload::{Program, Stage};
 
 /// In flight while rows are read back.
 const VERIFY_IN_FLIGHT: u32 = 32;

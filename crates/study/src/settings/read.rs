@@ -10,8 +10,9 @@ use super::{
     SAMPLED_NTH, Settings, Settle, Target, Until, Verify, Warmup, Window, Workload,
 };
 use crate::tree::Tree;
+use imports::Tool;
 use std::time::Duration;
-use workload::{Tool, Tuning};
+use workload::Tuning;
 
 impl Settings {
     /// Reads a checked tree. None only if the tree was not checked, or had mistakes.

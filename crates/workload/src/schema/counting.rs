@@ -15,7 +15,7 @@ const AGGREGATES: [&str; 5] = ["avg", "count", "max", "min", "sum"];
 const TABLES_MAX: usize = 64;
 
 /// Whether a write has a condition (`IF …`), so that its result says if it was applied.
-pub(crate) fn is_conditional(cql: &str) -> bool {
+pub fn is_conditional(cql: &str) -> bool {
     let tokens = tokens(cql).unwrap_or_default();
     let is_word = |token: &Token, word: &str| token.kind == Kind::Word && token.text == word;
     let writes = ["insert", "update", "delete", "begin"];

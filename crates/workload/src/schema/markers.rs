@@ -4,7 +4,7 @@ use super::{Fault, Kind, Token, tokens};
 
 /// What a bind marker stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Marker {
+pub enum Marker {
     /// The value of a column, compared or written.
     Column(String),
     /// `LIMIT ?`, `PER PARTITION LIMIT ?`, `TTL ?`: an int.
@@ -18,7 +18,7 @@ pub(crate) enum Marker {
 }
 
 /// The markers of a statement in bind order: `?` and `:name`.
-pub(crate) fn markers(cql: &str) -> Result<Vec<Marker>, Fault> {
+pub fn markers(cql: &str) -> Result<Vec<Marker>, Fault> {
     let tokens = tokens(cql)?;
     let inserted = inserted(&tokens);
     let mut markers = Vec::new();
@@ -46,7 +46,7 @@ fn is_word(token: &Token, word: &str) -> bool {
 }
 
 /// How many columns an INSERT names, and how many values it gives; none for other statements.
-pub(crate) fn insert_counts(tokens: &[Token]) -> Option<(usize, usize)> {
+pub fn insert_counts(tokens: &[Token]) -> Option<(usize, usize)> {
     let is_insert = tokens.first().is_some_and(|token| is_word(token, "insert"));
     let values = tokens.iter().position(|token| is_word(token, "values"))?;
     let list = |from: usize| {

@@ -16,7 +16,7 @@ const BEFORE: [&str; 9] = [
 ];
 
 /// The statement with `keyspace` before every table that has none.
-pub(crate) fn qualify(cql: &str, keyspace: &str) -> Result<String, Fault> {
+pub fn qualify(cql: &str, keyspace: &str) -> Result<String, Fault> {
     let tokens = tokens(cql)?;
     let mut out = String::new();
     let mut copied = 0;
@@ -39,7 +39,7 @@ pub(crate) fn qualify(cql: &str, keyspace: &str) -> Result<String, Fault> {
 }
 
 /// The keyspaces that stand before the tables, types and views of a statement.
-pub(crate) fn keyspaces(tokens: &[Token]) -> Vec<&Token> {
+pub fn keyspaces(tokens: &[Token]) -> Vec<&Token> {
     let verb = tokens.first().map_or("", |token| token.text.as_str());
     let names = (0..tokens.len()).filter_map(|number| name_after(tokens, number, verb));
     let is_qualified = |name: &usize| tokens.get(name + 1).is_some_and(|next| next.text == ".");
@@ -51,7 +51,7 @@ pub(crate) fn keyspaces(tokens: &[Token]) -> Vec<&Token> {
 
 /// The statement with the keyspace `to` wherever it names `from`: before tables, and in what
 /// defines them also before the types of columns.
-pub(crate) fn moved(cql: &str, from: &str, to: &str) -> Result<String, Fault> {
+pub fn moved(cql: &str, from: &str, to: &str) -> Result<String, Fault> {
     let tokens = tokens(cql)?;
     let before_tables: Vec<usize> = keyspaces(&tokens).iter().map(|token| token.at).collect();
     let defines = tokens.first().is_some_and(|verb| verb.text == "create");
@@ -71,7 +71,7 @@ pub(crate) fn moved(cql: &str, from: &str, to: &str) -> Result<String, Fault> {
 }
 
 /// The token that is a table's name, when `number` is a word that stands before one.
-pub(super) fn name_after(tokens: &[Token], number: usize, verb: &str) -> Option<usize> {
+pub fn name_after(tokens: &[Token], number: usize, verb: &str) -> Option<usize> {
     let word = &tokens[number];
     if word.kind != Kind::Word || !BEFORE.contains(&word.text.as_str()) {
         return None;

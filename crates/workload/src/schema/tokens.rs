@@ -3,7 +3,7 @@
 use super::Fault;
 
 /// The statements of a text, split at `;` outside of texts and comments, each with its offset.
-pub(crate) fn split(text: &str) -> Result<Vec<(usize, &str)>, Fault> {
+pub fn split(text: &str) -> Result<Vec<(usize, &str)>, Fault> {
     let mut statements = Vec::new();
     let mut start = None;
     for token in tokens(text)? {
@@ -21,8 +21,9 @@ pub(crate) fn split(text: &str) -> Result<Vec<(usize, &str)>, Fault> {
     Ok(statements)
 }
 
+/// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// A word or number.
     Word,
     /// A name in double quotes.
@@ -33,15 +34,19 @@ pub(crate) enum Kind {
     Symbol,
 }
 
+/// A piece of CQL that cannot be cut further.
 #[derive(Clone, Debug)]
-pub(crate) struct Token {
-    pub(crate) kind: Kind,
+pub struct Token {
+    /// What it is.
+    pub kind: Kind,
     /// Words in lower case, names and texts without their quotes.
-    pub(crate) text: String,
-    pub(crate) at: usize,
+    pub text: String,
+    /// Where it begins, in bytes.
+    pub at: usize,
 }
 
-pub(crate) fn tokens(cql: &str) -> Result<Vec<Token>, Fault> {
+/// The tokens of a text, comments left out.
+pub fn tokens(cql: &str) -> Result<Vec<Token>, Fault> {
     let bytes = cql.as_bytes();
     let mut tokens = Vec::new();
     let mut at = 0;

@@ -4,12 +4,12 @@
 use super::{Secret, attach_text};
 use crate::command::{dirs, reach};
 use anyhow::{Context, Result};
+use imports::Connection;
+use imports::stress::{Undefined, connection};
 use std::collections::BTreeMap;
 use study::inputs::Inputs;
 use study::run::{Definition, Described, describe};
 use study::settings::{Granted, Overrides};
-use workload::Connection;
-use workload::stress::{Undefined, connection};
 use yaml::Diagnostics;
 
 /// Profiles that are whole now, and what is to be said of them.
@@ -112,7 +112,7 @@ mod tests {
     fn a_definition_that_the_cluster_does_not_have_was_asked_for() {
         let words = ["user", "profile=p.yaml", "ops(insert=1)", "n=1"].map(str::to_owned);
         let profile = |_: &str| Ok("keyspace: k\ntable: t\ncolumnspec: []\n".to_owned());
-        let mistakes = workload::stress::import(&words, 1, &profile).expect_err("undefined");
+        let mistakes = imports::stress::import(&words, 1, &profile).expect_err("undefined");
         let mut defined = Defined::default();
         assert_eq!(defined.told(mistakes.clone()), mistakes);
         let answer = "10.0.0.1 was asked for table k.t and has none".to_owned();

@@ -6,9 +6,9 @@ use crate::run::course::StepCourse;
 use crate::run::offer::{self, Offer};
 use crate::run::running::Running;
 use anyhow::{Context, Result};
+use imports::Step;
 use load::{Limit, VerifyReads, Window};
 use store::record::WarmupRecord;
-use workload::Step;
 
 impl Stagehand<'_> {
     /// Executes what an import wants executed before it measures. What exists already is fine, as

@@ -1,0 +1,456 @@
+//! Lines of scenarios and operations → programs and steps.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use super::File;
+use super::file::Op;
+use super::params::{self, Defaults};
+use super::scenario::{self, Line};
+use super::source::{CycleOp, Cycles};
+use super::statement::{is_schema, statement_text};
+use super::tags::Filter;
+use super::virtdata::Recipe;
+use super::virtdata::resolve::Env;
+use crate::import::{Connection, Offer, ReadFile, Secret, Step, StepLimit};
+use cql::Consistency;
+use workload::schema::{self, Defined, Table};
+use workload::{Kind, Program, Schema, Stage, Statement};
+use yaml::{Diagnostics, Node, Place};
+
+/// More kinds than this are not told apart in results.
+const KINDS_MAX: usize = 64;
+
+/// Makes steps of the operations of a file.
+pub(super) struct Builder<'a> {
+    pub(super) out: &'a mut Diagnostics,
+    pub(super) ops: Vec<Op>,
+    pub(super) env: Env<'a>,
+    pub(super) tables: Vec<Table>,
+    /// What the current line says about all its operations.
+    pub(super) defaults: Defaults,
+    file: &'a File,
+    keyspace: String,
+    notes: Vec<String>,
+    /// Notes on places in the file, with their lines.
+    lined: BTreeMap<String, BTreeSet<usize>>,
+    connection: Connection,
+    name: String,
+}
+
+impl<'a> Builder<'a> {
+    pub(super) fn new(
+        root: &Node,
+        ops: Vec<Op>,
+        file: &'a File,
+        read: ReadFile<'a>,
+        out: &'a mut Diagnostics,
+    ) -> Builder<'a> {
+        let mut tables = Vec::new();
+        let mut keyspace = None;
+        for op in &ops {
+            match schema::parse(&statement_text(op), &[]) {
+                Ok(Defined::Table(table)) => {
+                    keyspace = keyspace.or(table.keyspace.clone());
+                    tables.push(table);
+                }
+                Ok(Defined::Keyspace(name)) => keyspace = Some(name),
+                _ => {}
+            }
+        }
+        let description = root.at("name").and_then(Node::text).unwrap_or("nb");
+        Builder {
+            name: description.to_owned(),
+            out,
+            ops,
+            env: Env {
+                read,
+                notes: Vec::new(),
+            },
+            tables,
+            keyspace: keyspace.unwrap_or_else(|| "baselines".to_owned()),
+            file,
+            notes: Vec::new(),
+            lined: BTreeMap::new(),
+            connection: Connection::default(),
+            defaults: Defaults::default(),
+        }
+    }
+
+    /// The step of a line; None when it only changes the schema, which goes to `before`, or is
+    /// wrong.
+    pub(super) fn step(
+        &mut self,
+        name: &str,
+        node: &Node,
+        line: &Line,
+        before: &mut Vec<String>,
+    ) -> Option<Step> {
+        let ops = self.chosen(node, line)?;
+        let mut unreadable = ops.iter().filter_map(|op| op.unreadable.clone());
+        if let Some((place, message)) = unreadable.next() {
+            return self.wrong(&place, message);
+        }
+        if ops.iter().all(|op| is_schema(&statement_text(op))) {
+            let texts = self.schema_texts(&ops)?;
+            before.extend(texts);
+            return None;
+        }
+        if line.get("cycles").and_then(scenario::count) == Some(0) {
+            let message = format!("{name} has no cycles and is left out");
+            self.notes.push(message);
+            return None;
+        }
+        let step = self.made(name, node, line, &ops)?;
+        Some(Step {
+            before: std::mem::take(before),
+            ..step
+        })
+    }
+
+    /// A step of its own for changes of the schema: what comes before them is not run.
+    pub(super) fn schema_step(
+        &mut self,
+        name: &str,
+        node: &Node,
+        texts: &[String],
+    ) -> Option<Step> {
+        let kinds = texts.iter().enumerate();
+        let kinds = kinds.map(|(number, text)| {
+            let words: Vec<&str> = text.split_whitespace().take(2).collect();
+            let mut kind = Kind::new(format!("{}-{}", words.join("-"), number + 1), true);
+            kind.policy.timeout = Some(super::operation::SCHEMA_TIMEOUT);
+            kind
+        });
+        let kinds: Vec<Kind> = kinds.take(KINDS_MAX).collect();
+        if kinds.len() < texts.len() {
+            let message = format!("{} changes of the schema; at most {KINDS_MAX}", texts.len());
+            return self.wrong(&node.place, message);
+        }
+        let statements = texts.iter().enumerate().map(|(kind, text)| {
+            let level = self.defaults.level.unwrap_or(Consistency::LocalOne);
+            let mut statement = Statement::new(text.clone(), kind as u8, 0, level);
+            statement.prepared = false;
+            statement
+        });
+        let statements: Vec<Statement> = statements.collect();
+        let none = |_: &Statement| CycleOp {
+            binds: Vec::new(),
+            key: None,
+            repeat: 1,
+        };
+        let count = statements.len();
+        let source = Cycles {
+            recipes: Vec::new(),
+            ops: statements.iter().map(none).collect(),
+            sequence: (0..count as u16).collect(),
+            row_bytes: 0,
+            again: None,
+        };
+        Some(Step {
+            name: name.to_owned(),
+            program: Arc::new(self.program(kinds, statements, source)),
+            stage: Stage::Main,
+            before: Vec::new(),
+            first_operation: 0,
+            limit: StepLimit::Operations(count as u64),
+            // One after the other: a table needs its keyspace.
+            offer: Offer::Threads(1),
+            warmup_operations: 0,
+            truncate: Vec::new(),
+            truncates_always: false,
+        })
+    }
+
+    /// The operations that a line chooses, after its settings have been read.
+    fn chosen(&mut self, node: &Node, line: &Line) -> Option<Vec<Op>> {
+        self.connect(node, line);
+        self.tell(node, line);
+        self.defaults = match params::defaults(line) {
+            Ok(defaults) => defaults,
+            Err(message) => return self.wrong(&node.place, message),
+        };
+        let notes = std::mem::take(&mut self.defaults.notes);
+        self.notes.extend(notes);
+        let tags = line.get("tags").unwrap_or("");
+        let ops = self.tagged(node, tags)?;
+        if !ops.is_empty() {
+            return Some(ops);
+        }
+        // Shipped files have renamed their blocks, and not the tags that name them.
+        let ops = self.tagged(node, &tags.replace('-', "[-_]"))?;
+        if ops.is_empty() {
+            let message = format!("no operation has the tags {tags}");
+            self.out.add(&node.place, message, self.blocks());
+            return None;
+        }
+        let note = format!("tags={tags} fits no operation unless - and _ are taken as the same");
+        self.note_at(&node.place.clone(), &note);
+        Some(ops)
+    }
+
+    /// The operations with these tags.
+    fn tagged(&mut self, node: &Node, tags: &str) -> Option<Vec<Op>> {
+        match Filter::parse(tags) {
+            Ok(filter) => {
+                let ops = self.ops.iter().filter(|op| filter.matches(&op.tags));
+                Some(ops.cloned().collect())
+            }
+            Err(message) => self.wrong(&node.place, message),
+        }
+    }
+
+    /// The step of a line with operations.
+    fn made(&mut self, name: &str, node: &Node, line: &Line, ops: &[Op]) -> Option<Step> {
+        let (kinds, statements, mut source) = self.parts(node, line, ops)?;
+        let frame = match super::frame(line, source.sequence.len()) {
+            Ok(frame) => frame,
+            Err(message) => return self.wrong(&node.place, message),
+        };
+        source.again = frame.again;
+        if line.get("threads") == Some("auto") && matches!(frame.offer, Offer::Threads(_)) {
+            self.notes.push(
+                "threads=auto is 100 here; NoSQLBench takes ten per processor of its machine"
+                    .to_owned(),
+            );
+        }
+        if line.starts {
+            self.notes.push(super::words::START.to_owned());
+        }
+        Some(Step {
+            name: name.to_owned(),
+            program: Arc::new(self.program(kinds, statements, source)),
+            stage: frame.stage,
+            before: Vec::new(),
+            first_operation: frame.first,
+            limit: frame.limit,
+            offer: frame.offer,
+            warmup_operations: 0,
+            truncate: Vec::new(),
+            truncates_always: false,
+        })
+    }
+
+    /// The blocks that there are, for a hint.
+    fn blocks(&self) -> Option<String> {
+        let tags = self.ops.iter().flat_map(|op| &op.tags);
+        let mut blocks: Vec<&str> = tags
+            .filter(|(tag, _)| tag == "block" || tag == "phase")
+            .map(|(_, value)| value.as_str())
+            .collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        let all = blocks.join(", ");
+        (!all.is_empty()).then(|| format!("there are {all}"))
+    }
+
+    pub(super) fn wrong<T>(&mut self, place: &Place, message: impl Into<String>) -> Option<T> {
+        self.out.add(place, message, None);
+        None
+    }
+
+    /// Notes what has no effect, with file and line.
+    pub(super) fn note_at(&mut self, place: &Place, note: &str) {
+        let text = &self.file.source.text;
+        let (line, _) = yaml::line_and_column(text, place.span.start);
+        self.lined.entry(note.to_owned()).or_default().insert(line);
+    }
+
+    /// Notes, and how to get in.
+    pub(super) fn finish(mut self) -> (Vec<String>, Connection) {
+        self.notes.append(&mut self.env.notes);
+        for (note, lines) in &self.lined {
+            let lines: Vec<String> = lines.iter().map(usize::to_string).collect();
+            let name = &self.file.source.name;
+            self.notes
+                .push(format!("{name}:{}: {note}", lines.join(",")));
+        }
+        (self.notes, self.connection)
+    }
+
+    /// Notes the settings of a line that do not act.
+    fn tell(&mut self, node: &Node, line: &Line) {
+        for (key, _, value) in &line.settings {
+            let acts = params::ACTIVITY.contains(&key.as_str());
+            if acts || value.is_empty() || self.file.parameters.contains(key) {
+                continue;
+            }
+            let note = match params::told(key) {
+                Some(why) => format!("{key}={value} {why}"),
+                None => {
+                    let parameters = self.file.parameters.iter().map(String::as_str);
+                    let known = params::ACTIVITY.iter().copied().chain(parameters);
+                    let hint = yaml::did_you_mean(key, known);
+                    let hint = hint.filter(|hint| hint.starts_with("did"));
+                    let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
+                    format!("{key}={value} is used by nothing{hint}")
+                }
+            };
+            if line.is_given(key) {
+                self.notes.push(format!("command line: {note}"));
+            } else {
+                self.note_at(&node.place, &note);
+            }
+        }
+    }
+
+    /// Kinds, statements and source of operations.
+    fn parts(
+        &mut self,
+        node: &Node,
+        line: &Line,
+        ops: &[Op],
+    ) -> Option<(Vec<Kind>, Vec<Statement>, Cycles)> {
+        if ops.len() > KINDS_MAX {
+            let message = format!("{} operations; at most {KINDS_MAX} in a step", ops.len());
+            return self.wrong(&node.place, message);
+        }
+        let mut known: HashMap<(usize, String), usize> = HashMap::new();
+        let mut recipes: Vec<Recipe> = Vec::new();
+        let (mut made, mut statements, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+        let mut kinds: Vec<Kind> = Vec::new();
+        for op in ops {
+            let (ratio, before) = (self.number(op, "ratio", 1)? as u32, self.out.list.len());
+            let operation = self.operation(made.len(), op, &mut known, &mut recipes);
+            if operation.is_none() && ratio == 0 {
+                // It is never done, so that nothing has to be known of it.
+                self.out.list.truncate(before);
+                continue;
+            }
+            let operation = operation?;
+            ratios.push(ratio);
+            // Histogram logs take no commas and no spaces in names.
+            let name = op
+                .name
+                .replace(|c: char| c == ',' || c.is_whitespace(), "-");
+            let mut kind = Kind::new(name, !operation.statement.returns_rows);
+            let taken = |name: &str| kinds.iter().any(|kind| kind.name == name);
+            if taken(&kind.name) {
+                let mut numbered = (2..).map(|n| format!("{}-{n}", op.name));
+                kind.name = numbered.find(|name| !taken(name)).unwrap_or_default();
+            }
+            kind.policy = operation.policy;
+            kinds.push(kind);
+            statements.push(operation.statement);
+            made.push(operation.cycle_op);
+        }
+        let name = line.get("seq").unwrap_or("bucket");
+        let Some(sequence) = scenario::sequence(name, &ratios).filter(|s| !s.is_empty()) else {
+            let message = format!("sequencer {name} with ratios {ratios:?} gives no operation");
+            return self.wrong(&node.place, message);
+        };
+        let source = Cycles {
+            recipes,
+            ops: made,
+            sequence,
+            row_bytes: 0,
+            again: None,
+        };
+        Some((kinds, statements, source))
+    }
+
+    fn program(&self, kinds: Vec<Kind>, statements: Vec<Statement>, source: Cycles) -> Program {
+        let tables = self.tables.iter().map(|table| table.name.clone()).collect();
+        Program::of_source(kinds, statements, Arc::new(source)).with_tables(
+            &self.name,
+            (self.keyspace.clone(), tables),
+            self.schema(),
+            0,
+        )
+    }
+
+    fn schema(&self) -> Schema {
+        let texts: Vec<String> = self.ops.iter().map(statement_text).collect();
+        let of = |what: &str| {
+            let begins = |text: &&String| text.to_lowercase().starts_with(what);
+            texts.iter().filter(begins).cloned().collect::<Vec<_>>()
+        };
+        let keyspace = &self.keyspace;
+        let qualified = self
+            .tables
+            .iter()
+            .map(|t| format!("TRUNCATE {keyspace}.{}", t.name));
+        Schema {
+            create_keyspace: of("create keyspace").first().cloned().unwrap_or_default(),
+            create_tables: of("create table"),
+            truncate: qualified.collect(),
+            drop_keyspace: format!("DROP KEYSPACE IF EXISTS {keyspace}"),
+        }
+    }
+
+    fn connect(&mut self, node: &Node, line: &Line) {
+        if let Some(driver) = line.get("driver").or_else(|| line.get("type"))
+            && !["cql", "cqld3", "cqld4"].contains(&driver)
+        {
+            let hint = "add driver=cql if the statements are CQL".to_owned();
+            let message = format!("driver {driver} is not understood; cql is");
+            self.out.add(&node.place, message, Some(hint));
+        }
+        if let Some(hosts) = line.get("hosts").or_else(|| line.get("host")) {
+            self.connection.nodes = hosts.split(',').map(|h| h.trim().to_owned()).collect();
+        }
+        if let Some(port) = line.get("port") {
+            match port.parse() {
+                Ok(port) => self.connection.port = Some(port),
+                Err(_) => self
+                    .out
+                    .add(&node.place, format!("port {port} is no port"), None),
+            }
+        }
+        let compression = line
+            .get("compression")
+            .or_else(|| line.get("driver.advanced.protocol.compression"));
+        match compression.map(str::to_uppercase).as_deref() {
+            None | Some("NONE") => {}
+            Some("LZ4") => self.connection.compression = Some(cql::Compression::Lz4),
+            Some("SNAPPY") => self.connection.compression = Some(cql::Compression::Snappy),
+            // Another workload file's template of the table's compressor has the same name.
+            Some(name) if name.ends_with("COMPRESSOR") => {}
+            Some(other) => {
+                let message =
+                    format!("compression {other} of frames is not there; LZ4 and SNAPPY are");
+                self.out.add(&node.place, message, None);
+            }
+        }
+        self.connection.datacenter = line.get("localdc").map(str::to_owned);
+        if let Some(pooling) = line.get("pooling") {
+            self.pooling(node, pooling);
+        }
+        let tls = line.get("ssl").filter(|ssl| *ssl != "false");
+        self.connection.tls = self.connection.tls.or(tls.map(|_| true));
+        self.connection.username = self.user(node, line);
+        // The file is read by whoever connects: what an import reads is kept with the results.
+        self.connection.password_file = line.get("passfile").map(str::to_owned);
+        self.connection.password = line.get("password").map(Secret::new);
+    }
+
+    /// `4:10:2000,…`: the first number is that of connections to each local node.
+    fn pooling(&mut self, node: &Node, pooling: &str) {
+        let core = pooling.split([':', ',']).next().unwrap_or("");
+        match core.parse().ok().filter(|n| *n > 0) {
+            Some(connections) => {
+                self.connection.connections_per_node = Some(connections);
+                if core != pooling {
+                    self.notes.push(format!(
+                        "pooling={pooling} is {core} connections to each node here, all the time"
+                    ));
+                }
+            }
+            None => {
+                let message = format!("pooling={pooling} must begin with a number of connections");
+                self.out.add(&node.place, message, None);
+            }
+        }
+    }
+
+    /// The user on the line, or in the file that it names.
+    fn user(&mut self, node: &Node, line: &Line) -> Option<String> {
+        let Some(file) = line.get("userfile") else {
+            return line.get("username").map(str::to_owned);
+        };
+        match (self.env.read)(file) {
+            Ok(text) => Some(text.lines().next().unwrap_or("").trim().to_owned()),
+            Err(why) => self.wrong(&node.place, format!("cannot read userfile={file}: {why}")),
+        }
+    }
+}

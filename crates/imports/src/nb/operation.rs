@@ -1,0 +1,447 @@
+//! An operation of a file → a statement with recipes for its markers.
+
+use core::time::Duration;
+use std::collections::HashMap;
+
+use super::build::Builder;
+use super::file::Op;
+use super::params;
+use super::scenario;
+use super::source::CycleOp;
+use super::statement::{
+    Anchored, anchors, first_word, is_bindable, is_cql, is_schema, key_markers, may_be_long,
+    mentions, rendered, statement_text,
+};
+use super::virtdata::{Recipe, Ty};
+use cql::Consistency;
+use cql::value::CqlType;
+use workload::schema::{Marker, Table, is_conditional, markers};
+use workload::{BatchKind, Policy, Statement};
+use yaml::Node;
+
+/// Cassandra refuses larger batches long before.
+const REPEAT_MAX: u64 = 65_535;
+/// Changes of the schema wait until the nodes agree.
+pub(super) const SCHEMA_TIMEOUT: Duration = Duration::from_secs(60);
+/// Rows per page of the Java driver when nothing says otherwise.
+const PAGE_SIZE: u32 = 5000;
+/// Pages that NoSQLBench reads when nothing says otherwise.
+const PAGES_MAX: u32 = 1;
+
+/// All that an operation of a file comes to.
+pub(super) struct Operation {
+    pub(super) statement: Statement,
+    pub(super) cycle_op: CycleOp,
+    pub(super) policy: Policy,
+}
+
+/// The recipe of each name's place in the file.
+type Known = HashMap<(usize, String), usize>;
+
+impl Builder<'_> {
+    pub(super) fn number(&mut self, op: &Op, key: &str, default: u64) -> Option<u64> {
+        let Some(node) = op.param(key) else {
+            return Some(default);
+        };
+        let number = node.text().and_then(scenario::count);
+        match number.filter(|n| *n <= REPEAT_MAX) {
+            Some(number) => Some(number),
+            None => {
+                let message = format!("{key} is {}; a count up to {REPEAT_MAX}", node.describe());
+                let place = node.place.clone();
+                self.wrong(&place, message)
+            }
+        }
+    }
+
+    /// The texts of changes of the schema, their anchors replaced by values.
+    pub(super) fn schema_texts(&mut self, ops: &[Op]) -> Option<Vec<String>> {
+        let mut texts = Vec::with_capacity(ops.len());
+        for (cycle, op) in ops.iter().enumerate() {
+            let mut missing = None;
+            let mut recipes: Vec<(String, Recipe)> = Vec::new();
+            let text = statement_text(op);
+            for name in &anchors(&text).names {
+                match op.bindings.iter().find(|entry| entry.key == *name) {
+                    Some(entry) => {
+                        let recipe = self.recipe(&entry.value.clone())?;
+                        recipes.push((name.clone(), recipe));
+                    }
+                    None => missing = Some(name.clone()),
+                }
+            }
+            let mut value = |name: &str| {
+                let (_, recipe) = recipes.iter().find(|(known, _)| known == name)?;
+                Some(recipe.value(cycle as i64).text().into_owned())
+            };
+            match (missing, rendered(&text, &mut value)) {
+                (None, Some(text)) => texts.push(text),
+                (missing, _) => return self.no_binding(op, &missing.unwrap_or_default()),
+            }
+        }
+        Some(texts)
+    }
+
+    fn no_binding<T>(&mut self, op: &Op, name: &str) -> Option<T> {
+        let known = op.bindings.iter().map(|entry| entry.key.as_str());
+        let hint = yaml::did_you_mean(name, known);
+        let message = format!(
+            "operation {} uses binding {name}, which is not there",
+            op.name
+        );
+        self.out.add(&op.cql.place, message, hint);
+        None
+    }
+
+    pub(super) fn operation(
+        &mut self,
+        kind: usize,
+        op: &Op,
+        known: &mut Known,
+        recipes: &mut Vec<Recipe>,
+    ) -> Option<Operation> {
+        let text = statement_text(op);
+        if !is_cql(&text) {
+            let begins: String = text.chars().take(30).collect();
+            let message = format!("operation {} is no statement of CQL: `{begins}…`", op.name);
+            return self.wrong(&op.cql.place, message);
+        }
+        self.tell_operation(op);
+        let anchored = anchors(&text);
+        let table = self.tables.iter();
+        let table = table
+            .filter(|table| mentions(&anchored.cql, &table.name))
+            .max_by_key(|table| table.name.len())
+            .cloned();
+        let marked = match markers(&anchored.cql) {
+            Ok(marked) if marked.len() == anchored.names.len() => marked,
+            _ => vec![Marker::Unknown; anchored.names.len()],
+        };
+        let is_prepared = self.is_prepared(op)?;
+        let binds = self.binds(op, &anchored, &marked, table.as_ref(), (known, recipes))?;
+        let repeat = match &op.repeat {
+            None => 1,
+            Some(_) => self.number(op, "repeat", 1)?.max(1),
+        };
+        let key = table.as_ref().and_then(|table| key_markers(table, &marked));
+        let level = self.level(op)?;
+        let mut statement = Statement::new(anchored.cql, kind as u8, binds.len() as u16, level);
+        statement.prepared = is_prepared && !is_schema(&statement.cql);
+        statement.serial_consistency = self.serial_level(op)?;
+        self.settings(op, &mut statement)?;
+        self.paging(op, &mut statement, table.as_ref(), &marked)?;
+        Some(Operation {
+            policy: self.policy(op, &statement)?,
+            statement,
+            cycle_op: CycleOp { binds, key, repeat },
+        })
+    }
+
+    /// Notes the settings of an operation that do not act.
+    fn tell_operation(&mut self, op: &Op) {
+        for entry in &op.inner {
+            let note = format!(
+                "{}: within op_template has no effect: the settings beside it count for the batch",
+                entry.key
+            );
+            self.note_at(&entry.value.place.clone(), &note);
+        }
+        let mut seen: Vec<&str> = Vec::new();
+        for entry in &op.params {
+            let key = entry.key.as_str();
+            if params::OPERATION.contains(&key) || seen.contains(&key) {
+                continue;
+            }
+            seen.push(key);
+            let value = entry.value.text().and_then(|text| text.lines().next());
+            let value = value.unwrap_or("…");
+            let note = match params::told(key) {
+                Some(why) => format!("{key}: {value} {why}"),
+                None => {
+                    let hint = yaml::did_you_mean(key, params::OPERATION);
+                    let hint = hint.filter(|hint| hint.starts_with("did"));
+                    let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
+                    format!("{key}: {value} is used by nothing{hint}")
+                }
+            };
+            self.note_at(&entry.value.place.clone(), &note);
+        }
+    }
+
+    /// The recipe of each marker.
+    fn binds(
+        &mut self,
+        op: &Op,
+        anchored: &Anchored,
+        marked: &[Marker],
+        table: Option<&Table>,
+        (known, recipes): (&mut Known, &mut Vec<Recipe>),
+    ) -> Option<Vec<usize>> {
+        let is_raw = self.is_raw(op)?;
+        let (mut binds, mut saved) = (Vec::new(), Vec::new());
+        for ((name, marker), quoted) in anchored.names.iter().zip(marked).zip(&anchored.quoted) {
+            let Some(entry) = op.bindings.iter().find(|entry| entry.key == *name).cloned() else {
+                return self.no_binding(op, name);
+            };
+            if *quoted && !is_raw {
+                let message = format!(
+                    "binding {name} stands in quotes, where a prepared statement has a text and \
+                     no value; remove the quotes"
+                );
+                return self.wrong(&op.cql.place, message);
+            }
+            self.loads(op, &entry.value, &mut saved)?;
+            let typ = type_of(marker, table);
+            // A value that is written into the text takes the column's type.
+            let quoted_text = quoted.then_some(CqlType::Text);
+            let written = typ.clone().or(quoted_text).filter(|_| is_raw);
+            let key = format!("{name} {written:?}");
+            let id = (entry.value.place.span.start, key);
+            let index = match known.get(&id) {
+                Some(index) => *index,
+                None => {
+                    let mut recipe = self.recipe(&entry.value)?;
+                    if let Some(typ) = &written {
+                        recipe = recipe.written_as(typ);
+                    }
+                    recipes.push(recipe);
+                    known.insert(id, recipes.len() - 1);
+                    recipes.len() - 1
+                }
+            };
+            if let Some(typ) = typ {
+                self.fits(&entry.value, name, &recipes[index], &typ)?;
+            }
+            binds.push(index);
+        }
+        if is_raw && !binds.is_empty() {
+            self.note_at(
+                &op.cql.place.clone(),
+                "values are sent beside the text; NoSQLBench writes them into it",
+            );
+        }
+        Some(binds)
+    }
+
+    /// A mistake when a recipe loads what no recipe before it in the operation has saved; `saved`
+    /// takes what this one saves.
+    fn loads(&mut self, op: &Op, node: &Node, saved: &mut Vec<String>) -> Option<()> {
+        let mut uses = Recipe::uses(node.text().unwrap_or(""));
+        if let Some(name) = uses.loads.iter().find(|name| !saved.contains(name)) {
+            let message = format!(
+                "Load('{name}') would give what another operation saved last in its thread, which \
+                 is no function of the cycle: no binding before it in operation {} saves it",
+                op.name
+            );
+            let hint = format!("write the recipe of {name} in its place");
+            self.out.add(&node.place, message, Some(hint));
+            return None;
+        }
+        saved.append(&mut uses.saves);
+        Some(())
+    }
+
+    /// Whether values are written into the text: `raw` of nb5, unprepared ones of nb4.
+    fn is_raw(&mut self, op: &Op) -> Option<bool> {
+        let typ = op.param("type").and_then(Node::text);
+        if let (Some("raw"), _) | (_, "raw") = (typ, op.shape.as_str()) {
+            return Some(true);
+        }
+        if op.shape == "simple" || typ == Some("simple") {
+            return Some(false);
+        }
+        let parameterized = self.flag(op, "parameterized")?.unwrap_or(false);
+        Some(!self.is_prepared(op)? && !parameterized)
+    }
+
+    fn is_prepared(&mut self, op: &Op) -> Option<bool> {
+        let typ = op.param("type").and_then(Node::text);
+        Some(match (op.shape.as_str(), typ) {
+            ("prepared", _) | (_, Some("prepared")) => true,
+            ("simple" | "raw", _) | (_, Some("simple" | "raw")) => false,
+            _ => self
+                .flag(op, "prepared")?
+                .or(self.defaults.prepared)
+                .unwrap_or(true),
+        })
+    }
+
+    fn flag(&mut self, op: &Op, key: &str) -> Option<Option<bool>> {
+        self.read(op, &[key], params::flag)
+    }
+
+    /// The first of some settings of an operation; a mistake at its place when it is wrong.
+    fn read<T>(
+        &mut self,
+        op: &Op,
+        keys: &[&str],
+        reader: fn(&str, &str) -> Result<T, String>,
+    ) -> Option<Option<T>> {
+        let found = keys.iter().find_map(|key| Some((*key, op.param(key)?)));
+        let Some((key, node)) = found else {
+            return Some(None);
+        };
+        let Some(text) = node.text() else {
+            let message = format!("{key} is {}, and must be a text", node.describe());
+            let place = node.place.clone();
+            return self.wrong(&place, message);
+        };
+        match reader(key, text) {
+            Ok(value) => Some(Some(value)),
+            Err(message) => {
+                let place = node.place.clone();
+                self.wrong(&place, message)
+            }
+        }
+    }
+
+    fn settings(&mut self, op: &Op, statement: &mut Statement) -> Option<()> {
+        let lower = statement.cql.to_lowercase();
+        statement.returns_rows = ["select", "list"].contains(&first_word(&lower).as_str());
+        statement.idempotent = self
+            .flag(op, "idempotent")?
+            .or(self.defaults.idempotent)
+            .unwrap_or(statement.returns_rows);
+        statement.conditional = is_conditional(&statement.cql);
+        if op.repeat.is_some() {
+            statement.batch = self.read(op, &["batchtype"], batch)?;
+            statement.batch = statement.batch.or(Some(BatchKind::Unlogged));
+        }
+        Some(())
+    }
+
+    fn paging(
+        &mut self,
+        op: &Op,
+        statement: &mut Statement,
+        table: Option<&Table>,
+        marked: &[Marker],
+    ) -> Option<()> {
+        let keys = ["page_size", "pagesize", "fetchsize"];
+        let size = self.read(op, &keys, params::positive)?;
+        let size = size.or(self.defaults.page_size);
+        let pages = self.read(op, &["maxpages"], params::positive)?;
+        let pages = pages.or(self.defaults.pages_max);
+        let is_stated = size.is_some() || pages.is_some();
+        if !statement.returns_rows || !(is_stated || may_be_long(&statement.cql, table, marked)) {
+            return Some(());
+        }
+        statement.page_size = i32::try_from(size.unwrap_or(PAGE_SIZE)).ok();
+        statement.pages_max = Some(pages.unwrap_or(PAGES_MAX));
+        let rows = size.unwrap_or(PAGE_SIZE);
+        let pages = pages.unwrap_or(PAGES_MAX);
+        let note = format!(
+            "up to {pages} of {rows} rows are read, as NoSQLBench does; that there are more is no \
+             error here (page_size and maxpages change it)"
+        );
+        let unit = if pages == 1 { "page" } else { "pages" };
+        let note = note.replacen(" of ", &format!(" {unit} of "), 1);
+        self.note_at(&op.cql.place.clone(), &note);
+        Some(())
+    }
+
+    fn policy(&mut self, op: &Op, statement: &Statement) -> Option<Policy> {
+        let mut policy = self.defaults.policy;
+        let own = self.read(op, &["timeout"], params::timeout)?;
+        policy.timeout = own.or(policy.timeout);
+        if is_schema(&statement.cql) {
+            policy.timeout = policy.timeout.or(Some(SCHEMA_TIMEOUT));
+        }
+        if policy.retries > 0 && !statement.idempotent {
+            self.note_at(
+                &op.cql.place.clone(),
+                "without `idempotent: true` this is tried again only after errors at which the \
+                 server did nothing",
+            );
+        }
+        Some(policy)
+    }
+
+    /// The operation's, or else the line's.
+    fn level(&mut self, op: &Op) -> Option<Consistency> {
+        let keys = ["cl", "consistency", "consistency_level"];
+        let own = self.read(op, &keys, params::level)?;
+        Some(own.or(self.defaults.level).unwrap_or(Consistency::LocalOne))
+    }
+
+    fn serial_level(&mut self, op: &Op) -> Option<Option<Consistency>> {
+        let keys = [
+            "scl",
+            "serial_cl",
+            "serial cl",
+            "serial_consistency",
+            "serial_consistency_level",
+        ];
+        let own = self.read(op, &keys, params::serial)?;
+        Some(own.or(self.defaults.serial))
+    }
+
+    fn recipe(&mut self, node: &Node) -> Option<Recipe> {
+        let text = node.text().unwrap_or("");
+        match Recipe::compile(text, &mut self.env) {
+            Ok(recipe) => Some(recipe),
+            Err(fault) => {
+                let mut place = node.place.clone();
+                let end = place.span.end;
+                // In quotes or over several lines the offset in the text is only near the place.
+                place.span.start = (place.span.start + fault.at).min(end);
+                self.out.add(&place, fault.message, fault.hint);
+                None
+            }
+        }
+    }
+
+    fn fits(&mut self, node: &Node, name: &str, recipe: &Recipe, typ: &CqlType) -> Option<()> {
+        if is_bindable(recipe, typ) {
+            return Some(());
+        }
+        let hint = conversion(recipe.ty, typ)
+            .map(|function| format!("end the recipe with `; {function}`"));
+        let message = format!(
+            "binding {name} gives a {}, which the driver does not bind to {typ:?}",
+            recipe.ty.name()
+        );
+        self.out.add(&node.place.clone(), message, hint);
+        None
+    }
+}
+
+/// The CQL type of a marker, if it is known.
+fn type_of(marker: &Marker, table: Option<&Table>) -> Option<CqlType> {
+    match marker {
+        Marker::Int => Some(CqlType::Int),
+        Marker::Timestamp | Marker::Token => Some(CqlType::Bigint),
+        Marker::Unknown => None,
+        Marker::Column(column) => {
+            let table = table?;
+            let column = table.column(column)?;
+            Some(table.columns[column].typ.clone())
+        }
+    }
+}
+
+/// The function that makes a number or a text what a column takes.
+fn conversion(ty: Ty, typ: &CqlType) -> Option<&'static str> {
+    if !matches!(ty, Ty::Long | Ty::Int | Ty::Double | Ty::Float | Ty::Text) {
+        return None;
+    }
+    Some(match typ {
+        CqlType::Text | CqlType::Ascii => "ToString()",
+        CqlType::Int => "ToInt()",
+        CqlType::Bigint | CqlType::Counter => "ToLong()",
+        CqlType::Double => "ToDouble()",
+        CqlType::Float => "ToFloat()",
+        _ => return None,
+    })
+}
+
+fn batch(_: &str, value: &str) -> Result<BatchKind, String> {
+    match value {
+        "logged" => Ok(BatchKind::Logged),
+        "unlogged" => Ok(BatchKind::Unlogged),
+        "counter" => Ok(BatchKind::Counter),
+        _ => Err(format!(
+            "batchtype is `{value}`; logged, unlogged and counter are there"
+        )),
+    }
+}

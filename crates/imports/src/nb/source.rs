@@ -1,0 +1,177 @@
+//! Cycles → operations: the place in the sequence chooses the operation, recipes make its values.
+
+use std::sync::Arc;
+
+use super::virtdata::{Recipe, Ty, Val};
+use cql::response::RawRows;
+use cql::token::murmur3;
+use workload::Stage;
+use workload::{Check, Operation};
+use workload::{Cursor, Source};
+
+/// What a step of a scenario does.
+#[derive(Debug)]
+pub(crate) struct Cycles {
+    pub(crate) recipes: Vec<Recipe>,
+    pub(crate) ops: Vec<CycleOp>,
+    /// Indices of operations; never empty.
+    pub(crate) sequence: Vec<u16>,
+    /// Of values per row, for estimates.
+    pub(crate) row_bytes: u64,
+    /// First cycle and how many there are, when they are run several times.
+    pub(crate) again: Option<(u64, u64)>,
+}
+
+/// An operation: statement and kind have its index.
+#[derive(Debug)]
+pub(crate) struct CycleOp {
+    /// The recipe of each marker.
+    pub(crate) binds: Vec<usize>,
+    /// Markers of the partition key's columns in the key's order; None: not all are bound.
+    pub(crate) key: Option<Vec<usize>>,
+    /// Statements of a batch, each of a cycle of its own; 1: no batch.
+    pub(crate) repeat: u64,
+}
+
+#[derive(Debug)]
+struct CyclesCursor {
+    source: Arc<Cycles>,
+    operation: Operation,
+    /// The values of the first entry, and where each begins.
+    values: Vec<u8>,
+    starts: Vec<usize>,
+    key: Vec<u8>,
+    token: Option<i64>,
+}
+
+impl Source for Cycles {
+    fn cursor(self: Arc<Self>, _stage: Stage) -> Box<dyn Cursor> {
+        Box::new(CyclesCursor {
+            operation: Operation::default(),
+            values: Vec::new(),
+            starts: Vec::new(),
+            key: Vec::new(),
+            token: None,
+            source: self,
+        })
+    }
+
+    fn row_bytes_estimate(&self) -> u64 {
+        self.row_bytes
+    }
+}
+
+impl Cycles {
+    fn append(&self, bind: usize, cycle: u64, out: &mut Vec<u8>) {
+        let recipe = &self.recipes[bind];
+        let value: Val = recipe.value(cycle as i64);
+        match recipe.ty {
+            Ty::Vector | Ty::Floats => value.append_vector(out),
+            _ => value.append(out),
+        }
+    }
+}
+
+impl CyclesCursor {
+    fn op(&self) -> &CycleOp {
+        &self.source.ops[usize::from(self.operation.statement)]
+    }
+
+    /// The cycle whose values an entry has.
+    fn cycle(&self, entry: usize) -> u64 {
+        let repeat = self.op().repeat;
+        self.operation
+            .key
+            .wrapping_mul(repeat)
+            .wrapping_add(entry as u64)
+    }
+
+    fn make_token(&mut self) {
+        let source = Arc::clone(&self.source);
+        let op = &source.ops[usize::from(self.operation.statement)];
+        let Some(key) = op.key.as_ref().filter(|_| op.repeat == 1) else {
+            self.token = None;
+            return;
+        };
+        // A key of one column is hashed as it is, one of several with lengths and end bytes.
+        let part = |marker: usize| {
+            let end = self.starts.get(marker + 1).copied();
+            &self.values[self.starts[marker] + 4..end.unwrap_or(self.values.len())]
+        };
+        self.token = Some(match key[..] {
+            [marker] => murmur3(part(marker)),
+            _ => {
+                self.key.clear();
+                for part in key.iter().map(|marker| part(*marker)) {
+                    self.key
+                        .extend_from_slice(&(part.len() as u16).to_be_bytes());
+                    self.key.extend_from_slice(part);
+                    self.key.push(0);
+                }
+                murmur3(&self.key)
+            }
+        });
+    }
+}
+
+impl Cursor for CyclesCursor {
+    fn begin(&mut self, n: u64) -> Operation {
+        let sequence = &self.source.sequence;
+        let cycle = match self.source.again {
+            None => n,
+            Some((first, count)) => first + n.wrapping_sub(first) % count,
+        };
+        let op = sequence[(cycle % sequence.len() as u64) as usize];
+        let operation = Operation {
+            number: n,
+            key: cycle,
+            statement: op,
+            kind: op as u8,
+        };
+        self.seek(operation);
+        operation
+    }
+
+    fn seek(&mut self, operation: Operation) {
+        self.operation = operation;
+        self.values.clear();
+        self.starts.clear();
+        let (source, cycle) = (Arc::clone(&self.source), self.cycle(0));
+        for bind in &source.ops[usize::from(operation.statement)].binds {
+            self.starts.push(self.values.len());
+            source.append(*bind, cycle, &mut self.values);
+        }
+        self.make_token();
+    }
+
+    fn token(&self) -> Option<i64> {
+        self.token
+    }
+
+    fn entries(&self) -> usize {
+        self.op().repeat as usize
+    }
+
+    fn entry_statement(&self, _entry: usize) -> u16 {
+        self.operation.statement
+    }
+
+    fn append_values(&mut self, entry: usize, out: &mut Vec<u8>) {
+        if entry == 0 {
+            out.extend_from_slice(&self.values);
+            return;
+        }
+        let cycle = self.cycle(entry);
+        for bind in &self.op().binds {
+            self.source.append(*bind, cycle, out);
+        }
+    }
+
+    fn check(&mut self, _rows: &RawRows) -> Check {
+        Check::Unknown
+    }
+
+    fn values_bytes_max(&self) -> usize {
+        self.values.len().max(256)
+    }
+}

@@ -1,0 +1,241 @@
+//! The text of a statement: its anchors, its markers, and what can be bound to them.
+
+use super::file::Op;
+use super::virtdata::{Recipe, Ty, Val};
+use cql::value::CqlType;
+use workload::schema::{Marker, Table};
+
+/// The markers of the partition key's columns, in the key's order, if all are bound.
+pub(super) fn key_markers(table: &Table, marked: &[Marker]) -> Option<Vec<usize>> {
+    let bound = |column: &usize| {
+        let column = Marker::Column(table.columns[*column].name.clone());
+        marked.iter().position(|marker| *marker == column)
+    };
+    table.partition_key.iter().map(bound).collect()
+}
+
+/// Cycles whose values are looked at, to learn what is in a recipe's collections.
+const SAMPLES: i64 = 3;
+
+/// Whether the driver binds a recipe's values to a column of a CQL type.
+pub(super) fn is_bindable(recipe: &Recipe, typ: &CqlType) -> bool {
+    is_of_type(recipe.ty, typ)
+        && (0..SAMPLES).all(|cycle| are_elements_bindable(&recipe.value(cycle), typ))
+}
+
+/// Whether a value of a Java type can be bound at all; of collections only that they are ones.
+fn is_of_type(ty: Ty, typ: &CqlType) -> bool {
+    match ty {
+        Ty::Long => matches!(typ, CqlType::Bigint | CqlType::Counter | CqlType::Time),
+        Ty::Int => matches!(typ, CqlType::Int),
+        Ty::Short => matches!(typ, CqlType::Smallint),
+        Ty::Byte => matches!(typ, CqlType::Tinyint),
+        Ty::Float => matches!(typ, CqlType::Float),
+        Ty::Double => matches!(typ, CqlType::Double),
+        Ty::Bool => matches!(typ, CqlType::Boolean),
+        Ty::Text | Ty::Chars => matches!(typ, CqlType::Text | CqlType::Ascii),
+        Ty::Uuid => matches!(typ, CqlType::Uuid | CqlType::Timeuuid),
+        Ty::Date | Ty::Instant => matches!(typ, CqlType::Timestamp),
+        Ty::Day => matches!(typ, CqlType::Date),
+        Ty::Bytes => matches!(typ, CqlType::Blob),
+        Ty::List => matches!(typ, CqlType::List(_)),
+        Ty::Set => matches!(typ, CqlType::Set(_)),
+        Ty::Map => matches!(typ, CqlType::Map(..)),
+        Ty::Floats | Ty::Vector => matches!(typ, CqlType::Vector(..)),
+        Ty::BigInt => matches!(typ, CqlType::Varint),
+        Ty::Decimal => matches!(typ, CqlType::Decimal),
+        Ty::Duration => matches!(typ, CqlType::Duration),
+        Ty::Inet => matches!(typ, CqlType::Inet),
+        Ty::Time => matches!(typ, CqlType::Time),
+        Ty::Object => false,
+    }
+}
+
+fn are_elements_bindable(value: &Val, typ: &CqlType) -> bool {
+    let one = |value: &Val, typ: &CqlType| {
+        is_of_type(value.ty(), typ) && are_elements_bindable(value, typ)
+    };
+    match (value, typ) {
+        (Val::List(items), CqlType::List(typ) | CqlType::Set(typ)) => {
+            items.iter().all(|item| one(item, typ))
+        }
+        (Val::Map(pairs), CqlType::Map(keys, values)) => pairs
+            .iter()
+            .all(|(key, value)| one(key, keys) && one(value, values)),
+        _ => true,
+    }
+}
+
+/// The CQL without its last semicolon; an option that newer releases do not know is renamed.
+pub(super) fn statement_text(op: &Op) -> String {
+    let text = op
+        .cql
+        .text()
+        .unwrap_or("")
+        .trim()
+        .trim_end_matches(';')
+        .trim_end();
+    text.replace("'sstable_compression'", "'class'")
+}
+
+/// The first word of a statement in small letters, behind comments.
+pub(super) fn first_word(cql: &str) -> String {
+    let mut rest = cql.trim_start();
+    loop {
+        let after = match rest {
+            _ if rest.starts_with("--") || rest.starts_with("//") => rest.split_once('\n'),
+            _ if rest.starts_with("/*") => rest.split_once("*/"),
+            _ => break,
+        };
+        rest = after.map_or("", |(_, after)| after).trim_start();
+    }
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+    rest[..end].to_lowercase()
+}
+
+pub(super) fn is_schema(cql: &str) -> bool {
+    let schema = [
+        "create", "drop", "alter", "truncate", "use", "grant", "revoke",
+    ];
+    schema.contains(&first_word(cql).as_str())
+}
+
+/// Whether a text begins as statements of CQL do.
+pub(super) fn is_cql(cql: &str) -> bool {
+    let first = first_word(cql);
+    let others = ["select", "insert", "update", "delete", "begin", "list"];
+    is_schema(cql) || others.contains(&first.as_str())
+}
+
+pub(super) fn mentions(cql: &str, table: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    cql.split(|c| !is_part(c))
+        .any(|word| word.eq_ignore_ascii_case(table))
+}
+
+/// A statement with its anchors made markers.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub(super) struct Anchored {
+    pub(super) cql: String,
+    /// The anchors, in their order.
+    pub(super) names: Vec<String>,
+    /// Anchors that stood in quotes, which are gone.
+    pub(super) quoted: Vec<bool>,
+}
+
+/// `{name}`, `?name` and `'{name}'` → markers. Maps such as `{'a': 1}` stay.
+pub(super) fn anchors(cql: &str) -> Anchored {
+    let mut out = Anchored::default();
+    let mut rest = cql;
+    while let Some((before, name, after)) = next_anchor(rest) {
+        let quoted = name.starts_with('{') && before.ends_with('\'') && after.starts_with('\'');
+        let (before, after) = match quoted {
+            true => (&before[..before.len() - 1], &after[1..]),
+            false => (before, after),
+        };
+        out.cql.push_str(before);
+        out.cql.push('?');
+        let name = name.trim_matches(['{', '}', '?']);
+        out.names.push(name.to_owned());
+        out.quoted.push(quoted);
+        rest = after;
+    }
+    out.cql.push_str(rest);
+    out
+}
+
+/// A statement with the value of each anchor in its place; None: an anchor has no value.
+pub(super) fn rendered(cql: &str, value: &mut dyn FnMut(&str) -> Option<String>) -> Option<String> {
+    let (mut out, mut rest) = (String::new(), cql);
+    while let Some((before, name, after)) = next_anchor(rest) {
+        out.push_str(before);
+        out.push_str(&value(name.trim_matches(['{', '}', '?']))?);
+        rest = after;
+    }
+    out.push_str(rest);
+    Some(out)
+}
+
+/// The first anchor, what stands before it, and what behind.
+fn next_anchor(text: &str) -> Option<(&str, &str, &str)> {
+    let mut from = 0;
+    while let Some(found) = text[from..].find(['{', '?']) {
+        let at = from + found;
+        let after = &text[at + 1..];
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-' || c == '.';
+        let length = after.find(|c| !is_part(c)).unwrap_or(after.len());
+        let begins = after.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        let braces = text[at..].starts_with('{');
+        if begins && (!braces || after[length..].starts_with('}')) {
+            let end = at + 1 + length + usize::from(braces);
+            return Some((&text[..at], &text[at..end], &text[end..]));
+        }
+        from = at + 1;
+    }
+    None
+}
+
+/// Whether a SELECT can give more rows than a page of the driver's has.
+pub(super) fn may_be_long(cql: &str, table: Option<&Table>, marked: &[Marker]) -> bool {
+    let lower = cql.to_lowercase();
+    if lower.split_whitespace().any(|word| word == "limit") {
+        return false;
+    }
+    let Some(table) = table else {
+        return true;
+    };
+    let is_bound = |column: &usize| {
+        let name = &table.columns[*column].name;
+        let marker = Marker::Column(name.clone());
+        marked.contains(&marker)
+            || lower.contains(&format!("{name} ="))
+            || lower.contains(&format!("{name}="))
+    };
+    let mut key = table.partition_key.iter().chain(&table.clustering);
+    !key.all(is_bound)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn anchors_become_markers_and_maps_stay() {
+        for (cql, expected, names) in [
+            ("a={b} c=?d", "a=? c=?", "b d"),
+            ("x='{b}' y='{c}z'", "x=? y='?z'", "b c"),
+            ("{'class': 'x'} {a-b.c} ?", "{'class': 'x'} ? ?", "a-b.c"),
+            ("{1} {} {a", "{1} {} {a", ""),
+        ] {
+            let anchored = anchors(cql);
+            assert_eq!(anchored.cql, expected);
+            assert_eq!(anchored.names.join(" "), names);
+        }
+        assert_eq!(anchors("x='{b}' y={c}").quoted, [true, false]);
+    }
+
+    #[test]
+    fn statements_of_cql_are_told_from_other_texts() {
+        for (text, is) in [
+            ("-- the first\n// the second\n/* and */ SELECT 1", true),
+            ("begin batch insert", true),
+            ("verify-fields: key", false),
+            ("GET http://host/", false),
+            ("", false),
+        ] {
+            assert_eq!(is_cql(text), is, "{text}");
+        }
+    }
+
+    #[test]
+    fn values_are_written_in_the_place_of_anchors() {
+        let mut value = |name: &str| (name == "t").then(|| "users".to_owned());
+        let written = rendered("create table k.{t} (a map<int, int>)", &mut value);
+        assert_eq!(
+            written.as_deref(),
+            Some("create table k.users (a map<int, int>)")
+        );
+        assert_eq!(rendered("drop table {u}", &mut value), None);
+    }
+}

@@ -1,0 +1,295 @@
+//! Lists, sets and maps, and the names of numbers that often are in them.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::functions::{Count, Found, Given, Step, flavour};
+use super::resolve::Recipe;
+use super::value::{Ty, Val};
+use workload::virtdata::hash;
+
+/// More elements than this would be taken by no Cassandra.
+const ELEMENTS_MAX: i64 = 65_535;
+
+/// What a collection is made of.
+#[derive(Clone, Debug)]
+pub(crate) struct Collection {
+    kind: Ty,
+    seed: Seed,
+    /// None: one element for each function.
+    size: Option<Box<Count>>,
+    /// Of elements, or of keys.
+    first: Arc<[Recipe]>,
+    /// Of the values of a map.
+    second: Arc<[Recipe]>,
+    /// Whether elements are made texts.
+    texts: bool,
+}
+
+/// What the function of an element is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seed {
+    /// The input.
+    Same,
+    /// The input and the number of the element.
+    Stepped,
+    /// The hash of what the function before it was given.
+    Hashed,
+}
+
+impl Collection {
+    pub(crate) fn value(&self, input: i64) -> Val<'_> {
+        let size = match &self.size {
+            Some(size) => size.of(input).clamp(0, ELEMENTS_MAX) as usize,
+            None => self.first.len(),
+        };
+        let mut hashed = input;
+        let seeds = (0..size).map(|index| match self.seed {
+            Seed::Same => input,
+            Seed::Stepped => input.wrapping_add(index as i64),
+            Seed::Hashed => {
+                hashed = hash(hashed as u64) as i64;
+                hashed
+            }
+        });
+        match self.kind {
+            Ty::Map => Val::Map(self.pairs(seeds)),
+            Ty::Set => {
+                let mut set: Vec<Val> = Vec::with_capacity(size);
+                for (index, seed) in seeds.enumerate() {
+                    let value = self.one(&self.first, index, seed);
+                    if !set.iter().any(|known| known.is_same(&value)) {
+                        set.push(value);
+                    }
+                }
+                Val::Set(set)
+            }
+            _ => {
+                let items = seeds.enumerate();
+                let items = items.map(|(index, seed)| self.one(&self.first, index, seed));
+                Val::List(items.collect())
+            }
+        }
+    }
+
+    fn pairs(&self, seeds: impl Iterator<Item = i64>) -> Vec<(Val<'_>, Val<'_>)> {
+        let mut pairs: Vec<(Val, Val)> = Vec::new();
+        for (index, seed) in seeds.enumerate() {
+            let key = self.one(&self.first, index, seed);
+            let value = self.one(&self.second, index, seed);
+            match pairs.iter_mut().find(|(known, _)| known.is_same(&key)) {
+                Some((_, known)) => *known = value,
+                None => pairs.push((key, value)),
+            }
+        }
+        pairs
+    }
+
+    /// The last function makes all elements that have none of their own.
+    fn one<'a>(&'a self, functions: &'a [Recipe], index: usize, seed: i64) -> Val<'a> {
+        let value = functions[index.min(functions.len() - 1)].value(seed);
+        match (self.texts, value) {
+            (false, value) | (true, value @ (Val::Text(_) | Val::Digits(_))) => value,
+            (true, Val::Long(v)) => Val::Digits(v),
+            (true, value) => Val::Text(value.text()),
+        }
+    }
+}
+
+/// The flavour of a function that makes a collection; None: it is none, or takes other arguments.
+pub(super) fn variants(name: &str, given: &[Given]) -> Found {
+    if name == "NumberNameToString" && given.is_empty() {
+        return Some(vec![flavour(Ty::Long, Ty::Text, Step::NumberName)]);
+    }
+    let (kind, seed, sized) = match name {
+        "ListSized" => (Ty::List, Seed::Same, true),
+        "ListSizedHashed" => (Ty::List, Seed::Hashed, true),
+        "ListSizedStepped" | "List" | "StringList" => (Ty::List, Seed::Stepped, true),
+        "ListStepped" => (Ty::List, Seed::Stepped, false),
+        "ListHashed" => (Ty::List, Seed::Hashed, false),
+        "SetSized" => (Ty::Set, Seed::Same, true),
+        "SetSizedHashed" => (Ty::Set, Seed::Hashed, true),
+        "SetSizedStepped" | "Set" | "StringSet" => (Ty::Set, Seed::Stepped, true),
+        "SetStepped" => (Ty::Set, Seed::Stepped, false),
+        "SetHashed" => (Ty::Set, Seed::Hashed, false),
+        "MapSized" => (Ty::Map, Seed::Same, true),
+        "MapSizedHashed" => (Ty::Map, Seed::Hashed, true),
+        "MapSizedStepped" => (Ty::Map, Seed::Stepped, true),
+        "MapStepped" => (Ty::Map, Seed::Stepped, false),
+        "MapHashed" => (Ty::Map, Seed::Hashed, false),
+        // An odd number of arguments begins with the size.
+        "Map" | "StringMap" => (Ty::Map, Seed::Stepped, given.len() % 2 == 1),
+        _ => return None,
+    };
+    let old = ["List", "Set", "StringList", "StringSet"].contains(&name);
+    let (size, functions) = match (sized, given) {
+        (true, [size, functions @ ..]) => (Some(Count::given(size)?), functions),
+        (true, []) => return None,
+        (false, functions) => (None, functions),
+    };
+    let functions: Vec<Recipe> = functions.iter().map(recipe).collect::<Option<_>>()?;
+    let is_map = kind == Ty::Map;
+    if functions.is_empty() || (old && functions.len() > 1) || (is_map && functions.len() % 2 == 1)
+    {
+        return None;
+    }
+    let of = |remainder: usize| {
+        let every = functions.iter().skip(remainder).step_by(2);
+        every.cloned().collect::<Arc<[Recipe]>>()
+    };
+    let (first, second) = match is_map {
+        true => (of(0), of(1)),
+        false => (functions.into(), Arc::from([])),
+    };
+    let collection = Collection {
+        kind,
+        seed,
+        size,
+        first,
+        second,
+        texts: name.starts_with("String"),
+    };
+    let step = Step::Collection(Box::new(collection));
+    Some(vec![flavour(Ty::Long, kind, step)])
+}
+
+fn recipe(given: &Given) -> Option<Recipe> {
+    match given {
+        Given::Function(recipe) => Some(recipe.clone()),
+        _ => None,
+    }
+}
+
+/// A number in English words, as NoSQLBench has them.
+pub(super) fn number_name(input: i64) -> Val<'static> {
+    /// What is told by one group of words.
+    const BILLION: u64 = 1_000_000_000;
+    let value = input.unsigned_abs();
+    let small = |value: u64| below_billion(value as u32);
+    if value == 0 {
+        return Val::Text(Cow::Borrowed("zero"));
+    }
+    let sign = if input < 0 { "negative" } else { "" };
+    if value < BILLION {
+        let space = if sign.is_empty() { "" } else { " " };
+        return Val::Text(Cow::Owned(format!("{sign}{space}{}", small(value))));
+    }
+    let mut out = sign.to_owned();
+    let mut higher = value / BILLION;
+    if higher >= BILLION {
+        out += &small(higher / BILLION);
+        out += " quintillion";
+        higher %= BILLION;
+    }
+    if !out.is_empty() {
+        out.push(' ');
+    }
+    let words = small(higher).replace("thousand", "trillion");
+    out += &words.replace("million", "quadrillion");
+    out += " billion";
+    let rest = small(value % BILLION);
+    if !rest.is_empty() {
+        out.push(' ');
+        out += &rest;
+    }
+    Val::Text(Cow::Owned(out))
+}
+
+fn below_billion(value: u32) -> String {
+    let (millions, thousands, rest) = (value / 1_000_000, value / 1000 % 1000, value % 1000);
+    let mut words: Vec<String> = Vec::new();
+    for (part, unit) in [(millions, "million"), (thousands, "thousand")] {
+        if part > 0 {
+            words.push(below_thousand(part));
+            words.push(unit.to_owned());
+        }
+    }
+    if value >= 1000 && (1..100).contains(&rest) {
+        words.push("and".to_owned());
+    }
+    if rest > 0 {
+        words.push(below_thousand(rest));
+    }
+    words.join(" ")
+}
+
+fn below_thousand(value: u32) -> String {
+    const SMALL: [&str; 20] = [
+        "",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "thirteen",
+        "fourteen",
+        "fifteen",
+        "sixteen",
+        "seventeen",
+        "eighteen",
+        "nineteen",
+    ];
+    const TENS: [&str; 10] = [
+        "", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
+    ];
+    let (hundreds, rest) = ((value / 100) as usize, (value % 100) as usize);
+    let mut words = Vec::new();
+    if hundreds > 0 {
+        words.extend([SMALL[hundreds], "hundred"]);
+        if rest > 0 {
+            words.push("and");
+        }
+    }
+    if rest < 20 {
+        words.push(SMALL[rest]);
+    } else {
+        words.extend([TENS[rest / 10], SMALL[rest % 10]]);
+    }
+    words.retain(|word| !word.is_empty());
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_nosqlbench_s_names() {
+        for (number, name) in [
+            (0, "zero"),
+            (3, "three"),
+            (56, "fifty six"),
+            (100, "one hundred"),
+            (387, "three hundred and eighty seven"),
+            (7019, "seven thousand and nineteen"),
+            (7210, "seven thousand two hundred and ten"),
+            (1_000_000, "one million"),
+            (5_000_002, "five million and two"),
+            (8_005_006, "eight million five thousand and six"),
+            (-12, "negative twelve"),
+            (1_000_000_000, "one billion"),
+            (-1_000_000_000, "negative one billion"),
+            (10_000_000_000, "ten billion"),
+            (
+                2_147_483_647,
+                "two billion one hundred and forty seven million four hundred and eighty three \
+                 thousand six hundred and forty seven",
+            ),
+            (
+                i64::MAX,
+                "nine quintillion two hundred and twenty three quadrillion three hundred and \
+                 seventy two trillion and thirty six billion eight hundred and fifty four million \
+                 seven hundred and seventy five thousand eight hundred and seven",
+            ),
+        ] {
+            assert_eq!(number_name(number).text(), name, "{number}");
+        }
+    }
+}

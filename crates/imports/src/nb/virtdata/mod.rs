@@ -1,0 +1,20 @@
+//! Binding recipes: chains of functions from a cycle to a value, bit for bit NoSQLBench's.
+//!
+//! Reading order: [`recipe`] reads the text, [`functions`] knows the flavours of each function,
+//! [`resolve`] chooses among them as virtdata does, [`Recipe`] runs the chain.
+
+mod alias;
+mod collections;
+mod convert;
+mod dates;
+mod drawn;
+pub(crate) mod functions;
+mod names;
+mod places;
+pub(crate) mod recipe;
+pub(crate) mod resolve;
+mod state;
+pub(crate) mod value;
+
+pub(crate) use resolve::Recipe;
+pub(crate) use value::{Ty, Val};

@@ -1,0 +1,490 @@
+//! The values of one column, bit for bit those of cassandra-stress where it has the type.
+//!
+//! Maps, tuples, user-defined types, vectors, durations and collections of collections are our
+//! own: cassandra-stress refuses them. It also draws the sizes of collections from a generator
+//! that nobody seeds, so that its own second run writes other rows; here they follow from the seed.
+
+pub(crate) mod bytes;
+mod order;
+mod unseeded;
+
+use super::draw::Dist;
+use cql::token::hash3_x64_128;
+use cql::value::{CqlType, Value, append_unsigned_vint, fixed_bytes};
+use workload::java::Faster;
+
+/// Values that cassandra-stress draws when a profile does not say.
+const IDENTITIES: (i64, i64) = (1, 100_000_000_000);
+/// Dates of the first fifty years from 1970, in ms.
+const DATES: (i64, i64) = (1, 50 * 365 * 24 * 3600 * 1000);
+const SIZES: (i64, i64) = (4, 8);
+/// Random texts and blobs of this size and more are as many as their identities.
+const DISTINCT_BYTES: i64 = 8;
+/// Composite values that are passed over one by one: they take about 1 µs each.
+const WALKED_MAX: i64 = 50_000;
+/// 100 ns steps from the calendar reform of 1582 to 1970, for time-based UUIDs, in ms.
+const UUID_EPOCH_MS: i64 = -12_219_292_800_000;
+
+/// What a profile says of a column.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spec {
+    /// Sizes of texts, blobs and collections.
+    pub(crate) size: Option<Dist>,
+    /// Identities: which values there are, and how often.
+    pub(crate) population: Option<Dist>,
+    /// Values of a clustering column under one parent.
+    pub(crate) cluster: Option<Dist>,
+}
+
+/// How a value adds to the seed of what depends on it.
+#[derive(Clone, Copy, Debug)]
+enum Fold {
+    Bytes,
+    Number(i64),
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Text,
+    Blob,
+    /// The key of the predefined tables: a blob of characters.
+    HexBlob,
+    /// A whole number of so many bytes.
+    Integer(usize),
+    /// Days from 1970 on, counted from -2³¹.
+    Date,
+    Varint,
+    Decimal,
+    Float,
+    Double,
+    Boolean,
+    Timestamp,
+    Uuid,
+    Timeuuid,
+    Inet,
+    Duration,
+    List(Box<Column>),
+    Set(Box<Column>),
+    Map(Box<Column>, Box<Column>),
+    /// Also the fields of a user-defined type.
+    Tuple(Vec<Column>),
+    Vector(Box<Column>, u32, bool),
+}
+
+/// The generator of a column.
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    pub(crate) name: String,
+    kind: Kind,
+    salt: i64,
+    identity: Dist,
+    size: Dist,
+    pub(crate) cluster: Dist,
+    fold: Option<i64>,
+}
+
+/// The salt of a column: the low half of Cassandra's hash of a text.
+fn salt(text: &str) -> i64 {
+    hash3_x64_128(text.as_bytes(), 0).0
+}
+
+impl Column {
+    /// A column of a user profile.
+    pub(crate) fn of_profile(name: &str, typ: &CqlType, spec: Spec) -> Column {
+        let salt = salt(&format!("seed for stress{}", name.to_lowercase()));
+        Column::new(name, typ, salt, spec)
+    }
+
+    /// A column of the predefined tables.
+    pub(crate) fn predefined(name: &str, typ: &CqlType, size: Dist) -> Column {
+        let spec = Spec {
+            size: Some(size),
+            ..Spec::default()
+        };
+        Column::new(name, typ, salt(&format!("randomstr{name}")), spec)
+    }
+
+    /// The key of the predefined tables.
+    pub(crate) fn predefined_key(bytes: i64) -> Column {
+        let mut key = Column::predefined("key", &CqlType::Blob, Dist::fixed(bytes));
+        key.kind = Kind::HexBlob;
+        key
+    }
+
+    /// A counter of the predefined tables: its increments.
+    pub(crate) fn predefined_counter(name: &str, increments: Dist) -> Column {
+        let spec = Spec {
+            population: Some(increments),
+            ..Spec::default()
+        };
+        Column::new(
+            name,
+            &CqlType::Bigint,
+            salt(&format!("randomstr{name}")),
+            spec,
+        )
+    }
+
+    fn new(name: &str, typ: &CqlType, salt: i64, spec: Spec) -> Column {
+        let kind = kind(name, typ, salt, spec);
+        let dates = matches!(kind, Kind::Timestamp | Kind::Timeuuid);
+        let (first, last) = if dates { DATES } else { IDENTITIES };
+        Column {
+            name: name.to_owned(),
+            kind,
+            salt,
+            identity: spec.population.unwrap_or(Dist::uniform(first, last)),
+            size: spec.size.unwrap_or(Dist::uniform(SIZES.0, SIZES.1)),
+            cluster: spec.cluster.unwrap_or(Dist::fixed(1)),
+            fold: None,
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn is_set(&self) -> bool {
+        matches!(self.kind, Kind::Set(_))
+    }
+
+    /// Everything drawn from here on follows from `seed`.
+    pub(crate) fn set_seed(&mut self, seed: i64) {
+        self.identity.set_seed(seed ^ self.salt);
+        self.cluster.set_seed(seed ^ !self.salt);
+        let inner = seed.wrapping_mul(31);
+        match &mut self.kind {
+            Kind::List(element) | Kind::Set(element) | Kind::Vector(element, ..) => {
+                element.set_seed(inner);
+                self.size.set_seed(seed ^ self.salt);
+            }
+            Kind::Map(key, value) => {
+                key.set_seed(inner);
+                value.set_seed(!inner);
+                self.size.set_seed(seed ^ self.salt);
+            }
+            Kind::Tuple(fields) => {
+                for (field, number) in fields.iter_mut().zip(0i64..) {
+                    field.set_seed(inner.wrapping_add(number));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Appends the next value's bytes, without a length.
+    pub(crate) fn append(&mut self, out: &mut Vec<u8>) {
+        let start = out.len();
+        self.fold = match self.write(out) {
+            Fold::Bytes => None,
+            Fold::Number(number) => Some(number),
+        };
+        debug_assert!(out.len() >= start);
+    }
+
+    /// Passes over the next `count` values.
+    pub(crate) fn skip(&mut self, count: i64) {
+        match &self.kind {
+            Kind::HexBlob
+            | Kind::List(_)
+            | Kind::Set(_)
+            | Kind::Map(..)
+            | Kind::Tuple(_)
+            | Kind::Vector(..) => {
+                let mut value = Vec::new();
+                // As many as a walk may take; behind them any others are as good.
+                for _ in 0..count % WALKED_MAX {
+                    value.clear();
+                    self.append(&mut value);
+                }
+            }
+            // Each takes one identity.
+            _ => self.identity.skip(count),
+        }
+    }
+
+    /// How many values it can have, about; none that is known: 0.
+    pub(crate) fn distinct(&self) -> f64 {
+        let identities = (self.identity.max() - self.identity.min()) as f64 + 1.0;
+        let most = match &self.kind {
+            Kind::Text | Kind::Blob if self.size.min() >= DISTINCT_BYTES => f64::INFINITY,
+            Kind::Integer(bytes) => libm::exp2(8.0 * *bytes as f64),
+            Kind::Date | Kind::Inet => libm::exp2(32.0),
+            Kind::Float => libm::exp2(24.0),
+            Kind::Varint | Kind::Decimal | Kind::Double | Kind::Duration => f64::INFINITY,
+            Kind::Timestamp | Kind::Uuid | Kind::Timeuuid => f64::INFINITY,
+            _ => 0.0,
+        };
+        identities.min(most)
+    }
+
+    /// The seed of what depends on the value last appended, whose bytes are `value`.
+    pub(crate) fn fold(&self, value: &[u8], seed: i64) -> i64 {
+        fold(self.fold, value, seed)
+    }
+
+    /// The number that the value last appended stands for in a fold; none: its bytes.
+    pub(crate) fn folded(&self) -> Option<i64> {
+        self.fold
+    }
+
+    fn write(&mut self, out: &mut Vec<u8>) -> Fold {
+        match &mut self.kind {
+            Kind::Text => {
+                let (mut random, size) = self.sized();
+                while_filling(out, size, &mut random, |byte| ((byte & 127) + 32) & 127);
+                Fold::Bytes
+            }
+            Kind::Blob => {
+                let (mut random, size) = self.sized();
+                let start = out.len();
+                out.resize(start + size, 0);
+                random.fill(&mut out[start..]);
+                Fold::Bytes
+            }
+            Kind::HexBlob => {
+                let identity = self.identity.next();
+                self.size.set_seed(identity);
+                let size = self.size.next().max(0) as usize;
+                self.hexadecimal(size, out);
+                Fold::Bytes
+            }
+            Kind::Boolean => {
+                self.identity.next();
+                out.push(1);
+                Fold::Bytes
+            }
+            Kind::Timestamp => {
+                out.extend_from_slice(&self.identity.next().to_be_bytes());
+                Fold::Bytes
+            }
+            Kind::Uuid => {
+                let number = self.identity.next();
+                out.extend_from_slice(&number.to_be_bytes());
+                out.extend_from_slice(&number.to_be_bytes());
+                Fold::Number(0)
+            }
+            Kind::Timeuuid => {
+                let high = time_uuid(self.identity.next());
+                out.extend_from_slice(&high.to_be_bytes());
+                out.extend_from_slice(&self.salt.to_be_bytes());
+                Fold::Number(self.salt ^ high)
+            }
+            Kind::Inet => {
+                let number = self.identity.next() as i32;
+                out.extend_from_slice(&number.to_be_bytes());
+                Fold::Bytes
+            }
+            Kind::Integer(_) | Kind::Date | Kind::Varint => self.number(out),
+            Kind::Decimal | Kind::Float | Kind::Double => self.number(out),
+            _ => {
+                self.composite(out);
+                Fold::Bytes
+            }
+        }
+    }
+
+    /// Types that are numbers.
+    fn number(&mut self, out: &mut Vec<u8>) -> Fold {
+        match &self.kind {
+            Kind::Integer(bytes) => {
+                let number = self.identity.next();
+                let cut = number.to_be_bytes();
+                out.extend_from_slice(&cut[8 - *bytes..]);
+                let shift = 64 - 8 * *bytes as u32;
+                Fold::Number(number << shift >> shift)
+            }
+            Kind::Date => {
+                let days = self.identity.next() as i32;
+                out.extend_from_slice(&(days ^ i32::MIN).to_be_bytes());
+                Fold::Number(i64::from(days))
+            }
+            Kind::Varint => {
+                let number = self.identity.next();
+                append_varint(number, out);
+                Fold::Number(number)
+            }
+            Kind::Decimal => {
+                let number = self.identity.next();
+                out.extend_from_slice(&0i32.to_be_bytes());
+                append_varint(number, out);
+                Fold::Number(number)
+            }
+            Kind::Float => {
+                let number = self.identity.next_double() as f32;
+                out.extend_from_slice(&number.to_be_bytes());
+                Fold::Number(number as i64)
+            }
+            Kind::Double => {
+                let number = self.identity.next_double();
+                out.extend_from_slice(&number.to_be_bytes());
+                Fold::Number(number as i64)
+            }
+            _ => Fold::Bytes,
+        }
+    }
+
+    /// Types that are made of others.
+    fn composite(&mut self, out: &mut Vec<u8>) {
+        match &mut self.kind {
+            Kind::List(element) => {
+                let size = self.size.next().max(0);
+                let values: Vec<Vec<u8>> = (0..size).map(|_| cell(element)).collect();
+                append_cells(&values, out);
+            }
+            Kind::Set(element) => {
+                let size = self.size.next().max(0);
+                let mut values: Vec<Vec<u8>> = (0..size).map(|_| cell(element)).collect();
+                values.sort_by(|a, b| order::compare(&element.kind, a, b));
+                values.dedup();
+                append_cells(&values, out);
+            }
+            Kind::Map(key, value) => {
+                let size = self.size.next().max(0);
+                let mut entries: Vec<(Vec<u8>, Vec<u8>)> =
+                    (0..size).map(|_| (cell(key), cell(value))).collect();
+                entries.sort_by(|(a, _), (b, _)| order::compare(&key.kind, a, b));
+                entries.dedup_by(|(a, _), (b, _)| a == b);
+                out.extend_from_slice(&(entries.len() as i32).to_be_bytes());
+                for (key, value) in entries {
+                    append_cell(&key, out);
+                    append_cell(&value, out);
+                }
+            }
+            Kind::Tuple(fields) => {
+                for field in fields {
+                    let value = cell(field);
+                    append_cell(&value, out);
+                }
+            }
+            Kind::Vector(element, dimension, fixed) => {
+                for _ in 0..*dimension {
+                    let value = cell(element);
+                    if !*fixed {
+                        append_unsigned_vint(out, value.len() as u64);
+                    }
+                    out.extend_from_slice(&value);
+                }
+            }
+            Kind::Duration => {
+                let number = self.identity.next();
+                let duration = Value::Duration {
+                    months: (number % 1200) as i32,
+                    days: (number / 1200 % 31) as i32,
+                    nanoseconds: number.saturating_abs(),
+                };
+                duration.append(out);
+            }
+            _ => {}
+        }
+    }
+
+    /// Generator and size of a text or blob.
+    fn sized(&mut self) -> (Faster, usize) {
+        let identity = self.identity.next();
+        self.size.set_seed(identity);
+        let size = self.size.next().max(0) as usize;
+        (Faster::new(!identity as u64), size)
+    }
+
+    /// The nibbles of further identities, lowest first, as characters: 0 to 9, then K to P.
+    fn hexadecimal(&mut self, size: usize, out: &mut Vec<u8>) {
+        let end = out.len() + size;
+        while out.len() < end {
+            let mut number = self.identity.next() as u64;
+            for _ in 0..16.min(end - out.len()) {
+                let digit = (number & 15) as u8;
+                out.push(if digit < 10 {
+                    b'0' + digit
+                } else {
+                    b'A' + digit
+                });
+                number >>= 4;
+            }
+        }
+    }
+}
+
+fn kind(name: &str, typ: &CqlType, salt: i64, spec: Spec) -> Kind {
+    let inner = |typ: &CqlType| Box::new(Column::new(name, typ, salt, spec));
+    match typ {
+        CqlType::Ascii | CqlType::Text => Kind::Text,
+        CqlType::Blob | CqlType::Custom(_) => Kind::Blob,
+        CqlType::Bigint | CqlType::Counter | CqlType::Time => Kind::Integer(8),
+        CqlType::Int => Kind::Integer(4),
+        CqlType::Date => Kind::Date,
+        CqlType::Smallint => Kind::Integer(2),
+        CqlType::Tinyint => Kind::Integer(1),
+        CqlType::Varint => Kind::Varint,
+        CqlType::Decimal => Kind::Decimal,
+        CqlType::Float => Kind::Float,
+        CqlType::Double => Kind::Double,
+        CqlType::Boolean => Kind::Boolean,
+        CqlType::Timestamp => Kind::Timestamp,
+        CqlType::Uuid => Kind::Uuid,
+        CqlType::Timeuuid => Kind::Timeuuid,
+        CqlType::Inet => Kind::Inet,
+        CqlType::Duration => Kind::Duration,
+        CqlType::List(element) => Kind::List(inner(element)),
+        CqlType::Set(element) => Kind::Set(inner(element)),
+        CqlType::Map(key, value) => Kind::Map(inner(key), inner(value)),
+        CqlType::Tuple(elements) => {
+            Kind::Tuple(elements.iter().map(|element| *inner(element)).collect())
+        }
+        CqlType::Udt(udt) => {
+            Kind::Tuple(udt.fields.iter().map(|(_, field)| *inner(field)).collect())
+        }
+        CqlType::Vector(element, dimension) => {
+            Kind::Vector(inner(element), *dimension, fixed_bytes(element).is_some())
+        }
+    }
+}
+
+/// The seed of what depends on a value: 31·seed and the value's number, or byte by byte.
+pub(crate) fn fold(number: Option<i64>, value: &[u8], seed: i64) -> i64 {
+    match number {
+        Some(number) => seed.wrapping_mul(31).wrapping_add(number),
+        None => value.iter().fold(seed, |seed, byte| {
+            seed.wrapping_mul(31).wrapping_add(i64::from(*byte as i8))
+        }),
+    }
+}
+
+fn cell(column: &mut Column) -> Vec<u8> {
+    let mut value = Vec::new();
+    column.append(&mut value);
+    value
+}
+
+fn append_cells(values: &[Vec<u8>], out: &mut Vec<u8>) {
+    out.extend_from_slice(&(values.len() as i32).to_be_bytes());
+    values.iter().for_each(|value| append_cell(value, out));
+}
+
+fn append_cell(value: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&(value.len() as i32).to_be_bytes());
+    out.extend_from_slice(value);
+}
+
+/// Fills up to `size` bytes, eight from each number, each changed by `change`.
+fn while_filling(out: &mut Vec<u8>, size: usize, random: &mut Faster, change: impl Fn(u8) -> u8) {
+    let end = out.len() + size;
+    while out.len() < end {
+        let bytes = random.long().to_le_bytes();
+        let count = bytes.len().min(end - out.len());
+        out.extend(bytes[..count].iter().map(|byte| change(*byte)));
+    }
+}
+
+/// The fewest bytes of a number in two's complement.
+fn append_varint(number: i64, out: &mut Vec<u8>) {
+    let bytes = number.to_be_bytes();
+    let sign = if number < 0 { 0xFF } else { 0 };
+    let same = |pair: &[u8]| pair[0] == sign && (pair[1] ^ sign) & 0x80 == 0;
+    let skip = bytes.windows(2).take_while(|pair| same(pair)).count();
+    out.extend_from_slice(&bytes[skip..]);
+}
+
+/// The high half of a UUID of version 1, of a time in ms since 1970.
+fn time_uuid(ms: i64) -> i64 {
+    let steps = ms.wrapping_sub(UUID_EPOCH_MS).wrapping_mul(10_000) as u64;
+    let high = (steps & 0xFFFF_FFFF) << 32 | (steps >> 16) & 0xFFFF_0000 | steps >> 48;
+    (high & 0xFFFF_FFFF_FFFF_0FFF | 0x1000) as i64
+}

@@ -1,0 +1,422 @@
+//! cassandra-stress's distributions, drawn bit for bit as it draws them.
+//!
+//! All of them take their randomness from java.util.Random, seeded per value. The continuous ones
+//! are those of Apache Commons Math 3 (uniform, normal, exponential after Ahrens and Dieter 1972,
+//! Weibull by its inverse), truncated to whole numbers and held within their bounds.
+
+mod precise;
+mod random;
+
+use workload::normal;
+
+use random::JavaRandom;
+
+/// Distributions are averaged over 51 quantiles, as cassandra-stress does it.
+const AVERAGE_STEP: f64 = 0.02;
+/// Values that are passed over one by one, in about 3 ms; behind them any others are as good.
+const SKIPPED_MAX: i64 = 100_000;
+
+/// A distribution of whole numbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dist {
+    shape: Shape,
+    min: i64,
+    max: i64,
+    /// `~`: the largest values become the smallest.
+    inverted: bool,
+    random: JavaRandom,
+    counter: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Shape {
+    Fixed,
+    Uniform,
+    Gaussian {
+        mean: f64,
+        deviation: f64,
+    },
+    Exponential {
+        mean: f64,
+    },
+    Extreme {
+        shape: f64,
+        scale: f64,
+    },
+    Quantized {
+        shape: f64,
+        scale: f64,
+        quantas: u32,
+    },
+    Sequence,
+}
+
+/// The accepted forms, for messages.
+const FORMS: &str = "FIXED(v), UNIFORM(a..b), GAUSSIAN(a..b[,stdvrng]) or (a..b,mean,stdev), \
+    EXP(a..b), EXTREME(a..b,shape), QEXTREME(a..b,shape,quantas), SEQ(a..b), each perhaps with ~ \
+    before it";
+
+impl Dist {
+    /// Always the same value.
+    pub(crate) fn fixed(value: i64) -> Dist {
+        Dist::of(Shape::Fixed, value, value)
+    }
+
+    /// Every value from `min` to `max`.
+    pub(crate) fn uniform(min: i64, max: i64) -> Dist {
+        match min == max {
+            true => Dist::fixed(min),
+            false => Dist::of(Shape::Uniform, min, max),
+        }
+    }
+
+    fn of(shape: Shape, min: i64, max: i64) -> Dist {
+        let mut random = JavaRandom::default();
+        random.set_seed(0);
+        Dist {
+            shape,
+            min,
+            max,
+            inverted: false,
+            random,
+            counter: 0,
+        }
+    }
+
+    /// Reads `[~]NAME(arguments)`.
+    pub(crate) fn parse(text: &str) -> Result<Dist, String> {
+        let wrong = |why: &str| {
+            Err(format!(
+                "`{text}` is no distribution: {why}; there are {FORMS}"
+            ))
+        };
+        let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+        let (inverted, rest) = match compact.strip_prefix('~') {
+            Some(rest) => (true, rest),
+            None => (false, compact.as_str()),
+        };
+        let Some((name, arguments)) = rest.strip_suffix(')').and_then(|r| r.split_once('(')) else {
+            return wrong("it is not NAME(arguments)");
+        };
+        let arguments: Vec<&str> = arguments.split(',').collect();
+        let name = name.to_lowercase();
+        if name == "fixed" {
+            let [value] = arguments[..] else {
+                return wrong("FIXED takes one value");
+            };
+            return Ok(Dist::fixed(count(value)?));
+        }
+        let Some((min, max)) = arguments[0].split_once("..") else {
+            return wrong("its first argument is not a range a..b");
+        };
+        let (min, max) = (count(min)?, count(max.trim_start_matches('.'))?);
+        if min > max || (min == max && name == "seq") {
+            return wrong("its range ends before it begins");
+        }
+        if max.checked_sub(min).is_none_or(|width| width == i64::MAX) {
+            return wrong("its range is wider than 63 bits");
+        }
+        let numbers: Result<Vec<f64>, _> = arguments[1..].iter().map(|a| number(a)).collect();
+        let Some(shape) = shape(&name, (min, max), &numbers?) else {
+            return wrong("the name or the number of its arguments is not known");
+        };
+        let shape = if min == max { Shape::Fixed } else { shape };
+        Ok(Dist {
+            inverted,
+            ..Dist::of(shape, min, max)
+        })
+    }
+
+    pub(crate) fn set_seed(&mut self, seed: i64) {
+        match self.shape {
+            Shape::Fixed => {}
+            Shape::Sequence => self.counter = seed,
+            _ => self.random.set_seed(seed),
+        }
+    }
+
+    /// The next value.
+    pub(crate) fn next(&mut self) -> i64 {
+        let value = match self.shape {
+            Shape::Fixed => self.min,
+            Shape::Sequence => {
+                // Java's remainder has the sign of the counter, which a seed may make negative.
+                let value = self.counter % (self.max - self.min + 1) + self.min;
+                self.counter = self.counter.wrapping_add(1);
+                value
+            }
+            _ => {
+                let drawn = self.sample();
+                self.held(drawn as i64)
+            }
+        };
+        self.turned(value)
+    }
+
+    /// Passes over the next `count` values.
+    pub(crate) fn skip(&mut self, count: i64) {
+        match self.shape {
+            Shape::Fixed => {}
+            Shape::Sequence => self.counter = self.counter.wrapping_add(count),
+            // A number between 0 and 1 takes two calls.
+            Shape::Uniform | Shape::Extreme { .. } => self.random.skip(2 * count.max(0) as u64),
+            Shape::Quantized { .. } => self.random.skip(4 * count.max(0) as u64),
+            // How many numbers a value takes is only known when it is drawn.
+            Shape::Gaussian { .. } | Shape::Exponential { .. } => {
+                for _ in 0..count % SKIPPED_MAX {
+                    self.sample();
+                }
+            }
+        }
+    }
+
+    /// The next value before it is truncated.
+    pub(crate) fn next_double(&mut self) -> f64 {
+        let value = match self.shape {
+            Shape::Fixed | Shape::Sequence => return self.next() as f64,
+            Shape::Exponential { .. } | Shape::Extreme { .. } | Shape::Quantized { .. } => {
+                let width = (self.max - self.min) as f64;
+                self.min as f64 + self.sample().clamp(0.0, width)
+            }
+            _ => self.sample().clamp(self.min as f64, self.max as f64),
+        };
+        match self.inverted {
+            true => self.max as f64 - (value - self.min as f64),
+            false => value,
+        }
+    }
+
+    /// A value as Commons Math draws it; of the offset shapes without their offset.
+    fn sample(&mut self) -> f64 {
+        match self.shape {
+            Shape::Fixed | Shape::Sequence => self.min as f64,
+            Shape::Uniform => {
+                let u = self.random.unit();
+                u * (self.max as f64 + 1.0) + (1.0 - u) * self.min as f64
+            }
+            Shape::Gaussian { mean, deviation } => deviation * self.random.gaussian() + mean,
+            Shape::Exponential { mean } => self.random.exponential() * mean,
+            Shape::Extreme { shape, scale } => weibull(self.random.unit(), shape, scale),
+            Shape::Quantized {
+                shape,
+                scale,
+                quantas,
+            } => {
+                // The quantile decides on the part; within it every value is as likely.
+                let quantas = f64::from(quantas);
+                let part = (self.random.unit() * quantas).floor();
+                let width = (self.max - self.min) as f64;
+                let bound = |part: f64| weibull(part / quantas, shape, scale).clamp(0.0, width);
+                let (low, high) = (bound(part), bound(part + 1.0));
+                low + self.random.unit() * (high - low)
+            }
+        }
+    }
+
+    /// Within the bounds; the offset shapes get their offset.
+    fn held(&self, value: i64) -> i64 {
+        match self.shape {
+            Shape::Exponential { .. } | Shape::Extreme { .. } | Shape::Quantized { .. } => {
+                value.clamp(0, self.max - self.min) + self.min
+            }
+            _ => value.clamp(self.min, self.max),
+        }
+    }
+
+    fn turned(&self, value: i64) -> i64 {
+        match self.inverted {
+            true => self.max - (value - self.min),
+            false => value,
+        }
+    }
+
+    /// The value below which a share of `p` lies. The ends of unbounded curves are infinite and
+    /// become the bounds.
+    fn at_quantile(&self, p: f64) -> i64 {
+        let (min, max) = (self.min as f64, self.max as f64);
+        let value = match self.shape {
+            Shape::Fixed => min,
+            Shape::Sequence => min + p * (max - min),
+            Shape::Uniform => min + p * (max + 1.0 - min),
+            Shape::Gaussian { .. } if p <= 0.0 => min,
+            Shape::Gaussian { .. } if p >= 1.0 => max,
+            Shape::Gaussian { mean, deviation } => {
+                let bits = (p.clamp(0.0, 1.0) * 9_223_372_036_854_775_807.0) as u64;
+                mean + deviation * normal::from_bits(bits)
+            }
+            Shape::Exponential { mean } => -mean * precise::ln(1.0 - p),
+            Shape::Extreme { shape, scale } | Shape::Quantized { shape, scale, .. } => {
+                weibull(p, shape, scale)
+            }
+        };
+        self.turned(self.held(value as i64))
+    }
+
+    /// The mean as cassandra-stress estimates it: that of the values at every fiftieth quantile.
+    pub(crate) fn average(&self) -> i64 {
+        let (mut sum, mut count, mut p) = (0.0, 0, 0.0f32);
+        while f64::from(p) <= 1.0 {
+            sum += self.at_quantile(f64::from(p)) as f64;
+            count += 1;
+            p = (f64::from(p) + AVERAGE_STEP) as f32;
+        }
+        (sum / f64::from(count)) as i64
+    }
+
+    /// The values below which shares of all draws lie, one line each.
+    pub(crate) fn table(&self) -> String {
+        const SHARES: [f64; 11] = [
+            0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999,
+        ];
+        let line = |share: &f64| format!("{:>7} %  {}\n", share * 100.0, self.at_quantile(*share));
+        let lines: String = SHARES.iter().map(line).collect();
+        format!("  below  value (mean {})\n{lines}", self.average())
+    }
+
+    /// The largest value.
+    pub(crate) fn max(&self) -> i64 {
+        self.max
+    }
+
+    /// The smallest value.
+    pub(crate) fn min(&self) -> i64 {
+        self.min
+    }
+
+    /// What cassandra-stress takes for the largest value: of one turned round it is the smallest.
+    pub(crate) fn last(&self) -> i64 {
+        match self.inverted {
+            true => self.min,
+            false => self.max,
+        }
+    }
+
+    /// Whether the tool seeds only part of it: the quantum that a value is in, not the value.
+    pub(crate) fn is_half_seeded(&self) -> bool {
+        matches!(self.shape, Shape::Quantized { .. })
+    }
+
+    /// Whether there is only one value.
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.shape == Shape::Fixed
+    }
+}
+
+fn shape(name: &str, (min, max): (i64, i64), numbers: &[f64]) -> Option<Shape> {
+    let width = (max - min) as f64;
+    let extreme = |shape: f64| {
+        let unscaled = weibull(1.0 - (1.0 / width).sqrt(), shape, 1.0);
+        width / unscaled
+    };
+    Some(match (name, numbers) {
+        ("uniform", []) => Shape::Uniform,
+        ("gaussian" | "gauss" | "normal" | "norm", [mean, deviation]) => Shape::Gaussian {
+            mean: *mean,
+            deviation: *deviation,
+        },
+        ("gaussian" | "gauss" | "normal" | "norm", [] | [_]) => Shape::Gaussian {
+            mean: (min as f64 + max as f64) / 2.0,
+            deviation: width / 2.0 / numbers.first().copied().unwrap_or(3.0),
+        },
+        ("exp" | "exponential", []) => Shape::Exponential {
+            // As cassandra-stress has it, to the last bit: width over the unit curve's quantile.
+            mean: width / -precise::ln(1.0 - (1.0 - (1.0 / width).sqrt())),
+        },
+        ("extreme" | "extr" | "weibull", [shape]) => Shape::Extreme {
+            shape: *shape,
+            scale: extreme(*shape),
+        },
+        ("qextreme" | "qextr" | "qweibull", [shape, quantas]) if *quantas >= 1.0 => {
+            Shape::Quantized {
+                shape: *shape,
+                scale: extreme(*shape),
+                quantas: *quantas as u32,
+            }
+        }
+        ("seq", []) => Shape::Sequence,
+        _ => return None,
+    })
+}
+
+/// The value of Weibull's curve at quantile `p`: 0 at its begin, infinite at its end.
+fn weibull(p: f64, shape: f64, scale: f64) -> f64 {
+    scale * precise::pow(-precise::ln(1.0 - p), 1.0 / shape)
+}
+
+/// `12`, `-3`, `10k`, `5M`, `1B`.
+pub(crate) fn count(text: &str) -> Result<i64, String> {
+    let wrong = || format!("`{text}` is no whole number (with k, m or b behind it if you like)");
+    let (digits, factor) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1_000),
+        Some((at, 'm' | 'M')) => (&text[..at], 1_000_000),
+        Some((at, 'b' | 'B')) => (&text[..at], 1_000_000_000),
+        _ => (text, 1),
+    };
+    let number: i64 = digits.parse().map_err(|_| wrong())?;
+    number.checked_mul(factor).ok_or_else(wrong)
+}
+
+fn number(text: &str) -> Result<f64, String> {
+    let number: Result<f64, _> = text.parse();
+    number
+        .ok()
+        .filter(|number| number.is_finite())
+        .ok_or_else(|| format!("`{text}` is no number"))
+}
+
+/// A share of 0 to 1: `DISTRIBUTION/divisor`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ratio {
+    dist: Dist,
+    divisor: f64,
+}
+
+impl Ratio {
+    /// Always 1.
+    pub(crate) fn one() -> Ratio {
+        Ratio {
+            dist: Dist::fixed(1),
+            divisor: 1.0,
+        }
+    }
+
+    /// Reads `DISTRIBUTION/divisor`.
+    pub(crate) fn parse(text: &str) -> Result<Ratio, String> {
+        let Some((dist, divisor)) = text.rsplit_once('/') else {
+            return Err(format!("`{text}` is no share: write DISTRIBUTION/divisor"));
+        };
+        let divisor = divisor.trim();
+        let divisor = match count(divisor) {
+            Ok(whole) => whole as f64,
+            Err(_) => number(divisor)?,
+        };
+        if divisor <= 0.0 {
+            return Err(format!("the divisor of `{text}` must be above 0"));
+        }
+        Ok(Ratio {
+            dist: Dist::parse(dist.trim())?,
+            divisor,
+        })
+    }
+
+    pub(crate) fn set_seed(&mut self, seed: i64) {
+        self.dist.set_seed(seed);
+    }
+
+    pub(crate) fn next(&mut self) -> f64 {
+        (self.dist.next() as f64 / self.divisor).clamp(0.0, 1.0)
+    }
+
+    /// The largest share.
+    pub(crate) fn max(&self) -> f64 {
+        (self.dist.max() as f64 / self.divisor).clamp(0.0, 1.0)
+    }
+
+    /// Whether it is always 1.
+    pub(crate) fn is_one(&self) -> bool {
+        self.dist.is_fixed() && self.max() >= 1.0
+    }
+}
+
+#[cfg(test)]
+mod tests;

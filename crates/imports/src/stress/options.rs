@@ -1,0 +1,445 @@
+//! The options of cassandra-stress's command line: which rows, how fast, what shape, and how
+//! mistakes are treated. Who is asked is in [`connection`], what is shown in [`output`].
+//!
+//! What must hold: an option that is absent has the defaults of the tool, of 3.11.4 where versions
+//! differ; what cannot have an effect here leaves a note, never silence.
+
+mod connection;
+mod output;
+mod schema;
+
+pub use connection::{Connect, Style};
+pub(crate) use connection::{JMX, MODE, NODE, PORT, TRANSPORT};
+pub(crate) use output::{GRAPH, LOG, REPORTING, TOKEN_RANGE};
+pub use output::{Level, Output};
+pub(crate) use schema::SCHEMA;
+pub use schema::SchemaOptions;
+
+use yaml::{Diagnostics, Place};
+
+use super::command::{Groups, Limit, Verb};
+use super::params::{Known, Params};
+use super::tables::{COL, ERRORS, INSERT, POP, RATE, SECOND};
+use super::values::{self, Spelled};
+use cql::Consistency;
+use workload::BatchKind;
+
+/// Every option, for suggestions and help.
+pub(crate) const NAMES: [&str; 17] = [
+    "-pop",
+    "-insert",
+    "-col",
+    "-rate",
+    "-mode",
+    "-errors",
+    "-schema",
+    "-node",
+    "-log",
+    "-transport",
+    "-port",
+    "-sendto",
+    "-graph",
+    "-tokenrange",
+    "-credentials-file",
+    "-jmx",
+    "-reporting",
+];
+
+/// The options of a run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Which seeds are visited.
+    pub population: Population,
+    /// How many rows a seed has and how they are sent.
+    pub insert: Insert,
+    /// The shape of a predefined row.
+    pub columns: Columns,
+    /// How much is asked at a time.
+    pub rate: Rate,
+    /// What is done about failures.
+    pub errors: Errors,
+    /// The predefined keyspace and tables.
+    pub schema: SchemaOptions,
+    /// Who is asked and how.
+    pub connect: Connect,
+    /// What is shown and kept.
+    pub output: Output,
+}
+
+/// Which seeds are visited, and in which order the rows of a partition are made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Population {
+    /// Where seeds come from.
+    pub seeds: Seeds,
+    /// The order of rows within a partition.
+    pub order: Order,
+}
+
+/// Where seeds come from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Seeds {
+    /// One after the other.
+    Sequence {
+        /// The first.
+        first: u64,
+        /// The last.
+        last: u64,
+        /// Whether they begin again behind the last; otherwise the run ends there.
+        wrap: bool,
+        /// How far reads look back from the last write.
+        lookback: Option<Spelled>,
+    },
+    /// Drawn.
+    Drawn(Spelled),
+}
+
+/// The order of rows within a partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// As they are made.
+    Arbitrary,
+    /// By their clustering columns.
+    Sorted,
+    /// Shuffled.
+    Shuffled,
+}
+
+/// How many rows a seed has and how they are sent. What is absent is left to the profile.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Insert {
+    /// How partial partitions are visited again.
+    pub revisit: Spelled,
+    /// In how many visits a partition is written.
+    pub visits: Spelled,
+    /// Partitions per operation.
+    pub partitions: Option<Spelled>,
+    /// How rows are sent together.
+    pub batch: Option<BatchKind>,
+    /// The share of a partition's rows that is written at a visit.
+    pub select: Option<Spelled>,
+    /// The share of a row's columns that has values.
+    pub row_population: Option<Spelled>,
+    /// The consistency level of inserts.
+    pub consistency: Option<Consistency>,
+    /// The serial consistency level of inserts.
+    pub serial_consistency: Option<Consistency>,
+}
+
+/// The shape of a predefined row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Columns {
+    /// Their names, in the order of their bytes.
+    pub names: Vec<String>,
+    /// Bytes of a value.
+    pub size: Spelled,
+    /// Columns per row, where that varies or was said.
+    pub count: Spelled,
+    /// Whether reads name no columns.
+    pub slice: bool,
+    /// The time of every write (µs since 1970).
+    pub timestamp: Option<i64>,
+}
+
+/// How much is asked at a time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Rate {
+    /// So many threads, always.
+    Threads {
+        /// Operations in flight.
+        threads: u32,
+        /// The rate, if there is one.
+        pace: Pace,
+    },
+    /// More and more threads.
+    Ladder {
+        /// At first.
+        from: u32,
+        /// At most.
+        to: u32,
+        /// Whether to stop when more threads no longer help.
+        auto: bool,
+    },
+}
+
+/// A limit of the rate, in operations per second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// As fast as answers come.
+    Free,
+    /// At most so many, with latency from the send.
+    Throttle(u64),
+    /// So many, with latency from the time at which each was due.
+    Fixed(u64),
+}
+
+/// What is done about failures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Errors {
+    /// Tries after the first, if that was said.
+    pub retries: Option<u8>,
+    /// Whether the run goes on after an operation has failed.
+    pub ignore: bool,
+    /// Whether rows read are not compared.
+    pub skip_read_validation: bool,
+    /// Whether columns of types that the tool cannot make are left out.
+    pub skip_unsupported_columns: bool,
+}
+
+/// A slot is kept ready per operation in flight; more than this is a slip.
+const THREADS_MAX: u64 = 100_000;
+/// With 1000 columns a row of the largest values still fits a mutation.
+const COLUMNS_MAX: i64 = 1000;
+
+/// Reads all options. `limit`: the command's, from which the defaults of seeds and threads follow.
+pub(crate) fn read(
+    groups: &mut Groups,
+    verb: &Verb,
+    limit: Limit,
+    notes: &mut Vec<String>,
+    d: &mut Diagnostics,
+) -> Options {
+    if let Some((option, _)) = groups.take("-sendto").or_else(|| groups.take("-send-to")) {
+        let hint = "start the same command on that machine; a study can have several clients";
+        let message = "`-sendto` asks for a stress daemon, which does not exist here";
+        d.add(&option.place(), message, Some(hint.to_owned()));
+    }
+    Options {
+        population: population(groups, verb, limit, d),
+        insert: insert(groups, d),
+        columns: columns(groups, notes, d),
+        rate: rate(groups, verb, limit, d),
+        errors: errors(groups, notes, d),
+        schema: schema::read(groups, verb, d),
+        connect: connection::read(groups, notes, d),
+        output: output::read(groups, notes, d),
+    }
+}
+
+/// The parameters of an option; `None` when it is absent.
+fn params<'a>(
+    name: &'a str,
+    groups: &mut Groups,
+    table: &[Known],
+    d: &mut Diagnostics,
+) -> Option<Params<'a>> {
+    let (option, words) = groups.take(name)?;
+    Some(Params::read(name, option.place(), words, table, false, d))
+}
+
+/// As [`params`], with nothing given when the option is absent.
+fn params_or_none<'a>(
+    name: &'a str,
+    groups: &mut Groups,
+    table: &[Known],
+    d: &mut Diagnostics,
+) -> Params<'a> {
+    params(name, groups, table, d)
+        .unwrap_or_else(|| Params::read(name, Place::default(), &[], &[], false, d))
+}
+
+/// How many seeds there are when nothing is said: as many as operations.
+fn seeds_default(limit: Limit) -> u64 {
+    match limit {
+        Limit::Operations(count) if count > 0 => count,
+        _ => 1_000_000,
+    }
+}
+
+fn population(groups: &mut Groups, verb: &Verb, limit: Limit, d: &mut Diagnostics) -> Population {
+    let seeds = seeds_default(limit);
+    let sequence = |first, last, wrap, lookback| Seeds::Sequence {
+        first,
+        last,
+        wrap,
+        lookback,
+    };
+    let drawn = || Seeds::Drawn(Spelled::default_of(format!("gaussian(1..{seeds})")));
+    let Some(params) = params("-pop", groups, &POP, d) else {
+        let seeds = match verb.only_inserts() {
+            true => sequence(1, seeds, true, None),
+            false => drawn(),
+        };
+        let order = Order::Arbitrary;
+        return Population { seeds, order };
+    };
+    let order = |text: &str| match text.to_ascii_lowercase().as_str() {
+        "sorted" => Ok(Order::Sorted),
+        "shuffled" => Ok(Order::Shuffled),
+        _ => Err(format!("`{text}` is none of sorted, shuffled")),
+    };
+    let order = params
+        .value("contents=", d, order)
+        .unwrap_or(Order::Arbitrary);
+    if params.groups & SECOND == 0 && !params.has("seq=") {
+        let message = "`no-wrap` and `read-lookback=` need `seq=`";
+        d.add(&params.place, message, Some(format!("add seq=1..{seeds}")));
+    }
+    let seeds = match params.has("seq=") {
+        true => {
+            let lookback = params.distribution("read-lookback=", d);
+            let range = params.value("seq=", d, values::seeds).unwrap_or((1, seeds));
+            sequence(range.0, range.1, !params.has("no-wrap"), lookback)
+        }
+        false => params
+            .distribution("dist=", d)
+            .map_or_else(drawn, Seeds::Drawn),
+    };
+    Population { seeds, order }
+}
+
+fn insert(groups: &mut Groups, d: &mut Diagnostics) -> Insert {
+    let params = params_or_none("-insert", groups, &INSERT, d);
+    let batch = |text: &str| match text.to_ascii_lowercase().as_str() {
+        "logged" => Ok(BatchKind::Logged),
+        "unlogged" => Ok(BatchKind::Unlogged),
+        "counter" => Ok(BatchKind::Counter),
+        _ => Err(format!("`{text}` is none of logged, unlogged, counter")),
+    };
+    let or = |spelled: Option<Spelled>, default: &str| {
+        spelled.unwrap_or_else(|| Spelled::default_of(default))
+    };
+    Insert {
+        revisit: or(params.distribution("revisit=", d), "uniform(1..1M)"),
+        visits: or(params.distribution("visits=", d), "fixed(1)"),
+        partitions: params.distribution("partitions=", d),
+        batch: params.value("batchtype=", d, batch),
+        select: params.ratio("select-ratio=", d),
+        row_population: params.ratio("row-population-ratio=", d),
+        consistency: params.value("cl=", d, values::consistency),
+        serial_consistency: params.value("serial-cl=", d, values::serial_consistency),
+    }
+}
+
+fn columns(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> Columns {
+    let params = params_or_none("-col", groups, &COL, d);
+    let or = |spelled: Option<Spelled>, default: &str| {
+        spelled.unwrap_or_else(|| Spelled::default_of(default))
+    };
+    for form in ["super=", "comparator="] {
+        if params.has(form) {
+            notes.push(format!("`-col {form}` has no effect: only Thrift knew it."));
+        }
+    }
+    let count = or(params.distribution("n=", d), "FIXED(5)");
+    let most = |text: &str| match values::largest(text) {
+        most @ 1..=COLUMNS_MAX => Ok(most),
+        most => Err(format!(
+            "{most} columns are not between 1 and {COLUMNS_MAX}"
+        )),
+    };
+    let most = params.value("n=", d, most).unwrap_or(5);
+    let (names, count) = match params.value("names=", d, values::names) {
+        Some(names) => {
+            let count = Spelled::default_of(format!("FIXED({})", names.len()));
+            (names, count)
+        }
+        None => {
+            let mut names: Vec<String> = (0..most).map(|column| format!("C{column}")).collect();
+            names.sort_unstable();
+            (names, count)
+        }
+    };
+    let timestamp = |text: &str| values::number(text, (0, i64::MAX as u64)).map(|t| t as i64);
+    Columns {
+        names,
+        count,
+        size: or(params.distribution("size=", d), "FIXED(34)"),
+        slice: params.has("slice"),
+        timestamp: params.value("timestamp=", d, timestamp),
+    }
+}
+
+fn rate(groups: &mut Groups, verb: &Verb, limit: Limit, d: &mut Diagnostics) -> Rate {
+    let Some(params) = params("-rate", groups, &RATE, d) else {
+        let counted = matches!(limit, Limit::Operations(count) if count > 0);
+        return match counted && matches!(verb, Verb::Write | Verb::CounterWrite) {
+            true => Rate::Threads {
+                threads: 200,
+                pace: Pace::Free,
+            },
+            false => Rate::Ladder {
+                from: 4,
+                to: 1000,
+                auto: true,
+            },
+        };
+    };
+    let threads = |text: &str| values::number(text, (1, THREADS_MAX)).map(|n| n as u32);
+    if params.groups & SECOND == 0 {
+        if !params.has("threads=") {
+            let hint = Some("add for example threads=50".to_owned());
+            d.add(&params.place, "a rate needs `threads=`", hint);
+        }
+        return Rate::Threads {
+            threads: params.value("threads=", d, threads).unwrap_or(1),
+            pace: pace(&params, d),
+        };
+    }
+    let from = params.value("threads>=", d, threads).unwrap_or(4);
+    let to = params.value("threads<=", d, threads).unwrap_or(1000);
+    if from > to {
+        let message = format!("`threads>={from}` begins above `threads<={to}`");
+        d.add(
+            &params.place_of("threads>="),
+            message,
+            Some("lower the first".to_owned()),
+        );
+    }
+    let auto = params.has("auto");
+    Rate::Ladder { from, to, auto }
+}
+
+fn pace(params: &Params, d: &mut Diagnostics) -> Pace {
+    let throttle = params.value("throttle=", d, values::rate);
+    let throttle = throttle
+        .or(params.value("limit=", d, values::rate))
+        .unwrap_or(0);
+    let fixed = params.value("fixed=", d, values::rate).unwrap_or(0);
+    match (throttle, fixed) {
+        (0, 0) => Pace::Free,
+        (throttle, 0) => Pace::Throttle(throttle),
+        (0, fixed) => Pace::Fixed(fixed),
+        _ => {
+            let message = "`throttle=` and `fixed=` exclude each other";
+            let hint = "keep `fixed=`, which counts latency from the time each operation is due";
+            d.add(&params.place_of("fixed="), message, Some(hint.to_owned()));
+            Pace::Free
+        }
+    }
+}
+
+fn errors(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> Errors {
+    let params = params_or_none("-errors", groups, &ERRORS, d);
+    let retries = |text: &str| values::number(text, (0, u64::from(u32::MAX)));
+    let wanted = params.value("retries=", d, retries);
+    if let Some(more @ 256..) = wanted {
+        notes.push(format!(
+            "`-errors retries={more}`: an operation is tried {} more times at most.",
+            u8::MAX
+        ));
+    }
+    let errors = Errors {
+        retries: wanted.map(|wanted| u8::try_from(wanted).unwrap_or(u8::MAX)),
+        ignore: params.has("ignore"),
+        skip_read_validation: params.has("skip-read-validation"),
+        skip_unsupported_columns: params.has("skip-unsupported-columns"),
+    };
+    if errors.ignore && params.has("fail-fast") {
+        let hint = Some("leave one of them out".to_owned());
+        let message = "`ignore` and `fail-fast` exclude each other";
+        d.add(&params.place_of("fail-fast"), message, hint);
+    }
+    if !params.has("retries=") {
+        let note = "The tool tries a failed operation 9 more times and shows only the sum of the \
+                    tries; here a failure is a failure, unless `-errors retries=` is given.";
+        notes.push(note.to_owned());
+    }
+    for form in ["delay-policy=", "min-delay-ms=", "max-delay-ms="] {
+        if params.has(form) {
+            notes.push(format!(
+                "`-errors {form}` has no effect: tries follow at once."
+            ));
+        }
+    }
+    errors
+}

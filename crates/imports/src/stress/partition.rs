@@ -1,0 +1,454 @@
+//! The rows of a partition: key from a seed, clustering values level by level, then the other
+//! columns, each from a seed that follows from what stands before it.
+//!
+//! A level's values are drawn together and without duplicates. Those of the first level come from
+//! the seed of the key, those of the next from that seed folded over the first value of the level
+//! above, and so on: the same values stand under every value above them. A row's own columns come
+//! from the last level's seed folded over the row's last clustering value.
+//!
+//! A write visits the rows up to a last one, whose place cassandra-stress reckons from the means of
+//! the levels and compares level by level. If there is one visit, the last row is that behind the
+//! most that a partition can have; otherwise each visit has its share of what an average one has.
+//! With several levels that ends a visit early: of the profile `cqlstress-example`, whose levels
+//! behind the first mostly have one value, a visit writes one row. It is done likewise here, since
+//! the rows are to be the same.
+
+mod level;
+
+use std::cmp::Ordering;
+
+use super::column::{Column, bytes, fold};
+use level::Level;
+use workload::random::Draws;
+
+/// Above this share a row is always visited.
+const ALWAYS: f64 = 0.99999;
+
+/// The columns of a table, by their part in it.
+#[derive(Clone, Debug)]
+pub(crate) struct Columns {
+    pub(crate) key: Vec<Column>,
+    pub(crate) clustering: Vec<Column>,
+    pub(crate) values: Vec<Column>,
+    /// The last row of an only visit: the product of what the tool has for the levels' largest.
+    rows_last: i64,
+    /// Mean rows below a value of each level, and mean values of each level.
+    descendants: Vec<i64>,
+    averages: Vec<i64>,
+}
+
+impl Columns {
+    pub(crate) fn new(key: Vec<Column>, clustering: Vec<Column>, values: Vec<Column>) -> Columns {
+        let averages: Vec<i64> = clustering
+            .iter()
+            .map(|column| column.cluster.average())
+            .collect();
+        let mut descendants = vec![1; clustering.len()];
+        for level in (0..clustering.len().saturating_sub(1)).rev() {
+            descendants[level] = averages[level + 1].saturating_mul(descendants[level + 1]);
+        }
+        let product: f64 = clustering
+            .iter()
+            .map(|column| column.cluster.last() as f64)
+            .product();
+        Columns {
+            key,
+            clustering,
+            values,
+            // The tool counts rows in 32 bits; beyond them nothing is ever the last.
+            rows_last: i64::from(product as i32),
+            descendants: descendants.into_iter().map(|count| count.max(1)).collect(),
+            averages: averages.into_iter().map(|count| count.max(1)).collect(),
+        }
+    }
+
+    /// Why no row of these can be made, where it may become larger than any server takes.
+    pub(crate) fn too_large(&self) -> Option<String> {
+        let all = [&self.key, &self.clustering, &self.values];
+        bytes::too_large(all.into_iter().flatten())
+    }
+
+    /// Clustering columns of which the tool has another number of values in each run.
+    pub(crate) fn unseeded_counts(&self) -> impl Iterator<Item = &Column> {
+        let levels = self.clustering.iter();
+        levels.filter(|column| column.has_unseeded_count())
+    }
+
+    /// Whether the tool has rows of other keys in each run.
+    pub(crate) fn has_unseeded_rows(&self) -> bool {
+        let mut levels = self.clustering.iter();
+        levels.any(|column| column.has_unseeded_value() || column.has_unseeded_length())
+    }
+
+    /// The most rows that a partition has.
+    pub(crate) fn rows_max(&self) -> f64 {
+        let levels = self.clustering.iter();
+        levels.map(|column| column.cluster.max() as f64).product()
+    }
+}
+
+/// Which rows are visited.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Visit {
+    /// Those that a write makes: each with this chance, on the visit of this number of so many.
+    Write {
+        chance: f64,
+        visit: i64,
+        visits: i64,
+    },
+    /// About so many rows out of all.
+    Some { rows: i64 },
+    /// All that the partition can have.
+    All,
+}
+
+/// What rows are made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    Write,
+    /// Any row is as good as any other.
+    Read,
+    /// To know all rows that any run of the tool could have written.
+    Knowledge,
+}
+
+/// Walks the rows of one partition after another.
+#[derive(Clone, Debug)]
+pub(crate) struct Walk {
+    columns: Columns,
+    /// The key's columns.
+    pub(crate) key: Vec<Vec<u8>>,
+    key_seed: i64,
+    /// Values yet to be visited, per level; the first is the current one.
+    levels: Vec<Level>,
+    seeds: Vec<i64>,
+    current: Vec<i64>,
+    last: Vec<i64>,
+    chance: f64,
+    purpose: Purpose,
+    /// What has been won already on the way down, per level, and what the chance is multiplied by.
+    rolls: Vec<f64>,
+    chances: Vec<f64>,
+    draws: Draws,
+    has_next: bool,
+    /// The seed of the key visited last, how often it was, and the place of its next visit.
+    visited: (i64, i64, i64),
+    /// Clustering values of the next row.
+    ahead: Vec<Vec<u8>>,
+    /// Clustering values, then the others, of the row last visited.
+    pub(crate) row: Vec<Vec<u8>>,
+}
+
+impl Walk {
+    pub(crate) fn new(columns: Columns) -> Walk {
+        let levels = columns.clustering.len();
+        Walk {
+            key: vec![Vec::new(); columns.key.len()],
+            key_seed: 0,
+            levels: vec![Level::default(); levels],
+            seeds: vec![0; levels],
+            current: vec![0; levels],
+            last: vec![i64::MAX; levels],
+            chance: 1.0,
+            purpose: Purpose::Write,
+            rolls: vec![1.0; levels],
+            chances: vec![1.0; levels],
+            draws: Draws::new(0, 0),
+            has_next: false,
+            visited: (0, 0, 0),
+            ahead: vec![Vec::new(); levels],
+            row: vec![Vec::new(); levels + columns.values.len()],
+            columns,
+        }
+    }
+
+    /// Clustering columns, which come first in a row.
+    pub(crate) fn clustering(&self) -> usize {
+        self.levels.len()
+    }
+
+    /// Makes the key of a seed.
+    pub(crate) fn seek(&mut self, seed: i64) {
+        self.key_seed = 0;
+        for (column, value) in self.columns.key.iter_mut().zip(&mut self.key) {
+            column.set_seed(seed);
+            value.clear();
+            column.append(value);
+            self.key_seed = column.fold(value, self.key_seed);
+        }
+    }
+
+    /// Begins a visit to the partition that was sought; `draws` decide where chance does.
+    pub(crate) fn begin(&mut self, visit: Visit, draws: Draws) {
+        self.draws = draws;
+        if self.levels.is_empty() {
+            self.has_next = true;
+            return;
+        }
+        let first = &mut self.columns.clustering[0];
+        first.set_seed(self.key_seed);
+        let count = first.cluster.next();
+        let expected = count.saturating_mul(self.columns.descendants[0]).max(1);
+        self.last.fill(i64::MAX);
+        self.purpose = match visit {
+            Visit::All => Purpose::Knowledge,
+            Visit::Some { .. } => Purpose::Read,
+            Visit::Write { .. } => Purpose::Write,
+        };
+        self.chance = match visit {
+            Visit::All => 1.0,
+            Visit::Some { rows } => (rows as f64 / expected as f64).clamp(0.0, 1.0),
+            Visit::Write {
+                chance,
+                visit,
+                visits,
+            } => {
+                self.chance = chance;
+                let rows = match visits {
+                    1 => self.columns.rows_last.saturating_add(1),
+                    _ => (expected / visits.max(1)).max(1),
+                };
+                return self.visit(visit, rows);
+            }
+        };
+        self.has_next = self.start(0);
+    }
+
+    /// Goes to visit number `visit` of so many rows each. A visit that finds no row up to its last
+    /// one goes on with the rows of the next, so that those before it decide where it begins.
+    fn visit(&mut self, visit: i64, rows: i64) {
+        let (seed, known, place) = self.visited;
+        let (mut number, mut start) = match seed == self.key_seed && known <= visit {
+            true => (known, place),
+            false => (0, 0),
+        };
+        loop {
+            self.last = self.position(start.saturating_add(rows - 1));
+            self.has_next = self.start(start);
+            start = start.saturating_add(rows);
+            if self.has_next || self.levels[0].is_empty() {
+                if number == visit {
+                    break;
+                }
+                number += 1;
+            }
+        }
+        self.visited = (self.key_seed, number + 1, start);
+    }
+
+    /// Draws the first level anew and goes to the row of this place.
+    fn start(&mut self, place: i64) -> bool {
+        self.rolls.fill(1.0);
+        self.chances.fill(1.0);
+        self.fill(0);
+        self.seek_row(place)
+    }
+
+    /// Where row number `scalar` of an average partition stands, level by level.
+    fn position(&self, scalar: i64) -> Vec<i64> {
+        let mut rest = scalar;
+        let mut position: Vec<i64> = self
+            .columns
+            .descendants
+            .iter()
+            .map(|below| {
+                let index = rest / below;
+                rest %= below;
+                index
+            })
+            .collect();
+        for level in (1..position.len()).rev() {
+            let average = self.columns.averages[level];
+            if position[level] >= average {
+                position[level - 1] += position[level] / average;
+                position[level] %= average;
+            }
+        }
+        position
+    }
+
+    /// Draws the values of a level. The seeds of the levels above must stand.
+    fn fill(&mut self, level: usize) {
+        let seed = match level {
+            0 => self.key_seed,
+            _ => self.seeds[level - 1],
+        };
+        let column = &mut self.columns.clustering[level];
+        column.set_seed(seed);
+        let count = match self.purpose {
+            Purpose::Knowledge if column.has_unseeded_count() => column.cluster.max(),
+            _ => column.cluster.next(),
+        };
+        let chance = self.chance * self.chances[level];
+        let sparse = self.purpose != Purpose::Knowledge
+            && Level::is_sparse(column, count, chance, self.purpose == Purpose::Read);
+        let values = &mut self.levels[level];
+        values.fill(column, count, sparse.then_some(chance));
+        if let Some((value, number)) = values.front() {
+            self.seeds[level] = fold(*number, value, seed);
+        }
+    }
+
+    /// Goes `count` values on in a level.
+    fn pass(&mut self, level: usize, count: i64) {
+        self.levels[level].pass(&mut self.columns.clustering[level], count);
+        self.current[level] += count;
+    }
+
+    /// Goes to the first row of the visit; false if there is none.
+    fn seek_row(&mut self, scalar: i64) -> bool {
+        let leaf = self.levels.len() - 1;
+        if scalar == 0 {
+            self.current[0] = 0;
+            return self.choose(0, true);
+        }
+        self.current = self.position(scalar);
+        for level in 0..=leaf {
+            if level > 0 {
+                self.fill(level);
+            }
+            let wanted = self.current[level];
+            self.levels[level].pass(&mut self.columns.clustering[level], wanted);
+            if self.levels[level].is_empty() && !self.climb(level) {
+                return false;
+            }
+            if let Some((value, _)) = self.levels[level].front() {
+                self.ahead[level].clone_from(value);
+            }
+        }
+        self.behind_last(leaf) <= 0 && self.choose(leaf, true)
+    }
+
+    /// A position that does not exist: on to the next value of a level above that has one. False
+    /// at the end of the partition.
+    fn climb(&mut self, level: usize) -> bool {
+        let mut above = level;
+        loop {
+            let Some(next) = above.checked_sub(1) else {
+                return false;
+            };
+            above = next;
+            self.levels[above].pass(&mut self.columns.clustering[above], 1);
+            if !self.levels[above].is_empty() {
+                break;
+            }
+        }
+        self.current[above] += 1;
+        self.current[above + 1..].fill(0);
+        for below in above + 1..=level {
+            self.fill(below);
+        }
+        true
+    }
+
+    /// Whether the current value stands behind the last row of the visit: 1; on the way to it: -1;
+    /// or is the last that there is up to it: 0. A level's only value left stands for all those
+    /// that an average partition would have behind it.
+    fn behind_last(&self, level: usize) -> i32 {
+        let mut before = false;
+        for (depth, values) in self.levels.iter().enumerate().take(level + 1) {
+            let (at, last, only) = (self.current[depth], self.last[depth], values.is_last());
+            match at.cmp(&last) {
+                _ if before && !only => return -1,
+                _ if before => {}
+                Ordering::Greater => return 1,
+                Ordering::Equal => {}
+                Ordering::Less if only => before = true,
+                Ordering::Less => return -1,
+            }
+        }
+        0
+    }
+
+    /// Leaves the current value of a level, and chooses the next row.
+    fn advance(&mut self, level: usize) -> bool {
+        self.pass(level, 1);
+        self.choose(level, false)
+    }
+
+    /// Chooses a row from the current values on: down where chance has it, on where it has not,
+    /// up where a level is exhausted. False at the end of the visit.
+    fn choose(&mut self, level: usize, first: bool) -> bool {
+        let mut level = level;
+        loop {
+            if self.levels[level].is_empty() {
+                let Some(above) = level.checked_sub(1) else {
+                    return false;
+                };
+                level = above;
+                self.pass(level, 1);
+                if self.current[level] > self.last[level] {
+                    return false;
+                }
+                continue;
+            }
+            let behind = self.behind_last(level);
+            if behind > 0 {
+                return false;
+            }
+            let chance = self.chance * self.chances[level];
+            let forced = first && behind == 0;
+            // Values that chance passes over before the one that it takes.
+            let passed = match self.levels[level].passed(&mut self.draws) {
+                _ if forced || chance > ALWAYS => 0,
+                Some(passed) => passed,
+                None => i64::from(chance < self.draws.unit()),
+            };
+            if passed == 0 {
+                self.levels[level].take();
+                if let Some((value, _)) = self.levels[level].front() {
+                    self.ahead[level].clone_from(value);
+                }
+                level += 1;
+                if level == self.levels.len() {
+                    return true;
+                }
+                if self.chance < 1.0 {
+                    self.rolls[level] = self.rolls[level - 1] / chance.min(1.0);
+                    self.chances[level] =
+                        self.columns.descendants[level] as f64 * self.rolls[level];
+                }
+                self.current[level] = 0;
+                self.fill(level);
+                continue;
+            }
+            if behind >= 0 {
+                return false;
+            }
+            // Not beyond the last value, nor the last that is visited: those are looked at.
+            let visited = self.last[level].saturating_sub(self.current[level]);
+            self.pass(level, passed.min(visited).max(1));
+        }
+    }
+
+    /// Makes the next row of the visit; false at its end.
+    pub(crate) fn next_row(&mut self) -> bool {
+        if !self.has_next {
+            return false;
+        }
+        let Some(leaf) = self.levels.len().checked_sub(1) else {
+            self.values(self.key_seed);
+            self.has_next = false;
+            return true;
+        };
+        self.row[..=leaf].clone_from_slice(&self.ahead);
+        if let Some((value, number)) = self.levels[leaf].front() {
+            let seed = fold(*number, value, self.seeds[leaf]);
+            self.values(seed);
+        }
+        self.has_next = self.advance(leaf);
+        true
+    }
+
+    fn values(&mut self, seed: i64) {
+        let cells = &mut self.row[self.levels.len()..];
+        for (column, cell) in self.columns.values.iter_mut().zip(cells) {
+            column.set_seed(seed);
+            cell.clear();
+            column.append(cell);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

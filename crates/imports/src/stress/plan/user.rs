@@ -1,0 +1,438 @@
+//! The operations of user profiles: inserts, queries, reads by token, validation.
+
+use super::{Planner, Prepared, truncate};
+use crate::import::ReadFile;
+use crate::stress::command::Weight;
+use crate::stress::draw::{Dist, Ratio};
+use crate::stress::options::Seeds;
+use crate::stress::profile::{self, Profile, Query, TokenQuery, quoted};
+use crate::stress::source::{Cell, Op, What};
+use crate::stress::values::Spelled;
+use workload::schema::is_conditional;
+use workload::{BatchKind, Statement};
+use yaml::did_you_mean;
+
+/// Ranges that the ring is cut into for reads by token, so that each is a few pages.
+const TOKEN_RANGES: u64 = 1024;
+/// Operations that a batch may hold in the protocol.
+const BATCH_MAX: f64 = 65_535.0;
+
+impl Planner<'_> {
+    /// The operations of user profiles.
+    pub(super) fn user(
+        &mut self,
+        paths: &[String],
+        ops: &[Weight],
+        read: ReadFile,
+    ) -> Option<Prepared> {
+        let mut profiles = Vec::new();
+        for path in paths {
+            let path = &path_of(path);
+            let text = match read(path) {
+                Ok(text) => text,
+                Err(message) => {
+                    let hint = match path.contains("://") {
+                        true => "download it and name the file: nothing is fetched here",
+                        false => "a relative path counts from the folder of the command",
+                    };
+                    let hint = hint.to_owned();
+                    self.out.add(&self.profile_place, message, Some(hint));
+                    continue;
+                }
+            };
+            profiles.extend(profile::read(path, &text, &mut self.out));
+        }
+        if profiles.len() < paths.len() {
+            return None;
+        }
+        for profile in &profiles {
+            self.tables.push(profile.columns.clone());
+            self.counters.push(profile.has_counters);
+            self.sparse.push(!self.fills_all(profile));
+            self.notes.extend(profile.notes.clone());
+        }
+        for weight in ops {
+            self.user_op(&profiles, weight);
+        }
+        self.what_queries_write();
+        self.what_is_not_written_yet(&profiles);
+        self.what_is_not_used(&profiles, ops);
+        let first = profiles.first()?;
+        Some(Prepared {
+            keyspace: first.keyspace.clone(),
+            truncate: profiles
+                .iter()
+                .map(|profile| truncate(&profile.keyspace, &profile.table.name))
+                .collect(),
+            tables: profiles
+                .iter()
+                .map(|profile| profile.table.name.clone())
+                .collect(),
+            create_keyspace: first.create_keyspace.clone(),
+            create: profiles
+                .iter()
+                .enumerate()
+                .flat_map(|(index, profile)| {
+                    let keyspace = profile.create_keyspace.clone().filter(|_| index > 0);
+                    keyspace.into_iter().chain(profile.create.clone())
+                })
+                .collect(),
+        })
+    }
+
+    /// A query that writes leaves rows that no insert would: what is read from its table cannot be
+    /// compared with the rows that the seeds make.
+    fn what_queries_write(&mut self) {
+        let is_write = |op: &&Op| {
+            let statement = &self.statements[usize::from(op.statement)];
+            matches!(op.what, What::Query { .. }) && !statement.returns_rows
+        };
+        let mut tables: Vec<usize> = self
+            .ops
+            .iter()
+            .filter(is_write)
+            .map(|op| op.table)
+            .collect();
+        tables.sort_unstable();
+        tables.dedup();
+        let mut names = Vec::new();
+        for op in self.ops.iter_mut().filter(|op| tables.contains(&op.table)) {
+            if let What::Query {
+                returned: returned @ Some(_),
+                ..
+            } = &mut op.what
+            {
+                *returned = None;
+                self.statements[usize::from(op.statement)].verifies = false;
+                names.push(self.kinds[usize::from(op.kind)].name.clone());
+            }
+        }
+        if !names.is_empty() {
+            self.notes.push(format!(
+                "rows that {} read are not compared: a query of this run writes to the same table",
+                names.join(", ")
+            ));
+        }
+    }
+
+    /// A query that finds nothing is no mistake in a run that also writes: with seeds drawn, or
+    /// each operation having the next of a sequence, the row may not have been written yet. A read
+    /// that looks back from the last write must find it.
+    fn what_is_not_written_yet(&mut self, profiles: &[Profile]) {
+        let looks_back = matches!(
+            &self.run.options.population.seeds,
+            Seeds::Sequence {
+                lookback: Some(_),
+                ..
+            }
+        );
+        if looks_back {
+            return;
+        }
+        let of = |table: usize| {
+            let profile = &profiles[table];
+            (profile.keyspace.as_str(), profile.table.name.as_str())
+        };
+        let is_insert = |op: &&Op| matches!(op.what, What::Insert { .. });
+        let inserts = self.ops.iter().filter(is_insert);
+        let written: Vec<_> = inserts.map(|op| of(op.table)).collect();
+        let mut names = Vec::new();
+        for op in &mut self.ops {
+            if let What::Query { must_find, .. } = &mut op.what
+                && *must_find
+                && written.contains(&of(op.table))
+            {
+                let name = &self.kinds[usize::from(op.kind)].name;
+                // `validate` says itself that its rows are there.
+                if !name.to_lowercase().ends_with("validate") {
+                    *must_find = false;
+                    names.push(name.clone());
+                }
+            }
+        }
+        if !names.is_empty() {
+            self.notes.push(format!(
+                "a partition that {} does not find may not have been written yet and is no \
+                 mistake; rows that are found are compared",
+                names.join(", ")
+            ));
+        }
+    }
+
+    /// What is wrong with queries that this run has no share for.
+    fn what_is_not_used(&mut self, profiles: &[Profile], ops: &[Weight]) {
+        let used = |name: &str| {
+            ops.iter().any(|weight| {
+                let own = weight.name.rsplit('.').next().unwrap_or_default();
+                own.eq_ignore_ascii_case(name)
+            })
+        };
+        for (name, mistakes) in profiles.iter().flat_map(|profile| &profile.unreadable) {
+            if !used(name)
+                && let Some(mistake) = mistakes.first()
+            {
+                self.notes.push(format!(
+                    "query {name} is not used here and could not be: line {}: {}",
+                    mistake.line, mistake.message
+                ));
+            }
+        }
+    }
+
+    /// `insert`, `query` or `spec.query`.
+    fn user_op(&mut self, profiles: &[Profile], weight: &Weight) {
+        // A profile without a name is called `keyspace.table`: the last point parts.
+        let (spec, name) = match weight.name.rsplit_once('.') {
+            Some((spec, name)) => (Some(spec), name.to_lowercase()),
+            None => (None, weight.name.to_lowercase()),
+        };
+        let named = |profile: &&Profile| match spec {
+            None => true,
+            Some(spec) => {
+                let own = profile.name.clone();
+                let usual = format!("{}.{}", profile.keyspace, profile.table.name);
+                own.unwrap_or(usual).eq_ignore_ascii_case(spec)
+            }
+        };
+        let Some(table) = profiles.iter().position(|profile| named(&profile)) else {
+            let message = format!("no profile is named `{}`", spec.unwrap_or_default());
+            return self.out.add(&weight.place, message, None);
+        };
+        let profile = &profiles[table];
+        if name == "insert" {
+            return self.insert(profile, table, weight);
+        }
+        if name == "validate" {
+            return self.validate(profile, table, weight);
+        }
+        if let Some(query) = profile.queries.iter().find(|query| query.name == name) {
+            return self.query(query, table, weight);
+        }
+        if let Some(query) = profile
+            .token_queries
+            .iter()
+            .find(|query| query.name == name)
+        {
+            return self.token_query(query, table, weight);
+        }
+        let unreadable = profile.unreadable.iter().find(|(query, _)| *query == name);
+        if let Some((_, mistakes)) = unreadable {
+            self.out.list.extend(mistakes.iter().cloned());
+            return;
+        }
+        let queries = profile.queries.iter().map(|query| query.name.as_str());
+        let tokens = profile
+            .token_queries
+            .iter()
+            .map(|query| query.name.as_str());
+        let known: Vec<&str> = ["insert", "validate"]
+            .into_iter()
+            .chain(queries)
+            .chain(tokens)
+            .collect();
+        let message = format!("the profile has no operation `{}`", weight.name);
+        self.out
+            .add(&weight.place, message, did_you_mean(&name, known));
+    }
+
+    fn query(&mut self, query: &Query, table: usize, weight: &Weight) {
+        if query.is_select && !query.is_own {
+            self.notes.push(format!(
+                "rows that {} reads are not compared: they are of another table or view than the \
+                 profile's",
+                weight.name
+            ));
+        }
+        let kind = self.kind(&weight.name, !query.is_select);
+        let level = query.consistency.unwrap_or(self.run.consistency);
+        let statement = Statement {
+            idempotent: query.is_select,
+            returns_rows: query.is_select,
+            verifies: query.returned.is_some(),
+            serial_consistency: query.serial,
+            conditional: is_conditional(&query.cql),
+            ..Statement::new(&query.cql, kind, query.bound.len() as u16, level)
+        };
+        let statement = self.statement(statement);
+        self.ops.push(Op {
+            statement,
+            kind,
+            table,
+            weight: weight.weight,
+            what: What::Query {
+                same_row: query.same_row,
+                returned: query.returned.clone(),
+                must_find: query.must_find,
+                whole: false,
+            },
+            bound: query.bound.clone(),
+        });
+    }
+
+    fn token_query(&mut self, query: &TokenQuery, table: usize, weight: &Weight) {
+        let kind = self.kind(&weight.name, false);
+        let statement = Statement {
+            idempotent: true,
+            returns_rows: true,
+            page_size: Some(query.page_size),
+            ..Statement::new(&query.cql, kind, 2, self.run.consistency)
+        };
+        let statement = self.statement(statement);
+        self.notes.push(format!(
+            "{} reads the ring in {TOKEN_RANGES} ranges of equal width, one after the other; \
+             cassandra-stress reads the nodes' own ranges",
+            weight.name
+        ));
+        self.ops.push(Op {
+            statement,
+            kind,
+            table,
+            weight: weight.weight,
+            what: What::Tokens {
+                ranges: TOKEN_RANGES,
+            },
+            bound: Vec::new(),
+        });
+    }
+
+    fn insert(&mut self, profile: &Profile, table: usize, weight: &Weight) {
+        let insert = self.run.options.insert.clone();
+        let inserts = profile.inserts;
+        let written = insert.partitions.as_ref().map(|spelled| self.dist(spelled));
+        let partitions = written.or(inserts.partitions).unwrap_or(Dist::fixed(1));
+        let written = self.ratio(insert.select.as_ref());
+        let select = written.or(inserts.select).unwrap_or(Ratio::one());
+        let population = self
+            .ratio(insert.row_population.as_ref())
+            .or(inserts.population);
+        let visits = self.dist(&insert.visits);
+        let batch = insert.batch.or(inserts.batch).unwrap_or(BatchKind::Logged);
+        let share = select.max() / visits.min().max(1) as f64;
+        let rows_max = profile.columns.rows_max() * partitions.max() as f64 * share;
+        if batch == BatchKind::Logged && rows_max > BATCH_MAX {
+            let message = format!(
+                "an insert may hold {rows_max:.0} rows; a logged batch holds {BATCH_MAX} at most"
+            );
+            let hint = "fewer partitions, a smaller `cluster`, or batchtype UNLOGGED".to_owned();
+            self.out.add(&weight.place, message, Some(hint));
+        }
+        if batch != BatchKind::Logged && rows_max > BATCH_MAX {
+            self.notes.push(format!(
+                "an insert may come to {rows_max:.0} rows; of more than {BATCH_MAX} only the first \
+                 {BATCH_MAX} are sent, in one batch, where cassandra-stress sends several"
+            ));
+        }
+        let batch = match (profile.has_counters, batch) {
+            (true, BatchKind::Logged | BatchKind::Unlogged) => BatchKind::Counter,
+            (_, batch) => batch,
+        };
+        let kind = self.kind(&weight.name, true);
+        let level = insert
+            .consistency
+            .or(inserts.consistency)
+            .unwrap_or(self.run.consistency);
+        let statement = Statement {
+            idempotent: !profile.has_counters && !profile.insert_cql.contains("+ ?"),
+            batch: Some(batch),
+            serial_consistency: insert.serial_consistency.or(inserts.serial),
+            ..Statement::new(
+                &profile.insert_cql,
+                kind,
+                profile.insert_bound.len() as u16,
+                level,
+            )
+        };
+        let statement = self.statement(statement);
+        self.ops.push(Op {
+            statement,
+            kind,
+            table,
+            weight: weight.weight,
+            what: What::Insert {
+                partitions,
+                select,
+                visits: visits.average().max(1),
+                population: population.unwrap_or(Ratio::one()),
+                values: profile.insert_values,
+            },
+            bound: profile.insert_bound.clone(),
+        });
+        if !select.is_one() {
+            self.notes.push(
+                "which rows of a partition `select` chooses follows from the seed; \
+                 cassandra-stress chooses others in each run"
+                    .to_owned(),
+            );
+        }
+    }
+
+    /// Whether an insert writes all rows that a visit can.
+    fn writes_all(&self, profile: &Profile) -> bool {
+        let insert = &self.run.options.insert;
+        insert.visits.text.eq_ignore_ascii_case("fixed(1)")
+            && is_one(insert.select.as_ref(), profile.inserts.select)
+            && self.fills_all(profile)
+            && profile.columns.unseeded_counts().next().is_none()
+    }
+
+    /// Whether an insert gives every column of a row a value.
+    fn fills_all(&self, profile: &Profile) -> bool {
+        let population = self.run.options.insert.row_population.as_ref();
+        is_one(population, profile.inserts.population)
+    }
+
+    /// Reads whole partitions and compares every row.
+    fn validate(&mut self, profile: &Profile, table: usize, weight: &Weight) {
+        let keys: Vec<String> = profile
+            .table
+            .partition_key
+            .iter()
+            .map(|key| format!("{} = ?", quoted(&profile.table.columns[*key].name)))
+            .collect();
+        let cql = format!(
+            "SELECT * FROM {}.{} WHERE {}",
+            quoted(&profile.keyspace),
+            quoted(&profile.table.name),
+            keys.join(" AND ")
+        );
+        let kind = self.kind(&weight.name, false);
+        let statement = Statement {
+            idempotent: true,
+            returns_rows: true,
+            verifies: true,
+            ..Statement::new(cql, kind, keys.len() as u16, self.run.consistency)
+        };
+        let statement = self.statement(statement);
+        self.ops.push(Op {
+            statement,
+            kind,
+            table,
+            weight: weight.weight,
+            what: What::Query {
+                same_row: true,
+                returned: Some(profile.all_cells()),
+                must_find: true,
+                whole: self.writes_all(profile),
+            },
+            bound: (0..keys.len()).map(Cell::Key).collect(),
+        });
+    }
+}
+
+/// The path that a profile's name means, which may be written `file:///path`.
+fn path_of(name: &str) -> String {
+    let Some(rest) = name.strip_prefix("file:") else {
+        return name.to_owned();
+    };
+    let rest = rest.strip_prefix("//localhost").unwrap_or(rest);
+    match rest.trim_start_matches('/') {
+        path if path.len() < rest.len() => format!("/{path}"),
+        path => path.to_owned(),
+    }
+}
+
+/// Whether a share is always 1: the command line's, or else the profile's.
+fn is_one(spelled: Option<&Spelled>, own: Option<Ratio>) -> bool {
+    let written = spelled.and_then(|spelled| Ratio::parse(&spelled.text).ok());
+    written.or(own).is_none_or(|ratio| ratio.is_one())
+}

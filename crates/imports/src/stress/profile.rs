@@ -1,0 +1,601 @@
+//! A user profile: one table by its CQL, what its columns hold, how rows are inserted, queries.
+//!
+//! Long because each key of the file has its reader here.
+
+mod queries;
+mod statements;
+
+use std::collections::BTreeMap;
+
+use super::column::Spec;
+use super::draw::{Dist, Ratio};
+use super::partition::Columns;
+use super::source::Cell;
+use cql::Consistency;
+use cql::value::{CqlType, UdtType};
+pub(super) use statements::quoted;
+use statements::{all_cells, columns, insert};
+use workload::BatchKind;
+use workload::schema::{self, Defined, Fault, Table};
+use yaml::{Diagnostic, Diagnostics, Entry, Limits, Node, Place, Raw, Source, did_you_mean};
+
+const KEYS: [&str; 11] = [
+    "specname",
+    "keyspace",
+    "keyspace_definition",
+    "table",
+    "table_definition",
+    "extra_definitions",
+    "columnspec",
+    "insert",
+    "queries",
+    "token_range_queries",
+    "type_definitions",
+];
+
+/// The key that may be left to the cluster.
+pub(super) const DEFINITION: &str = "table_definition";
+
+/// A profile as SnakeYAML takes it: of a key that stands twice, the last value.
+pub(super) const LIMITS: Limits = Limits {
+    last_wins: true,
+    ..Limits::WORKLOAD
+};
+
+/// Keys of inserts that profiles have and cassandra-stress does not know (any more), and what is
+/// written today.
+const OLD_INSERT: [(&str, &str); 3] = [
+    (
+        "pervisit",
+        "cassandra-stress 2.1 renamed it: write `select`",
+    ),
+    ("perbatch", "cassandra-stress 2.1 dropped it: leave it out"),
+    ("visits", "it stands on the command line: -insert visits=…"),
+];
+
+/// What a profile says of inserts; absent: the command line's or the tool's default.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Inserts {
+    pub(super) partitions: Option<Dist>,
+    pub(super) select: Option<Ratio>,
+    pub(super) population: Option<Ratio>,
+    pub(super) batch: Option<BatchKind>,
+    pub(super) consistency: Option<Consistency>,
+    pub(super) serial: Option<Consistency>,
+}
+
+/// A query of a profile.
+#[derive(Clone, Debug)]
+pub(super) struct Query {
+    pub(super) name: String,
+    pub(super) cql: String,
+    pub(super) same_row: bool,
+    pub(super) bound: Vec<Cell>,
+    pub(super) returned: Option<Vec<Cell>>,
+    pub(super) must_find: bool,
+    pub(super) is_select: bool,
+    /// Whether it is about the profile's table, and no view or other table.
+    pub(super) is_own: bool,
+    pub(super) consistency: Option<Consistency>,
+    pub(super) serial: Option<Consistency>,
+}
+
+/// A query over ranges of tokens.
+#[derive(Clone, Debug)]
+pub(super) struct TokenQuery {
+    pub(super) name: String,
+    pub(super) cql: String,
+    pub(super) page_size: i32,
+}
+
+/// A profile, read.
+#[derive(Clone, Debug)]
+pub(super) struct Profile {
+    pub(super) name: Option<String>,
+    pub(super) keyspace: String,
+    pub(super) table: Table,
+    pub(super) columns: Columns,
+    /// The statements of its schema, in order.
+    pub(super) create_keyspace: Option<String>,
+    pub(super) create: Vec<String>,
+    pub(super) inserts: Inserts,
+    pub(super) queries: Vec<Query>,
+    /// Queries that cannot be read, by their names: mistakes only where they are used.
+    pub(super) unreadable: Vec<(String, Vec<Diagnostic>)>,
+    pub(super) token_queries: Vec<TokenQuery>,
+    /// The insert's statement, what it binds, and how many of those are no key.
+    pub(super) insert_cql: String,
+    pub(super) insert_bound: Vec<Cell>,
+    pub(super) insert_values: usize,
+    pub(super) has_counters: bool,
+    pub(super) notes: Vec<String>,
+}
+
+impl Profile {
+    /// What `SELECT *` returns: keys, then statics, then the others, by name.
+    pub(super) fn all_cells(&self) -> Vec<Cell> {
+        all_cells(&self.table)
+    }
+}
+
+/// What is said of a key that is needed.
+pub(super) fn missing(key: &str) -> String {
+    format!("`{key}` is missing")
+}
+
+/// Reads the profile in `text`, which is called `name`; mistakes go to `out`.
+pub(super) fn read(name: &str, text: &str, out: &mut Diagnostics) -> Option<Profile> {
+    let source = out.sources.len();
+    out.sources.push(Source {
+        name: name.to_owned(),
+        text: text.to_owned(),
+    });
+    let before = out.list.len();
+    let root = yaml::parse(source, text, LIMITS, out)?;
+    let mut reader = Reader {
+        root: &root,
+        notes: repeats(&root, out),
+        out,
+    };
+    let profile = reader.profile();
+    if out.list.len() > before {
+        None
+    } else {
+        profile
+    }
+}
+
+struct Reader<'a, 'd> {
+    root: &'a Node,
+    out: &'d mut Diagnostics,
+    notes: Vec<String>,
+}
+
+/// A note on each key that stands twice, at any depth.
+fn repeats(node: &Node, out: &Diagnostics) -> Vec<String> {
+    let of_entry = |entry: &Entry| {
+        let earlier = entry.earlier.as_ref();
+        let own = earlier.map(|earlier| {
+            format!(
+                "{} is there twice; {} counts, as in cassandra-stress, not {}",
+                entry.key,
+                where_is(&entry.place, out),
+                where_is(earlier, out)
+            )
+        });
+        let within = repeats(&entry.value, out);
+        own.into_iter().chain(within).collect::<Vec<_>>()
+    };
+    match &node.raw {
+        Raw::Map(entries) => entries.iter().flat_map(of_entry).collect::<Vec<_>>(),
+        Raw::List(items) => items.iter().flat_map(|item| repeats(item, out)).collect(),
+        Raw::Null | Raw::Scalar { .. } => Vec::new(),
+    }
+}
+
+/// A place in words: `p.yaml:3`.
+fn where_is(place: &Place, out: &Diagnostics) -> String {
+    let source = &out.sources[place.source];
+    let (line, _) = yaml::line_and_column(&source.text, place.span.start);
+    format!("{}:{line}", source.name)
+}
+
+/// Where in the file a statement's `fault` is: what stands there is looked for, since a text of
+/// several lines is not in the file as YAML makes it.
+fn within(node: &Node, source: &str, text: &str, fault: &Fault) -> Place {
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    let rest = text.get(fault.at..).unwrap_or_default();
+    let length = match rest.find(|c| !word(c)) {
+        Some(0) => rest.chars().next().map_or(0, char::len_utf8),
+        Some(length) => length,
+        None => rest.len(),
+    };
+    let token = &rest[..length];
+    let span = node.place.span.clone();
+    let written = source.get(span.clone()).unwrap_or_default();
+    if token.is_empty() {
+        return node.place.clone();
+    }
+    let before = text[..fault.at].matches(token).count();
+    match written.match_indices(token).nth(before) {
+        Some((at, _)) => Place {
+            source: node.place.source,
+            span: span.start + at..span.start + at + length,
+        },
+        None => node.place.clone(),
+    }
+}
+
+impl<'a> Reader<'a, '_> {
+    fn say(&mut self, place: &Place, message: impl Into<String>) {
+        self.out.add(place, message, None);
+    }
+
+    /// The keys of a mapping must be known ones, whatever their case.
+    fn keys(&mut self, node: &Node, known: &[&str], what: &str) {
+        let Some(entries) = node.entries() else {
+            let message = format!("{what} is a mapping, not {}", node.describe());
+            return self.say(&node.place, message);
+        };
+        for entry in entries {
+            if !known.contains(&entry.key.to_lowercase().as_str()) {
+                let message = format!("`{}` is not a key of {what}", entry.key);
+                let hint = did_you_mean(&entry.key, known.iter().copied());
+                self.out.add(&entry.place, message, hint);
+            }
+        }
+    }
+
+    fn text(&mut self, key: &str) -> Option<(&'a str, &'a Node)> {
+        let node = self.root.at(key)?;
+        let text = node.text();
+        if text.is_none() {
+            let message = format!("`{key}` is a text, not {}", node.describe());
+            self.say(&node.place, message);
+        }
+        Some((text?, node))
+    }
+
+    fn needed(&mut self, key: &str, hint: &str) -> Option<&'a str> {
+        let found = self.text(key).map(|(text, _)| text);
+        if found.is_none() && self.root.at(key).is_none() {
+            let place = Place {
+                source: self.root.place.source,
+                span: self.root.place.span.start..self.root.place.span.start,
+            };
+            self.out.add(&place, missing(key), Some(hint.to_owned()));
+        }
+        found
+    }
+
+    fn profile(&mut self) -> Option<Profile> {
+        self.keys(self.root, &KEYS, "a profile");
+        let keyspace = self.needed("keyspace", "add the name of the table's keyspace");
+        let table = self.needed("table", "add the name of the table");
+        let definition = self.needed(
+            DEFINITION,
+            "add the table's CREATE TABLE; `cassay stress` asks the cluster for it, where it is \
+             4.0 or later and has the table",
+        );
+        let (keyspace, table_name) = (keyspace?.to_lowercase(), table?);
+        let types = self.types();
+        let table = self.table(definition?, table_name, &types)?;
+        let columns = self.columns(&table)?;
+        let (insert_cql, insert_bound, insert_values) = insert(&keyspace, &table);
+        let create = self.create(&keyspace, &types);
+        let own = [&columns.key, &columns.clustering, &columns.values];
+        let own = own.into_iter().flatten().filter(|column| column.is_own());
+        let own: Vec<&str> = own.map(|column| column.name.as_str()).collect();
+        let mut notes = std::mem::take(&mut self.notes);
+        if self.root.at("keyspace_definition").is_none() {
+            notes.push(format!(
+                "the profile has no keyspace_definition: keyspace {keyspace} is made with one \
+                 replica, unless it is there already"
+            ));
+        }
+        if !own.is_empty() {
+            notes.push(format!(
+                "values of {} follow from the seed here; cassandra-stress has no such type, or \
+                 draws the sizes of its collections anew in each run",
+                own.join(", ")
+            ));
+        }
+        let all = [&columns.key, &columns.clustering, &columns.values];
+        let half = all.into_iter().flatten();
+        let half = half.filter(|c| c.has_unseeded_value() || c.has_unseeded_length());
+        let half: Vec<&str> = half.map(|column| column.name.as_str()).collect();
+        if !half.is_empty() {
+            notes.push(format!(
+                "values of {} follow from the seed here; cassandra-stress seeds only the quantum \
+                 of QEXTREME and draws the value within it anew in each run",
+                half.join(", ")
+            ));
+        }
+        for column in columns.unseeded_counts() {
+            notes.push(format!(
+                "how many values of {} a partition has follows from the seed here; \
+                 cassandra-stress draws it anew in each run",
+                column.name
+            ));
+        }
+        let (queries, unreadable) = self.queries(&keyspace, &table);
+        Some(Profile {
+            name: self.text("specname").map(|(text, _)| text.to_owned()),
+            create_keyspace: Some(self.create_keyspace(&keyspace)),
+            create,
+            inserts: self.inserts(),
+            queries,
+            unreadable,
+            token_queries: self.token_queries(&keyspace, &table),
+            has_counters: table.columns.iter().any(|c| c.typ == CqlType::Counter),
+            insert_cql,
+            insert_bound,
+            insert_values,
+            keyspace,
+            table,
+            columns,
+            notes,
+        })
+    }
+
+    /// The generators of the table's columns; none where a row may become too large.
+    fn columns(&mut self, table: &Table) -> Option<Columns> {
+        let columns = columns(table, &self.columnspec(table));
+        if let Some(message) = columns.too_large() {
+            self.say(&self.root.nearest("columnspec").place, message);
+            return None;
+        }
+        Some(columns)
+    }
+
+    /// The statement that makes the keyspace. Without a definition the tool expects it to be there;
+    /// a new cluster has none, and this changes none that is there.
+    fn create_keyspace(&mut self, keyspace: &str) -> String {
+        match self.text("keyspace_definition") {
+            Some((text, _)) => text.trim().trim_end_matches(';').to_owned(),
+            None => format!(
+                "CREATE KEYSPACE IF NOT EXISTS {} WITH replication = \
+                 {{'class': 'SimpleStrategy', 'replication_factor': 1}}",
+                quoted(keyspace)
+            ),
+        }
+    }
+
+    /// The statements that make the table, each with its keyspace.
+    fn create(&mut self, keyspace: &str, types: &[UdtType]) -> Vec<String> {
+        let (mut create, mut types_count) = (Vec::new(), 0);
+        for key in ["type_definitions", "table_definition", "extra_definitions"] {
+            for (text, place) in self.statements(key) {
+                let text = text.trim().trim_end_matches(';');
+                match schema::qualify(text, keyspace) {
+                    // The table needs its types, wherever the profile has them.
+                    Ok(cql) if matches!(schema::parse(text, types), Ok(Defined::Type(_))) => {
+                        create.insert(types_count, cql);
+                        types_count += 1;
+                    }
+                    Ok(cql) => create.push(cql),
+                    Err(fault) => self.say(&place, fault.message),
+                }
+            }
+        }
+        create
+    }
+
+    /// The texts of a key: one, or a list.
+    fn statements(&mut self, key: &str) -> Vec<(String, Place)> {
+        let Some(node) = self.root.at(key) else {
+            return Vec::new();
+        };
+        let items = match &node.raw {
+            Raw::List(items) => items.iter().collect(),
+            _ => vec![node],
+        };
+        let mut texts = Vec::new();
+        for item in items {
+            match item.text() {
+                Some(text) => texts.push((text.to_owned(), item.place.clone())),
+                None => self.say(&item.place, format!("`{key}` holds statements")),
+            }
+        }
+        texts
+    }
+
+    fn types(&mut self) -> Vec<UdtType> {
+        let mut types = Vec::new();
+        for key in ["type_definitions", "extra_definitions"] {
+            for (text, place) in self.statements(key) {
+                match schema::parse(&text, &types) {
+                    Ok(Defined::Type(udt)) => types.push(udt),
+                    Ok(_) => {}
+                    Err(fault) if key == "type_definitions" => self.say(&place, fault.message),
+                    Err(_) => {}
+                }
+            }
+        }
+        types
+    }
+
+    fn table(&mut self, definition: &str, name: &str, types: &[UdtType]) -> Option<Table> {
+        let node = self.root.at("table_definition")?;
+        let place = node.place.clone();
+        match schema::parse(definition, types) {
+            Ok(Defined::Table(table)) if table.name.eq_ignore_ascii_case(name) => Some(table),
+            Ok(Defined::Table(table)) => {
+                let message = format!("table_definition is of `{}`, not of `{name}`", table.name);
+                self.say(&place, message);
+                None
+            }
+            Ok(_) => {
+                self.say(&place, "table_definition is no CREATE TABLE");
+                None
+            }
+            Err(fault) => {
+                let source = &self.out.sources[place.source].text;
+                let place = within(node, source, definition, &fault);
+                self.say(&place, format!("table_definition: {}", fault.message));
+                None
+            }
+        }
+    }
+
+    fn dist(&mut self, node: &Node) -> Option<Dist> {
+        match Dist::parse(node.text().unwrap_or_default()) {
+            Ok(dist) => Some(dist),
+            Err(message) => {
+                self.say(&node.place, message);
+                None
+            }
+        }
+    }
+
+    fn ratio(&mut self, node: &Node) -> Option<Ratio> {
+        match Ratio::parse(node.text().unwrap_or_default()) {
+            Ok(ratio) => Some(ratio),
+            Err(message) => {
+                self.say(&node.place, message);
+                None
+            }
+        }
+    }
+
+    fn columnspec(&mut self, table: &Table) -> BTreeMap<String, Spec> {
+        let mut specs = BTreeMap::new();
+        let Some(node) = self.root.at("columnspec") else {
+            return specs;
+        };
+        let Raw::List(items) = &node.raw else {
+            if !matches!(node.raw, Raw::Null) {
+                self.say(&node.place, "`columnspec` is a list");
+            }
+            return specs;
+        };
+        for item in items {
+            self.keys(item, &["name", "size", "population", "cluster"], "a column");
+            let mut spec = Spec::default();
+            let mut name = None;
+            for entry in item.entries().unwrap_or_default() {
+                match entry.key.to_lowercase().as_str() {
+                    "name" => name = Some((entry.value.text().unwrap_or_default(), &entry.value)),
+                    "size" => spec.size = self.dist(&entry.value),
+                    "population" => spec.population = self.dist(&entry.value),
+                    "cluster" => spec.cluster = self.dist(&entry.value),
+                    _ => {}
+                }
+            }
+            let Some((name, node)) = name else {
+                self.say(&item.place, "a column of `columnspec` has no `name`");
+                continue;
+            };
+            let known: Vec<&str> = table.columns.iter().map(|c| c.name.as_str()).collect();
+            let found = known
+                .iter()
+                .find(|column| column.eq_ignore_ascii_case(name));
+            match found {
+                Some(column) => {
+                    specs.insert((*column).to_owned(), spec);
+                }
+                // As the tool, which looks a column up and never a specification.
+                None => {
+                    let near = did_you_mean(name, known).filter(|hint| hint.starts_with("did"));
+                    let near = near.map_or(String::new(), |hint| format!("; {hint}"));
+                    self.notes.push(format!(
+                        "{}: the table has no column {name}, so its specification has no \
+                         effect{near}",
+                        where_is(&node.place, self.out)
+                    ));
+                }
+            }
+        }
+        specs
+    }
+
+    fn inserts(&mut self) -> Inserts {
+        let mut inserts = Inserts::default();
+        let Some(node) = self.root.at("insert") else {
+            return inserts;
+        };
+        let known = [
+            "partitions",
+            "select",
+            "row-population",
+            "batchtype",
+            "consistencylevel",
+            "serialconsistencylevel",
+        ];
+        let old = |key: &str| {
+            OLD_INSERT
+                .iter()
+                .find(|(old, _)| key.eq_ignore_ascii_case(old))
+        };
+        let all: Vec<&str> = known
+            .into_iter()
+            .chain(OLD_INSERT.map(|(old, _)| old))
+            .collect();
+        self.keys(node, &all, "insert");
+        for entry in node.entries().unwrap_or_default() {
+            let value = &entry.value;
+            if let Some((_, hint)) = old(&entry.key) {
+                let message = format!("`{}` is not a key of insert", entry.key);
+                self.out
+                    .add(&entry.place, message, Some((*hint).to_owned()));
+            }
+            match entry.key.to_lowercase().as_str() {
+                "partitions" => inserts.partitions = self.dist(value),
+                "select" => inserts.select = self.ratio(value),
+                "row-population" => inserts.population = self.ratio(value),
+                "batchtype" => inserts.batch = self.batch(value),
+                "consistencylevel" => inserts.consistency = self.level(value),
+                "serialconsistencylevel" => inserts.serial = self.level(value),
+                _ => {}
+            }
+        }
+        inserts
+    }
+
+    fn batch(&mut self, node: &Node) -> Option<BatchKind> {
+        match node.text().unwrap_or_default().to_lowercase().as_str() {
+            "logged" => Some(BatchKind::Logged),
+            "unlogged" => Some(BatchKind::Unlogged),
+            "counter" => Some(BatchKind::Counter),
+            other => {
+                let message = format!("batchtype is `{other}`; it is LOGGED, UNLOGGED or COUNTER");
+                self.say(&node.place, message);
+                None
+            }
+        }
+    }
+
+    fn level(&mut self, node: &Node) -> Option<Consistency> {
+        let level = node.text().unwrap_or_default().to_uppercase().parse();
+        if level.is_err() {
+            let message = format!("{} is no consistency level", node.describe());
+            self.say(&node.place, message);
+        }
+        level.ok()
+    }
+
+    fn token_queries(&mut self, keyspace: &str, table: &Table) -> Vec<TokenQuery> {
+        let entries = self.root.at("token_range_queries").and_then(Node::entries);
+        let mut queries = Vec::new();
+        for entry in entries.unwrap_or_default() {
+            let node = &entry.value;
+            self.keys(node, &["columns", "page_size"], "a token range query");
+            let columns = match node.entry("columns").map(|entry| &entry.value.raw) {
+                Some(Raw::Scalar { text, .. }) => text.clone(),
+                Some(Raw::List(items)) => {
+                    let names: Vec<&str> = items.iter().filter_map(Node::text).collect();
+                    names.join(", ")
+                }
+                _ => "*".to_owned(),
+            };
+            let page_size = node.at("page_size").and_then(Node::text).unwrap_or("5000");
+            let Ok(page_size @ 1..) = page_size.parse() else {
+                let message = format!("page_size is `{page_size}`; it must be 1 or more");
+                self.say(&node.nearest("page_size").place, message);
+                continue;
+            };
+            let keys = table
+                .partition_key
+                .iter()
+                .map(|index| quoted(&table.columns[*index].name));
+            let token = format!("token({})", keys.collect::<Vec<_>>().join(", "));
+            let columns = match columns.as_str() {
+                "*" => "*".to_owned(),
+                columns => format!("{token}, {columns}"),
+            };
+            queries.push(TokenQuery {
+                name: entry.key.to_lowercase(),
+                cql: format!(
+                    "SELECT {columns} FROM {}.{} WHERE {token} > ? AND {token} <= ?",
+                    quoted(keyspace),
+                    quoted(&table.name)
+                ),
+                page_size,
+            });
+        }
+        queries
+    }
+}
+
+#[cfg(test)]
+mod tests;

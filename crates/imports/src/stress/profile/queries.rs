@@ -1,0 +1,156 @@
+//! The queries of a profile: what they bind, what they return, what a read must find.
+//!
+//! What must hold: a query that cannot be read is a mistake only of a run that uses it; what is
+//! read from another table than the profile's is compared with nothing.
+
+use super::statements::{cell_of, relations, returned};
+use super::{Query, Reader, within};
+use crate::stress::source::Cell;
+use workload::schema::{self, Kind, Marker, Table};
+use yaml::{Diagnostic, Entry, Node};
+
+/// Queries, and those that cannot be read.
+type Queries = (Vec<Query>, Vec<(String, Vec<Diagnostic>)>);
+
+impl Reader<'_, '_> {
+    pub(super) fn queries(&mut self, keyspace: &str, table: &Table) -> Queries {
+        let entries = self.root.at("queries").and_then(Node::entries);
+        let (mut queries, mut unreadable) = (Vec::new(), Vec::new());
+        for entry in entries.unwrap_or_default() {
+            let name = entry.key.to_lowercase();
+            let others = std::mem::take(&mut self.out.list);
+            let query = self.query_entry(entry, keyspace, table);
+            let own = std::mem::replace(&mut self.out.list, others);
+            match query.filter(|_| own.is_empty()) {
+                Some(query) => queries.push(Query { name, ..query }),
+                None => unreadable.push((name, own)),
+            }
+        }
+        (queries, unreadable)
+    }
+
+    fn query_entry(&mut self, entry: &Entry, keyspace: &str, table: &Table) -> Option<Query> {
+        let node = &entry.value;
+        if node.entries().is_none() {
+            let message = format!(
+                "query `{}` is a mapping, not {}",
+                entry.key,
+                node.describe()
+            );
+            let hint = format!(
+                "write it as `{}: {{cql: \"…\", fields: samerow}}`",
+                entry.key
+            );
+            self.out.add(&node.place, message, Some(hint));
+            return None;
+        }
+        let known = [
+            "cql",
+            "fields",
+            "consistencylevel",
+            "serialconsistencylevel",
+        ];
+        self.keys(node, &known, "a query");
+        let at = |key: &str| {
+            let mut entries = node.entries().unwrap_or_default().iter();
+            entries
+                .find(|entry| entry.key.eq_ignore_ascii_case(key))
+                .map(|e| &e.value)
+        };
+        let Some(cql) = at("cql") else {
+            self.say(&entry.place, format!("query `{}` has no `cql`", entry.key));
+            return None;
+        };
+        let same_row = match at("fields").map(|node| (node.text().unwrap_or_default(), node)) {
+            None => false,
+            Some((fields, _)) if fields.eq_ignore_ascii_case("samerow") => true,
+            Some((fields, _)) if fields.eq_ignore_ascii_case("multirow") => false,
+            Some((fields, node)) => {
+                let message = format!("fields is `{fields}`; it is samerow or multirow");
+                self.say(&node.place, message);
+                false
+            }
+        };
+        let levels = [at("consistencylevel"), at("serialconsistencylevel")];
+        let [consistency, serial] = levels.map(|node| node.and_then(|node| self.level(node)));
+        Some(Query {
+            same_row,
+            consistency,
+            serial,
+            ..self.query(cql, keyspace, table)?
+        })
+    }
+
+    fn query(&mut self, node: &Node, keyspace: &str, table: &Table) -> Option<Query> {
+        let text = node.text().unwrap_or_default().trim();
+        let text = text.trim_end_matches(';');
+        let read =
+            schema::qualify(text, keyspace).and_then(|cql| Ok((schema::markers(text)?, cql)));
+        let (markers, cql) = match read {
+            Ok(read) => read,
+            Err(fault) => {
+                let source = &self.out.sources[node.place.source].text;
+                let place = within(node, source, text, &fault);
+                self.say(&place, fault.message);
+                return None;
+            }
+        };
+        let mut bound = Vec::new();
+        for marker in markers {
+            let column = match &marker {
+                Marker::Column(name) => cell_of(table, name),
+                Marker::Int | Marker::Timestamp | Marker::Token | Marker::Unknown => None,
+            };
+            let Some(cell) = column else {
+                let what = match marker {
+                    Marker::Column(name) => format!("`{name}` is no column of the table"),
+                    _ => "a marker stands where no column gives it a value".to_owned(),
+                };
+                self.say(&node.place, what);
+                return None;
+            };
+            bound.push(cell);
+        }
+        let is_select = text.to_lowercase().starts_with("select");
+        let is_own = is_of(text, keyspace, table);
+        let only_keys = bound.iter().all(|cell| matches!(cell, Cell::Key(_)));
+        let whole = table.partition_key.len() == bound.len() && relations(text) == bound.len();
+        Some(Query {
+            name: String::new(),
+            returned: (is_select && is_own)
+                .then(|| returned(text, table))
+                .flatten(),
+            must_find: is_select && is_own && only_keys && whole,
+            cql,
+            same_row: false,
+            bound,
+            is_select,
+            is_own,
+            consistency: None,
+            serial: None,
+        })
+    }
+}
+
+/// Whether a statement is about `table` of `keyspace`: a view has other columns in another order,
+/// and another table has other rows.
+fn is_of(text: &str, keyspace: &str, table: &Table) -> bool {
+    let tokens = schema::tokens(text).unwrap_or_default();
+    let is_word = |at: usize, word: &str| {
+        tokens
+            .get(at)
+            .is_some_and(|token| token.kind == Kind::Word && token.text == word)
+    };
+    let before = (0..tokens.len()).find(|at| {
+        is_word(*at, "from") || is_word(*at, "into") || (*at == 0 && is_word(0, "update"))
+    });
+    let Some(before) = before else {
+        return true;
+    };
+    let name = |at: usize| tokens.get(at).map_or("", |token| token.text.as_str());
+    let (owner, own) = match name(before + 2) {
+        "." => (name(before + 1), name(before + 3)),
+        _ => (keyspace, name(before + 1)),
+    };
+    owner.eq_ignore_ascii_case(keyspace) && own.eq_ignore_ascii_case(&table.name)
+}

@@ -1,0 +1,155 @@
+//! What a profile's table makes of statements: which cells they bind and return.
+
+use std::collections::BTreeMap;
+
+use crate::stress::column::{Column, Spec};
+use crate::stress::partition::Columns;
+use crate::stress::source::Cell;
+use cql::value::CqlType;
+use workload::schema::Table;
+
+/// A name in double quotes.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// Columns that are no key, by name.
+fn others(table: &Table) -> Vec<usize> {
+    let mut others: Vec<usize> = (0..table.columns.len())
+        .filter(|column| !table.is_key(*column))
+        .collect();
+    others.sort_by(|a, b| table.columns[*a].name.cmp(&table.columns[*b].name));
+    others
+}
+
+pub(super) fn columns(table: &Table, specs: &BTreeMap<String, Spec>) -> Columns {
+    let make = |index: &usize| {
+        let column = &table.columns[*index];
+        let spec = specs.get(&column.name).copied().unwrap_or_default();
+        Column::of_profile(&column.name, &column.typ, spec)
+    };
+    Columns::new(
+        table.partition_key.iter().map(make).collect(),
+        table.clustering.iter().map(make).collect(),
+        others(table).iter().map(make).collect(),
+    )
+}
+
+/// The cell of a column, by its name.
+pub(super) fn cell_of(table: &Table, name: &str) -> Option<Cell> {
+    let same = |column: &&usize| table.columns[**column].name.eq_ignore_ascii_case(name);
+    let place = |columns: &[usize]| columns.iter().position(|column| same(&column));
+    if let Some(key) = place(&table.partition_key) {
+        return Some(Cell::Key(key));
+    }
+    if let Some(clustering) = place(&table.clustering) {
+        return Some(Cell::Row(clustering));
+    }
+    place(&others(table)).map(|other| Cell::Row(table.clustering.len() + other))
+}
+
+/// Whether an insert adds to what a column has.
+fn adds(column: &workload::schema::Column) -> bool {
+    match column.typ {
+        CqlType::Counter => true,
+        CqlType::List(_) | CqlType::Set(_) => !column.is_frozen,
+        _ => false,
+    }
+}
+
+/// What can stand in a returned cell of a column, whose value is that of `cell`.
+fn as_returned(table: &Table, column: usize, cell: Cell) -> Cell {
+    let column = &table.columns[column];
+    match cell {
+        Cell::Row(index) if column.is_static && adds(column) => Cell::Gathered(index),
+        Cell::Row(index) if column.is_static => Cell::Static(index),
+        Cell::Row(index) if adds(column) && matches!(column.typ, CqlType::List(_)) => {
+            Cell::Appended(index)
+        }
+        cell => cell,
+    }
+}
+
+pub(super) fn all_cells(table: &Table) -> Vec<Cell> {
+    let keys = (0..table.partition_key.len()).map(Cell::Key);
+    let clustering = (0..table.clustering.len()).map(Cell::Row);
+    let others = others(table);
+    let place = |is_static: bool| {
+        let same =
+            move |(_, column): &(usize, &usize)| table.columns[**column].is_static == is_static;
+        let base = table.clustering.len();
+        let chosen = others.iter().enumerate().filter(same);
+        chosen
+            .map(move |(at, column)| as_returned(table, *column, Cell::Row(base + at)))
+            .collect::<Vec<_>>()
+    };
+    keys.chain(clustering)
+        .chain(place(true))
+        .chain(place(false))
+        .collect()
+}
+
+/// How many conditions a statement has: one without a marker may leave no row of a partition.
+pub(super) fn relations(text: &str) -> usize {
+    let words = text.split_whitespace().map(str::to_lowercase);
+    let conditions = words.skip_while(|word| word != "where").skip(1);
+    1 + conditions.filter(|word| word == "and").count()
+}
+
+/// What a SELECT returns, if it names columns only.
+pub(super) fn returned(text: &str, table: &Table) -> Option<Vec<Cell>> {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lower = text.to_lowercase();
+    let list = text.get("select".len()..lower.find(" from ")?)?.trim();
+    if list == "*" {
+        return Some(all_cells(table));
+    }
+    list.split(',')
+        .map(|name| {
+            let name = name.trim().trim_matches('"');
+            let same = |column: &workload::schema::Column| column.name.eq_ignore_ascii_case(name);
+            let column = table.columns.iter().position(same)?;
+            Some(as_returned(table, column, cell_of(table, name)?))
+        })
+        .collect()
+}
+
+/// The statement that writes a row, as cassandra-stress writes it.
+pub(super) fn insert(keyspace: &str, table: &Table) -> (String, Vec<Cell>, usize) {
+    let name = format!("{}.{}", quoted(keyspace), quoted(&table.name));
+    let keys = [&table.partition_key[..], &table.clustering].concat();
+    let names: Vec<String> = keys
+        .iter()
+        .map(|key| quoted(&table.columns[*key].name))
+        .collect();
+    let others = others(table);
+    let mut bound: Vec<Cell> = (0..others.len())
+        .map(|other| Cell::Row(table.clustering.len() + other))
+        .collect();
+    bound.extend((0..table.partition_key.len()).map(Cell::Key));
+    bound.extend((0..table.clustering.len()).map(Cell::Row));
+    if others.is_empty() {
+        let marks = vec!["?"; names.len()].join(", ");
+        let cql = format!("INSERT INTO {name} ({}) VALUES ({marks})", names.join(", "));
+        return (cql, bound, 0);
+    }
+    let sets: Vec<String> = others
+        .iter()
+        .map(|other| {
+            let column = &table.columns[*other];
+            let name = quoted(&column.name);
+            if adds(column) {
+                format!("{name} = {name} + ?")
+            } else {
+                format!("{name} = ?")
+            }
+        })
+        .collect();
+    let predicates: Vec<String> = names.iter().map(|name| format!("{name} = ?")).collect();
+    let cql = format!(
+        "UPDATE {name} SET {} WHERE {}",
+        sets.join(", "),
+        predicates.join(" AND ")
+    );
+    (cql, bound, others.len())
+}

@@ -1,0 +1,323 @@
+//! The operations of a cassandra-stress run: which kind, on which seeds, with which rows.
+//!
+//! The tool draws the kinds of operations, the number of partitions of each and the rows of a read
+//! from generators that nobody seeds; here they are functions of the seed and the operation's
+//! number. Seeds of a sequence are visited without gap: how many the operations before have taken
+//! is summed block by block, and the sums are kept.
+
+mod cursor;
+mod known;
+
+use super::draw::{Dist, Ratio};
+use super::partition::Columns;
+use workload::random::{Draws, lane};
+
+/// Operations whose kinds are drawn together.
+const BLOCK: usize = 256;
+/// Operations that a batch may hold in the protocol.
+const BATCH_MAX: usize = 65_535;
+
+/// The lanes of the seed.
+const KINDS: u64 = 41;
+const COUNTS: u64 = 42;
+const SEEDS: u64 = 43;
+const ROWS: u64 = 44;
+const SHARES: u64 = 45;
+
+/// Where a bound or returned cell comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cell {
+    /// A column of the partition key.
+    Key(usize),
+    /// A clustering column or another one.
+    Row(usize),
+    /// Returned only: a column that all rows share, so that the last one written has its value.
+    Static(usize),
+    /// Returned only: a list that every write of its row appends to.
+    Appended(usize),
+    /// Returned only: a collection to which the writes of all rows of a partition add.
+    Gathered(usize),
+}
+
+/// What an operation does.
+#[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a run has a handful of them, made once"
+)]
+pub(super) enum What {
+    /// Writes rows of several partitions.
+    Insert {
+        partitions: Dist,
+        select: Ratio,
+        visits: i64,
+        /// The share of the columns behind the key that have values.
+        population: Ratio,
+        /// Bound cells that are no part of the key, which a population may leave out.
+        values: usize,
+    },
+    /// Reads with arguments of one or of several rows of a partition.
+    Query {
+        same_row: bool,
+        /// What stands in a returned row; none: it cannot be compared.
+        returned: Option<Vec<Cell>>,
+        /// Whether a partition that was written must have a row for it.
+        must_find: bool,
+        /// Whether it reads whole partitions, and writes leave no row to chance: then every row
+        /// that a write makes must be there.
+        whole: bool,
+    },
+    /// Reads the partitions of a range of tokens.
+    Tokens { ranges: u64 },
+}
+
+/// A kind of operation with its table and statement.
+#[derive(Clone, Debug)]
+pub(super) struct Op {
+    pub(super) statement: u16,
+    pub(super) kind: u8,
+    pub(super) table: usize,
+    pub(super) weight: f64,
+    pub(super) what: What,
+    pub(super) bound: Vec<Cell>,
+}
+
+impl Op {
+    /// Whether each of its operations is for one partition.
+    fn is_for_one(&self) -> bool {
+        match &self.what {
+            What::Insert { partitions, .. } => partitions.is_fixed() && partitions.max() == 1,
+            What::Query { .. } | What::Tokens { .. } => true,
+        }
+    }
+}
+
+/// Where seeds come from.
+#[derive(Clone, Debug)]
+pub(super) enum Seeds {
+    Sequence {
+        first: i64,
+        count: u64,
+        lookback: Option<Dist>,
+    },
+    Drawn(Dist),
+}
+
+/// All operations of a run.
+#[derive(Clone, Debug)]
+pub(super) struct Operations {
+    pub(super) seed: u64,
+    pub(super) tables: Vec<Columns>,
+    /// Whether values of a table's columns are counters, which nothing can be compared with.
+    pub(super) counters: Vec<bool>,
+    /// Whether writes to a table leave cells out.
+    pub(super) sparse: Vec<bool>,
+    pub(super) ops: Vec<Op>,
+    pub(super) runs: Dist,
+    pub(super) seeds: Seeds,
+    /// Partitions that all operations together are for (`n=`); none: no end.
+    pub(super) partitions: Option<u64>,
+    /// Seeds of a sequence that does not begin anew (`no-wrap`); none: no end.
+    pub(super) last_seed: Option<u64>,
+}
+
+/// An operation of a block.
+#[derive(Clone, Copy, Debug)]
+struct Planned {
+    op: u16,
+    /// Places in the sequence of seeds that it takes: none for a read that looks back.
+    own: u32,
+    before: Taken,
+}
+
+/// What operations have taken.
+#[derive(Clone, Copy, Debug, Default)]
+struct Taken {
+    /// Places in the sequence of seeds; a seed has as many as it has visits.
+    places: u64,
+    /// What `n=` counts: a read that takes no place counts as one.
+    partitions: u64,
+}
+
+/// What the operations of a block are.
+#[derive(Clone, Debug)]
+struct Block {
+    number: u64,
+    operations: Vec<Planned>,
+    taken: Taken,
+}
+
+impl Operations {
+    /// Operations of a run that has an end.
+    pub(super) fn count(&self) -> Option<u64> {
+        let ends = self.ends();
+        if ends.partitions == u64::MAX && ends.places == u64::MAX {
+            return None;
+        }
+        if self.takes_one() {
+            return Some(ends.partitions.min(ends.places));
+        }
+        if self.ops.iter().all(|op| op.is_for_one()) && ends.places == u64::MAX {
+            return Some(ends.partitions);
+        }
+        let mut block = self.block(0, Taken::default());
+        loop {
+            let is_behind = |planned: &Planned| {
+                planned.before.partitions >= ends.partitions
+                    || planned.own > 0 && planned.before.places >= ends.places
+            };
+            if let Some(end) = block.operations.iter().position(is_behind) {
+                return Some(block.number * BLOCK as u64 + end as u64);
+            }
+            block = self.block(block.number + 1, block.taken);
+        }
+    }
+
+    /// Where the run ends. A sequence ends no run of which nothing takes its seeds.
+    fn ends(&self) -> Taken {
+        let takes = |op: &Op| op.weight > 0.0 && self.takes(op, 0) > 0;
+        let places = match self.last_seed {
+            Some(seeds) if self.ops.iter().any(takes) => seeds.saturating_mul(self.visits()),
+            _ => u64::MAX,
+        };
+        Taken {
+            places,
+            partitions: self.partitions.unwrap_or(u64::MAX),
+        }
+    }
+
+    /// Places that a planned operation has, as far as the run goes.
+    fn left(&self, planned: Planned) -> u32 {
+        let ends = self.ends();
+        let places = ends.places.saturating_sub(planned.before.places);
+        let partitions = ends.partitions.saturating_sub(planned.before.partitions);
+        let left = places.min(partitions);
+        u64::from(planned.own).min(left).max(1) as u32
+    }
+
+    /// Visits of each seed that is written.
+    fn visits(&self) -> u64 {
+        let visits = self.ops.iter().map(|op| match &op.what {
+            What::Insert { visits, .. } => (*visits).max(1) as u64,
+            What::Query { .. } | What::Tokens { .. } => 1,
+        });
+        visits.max().unwrap_or(1)
+    }
+
+    /// Whether every operation takes exactly one place: then nothing has to be summed.
+    fn takes_one(&self) -> bool {
+        let one = |op: &Op| match &op.what {
+            What::Insert { .. } => op.is_for_one(),
+            What::Query { .. } => self.takes(op, 0) == 1,
+            What::Tokens { .. } => false,
+        };
+        self.ops.iter().all(one)
+    }
+
+    fn looks_back(&self) -> bool {
+        matches!(
+            &self.seeds,
+            Seeds::Sequence {
+                lookback: Some(_),
+                ..
+            }
+        )
+    }
+
+    /// The operations of a block, when those before have taken so much.
+    fn block(&self, number: u64, taken: Taken) -> Block {
+        let mut draws = Draws::new(lane(self.seed, KINDS), number);
+        let mut runs = self.runs;
+        runs.set_seed(draws.bits() as i64);
+        let weights: f64 = self.ops.iter().map(|op| op.weight).sum();
+        let mut block = Block {
+            number,
+            operations: Vec::with_capacity(BLOCK),
+            taken,
+        };
+        while block.operations.len() < BLOCK {
+            let mut at = draws.unit() * weights;
+            let chosen = self.ops.iter().position(|op| {
+                at -= op.weight;
+                at <= 0.0
+            });
+            let op = chosen.unwrap_or(self.ops.len() - 1);
+            let length = match self.ops.len() {
+                1 => BLOCK,
+                _ => runs.next().max(1) as usize,
+            };
+            for _ in 0..length.min(BLOCK - block.operations.len()) {
+                let n = number * BLOCK as u64 + block.operations.len() as u64;
+                let own = self.takes(&self.ops[op], n);
+                block.operations.push(Planned {
+                    op: op as u16,
+                    own,
+                    before: block.taken,
+                });
+                block.taken.places += u64::from(own);
+                block.taken.partitions += u64::from(own.max(1));
+            }
+        }
+        block
+    }
+
+    /// Places in the sequence that operation `n` takes. Where a seed is visited more than once,
+    /// reads take what is being written: they would leave a seed half visited otherwise.
+    fn takes(&self, op: &Op, n: u64) -> u32 {
+        match &op.what {
+            What::Insert { partitions, .. } if partitions.is_fixed() => {
+                partitions.max().max(1) as u32
+            }
+            What::Insert { partitions, .. } => {
+                let mut partitions = *partitions;
+                partitions.set_seed(Draws::new(lane(self.seed, COUNTS), n).bits() as i64);
+                partitions.next().clamp(1, BATCH_MAX as i64) as u32
+            }
+            What::Query { .. } if self.looks_back() || self.visits() > 1 => 0,
+            What::Query { .. } => 1,
+            What::Tokens { .. } => 0,
+        }
+    }
+
+    /// Seed number `index` of all that the run takes.
+    fn seed_at(&self, index: u64) -> i64 {
+        match &self.seeds {
+            Seeds::Sequence { first, count, .. } => first.wrapping_add((index % count) as i64),
+            Seeds::Drawn(dist) => {
+                let mut dist = *dist;
+                dist.set_seed(Draws::new(lane(self.seed, SEEDS), index).bits() as i64);
+                dist.next()
+            }
+        }
+    }
+
+    /// How many seeds read `n` looks back.
+    fn back(&self, n: u64) -> Option<u64> {
+        let Seeds::Sequence {
+            lookback: Some(lookback),
+            ..
+        } = &self.seeds
+        else {
+            return None;
+        };
+        let mut lookback = *lookback;
+        lookback.set_seed(Draws::new(lane(self.seed, SEEDS), n).bits() as i64);
+        Some(lookback.next().max(0) as u64)
+    }
+
+    /// The seed of a read that looks back from the last of `written` seeds.
+    fn seed_back(&self, n: u64, written: u64) -> Option<i64> {
+        let back = self.back(n)?;
+        let Seeds::Sequence { first, count, .. } = &self.seeds else {
+            return None;
+        };
+        let offset = match written.checked_sub(back) {
+            Some(offset) => offset,
+            None => back.checked_rem(written).unwrap_or(0),
+        };
+        Some(first.wrapping_add((offset.min(written.saturating_sub(1)) % count) as i64))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,183 @@
+//! What the rows of a partition can hold, and which of them were returned.
+//!
+//! A partition may have many thousands of rows, all of which are returned: each is found by its
+//! clustering columns, not by comparing it with every other, and who waits for the answer can end
+//! the search.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Cell;
+use crate::stress::column::Column;
+use crate::stress::partition::{Visit, Walk};
+use cql::response::RawRows;
+use workload::random::Draws;
+
+/// After so many rows it is asked whether to go on: rows take a few microseconds each, those of
+/// large blobs a hundred.
+pub(super) const STOP_ROWS: usize = 256;
+
+/// What the rows of a partition can hold.
+pub(super) struct Possible<'a> {
+    pub(super) key: Vec<Vec<u8>>,
+    pub(super) rows: &'a [Vec<Vec<u8>>],
+    /// Clustering columns, which come first in a row.
+    pub(super) keys: usize,
+    pub(super) counters: bool,
+    pub(super) sparse: bool,
+    pub(super) values: &'a [Column],
+}
+
+/// Values by the index of their column.
+type Shared<'a> = HashMap<usize, HashSet<&'a [u8]>>;
+
+/// What came of looking for returned rows.
+pub(super) enum Found {
+    /// They are all possible; which of the possible ones were returned.
+    All(Vec<bool>),
+    /// Something else was returned as well.
+    Stranger,
+    /// The search was ended.
+    Stopped,
+}
+
+impl Possible<'_> {
+    /// Which of the rows were returned.
+    pub(super) fn all(&self, returned: &[Cell], rows: &RawRows, stop: &dyn Fn() -> bool) -> Found {
+        let is_key = |cell: &Cell| matches!(cell, Cell::Row(index) if *index < self.keys);
+        let keys: Vec<usize> = (0..returned.len())
+            .filter(|at| is_key(&returned[*at]))
+            .collect();
+        let mut places: HashMap<Vec<&[u8]>, Vec<usize>> = HashMap::new();
+        for (place, made) in self.rows.iter().enumerate() {
+            let cells = keys.iter().map(|at| match returned[*at] {
+                Cell::Row(index) => made[index].as_slice(),
+                _ => &[],
+            });
+            places.entry(cells.collect()).or_default().push(place);
+        }
+        let shared = self.shared(returned);
+        let mut seen = vec![false; self.rows.len()];
+        let mut compared = 0;
+        for row in rows.rows() {
+            let Ok(row) = row else {
+                return Found::Stranger;
+            };
+            let cells: Vec<Option<&[u8]>> = row.cells().collect();
+            if cells.len() != returned.len() {
+                return Found::Stranger;
+            }
+            let wanted: Option<Vec<&[u8]>> = keys.iter().map(|at| cells[*at]).collect();
+            let mut found = None;
+            for place in wanted
+                .and_then(|wanted| places.get(&wanted))
+                .into_iter()
+                .flatten()
+            {
+                let mut pairs = returned.iter().zip(&cells);
+                if pairs.all(|(from, cell)| self.has(&self.rows[*place], *from, *cell, &shared)) {
+                    found = Some(*place);
+                    break;
+                }
+                compared += 1;
+                if compared % STOP_ROWS == 0 && stop() {
+                    return Found::Stopped;
+                }
+            }
+            match found {
+                Some(place) => seen[place] = true,
+                None => return Found::Stranger,
+            }
+        }
+        Found::All(seen)
+    }
+
+    /// What any of the rows has in the columns that all of them share.
+    fn shared(&self, returned: &[Cell]) -> Shared<'_> {
+        let columns = returned.iter().filter_map(|cell| match cell {
+            Cell::Static(index) => Some(*index),
+            _ => None,
+        });
+        let values = |index: usize| self.rows.iter().map(move |row| row[index].as_slice());
+        columns
+            .map(|index| (index, values(index).collect()))
+            .collect()
+    }
+
+    /// Whether a returned cell is one that the row `made` can have.
+    fn has(&self, made: &[Vec<u8>], from: Cell, cell: Option<&[u8]>, shared: &Shared<'_>) -> bool {
+        match (from, cell) {
+            (Cell::Key(index), Some(cell)) => self.key[index] == cell,
+            (Cell::Row(index), _) if self.counters && index >= self.keys => true,
+            (Cell::Row(index), cell) if index < self.keys => cell == Some(&made[index]),
+            (Cell::Row(index), Some(cell)) => {
+                self.values[index - self.keys].may_be(&made[index], cell)
+            }
+            // A column that the population left out, or an empty collection.
+            (Cell::Row(index), None) => {
+                self.sparse || self.values[index - self.keys].may_be_none(&made[index])
+            }
+            (Cell::Appended(index), Some(_))
+                if self.values[index - self.keys].has_unseeded_size() =>
+            {
+                true
+            }
+            (Cell::Static(_) | Cell::Appended(_), None) | (Cell::Gathered(_), _) => true,
+            (Cell::Static(_), Some(_)) if self.counters => true,
+            (Cell::Static(index), Some(cell)) => shared
+                .get(&index)
+                .is_some_and(|values| values.contains(cell)),
+            (Cell::Appended(index), Some(cell)) => is_repeated(&made[index], cell),
+            (Cell::Key(_), None) => false,
+        }
+    }
+}
+
+/// Whether every row that a write makes of the partition is among those `known` that were `seen`;
+/// none if the search was ended.
+pub(super) fn all_written(
+    walk: &mut Walk,
+    known: &[Vec<Vec<u8>>],
+    seen: &[bool],
+    stop: &dyn Fn() -> bool,
+) -> Option<bool> {
+    let keys = walk.clustering();
+    let write = Visit::Write {
+        chance: 1.0,
+        visit: 0,
+        visits: 1,
+    };
+    // Of rows with the same key the first, as where they are looked for.
+    let mut places: HashMap<&[Vec<u8>], usize> = HashMap::new();
+    for (place, made) in known.iter().enumerate() {
+        places.entry(&made[..keys]).or_insert(place);
+    }
+    walk.begin(write, Draws::new(0, 0));
+    let mut count = 0;
+    while walk.next_row() {
+        let place = places.get(&walk.row[..keys]);
+        if place.is_none_or(|place| !seen[*place]) {
+            return Some(false);
+        }
+        count += 1;
+        if count % STOP_ROWS == 0 && stop() {
+            return None;
+        }
+    }
+    Some(true)
+}
+
+/// Whether a list is once or more times the elements of `made`.
+fn is_repeated(made: &[u8], list: &[u8]) -> bool {
+    let (Some((_, made)), Some((count, list))) =
+        (made.split_first_chunk::<4>(), list.split_first_chunk::<4>())
+    else {
+        return false;
+    };
+    match made.len() {
+        0 => *count == [0; 4],
+        length => {
+            let mut times = list.chunks(length);
+            !list.is_empty() && times.all(|elements| elements == made)
+        }
+    }
+}

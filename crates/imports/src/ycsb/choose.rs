@@ -1,0 +1,245 @@
+//! Which record an operation touches: YCSB's request distributions, drawn from the seed and the
+//! operation's number instead of a thread's own random numbers.
+//!
+//! The formula of zipfian is that of Gray et al., "Quickly generating billion-record synthetic
+//! databases", SIGMOD 1994, which YCSB uses. Record numbers are 64 bits wide here; YCSB's pass
+//! through an int and end at 2^31.
+
+use workload::random::Draws;
+
+/// YCSB's constant of skew.
+const THETA: f64 = 0.99;
+/// Items of the ranks that `zipfian` scatters over the records, and their zeta.
+const SCRAMBLED_ITEMS: u64 = 10_000_000_000;
+const SCRAMBLED_ZETA: f64 = 26.469_028_201_783_02;
+/// Terms of zeta that are summed one by one; the rest by Euler and Maclaurin, whose error is then
+/// below 1e-12.
+const TERMS_EXACT: u64 = 1_000_000;
+
+/// The 64-bit FNV-1a hash of the eight bytes of `number`, lowest first, as a positive number.
+pub(super) fn fnv(mut number: u64) -> u64 {
+    let mut hash = 0xCBF2_9CE4_8422_2325u64; // offset basis
+    for _ in 0..8 {
+        hash = (hash ^ (number & 0xFF)).wrapping_mul(1_099_511_628_211); // prime
+        number >>= 8;
+    }
+    (hash as i64).unsigned_abs()
+}
+
+/// Zipf's law over a number of items that may grow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Zipfian {
+    items: u64,
+    zeta_items: u64,
+    zeta: f64,
+}
+
+impl Zipfian {
+    pub(super) fn new(items: u64) -> Zipfian {
+        let items = items.max(1);
+        Zipfian {
+            items,
+            zeta_items: items,
+            zeta: zeta(items),
+        }
+    }
+
+    fn scrambled() -> Zipfian {
+        Zipfian {
+            items: SCRAMBLED_ITEMS + 1,
+            zeta_items: SCRAMBLED_ITEMS + 1,
+            zeta: SCRAMBLED_ZETA,
+        }
+    }
+
+    /// A rank below `items`; 0 is the most popular.
+    pub(super) fn draw(&mut self, items: u64, draws: &mut Draws) -> u64 {
+        let items = items.max(1);
+        if items > self.zeta_items && items - self.zeta_items < TERMS_EXACT {
+            for item in self.zeta_items + 1..=items {
+                self.zeta += libm::pow(item as f64, -THETA);
+            }
+            self.zeta_items = items;
+        } else if items != self.zeta_items {
+            self.zeta = zeta(items);
+            self.zeta_items = items;
+        }
+        let two = 1.0 + libm::pow(0.5, THETA);
+        let u = draws.unit();
+        let scaled = u * self.zeta;
+        if scaled < 1.0 {
+            return 0;
+        }
+        if scaled < two {
+            return 1.min(items - 1);
+        }
+        let eta = (1.0 - libm::pow(2.0 / self.items as f64, 1.0 - THETA)) / (1.0 - two / self.zeta);
+        let share = libm::pow(eta * u - eta + 1.0, 1.0 / (1.0 - THETA));
+        ((items as f64 * share) as u64).min(items - 1)
+    }
+}
+
+/// Sum of `i^-θ` for i from 1 to `items`.
+fn zeta(items: u64) -> f64 {
+    let exact = items.min(TERMS_EXACT);
+    let mut sum: f64 = (1..=exact).map(|i| libm::pow(i as f64, -THETA)).sum();
+    if items > exact {
+        let (a, b) = (exact as f64, items as f64);
+        let power = |x: f64| libm::pow(x, -THETA);
+        let integral = (libm::pow(b, 1.0 - THETA) - libm::pow(a, 1.0 - THETA)) / (1.0 - THETA);
+        let slope = THETA * (power(a) / a - power(b) / b) / 12.0;
+        sum += integral + (power(b) - power(a)) / 2.0 + slope;
+    }
+    sum
+}
+
+/// `requestdistribution`, and what it needs.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Chooser {
+    Uniform,
+    /// Over the records and those that the run is expected to add.
+    Zipfian {
+        zipfian: Zipfian,
+        span: u64,
+    },
+    Latest(Zipfian),
+    Sequential,
+    /// With this rate, back from the last record.
+    Exponential {
+        gamma: f64,
+    },
+    /// With this share of the operations, within this many first records.
+    Hotspot {
+        records: u64,
+        share: f64,
+    },
+}
+
+impl Chooser {
+    pub(super) fn scrambled(span: u64) -> Chooser {
+        Chooser::Zipfian {
+            zipfian: Zipfian::scrambled(),
+            span,
+        }
+    }
+
+    /// The record of operation `n`: `first` is the first record, `loaded` how many there are at
+    /// the begin, `last` the last one that has been inserted.
+    pub(super) fn draw(
+        &mut self,
+        n: u64,
+        (first, loaded, last): (u64, u64, u64),
+        draws: &mut Draws,
+    ) -> u64 {
+        match self {
+            Chooser::Uniform => first + draws.below(loaded),
+            Chooser::Sequential => first + n % loaded,
+            Chooser::Latest(zipfian) => last - zipfian.draw(last.max(1), draws).min(last),
+            Chooser::Hotspot { records, share } => {
+                let hot = draws.unit() < *share;
+                if hot || *records == loaded {
+                    first + draws.below((*records).max(1))
+                } else {
+                    first + *records + draws.below(loaded - *records)
+                }
+            }
+            Chooser::Zipfian { zipfian, span } => loop {
+                let record = first + fnv(zipfian.draw(SCRAMBLED_ITEMS + 1, draws)) % *span;
+                // A record that the run has yet to insert is drawn again.
+                if record <= last {
+                    return record;
+                }
+            },
+            Chooser::Exponential { gamma } => loop {
+                let back = -libm::log(draws.unit()) / *gamma;
+                if back <= last as f64 {
+                    return last - back as u64;
+                }
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draws(n: u64) -> Draws {
+        Draws::new(7, n)
+    }
+
+    #[test]
+    fn hashes_are_ycsb_s() {
+        for (number, hash) in [
+            (0, 6_284_781_860_667_377_211),
+            (1, 8_517_097_267_634_966_620),
+            (2, 1_820_151_046_732_198_393),
+            (3, 4_052_466_453_699_787_802),
+            (4, 3_232_700_585_171_816_769),
+        ] {
+            assert_eq!(fnv(number), hash, "{number}");
+        }
+    }
+
+    #[test]
+    fn zeta_is_the_same_summed_and_integrated() {
+        let items = TERMS_EXACT + 500_000;
+        let summed: f64 = (1..=items).map(|i| libm::pow(i as f64, -THETA)).sum();
+        assert!((zeta(items) - summed).abs() < 1e-9);
+        // YCSB's published constant of ten billion items.
+        assert!((zeta(SCRAMBLED_ITEMS) - SCRAMBLED_ZETA).abs() < 1e-6);
+    }
+
+    #[test]
+    fn the_hottest_record_of_zipfian_has_its_share() {
+        let mut chooser = Chooser::scrambled(1001);
+        let count = 200_000;
+        let hits = (0..count)
+            .filter(|n| chooser.draw(*n, (0, 1000, 999), &mut draws(*n)) == fnv(0) % 1001)
+            .count();
+        let share = hits as f64 / f64::from(count as u32);
+        assert!((share - 1.0 / SCRAMBLED_ZETA).abs() < 0.004, "{share}");
+    }
+
+    #[test]
+    fn every_distribution_stays_among_the_records_that_exist() {
+        let hotspot = Chooser::Hotspot {
+            records: 20,
+            share: 0.8,
+        };
+        let choosers = [
+            Chooser::Uniform,
+            Chooser::scrambled(120),
+            Chooser::Latest(Zipfian::new(100)),
+            Chooser::Sequential,
+            Chooser::Exponential { gamma: 0.1 },
+            hotspot,
+        ];
+        for mut chooser in choosers {
+            for n in 0..10_000 {
+                let record = chooser.draw(n, (0, 100, 99), &mut draws(n));
+                assert!(record < 100, "{chooser:?}: {record}");
+            }
+        }
+    }
+
+    #[test]
+    fn latest_follows_the_last_record_and_a_single_record_is_enough() {
+        let mut chooser = Chooser::Latest(Zipfian::new(1000));
+        let newest =
+            (0..1000).filter(|n| chooser.draw(*n, (0, 1000, 1000 + n), &mut draws(*n)) == 1000 + n);
+        assert!(newest.count() > 80);
+        let mut one = Chooser::Latest(Zipfian::new(1));
+        assert_eq!(one.draw(0, (0, 1, 0), &mut draws(0)), 0);
+    }
+
+    #[test]
+    fn records_beyond_an_int_are_reached() {
+        let (records, mut beyond) = (1u64 << 40, 0);
+        for n in 0..100 {
+            let record = Chooser::Uniform.draw(n, (0, records, records - 1), &mut draws(n));
+            beyond += u32::from(record > 1 << 31);
+        }
+        assert!(beyond > 90);
+    }
+}

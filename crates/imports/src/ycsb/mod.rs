@@ -1,0 +1,466 @@
+//! YCSB's core workload as its Cassandra binding runs it: command line and property files in, a
+//! step to run out.
+//!
+//! Keys, request distributions and the mix are YCSB's. What YCSB draws from random numbers of its
+//! threads is here a function of the seed and the operation's number, so that every read can be
+//! judged and every run repeated.
+
+mod choose;
+mod command;
+mod histogram;
+mod properties;
+mod source;
+mod statements;
+mod table;
+mod timeseries;
+
+use std::sync::Arc;
+
+use command::{Command, Phase};
+use properties::Properties;
+use source::{INSERT, KINDS, SCAN, Table};
+use statements::Shape;
+
+use crate::import::{Connection, Import, Offer, ReadFile, Secret, Step, StepLimit};
+use core::time::Duration;
+use cql::Consistency;
+use workload::{Kind, Program, Schema, Stage, Statement};
+use yaml::Diagnostics;
+
+/// As many records as a key of 19 digits can number, and an insert behind each still can.
+const RECORDS_MAX: u64 = 1 << 62;
+const FIELDS_MAX: u64 = 1000;
+
+const RETRIES: &str = "core_workload_insertion_retry_limit";
+/// What the engine counts to; an insert that failed as often is not saved by one more.
+const RETRIES_MAX: u64 = u8::MAX as u64;
+
+/// Properties that have an effect here.
+const KNOWN: &[&str] = &[
+    "cassandra.coreconnections",
+    "cassandra.keyspace",
+    "cassandra.maxconnections",
+    "cassandra.password",
+    "cassandra.readconsistencylevel",
+    "cassandra.readtimeoutmillis",
+    "cassandra.username",
+    "cassandra.useSSL",
+    "cassandra.writeconsistencylevel",
+    RETRIES,
+    "dataintegrity",
+    "exponential.frac",
+    "exponential.percentile",
+    "fieldcount",
+    "fieldlength",
+    "fieldlengthdistribution",
+    "fieldlengthhistogram",
+    "fieldnameprefix",
+    "hosts",
+    "hotspotdatafraction",
+    "hotspotopnfraction",
+    "insertcount",
+    "insertorder",
+    "insertproportion",
+    "insertstart",
+    "maxexecutiontime",
+    "maxscanlength",
+    "minfieldlength",
+    "minscanlength",
+    "operationcount",
+    "port",
+    "readallfields",
+    "readallfieldsbyname",
+    "readmodifywriteproportion",
+    "readproportion",
+    "recordcount",
+    "requestdistribution",
+    "scanlengthdistribution",
+    "scanproportion",
+    "table",
+    "target",
+    "threadcount",
+    "updateproportion",
+    "workload",
+    "writeallfields",
+    "zeropadding",
+];
+/// How YCSB's own output is written; read by who writes that.
+const OUTPUT: &[&str] = &[
+    "exporter",
+    "exportfile",
+    "hdrhistogram.fileoutput",
+    "hdrhistogram.output.path",
+    "hdrhistogram.percentiles",
+    "histogram.buckets",
+    "measurement.histogram.verbose",
+    "measurement.interval",
+    "measurement.raw.no_summary",
+    "measurement.raw.output_file",
+    "measurementtype",
+    "timeseries.granularity",
+    "timeseries.percentiles",
+];
+/// Properties that mean nothing here, or beginnings of them up to a dot; they are told in a note.
+const WITHOUT_EFFECT: &[&str] = &[
+    "basicdb.",
+    "cassandra.connecttimeoutmillis",
+    "cassandra.tracing",
+    "columnfamily",
+    "core_workload_insertion_retry_interval",
+    "db",
+    "debug",
+    "discardscannedrecord",
+    "dotransactions",
+    "htrace.",
+    "insertion_keep_going_on_error",
+    "label",
+    "latencytrackederrors",
+    "maxscanrate",
+    "measurement.trackjvm",
+    "reportlatencyforeacherror",
+    "scanoptimelimit",
+    "status",
+    "status.interval",
+];
+
+/// What a command line of YCSB asks for. All that is drawn is a function of `seed`.
+///
+/// # Errors
+/// Every mistake in the words and files, with its place.
+pub(crate) fn import(words: &[String], seed: u64, read: ReadFile) -> Result<Import, Diagnostics> {
+    let (command, mut properties) = command::parse(words, read)?;
+    if !is_core_workload(&mut properties) {
+        return Err(properties.out);
+    }
+    let mut notes = unknown(&mut properties);
+    let settings = Settings::read(&command, &mut properties, (seed, read));
+    let connection = connection(&mut properties);
+    let step = step(&command, &settings, &mut properties);
+    properties.out.into_result()?;
+    notes.extend(settings.notes());
+    notes.extend(command.notes);
+    Ok(Import {
+        steps: vec![step],
+        notes,
+        connection,
+    })
+}
+
+/// A property of a command line and its files, for who prints as YCSB does; none where
+/// the import finds a mistake.
+pub fn property(words: &[String], name: &str, read: ReadFile) -> Option<String> {
+    let (_, properties) = command::parse(words, read).ok()?;
+    properties.text(name).map(str::to_owned)
+}
+
+/// Whether the workload is the one that we speak; of another, no property means what it does here.
+fn is_core_workload(properties: &mut Properties) -> bool {
+    let Some(workload) = properties.text("workload").map(str::to_owned) else {
+        return true;
+    };
+    let class = workload.rsplit('.').next().unwrap_or_default();
+    if class == "TimeSeriesWorkload" {
+        timeseries::refuse(properties);
+        return false;
+    }
+    let is_core = class == "CoreWorkload";
+    if !is_core {
+        let message = format!(
+            "workload {workload} is not understood: only YCSB's CoreWorkload is, which is also the \
+             only one that its Cassandra binding can run"
+        );
+        let hint = "site.ycsb.workloads.CoreWorkload, or a workload file of your own";
+        properties.wrong("workload", message, Some(hint.to_owned()));
+    }
+    is_core
+}
+
+fn unknown(properties: &mut Properties) -> Vec<String> {
+    properties.word("measurement.interval", &["op", "intended", "both"]);
+    let types = [
+        "hdrhistogram",
+        "histogram",
+        "hdrhistogram+histogram",
+        "hdrhistogram+raw",
+        "timeseries",
+        "raw",
+    ];
+    let kind = properties.word("measurementtype", &types);
+    properties.count("histogram.buckets", 1000, (1, 10_000_000));
+    properties.count("timeseries.granularity", 1000, (1, 86_400_000));
+    let mut notes = Vec::new();
+    if kind.ends_with("raw") {
+        notes.push(
+            "measurementtype raw: of each operation the interval of one second and the latency to \
+             three digits are known, not the ms; --compat writes them so"
+                .to_owned(),
+        );
+    }
+    if let Some(order) = properties.text("insertorder")
+        && !matches!(order, "hashed" | "ordered")
+    {
+        notes.push(format!(
+            "insertorder is `{order}`: as for YCSB, all that is not hashed is ordered"
+        ));
+    }
+    if properties.text("hosts").is_none() {
+        notes.push("hosts is not there: localhost, unless --target says another".to_owned());
+    }
+    let retries = properties.count(RETRIES, 0, (0, i32::MAX as u64));
+    if retries > RETRIES_MAX {
+        notes.push(format!(
+            "{RETRIES} is {retries}: an insert is tried again {RETRIES_MAX} times"
+        ));
+    }
+    let known = [KNOWN, OUTPUT].concat();
+    let others = properties.unknown(&known, WITHOUT_EFFECT);
+    if !others.is_empty() {
+        let names = others.join(", ");
+        notes.push(format!("properties without effect here: {names}"));
+    }
+    let said = |name: &&&str| properties.text(name).is_some();
+    let output: Vec<&str> = OUTPUT.iter().filter(said).copied().collect();
+    if !output.is_empty() {
+        let names = output.join(", ");
+        notes.push(format!(
+            "properties that have an effect with --compat only: {names}"
+        ));
+    }
+    notes
+}
+
+/// The properties that make the table and its operations.
+struct Settings {
+    keyspace: String,
+    table: String,
+    fields: Vec<String>,
+    source: Table,
+    statements: Vec<Statement>,
+    scans: bool,
+}
+
+impl Settings {
+    fn read(
+        command: &Command,
+        properties: &mut Properties,
+        (seed, read): (u64, ReadFile),
+    ) -> Settings {
+        let count = properties.count("fieldcount", 10, (1, FIELDS_MAX)) as usize;
+        let prefix = name(properties, "fieldnameprefix", "field");
+        // YCSB's statements do not quote them, so that Cassandra folds them.
+        let keyspace = name(properties, "cassandra.keyspace", "ycsb").to_lowercase();
+        let table = name(properties, "table", "usertable").to_lowercase();
+        let mut source = table::table(command, properties, count, &prefix, (seed, read));
+        let fields: Vec<String> = (0..count).map(|field| format!("{prefix}{field}")).collect();
+        let shape = Shape {
+            table: format!("\"{keyspace}\".\"{table}\""),
+            fields: fields.clone(),
+            read_level: level(properties, "cassandra.readconsistencylevel"),
+            write_level: level(properties, "cassandra.writeconsistencylevel"),
+            read_all: properties.flag("readallfields", true),
+            write_all: properties.flag("writeallfields", false),
+            by_name: source.integrity.is_some() || properties.flag("readallfieldsbyname", false),
+            verifies: source.verifies(),
+        };
+        let made = shape.make();
+        (source.statements, source.binds) = (made.by_kind, made.binds);
+        Settings {
+            scans: command.phase == Phase::Run && source.mix.per_window(SCAN) > 0,
+            keyspace,
+            table,
+            fields,
+            source,
+            statements: made.statements,
+        }
+    }
+
+    /// What is done otherwise than YCSB does it.
+    fn notes(&self) -> Vec<String> {
+        let mut notes = vec![format!(
+            "keyspace {} (one replica) and table {} are created if they are not there; YCSB \
+                 wants them made by hand",
+            self.keyspace, self.table
+        )];
+        if self.source.integrity.is_none() {
+            notes.push(
+                "values are functions of the seed, record, field and writing operation, so that \
+                 reads can be judged; YCSB's are random"
+                    .to_owned(),
+            );
+        }
+        if let Some(draws) = self.source.draws_per_key().filter(|draws| *draws > 100) {
+            notes.push(format!(
+                "zipfian draws about {draws} times for each operation until it finds a record \
+                 that is there, as YCSB does: operationcount and insertproportion promise that \
+                 many more records than there are"
+            ));
+        }
+        if self.scans {
+            notes.push(
+                "scans read rows in the order of their tokens, from the token of the drawn key on, \
+                 as YCSB's Cassandra binding does: Cassandra has no order of hashed keys, so this \
+                 is not the range of neighbouring records that the workload was made for"
+                    .to_owned(),
+            );
+        }
+        notes
+    }
+
+    fn schema(&self) -> Schema {
+        let table = format!("\"{}\".\"{}\"", self.keyspace, self.table);
+        let fields: Vec<String> = self.fields.iter().map(|f| format!("{f} varchar")).collect();
+        Schema {
+            create_keyspace: format!(
+                "CREATE KEYSPACE IF NOT EXISTS \"{}\" WITH replication = {{'class': \
+                 'SimpleStrategy', 'replication_factor': '1'}}",
+                self.keyspace
+            ),
+            create_tables: vec![format!(
+                "CREATE TABLE IF NOT EXISTS {table} (y_id varchar PRIMARY KEY, {})",
+                fields.join(", ")
+            )],
+            truncate: vec![format!("TRUNCATE {table}")],
+            drop_keyspace: format!("DROP KEYSPACE IF EXISTS \"{}\"", self.keyspace),
+        }
+    }
+}
+
+/// A property that must be a name in CQL.
+fn name(properties: &mut Properties, key: &str, default: &str) -> String {
+    let name = properties.text(key).unwrap_or(default).to_owned();
+    if !workload::is_identifier(&name) {
+        let message = format!("{key} is `{name}`, which is no name in CQL");
+        properties.wrong(key, message, None);
+    }
+    name
+}
+
+fn level(properties: &mut Properties, key: &str) -> Consistency {
+    let text = properties.text(key).unwrap_or("QUORUM").to_owned();
+    text.parse().unwrap_or_else(|_| {
+        properties.wrong(key, format!("{key} is `{text}`, which is no level"), None);
+        Consistency::Quorum
+    })
+}
+
+fn step(command: &Command, settings: &Settings, properties: &mut Properties) -> Step {
+    let schema = settings.schema();
+    let before = [
+        vec![schema.create_keyspace.clone()],
+        schema.create_tables.clone(),
+    ]
+    .concat();
+    let (name, stage) = match command.phase {
+        Phase::Load => ("load", Stage::Load),
+        Phase::Run => ("run", Stage::Main),
+    };
+    let source = &settings.source;
+    let operations = match command.phase {
+        Phase::Load => source.loaded,
+        Phase::Run => properties.count("operationcount", 0, (0, RECORDS_MAX)),
+    };
+    let seconds = properties.count("maxexecutiontime", 0, (0, u64::MAX / 1_000_000_000));
+    if operations == 0 && seconds == 0 {
+        let message = "operationcount is missing: there is nothing to end the run".to_owned();
+        let hint = "-p operationcount=1000000, or -p maxexecutiontime=60 (seconds)".to_owned();
+        properties.wrong("operationcount", message, Some(hint));
+    }
+    let threads = properties.count("threadcount", 1, (1, 32_768)) as u32;
+    let target = properties.number("target", 0.0, (0.0, 1e9));
+    let program = Program::of_source(
+        kinds(command, properties),
+        settings.statements.clone(),
+        Arc::new(source.clone()),
+    )
+    .with_tables(
+        "ycsb",
+        (settings.keyspace.clone(), vec![settings.table.clone()]),
+        schema,
+        source.loaded,
+    );
+    Step {
+        name: name.to_owned(),
+        program: Arc::new(program),
+        stage,
+        before,
+        first_operation: 0,
+        limit: match (operations, seconds) {
+            (0, seconds) => StepLimit::Duration(Duration::from_secs(seconds)),
+            (operations, 0) => StepLimit::Operations(operations),
+            (operations, seconds) => StepLimit::Either(operations, Duration::from_secs(seconds)),
+        },
+        offer: match target > 0.0 {
+            true => Offer::Rate {
+                per_second: target,
+                threads,
+                hides_wait: false,
+            },
+            false => Offer::Threads(threads),
+        },
+        warmup_operations: 0,
+        truncate: Vec::new(),
+        truncates_always: false,
+    }
+}
+
+fn kinds(command: &Command, properties: &mut Properties) -> Vec<Kind> {
+    let timeout = properties.count("cassandra.readtimeoutmillis", 0, (0, i32::MAX as u64));
+    let retries = properties.count(RETRIES, 0, (0, i32::MAX as u64));
+    let retries = retries.min(RETRIES_MAX) as u8;
+    let mut kinds: Vec<Kind> = [
+        ("read", false),
+        ("update", true),
+        ("insert", true),
+        ("scan", false),
+        ("read-modify-write", true),
+        ("rmw-read", false),
+        ("rmw-update", true),
+    ]
+    .into_iter()
+    .map(|(name, is_write)| Kind::new(name, is_write))
+    .collect();
+    for kind in &mut kinds {
+        kind.policy.timeout = (timeout > 0).then(|| Duration::from_millis(timeout));
+    }
+    // YCSB tries again only what its load inserts.
+    if command.phase == Phase::Load {
+        kinds[INSERT].policy.retries = retries;
+    }
+    kinds[KINDS..].iter_mut().for_each(|kind| kind.part = true);
+    kinds
+}
+
+fn connection(properties: &mut Properties) -> Connection {
+    let hosts = properties.text("hosts").unwrap_or("localhost").to_owned();
+    let said = |text: &&str| !text.is_empty();
+    let username = properties.text("cassandra.username").filter(said);
+    let username = username.map(str::to_owned);
+    let password = properties.text("cassandra.password").filter(said);
+    let password = password.map(Secret::new);
+    if username.is_some() != password.is_some() {
+        let message = "cassandra.username and cassandra.password belong together".to_owned();
+        properties.wrong_secret("cassandra.password", message);
+    }
+    Connection {
+        nodes: hosts
+            .split(',')
+            .map(|host| host.trim().to_owned())
+            .collect(),
+        port: Some(properties.count("port", 9042, (1, 65_535)) as u16),
+        username,
+        password,
+        tls: properties.flag("cassandra.useSSL", false).then_some(true),
+        connections_per_node: connections(properties),
+        ..Connection::default()
+    }
+}
+
+/// The pool's size: YCSB's driver opens the core's connections first and up to the most later.
+fn connections(properties: &mut Properties) -> Option<u32> {
+    let keys = ["cassandra.coreconnections", "cassandra.maxconnections"];
+    let counts = keys.map(|key| properties.count(key, 0, (0, 1024)) as u32);
+    counts.into_iter().max().filter(|count| *count > 0)
+}
+
+#[cfg(test)]
+mod tests;
