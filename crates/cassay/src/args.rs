@@ -290,14 +290,14 @@ pub struct UpArgs {
     #[arg(long)]
     pub nodes: Option<usize>,
     /// Version of Cassandra: a release of 5.0.
-    #[arg(long, default_value = target::CASSANDRA_VERSION)]
+    #[arg(long, default_value = cluster::CASSANDRA_VERSION)]
     pub cassandra: String,
     /// Heap of each node.
     #[arg(long, default_value = "1GiB", value_parser = study::human::parse_bytes)]
     pub heap: u64,
     /// Garbage collector of each node: g1, zgc, shenandoah or parallel.
     #[arg(long, value_name = "WORD", value_parser = collector)]
-    pub gc: Option<target::Collector>,
+    pub gc: Option<cluster::Collector>,
     /// Setting of cassandra.yaml, a structure as JSON: concurrent_reads=64; may be given again. It
     /// is your own word and needs no --trust, so look at what you copy from others.
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
@@ -339,7 +339,7 @@ pub struct HostArgs {
     /// How far hosts are kept apart: auto, hosts (refused where it cannot be had) or loopback.
     #[arg(long, value_name = "WORD", requires = "hosts", default_value = "auto",
           value_parser = isolation)]
-    pub isolation: target::Isolation,
+    pub isolation: cluster::Isolation,
     /// CPUs that each host may use: 0,1.
     #[arg(
         long,
@@ -370,18 +370,18 @@ pub struct HostArgs {
 }
 
 /// The word for an isolation.
-fn isolation(text: &str) -> Result<target::Isolation, String> {
-    target::Isolation::of_name(text).ok_or_else(|| "it is auto, hosts or loopback".to_string())
+fn isolation(text: &str) -> Result<cluster::Isolation, String> {
+    cluster::Isolation::of_name(text).ok_or_else(|| "it is auto, hosts or loopback".to_string())
 }
 
 /// The word for a collector.
-fn collector(text: &str) -> Result<target::Collector, String> {
+fn collector(text: &str) -> Result<cluster::Collector, String> {
     let known = || {
-        target::Collector::ALL
-            .map(target::Collector::name)
+        cluster::Collector::ALL
+            .map(cluster::Collector::name)
             .join(", ")
     };
-    target::Collector::of_name(text).ok_or_else(|| format!("it is one of {}", known()))
+    cluster::Collector::of_name(text).ok_or_else(|| format!("it is one of {}", known()))
 }
 
 /// A key of cassandra.yaml with its value: JSON, or else a plain text.
@@ -393,7 +393,7 @@ fn setting(text: &str) -> Result<(String, serde_json::Value), String> {
         return Err(format!("`{key}` is not a key of cassandra.yaml"));
     }
     let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
-    match target::yaml_refusal(key, &value) {
+    match cluster::yaml_refusal(key, &value) {
         Some(why) => Err(why),
         None => Ok((key.to_owned(), value)),
     }

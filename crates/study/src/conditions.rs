@@ -8,8 +8,8 @@ use crate::settings::{
     Authentication, Collector, Hosts, How, Import, Isolation, Keyspace, Load, Local, PageCache,
     Probes, Replication, Reset, Settings, Study, Target,
 };
+use cluster::hidden::{hidden, hide_all};
 use std::collections::BTreeMap;
-use target::hidden::{hidden, hide_all};
 
 /// One line of the head of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use crate::plan::{PhaseKind, Trial};
 use crate::settings::{How, Load, Local, Point, Reset, Settings, Study, Target, Warmup};
 use crate::targets;
 use crate::work::Work;
-use target::Restarts;
+use cluster::Restarts;
 
 /// What a run is expected to take.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -237,7 +237,7 @@ fn disk_bytes(settings: &Settings, local: &Local, blocks: u64, row_bytes: u64) -
 /// What the nodes take of this machine's memory, bytes; page cache is not counted, unless a limit
 /// says how much of it there is.
 fn memory_bytes(local: &Local) -> u64 {
-    let nodes = target::memory_bytes(local.nodes, local.heap_bytes);
+    let nodes = cluster::memory_bytes(local.nodes, local.heap_bytes);
     let hosts = local.hosts.as_ref().and_then(|hosts| {
         let bytes = hosts.memory_bytes?;
         Some(bytes.saturating_mul(hosts.count as u64))

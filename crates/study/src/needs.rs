@@ -13,8 +13,8 @@ use crate::settings::{
 };
 use crate::targets::{attach_spec, local_spec};
 use anyhow::{Result, bail};
+use cluster::{Ability, Capability, Spec};
 use load::{Connections, Room};
-use target::{Ability, Capability, Spec};
 
 /// An ability that some setting asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -201,7 +201,7 @@ pub fn missing(study: &Study) -> Vec<Missing> {
             continue;
         };
         if !probed.iter().any(|(known, _)| *known == target) {
-            probed.push((target, target::abilities_of(&spec)));
+            probed.push((target, cluster::abilities_of(&spec)));
         }
         let known = probed.iter().find(|(known, _)| *known == target);
         let capabilities = known.map_or(&[][..], |(_, capabilities)| capabilities);

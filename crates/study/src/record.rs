@@ -60,7 +60,7 @@ pub fn plan_record(study: &Study, plan: &Plan, cassay: &str) -> PlanRecord {
 /// Settings as they are written down: with the values of secrets left out.
 fn settings_json(tree: &Tree) -> Value {
     let mut settings = tree.to_json();
-    target::hidden::hide_all(&mut settings);
+    cluster::hidden::hide_all(&mut settings);
     settings
 }
 

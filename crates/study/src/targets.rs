@@ -4,13 +4,13 @@ use crate::conditions::yaml_words;
 use crate::human;
 use crate::settings::{self, Latency, Reset, Secret, Settings, Target};
 use anyhow::{Result, bail};
-use null::{NullSpec, Stall};
-use std::time::Duration;
-use target::hidden::hidden;
-use target::{
+use cluster::hidden::hidden;
+use cluster::{
     AttachSpec, Collector, HostSpec, HostsSpec, JolokiaAccess, LinkSpec, LocalSpec, Restarts,
     SecretSource, TlsSpec,
 };
+use null::{NullSpec, Stall};
+use std::time::Duration;
 
 /// How the nodes of a trial are given another configuration: together where its data is brought
 /// back afterwards anyway, so that nobody needs the ring meanwhile.

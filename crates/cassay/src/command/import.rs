@@ -211,7 +211,7 @@ impl Secret {
 
     /// Where the password is, by the name that the written study has for it.
     fn given(&self) -> BTreeMap<String, settings::Secret> {
-        let held = |text: &String| settings::Secret::Held(target::Secret::new(text.clone()));
+        let held = |text: &String| settings::Secret::Held(cluster::Secret::new(text.clone()));
         let held = self.password.as_ref().map(held);
         let given = held.or_else(|| self.named.clone().map(settings::Secret::File));
         given

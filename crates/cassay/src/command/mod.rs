@@ -14,7 +14,7 @@ pub mod workload;
 use crate::args::StudyArgs;
 use crate::exit::Exit;
 use crate::{diagnostics, terminal};
-use ::target::Dirs;
+use ::cluster::Dirs;
 use anyhow::{Context, Result};
 use std::path::PathBuf;
 use study::needs;
@@ -88,7 +88,7 @@ fn dirs() -> Result<Dirs> {
 pub fn clear_leftovers() {
     // Without a place for clusters there are none; a command that needs the place says so itself.
     let Ok(dirs) = dirs() else { return };
-    let cleared = ::target::leftovers::clear(&dirs, &mut |text| terminal::say(text));
+    let cleared = ::cluster::leftovers::clear(&dirs, &mut |text| terminal::say(text));
     for problem in &cleared.problems {
         terminal::say(&format!("note: not cleared: {problem}"));
     }

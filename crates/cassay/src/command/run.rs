@@ -76,7 +76,7 @@ fn with_options(
 ) -> Result<Exit> {
     let dirs = dirs()?;
     let interrupt = interrupt::flag()?;
-    target::heed(Arc::clone(&interrupt));
+    cluster::heed(Arc::clone(&interrupt));
     let options = Options {
         results: common.out.clone(),
         dirs,

@@ -5,7 +5,7 @@ use super::dirs;
 use crate::args::{ClusterName, Common, SnapshotCommand, SnapshotName};
 use crate::exit::Exit;
 use crate::terminal;
-use ::target::{Cluster, NodeSnapshot, RestoreHow, Restored, Snapshot, kept};
+use ::cluster::{Cluster, NodeSnapshot, RestoreHow, Restored, Snapshot, kept};
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
 use study::human;

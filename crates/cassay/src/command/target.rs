@@ -7,8 +7,8 @@ use super::dirs;
 use crate::args::{AbilitiesArgs, Common, HostArgs, StatusArgs, TargetCommand, UpArgs};
 use crate::exit::Exit;
 use crate::{interrupt, terminal};
-use ::target::kept;
-use ::target::{
+use ::cluster::kept;
+use ::cluster::{
     AttachSpec, Authentication, Capability, Cluster, Dirs, HostSpec, HostsSpec, LinkSpec,
     LocalSpec, Spec,
 };
@@ -61,7 +61,7 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
         ..LocalSpec::default()
     };
     let interrupt = interrupt::flag()?;
-    ::target::heed(Arc::clone(&interrupt));
+    ::cluster::heed(Arc::clone(&interrupt));
     let cluster = match kept::up(&spec, dirs, &mut |text| terminal::say(text)) {
         Err(_) if interrupt.load(Ordering::Relaxed) => {
             terminal::say("interrupted; everything that was started is stopped");
@@ -126,14 +126,14 @@ fn attach(point: &str, dirs: &Dirs) -> Result<Cluster> {
         contact_points: vec![point.to_owned()],
         ..AttachSpec::default()
     });
-    ::target::start(&spec, dirs, &mut |text| terminal::say(text))
+    ::cluster::start(&spec, dirs, &mut |text| terminal::say(text))
 }
 
 fn show_abilities(args: &AbilitiesArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
     let capabilities = match &args.target {
         Some(point) => attach(point, dirs)?.capabilities().to_vec(),
         // With hosts, so that what they would have is among it.
-        None => ::target::abilities_of(&Spec::Local(LocalSpec {
+        None => ::cluster::abilities_of(&Spec::Local(LocalSpec {
             hosts: Some(HostsSpec {
                 count: 1,
                 ..HostsSpec::default()

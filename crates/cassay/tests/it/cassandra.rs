@@ -18,9 +18,9 @@ mod status;
 mod stress;
 
 use crate::program::{Lab, Said, Started, command};
+use cluster::{Dirs, LocalSpec};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use target::{Dirs, LocalSpec};
 
 /// A node that starts in seconds and fits beside a build.
 const HEAP: &str = "512MiB";

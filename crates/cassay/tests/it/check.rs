@@ -3,9 +3,9 @@
 
 use crate::engine::null;
 use crate::program::Lab;
+use cluster::{Access, Session};
 use null::{NullServer, NullSpec};
 use std::time::Duration;
-use target::{Access, Session};
 
 const FILE: &str = "\
 keyspace: shop
@@ -35,9 +35,9 @@ fn lab() -> (NullServer, Lab, String) {
 
 fn session(server: &NullServer) -> Session {
     let access = Access {
-        credentials: Some(target::Credentials {
+        credentials: Some(cluster::Credentials {
             user: USER.0.to_owned(),
-            password: target::Secret::new(USER.1.to_owned()),
+            password: cluster::Secret::new(USER.1.to_owned()),
         }),
         ..Access::default()
     };

@@ -5,6 +5,7 @@
 
 use crate::engine::{config, null, run};
 use base64::Engine;
+use cluster::{AttachSpec, Dirs, JolokiaAccess, Spec, TlsSpec};
 use load::{Access, Flow, Limit, Schedule, Tls};
 use measure::{Outcome, clock};
 use null::NullSpec;
@@ -14,7 +15,6 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
-use target::{AttachSpec, Dirs, JolokiaAccess, Spec, TlsSpec};
 
 /// Accepts TLS on a free port and passes the plain bytes on to `server`, for as long as the test
 /// lives.
@@ -155,7 +155,7 @@ fn agents_whose_issuer_is_unknown_name_the_key_that_helps() {
         data: folder.path().to_owned(),
     };
     let mut said = String::new();
-    let cluster = target::start(&Spec::Attach(spec), &dirs, &mut |text| said += text);
+    let cluster = cluster::start(&Spec::Attach(spec), &dirs, &mut |text| said += text);
     // A server without MBeans is a target nevertheless.
     drop(cluster.expect("it answers CQL"));
     assert!(

@@ -163,7 +163,7 @@ fn memory(subject: &Subject<'_>, out: &mut Diagnostics) {
     ) else {
         return;
     };
-    let least = target::memory_bytes(usize::try_from(nodes).unwrap_or(usize::MAX), heap);
+    let least = cluster::memory_bytes(usize::try_from(nodes).unwrap_or(usize::MAX), heap);
     if memory < least {
         let message = format!(
             "`{path}` is {}, but {nodes} node(s) with {} of heap take at least {}",

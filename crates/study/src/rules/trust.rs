@@ -6,8 +6,8 @@ use super::Subject;
 use super::statements::is_foreign_class;
 use crate::inputs;
 use crate::settings::{Overrides, Secret, Target, Tls};
+use cluster::trust::{harmful_settings, is_harmless_option};
 use std::net::IpAddr;
-use target::trust::{harmful_settings, is_harmless_option};
 use yaml::{Diagnostics, Node, Raw};
 
 /// Applies the rules.

@@ -10,7 +10,7 @@ const PATH: &str = "target.local.yaml";
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     let entries = subject.tree.at(PATH).map(Tree::entries).unwrap_or_default();
     for (key, value) in entries {
-        if let Some(why) = target::yaml_refusal(key, &value.to_json()) {
+        if let Some(why) = cluster::yaml_refusal(key, &value.to_json()) {
             subject.say(&format!("{PATH}.{key}"), why, Some("remove it"), out);
         }
     }

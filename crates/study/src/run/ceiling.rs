@@ -8,10 +8,10 @@ use super::offer::{self, Offer};
 use super::running::Running;
 use crate::settings::{Null, Settings, Target};
 use anyhow::{Context, Result};
+use cluster::Dirs;
 use load::{Flow, Limit, Schedule, VerifyReads, Window};
 use std::sync::Arc;
 use std::time::Duration;
-use target::Dirs;
 use workload::{Program, Stage};
 
 /// In flight while the ceiling is measured: enough to keep both sides busy, as in the peers' runs.

@@ -3,7 +3,7 @@
 use super::running::Running;
 use crate::settings::Target;
 use anyhow::{Context, Result};
-use target::{Dirs, ServerError};
+use cluster::{Dirs, ServerError};
 
 /// A table as its cluster describes it.
 #[derive(Clone, Debug)]

@@ -8,12 +8,12 @@ use super::running::Running;
 use crate::settings::{Import, Settings};
 use analysis::rules::{CpuUse, Machine, Pressure};
 use anyhow::{Context, Result};
+use cluster::probe::{ProbeCost, ProbeSpec, Probes, Reading, ScrapeSpec};
 use measure::clock;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use store::TrialWriter;
 use store::record::{ProbeRecord, SampleRecord};
-use target::probe::{ProbeCost, ProbeSpec, Probes, Reading, ScrapeSpec};
 
 /// Series of which the rules judge the measured window.
 const PENDING: &str = "compactions.pending";
@@ -63,7 +63,7 @@ impl Gather {
         let ours = pids
             .iter()
             .filter_map(|(name, pid)| Some((name.as_str(), (*pid)?)));
-        match target::probe::others(&ours.collect::<Vec<_>>(), OTHERS_PERIOD) {
+        match cluster::probe::others(&ours.collect::<Vec<_>>(), OTHERS_PERIOD) {
             Ok(others) => self.others = Some(others),
             // A machine that does not tell makes a rule unknown, not a trial impossible.
             Err(error) => self.others_unseen = Some(format!("{error:#}")),

@@ -7,11 +7,11 @@
 use crate::inputs::located;
 use crate::settings::{Import, Study};
 use anyhow::{Context, Result};
+use cluster::probe::import::{Anchor, Series, line_up, read_esxtop, read_prometheus};
 use measure::clock::SECOND_NS;
 use std::path::Path;
 use store::RunWriter;
 use store::record::{SampleRecord, TrialFinding};
-use target::probe::import::{Anchor, Series, line_up, read_esxtop, read_prometheus};
 
 /// What was laid beside trials, or why nothing was: a sentence for each import.
 pub fn lay_beside(
@@ -96,7 +96,7 @@ fn readings(
         now_ns: from_ns,
     };
     let readings = line_up(probe, series, anchor, from_ns, to_ns)?;
-    let sample = |reading: target::probe::Reading| SampleRecord {
+    let sample = |reading: cluster::probe::Reading| SampleRecord {
         t_s: (reading.at_ns - from_ns) as f64 / SECOND_NS as f64,
         name: reading.name.to_string(),
         place: reading.place.to_string(),
@@ -119,7 +119,7 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use target::probe::import::Point;
+    use cluster::probe::import::Point;
 
     #[test]
     fn points_count_from_the_begin_of_the_trial() {

@@ -40,6 +40,7 @@ use crate::record;
 use crate::settings::{Change, Study, Target};
 use anyhow::Result;
 use ceiling::Ceilings;
+use cluster::Dirs;
 use running::Running;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -48,7 +49,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::RunWriter;
 use store::record::{FindingsRecord, TrialFinding, TrialRecord};
-use target::Dirs;
 use trial::{Came, Stagehand};
 
 /// What a run needs beside its plan.

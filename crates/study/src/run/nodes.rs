@@ -7,9 +7,9 @@ use super::gather;
 use super::running::Running;
 use crate::settings::{Keyspace, Settings};
 use anyhow::Result;
+use cluster::{Effect, Proof, TableOption};
 use std::collections::BTreeMap;
 use store::record::{FORMAT, HostRecord, NodeRecord, NodesRecord, ProofOutcome, ProofRecord};
-use target::{Effect, Proof, TableOption};
 use workload::Program;
 
 /// `nodes.json` of a trial whose keyspace is there. `asked` is what the study says of its tables;

@@ -7,10 +7,10 @@
 use super::running::Running;
 use crate::settings::Target;
 use anyhow::{Context, Error, Result, anyhow};
+use cluster::{Cluster, Dirs, ServerError, Session};
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};
-use target::{Cluster, Dirs, ServerError, Session};
 use workload::{Checked, Placed};
 use yaml::Diagnostics;
 

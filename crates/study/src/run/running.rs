@@ -7,13 +7,13 @@ use crate::settings::Target;
 use crate::standing::Standing;
 use crate::targets;
 use anyhow::{Context, Result, bail};
+use cluster::{Ability, AttachSpec, Cluster, Dirs, Restarts, RestoreHow, Restored, Spec};
 use load::Written;
 use null::NullServer;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, UdpSocket};
 use std::path::Path;
-use target::{Ability, AttachSpec, Cluster, Dirs, Restarts, RestoreHow, Restored, Spec};
 
 /// A running target. Dropping it stops what was started.
 pub struct Running {
@@ -64,7 +64,7 @@ impl Running {
                 (Spec::Attach(spec), Some(server))
             }
         };
-        let cluster = target::start(&spec, dirs, say)?;
+        let cluster = cluster::start(&spec, dirs, say)?;
         let node_settings = node_settings(&cluster, null.is_some())?;
         Ok(Running {
             settings: target.clone(),

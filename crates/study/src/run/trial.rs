@@ -20,6 +20,7 @@ use crate::settings::Settings;
 use analysis::rules;
 use analysis::steady::SteadyState;
 use anyhow::{Error, Result};
+use cluster::LogMarks;
 use count::Counting;
 use imports::Step;
 use load::{Flow, Limit, VerifyReads, Window};
@@ -29,7 +30,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use store::record::{DataRecord, LoadRecord, TrialFinding, TrialRecord, WarmupRecord};
 use store::{RunWriter, TrialWriter};
-use target::LogMarks;
 use workload::{Program, Stage};
 
 /// In flight while rows are read back.

@@ -1,7 +1,7 @@
 //! The system under test, as a study describes it, and what has to be done to get from one
 //! description to another.
 
-pub use target::{Authentication, Collector, Isolation};
+pub use cluster::{Authentication, Collector, Isolation};
 
 use crate::targets::local_spec;
 use std::path::PathBuf;
@@ -191,7 +191,7 @@ pub enum Secret {
     /// It has a name, and the command line says where it is.
     Named(String),
     /// Held in memory; it is shown nowhere.
-    Held(target::Secret),
+    Held(cluster::Secret),
 }
 
 /// Encryption.

@@ -2,8 +2,8 @@
 
 use crate::args::Common;
 use crate::terminal;
-use ::target::kept::{KeptCluster, Login};
-use ::target::{Cluster, NodeState, Overview};
+use ::cluster::kept::{KeptCluster, Login};
+use ::cluster::{Cluster, NodeState, Overview};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ impl Shown {
 
 /// A cluster on this machine.
 pub fn of_kept(cluster: &KeptCluster, keyspace: Option<&str>) -> Shown {
-    let member = |node: &::target::kept::KeptNode| Member {
+    let member = |node: &::cluster::kept::KeptNode| Member {
         name: node.name.clone(),
         host: node.host.clone(),
         datacenter: cluster.datacenter.clone(),
@@ -64,7 +64,7 @@ pub fn of_kept(cluster: &KeptCluster, keyspace: Option<&str>) -> Shown {
 
 /// A cluster that somebody else runs.
 pub fn of_attached(cluster: &Cluster, point: &str, keyspace: Option<&str>) -> Shown {
-    let member = |node: &::target::NodeInfo| Member {
+    let member = |node: &::cluster::NodeInfo| Member {
         name: node.name.clone(),
         host: node.host.clone(),
         datacenter: node.datacenter.clone(),

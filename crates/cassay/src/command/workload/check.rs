@@ -71,7 +71,7 @@ fn prepared(
         Err(mistakes) => return Ok(Err(mistakes)),
     };
     let stop = interrupt::flag()?;
-    target::heed(Arc::clone(&stop));
+    cluster::heed(Arc::clone(&stop));
     let prepared = study::run::prepare(&target, &dirs()?, &checked, &stop, &mut |text| {
         terminal::say(text);
     })?;

@@ -2,10 +2,10 @@
 
 use super::folders;
 use crate::program::{HANG_LIMIT, Lab};
+use cluster::{Access, Credentials, Secret, Session};
 use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use target::{Access, Credentials, Secret, Session};
 
 /// The password of the one cluster of a lab, from its file.
 pub fn password(lab: &Lab) -> String {

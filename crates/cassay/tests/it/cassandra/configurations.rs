@@ -2,8 +2,8 @@
 
 use super::{authentication, dirs, small};
 use crate::program::Lab;
+use cluster::{Authentication, Cluster, Collector, LocalSpec, Proof, Restarts, Spec, kept};
 use serde_json::{Map, Value, json};
-use target::{Authentication, Cluster, Collector, LocalSpec, Proof, Restarts, Spec, kept};
 
 fn map(value: Value) -> Map<String, Value> {
     value.as_object().expect("an object").clone()
@@ -72,7 +72,7 @@ fn a_node_is_restarted_with_another_configuration_and_proves_it() {
     let lab = Lab::new();
     let (from, to) = (periodic(), batch());
     let say = &mut |text: &str| eprintln!("{text}");
-    let mut cluster = target::start(&Spec::Local(from.clone()), &dirs(&lab), say).unwrap();
+    let mut cluster = cluster::start(&Spec::Local(from.clone()), &dirs(&lab), say).unwrap();
     assert_all_hold(&cluster.proofs().unwrap(), 5);
     assert_eq!(effective(&cluster, "commitlog_sync"), "periodic");
     assert_eq!(effective(&cluster, "class_sharing"), "true");

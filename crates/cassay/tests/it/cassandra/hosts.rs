@@ -3,10 +3,10 @@
 
 use super::{HEAP, Kept, assert_nothing_is_left, dirs, jvms, small, start_with_stand_in};
 use crate::program::{Lab, skip, wait_until};
+use cluster::{Effect, HostAbility, LocalSpec, Proof, Restarts, abilities, kept};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use target::{Effect, HostAbility, LocalSpec, Proof, Restarts, abilities, kept};
 
 /// Three hosts, small enough for any machine.
 const UP: [&str; 13] = [
@@ -33,7 +33,7 @@ fn refusal() -> Option<String> {
         HostAbility::CpuQuota,
         HostAbility::Memory,
     ];
-    let missing = |able: &target::Able| needed.contains(&able.what) && !able.present;
+    let missing = |able: &cluster::Able| needed.contains(&able.what) && !able.present;
     let able = abilities().into_iter().find(missing)?;
     Some(format!("{}: {}", able.what, able.detail))
 }
@@ -154,15 +154,15 @@ fn three_hosts_have_a_rack_and_limits_each_and_end_without_a_trace() {
 
 /// What the cluster was started as, by the arguments of [`UP`].
 fn spec_of(state: &Value) -> LocalSpec {
-    let hosts = target::HostsSpec {
+    let hosts = cluster::HostsSpec {
         count: 3,
-        host: target::HostSpec {
+        host: cluster::HostSpec {
             volume_bytes: Some(2 << 30),
             memory_bytes: Some(1500 << 20),
             cpu_quota: Some(1.5),
-            ..target::HostSpec::default()
+            ..cluster::HostSpec::default()
         },
-        ..target::HostsSpec::default()
+        ..cluster::HostsSpec::default()
     };
     assert_eq!(state["spec"]["hosts"]["volume_bytes"], json!(2u64 << 30));
     LocalSpec {
@@ -213,9 +213,9 @@ fn hosts_of_a_start_that_fails_leave_nothing() {
     let lab = Lab::new();
     let dirs = dirs(&lab);
     let mut spec = LocalSpec {
-        hosts: Some(target::HostsSpec {
+        hosts: Some(cluster::HostsSpec {
             count: 2,
-            ..target::HostsSpec::default()
+            ..cluster::HostsSpec::default()
         }),
         ..small(2)
     };

@@ -5,10 +5,10 @@
 //! what a killed one has left; `cargo xtask cassandra` does so at once.
 
 use super::{dirs_with, patient};
+use cluster::{Cluster, Spec};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock};
-use target::{Cluster, Spec};
 
 /// Below cargo's folder for tests; `xtask/src/ci.rs` knows it too.
 const FOLDER: &str = "one-node";
@@ -19,8 +19,8 @@ pub fn address() -> SocketAddr {
     static NODE: OnceLock<(SocketAddr, Mutex<Cluster>)> = OnceLock::new();
     let start = || {
         let dirs = dirs_with(&Path::new(env!("CARGO_TARGET_TMPDIR")).join(FOLDER));
-        target::leftovers::clear(&dirs, &mut |_| ());
-        let started = target::start(&Spec::Local(patient(1)), &dirs, &mut |_| ());
+        cluster::leftovers::clear(&dirs, &mut |_| ());
+        let started = cluster::start(&Spec::Local(patient(1)), &dirs, &mut |_| ());
         let cluster = started.expect("a node");
         (cluster.nodes()[0].address, Mutex::new(cluster))
     };

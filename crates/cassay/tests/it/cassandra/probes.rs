@@ -4,11 +4,11 @@
 
 use super::{dirs, small};
 use crate::program::{HANG_LIMIT, Lab};
+use cluster::probe::{ProbeSpec, Reading};
+use cluster::{Ability, AttachSpec, Cluster, JolokiaAccess, SecretSource, Spec};
 use measure::clock::{self, SECOND_NS};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use target::probe::{ProbeSpec, Reading};
-use target::{Ability, AttachSpec, Cluster, JolokiaAccess, SecretSource, Spec};
 
 /// So many rows are written and read, one by one, while the probes look.
 const ROWS: u64 = 2000;
@@ -25,7 +25,7 @@ fn every_probe() -> ProbeSpec {
 }
 
 fn start(spec: &Spec, lab: &Lab) -> Cluster {
-    target::start(spec, &dirs(lab), &mut |_| ()).unwrap()
+    cluster::start(spec, &dirs(lab), &mut |_| ()).unwrap()
 }
 
 /// Readings of one series, in the order of time.
@@ -209,7 +209,7 @@ fn with_its_password_an_attached_node_shows_as_much(attach: &AttachSpec, lab: &L
     assert_eq!(unseen.len(), 1, "{unseen:?}");
     assert!(unseen[0].starts_with("gc_log: "), "{unseen:?}");
     let settled = theirs.settle("watched", &["rows"], HANG_LIMIT, &mut |_| ());
-    assert_eq!(settled.unwrap().outcome, target::SettleOutcome::Settled);
+    assert_eq!(settled.unwrap().outcome, cluster::SettleOutcome::Settled);
     let series = watch(&theirs);
     assert_operations_are_counted(&series);
     assert_the_jvm_is_seen(&series, (512 << 20) as f64);

@@ -2,8 +2,8 @@
 
 use super::{POINT, assert_nothing_is_left, dirs, script, small};
 use crate::program::Lab;
+use cluster::{LocalSpec, Spec};
 use std::net::{Ipv4Addr, TcpListener};
-use target::{LocalSpec, Spec};
 
 #[test]
 #[ignore = "needs the jars of a real Cassandra: cargo xtask cassandra"]
@@ -67,7 +67,7 @@ fn a_taken_port_is_refused_with_its_holder() {
         address: Some(address),
         ..small(2)
     };
-    let error = target::start(&Spec::Local(spec), &dirs(&lab), &mut |_| ()).unwrap_err();
+    let error = cluster::start(&Spec::Local(spec), &dirs(&lab), &mut |_| ()).unwrap_err();
     drop(listener);
     let error = format!("{error:#}");
     let holder = format!("is taken by process {}", std::process::id());

@@ -4,12 +4,12 @@
 
 use super::{Kept, assert_nothing_is_left, dirs, up};
 use crate::program::Lab;
-use std::collections::BTreeMap;
-use std::time::Duration;
-use target::{
+use cluster::{
     AttachSpec, Cluster, JolokiaAccess, RestoreHow, Restored, SecretSource, SettleOutcome,
     Snapshot, Spec, kept,
 };
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 const ROWS_COUNT: i32 = 2000;
 
@@ -215,7 +215,7 @@ fn attached(lab: &Lab, ours: &Cluster) {
             jolokia,
             ..AttachSpec::default()
         };
-        target::start(&Spec::Attach(spec), &dirs(lab), &mut |_| ()).unwrap()
+        cluster::start(&Spec::Attach(spec), &dirs(lab), &mut |_| ()).unwrap()
     };
     let blind = attach(None)
         .snapshot_create("seen", "k", &[], &mut |_| ())

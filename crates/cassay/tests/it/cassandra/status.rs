@@ -3,11 +3,11 @@
 use super::{Kept, authentication, dirs, small};
 use crate::program::{HANG_LIMIT, Lab, wait_until};
 use base64::Engine;
+use cluster::{Access, Authentication, Cluster, LocalSpec, Session, kept};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use target::{Access, Authentication, Cluster, LocalSpec, Session, kept};
 
 /// The server's shares are sums of floats that it has rounded to six digits, one for each of a
 /// node's token ranges: 16 tokens of one's own, and those of two other nodes.

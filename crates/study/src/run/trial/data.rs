@@ -18,11 +18,11 @@ use crate::standing::Preparation;
 use crate::{human, targets, work};
 use analysis::rules;
 use anyhow::{Context, Result, bail, ensure};
+use cluster::{Ability, DataUse, RestoreHow, SettleOutcome};
 use load::{Flow, LEDGER_OPERATIONS_MAX, Limit, VerifyReads, Window, Written};
 use serde_json::json;
 use std::time::Duration;
 use store::record::{DataRecord, LoadRecord};
-use target::{Ability, DataUse, RestoreHow, SettleOutcome};
 use workload::Stage;
 
 /// In flight while rows are loaded: enough for a small cluster, few enough not to time out.

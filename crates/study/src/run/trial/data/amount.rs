@@ -1,7 +1,7 @@
 //! How far a load has come, and why it came no farther.
 
 use anyhow::{Context, Result, ensure};
-use target::DataUse;
+use cluster::DataUse;
 
 /// Why rows could not be loaded: causes first, for what a client is answered comes of them.
 pub(super) fn not_loaded(count: u64, errors: &str, causes: &[String]) -> String {
@@ -37,7 +37,7 @@ pub(super) fn fullness(data: &[DataUse], share: f64) -> Result<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use target::VolumeUse;
+    use cluster::VolumeUse;
 
     fn node(live_bytes: u64, used: u64) -> DataUse {
         DataUse {

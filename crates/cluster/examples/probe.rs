@@ -8,10 +8,10 @@
 #![expect(clippy::print_stdout, reason = "its output is its purpose")]
 
 use anyhow::{Context, Result};
+use cluster::probe::{self, ProbeSpec};
 use measure::clock;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use target::probe::{self, ProbeSpec};
 
 fn main() -> Result<()> {
     let numbers: Vec<u64> = std::env::args()

@@ -9,11 +9,11 @@
 #![expect(clippy::print_stdout, reason = "its output is its purpose")]
 
 use anyhow::{Context, Result};
+use cluster::probe::{ProbeCost, ProbeSpec, Reading};
+use cluster::{AttachSpec, Cluster, Dirs, LocalSpec, Spec};
 use measure::clock::{self, SECOND_NS};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use target::probe::{ProbeCost, ProbeSpec, Reading};
-use target::{AttachSpec, Cluster, Dirs, LocalSpec, Spec};
 
 /// Where rows are written to, and whose figures are read.
 const KEYSPACE: &str = "watched";
@@ -40,12 +40,12 @@ fn main() -> Result<()> {
         ..LocalSpec::default()
     };
     let mut say = |line: &str| println!("{line}");
-    let ours = target::start(&Spec::Local(spec), &dirs, &mut say)?;
+    let ours = cluster::start(&Spec::Local(spec), &dirs, &mut say)?;
     let attach = AttachSpec {
         contact_points: vec![ours.nodes()[0].address.to_string()],
         ..AttachSpec::default()
     };
-    let theirs = target::start(&Spec::Attach(attach), &dirs, &mut say)?;
+    let theirs = cluster::start(&Spec::Attach(attach), &dirs, &mut say)?;
     let pid = ours.nodes()[0].pid.context("a node without a process")?;
     prepare(&ours)?;
     let spec = ProbeSpec {
