@@ -102,7 +102,7 @@ pub fn study(bytes: &[u8]) {
     match resolve("study.yaml", &text, &Overrides::default()) {
         Ok(study) => {
             if let Ok(plan) = study::plan::plan(&study) {
-                let record = study::record::plan_record(&study, &plan, "0.0.0");
+                let record = engine::record::plan_record(&study, &plan, "0.0.0");
                 drop(serde_json::to_string(&record));
                 drop(study::conditions::conditions(&study));
             }
@@ -174,7 +174,7 @@ pub fn findings(bytes: &[u8]) {
     let _ = serde_json::from_slice::<NodesRecord>(bytes);
     if let Ok(plan) = serde_json::from_slice::<PlanRecord>(bytes) {
         // What `resume` makes of it.
-        let _ = study::record::overrides_of(&plan, Granted::default());
+        let _ = engine::record::overrides_of(&plan, Granted::default());
     }
 }
 

@@ -151,7 +151,7 @@ pub fn audit(options: &AuditOptions) -> Result<()> {
         ("CASSAY_AUDIT_SEED", options.seed.to_string()),
         ("CASSAY_AUDIT_RUNS", options.runs.to_string()),
     ];
-    let tests = ["test", "-p", "study", "-p", "analysis", "--lib", "--"];
+    let tests = ["test", "-p", "engine", "-p", "analysis", "--lib", "--"];
     let asked = ["--ignored", "audit_", "--nocapture"];
     process::run_with(&cargo(), &[&tests[..], &asked].concat(), &variables)
 }

@@ -8,8 +8,8 @@ mod ycsb;
 use crate::exit::Exit;
 use crate::terminal;
 use anyhow::{Result, bail};
+use engine::Event;
 use imports::{Import, Tool};
-use study::run::Event;
 
 /// Speaks for a tool.
 pub enum Compat {

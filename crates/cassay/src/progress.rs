@@ -1,11 +1,11 @@
 //! What a run says while it goes on: one line that moves on a terminal, plain lines elsewhere.
 
 use crate::terminal::{self, Moving};
+use engine::{Event, Progress};
 use measure::clock;
 use std::path::PathBuf;
 use store::record::TrialFinding;
 use study::human;
-use study::run::{Event, Progress};
 
 /// Between two plain lines of the same phase: enough to see that it lives, few enough to read.
 const PLAIN_EVERY_S: f64 = 10.0;

@@ -101,16 +101,6 @@ fn rows(body: &[u8]) -> Answer<'_> {
     }
 }
 
-/// The error that a server answers and whose outcome has this name: `overloaded`. None for what
-/// only a client can see, such as a time-out of its own, and for answers that name what was asked
-/// (a table that exists, a statement that is not known).
-pub fn error_code(name: &str) -> Option<ErrorCode> {
-    let named = ErrorCode::known().filter(|code| outcome_of(*code).name() == name);
-    let of_any =
-        |code: &ErrorCode| !matches!(code, ErrorCode::AlreadyExists | ErrorCode::Unprepared);
-    named.filter(of_any).last()
-}
-
 /// The outcome that an error code stands for.
 pub(crate) fn outcome_of(code: ErrorCode) -> Outcome {
     match code {

@@ -23,7 +23,6 @@ mod schedule;
 mod worker;
 mod written;
 
-pub use answer::error_code;
 pub use config::{
     Access, Config, FirstError, Flow, Limit, LoadError, Node, RELEASE_QUANTUM, Summary, Tls,
     VerifyReads, Window,

@@ -11,6 +11,9 @@ use crate::tree::Tree;
 use yaml::{Diagnostics, Place, did_you_mean};
 use yaml::{Node, Raw};
 
+/// Names in the results folder that are links or files of ours; no study may have one.
+pub const RESERVED_NAMES: [&str; 1] = ["latest"];
+
 /// Checks a whole study.
 pub fn study(root: &Node, diagnostics: &mut Diagnostics) -> Tree {
     if !matches!(root.raw, Raw::Map(_)) {
@@ -265,7 +268,7 @@ fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) ->
     let parsed = match typ {
         Type::Text if text.trim().is_empty() => Err("it is empty".to_owned()),
         Type::Text => Ok(Tree::Text(text.to_owned())),
-        Type::Name if path == "study" && store::name::RESERVED.contains(&text) => Err(format!(
+        Type::Name if path == "study" && RESERVED_NAMES.contains(&text) => Err(format!(
             "`results/{text}` is the link to the run that started last"
         )),
         Type::Name => name(text).map(|()| Tree::Text(text.to_owned())),

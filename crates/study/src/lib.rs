@@ -1,8 +1,7 @@
-//! The only crate that knows what a study is: syntax, resolving, planning, running trials in order,
-//! resuming.
+//! The only crate that knows what a study is: syntax, resolving, planning.
 //!
 //! Text → [`yaml::Node`] → [`merge`]d, and [`check`]ed against the table in [`format`] →
-//! [`settings`] → [`plan`] → [`run`] → findings. Parsing touches nothing but the text; all checks
+//! [`settings`] → [`plan`], which `engine` runs. Parsing touches nothing but the text; all checks
 //! are done, all mistakes reported together, before the first process starts.
 
 pub mod check;
@@ -15,11 +14,9 @@ pub mod matrix;
 pub mod merge;
 pub mod needs;
 pub mod plan;
-pub mod record;
 pub mod reference;
 pub mod resolve;
 pub mod rules;
-pub mod run;
 pub mod settings;
 pub mod standing;
 pub mod targets;

@@ -5,7 +5,7 @@
 //! runs, the data is there) is planned from the trials before it; a run decides it again from what
 //! is really there, by the same two functions, since a ladder may end early.
 
-pub(crate) mod order;
+pub mod order;
 
 use crate::estimate::{self, Estimate};
 use crate::human;

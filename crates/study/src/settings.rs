@@ -317,7 +317,7 @@ pub struct Client {
     /// Shortest time between two releases at a rate, ns.
     pub release_quantum_ns: u64,
     /// How frames are compressed.
-    pub compression: Option<load::Compression>,
+    pub compression: Option<cql::Compression>,
 }
 
 /// Whether answers are right.

@@ -2,14 +2,12 @@
 
 use crate::conditions::yaml_words;
 use crate::human;
-use crate::settings::{self, Latency, Reset, Secret, Settings, Target};
-use anyhow::{Result, bail};
+use crate::settings::{self, Reset, Secret, Settings, Target};
 use cluster::hidden::hidden;
 use cluster::{
     AttachSpec, Collector, HostSpec, HostsSpec, JolokiaAccess, LinkSpec, LocalSpec, Restarts,
     SecretSource, TlsSpec,
 };
-use null::{NullSpec, Stall};
 use std::time::Duration;
 
 /// How the nodes of a trial are given another configuration: together where its data is brought
@@ -148,30 +146,4 @@ fn tls_spec(tls: &settings::Tls) -> TlsSpec {
         verify: tls.verify,
         server_name: tls.server_name.clone(),
     }
-}
-
-/// The null target's own form of the settings.
-pub fn null_spec(null: &settings::Null) -> Result<NullSpec> {
-    let mut errors = Vec::new();
-    for (name, share) in &null.errors {
-        match load::error_code(name) {
-            Some(code) => errors.push((code, *share)),
-            None => bail!("`{name}` is not an error that the null target answers"),
-        }
-    }
-    Ok(NullSpec {
-        latency: match null.latency {
-            Latency::None => null::Latency::None,
-            Latency::Fixed(ns) => null::Latency::Fixed { ns },
-            Latency::Exponential(mean_ns) => null::Latency::Exponential { mean_ns },
-            Latency::Uniform(from_ns, to_ns) => null::Latency::Uniform { from_ns, to_ns },
-        },
-        stall: null.stall_ns.map(|(every, length)| Stall {
-            every: Duration::from_nanos(every),
-            length: Duration::from_nanos(length),
-        }),
-        errors,
-        cpus: null.cpu.into_iter().collect(),
-        ..NullSpec::default()
-    })
 }

@@ -17,13 +17,13 @@ use anyhow::{Context, Result};
 use clap::parser::ValueSource;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use definition::Defined;
+use engine::workers_auto;
 use imports::{Connection, Import, Tool};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use study::human::quoted;
 use study::inputs::Inputs;
-use study::record::quoted;
 use study::resolve;
-use study::run::workers_auto;
 use study::settings::{self, Folder, Overrides};
 
 /// Runs a command line of `tool`.

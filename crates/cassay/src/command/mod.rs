@@ -16,8 +16,8 @@ use crate::exit::Exit;
 use crate::{diagnostics, terminal};
 use ::cluster::Dirs;
 use anyhow::{Context, Result};
+use engine::needs;
 use std::path::PathBuf;
-use study::needs;
 use study::resolve::{self, StudyError};
 use study::settings::{Overrides, Study};
 

@@ -29,7 +29,7 @@ pub fn run(args: &NullArgs, common: &Common) -> Result<Exit> {
     };
     let spec = NullSpec {
         port: args.port,
-        ..study::run::null_spec(&null)?
+        ..engine::null_spec(&null)?
     };
     let server =
         NullServer::start(&spec).with_context(|| format!("serve at 127.0.0.1:{}", args.port))?;

@@ -5,12 +5,12 @@ use crate::args::{Common, StudyArgs, VERSION};
 use crate::exit::Exit;
 use crate::terminal;
 use anyhow::{Context, Result, anyhow};
+use engine::needs;
+use engine::record;
+use engine::trial_name;
 use study::conditions;
 use study::human;
-use study::needs;
 use study::plan::{self, Plan};
-use study::record;
-use study::run::trial_name;
 use study::settings::Study;
 
 /// Shows the plan; starts nothing.

@@ -7,6 +7,7 @@ use crate::exit::Exit;
 use crate::progress::Show;
 use crate::{interrupt, terminal};
 use anyhow::{Context, Error, Result, anyhow};
+use engine::{Interrupted, Options, Outcome};
 use report::RunView;
 use serde_json::json;
 use std::io::{self, ErrorKind};
@@ -14,7 +15,6 @@ use std::path::Path;
 use std::sync::Arc;
 use store::{Run, RunWriter};
 use study::plan;
-use study::run::{self, Interrupted, Options, Outcome};
 use study::settings::Study;
 
 /// Runs a study.
@@ -33,7 +33,7 @@ pub fn run(args: &StudyArgs, common: &Common) -> Result<Exit> {
 pub fn run_study(study: &Study, common: &Common, mut compat: Option<Compat>) -> Result<Exit> {
     let plan = plan::plan(study).map_err(|why| anyhow!(why))?;
     let exit = with_options(common, compat.is_some(), |options, show| {
-        run::run(study, &plan, options, &mut |event| match &mut compat {
+        engine::run(study, &plan, options, &mut |event| match &mut compat {
             Some(compat) => compat.event(&event),
             None => show.event(event),
         })
@@ -144,7 +144,7 @@ fn finish(outcome: &Outcome, common: &Common, is_compat: bool) -> Result<Exit> {
         terminal::data(&answer(findings));
     }
     terminal::say(&format!("report: {}", report.display()));
-    Ok(match study::run::may_be_believed(findings) {
+    Ok(match engine::may_be_believed(findings) {
         true => Exit::Done,
         false => Exit::Invalid,
     })

@@ -3,11 +3,11 @@
 use super::settings;
 use crate::exit::Exit;
 use crate::terminal;
+use engine::Event;
 use imports::stress::{Ladder, Uncertainty};
 use imports::{Offer, Step, StepLimit};
 use measure::{Histogram, Interval, Outcome};
 use report::compat::stress::{self, Length, Lines, Sample, Timing};
-use study::run::Event;
 
 /// The commands whose operations the tool names in capitals.
 const PREDEFINED: [&str; 4] = ["read", "write", "counter_write", "counter_read"];

@@ -1,6 +1,7 @@
 //! What YCSB prints at its end.
 
 use crate::terminal;
+use engine::Event;
 use imports::Step;
 use measure::{Histogram, Interval, Outcome, clock};
 use report::compat::ycsb::{self, Exporter, Measurement, Series};
@@ -9,7 +10,6 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use store::hlog::HlogWriter;
-use study::run::Event;
 
 /// What a read-modify-write's parts begin with: they are reads and updates to YCSB.
 const PART: &str = "rmw-";

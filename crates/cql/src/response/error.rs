@@ -58,7 +58,7 @@ const CODES: [(i32, ErrorCode, &str); 20] = [
     (0x0100, Code::BadCredentials, "bad credentials"),
     (0x1000, Code::Unavailable, "unavailable"),
     (0x1001, Code::Overloaded, "overloaded"),
-    (0x1002, Code::IsBootstrapping, "is bootstrapping"),
+    (0x1002, Code::IsBootstrapping, "bootstrapping"),
     (0x1003, Code::TruncateError, "truncate error"),
     (0x1100, Code::WriteTimeout, "write timeout"),
     (0x1200, Code::ReadTimeout, "read timeout"),
@@ -85,6 +85,16 @@ impl ErrorCode {
     /// Every code that version 4 has.
     pub fn known() -> impl Iterator<Item = ErrorCode> {
         CODES.iter().map(|(_, code, _)| *code)
+    }
+
+    /// The code of this name, in lower case and with underscores (`write_timeout`), that a server
+    /// may answer to any request. None for those that name what was asked: a table that exists, a
+    /// statement that is not known.
+    pub fn of_any_request(name: &str) -> Option<ErrorCode> {
+        let is_named = |code: &ErrorCode| code.to_string().to_lowercase().replace(' ', "_") == name;
+        let names_none =
+            |code: &ErrorCode| !matches!(code, ErrorCode::AlreadyExists | ErrorCode::Unprepared);
+        ErrorCode::known().filter(names_none).find(is_named)
     }
 
     /// The number on the wire.

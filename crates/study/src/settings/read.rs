@@ -378,7 +378,7 @@ fn client(tree: &Tree) -> Option<Client> {
         timeout_ns: tree.at("timeout")?.duration_ns()?,
         in_flight_max: u32::try_from(tree.at("in_flight_max")?.count()?).ok()?,
         release_quantum_ns: tree.at("release_quantum")?.duration_ns()?,
-        compression: load::Compression::named(tree.at("compression")?.text()?),
+        compression: cql::Compression::named(tree.at("compression")?.text()?),
     })
 }
 

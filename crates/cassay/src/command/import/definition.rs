@@ -4,11 +4,11 @@
 use super::{Secret, attach_text};
 use crate::command::{dirs, reach};
 use anyhow::{Context, Result};
+use engine::{Definition, Described, describe};
 use imports::Connection;
 use imports::stress::{Undefined, connection};
 use std::collections::BTreeMap;
 use study::inputs::Inputs;
-use study::run::{Definition, Described, describe};
 use study::settings::{Granted, Overrides};
 use yaml::Diagnostics;
 

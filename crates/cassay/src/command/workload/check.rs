@@ -6,10 +6,10 @@ use crate::command::{dirs, reach};
 use crate::exit::Exit;
 use crate::{interrupt, terminal};
 use anyhow::{Context, Result, bail};
+use engine::Prepared;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
-use study::run::Prepared;
 use study::settings::{Folder, Granted, Overrides};
 use workload::{Program, Stage};
 use yaml::Diagnostics;
@@ -72,7 +72,7 @@ fn prepared(
     };
     let stop = interrupt::flag()?;
     cluster::heed(Arc::clone(&stop));
-    let prepared = study::run::prepare(&target, &dirs()?, &checked, &stop, &mut |text| {
+    let prepared = engine::prepare(&target, &dirs()?, &checked, &stop, &mut |text| {
         terminal::say(text);
     })?;
     Ok(Ok((Arc::new(checked.into_program()), prepared)))

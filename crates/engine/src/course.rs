@@ -1,0 +1,356 @@
+//! Warm-up and measured window: when the one ends, and the other begins and is full.
+
+use super::offer::Decision;
+use super::tally::Tally;
+use analysis::steady::{Steady, SteadyLimits, SteadyState};
+use imports::StepLimit;
+use load::{Flow, Limit, Window};
+use measure::clock::SECOND_NS;
+use measure::{Histogram, Interval, Outcome};
+use std::time::Duration;
+use store::record::WarmupRecord;
+use study::plan::PhaseKind;
+use study::settings::{Settings, Warmup};
+
+/// Warm-up and measured window as a course of intervals.
+pub struct Course {
+    /// Intervals of a fixed warm-up; none if it ends by itself.
+    pub warmup_count: Option<u64>,
+    /// Intervals of the measured window.
+    pub measure_count: u64,
+    steady: Steady,
+    /// Whether the measured window has begun.
+    pub measuring: bool,
+    /// How an auto warm-up ended.
+    pub ended: Option<SteadyState>,
+    warmup_s: f64,
+    /// The measured window.
+    pub tally: Tally,
+}
+
+impl Course {
+    /// At the start line.
+    pub fn new(settings: &Settings, kinds_count: usize) -> Course {
+        let window = settings.window;
+        let warmup_count = match window.warmup {
+            // Whole seconds: anything else was refused.
+            Warmup::Fixed(ns) => Some(ns.div_ceil(SECOND_NS)),
+            Warmup::Auto(_) => None,
+        };
+        Course {
+            warmup_count,
+            measure_count: window.measure_ns.div_ceil(SECOND_NS),
+            steady: Steady::new(steady_limits(window.warmup)),
+            measuring: warmup_count == Some(0),
+            ended: None,
+            warmup_s: 0.0,
+            tally: Tally::new(kinds_count),
+        }
+    }
+
+    /// When the engine's window begins.
+    pub fn window(&self) -> Window {
+        match self.warmup_count {
+            Some(count) => Window::After(Duration::from_secs(count)),
+            None => Window::WhenTold,
+        }
+    }
+
+    /// When the engine stops by itself.
+    pub fn limit(&self) -> Limit {
+        match self.warmup_count {
+            Some(count) => Limit::Duration(Duration::from_secs(count + self.measure_count)),
+            None => Limit::Unlimited,
+        }
+    }
+
+    /// Takes the next interval, and says what it belongs to and whether to go on. The window begins
+    /// ahead of time: with the interval after the one in which a steady state is reported.
+    pub fn see(&mut self, interval: &Interval) -> Decision {
+        self.tally.push(interval);
+        if self.measuring {
+            return Decision::go_on("measure", interval);
+        }
+        let mut decision = Decision::go_on("warmup", interval);
+        if interval.draining {
+            return decision;
+        }
+        self.warmup_s += interval.seconds();
+        if interval.end_ns >= interval.window_from_ns {
+            self.measuring = true;
+            decision.next = Some(PhaseKind::Measure);
+        } else if self.warmup_count.is_none() && self.ended.is_none() {
+            let steady = self.push_steady(interval);
+            if steady != SteadyState::Warming {
+                self.ended = Some(steady);
+                decision.flow = Flow::Measure(self.measure_count);
+            }
+        }
+        decision
+    }
+
+    fn push_steady(&mut self, interval: &Interval) -> SteadyState {
+        let mut latency = Histogram::default();
+        let mut ok = 0;
+        for kind in interval.whole_kinds() {
+            latency.add(&kind.latency_of_all());
+            ok += kind.outcomes.get(Outcome::Ok);
+        }
+        let p99_ms = latency.quantile_ns(0.99) as f64 / 1e6;
+        self.steady
+            .push(ok as f64 / interval.seconds().max(1e-9), p99_ms)
+    }
+
+    /// How the warm-up went.
+    pub fn warmup_record(&self) -> WarmupRecord {
+        let steady = match (self.warmup_count, self.ended) {
+            (Some(_), _) => "fixed",
+            (None, Some(how)) => how.name(),
+            (None, None) => SteadyState::Warming.name(),
+        };
+        WarmupRecord {
+            seconds: self.warmup_s,
+            steady: steady.to_owned(),
+        }
+    }
+}
+
+/// An import's step as a course of intervals: it ends by its operations, its time, or when its
+/// rate is known well enough.
+pub struct StepCourse {
+    limit: StepLimit,
+    /// Operations per second of each whole interval.
+    rates: Vec<f64>,
+    /// Length of the warm-up.
+    pub warmup_s: f64,
+    /// What counts.
+    pub tally: Tally,
+}
+
+impl StepCourse {
+    /// At the start line.
+    pub fn new(limit: StepLimit, kinds_count: usize) -> StepCourse {
+        StepCourse {
+            limit,
+            rates: Vec::new(),
+            warmup_s: 0.0,
+            tally: Tally::new(kinds_count),
+        }
+    }
+
+    /// When the engine must stop by itself.
+    pub fn limit(&self) -> Limit {
+        match self.limit {
+            StepLimit::Operations(count) | StepLimit::Either(count, _) => Limit::Operations(count),
+            StepLimit::Duration(length) => Limit::Duration(length),
+            StepLimit::Uncertainty { .. } => Limit::Unlimited,
+        }
+    }
+
+    /// Takes an interval of the warm-up.
+    pub fn warm(&mut self, interval: &Interval) -> Decision {
+        self.warmup_s += interval.seconds();
+        Decision {
+            phase: "warmup",
+            flow: Flow::Continue,
+            next: None,
+        }
+    }
+
+    /// Takes an interval that counts, and says whether to go on.
+    pub fn see(&mut self, interval: &Interval) -> Decision {
+        self.tally.push(interval);
+        let mut decision = Decision::go_on("measure", interval);
+        if let StepLimit::Either(_, length) = self.limit
+            && self.tally.seconds >= length.as_secs_f64()
+        {
+            decision.flow = Flow::StopNow;
+        }
+        if let StepLimit::Uncertainty { target, min, max } = self.limit
+            && !interval.draining
+        {
+            let whole = interval.whole_kinds();
+            let ok: u64 = whole.map(|kind| kind.outcomes.get(Outcome::Ok)).sum();
+            self.rates.push(ok as f64 / interval.seconds().max(1e-9));
+            let count = self.rates.len() as u32;
+            if count >= max || (count >= min && standard_error(&self.rates) < target) {
+                decision.flow = Flow::StopNow;
+            }
+        }
+        decision
+    }
+}
+
+/// Standard error of the mean, as a share of the mean.
+fn standard_error(values: &[f64]) -> f64 {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    (variance / count).sqrt() / mean
+}
+
+/// The second in which the detector's word comes is still of the warm-up, and within its limit. A
+/// limit that comes before the detector can tell makes every warm-up a forced one.
+fn steady_limits(warmup: Warmup) -> SteadyLimits {
+    let max_s = match warmup {
+        Warmup::Auto(ns) => ((ns / SECOND_NS) as usize).saturating_sub(1).max(1),
+        Warmup::Fixed(_) => 0,
+    };
+    SteadyLimits {
+        max_s,
+        ..SteadyLimits::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::KindInterval;
+    use study::resolve::resolve;
+    use study::settings::Overrides;
+
+    fn settings(window: &str) -> Settings {
+        let text = format!(
+            "study: s\nquestion: q\ntarget: {{local: {{}}}}\n\
+             workload: {{use: standard1, mix: {{write: 1}}}}\n\
+             procedure: {{fixed: {{threads: 4}}}}\nwindow: {window}\n"
+        );
+        let study = resolve("s", &text, &Overrides::default()).unwrap();
+        study.variants.into_iter().next().unwrap().settings
+    }
+
+    fn interval(index: u64, ok: u64) -> Interval {
+        let mut kind = KindInterval::default();
+        kind.succeed(true, 1_000_000, 1_000_000, ok);
+        Interval::second(index, vec![kind])
+    }
+
+    /// The phases of intervals with so many operations each, and when the engine is to measure.
+    fn phases(window: &str, operations: &[u64]) -> (Vec<&'static str>, Option<(usize, u64)>) {
+        let mut course = Course::new(&settings(window), 1);
+        let mut from_ns = match course.window() {
+            Window::After(warmup) => warmup.as_nanos() as u64,
+            Window::Whole | Window::WhenTold => u64::MAX,
+        };
+        let mut told = None;
+        let mut phases = Vec::new();
+        for (index, ok) in operations.iter().enumerate() {
+            let mut interval = interval(index as u64, *ok);
+            interval.window_from_ns = from_ns;
+            let decision = course.see(&interval);
+            phases.push(decision.phase);
+            if let Flow::Measure(count) = decision.flow {
+                told = Some((index, count));
+                from_ns = interval.end_ns + SECOND_NS;
+            }
+        }
+        (phases, told)
+    }
+
+    #[test]
+    fn a_fixed_warm_up_ends_after_its_intervals() {
+        let (phases, told) = phases("{warmup: 2s, measure: 3s}", &[10; 5]);
+        assert_eq!(
+            phases,
+            ["warmup", "warmup", "measure", "measure", "measure"]
+        );
+        assert_eq!(told, None, "the engine knows it from the start");
+    }
+
+    #[test]
+    fn without_warm_up_the_first_interval_counts() {
+        assert_eq!(phases("{warmup: 0s, measure: 1s}", &[10]).0, ["measure"]);
+    }
+
+    #[test]
+    fn an_auto_warm_up_ends_when_steady_and_asks_for_the_whole_window() {
+        let (phases, told) = phases("{measure: 4s}", &[10; 13]);
+        assert_eq!(
+            phases[..11],
+            ["warmup"; 11],
+            "the second of the word is one"
+        );
+        assert_eq!(phases[11..], ["measure"; 2]);
+        assert_eq!(told, Some((9, 4)));
+    }
+
+    #[test]
+    fn a_step_ends_when_its_rate_is_known_well_enough_or_at_its_longest() {
+        let limit = StepLimit::Uncertainty {
+            target: 0.02,
+            min: 3,
+            max: 6,
+        };
+        let stops_at = |rates: &[u64]| {
+            let mut course = StepCourse::new(limit, 1);
+            let flows = rates.iter().enumerate();
+            let mut flows = flows.map(|(index, ok)| course.see(&interval(index as u64, *ok)).flow);
+            flows.position(|flow| matches!(flow, Flow::StopNow))
+        };
+        assert_eq!(
+            stops_at(&[100; 8]),
+            Some(2),
+            "no spread: the fewest intervals"
+        );
+        assert_eq!(
+            stops_at(&[1, 100, 1, 100, 1, 100, 1]),
+            Some(5),
+            "never sure"
+        );
+    }
+
+    /// The statements of a read-modify-write are parts of it: with them, a rate that is steady
+    /// looks like one that is not, and another.
+    #[test]
+    fn the_rate_of_a_step_leaves_parts_out() {
+        let limit = StepLimit::Uncertainty {
+            target: 0.02,
+            min: 3,
+            max: 6,
+        };
+        let mut course = StepCourse::new(limit, 2);
+        let flows = [5, 500, 50].map(|parts| {
+            let mut interval = interval(0, 100);
+            interval.kinds.push(KindInterval::default());
+            interval.kinds[1].is_part = true;
+            interval.kinds[1].outcomes.add_many(Outcome::Ok, parts);
+            course.see(&interval).flow
+        });
+        assert!(matches!(flows[2], Flow::StopNow), "{:?}", course.rates);
+        assert_eq!(course.rates, [100.0; 3]);
+    }
+
+    /// Four equal seconds were a "steady state" where the limit was five.
+    #[test]
+    fn no_steady_state_is_seen_in_less_time_than_it_takes() {
+        for (limit, ended_after, how) in [(5, 4, "forced"), (30, 10, "detected")] {
+            let window = format!("{{warmup_max: {limit}s}}");
+            let mut course = Course::new(&settings(&window), 1);
+            let mut index = 0;
+            while course.ended.is_none() {
+                let mut interval = interval(index, 1000);
+                interval.window_from_ns = u64::MAX;
+                course.see(&interval);
+                index += 1;
+            }
+            assert_eq!(
+                (index, course.warmup_record().steady.as_str()),
+                (ended_after, how)
+            );
+        }
+    }
+
+    #[test]
+    fn an_auto_warm_up_that_never_calms_is_forced_at_its_limit() {
+        let mut course = Course::new(&settings("{warmup_max: 3s}"), 1);
+        let mut flows = Vec::new();
+        for index in 0..2 {
+            let mut interval = interval(index, 0);
+            interval.window_from_ns = u64::MAX;
+            flows.push(course.see(&interval).flow);
+        }
+        // The third second begins no sooner than the word is there, and is the last one allowed.
+        assert_eq!(flows, [Flow::Continue, Flow::Measure(60)]);
+        assert_eq!(course.warmup_record().steady, "forced");
+    }
+}

@@ -1,0 +1,355 @@
+//! What the probes see of a trial: it goes to disk as it comes, and what the rules need of it is
+//! kept.
+//!
+//! A probe looks at processes, so that it ends before they are restarted and begins again after;
+//! the files go on.
+
+use super::running::Running;
+use analysis::rules::{CpuUse, Machine, Pressure};
+use anyhow::{Context, Result};
+use cluster::probe::{ProbeCost, ProbeSpec, Probes, Reading, ScrapeSpec};
+use measure::clock;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use store::TrialWriter;
+use store::record::{ProbeRecord, SampleRecord};
+use study::settings::{Import, Settings};
+
+/// Series of which the rules judge the measured window.
+const PENDING: &str = "compactions.pending";
+const STEAL: &str = "mpstat.%steal";
+/// The probe that watches who else uses the machine, in every trial.
+const OTHERS: &str = "others";
+/// How often: a window of a few seconds must have some looks.
+const OTHERS_PERIOD: Duration = Duration::from_secs(1);
+
+/// The probes of one trial.
+#[derive(Default)]
+pub struct Gather {
+    probes: Option<Probes>,
+    others: Option<Probes>,
+    /// Why nobody can tell who else uses the machine.
+    others_unseen: Option<String>,
+    /// Since when they run.
+    began_ns: u64,
+    /// How long those that have ended ran, ns.
+    ran_ns: u64,
+    costs: Vec<ProbeCost>,
+    /// Readings of [`PENDING`], of [`STEAL`], and of the probe [`OTHERS`].
+    kept: Vec<Reading>,
+}
+
+/// What the rules need of the readings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Seen {
+    /// Pending compactions of all nodes, second by second of the window.
+    pub pending_compactions: Option<Vec<f64>>,
+    /// Share of the CPU time that was stolen in the window.
+    pub steal_share: Option<f64>,
+    /// Who used the machine in the window.
+    pub machine: Machine,
+    /// CPU of the probes while they ran, as a share of one core; none if none ran.
+    pub cpu_share: Option<f64>,
+}
+
+impl Gather {
+    /// Starts the probes that `settings` ask for, and the one that watches the machine for others.
+    ///
+    /// # Errors
+    /// A thread could not be started. What cannot be seen is no error: see `Cluster::unseen`.
+    pub fn start(&mut self, running: &Running, settings: &Settings, what: &Looked) -> Result<()> {
+        self.began_ns = clock::now_ns();
+        let pids = running.pids();
+        let ours = pids
+            .iter()
+            .filter_map(|(name, pid)| Some((name.as_str(), (*pid)?)));
+        match cluster::probe::others(&ours.collect::<Vec<_>>(), OTHERS_PERIOD) {
+            Ok(others) => self.others = Some(others),
+            // A machine that does not tell makes a rule unknown, not a trial impossible.
+            Err(error) => self.others_unseen = Some(format!("{error:#}")),
+        }
+        let Some(mut spec) = spec(settings) else {
+            return Ok(());
+        };
+        if running.is_null() {
+            spec = of_others(spec);
+        }
+        if spec == ProbeSpec::default() {
+            return Ok(());
+        }
+        let tables: Vec<&str> = what.tables.iter().map(String::as_str).collect();
+        let probes = running.cluster.probe(&spec, &what.keyspace, &tables);
+        self.probes = Some(probes.context("start the probes")?);
+        Ok(())
+    }
+
+    /// Writes what was read since the last time.
+    pub fn write(&mut self, files: &mut TrialWriter) -> Result<()> {
+        let running = [&self.probes, &self.others].into_iter().flatten();
+        let readings = running.flat_map(Probes::take).collect();
+        self.keep(files, readings)
+    }
+
+    /// Ends the probes, before the processes that they look at end.
+    pub fn stop(&mut self, files: &mut TrialWriter) -> Result<()> {
+        let running = [self.probes.take(), self.others.take()];
+        if running.iter().all(Option::is_none) {
+            return Ok(());
+        }
+        let mut last = Vec::new();
+        for probes in running.into_iter().flatten() {
+            let (readings, costs) = probes.stop();
+            last.extend(readings);
+            self.costs.extend(costs);
+        }
+        self.ran_ns += clock::now_ns() - self.began_ns;
+        self.keep(files, last)
+    }
+
+    fn keep(&mut self, files: &mut TrialWriter, readings: Vec<Reading>) -> Result<()> {
+        let mut by_probe: BTreeMap<&str, Vec<SampleRecord>> = BTreeMap::new();
+        for reading in &readings {
+            let since_ns = reading.at_ns as i128 - i128::from(files.start_ns());
+            by_probe
+                .entry(reading.probe)
+                .or_default()
+                .push(SampleRecord {
+                    t_s: since_ns as f64 / 1e9,
+                    name: reading.name.to_string(),
+                    place: reading.place.to_string(),
+                    unit: reading.unit.to_owned(),
+                    value: reading.value,
+                });
+        }
+        for (probe, samples) in by_probe {
+            files.write_samples(probe, &samples)?;
+        }
+        let judged = |reading: &Reading| {
+            reading.probe == OTHERS || matches!(&*reading.name, PENDING | STEAL)
+        };
+        self.kept.extend(readings.into_iter().filter(judged));
+        Ok(())
+    }
+
+    /// What the rules need, of the window between two times of the monotonic clock.
+    pub fn seen(&self, from_ns: u64, to_ns: u64) -> Seen {
+        let within = |reading: &&Reading| (from_ns..=to_ns).contains(&reading.at_ns);
+        let kept: Vec<&Reading> = self.kept.iter().filter(within).collect();
+        let of = |name: &'static str| kept.iter().filter(move |reading| &*reading.name == name);
+        let mut pending: BTreeMap<u64, f64> = BTreeMap::new();
+        for reading in of(PENDING) {
+            *pending
+                .entry((reading.at_ns - from_ns) / clock::SECOND_NS)
+                .or_default() += reading.value;
+        }
+        let machine = of(STEAL).filter(|reading| !reading.place.contains('/'));
+        let steal = share(&machine.map(|reading| reading.value).collect::<Vec<_>>());
+        let others: Vec<&Reading> = kept.iter().copied().filter(|r| r.probe == OTHERS).collect();
+        let cpu_ns: u64 = self.costs.iter().map(|cost| cost.cpu_ns).sum();
+        Seen {
+            pending_compactions: (!pending.is_empty()).then(|| pending.into_values().collect()),
+            steal_share: steal.or_else(|| share(&values(&others, "cpu.stolen"))),
+            machine: machine_of(&others, self.others_unseen.clone()),
+            cpu_share: (self.ran_ns > 0).then(|| cpu_ns as f64 / self.ran_ns as f64),
+        }
+    }
+
+    /// What each probe was and cost; those of one name and place together.
+    pub fn records(&self) -> Vec<ProbeRecord> {
+        let mut records: Vec<ProbeRecord> = Vec::new();
+        for cost in &self.costs {
+            let (probe, place) = (cost.probe.to_string(), cost.place.to_string());
+            let same = |record: &&mut ProbeRecord| record.probe == probe && record.place == place;
+            let seconds = |ns: u64| ns as f64 / 1e9;
+            let mut problems = cost.problems.clone();
+            match records.iter_mut().find(same) {
+                Some(record) => {
+                    record.looks += cost.looks;
+                    record.missed += cost.missed;
+                    record.values += cost.values;
+                    record.cpu_s += seconds(cost.cpu_ns);
+                    record.longest_s = record.longest_s.max(seconds(cost.longest_ns));
+                    problems.retain(|problem| !record.problems.contains(problem));
+                    record.problems.append(&mut problems);
+                }
+                None => records.push(ProbeRecord {
+                    probe,
+                    place,
+                    period_s: cost.period.as_secs_f64(),
+                    looks: cost.looks,
+                    missed: cost.missed,
+                    values: cost.values,
+                    cpu_s: seconds(cost.cpu_ns),
+                    longest_s: seconds(cost.longest_ns),
+                    problems,
+                }),
+            }
+        }
+        records
+    }
+}
+
+fn values(readings: &[&Reading], name: &str) -> Vec<f64> {
+    let named = readings.iter().filter(|reading| &*reading.name == name);
+    named.map(|reading| reading.value).collect()
+}
+
+/// The mean of percentages, as a share; none without any.
+fn share(percent: &[f64]) -> Option<f64> {
+    let count = percent.len();
+    (count > 0).then(|| percent.iter().sum::<f64>() / count as f64 / 100.0)
+}
+
+/// What the looks of the probe [`OTHERS`] in the window came to.
+fn machine_of(readings: &[&Reading], unseen: Option<String>) -> Machine {
+    let of = |name: &str| share(&values(readings, name));
+    let cpu = || {
+        Some(CpuUse {
+            others: of("cpu.others")?,
+            nodes: of("cpu.nodes")?,
+            client: of("cpu.client")?,
+            cpus: *values(readings, "cpu.count").first()?,
+        })
+    };
+    Machine {
+        cpu: cpu(),
+        disk_others: of("disk.busy_for_others"),
+        pressure: Pressure {
+            cpu: of("psi.cpu.some"),
+            io: of("psi.io.some"),
+            memory: of("psi.memory.full"),
+        },
+        has_strange_nodes: false,
+        unseen,
+    }
+}
+
+/// What the database's probes look at.
+#[derive(Clone, Debug, Default)]
+pub struct Looked {
+    /// The workload's keyspace.
+    pub keyspace: String,
+    /// Its tables.
+    pub tables: Vec<String>,
+}
+
+/// The target's own form of the settings; none if nothing is to be looked at.
+pub fn spec(settings: &Settings) -> Option<ProbeSpec> {
+    let probes = settings.probes.as_ref()?;
+    let period = |ns: Option<u64>| ns.map(Duration::from_nanos);
+    Some(ProbeSpec {
+        hosts: period(probes.hosts_ns),
+        processes: period(probes.processes_ns),
+        jvm: period(probes.jvm_ns),
+        cassandra: period(probes.cassandra_ns),
+        gc_log: period(probes.gc_log_ns),
+        scrapes: probes.import.iter().filter_map(scrape).collect(),
+    })
+}
+
+/// What is left on the null target, which has nothing to read: the series of others.
+fn of_others(spec: ProbeSpec) -> ProbeSpec {
+    ProbeSpec {
+        scrapes: spec.scrapes,
+        ..ProbeSpec::default()
+    }
+}
+
+fn scrape(import: &Import) -> Option<ScrapeSpec> {
+    let Import::PrometheusUrl { url, period_ns } = import else {
+        return None;
+    };
+    Some(ScrapeSpec {
+        url: url.clone(),
+        period: Duration::from_nanos(*period_ns),
+        metrics: Vec::new(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_used_the_machine_is_the_mean_of_the_looks_in_the_window() {
+        let others = |at_s, name, value| Reading {
+            probe: OTHERS,
+            ..reading(at_s, name, "machine", value)
+        };
+        let gather = Gather {
+            kept: vec![
+                others(0.5, "cpu.others", 90.0),
+                others(1.5, "cpu.others", 10.0),
+                others(2.5, "cpu.others", 30.0),
+                others(1.5, "cpu.nodes", 5.0),
+                others(1.5, "cpu.client", 40.0),
+                others(1.5, "cpu.count", 2.0),
+                others(1.5, "cpu.stolen", 4.0),
+                others(1.5, "psi.cpu.some", 50.0),
+                // Of the hosts' own probe: not of the machine as a whole.
+                reading(1.5, "psi.io.some", "host1", 99.0),
+            ],
+            ..Gather::default()
+        };
+        let seen = gather.seen(1_000_000_000, 3_000_000_000);
+        let cpu = seen.machine.cpu.unwrap();
+        assert_eq!((cpu.others, cpu.nodes, cpu.cpus), (0.2, 0.05, 2.0));
+        assert_eq!(seen.machine.pressure.cpu, Some(0.5));
+        assert_eq!(seen.machine.pressure.io, None);
+        assert_eq!(seen.steal_share, Some(0.04), "without the hosts' probe");
+        assert_eq!(
+            gather.seen(9_000_000_000, 9_500_000_000).machine,
+            Machine::default()
+        );
+    }
+
+    fn reading(at_s: f64, name: &str, place: &str, value: f64) -> Reading {
+        Reading {
+            probe: "test",
+            at_ns: (at_s * 1e9) as u64,
+            name: name.into(),
+            place: place.into(),
+            unit: "count",
+            value,
+        }
+    }
+
+    /// An end point was accepted by the plan, and then never asked.
+    #[test]
+    fn on_the_null_target_the_series_of_others_are_still_read() {
+        let scrape = ScrapeSpec {
+            url: "http://127.0.0.1:9/metrics".to_owned(),
+            period: Duration::from_secs(1),
+            metrics: Vec::new(),
+        };
+        let spec = ProbeSpec {
+            hosts: Some(Duration::from_secs(1)),
+            scrapes: vec![scrape.clone()],
+            ..ProbeSpec::default()
+        };
+        let left = of_others(spec);
+        assert_eq!((left.hosts, left.scrapes), (None, vec![scrape]));
+    }
+
+    #[test]
+    fn the_window_is_judged_by_what_was_read_within_it() {
+        let gather = Gather {
+            kept: vec![
+                reading(0.5, PENDING, "node1", 50.0),
+                reading(1.1, PENDING, "node1", 2.0),
+                reading(1.4, PENDING, "node2", 3.0),
+                reading(2.2, PENDING, "node1", 7.0),
+                reading(1.5, STEAL, "machine", 2.0),
+                reading(2.5, STEAL, "machine", 4.0),
+                reading(2.5, STEAL, "machine/cpu0", 100.0),
+                reading(3.5, STEAL, "machine", 90.0),
+            ],
+            ..Gather::default()
+        };
+        let seen = gather.seen(1_000_000_000, 3_000_000_000);
+        assert_eq!(seen.pending_compactions, Some(vec![5.0, 7.0]));
+        assert!((seen.steal_share.unwrap() - 0.03).abs() < 1e-9);
+        assert_eq!(seen.cpu_share, None, "no probe ran");
+        assert_eq!(Gather::default().seen(0, 1), Seen::default());
+    }
+}

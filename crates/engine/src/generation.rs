@@ -1,0 +1,89 @@
+//! Which data a trial stands on, where data outlives a trial.
+//!
+//! After an interruption the target is started and loaded anew: the same rows, but in other
+//! SSTables, compacted in another order. A trial before and one after it differ in that too, so
+//! they are no pair.
+
+use store::record::TrialFinding;
+use study::settings::{Load, Reset, Settings, Target};
+
+/// The generation of a trial with these settings in the run's start number `start`.
+pub fn of(settings: &Settings, start: u64) -> Option<u64> {
+    let outlives = match (&settings.target, settings.data.reset) {
+        // It stores nothing.
+        (Target::Null(_), _) => false,
+        // Every trial loads its own, also in an uninterrupted run.
+        (_, Reset::Truncate) => false,
+        // What is there was there before us, and stays.
+        (Target::Attach(_), Reset::None) => settings.data.load != Load::None,
+        (_, Reset::None | Reset::Snapshot) => true,
+    };
+    outlives.then_some(start)
+}
+
+/// Whether two trials may be compared: nothing is known of the data of one, or it is the same.
+pub fn is_same(one: &TrialFinding, other: &TrialFinding) -> bool {
+    match (one.generation, other.generation) {
+        (Some(one), Some(other)) => one == other,
+        _ => true,
+    }
+}
+
+/// That the trials stand on several generations of data; none if they do not.
+pub fn sentence(trials: &[TrialFinding]) -> Option<String> {
+    let mut all: Vec<u64> = trials.iter().filter_map(|trial| trial.generation).collect();
+    all.sort_unstable();
+    all.dedup();
+    (all.len() > 1).then(|| {
+        format!(
+            "The run was interrupted, and its data was loaded {} times: trials on different \
+             data are not compared with each other.",
+            all.len()
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use study::resolve::resolve;
+    use study::settings::Overrides;
+
+    fn generation(target: &str, data: &str) -> Option<u64> {
+        let text = format!(
+            "study: s\nquestion: q\ntarget: {target}\n\
+             workload: {{use: standard1, mix: {{write: 1}}}}\n\
+             data: {data}\nprocedure: {{fixed: {{threads: 4}}}}\n"
+        );
+        let study = resolve("s", &text, &Overrides::default()).unwrap();
+        of(&study.variants[0].settings, 2)
+    }
+
+    #[test]
+    fn data_that_outlives_a_trial_is_that_of_one_start_of_the_run() {
+        let local = "{local: {}}";
+        assert_eq!(generation(local, "{load: {operations: 1k}}"), Some(2));
+        let snapshot = "{load: {operations: 1k}, reset: snapshot}";
+        assert_eq!(generation(local, snapshot), Some(2));
+        let truncate = "{load: {operations: 1k}, reset: truncate}";
+        assert_eq!(generation(local, truncate), None);
+        assert_eq!(generation("{null: {}}", "{load: {operations: 1k}}"), None);
+        let attach = "{attach: {contact_points: [127.0.0.1]}}";
+        assert_eq!(generation(attach, "{load: {operations: 1k}}"), Some(2));
+        assert_eq!(generation(attach, "{}"), None);
+    }
+
+    #[test]
+    fn only_trials_on_the_same_data_are_compared() {
+        let on = |generation: Option<u64>| TrialFinding {
+            generation,
+            ..TrialFinding::default()
+        };
+        assert!(is_same(&on(Some(1)), &on(Some(1))));
+        assert!(!is_same(&on(Some(1)), &on(Some(2))));
+        assert!(is_same(&on(None), &on(Some(2))));
+        assert_eq!(sentence(&[on(Some(1)), on(None), on(Some(1))]), None);
+        let said = sentence(&[on(Some(1)), on(Some(2))]).unwrap();
+        assert!(said.contains("2 times"), "{said}");
+    }
+}

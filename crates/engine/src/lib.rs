@@ -1,0 +1,493 @@
+//! The only crate that knows how a plan is run: trials in order on a target that is kept as long as
+//! it fits, findings, resuming.
+//!
+//! What must hold: the journal says what is about to happen before it happens; whoever starts a
+//! target stops it, on every way out; a trial that fails does not hide the others; an interrupted
+//! run can be taken up again where it was.
+
+mod ceiling;
+mod course;
+mod describe;
+mod event;
+mod finding;
+mod gather;
+mod generation;
+mod ladder;
+pub mod needs;
+mod nodes;
+mod null_target;
+mod offer;
+mod prepare;
+pub mod record;
+mod recorded;
+mod resume;
+mod running;
+mod series;
+mod summary;
+mod tally;
+mod timeline;
+mod trial;
+
+pub use describe::{Definition, Described, describe};
+pub use event::{Event, Progress};
+pub use null_target::null_spec;
+pub use offer::workers_auto;
+pub use prepare::{Prepared, prepare};
+pub use resume::Interrupted;
+pub use summary::{may_be_believed, point_words};
+
+use anyhow::Result;
+use ceiling::Ceilings;
+use cluster::Dirs;
+use running::Running;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use store::RunWriter;
+use store::record::{FindingsRecord, TrialFinding, TrialRecord};
+use study::inputs::Inputs;
+use study::plan::{PhaseKind, Plan, Trial};
+use study::settings::{Change, Study, Target};
+use trial::{Came, Stagehand};
+
+/// What a run needs beside its plan.
+pub struct Options<'a> {
+    /// Folder of all results.
+    pub results: PathBuf,
+    /// Folders of the target: cache and data.
+    pub dirs: Dirs,
+    /// Set by Ctrl-C: the phase that runs is ended, everything is torn down.
+    pub interrupt: &'a AtomicBool,
+    /// Version of cassay, with the commit that it was built from: stands in the records.
+    pub version: &'a str,
+    /// Whether the machine is said to be shared: then what others do on it only warns.
+    pub shared_machine: bool,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Folder of the run.
+    pub path: PathBuf,
+    /// What was found; none if it was interrupted.
+    pub findings: Option<FindingsRecord>,
+}
+
+/// Runs a plan from its begin.
+///
+/// # Errors
+/// The study needs what cannot be had here, or the run could not be recorded. What goes wrong on
+/// the target is in the findings.
+pub fn run(
+    study: &Study,
+    plan: &Plan,
+    options: &Options<'_>,
+    events: &mut dyn FnMut(Event),
+) -> Result<Outcome> {
+    needs::check(study)?;
+    let record = record::plan_record(study, plan, options.version);
+    let writer = RunWriter::create(&options.results, &study.text, &record)?;
+    Engine::new(study, plan, options, events, writer, BTreeMap::new()).run()
+}
+
+/// Why the loop over the trials ended.
+enum End {
+    Done,
+    Interrupted,
+    Stopped(String),
+}
+
+struct Engine<'a> {
+    study: &'a Study,
+    plan: &'a Plan,
+    options: &'a Options<'a>,
+    events: &'a mut dyn FnMut(Event),
+    writer: RunWriter,
+    findings: BTreeMap<usize, TrialFinding>,
+    /// How often the run was started, this time included.
+    start: u64,
+    /// Trials that could not be done: shown, and done again by a resume.
+    failed: BTreeMap<usize, TrialFinding>,
+    running: Option<Running>,
+    /// Folder name of the last trial on the running target: its logs go there.
+    logs: Option<String>,
+    /// By the first variant with the same program; measured when first needed.
+    ceilings: Vec<Ceilings>,
+    /// Ladders that have ended: variant, block, and the value after which nothing is done.
+    ladders: Vec<(usize, usize, f64)>,
+    /// Targets that could not be started: not tried again for every trial.
+    refused: Vec<Target>,
+}
+
+impl<'a> Engine<'a> {
+    fn new(
+        study: &'a Study,
+        plan: &'a Plan,
+        options: &'a Options<'a>,
+        events: &'a mut dyn FnMut(Event),
+        writer: RunWriter,
+        findings: BTreeMap<usize, TrialFinding>,
+    ) -> Engine<'a> {
+        Engine {
+            study,
+            plan,
+            options,
+            events,
+            writer,
+            findings,
+            start: 1,
+            failed: BTreeMap::new(),
+            running: None,
+            logs: None,
+            ceilings: vec![Ceilings::default(); plan.works.len()],
+            ladders: Vec::new(),
+            refused: Vec::new(),
+        }
+    }
+
+    /// 1. Journal the begin. 2. Trial by trial. 3. Stop the target, with its logs. 4. Findings.
+    fn run(mut self) -> Result<Outcome> {
+        self.begin()?;
+        let end = self.trials();
+        // The target is stopped whatever happened, and a failure to stop hides nothing else.
+        let stopped = self.stop_target();
+        let end = end?;
+        if let Err(error) = stopped {
+            (self.events)(Event::Said(format!("{error:#}")));
+        }
+        let path = self.writer.path().to_owned();
+        let reason = match end {
+            End::Interrupted => {
+                self.writer.journal("run_interrupted", None, Value::Null)?;
+                return Ok(Outcome {
+                    path,
+                    findings: None,
+                });
+            }
+            End::Stopped(why) => Some(why),
+            End::Done => None,
+        };
+        self.lay_imports_beside()?;
+        let mut trials = std::mem::take(&mut self.findings);
+        trials.append(&mut self.failed);
+        let trials = trials.into_values().collect();
+        let findings = self.findings_of(trials, reason.as_deref());
+        let detail = json!({"verdict": findings.verdict, "stopped": reason});
+        self.writer
+            .finish(&findings, self.options.version, detail)?;
+        Ok(Outcome {
+            path,
+            findings: Some(findings),
+        })
+    }
+
+    /// What the trials say together. Logs that cannot be read back cost percentiles of several
+    /// blocks, not the run.
+    fn findings_of(&mut self, trials: Vec<TrialFinding>, stopped: Option<&str>) -> FindingsRecord {
+        match summary::read_back(self.writer.path()) {
+            Ok(merge) => summary::findings(self.study, trials, &merge, stopped),
+            Err(error) => {
+                (self.events)(Event::Said(format!("{error:#}")));
+                summary::findings(self.study, trials, &|_| None, stopped)
+            }
+        }
+    }
+
+    /// Adds what others have recorded meanwhile to the trials that have ended.
+    fn lay_imports_beside(&mut self) -> Result<()> {
+        let findings = self.findings.iter();
+        let ended: Vec<(String, &TrialFinding)> = findings
+            .map(|(index, finding)| (self.plan.trials[*index].slug.clone(), finding))
+            .collect();
+        for said in series::lay_beside(self.study, &ended, &mut self.writer) {
+            self.writer.journal("imported", None, json!(said))?;
+            (self.events)(Event::Said(said));
+        }
+        Ok(())
+    }
+
+    /// Expected length of those trials that are not finished yet, seconds.
+    fn seconds_of(&self, trials: &[Trial]) -> f64 {
+        let left = trials
+            .iter()
+            .filter(|trial| !self.findings.contains_key(&trial.index));
+        left.map(trial_seconds).sum()
+    }
+
+    fn begin(&mut self) -> Result<()> {
+        let detail = json!({
+            "cassay": self.options.version,
+            "machine": machine(),
+            "finished_before": self.findings.keys().collect::<Vec<_>>(),
+        });
+        self.writer.journal("run_started", None, detail)?;
+        let seconds = if self.findings.is_empty() {
+            self.plan.estimate.seconds
+        } else {
+            self.seconds_of(&self.plan.trials)
+        };
+        (self.events)(Event::RunStarted {
+            path: self.writer.path().to_owned(),
+            trials: self.plan.trials.len(),
+            finished: self.findings.len(),
+            seconds,
+        });
+        for warning in &self.plan.warnings {
+            (self.events)(Event::Said(format!("note: {warning}")));
+        }
+        Ok(())
+    }
+
+    fn trials(&mut self) -> Result<End> {
+        let plan = self.plan;
+        for trial in &plan.trials {
+            let name = trial_name(self.study, trial);
+            if let Some(finding) = self.findings.get(&trial.index).cloned() {
+                self.note_ladder(trial, &finding);
+                continue;
+            }
+            if self.interrupted() {
+                return Ok(End::Interrupted);
+            }
+            if let Some(reason) = self.ladder_ended(trial).or_else(|| self.refused(trial)) {
+                self.writer
+                    .journal("trial_skipped", Some(trial.index), json!(reason))?;
+                (self.events)(Event::TrialSkipped { name, reason });
+                continue;
+            }
+            let record = record::trial_record(self.study, trial);
+            match self.trial(trial, &record, &name) {
+                Ok(Came::Finished(finding)) => self.finish(trial, name, *finding)?,
+                Ok(Came::Interrupted) => return Ok(End::Interrupted),
+                Ok(Came::TargetLost(finding)) => {
+                    let why = finding.reasons.first().cloned().unwrap_or_default();
+                    self.fail(trial, name, *finding, &why)?;
+                    return Ok(End::Stopped(why));
+                }
+                Err(_) if self.interrupted() => return Ok(End::Interrupted),
+                Err(error) => {
+                    let why = format!("{error:#}");
+                    let finding = finding::failed(trial, &record, &why);
+                    self.fail(trial, name, finding, &why)?;
+                    if self.is_broken() {
+                        // Others may still be had: this one configuration is not asked for again.
+                        let target = &self.study.variants[trial.variant].settings.target;
+                        self.refused.push(target.clone());
+                        self.stop_target()?;
+                    } else if let Some(died) = self.target_died() {
+                        return Ok(End::Stopped(died));
+                    }
+                }
+            }
+        }
+        Ok(End::Done)
+    }
+
+    fn interrupted(&self) -> bool {
+        self.options.interrupt.load(Ordering::Relaxed)
+    }
+
+    /// Whether the target is of no more use since a restart has failed.
+    fn is_broken(&self) -> bool {
+        self.running.as_ref().is_some_and(|running| running.broken)
+    }
+
+    fn target_died(&mut self) -> Option<String> {
+        let running = self.running.as_mut()?;
+        running.cluster.alive().err().map(|died| died.to_string())
+    }
+
+    fn trial(&mut self, trial: &Trial, record: &TrialRecord, name: &str) -> Result<Came> {
+        let later = &self.plan.trials[trial.index + 1..];
+        let seconds_after = self.seconds_of(later);
+        (self.events)(Event::TrialStarted {
+            index: trial.index,
+            trials: self.plan.trials.len(),
+            name: name.to_owned(),
+            seconds_after,
+        });
+        self.writer.journal(
+            "trial_started",
+            Some(trial.index),
+            json!({"slug": trial.slug}),
+        )?;
+        self.ready_target(trial)?;
+        let ceilings_ops_per_s = self.ceilings(trial)?;
+        let running = self.running.as_mut().expect("ready_target has started it");
+        self.logs = Some(trial.slug.clone());
+        let inputs = Inputs::recorded(&self.study.inputs);
+        let stagehand = Stagehand {
+            trial,
+            record: record.clone(),
+            settings: &self.study.variants[trial.variant].settings,
+            program: Arc::clone(&self.plan.works[trial.variant].program),
+            seed: self.study.seed,
+            inputs: &inputs,
+            step: self.plan.works[trial.variant].step.as_ref(),
+            is_first: self.plan.trials[..trial.index]
+                .iter()
+                .all(|earlier| earlier.variant != trial.variant),
+            ceilings_ops_per_s,
+            shared_machine: self.options.shared_machine,
+            writer: &mut self.writer,
+            events: self.events,
+            interrupt: self.options.interrupt,
+        };
+        stagehand.run(running)
+    }
+
+    /// Starts the trial's target, unless one runs that is the same but for restarts.
+    fn ready_target(&mut self, trial: &Trial) -> Result<()> {
+        let settings = &self.study.variants[trial.variant].settings;
+        let running = self.running.as_ref();
+        let change = running.map(|there| settings.target.change_from(&there.settings));
+        if change.is_some_and(|change| change != Change::Start) {
+            return Ok(());
+        }
+        self.stop_target()?;
+        // A new target has no data: what comes first is loading.
+        let target = match &self.plan.works[trial.variant].step {
+            Some(_) => &settings.target,
+            None => settings.load_target(),
+        };
+        let detail = json!({"kind": target.kind(), "what": study::plan::target_words(target)});
+        self.writer
+            .journal("target_starting", Some(trial.index), detail)?;
+        let seconds = target_seconds(trial);
+        (self.events)(Event::PhaseStarted {
+            phase: "target",
+            what: study::plan::target_words(target),
+            seconds,
+            seconds_after: (trial_seconds(trial) - seconds).max(0.0),
+        });
+        let events = &mut *self.events;
+        let started = Running::start(target, &self.options.dirs, &mut |text| {
+            events(Event::Said(text.to_owned()));
+        });
+        if started.is_err() {
+            self.refused.push(settings.target.clone());
+        }
+        let running = started?;
+        self.writer
+            .journal("target_ready", Some(trial.index), running.describe())?;
+        self.running = Some(running);
+        Ok(())
+    }
+
+    fn stop_target(&mut self) -> Result<()> {
+        let slug = self.logs.take();
+        let Some(running) = self.running.take() else {
+            return Ok(());
+        };
+        self.writer.journal("target_stopped", None, Value::Null)?;
+        let Some(slug) = slug else {
+            return running.stop(None);
+        };
+        let logs = self.writer.trial_folder(&slug)?.join("logs");
+        let stopped = running.stop(Some(&logs).filter(|folder| folder.is_dir()).map(|f| &**f));
+        // Logs that came before something failed are logs of the trial too.
+        let noted = self.writer.note_added(&slug);
+        stopped.and(noted)
+    }
+
+    /// The ceilings of the instrument for the trial's program, one or more of them measured now;
+    /// equal programs share theirs.
+    fn ceilings(&mut self, trial: &Trial) -> Result<Vec<f64>> {
+        let settings = &self.study.variants[trial.variant].settings;
+        let same = |index: &usize| {
+            let other = &self.study.variants[*index].settings;
+            other.workload == settings.workload && other.client == settings.client
+        };
+        let at = (0..self.ceilings.len()).find(same).unwrap_or(trial.variant);
+        let due = self.ceilings[at].due(matches!(settings.target, Target::Null(_)));
+        if due > 0 {
+            (self.events)(Event::PhaseStarted {
+                phase: "ceiling",
+                what: "measure the client itself on the null target".to_owned(),
+                seconds: due as f64 * study::estimate::CEILING_S,
+                seconds_after: trial_seconds(trial) - target_seconds(trial),
+            });
+        }
+        for _ in 0..due {
+            let program = &self.plan.works[trial.variant].program;
+            let ceiling = ceiling::measure(settings, program, &self.options.dirs)?;
+            self.ceilings[at].push(ceiling);
+        }
+        Ok(self.ceilings[at].latest())
+    }
+
+    fn finish(&mut self, trial: &Trial, name: String, mut finding: TrialFinding) -> Result<()> {
+        let settings = &self.study.variants[trial.variant].settings;
+        finding.generation = generation::of(settings, self.start);
+        let detail = json!({"verdict": finding.verdict, "ops_per_s": finding.all.ops_per_s});
+        self.writer
+            .finish_trial(trial.index, &trial.slug, &finding, detail)?;
+        self.note_ladder(trial, &finding);
+        self.findings.insert(trial.index, finding.clone());
+        (self.events)(Event::TrialFinished {
+            name,
+            finding: Box::new(finding),
+        });
+        Ok(())
+    }
+
+    fn fail(&mut self, trial: &Trial, name: String, found: TrialFinding, why: &str) -> Result<()> {
+        self.writer
+            .journal("trial_failed", Some(trial.index), json!({"reason": why}))?;
+        self.failed.insert(trial.index, found);
+        (self.events)(Event::TrialFailed {
+            name,
+            reason: why.to_owned(),
+        });
+        Ok(())
+    }
+
+    fn refused(&self, trial: &Trial) -> Option<String> {
+        let target = &self.study.variants[trial.variant].settings.target;
+        let reason = "its target could not be started for an earlier trial";
+        self.refused.contains(target).then(|| reason.to_owned())
+    }
+}
+
+fn trial_seconds(trial: &Trial) -> f64 {
+    trial.phases.iter().map(|phase| phase.seconds).sum()
+}
+
+fn target_seconds(trial: &Trial) -> f64 {
+    let mut phases = trial.phases.iter();
+    let start = phases.find(|phase| phase.kind == PhaseKind::Target);
+    start.map_or(0.0, |phase| phase.seconds)
+}
+
+/// A trial in words: `writes, 28 threads, block 2`.
+pub fn trial_name(study: &Study, trial: &Trial) -> String {
+    let mut parts = Vec::new();
+    let variant = &study.variants[trial.variant].name;
+    if variant != "-" {
+        parts.push(variant.clone());
+    }
+    let point = BTreeMap::from([(trial.point.axis().to_owned(), trial.point.value())]);
+    parts.push(point_words(&point));
+    if study.repeat.blocks > 1 {
+        parts.push(format!("block {}", trial.block + 1));
+    }
+    parts.join(", ")
+}
+
+/// What the machine is, for the report: what decides how fast things are.
+fn machine() -> Value {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let field = |text: &str, name: &str| {
+        let line = text.lines().find(|line| line.starts_with(name));
+        line.and_then(|line| line.split_once(':'))
+            .map(|(_, value)| value.trim().to_owned())
+    };
+    json!({
+        "cpus": std::thread::available_parallelism().map_or(0, |cpus| cpus.get()),
+        "cpu": field(&read("/proc/cpuinfo"), "model name"),
+        "memory": field(&read("/proc/meminfo"), "MemTotal"),
+        "kernel": read("/proc/sys/kernel/osrelease").trim(),
+    })
+}

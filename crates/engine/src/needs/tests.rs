@@ -1,0 +1,210 @@
+//! What settings ask for, and what becomes of it where it is not there.
+
+use super::*;
+use study::resolve::resolve;
+use study::settings::{Data, How, Load, Overrides, PageCache, Probes, Reset, Settle};
+
+fn settings(target: &str, rest: &str) -> Settings {
+    let text = format!(
+        "study: s\nquestion: Does it?\ntarget: {target}\n\
+         workload: {{use: standard1, mix: {{write: 1}}}}\n\
+         procedure: {{fixed: {{threads: 4}}}}\n{rest}"
+    );
+    let study = resolve("s.yaml", &text, &Overrides::default());
+    let study = study.unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    let mut settings = study
+        .variants
+        .into_iter()
+        .next()
+        .expect("a variant")
+        .settings;
+    // They are on unless a study says otherwise, and have a test of their own.
+    settings.probes = None;
+    settings
+}
+
+fn names(needs: &[Need]) -> Vec<(&'static str, Strength)> {
+    needs
+        .iter()
+        .map(|need| (need.ability.name(), need.strength))
+        .collect()
+}
+
+const LIMITED: &str = "{local: {hosts: 2, isolation: ISOLATION, \
+                       host: {cpu_quota: 1.5, memory: 2GiB, volume: 2GiB, link: {delay: 5ms}}}}";
+
+#[test]
+fn hosts_kept_apart_by_word_must_be_and_otherwise_may_be() {
+    use Strength::{Must, MustIfApart, Wish};
+    let of = |isolation: &str| {
+        let target = LIMITED.replace("ISOLATION", isolation);
+        names(&needs(&settings(&target, "")))
+    };
+    let limits = ["cpu-limit", "memory-limit", "volume", "link-delay"];
+    let with = |own: Strength, each: Strength| -> Vec<(&str, Strength)> {
+        [("hosts", own)]
+            .into_iter()
+            .chain(limits.map(|name| (name, each)))
+            .collect()
+    };
+    assert_eq!(of("hosts"), with(Must, Must));
+    assert_eq!(of("auto"), with(Wish, MustIfApart));
+    let why = needs(&settings(&LIMITED.replace("ISOLATION", "hosts"), ""));
+    let why: Vec<&str> = why.iter().map(|need| need.why.as_str()).collect();
+    assert_eq!(
+        why,
+        [
+            "target.local.isolation: hosts",
+            "target.local.host.cpu_quota: 1.5",
+            "target.local.host.memory: 2GiB",
+            "target.local.host.volume: 2GiB",
+            "target.local.host.link.delay: 5ms",
+        ]
+    );
+}
+
+#[test]
+fn a_plain_cluster_needs_nothing() {
+    for target in [
+        "{local: {nodes: 3}}",
+        "{attach: {contact_points: [db1]}}",
+        "{null: {}}",
+    ] {
+        assert_eq!(needs(&settings(target, "")), [], "{target}");
+    }
+}
+
+#[test]
+fn data_in_a_known_state_needs_the_means() {
+    let mut all = settings("{local: {nodes: 1}}", "data: {settle: compactions}\n");
+    assert_eq!(names(&needs(&all)), [("settle", Strength::Must)]);
+    all.data = Data {
+        load: Load::Fraction(0.3),
+        settle: Settle::Auto,
+        reset: Reset::Snapshot,
+        restore: How::Offline,
+        page_cache: PageCache::Drop,
+        ..all.data
+    };
+    let found = needs(&all);
+    let expected = ["volume", "snapshot", "offline-restore", "drop-page-cache"];
+    assert_eq!(names(&found), expected.map(|name| (name, Strength::Must)));
+    assert_eq!(found[0].why, "data.load: 30 % of the data volume");
+    all.data.restore = How::Online;
+    assert!(!names(&needs(&all)).contains(&("offline-restore", Strength::Must)));
+}
+
+#[test]
+fn probes_are_wished_for() {
+    let mut all = settings("{attach: {contact_points: [db1]}}", "");
+    all.probes = Some(Probes {
+        gc_log_ns: None,
+        ..Probes::default()
+    });
+    let found = needs(&all);
+    assert!(
+        found.iter().all(|need| need.strength == Strength::Wish),
+        "{found:?}"
+    );
+    let names = found.iter().map(|need| need.ability.name());
+    let expected = ["host-metrics", "process-statistics", "jvm-metrics"];
+    assert_eq!(names.collect::<Vec<_>>(), expected);
+    let missing = lacking(
+        found,
+        &all_but(&[Ability::HostMetrics, Ability::JvmMetrics]),
+    );
+    assert_eq!(
+        notes(&missing),
+        [
+            "out of sight on this target: `probes.hosts` (detail of host-metrics), `probes.jvm` \
+          (detail of jvm-metrics)"
+        ]
+    );
+}
+
+/// All abilities, but for some.
+fn all_but(absent: &[Ability]) -> Vec<Capability> {
+    let of = |ability: Ability| Capability {
+        ability,
+        present: !absent.contains(&ability),
+        detail: format!("detail of {}", ability.name()),
+    };
+    Ability::ALL.map(of).to_vec()
+}
+
+#[test]
+fn without_a_network_of_their_own_hosts_go_without_limits_and_say_so() {
+    let needs = needs(&settings(&LIMITED.replace("ISOLATION", "auto"), ""));
+    let nothing = lacking(needs.clone(), &all_but(&[]));
+    assert_eq!(nothing, []);
+    let rootless = [
+        Ability::Hosts,
+        Ability::CpuLimit,
+        Ability::MemoryLimit,
+        Ability::Volume,
+        Ability::LinkDelay,
+    ];
+    let missing = lacking(needs.clone(), &all_but(&rootless));
+    assert!(missing.iter().all(|one| !one.refuses), "{missing:?}");
+    assert_eq!(
+        notes(&missing),
+        [
+            "no network of its own for each host, no cpu-limit, no memory-limit, no volume, no \
+          link-delay: detail of hosts"
+        ]
+    );
+    // Where they are kept apart, a limit that cannot be set would be a lie.
+    let missing = lacking(needs, &all_but(&[Ability::LinkDelay]));
+    let refused: Vec<bool> = missing.iter().map(|one| one.refuses).collect();
+    assert_eq!(refused, [true]);
+    assert_eq!(notes(&missing), Vec::<String>::new());
+    assert_eq!(missing[0].need.why, "target.local.host.link.delay: 5ms");
+    assert_eq!(missing[0].detail, "detail of link-delay");
+}
+
+#[test]
+fn what_somebody_elses_cluster_cannot_give_is_refused_at_once() {
+    let text = "study: s\nquestion: Does it?\ntarget: {attach: {contact_points: [db1]}}\n\
+                workload: {use: standard1, mix: {write: 1}}\n\
+                data: {load: {operations: 10}, settle: compactions}\n\
+                variants: {a: {}, b: {data: {settle: none}}}\n\
+                procedure: {fixed: {threads: 4}}\n";
+    let mut study = resolve("s.yaml", text, &Overrides::default()).expect("no mistakes");
+    let error = check(&study).unwrap_err().to_string();
+    assert!(
+        error.contains("no settle (`data.settle: compactions`): no MBeans"),
+        "{error}"
+    );
+    assert_eq!(error.lines().count(), 2, "once: {error}");
+    study.variants.remove(0);
+    check(&study).expect("nothing is needed any more");
+}
+
+/// 100 connections to each host asked of several workers were as many for each of them, and the
+/// system said in the middle of it that there are too many open files.
+#[test]
+fn connections_for_which_there_is_no_room_refuse_the_study_with_all_numbers() {
+    let room = Room {
+        files: Some(4096),
+        ports: Some(2000),
+    };
+    let refusal = |target: &str, rest: &str| {
+        let settings = settings(target, rest);
+        connections(&settings).refusal(&room)
+    };
+    let many = "client: {workers: 4, connections_per_node: 400}\n";
+    assert_eq!(refusal("{attach: {contact_points: [a, b]}}", many), None);
+    let files = refusal("{attach: {contact_points: [a, b, c]}}", many).expect("open files");
+    assert!(
+        files.contains("4800 in all") && files.contains("4096"),
+        "{files}"
+    );
+    // Both ends of a connection to the null target are files of this process.
+    let less = many.replace("400", "500");
+    assert!(refusal("{null: {}}", &less).is_some_and(|why| why.contains("2000 in all")));
+    let ports = refusal("{local: {}}", &many.replace("400", "501")).expect("ports");
+    assert!(ports.contains("2004 to one node"), "{ports}");
+    // Fewer operations than workers leave no work for some.
+    let few = "client: {workers: 64, connections_per_node: 400}\n";
+    assert_eq!(refusal("{local: {}}", few), None);
+}

@@ -1,0 +1,262 @@
+//! The hosts and nodes of a trial, as they themselves say that they are.
+//!
+//! Read when the configuration of the measured window is in place. What cannot be read is written
+//! down as unseen, with the reason: a number without its configuration is still a number.
+
+use super::gather;
+use super::running::Running;
+use anyhow::Result;
+use cluster::{Effect, Proof, TableOption};
+use std::collections::BTreeMap;
+use store::record::{FORMAT, HostRecord, NodeRecord, NodesRecord, ProofOutcome, ProofRecord};
+use study::settings::{Keyspace, Settings};
+use workload::Program;
+
+/// `nodes.json` of a trial whose keyspace is there. `asked` is what the study says of its tables;
+/// none where they are not made by the study.
+pub fn record(
+    running: &Running,
+    settings: &Settings,
+    program: &Program,
+    asked: Option<&Keyspace>,
+) -> NodesRecord {
+    let cluster = &running.cluster;
+    let mut record = NodesRecord {
+        format: FORMAT,
+        isolation: cluster.isolation().to_owned(),
+        ..NodesRecord::default()
+    };
+    if running.is_null() {
+        "null".clone_into(&mut record.isolation);
+        record.nodes = nodes(running);
+        return record;
+    }
+    record.nodes = nodes(running);
+    let mut unseen = Vec::new();
+    let mut note = |what: &str, result: Result<()>| {
+        if let Err(error) = result {
+            unseen.push(format!("{what}: {error:#}"));
+        }
+    };
+    note("hosts", hosts(running, &mut record.hosts));
+    note("configuration", configurations(running, &mut record.nodes));
+    note("state", states(running, &mut record.nodes));
+    let keyspace = program.keyspace();
+    note("ownership", ownership(running, keyspace, &mut record.nodes));
+    match proofs(running, program, asked) {
+        Ok(proofs) => record.proofs = proofs,
+        Err(error) => record.proofs = vec![nothing_proved(&error)],
+    }
+    if let Some(spec) = gather::spec(settings) {
+        unseen.extend(cluster.unseen(&spec));
+    }
+    record.unseen = unseen;
+    record
+}
+
+/// Settings that were asked for and are not in effect, a sentence each.
+pub fn not_in_effect(proofs: &[ProofRecord]) -> Vec<String> {
+    let failed = proofs.iter();
+    failed
+        .filter(|proof| proof.outcome() == ProofOutcome::NotInEffect)
+        .map(|proof| {
+            format!(
+                "{} of {} is {}, and {} was asked for ({})",
+                proof.key, proof.node, proof.effective, proof.wanted, proof.source
+            )
+        })
+        .collect()
+}
+
+/// Settings that were asked for and that nobody shows, a sentence each; nodes that do not show the
+/// same share one.
+pub fn not_shown(proofs: &[ProofRecord]) -> Vec<String> {
+    let mut nodes: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+    for proof in proofs
+        .iter()
+        .filter(|proof| proof.outcome() == ProofOutcome::NotShown)
+    {
+        let same = nodes.entry((&proof.key, &proof.why)).or_default();
+        same.push(&proof.node);
+    }
+    let sentence =
+        |((key, why), nodes): (_, Vec<&str>)| format!("{key} of {} ({why})", nodes.join(", "));
+    nodes.into_iter().map(sentence).collect()
+}
+
+fn nodes(running: &Running) -> Vec<NodeRecord> {
+    let nodes = running.cluster.nodes().iter();
+    nodes
+        .map(|node| NodeRecord {
+            name: node.name.clone(),
+            host: node.host.clone(),
+            address: node.address.to_string(),
+            version: node.version.clone(),
+            datacenter: node.datacenter.clone(),
+            rack: node.rack.clone(),
+            tokens: node.tokens.len(),
+            ..NodeRecord::default()
+        })
+        .collect()
+}
+
+fn hosts(running: &Running, into: &mut Vec<HostRecord>) -> Result<()> {
+    for host in running.cluster.hosts()? {
+        into.push(HostRecord {
+            name: host.name,
+            address: host.address,
+            limits: host.limits,
+            volume_bytes: host.volume_bytes,
+            volume_used_bytes: host.volume_used_bytes,
+        });
+    }
+    Ok(())
+}
+
+fn by_name<'a>(nodes: &'a mut [NodeRecord], name: &str) -> Option<&'a mut NodeRecord> {
+    nodes.iter_mut().find(|node| node.name == name)
+}
+
+fn configurations(running: &Running, nodes: &mut [NodeRecord]) -> Result<()> {
+    for configuration in running.cluster.configurations()? {
+        if let Some(node) = by_name(nodes, &configuration.node) {
+            node.settings = configuration.settings;
+            node.flags = configuration.flags;
+            node.jvm = configuration.jvm;
+        }
+    }
+    Ok(())
+}
+
+fn states(running: &Running, nodes: &mut [NodeRecord]) -> Result<()> {
+    for state in running.cluster.states()? {
+        if let Some(node) = by_name(nodes, &state.node) {
+            node.state = state.state;
+            node.load_bytes = state.load_bytes;
+        }
+    }
+    Ok(())
+}
+
+fn ownership(running: &Running, keyspace: &str, nodes: &mut [NodeRecord]) -> Result<()> {
+    for (name, share) in running.cluster.ownership(keyspace)? {
+        if let Some(node) = by_name(nodes, &name) {
+            node.owns = Some(share);
+        }
+    }
+    Ok(())
+}
+
+/// Every setting that was asked for, and what each node says of it: `asked` of the tables of
+/// `program`.
+///
+/// # Errors
+/// A node does not answer.
+pub fn proofs(
+    running: &Running,
+    program: &Program,
+    asked: Option<&Keyspace>,
+) -> Result<Vec<ProofRecord>> {
+    let mut proofs = running.cluster.proofs()?;
+    let options: Vec<TableOption> = asked
+        .map(Keyspace::asked_options)
+        .unwrap_or_default()
+        .into_iter()
+        .map(|(name, value)| TableOption { name, value })
+        .collect();
+    let tables = program.tables();
+    let of_tables = running
+        .cluster
+        .table_proofs(program.keyspace(), &tables, &options)?;
+    proofs.extend(of_tables);
+    Ok(proofs.into_iter().map(proof_record).collect())
+}
+
+fn proof_record(proof: Proof) -> ProofRecord {
+    let outcome = match &proof.effect {
+        Effect::InEffect(_) => ProofOutcome::InEffect,
+        Effect::NotInEffect(_) => ProofOutcome::NotInEffect,
+        Effect::NotShown(_) => ProofOutcome::NotShown,
+    };
+    let shown = proof.effect.shown().unwrap_or(ProofRecord::NOT_SHOWN);
+    ProofRecord {
+        node: proof.node,
+        key: proof.key,
+        wanted: proof.wanted,
+        effective: shown.to_owned(),
+        source: proof.source.to_owned(),
+        holds: proof.effect.is_proved(),
+        outcome: outcome.name().to_owned(),
+        why: match proof.effect {
+            Effect::NotShown(why) => why,
+            _ => String::new(),
+        },
+    }
+}
+
+/// What stands for all proofs where none could be read: that is no trial without wishes.
+fn nothing_proved(error: &anyhow::Error) -> ProofRecord {
+    proof_record(Proof {
+        node: "the nodes".to_owned(),
+        key: "every setting".to_owned(),
+        wanted: "as the study says".to_owned(),
+        effect: Effect::NotShown(format!("{error:#}")),
+        source: "",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn proof(node: &str, key: &str, effect: Effect) -> ProofRecord {
+        proof_record(Proof {
+            node: node.to_owned(),
+            key: key.to_owned(),
+            wanted: "1".to_owned(),
+            effect,
+            source: "here",
+        })
+    }
+
+    #[test]
+    fn a_proof_that_nobody_gave_is_on_neither_side() {
+        let unseen = || Effect::NotShown("no agent".to_owned());
+        let proofs = [
+            proof("node1", "a", Effect::InEffect("1".to_owned())),
+            proof("node1", "b", Effect::NotInEffect("2".to_owned())),
+            proof("node1", "c", unseen()),
+            proof("node2", "c", unseen()),
+            nothing_proved(&anyhow::anyhow!("gone")),
+        ];
+        assert_eq!(
+            proofs.each_ref().map(|one| one.holds),
+            [true, false, false, false, false]
+        );
+        assert_eq!(
+            not_in_effect(&proofs),
+            ["b of node1 is 2, and 1 was asked for (here)"]
+        );
+        assert_eq!(
+            not_shown(&proofs),
+            [
+                "c of node1, node2 (no agent)",
+                "every setting of the nodes (gone)"
+            ]
+        );
+    }
+
+    /// Older records have two words for three outcomes.
+    #[test]
+    fn an_older_record_has_its_third_outcome_back() {
+        let old = |effective: &str, holds| ProofRecord {
+            effective: effective.to_owned(),
+            holds,
+            ..ProofRecord::default()
+        };
+        let outcome = |record: ProofRecord| record.outcome();
+        assert_eq!(outcome(old("1", true)), ProofOutcome::InEffect);
+        assert_eq!(outcome(old("1", false)), ProofOutcome::NotInEffect);
+        assert_eq!(outcome(old("not shown", true)), ProofOutcome::NotShown);
+    }
+}

@@ -1,0 +1,263 @@
+//! The plan as it stands on disk, and back: the one place where both forms are seen.
+
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+use store::record::{EstimateRecord, FORMAT, PhaseRecord, PlanRecord, TrialRecord};
+use study::human;
+use study::plan::{Plan, Trial};
+use study::settings::{Client, Folder, Granted, Overrides, PrimaryMetric, Secret, Study};
+use study::tree::Tree;
+use workload::{Program, Statement};
+
+/// `plan.json` of a plan, made by this version `cassay`.
+pub fn plan_record(study: &Study, plan: &Plan, cassay: &str) -> PlanRecord {
+    let variants: serde_json::Map<_, _> = study
+        .variants
+        .iter()
+        .map(|variant| (variant.name.clone(), settings_json(&variant.tree)))
+        .collect();
+    PlanRecord {
+        format: FORMAT,
+        cassay: cassay.to_owned(),
+        study: study.name.clone(),
+        question: study.question.clone(),
+        seed: study.seed,
+        scale: study.overrides.scale.clone(),
+        rerun: rerun(study),
+        estimate: EstimateRecord {
+            seconds: plan.estimate.seconds,
+            disk_bytes: plan.estimate.disk_bytes,
+            memory_bytes: plan.estimate.memory_bytes,
+        },
+        trials: plan
+            .trials
+            .iter()
+            .map(|trial| trial_record(study, trial))
+            .collect(),
+        resolved: json!({
+            "source": study.source,
+            "published": study.published,
+            "overrides": overrides_json(&study.overrides, &study.inputs),
+            "repeat": {
+                "blocks": study.repeat.blocks,
+                "order": if study.repeat.interleaved { "interleaved" } else { "sequential" },
+            },
+            "primary": {
+                "metric": match study.primary.metric {
+                    PrimaryMetric::Auto => "auto",
+                    PrimaryMetric::Named(name) => name,
+                },
+                "point": study.primary.point,
+            },
+            "notes": study.notes,
+            "variants": variants,
+            "requests": requests(study, plan),
+        }),
+    }
+}
+
+/// Settings as they are written down: with the values of secrets left out.
+fn settings_json(tree: &Tree) -> Value {
+    let mut settings = tree.to_json();
+    cluster::hidden::hide_all(&mut settings);
+    settings
+}
+
+/// Every statement of each variant with all that decides how it is sent and judged.
+fn requests(study: &Study, plan: &Plan) -> Value {
+    let all = study.variants.iter().zip(&plan.works);
+    let all = all.map(|(variant, work)| {
+        let program = &work.program;
+        let one = |statement: &Statement| request(program, statement, &variant.settings.client);
+        let statements: Vec<Value> = program.statements().iter().map(one).collect();
+        (variant.name.clone(), Value::from(statements))
+    });
+    Value::Object(all.collect())
+}
+
+fn request(program: &Program, statement: &Statement, client: &Client) -> Value {
+    let kind = &program.kinds()[usize::from(statement.kind)];
+    let timeout = Duration::from_nanos(client.timeout_ns);
+    let ms = |time: Option<Duration>| time.map(|time| time.as_secs_f64() * 1e3);
+    json!({
+        "kind": kind.name,
+        "cql": statement.cql,
+        "consistency": statement.consistency.to_string(),
+        "serial_consistency": statement.serial_consistency.map(|level| level.to_string()),
+        // Whatever it says of itself, reading twice is the same as once.
+        "idempotent": statement.idempotent || (statement.returns_rows && !statement.conditional),
+        "prepared": statement.prepared,
+        "batch": statement.batch.map(|batch| format!("{batch:?}").to_lowercase()),
+        "conditional": statement.conditional,
+        "returns_rows": statement.returns_rows,
+        "page_size": statement.page_size,
+        "pages_max": statement.pages_max,
+        "timestamps": if statement.client_timestamp { "client" } else { "server" },
+        "timeout_ms": ms(Some(kind.policy.timeout.unwrap_or(timeout))),
+        "retries": kind.policy.retries,
+        "speculate_after_ms": ms(kind.policy.speculate_after),
+        "compression": client.compression.map_or("none", cql::Compression::name),
+    })
+}
+
+/// `trial.json` of a trial.
+pub fn trial_record(study: &Study, trial: &Trial) -> TrialRecord {
+    let variant = &study.variants[trial.variant];
+    let mut settings = settings_json(&variant.tree);
+    settings["first_operation"] = json!(trial.first_operation);
+    TrialRecord {
+        format: FORMAT,
+        index: trial.index,
+        slug: trial.slug.clone(),
+        variant: variant.name.clone(),
+        point: BTreeMap::from([(trial.point.axis().to_owned(), trial.point.value())]),
+        block: trial.block,
+        phases: trial
+            .phases
+            .iter()
+            .map(|phase| PhaseRecord {
+                name: phase.kind.name().to_owned(),
+                what: phase.what.clone(),
+                seconds: phase.seconds,
+            })
+            .collect(),
+        settings,
+    }
+}
+
+/// The command that makes the same run again.
+fn rerun(study: &Study) -> String {
+    let overrides = &study.overrides;
+    let run = || format!("cassay run {}", human::quoted(&study.source));
+    let mut words = vec![overrides.command.clone().unwrap_or_else(run)];
+    let mut option =
+        |name: &str, value: &str| words.push(format!("{name} {}", human::quoted(value)));
+    if let Some(target) = &overrides.target {
+        option("--target", target);
+    }
+    if let Some(scale) = &overrides.scale {
+        option("--scale", scale);
+    }
+    for set in &overrides.set {
+        option("--set", set);
+    }
+    if let Some(seed) = overrides.seed {
+        option("--seed", &seed.to_string());
+    }
+    for (name, secret) in &overrides.granted.secrets {
+        match secret {
+            Secret::File(path) => option("--secret", &format!("{name}=file:{}", path.display())),
+            Secret::Env(variable) => option("--secret", &format!("{name}=env:{variable}")),
+            // It came with the command itself.
+            Secret::Named(_) | Secret::Held(_) => {}
+        }
+    }
+    if overrides.granted.trust {
+        words.push("--trust".to_owned());
+    }
+    words.join(" ")
+}
+
+fn overrides_json(overrides: &Overrides, inputs: &BTreeMap<String, String>) -> Value {
+    json!({
+        "target": overrides.target,
+        "scale": overrides.scale,
+        "set": overrides.set,
+        "seed": overrides.seed,
+        "inputs": inputs,
+        "trust": overrides.granted.trust,
+        "folder": overrides.files.as_ref().and_then(folder_of),
+    })
+}
+
+/// The whole path of a study's folder. That of a command line is where it was given: nowhere.
+fn folder_of(folder: &Folder) -> Option<PathBuf> {
+    let path = std::path::absolute(&folder.path);
+    path.ok().filter(|_| !folder.open)
+}
+
+/// What the command line changed in a recorded plan, for resolving its study again. The record may
+/// be a stranger's, as a study may: it is trusted with nothing, its folder of files included,
+/// unless what is `granted` says so.
+pub fn overrides_of(plan: &PlanRecord, granted: Granted) -> Overrides {
+    let recorded = &plan.resolved["overrides"];
+    let text = |key: &str| recorded[key].as_str().map(str::to_owned);
+    let set = recorded["set"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    Overrides {
+        target: text("target"),
+        scale: text("scale"),
+        set: set
+            .iter()
+            .filter_map(|v| v.as_str().map(str::to_owned))
+            .collect(),
+        seed: recorded["seed"].as_u64(),
+        inputs: recorded["inputs"]
+            .as_object()
+            .into_iter()
+            .flatten()
+            .filter_map(|(name, text)| Some((name.clone(), text.as_str()?.to_owned())))
+            .collect(),
+        command: None,
+        files: text("folder")
+            .filter(|_| granted.trust)
+            .map(|folder| Folder {
+                path: folder.into(),
+                open: false,
+            }),
+        granted,
+        recorded: true,
+    }
+}
+
+/// What the study was called when the plan was made.
+pub fn source_of(plan: &PlanRecord) -> String {
+    plan.resolved["source"]
+        .as_str()
+        .unwrap_or("study.yaml")
+        .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use study::resolve::resolve;
+
+    const STUDY: &str = "study: s\nquestion: q\ntarget: {null: {}}\nworkload: {use: standard1}\n\
+                         procedure: {fixed: {threads: 1}}\n";
+
+    #[test]
+    fn a_plan_says_that_its_study_was_trusted() {
+        for trust in [false, true] {
+            let granted = Granted {
+                trust,
+                ..Granted::default()
+            };
+            let overrides = Overrides {
+                granted,
+                ..Overrides::default()
+            };
+            let study = resolve("s", STUDY, &overrides).unwrap();
+            let plan = study::plan::plan(&study).unwrap();
+            let record = plan_record(&study, &plan, "0.0.0");
+            assert_eq!(record.resolved["overrides"]["trust"], trust);
+            assert_eq!(
+                record.rerun.ends_with(" --trust"),
+                trust,
+                "{}",
+                record.rerun
+            );
+            // The record is not trusted with it: only the command line can grant it again.
+            assert!(!overrides_of(&record, Granted::default()).granted.trust);
+        }
+    }
+
+    #[test]
+    fn the_names_that_a_study_may_not_have_are_those_of_the_results_folder() {
+        assert_eq!(study::check::RESERVED_NAMES, store::name::RESERVED);
+    }
+}

@@ -1,0 +1,102 @@
+//! Taking an interrupted run up again where it was.
+
+use super::{Engine, Event, Options, Outcome};
+use crate::needs;
+use crate::record;
+use anyhow::{Context, Result, anyhow, bail};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use store::record::TrialFinding;
+use store::{Damage, RunWriter, Salvaged};
+use study::plan::Plan;
+use study::resolve::resolve;
+use study::settings::{Granted, Study};
+
+/// A run that can be taken up again, with its study resolved as it was.
+#[derive(Clone, Debug)]
+pub struct Interrupted {
+    /// Its study.
+    pub study: Study,
+    /// Its plan, made again and found equal.
+    pub plan: Plan,
+    path: PathBuf,
+    finished: BTreeMap<usize, TrialFinding>,
+    has_findings: bool,
+    /// How often it was started.
+    starts: u64,
+    damages: Vec<Damage>,
+}
+
+impl Interrupted {
+    /// Reads a run. The plan is made again from the copy of the study: were it another one (made
+    /// by another version), the rest of the run would not fit its begin, and it is refused. Trials
+    /// whose files are damaged are not finished: they are done again.
+    ///
+    /// # Errors
+    /// As above, or the study needs more than is `granted`: what the run was
+    /// begun with counts for nothing here, since its folder may come from anybody.
+    pub fn read(salvaged: &Salvaged, version: &str, granted: Granted) -> Result<Interrupted> {
+        let run = &salvaged.run;
+        let text = run.study_yaml()?;
+        let overrides = record::overrides_of(&run.plan, granted);
+        let source = record::source_of(&run.plan);
+        let study = resolve(&source, &text, &overrides)
+            .map_err(|mistakes| anyhow!("{mistakes}"))
+            .context("resolve the run's study again")?;
+        let plan = study::plan::plan(&study).map_err(|why| anyhow!(why))?;
+        let again = record::plan_record(&study, &plan, version);
+        let trials = |plan: &store::record::PlanRecord| serde_json::to_value(&plan.trials);
+        if trials(&again)? != trials(&run.plan)? {
+            bail!(
+                "{} was planned by cassay {} in another way than this cassay {} plans; go on with \
+                 the other, or run the study anew: {}",
+                run.path.display(),
+                run.plan.cassay,
+                again.cassay,
+                run.plan.rerun
+            );
+        }
+        Ok(Interrupted {
+            study,
+            plan,
+            path: run.path.clone(),
+            finished: salvaged.whole.clone(),
+            // Written anew if lines of the journal are damaged: that is taken note of then.
+            has_findings: run.findings.is_some() && !run.is_journal_damaged,
+            starts: {
+                let lines = run.journal.iter();
+                lines.filter(|line| line.event == "run_started").count() as u64
+            },
+            damages: salvaged.damages.clone(),
+        })
+    }
+
+    /// Whether nothing is left to do but, perhaps, the report: every trial is finished, and the
+    /// findings are written.
+    pub fn is_done(&self) -> bool {
+        self.trials_left() == 0 && self.has_findings
+    }
+
+    /// Files that are not what they were, and whose trials are therefore done again.
+    pub fn damages(&self) -> &[Damage] {
+        &self.damages
+    }
+
+    /// Trials that are still to be done.
+    pub fn trials_left(&self) -> usize {
+        self.plan.trials.len() - self.finished.len()
+    }
+
+    /// Does the trials that are left.
+    ///
+    /// # Errors
+    /// As [`super::run`]; or another process still writes the run.
+    pub fn resume(&self, options: &Options<'_>, events: &mut dyn FnMut(Event)) -> Result<Outcome> {
+        needs::check(&self.study)?;
+        let writer = RunWriter::resume(&self.path)?;
+        let finished = self.finished.clone();
+        let engine = Engine::new(&self.study, &self.plan, options, events, writer, finished);
+        let start = self.starts + 1;
+        Engine { start, ..engine }.run()
+    }
+}

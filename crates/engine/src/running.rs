@@ -1,0 +1,318 @@
+//! The target while it runs, whichever kind it is: started, asked, stopped.
+//!
+//! The null target is a server of ours that speaks CQL: it is attached to like any other cluster,
+//! so that a run without Java takes the same way as one with it.
+
+use crate::null_target::null_spec;
+use anyhow::{Context, Result, bail};
+use cluster::{Ability, AttachSpec, Cluster, Dirs, Restarts, RestoreHow, Restored, Spec};
+use load::Written;
+use null::NullServer;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, UdpSocket};
+use std::path::Path;
+use study::settings::Target;
+use study::standing::Standing;
+use study::targets;
+
+/// A running target. Dropping it stops what was started.
+pub struct Running {
+    /// What it was asked to be.
+    pub settings: Target,
+    /// The nodes and the way in.
+    pub cluster: Cluster,
+    /// What stands on it.
+    pub standing: Standing,
+    /// Acknowledged writes to the data that stands, as far as all of them were written down.
+    pub written: Option<Written>,
+    /// Names of the snapshots that were made.
+    pub snapshots: Vec<String>,
+    /// How settling ended before the snapshots were made.
+    pub settled: Option<analysis::rules::Settle>,
+    /// Whether a restart has failed: nothing more can be done with it.
+    pub broken: bool,
+    /// Settings of each node when it was ready; empty where they cannot be read.
+    pub node_settings: Vec<(String, BTreeMap<String, String>)>,
+    /// The server behind a null target. After the cluster: connections end before it does.
+    null: Option<NullServer>,
+}
+
+/// Reads and writes that the server counted, and where.
+#[derive(Clone, Debug)]
+pub struct Counted {
+    /// Where the counts come from.
+    pub source: String,
+    /// Reads.
+    pub reads: u64,
+    /// Writes.
+    pub writes: u64,
+}
+
+impl Running {
+    /// Starts or attaches.
+    pub fn start(target: &Target, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<Running> {
+        let (spec, null) = match target {
+            Target::Local(local) => (Spec::Local(targets::local_spec(local)), None),
+            Target::Attach(attach) => (Spec::Attach(targets::attach_spec(attach)), None),
+            Target::Null(null) => {
+                let server =
+                    NullServer::start(&null_spec(null)?).context("start the null target")?;
+                let spec = AttachSpec {
+                    contact_points: vec![server.address().to_string()],
+                    ..AttachSpec::default()
+                };
+                (Spec::Attach(spec), Some(server))
+            }
+        };
+        let cluster = cluster::start(&spec, dirs, say)?;
+        let node_settings = node_settings(&cluster, null.is_some())?;
+        Ok(Running {
+            settings: target.clone(),
+            cluster,
+            standing: Standing::default(),
+            written: None,
+            snapshots: Vec::new(),
+            settled: None,
+            broken: false,
+            node_settings,
+            null,
+        })
+    }
+
+    /// Gives the nodes another configuration; the data stays.
+    ///
+    /// # Errors
+    /// A node did not come back; the target is of no more use then.
+    pub fn reconfigure(
+        &mut self,
+        target: &Target,
+        restarts: Restarts,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<()> {
+        let Target::Local(local) = target else {
+            bail!("only nodes of our own can be given another configuration");
+        };
+        self.broken = true;
+        let spec = targets::local_spec(local);
+        self.cluster
+            .reconfigure(&spec, restarts, say)
+            .context("restart the nodes with another configuration")?;
+        self.node_settings = node_settings(&self.cluster, false)?;
+        self.settings = target.clone();
+        self.broken = false;
+        Ok(())
+    }
+
+    /// Brings the data back to a snapshot.
+    ///
+    /// # Errors
+    /// It could not be done, or a node's files differ from the snapshot's afterwards.
+    pub fn restore(
+        &mut self,
+        name: &str,
+        how: RestoreHow,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Restored> {
+        let restored = self.cluster.snapshot_restore(name, how, say);
+        restored.with_context(|| format!("restore the snapshot {name}"))
+    }
+
+    /// The nodes' processes, by node.
+    pub fn pids(&self) -> Vec<(String, Option<u32>)> {
+        let nodes = self.cluster.nodes().iter();
+        nodes.map(|node| (node.name.clone(), node.pid)).collect()
+    }
+
+    /// The nodes whose process is another one than in `before`.
+    pub fn pids_changed(&self, before: &[(String, Option<u32>)]) -> Vec<String> {
+        let now = self.pids().into_iter();
+        now.filter(|node| !before.contains(node))
+            .map(|(name, _)| name)
+            .collect()
+    }
+
+    /// Whether it is the null target.
+    pub fn is_null(&self) -> bool {
+        self.null.is_some()
+    }
+
+    /// Whether nodes run on this machine, on cores that the client uses too. Hosts with CPUs of
+    /// their own leave it those that it is pinned to.
+    pub fn shares_cores(&self, client_cpus: &[usize]) -> bool {
+        let Target::Local(local) = &self.settings else {
+            return self.is_on_this_machine();
+        };
+        let hosts = local
+            .hosts
+            .as_ref()
+            .filter(|_| self.cluster.isolation() == "hosts");
+        let theirs = hosts
+            .and_then(|hosts| hosts.cpus.as_deref())
+            .unwrap_or_default();
+        let is_apart = !theirs.is_empty()
+            && !client_cpus.is_empty()
+            && theirs.iter().all(|cpu| !client_cpus.contains(cpu));
+        !is_apart
+    }
+
+    /// Whether nodes run on this machine that we did not start.
+    pub fn has_strange_nodes(&self) -> bool {
+        matches!(self.settings, Target::Attach(_)) && self.is_on_this_machine()
+    }
+
+    fn is_on_this_machine(&self) -> bool {
+        let mut nodes = self.cluster.nodes().iter();
+        // An address can be bound where it belongs, and nowhere else.
+        let is_own = |ip: IpAddr| ip.is_loopback() || UdpSocket::bind((ip, 0)).is_ok();
+        nodes.any(|node| is_own(node.address.ip()))
+    }
+
+    /// Memory of the machine for each local node, or of its host, bytes; none for nodes elsewhere.
+    pub fn memory_bytes(&self) -> Option<u64> {
+        let Target::Local(local) = &self.settings else {
+            return None;
+        };
+        // A host's limit holds its nodes' page cache too, where hosts are kept apart.
+        let limit = local
+            .hosts
+            .as_ref()
+            .filter(|_| self.cluster.isolation() == "hosts");
+        if let Some((hosts, bytes)) = limit.and_then(|hosts| Some((hosts, hosts.memory_bytes?))) {
+            return Some(bytes / hosts.nodes_per_host.max(1) as u64);
+        }
+        let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix("MemTotal:"))?;
+        let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        Some(kib * 1024 / local.nodes.max(1) as u64)
+    }
+
+    /// The server's own counts until now; none where it keeps none.
+    pub fn counts(&self, keyspace: &str) -> Result<Option<Counted>> {
+        if let Some(null) = &self.null {
+            let counts = null.counts();
+            return Ok(Some(Counted {
+                source: "the null target".to_owned(),
+                reads: counts.reads,
+                writes: counts.writes,
+            }));
+        }
+        let counts = self.cluster.operation_counts(keyspace)?;
+        Ok(counts.map(|counts| Counted {
+            source: counts.source,
+            reads: counts.reads,
+            writes: counts.writes,
+        }))
+    }
+
+    /// Settings that differ from those at the start: `node1 concurrent_reads`.
+    pub fn settings_changed(&self) -> Result<Vec<String>> {
+        if self.node_settings.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut changed = Vec::new();
+        for ((node, before), (_, after)) in self.node_settings.iter().zip(self.cluster.settings()?)
+        {
+            let differs = |name: &&String| before.get(*name) != after.get(*name);
+            let names = before
+                .keys()
+                .chain(after.keys().filter(|k| !before.contains_key(*k)));
+            changed.extend(names.filter(differs).map(|name| format!("{node} {name}")));
+        }
+        Ok(changed)
+    }
+
+    /// The nodes for the engine.
+    pub fn nodes(&self) -> Vec<load::Node> {
+        let nodes = self.cluster.nodes().iter();
+        nodes
+            .map(|node| load::Node {
+                address: node.address,
+                name: node.name.clone(),
+                tokens: node.tokens.clone(),
+            })
+            .collect()
+    }
+
+    /// The way in for the engine.
+    pub fn access(&self, compression: Option<load::Compression>) -> load::Access {
+        let access = self.cluster.access();
+        load::Access {
+            credentials: access
+                .credentials
+                .as_ref()
+                .map(|c| (c.user.clone(), c.password.reveal().to_owned())),
+            tls: access.tls.as_ref().map(|tls| load::Tls {
+                config: tls.config.clone(),
+                server_name: tls.server_name.clone(),
+            }),
+            compression,
+        }
+    }
+
+    /// For the journal: what the nodes are and how they are set.
+    pub fn describe(&self) -> Value {
+        let nodes: Vec<Value> = self
+            .cluster
+            .nodes()
+            .iter()
+            .map(|node| {
+                let settings = self
+                    .node_settings
+                    .iter()
+                    .find(|(name, _)| *name == node.name);
+                json!({
+                    "name": node.name,
+                    "address": node.address.to_string(),
+                    "version": node.version,
+                    "datacenter": node.datacenter,
+                    "rack": node.rack,
+                    "tokens": node.tokens.len(),
+                    "settings": settings.map(|(_, settings)| settings),
+                })
+            })
+            .collect();
+        json!({"kind": self.settings.kind(), "nodes": nodes})
+    }
+
+    fn remove_snapshots(&self) -> Result<()> {
+        for name in &self.snapshots {
+            let removed = self.cluster.snapshot_remove(name);
+            removed.with_context(|| {
+                format!("remove the snapshot {name}; `nodetool clearsnapshot` does it too")
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Collects the nodes' logs, then stops what was started. Logs that cannot be had do not keep
+    /// it running.
+    pub fn stop(self, logs: Option<&Path>) -> Result<()> {
+        let collected = match logs {
+            Some(into) if self.cluster.can(Ability::Logs) => self.cluster.collect_logs(into),
+            _ => Ok(()),
+        };
+        // Those of our own nodes go with them; what is somebody else's is left as it was.
+        let removed = match self.settings {
+            Target::Attach(_) => self.remove_snapshots(),
+            Target::Local(_) | Target::Null(_) => Ok(()),
+        };
+        self.cluster.stop()?;
+        drop(self.null);
+        removed?;
+        collected.context("collect the logs of the nodes")
+    }
+}
+
+/// The effective settings of every node; none where they cannot be read.
+fn node_settings(
+    cluster: &Cluster,
+    is_null: bool,
+) -> Result<Vec<(String, BTreeMap<String, String>)>> {
+    if is_null || !cluster.can(Ability::Settings) {
+        return Ok(Vec::new());
+    }
+    cluster.settings()
+}

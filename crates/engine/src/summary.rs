@@ -1,0 +1,194 @@
+//! From the findings of trials to those of the run: verdict, comparisons, the answer in sentences.
+
+mod answer;
+mod compared;
+mod points;
+#[cfg(test)]
+mod simulated;
+
+pub use points::{Merge, read_back};
+
+use analysis::rules::Verdict;
+use answer::Known;
+use indexmap::IndexMap;
+use std::collections::BTreeMap;
+use store::record::{CountsRecord, FORMAT, FindingsRecord, TrialFinding};
+use study::settings::Study;
+
+/// The findings of a run. `merge` gives the latency of several trials together; `stopped` says why
+/// the run ended before its plan did.
+pub fn findings(
+    study: &Study,
+    trials: Vec<TrialFinding>,
+    merge: &Merge<'_>,
+    stopped: Option<&str>,
+) -> FindingsRecord {
+    let mut verdict = Verdict::worst(trials.iter().map(|trial| verdict_of(&trial.verdict)));
+    let mut reasons: Vec<String> = stopped
+        .map(|why| format!("the run stopped before its plan did: {why}"))
+        .into_iter()
+        .collect();
+    if stopped.is_some() {
+        verdict = Verdict::Invalid;
+    }
+    reasons.extend(reasons_of(&trials));
+    if trials.is_empty() {
+        reasons.push("no trial was finished".to_owned());
+    }
+    let variants: Vec<&str> = study.variants.iter().map(|v| v.name.as_str()).collect();
+    let points = points::points(&variants, &trials, merge);
+    let compared = compared::comparisons(study, &trials);
+    let known = Known {
+        study,
+        trials: &trials,
+        points: &points,
+        compared: &compared,
+    };
+    let (answer, sweeps) = known.answer();
+    FindingsRecord {
+        format: FORMAT,
+        study: study.name.clone(),
+        verdict: verdict.name().to_owned(),
+        reasons,
+        answer,
+        trials,
+        points,
+        sweeps,
+        comparisons: compared.records,
+        multiplicity: compared.multiplicity,
+        faults: Vec::new(),
+    }
+}
+
+/// The verdict of a record; what is not known is not to be believed.
+pub fn verdict_of(name: &str) -> Verdict {
+    [Verdict::Valid, Verdict::Suspect]
+        .into_iter()
+        .find(|verdict| verdict.name() == name)
+        .unwrap_or(Verdict::Invalid)
+}
+
+/// Whether the findings of a run may be believed: its verdict is valid or suspect.
+pub fn may_be_believed(findings: &FindingsRecord) -> bool {
+    verdict_of(&findings.verdict) != Verdict::Invalid
+}
+
+/// The reasons of all trials, each once, with the names of the trials that it is of.
+fn reasons_of(trials: &[TrialFinding]) -> Vec<String> {
+    let mut reasons: IndexMap<&str, IndexMap<String, Vec<usize>>> = IndexMap::new();
+    for trial in trials {
+        for reason in &trial.reasons {
+            let names = reasons.entry(reason).or_default();
+            let blocks = names.entry(name_of(trial)).or_default();
+            blocks.push(trial.block + 1);
+        }
+    }
+    let has_blocks = trials.iter().any(|trial| trial.block > 0);
+    let named = |(name, blocks): (&String, &Vec<usize>)| match has_blocks {
+        true => format!("{name} ({})", block_words(blocks)),
+        false => name.clone(),
+    };
+    let sentence = |(reason, names): (&&str, &IndexMap<String, Vec<usize>>)| {
+        let names: Vec<String> = names.iter().map(named).collect();
+        format!("{}: {reason}", names.join(", "))
+    };
+    reasons.iter().map(sentence).collect()
+}
+
+/// `writes at 28 threads`.
+fn name_of(trial: &TrialFinding) -> String {
+    let variant = match trial.variant.as_str() {
+        "-" => "trial".to_owned(),
+        name => name.to_owned(),
+    };
+    format!("{variant} at {}", point_words(&trial.point))
+}
+
+/// `block 3`, `blocks 1 to 4, 7`.
+fn block_words(blocks: &[usize]) -> String {
+    let mut sorted = blocks.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let runs = sorted.chunk_by(|one, next| one + 1 == *next);
+    let words = |run: &[usize]| match run {
+        [one] => one.to_string(),
+        [one, next] => format!("{one}, {next}"),
+        run => format!("{} to {}", run[0], run[run.len() - 1]),
+    };
+    let noun = if sorted.len() == 1 { "block" } else { "blocks" };
+    format!("{noun} {}", runs.map(words).collect::<Vec<_>>().join(", "))
+}
+
+/// `28 threads`, `10000 op/s`.
+pub fn point_words(point: &BTreeMap<String, f64>) -> String {
+    let word = |(axis, value): (&String, &f64)| match axis.as_str() {
+        "rate" => format!("{value} op/s"),
+        axis => format!("{value} {axis}"),
+    };
+    point.iter().map(word).collect::<Vec<_>>().join(", ")
+}
+
+fn usable(trial: &TrialFinding) -> bool {
+    verdict_of(&trial.verdict) != Verdict::Invalid
+}
+
+/// What the times of all trials do not tell: operations that were tried again or twice, or whose
+/// condition did not hold, by kind. None if there were none.
+fn besides_sentence(trials: &[TrialFinding]) -> Option<String> {
+    let mut kinds: BTreeMap<&str, CountsRecord> = BTreeMap::new();
+    for (kind, counts) in trials.iter().flat_map(|trial| &trial.counts) {
+        let sum = kinds.entry(kind).or_default();
+        sum.retries += counts.retries;
+        sum.speculations += counts.speculations;
+        sum.speculations_won += counts.speculations_won;
+        sum.applied += counts.applied;
+        sum.not_applied += counts.not_applied;
+    }
+    let count = |count: u64| thousands(count as f64);
+    let by_kind = |what: &str, say: &dyn Fn(&CountsRecord) -> Option<String>| {
+        let said = kinds.iter();
+        let said = said.filter_map(|(kind, sum)| Some(format!("{kind} {}", say(sum)?)));
+        let said: Vec<String> = said.collect();
+        (!said.is_empty()).then(|| format!("{what}: {}", said.join(", ")))
+    };
+    let parts = [
+        by_kind("retries", &|sum| {
+            (sum.retries > 0).then(|| count(sum.retries))
+        }),
+        by_kind("speculative executions", &|sum| {
+            let (sent, won) = (count(sum.speculations), count(sum.speculations_won));
+            (sum.speculations > 0).then(|| format!("{sent} ({won} answered first)"))
+        }),
+        by_kind("conditions (LWT) not applied", &|sum| {
+            let all = count(sum.applied + sum.not_applied);
+            (sum.not_applied > 0).then(|| format!("{} of {all}", count(sum.not_applied)))
+        }),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| format!("All trials together: {}.", parts.join("; ")))
+}
+
+/// `53,210`: whole, with commas.
+fn thousands(value: f64) -> String {
+    let digits = format!("{:.0}", value.max(0.0));
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Three digits: `12.3`, `0.0451`, `123`.
+fn significant(value: f64) -> String {
+    if value <= 0.0 {
+        return "0".to_owned();
+    }
+    let places = (2 - value.log10().floor() as i32).clamp(0, 6) as usize;
+    format!("{value:.places$}")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,303 @@
+//! The answer to the study's question, a sentence at a time.
+
+use super::compared::{All, Untold, metric_of, too_few_blocks};
+use super::points;
+use super::{besides_sentence, point_words, significant, thousands};
+use crate::generation;
+use analysis::compare::BLOCKS_TO_SETTLE_MAX;
+use analysis::sweep::{Knee, Sweep};
+use std::collections::BTreeMap;
+use store::record::{ComparisonRecord, MultiplicityRecord, PointRecord, SweepRecord, TrialFinding};
+use study::settings::{Study, Until};
+
+/// What the sentences are made of.
+pub struct Known<'a> {
+    pub study: &'a Study,
+    pub trials: &'a [TrialFinding],
+    pub points: &'a [PointRecord],
+    pub compared: &'a All,
+}
+
+impl Known<'_> {
+    /// The sentences, and what each ladder shows.
+    pub fn answer(&self) -> (Vec<String>, Vec<SweepRecord>) {
+        let (mut sentences, mut sweeps) = (Vec::new(), Vec::new());
+        for variant in &self.study.variants {
+            let of = self.points.iter().filter(|p| p.variant == variant.name);
+            let of: Vec<&PointRecord> = of.collect();
+            let bound_ms = match variant.settings.procedure.until {
+                Some(Until::P99Ms(bound)) => Some(bound),
+                _ => None,
+            };
+            let sweep = points::sweep(&of, bound_ms);
+            sentences.push(peak_sentence(&variant.name, &of, &sweep, bound_ms));
+            sweeps.extend(points::sweep_record(&of, &sweep));
+        }
+        let All {
+            records,
+            multiplicity,
+            untold,
+        } = self.compared;
+        let told = records
+            .iter()
+            .filter(|c| c.primary || is_asked(&c.metric, &c.point));
+        sentences.extend(told.map(comparison_sentence));
+        let untold = untold.iter().filter(|u| is_asked(u.metric, &u.place));
+        sentences.extend(untold.map(untold_sentence));
+        sentences.extend(multiplicity.as_ref().map(multiplicity_sentence));
+        sentences.extend(generation::sentence(self.trials));
+        sentences.extend(besides_sentence(self.trials));
+        (sentences, sweeps)
+    }
+}
+
+/// Whether a metric is what the question is about at a point. At a rate throughput is compared only
+/// where it says something.
+fn is_asked(metric: &str, place: &BTreeMap<String, f64>) -> bool {
+    metric == metric_of(place) || metric == "ops_per_s"
+}
+
+/// What a variant reached, and where it stopped getting better.
+fn peak_sentence(
+    variant: &str,
+    points: &[&PointRecord],
+    sweep: &Sweep,
+    bound_ms: Option<f64>,
+) -> String {
+    let who = match variant {
+        "-" => "The target".to_owned(),
+        name => format!("“{name}”"),
+    };
+    let Some(best) = sweep.best_within_bound.or(sweep.best) else {
+        return format!("{who} has no trial that may be believed.");
+    };
+    let point = points[best];
+    let mut sentence = format!(
+        "{who} did {} op/s{}",
+        thousands(point.ops_per_s),
+        error(point)
+    );
+    sentence += &format!(" at {}", point_words(&point.point));
+    let p99_ms = point.latency_ms.p99;
+    if point.latency_ms.count > 0 || p99_ms.least() > 0.0 {
+        let (sign, p99) = (p99_ms.sign(), significant(p99_ms.least()));
+        sentence += &format!(", with a p99 of {sign}{p99} ms");
+    }
+    if let Some(bound) = bound_ms {
+        sentence += &within_bound(points, sweep, bound);
+    }
+    sentence + &end_of_ladder(points, sweep, best) + "."
+}
+
+/// The error of a throughput, and what it rests on: ` (± 1.2 %, mean of 3 blocks)`.
+fn error(point: &PointRecord) -> String {
+    let half = point.ops_per_s_ci95.map(|[low, high]| (high - low) / 2.0);
+    let share = half.map(|half| half / point.ops_per_s * 100.0);
+    let share = share.filter(|share| share.is_finite() && *share > 0.0);
+    let parts = [
+        share.map(|share| format!("± {} %", significant(share))),
+        (point.blocks > 1).then(|| format!("mean of {} blocks", point.blocks)),
+        (share.is_some() && point.short_window).then(|| "short window".to_owned()),
+        (share.is_some() && point.few_incidents).then(|| "few incidents".to_owned()),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    match parts.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", parts.join(", ")),
+    }
+}
+
+/// Where p99 stayed within a bound, as far as that can be told.
+fn within_bound(points: &[&PointRecord], sweep: &Sweep, bound_ms: f64) -> String {
+    let untold = sweep.untold_within_bound.map(|at| {
+        let (p99_ms, ops) = (points[at].latency_ms.p99, points[at].ops_per_s);
+        format!(
+            "whether {} ({} op/s) did cannot be told, since its p99 is only known to be at \
+             least {} ms",
+            point_words(&points[at].point),
+            thousands(ops),
+            significant(p99_ms.least())
+        )
+    });
+    match (sweep.best_within_bound, untold) {
+        (Some(_), None) => format!(", the most within {bound_ms} ms"),
+        (Some(_), Some(untold)) => {
+            format!(", the most of which it is known that it stayed within {bound_ms} ms; {untold}")
+        }
+        (None, None) => format!("; no point stayed within {bound_ms} ms"),
+        (None, Some(untold)) => {
+            format!("; no point is known to have stayed within {bound_ms} ms: {untold}")
+        }
+    }
+}
+
+fn end_of_ladder(points: &[&PointRecord], sweep: &Sweep, best: usize) -> String {
+    let name = |at: usize| point_words(&points[at].point);
+    if let Some(from) = sweep.saturated_from {
+        let most = points[from..].iter().map(|point| point.ops_per_s);
+        let most = thousands(most.fold(0.0, f64::max));
+        return format!(
+            "; from {} on it did not keep up, and did {most} op/s at most",
+            name(from)
+        );
+    }
+    match sweep.knee {
+        Knee::At(knee) if knee != best => {
+            format!(
+                "; beyond {} more load brought only more latency",
+                name(knee)
+            )
+        }
+        Knee::At(_) => String::new(),
+        Knee::Growing => {
+            "; throughput still grew at the end, so the peak may lie beyond".to_owned()
+        }
+        Knee::Untold if sweep.best_is_last && points.len() > 1 => {
+            "; the peak may lie beyond this, the highest load offered".to_owned()
+        }
+        Knee::Untold if points.len() > 2 => {
+            "; where more load stops paying cannot be told from these points".to_owned()
+        }
+        Knee::Untold => String::new(),
+    }
+}
+
+/// `throughput`, `p99`: what is compared.
+fn metric_words(metric: &str) -> &str {
+    match metric {
+        "ops_per_s" => "throughput",
+        other => other.rsplit('.').next().unwrap_or(other),
+    }
+}
+
+fn comparison_sentence(comparison: &ComparisonRecord) -> String {
+    let ComparisonRecord {
+        baseline,
+        contender,
+        ratio,
+        ..
+    } = comparison;
+    let point = point_words(&comparison.point);
+    let bound = bound_words(comparison);
+    let percent = |ratio: f64| format!("{:+.1}", (ratio - 1.0) * 100.0);
+    let change = format!("{bound}{} %", percent(*ratio));
+    let interval = match (comparison.ci95, comparison.ci95_end) {
+        (Some([low, high]), _) => format!(" (95 %: {} to {} %)", percent(low), percent(high)),
+        (None, Some(end)) => format!(" (95 %: {bound}{} %)", percent(end)),
+        (None, None) => " (one block: without an interval)".to_owned(),
+    };
+    let says = match comparison.verdict.as_str() {
+        "inconclusive" => "against",
+        "equivalent" => "equivalent to",
+        _ => "beside",
+    };
+    let metric = metric_words(&comparison.metric);
+    let primary = if comparison.primary { " (primary)" } else { "" };
+    format!(
+        "At {point}, “{contender}” {says} “{baseline}”: {change} {metric}{interval}{primary}{}.",
+        undecided(comparison)
+    )
+}
+
+/// `at least `, `at most `: what stands before a ratio that is a bound.
+fn bound_words(comparison: &ComparisonRecord) -> String {
+    match comparison.bound.as_str() {
+        "" => String::new(),
+        bound => format!("{} ", bound.replace('_', " ")),
+    }
+}
+
+/// What cannot be compared, since nobody knows how large it is on either side.
+fn untold_sentence(untold: &Untold) -> String {
+    let Untold {
+        baseline,
+        contender,
+        place,
+        metric,
+    } = untold;
+    format!(
+        "At {}, “{contender}” and “{baseline}” cannot be compared by {}: on both sides it is only \
+         a lower bound, since operations were given up or never sent.",
+        point_words(place),
+        metric_words(metric)
+    )
+}
+
+/// What a verdict that is not decided leaves open.
+fn undecided(comparison: &ComparisonRecord) -> String {
+    let percent = |share: f64| format!("{} %", significant(share * 100.0));
+    let mut parts = Vec::new();
+    if let Some(between) = comparison.between_runs {
+        parts.push(format!(
+            "not interleaved, so the interval allows for {} from run to run",
+            percent(between)
+        ));
+    }
+    match comparison.verdict.as_str() {
+        "inconclusive" => {
+            parts.insert(0, "inconclusive".to_owned());
+            parts.push(
+                match too_few_blocks(comparison.blocks, comparison.blocks_planned) {
+                    true => format!(
+                        "only {} of {} blocks have two trials that may be used, and those were not \
+                     chosen by chance",
+                        comparison.blocks, comparison.blocks_planned
+                    ),
+                    false => could_see(comparison, &percent),
+                },
+            );
+            if (comparison.ci95).is_some_and(|[low, high]| low > 1.0 || high < 1.0) {
+                parts.insert(1, WORD_AND_INTERVAL.to_owned());
+            }
+        }
+        "looks_different" => parts.insert(0, "looks different".to_owned()),
+        _ => return String::new(),
+    }
+    format!(": {}", parts.join("; "))
+}
+
+/// Why an interval beside 1 is not enough.
+const WORD_AND_INTERVAL: &str = "the interval leaves out 0, but a difference is called at 97 %, \
+                                 after an adjustment for the number of comparisons";
+
+fn could_see(comparison: &ComparisonRecord, percent: &dyn Fn(f64) -> String) -> String {
+    let cut_off = match comparison.bound.as_str() {
+        "at_least" => Some(&comparison.contender),
+        "at_most" => Some(&comparison.baseline),
+        _ => None,
+    };
+    if let Some(variant) = cut_off {
+        return format!(
+            "that of “{variant}” is only a lower bound, since operations were given up or never \
+             sent, and could decide it in one direction only"
+        );
+    }
+    let Some(share) = comparison.could_see else {
+        return "one block shows no spread, so five (`repeat.blocks: 5`) are the least to begin with"
+            .to_owned();
+    };
+    let saw = format!("a difference of {} would have been seen", percent(share));
+    match (comparison.blocks_to_settle, comparison.between_runs) {
+        (_, Some(_)) => format!("{saw}; `repeat.order: interleaved` sees less"),
+        (Some(blocks), None) => format!("{saw}, and {blocks} blocks would settle it"),
+        (None, None) => format!(
+            "{saw}, and not even {BLOCKS_TO_SETTLE_MAX} blocks would settle it at this spread"
+        ),
+    }
+}
+
+fn multiplicity_sentence(many: &MultiplicityRecord) -> String {
+    // Two digits say all that a number of chance findings has to.
+    let few = |count: f64| {
+        let text = format!("{count:.2}");
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    };
+    format!(
+        "Of {} comparisons, {} would be called different by chance one by one; adjusted for their \
+         number (Holm's method; {} primary), at most {}.",
+        many.comparisons,
+        few(many.false_findings_one_by_one),
+        many.primary,
+        few(many.false_findings_expected)
+    )
+}

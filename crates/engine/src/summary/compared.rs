@@ -1,0 +1,321 @@
+//! Every contender with its baseline, at every point, and what that says among so many.
+
+use super::points::{places_of, state_of};
+use crate::generation;
+use analysis::compare::{Comparison, Finding, Metric, compare_paired, compare_unpaired};
+use analysis::sweep::State;
+use analysis::{FalseFindings, Judged, NotCompared, judge_all};
+use measure::Known;
+use std::collections::BTreeMap;
+use store::record::{ComparisonRecord, MultiplicityRecord, TrialFinding};
+use study::settings::{PrimaryMetric, Study, Variant};
+
+/// One number of a finding that is compared.
+struct Compared {
+    name: &'static str,
+    metric: Metric,
+    value: fn(&TrialFinding) -> Known,
+}
+
+const COMPARED: [Compared; 3] = [
+    Compared {
+        name: "ops_per_s",
+        metric: Metric::THROUGHPUT,
+        value: |finding| Known::Exactly(finding.all.ops_per_s),
+    },
+    Compared {
+        name: "latency_ms.p50",
+        metric: Metric::LATENCY,
+        value: |finding| finding.all.latency_ms.p50,
+    },
+    Compared {
+        name: "latency_ms.p99",
+        metric: Metric::LATENCY,
+        value: |finding| finding.all.latency_ms.p99,
+    },
+];
+
+/// The metric that answers a question at a point: in a closed loop what was done, at a rate how
+/// long it took.
+pub fn metric_of(place: &BTreeMap<String, f64>) -> &'static str {
+    match place.contains_key("rate") {
+        true => "latency_ms.p99",
+        false => "ops_per_s",
+    }
+}
+
+/// Two variants at one place, by one metric.
+struct Pairing<'a> {
+    baseline: &'a Variant,
+    contender: &'a Variant,
+    place: BTreeMap<String, f64>,
+    metric: &'static str,
+    comparison: Comparison,
+}
+
+/// Two variants at one place whose values of a metric are lower bounds on both sides.
+pub struct Untold {
+    pub baseline: String,
+    pub contender: String,
+    pub place: BTreeMap<String, f64>,
+    pub metric: &'static str,
+}
+
+/// All comparisons of a study.
+#[derive(Default)]
+pub struct All {
+    pub records: Vec<ComparisonRecord>,
+    /// How many false findings to expect; none of one or no comparison.
+    pub multiplicity: Option<MultiplicityRecord>,
+    /// Those that have no ratio.
+    pub untold: Vec<Untold>,
+}
+
+/// Every contender with the first variant of its step, at every point that both have. An invalid
+/// trial is never compared.
+pub fn comparisons(study: &Study, trials: &[TrialFinding]) -> All {
+    let (pairings, untold) = pairings(study, trials);
+    let primary = Primary::of(study, trials, &pairings);
+    let flagged: Vec<(Comparison, bool)> = pairings
+        .iter()
+        .map(|pairing| (pairing.comparison.clone(), primary.is(pairing)))
+        .collect();
+    let (judged, chances) = judge_all(&flagged);
+    let records = pairings
+        .iter()
+        .zip(&flagged)
+        .zip(judged)
+        .map(|((pairing, (_, is_primary)), judged)| record(study, pairing, *is_primary, judged));
+    All {
+        records: records.collect(),
+        multiplicity: multiplicity(chances),
+        untold,
+    }
+}
+
+fn multiplicity(chances: FalseFindings) -> Option<MultiplicityRecord> {
+    (chances.compared > 1).then_some(MultiplicityRecord {
+        comparisons: chances.compared,
+        primary: chances.primary,
+        false_findings_one_by_one: chances.one_by_one,
+        false_findings_expected: chances.expected,
+    })
+}
+
+/// Whether most blocks of a comparison were lost. What made their trials invalid, and a load at its
+/// limit does that by itself, has then chosen those that are left, and nothing sees to it that each
+/// side was first in half of them.
+pub fn too_few_blocks(used: usize, planned: usize) -> bool {
+    used * 2 < planned
+}
+
+fn record(study: &Study, pairing: &Pairing<'_>, primary: bool, judged: Judged) -> ComparisonRecord {
+    let comparison = &pairing.comparison;
+    let found = match too_few_blocks(comparison.blocks, study.repeat.blocks) {
+        true => Finding::Inconclusive,
+        false => judged.finding,
+    };
+    ComparisonRecord {
+        metric: pairing.metric.to_owned(),
+        point: pairing.place.clone(),
+        baseline: pairing.baseline.name.clone(),
+        contender: pairing.contender.name.clone(),
+        ratio: comparison.ratio,
+        bound: comparison
+            .bound
+            .map_or_else(String::new, |bound| bound.name().to_owned()),
+        ci95: comparison.ci95(),
+        ci95_end: comparison.ci95_end(),
+        verdict: found.name().to_owned(),
+        primary,
+        blocks: comparison.blocks,
+        blocks_planned: study.repeat.blocks,
+        p: judged.p,
+        p_adjusted: judged.p_adjusted,
+        could_see: judged.could_see,
+        blocks_to_settle: judged.blocks_to_settle,
+        between_runs: comparison.between_runs,
+    }
+}
+
+fn pairings<'a>(study: &'a Study, trials: &[TrialFinding]) -> (Vec<Pairing<'a>>, Vec<Untold>) {
+    let (mut pairings, mut untold) = (Vec::new(), Vec::new());
+    for (index, contender) in study.variants.iter().enumerate() {
+        // Of imports, a step is compared with the same step of the first variant.
+        let same = |variant: &&Variant| variant.step == contender.step;
+        let Some(baseline) = study.variants[..index].iter().find(same) else {
+            continue;
+        };
+        for place in places_of(trials, &baseline.name) {
+            for compared in &COMPARED {
+                let sides = [&baseline.name, &contender.name]
+                    .map(|variant| used(study, trials, variant, &place, compared));
+                if is_as_offered(study, &place, compared, &sides) {
+                    continue;
+                }
+                let comparison = match study.repeat.interleaved {
+                    true => compare_paired(&pairs(&sides, compared), compared.metric),
+                    // One after the other: what changed meanwhile is in the ratio.
+                    false => {
+                        let [left, right] = of_last_generation(&sides, compared);
+                        compare_unpaired(&left, &right, compared.metric)
+                    }
+                };
+                match comparison {
+                    Ok(comparison) => pairings.push(Pairing {
+                        baseline,
+                        contender,
+                        place: place.clone(),
+                        metric: compared.name,
+                        comparison,
+                    }),
+                    Err(NotCompared::BoundsOnBothSides) => untold.push(Untold {
+                        baseline: baseline.name.clone(),
+                        contender: contender.name.clone(),
+                        place: place.clone(),
+                        metric: compared.name,
+                    }),
+                    Err(NotCompared::NoValues) => {}
+                }
+            }
+        }
+    }
+    (pairings, untold)
+}
+
+/// Whether it is the throughput of a rate that both sides kept up with: what was done is what was
+/// offered, which says nothing about either and would only have the others pay for its number. A
+/// study that names throughput as its primary metric gets it all the same.
+fn is_as_offered(
+    study: &Study,
+    place: &BTreeMap<String, f64>,
+    compared: &Compared,
+    sides: &[Vec<Option<&TrialFinding>>; 2],
+) -> bool {
+    let kept = |trial: &&TrialFinding| state_of(trial) == State::Kept;
+    compared.name == "ops_per_s"
+        && place.contains_key("rate")
+        && study.primary.metric != PrimaryMetric::Named("ops_per_s")
+        && sides.iter().flatten().flatten().all(kept)
+}
+
+/// Block by block, where there is a trial that may be used. Latency under saturation grows as long
+/// as the trial lasts: it is no property of the target.
+fn used<'t>(
+    study: &Study,
+    trials: &'t [TrialFinding],
+    variant: &str,
+    place: &BTreeMap<String, f64>,
+    compared: &Compared,
+) -> Vec<Option<&'t TrialFinding>> {
+    let at = |block: usize| {
+        let fits =
+            |t: &&TrialFinding| t.variant == variant && t.point == *place && t.block == block;
+        let trial = trials.iter().find(fits)?;
+        match state_of(trial) {
+            State::Kept => Some(trial),
+            State::Saturated if compared.name == "ops_per_s" => Some(trial),
+            State::Saturated | State::Unusable => None,
+        }
+    };
+    (0..study.repeat.blocks).map(at).collect()
+}
+
+/// Trials of one block are a pair if they stand on the same data.
+fn pairs(sides: &[Vec<Option<&TrialFinding>>; 2], compared: &Compared) -> Vec<(Known, Known)> {
+    let both = sides[0].iter().zip(&sides[1]);
+    let both = both.filter_map(|(a, b)| Some(((*a)?, (*b)?)));
+    both.filter(|(a, b)| generation::is_same(a, b))
+        .map(|(a, b)| ((compared.value)(a), (compared.value)(b)))
+        .collect()
+}
+
+/// Of each side the trials that stand on the data that was there last.
+fn of_last_generation(
+    sides: &[Vec<Option<&TrialFinding>>; 2],
+    compared: &Compared,
+) -> [Vec<Known>; 2] {
+    let all = sides.iter().flatten().flatten();
+    let last = all.max_by_key(|trial| trial.generation);
+    sides.each_ref().map(|side| {
+        let here = side.iter().flatten();
+        let here = here.filter(|trial| last.is_some_and(|last| generation::is_same(trial, last)));
+        here.map(|trial| (compared.value)(trial)).collect()
+    })
+}
+
+/// Which comparison the question is about.
+struct Primary {
+    /// By step: the place and the metric.
+    places: Vec<(Option<String>, BTreeMap<String, f64>, &'static str)>,
+}
+
+impl Primary {
+    fn of(study: &Study, trials: &[TrialFinding], pairings: &[Pairing<'_>]) -> Primary {
+        let mut steps: Vec<&Option<String>> = pairings.iter().map(|p| &p.contender.step).collect();
+        steps.dedup();
+        let place = |step: &Option<String>| {
+            let of = pairings.iter().filter(|p| p.contender.step == *step);
+            let places: Vec<&BTreeMap<String, f64>> = of.map(|p| &p.place).collect();
+            let chosen = match study.primary.point {
+                Some(value) => places
+                    .into_iter()
+                    .find(|place| place.values().any(|at| *at == value)),
+                None => default_place(trials, &places),
+            };
+            let chosen = chosen?.clone();
+            // Rates that nobody kept up with have no latency: there it is what was done.
+            let asked = match study.primary.metric {
+                PrimaryMetric::Named(name) => name,
+                PrimaryMetric::Auto => metric_of(&chosen),
+            };
+            let mut here = pairings
+                .iter()
+                .filter(|p| p.contender.step == *step && p.place == chosen);
+            let metric = match here.any(|p| p.metric == asked) {
+                true => asked,
+                false => "ops_per_s",
+            };
+            Some((step.clone(), chosen, metric))
+        };
+        Primary {
+            places: steps.into_iter().filter_map(place).collect(),
+        }
+    }
+
+    fn is(&self, pairing: &Pairing<'_>) -> bool {
+        let here = (
+            pairing.contender.step.clone(),
+            pairing.place.clone(),
+            pairing.metric,
+        );
+        self.places.contains(&here)
+    }
+}
+
+/// In a closed loop, where all variants together did most: their sum says nothing about their
+/// difference, so that choosing by it favours no side. At rates, the highest that nobody failed to
+/// keep up with; if there is none, the lowest.
+fn default_place<'p>(
+    trials: &[TrialFinding],
+    places: &[&'p BTreeMap<String, f64>],
+) -> Option<&'p BTreeMap<String, f64>> {
+    let at = |place: &BTreeMap<String, f64>| -> Vec<&TrialFinding> {
+        let here = trials.iter().filter(|t| t.point == *place);
+        here.filter(|t| state_of(t) != State::Unusable).collect()
+    };
+    if places.iter().any(|place| place.contains_key("rate")) {
+        let kept =
+            |place: &&&BTreeMap<String, f64>| at(place).iter().all(|t| state_of(t) == State::Kept);
+        let highest = places.iter().rev().find(kept);
+        return highest.or(places.first()).copied();
+    }
+    let together = |place: &BTreeMap<String, f64>| {
+        let logs: Vec<f64> = at(place).iter().map(|t| t.all.ops_per_s.ln()).collect();
+        analysis::series::mean(&logs)
+    };
+    // Of equals the first: less load for the same.
+    let best = places.iter().rev();
+    best.max_by(|a, b| together(a).total_cmp(&together(b)))
+        .copied()
+}

@@ -1,0 +1,349 @@
+//! The findings of runs of made-up trials.
+
+use super::*;
+use expect_test::{Expect, expect};
+use measure::Known;
+use store::record::QuantilesRecord;
+use study::resolve::resolve;
+use study::settings::Overrides;
+
+fn study(blocks: usize) -> Study {
+    let text = format!(
+        "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{use: standard1}}\n\
+         procedure: {{sweep: {{threads: [4, 8]}}}}\nvariants: {{a: {{}}, b: {{}}}}\n\
+         repeat: {{blocks: {blocks}}}\n"
+    );
+    resolve("s", &text, &Overrides::default()).unwrap()
+}
+
+fn trial(variant: &str, threads: f64, block: usize, ops: f64, verdict: &str) -> TrialFinding {
+    let mut finding = TrialFinding {
+        variant: variant.into(),
+        point: BTreeMap::from([("threads".into(), threads)]),
+        block,
+        verdict: verdict.into(),
+        ..TrialFinding::default()
+    };
+    finding.all.ops_per_s = ops;
+    finding.all.latency_ms.p50 = (threads / ops * 500.0).into();
+    finding.all.latency_ms.p99 = (threads / ops * 1000.0).into();
+    finding
+}
+
+/// The worst p99: a mean of percentiles could not be it.
+fn worst(trials: &[&TrialFinding]) -> Option<QuantilesRecord> {
+    let all = trials.iter().map(|trial| trial.all.latency_ms.clone());
+    all.max_by(|a, b| a.p99.least().total_cmp(&b.p99.least()))
+}
+
+#[test]
+fn a_reason_of_several_trials_stands_once_with_all_their_names() {
+    let because = |variant: &str, block: usize, reasons: &[&str]| TrialFinding {
+        reasons: reasons.iter().map(|reason| (*reason).to_owned()).collect(),
+        ..trial(variant, 4.0, block, 1000.0, "suspect")
+    };
+    let trials = [
+        because("a", 0, &["V12: short"]),
+        because("b", 0, &["V12: short", "V4: late"]),
+        because("a", 2, &["V12: short"]),
+        because("a", 1, &["V12: short"]),
+        because("a", 4, &["V12: short"]),
+    ];
+    assert_eq!(
+        reasons_of(&trials),
+        [
+            "a at 4 threads (blocks 1 to 3, 5), b at 4 threads (block 1): V12: short",
+            "b at 4 threads (block 1): V4: late",
+        ]
+    );
+    assert_eq!(reasons_of(&trials[..1]), ["a at 4 threads: V12: short"]);
+}
+
+fn answers(study: &Study, trials: Vec<TrialFinding>, expect: Expect) {
+    let found = findings(study, trials, &worst, None);
+    expect.assert_eq(&format!(
+        "{}\n{}\n",
+        found.verdict,
+        found
+            .answer
+            .join("\n")
+            .replace("; ", ";\n  ")
+            .replace(" (", "\n  (")
+    ));
+}
+
+#[test]
+fn the_answer_names_the_peak_and_the_differences() {
+    let trials = (0..3).flat_map(|block| {
+        let wobble = 1.0 + block as f64 / 1000.0;
+        [
+            trial("a", 4.0, block, 1000.0 * wobble, "valid"),
+            trial("b", 4.0, block, 1201.0, "valid"),
+            trial("a", 8.0, block, 1010.0 * wobble, "valid"),
+            trial("b", 8.0, block, 1010.5, "suspect"),
+        ]
+    });
+    answers(
+        &study(3),
+        trials.collect(),
+        expect![[r#"
+            suspect
+            “a” did 1,011 op/s
+              (± 0.248 %, mean of 3 blocks) at 8 threads, with a p99 of 7.92 ms;
+              beyond 4 threads more load brought only more latency.
+            “b” did 1,201 op/s
+              (mean of 3 blocks) at 4 threads, with a p99 of 3.33 ms.
+            At 4 threads, “b” beside “a”: +20.0 % throughput
+              (95 %: +19.7 to +20.3 %)
+              (primary).
+            At 8 threads, “b” equivalent to “a”: -0.1 % throughput
+              (95 %: -0.3 to +0.2 %).
+            Of 6 comparisons, 0.18 would be called different by chance one by one;
+              adjusted for their number
+              (Holm's method;
+              1 primary), at most 0.06.
+        "#]],
+    );
+}
+
+/// The run was interrupted within the second block, and its data loaded anew.
+#[test]
+fn trials_on_different_data_are_no_pair() {
+    let on = |generation: u64, trial: TrialFinding| TrialFinding {
+        generation: Some(generation),
+        ..trial
+    };
+    let trials = vec![
+        on(1, trial("a", 4.0, 0, 1000.0, "valid")),
+        on(1, trial("b", 4.0, 0, 1000.0, "valid")),
+        on(1, trial("a", 4.0, 1, 1000.0, "valid")),
+        on(2, trial("b", 4.0, 1, 9000.0, "valid")),
+    ];
+    let found = findings(&study(2), trials, &worst, None);
+    let compared = &found.comparisons[0];
+    assert_eq!((compared.ratio, compared.ci95), (1.0, None), "one pair");
+    let answer = found.answer.join("\n");
+    assert!(answer.contains("was interrupted"), "{answer}");
+}
+
+#[test]
+fn one_block_is_never_conclusive_and_an_invalid_trial_never_compared() {
+    let trials = vec![
+        trial("a", 4.0, 0, 1000.0, "valid"),
+        trial("b", 4.0, 0, 5000.0, "valid"),
+        trial("a", 8.0, 0, 9000.0, "invalid"),
+        trial("b", 8.0, 0, 6000.0, "valid"),
+    ];
+    answers(
+        &study(1),
+        trials,
+        expect![[r#"
+            invalid
+            “a” did 1,000 op/s at 4 threads, with a p99 of 4.00 ms.
+            “b” did 6,000 op/s at 8 threads, with a p99 of 1.33 ms;
+              throughput still grew at the end, so the peak may lie beyond.
+            At 4 threads, “b” against “a”: +400.0 % throughput
+              (one block: without an interval)
+              (primary): inconclusive;
+              one block shows no spread, so five
+              (`repeat.blocks: 5`) are the least to begin with.
+        "#]],
+    );
+}
+
+/// Of five blocks two were left, in both of which `b` came first, and it was called ten times
+/// faster: two equal variants on a machine that others used.
+#[test]
+fn two_blocks_of_five_decide_nothing() {
+    let trials = (0..5).flat_map(|block| {
+        let verdict = if block < 3 { "invalid" } else { "valid" };
+        let wobble = 1.0 + block as f64 / 1000.0;
+        [
+            trial("a", 4.0, block, 1000.0 * wobble, verdict),
+            trial("b", 4.0, block, 9000.0, "valid"),
+        ]
+    });
+    let found = findings(&study(5), trials.collect(), &worst, None);
+    for compared in &found.comparisons {
+        assert_eq!(compared.verdict, "inconclusive", "{compared:?}");
+        assert_eq!((compared.blocks, compared.blocks_planned), (2, 5));
+    }
+    let answer = found.answer.join("\n");
+    assert!(answer.contains("only 2 of 5 blocks"), "{answer}");
+}
+
+fn at_rates(blocks: usize) -> Study {
+    let text = format!(
+        "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{use: standard1}}\n\
+         procedure: {{sweep: {{rate: [1000, 2000]}}}}\nvariants: {{a: {{}}, b: {{}}}}\n\
+         repeat: {{blocks: {blocks}}}\n"
+    );
+    resolve("s", &text, &Overrides::default()).unwrap()
+}
+
+/// Blocks at a rate, with these throughputs and p99s.
+fn rated(variant: &str, rate: f64, ops: [f64; 3], p99_ms: [Known; 3]) -> Vec<TrialFinding> {
+    let one = |block: usize| {
+        let mut one = trial(variant, rate, block, ops[block], "valid");
+        one.point = BTreeMap::from([("rate".into(), rate)]);
+        (one.all.ops, one.seconds) = (1, 10.0);
+        one.all.latency_ms.p99 = p99_ms[block];
+        one
+    };
+    (0..3).map(one).collect()
+}
+
+/// What was offered counted as two of six comparisons, for which the others paid.
+#[test]
+fn throughput_at_a_rate_is_compared_only_where_it_was_not_kept_up_with() {
+    let known = [9.0, 10.0, 11.0].map(Known::Exactly);
+    let ops = |rate: f64| [rate, rate * 0.999, rate * 1.001];
+    let trials = [
+        rated("a", 1000.0, ops(1000.0), known),
+        rated("b", 1000.0, ops(1000.0), known),
+        rated("a", 2000.0, ops(2000.0), known),
+        rated("b", 2000.0, ops(1500.0), known),
+    ];
+    let found = findings(&at_rates(3), trials.concat(), &worst, None);
+    let compared = |rate: f64| -> Vec<&str> {
+        let here = found.comparisons.iter();
+        let here = here.filter(|c| c.point["rate"] == rate);
+        here.map(|c| c.metric.as_str()).collect()
+    };
+    assert_eq!(compared(1000.0), ["latency_ms.p50", "latency_ms.p99"]);
+    assert_eq!(compared(2000.0), ["ops_per_s"]);
+    let many = found.multiplicity.unwrap();
+    assert_eq!((many.comparisons, many.primary), (3, 1));
+    // Of rates that nobody kept up with it is the answer.
+    let trials = [
+        rated("a", 1000.0, ops(800.0), known),
+        rated("b", 1000.0, ops(700.0), known),
+    ];
+    let found = findings(&at_rates(3), trials.concat(), &worst, None);
+    let primary = found.comparisons.iter().filter(|c| c.primary);
+    let primary: Vec<&str> = primary.map(|c| c.metric.as_str()).collect();
+    assert_eq!(primary, ["ops_per_s"]);
+}
+
+/// 9 ms against 'at least 20 ms' was "+122 %" to the digit, and 'at least 5 ms' was faster.
+#[test]
+fn a_comparison_with_a_lower_bound_says_what_holds_for_all_larger_values() {
+    let known = [9.0, 9.1, 9.2].map(Known::Exactly);
+    let ops = [1000.0; 3];
+    let answer = |contender: [f64; 3], baseline: [Known; 3]| {
+        let contender = contender.map(Known::AtLeast);
+        let trials = [
+            rated("a", 1000.0, ops, baseline),
+            rated("b", 1000.0, ops, contender),
+        ];
+        let found = findings(&at_rates(3), trials.concat(), &worst, None);
+        let p99 = found.comparisons.into_iter();
+        let p99 = p99.filter(|c| c.metric == "latency_ms.p99");
+        (p99.collect::<Vec<_>>(), found.answer.join("\n"))
+    };
+    let (compared, said) = answer([20.0, 20.1, 20.2], known);
+    assert_eq!(compared[0].verdict, "slower");
+    assert_eq!(
+        (compared[0].bound.as_str(), compared[0].ci95),
+        ("at_least", None)
+    );
+    assert!(compared[0].ci95_end.is_some_and(|end| end > 2.0));
+    assert!(
+        said.contains("“b” beside “a”: at least +120.9 % p99"),
+        "{said}"
+    );
+    let (compared, said) = answer([5.0, 5.1, 5.2], known);
+    assert_eq!(compared[0].verdict, "inconclusive");
+    assert!(said.contains("“b” is only a lower bound"), "{said}");
+    let (compared, said) = answer([20.0; 3], [Known::AtLeast(5.0); 3]);
+    assert!(compared.is_empty());
+    assert!(said.contains("cannot be compared by p99"), "{said}");
+}
+
+#[test]
+fn a_point_that_may_be_within_the_bound_is_named_and_not_chosen() {
+    let text = "study: s\nquestion: q\ntarget: {null: {}}\nworkload: {use: standard1}\n\
+                procedure: {sweep: {threads: [4, 8], until: {p99_ms: 10}}}\n";
+    let study = resolve("s", text, &Overrides::default()).unwrap();
+    let said = |p99_ms: [Known; 2]| {
+        let of = |at: usize, threads: f64, ops: f64| {
+            let mut one = trial("-", threads, 0, ops, "valid");
+            one.all.latency_ms.p99 = p99_ms[at];
+            one
+        };
+        let trials = vec![of(0, 4.0, 1000.0), of(1, 8.0, 1900.0)];
+        findings(&study, trials, &worst, None).answer[0].clone()
+    };
+    let known = said([Known::Exactly(5.0), Known::Exactly(6.0)]);
+    assert!(
+        known.contains("8 threads, with a p99 of 6.00 ms, the most within 10 ms"),
+        "{known}"
+    );
+    let untold = said([Known::Exactly(5.0), Known::AtLeast(6.0)]);
+    assert!(
+        untold.contains("4 threads, with a p99 of 5.00 ms, the most of which"),
+        "{untold}"
+    );
+    assert!(
+        untold.contains("whether 8 threads (1,900 op/s) did cannot be told"),
+        "{untold}"
+    );
+    let neither = said([Known::AtLeast(11.0), Known::AtLeast(6.0)]);
+    assert!(
+        neither.contains("no point is known to have stayed within 10 ms"),
+        "{neither}"
+    );
+}
+
+#[test]
+fn what_was_tried_again_or_not_applied_is_said_by_kind() {
+    let mut trials = vec![
+        trial("a", 4.0, 0, 1000.0, "valid"),
+        trial("b", 4.0, 0, 1000.0, "valid"),
+    ];
+    assert_eq!(besides_sentence(&trials), None);
+    for trial in &mut trials {
+        let read = CountsRecord {
+            rows: 4_000,
+            retries: 600,
+            speculations: 20,
+            speculations_won: 7,
+            ..CountsRecord::default()
+        };
+        let claim = CountsRecord {
+            applied: 9,
+            not_applied: 1,
+            ..CountsRecord::default()
+        };
+        trial.counts = BTreeMap::from([("read".into(), read), ("claim".into(), claim)]);
+    }
+    assert_eq!(
+        besides_sentence(&trials).as_deref(),
+        Some(
+            "All trials together: retries: read 1,200; speculative executions: read 40 \
+             (14 answered first); conditions (LWT) not applied: claim 2 of 20."
+        )
+    );
+}
+
+#[test]
+fn a_run_that_stopped_is_invalid_and_says_why() {
+    let found = findings(&study(1), Vec::new(), &worst, Some("node1 has died"));
+    assert_eq!(found.verdict, "invalid");
+    assert_eq!(
+        found.reasons,
+        [
+            "the run stopped before its plan did: node1 has died",
+            "no trial was finished"
+        ]
+    );
+}
+
+#[test]
+fn numbers_are_short() {
+    assert_eq!(thousands(1_234_567.4), "1,234,567");
+    assert_eq!(thousands(12.0), "12");
+    for (value, expected) in [(12.345, "12.3"), (0.04512, "0.0451"), (123.4, "123")] {
+        assert_eq!(significant(value), expected);
+    }
+}

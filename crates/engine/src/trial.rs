@@ -1,0 +1,453 @@
+//! One trial on a running target: prepare the data, offer load, verify, judge.
+
+mod count;
+mod data;
+mod step;
+
+use super::course::Course;
+use super::event::Event;
+use super::finding::{self, Facts};
+use super::gather::{Gather, Looked};
+use super::nodes;
+use super::offer::{self, Agenda, Cut, Decision, Offer, Offered, Watch, closed};
+use super::recorded;
+use super::running::Running;
+use super::tally::{Answered, Tally};
+use super::timeline::Timeline;
+use analysis::rules;
+use analysis::steady::SteadyState;
+use anyhow::{Error, Result};
+use cluster::LogMarks;
+use count::Counting;
+use imports::Step;
+use load::{Flow, Limit, VerifyReads, Window};
+use measure::Interval;
+use measure::interval::CheckCounts;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use store::record::{DataRecord, LoadRecord, TrialFinding, TrialRecord, WarmupRecord};
+use store::{RunWriter, TrialWriter};
+use study::inputs::Inputs;
+use study::plan::{PhaseKind, Trial};
+use study::settings::Settings;
+use workload::{Program, Stage};
+
+/// In flight while rows are read back.
+const VERIFY_IN_FLIGHT: u32 = 32;
+/// What one trial needs.
+pub struct Stagehand<'a> {
+    /// The plan's trial.
+    pub trial: &'a Trial,
+    /// Its record, as it stands in `trial.json`.
+    pub record: TrialRecord,
+    /// Its settings.
+    pub settings: &'a Settings,
+    /// Its program. Another one for data that is loaded to a size, once its rows are known.
+    pub program: Arc<Program>,
+    /// The study's seed.
+    pub seed: u64,
+    /// The files that its workload names.
+    pub inputs: &'a Inputs<'a>,
+    /// The step of an import that it runs; none for other workloads.
+    pub step: Option<&'a Step>,
+    /// Whether it is the first of its variant.
+    pub is_first: bool,
+    /// What the instrument can do, op/s, each time that it was measured.
+    pub ceilings_ops_per_s: Vec<f64>,
+    /// Whether the machine is said to be shared.
+    pub shared_machine: bool,
+    /// The run's files.
+    pub writer: &'a mut RunWriter,
+    /// Whoever watches.
+    pub events: &'a mut dyn FnMut(Event),
+    /// Set by Ctrl-C.
+    pub interrupt: &'a AtomicBool,
+}
+
+/// What came of a trial.
+pub enum Came {
+    /// It ended as planned.
+    Finished(Box<TrialFinding>),
+    /// Ctrl-C: it counts as not done.
+    Interrupted,
+    /// A node died: the finding is invalid, and the run cannot go on with this target.
+    TargetLost(Box<TrialFinding>),
+}
+
+/// What a trial has gathered so far.
+struct State {
+    writer: TrialWriter,
+    answered: Answered,
+    counting: Counting,
+    gather: Gather,
+    timeline: Timeline,
+    agenda: Agenda,
+    load: Option<LoadRecord>,
+    data: Option<DataRecord>,
+    settle: Option<rules::Settle>,
+    tally: Tally,
+    warmup: WarmupRecord,
+    steady: Option<SteadyState>,
+    checks: CheckCounts,
+    workers: usize,
+    connections: usize,
+    aborted: Option<String>,
+    /// Settings that were asked for and are not in effect.
+    not_in_effect: Vec<String>,
+    /// Settings that were asked for and that nobody shows.
+    not_shown: Vec<String>,
+    /// The nodes' processes when the measured part began.
+    pids: Vec<(String, Option<u32>)>,
+    /// How far their logs went then.
+    log_marks: LogMarks,
+    /// Why they refused operations since, as far as logs and volumes tell.
+    causes: Vec<String>,
+}
+
+/// An error behind what the nodes say of themselves: one that is full, or was killed, answers with
+/// refused connections.
+fn explained(error: Error, running: &Running, state: &State) -> Error {
+    // Before the marks their logs tell of earlier trials.
+    if state.pids.is_empty() {
+        return error;
+    }
+    let causes = match state.causes.is_empty() {
+        true => running.cluster.causes(&state.log_marks),
+        false => state.causes.clone(),
+    };
+    behind(error, &causes)
+}
+
+/// An error behind its causes, if there are any.
+fn behind(error: Error, causes: &[String]) -> Error {
+    match causes.is_empty() {
+        true => error,
+        false => error.context(causes.join("; ")),
+    }
+}
+
+impl Stagehand<'_> {
+    /// Runs the trial.
+    ///
+    /// 1. Bring the nodes to their configuration and the data to its state.
+    /// 2. Write down what the nodes are; read the server's counts.
+    /// 3. Warm up and measure, in one run of the engine, without a gap in between.
+    /// 4. Read rows back and compare.
+    /// 5. Read the server's counts again, judge.
+    pub fn run(mut self, running: &mut Running) -> Result<Came> {
+        let mut state = self.begin()?;
+        let looked = self.looked();
+        state.gather.start(running, self.settings, &looked)?;
+        let came = self.phases(running, &mut state);
+        // The probes' last readings are kept whatever happened, and hide no other error.
+        let stopped = state.gather.stop(&mut state.writer);
+        let came = came.map_err(|error| explained(error, running, &state));
+        let came = match came? {
+            Some(came) => came,
+            None => {
+                stopped?;
+                let finding = self.judge(Some(running), &mut state);
+                Came::Finished(Box::new(finding))
+            }
+        };
+        Ok(came)
+    }
+
+    fn begin(&mut self) -> Result<State> {
+        let kinds: Vec<String> = self
+            .program
+            .kinds()
+            .iter()
+            .map(|kind| kind.name.to_owned())
+            .collect();
+        let writer = self.writer.begin_trial(&self.record, &kinds)?;
+        Ok(State {
+            timeline: Timeline::new(writer.start_ns()),
+            writer,
+            answered: Answered::default(),
+            counting: Counting::default(),
+            gather: Gather::default(),
+            agenda: Agenda::default(),
+            load: None,
+            data: None,
+            settle: None,
+            tally: Tally::new(kinds.len()),
+            warmup: WarmupRecord::default(),
+            steady: None,
+            checks: CheckCounts::default(),
+            workers: 0,
+            connections: 0,
+            aborted: None,
+            not_in_effect: Vec::new(),
+            not_shown: Vec::new(),
+            pids: Vec::new(),
+            log_marks: LogMarks::default(),
+            causes: Vec::new(),
+        })
+    }
+
+    /// All phases; what came of them if they did not all end as planned.
+    fn phases(&mut self, running: &mut Running, state: &mut State) -> Result<Option<Came>> {
+        match self.step {
+            Some(step) => {
+                self.configure(running, state, &self.settings.target)?;
+                if !step.before.is_empty() {
+                    self.begin_phase(PhaseKind::Schema, state)?;
+                }
+                self.execute(running, &step.before)?;
+                self.settle(running, state)?;
+            }
+            None => {
+                if let Some(came) = self.prepare(running, state)? {
+                    return Ok(Some(came));
+                }
+            }
+        }
+        self.note_nodes(running, state)?;
+        self.begin_count(running, state)?;
+        let came = match self.step {
+            Some(step) => self.measure_step(step, running, state)?,
+            None => self.measure(running, state)?,
+        };
+        if came.is_some() {
+            return Ok(came);
+        }
+        if let Some(came) = self.verify(running, state)? {
+            return Ok(Some(came));
+        }
+        state.timeline.end();
+        self.end_count(running, state)?;
+        Ok(None)
+    }
+
+    /// Writes down what the nodes are and how they are set, and who they are.
+    fn note_nodes(&self, running: &Running, state: &mut State) -> Result<()> {
+        // The tables of an import's step are its own.
+        let asked = self.step.is_none().then_some(&self.settings.keyspace);
+        let record = nodes::record(running, self.settings, &self.program, asked);
+        state.not_in_effect = nodes::not_in_effect(&record.proofs);
+        state.not_shown = nodes::not_shown(&record.proofs);
+        state.pids = running.pids();
+        state.log_marks = running.cluster.log_marks();
+        state.writer.write_nodes(&record)
+    }
+
+    /// What the database's probes look at.
+    fn looked(&self) -> Looked {
+        Looked {
+            keyspace: self.program.keyspace().to_owned(),
+            tables: self
+                .program
+                .tables()
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
+        }
+    }
+
+    /// Warm-up and measured window, in one run of the engine: nothing is reconnected in between.
+    fn measure(&mut self, running: &mut Running, state: &mut State) -> Result<Option<Came>> {
+        let mut course = Course::new(self.settings, self.program.kinds().len());
+        let offer = Offer {
+            stage: Stage::Main,
+            retries_min: 0,
+            schedule: offer::schedule(self.trial.point, self.settings.procedure.poisson),
+            limit: course.limit(),
+            window: course.window(),
+            first_operation: self.trial.first_operation,
+            verify: match self.settings.verify.every_nth {
+                Some(nth) => VerifyReads::EveryNth(nth),
+                None => VerifyReads::Off,
+            },
+            keeps_ledger: running.written.is_some(),
+            written: None,
+        };
+        let first_phase = if course.measuring {
+            PhaseKind::Measure
+        } else {
+            PhaseKind::Warmup
+        };
+        self.begin_phase(first_phase, state)?;
+        let offered = self.offer(running, state, &offer, &mut |interval| course.see(interval))?;
+        let first = self.trial.first_operation;
+        let range = first..offered.summary.next_operation;
+        // Writes that nobody has written down may be on any row: then nothing is known any more.
+        running.written = match (running.written.take(), &offered.summary.ledger) {
+            (Some(mut written), Some(ledger)) => {
+                written.add_main(&self.program, ledger, range);
+                Some(written)
+            }
+            _ => None,
+        };
+        state.steady = course.ended;
+        state.workers = offered.summary.workers;
+        state.connections = offered.summary.connections;
+        state.checks.add(&course.tally.checks);
+        state.warmup = course.warmup_record();
+        state.tally = course.tally;
+        self.note_errors(&offered, running, state);
+        Ok(self.cut(&offered, state))
+    }
+
+    /// Says what failed while load was offered, and looks for why in the nodes' logs and on their
+    /// volumes: once, when the load has ended.
+    fn note_errors(&mut self, offered: &Offered, running: &Running, state: &mut State) {
+        let Some(errors) = offered.errors_words() else {
+            return;
+        };
+        state.causes = running.cluster.causes(&state.log_marks);
+        let said = [&[errors][..], &state.causes].concat();
+        (self.events)(Event::Said(said.join("; ")));
+    }
+
+    /// Reads rows back and compares them with what the seed says.
+    fn verify(&mut self, running: &mut Running, state: &mut State) -> Result<Option<Came>> {
+        let rows = self.settings.verify.sample;
+        if rows == 0 || self.step.is_some() || state.aborted.is_some() {
+            return Ok(None);
+        }
+        self.begin_phase(PhaseKind::Verify, state)?;
+        let offer = Offer {
+            stage: Stage::Verify,
+            retries_min: 0,
+            schedule: closed(VERIFY_IN_FLIGHT, rows),
+            limit: Limit::Operations(rows),
+            window: Window::Whole,
+            first_operation: 0,
+            verify: VerifyReads::EveryNth(1),
+            keeps_ledger: false,
+            written: running.written.take().map(Arc::new),
+        };
+        let mut checks = CheckCounts::default();
+        let offered = self.offer(running, state, &offer, &mut |interval| {
+            for kind in interval.whole_kinds() {
+                checks.add(&kind.checks);
+            }
+            Decision {
+                phase: "verify",
+                flow: Flow::Continue,
+                next: None,
+            }
+        })?;
+        running.written = offer.written.and_then(Arc::into_inner);
+        state.checks.add(&checks);
+        if let Some(errors) = offered.errors_words() {
+            (self.events)(Event::Said(format!(
+                "not every row could be read back: {errors}"
+            )));
+        }
+        Ok(self.cut(&offered, state))
+    }
+
+    fn begin_phase(&mut self, kind: PhaseKind, state: &mut State) -> Result<()> {
+        state.timeline.begin(kind.name(), measure::clock::now_ns());
+        state
+            .agenda
+            .begin(kind, self.trial, self.writer, self.events)
+    }
+
+    fn offer(
+        &mut self,
+        running: &mut Running,
+        state: &mut State,
+        offer: &Offer,
+        decide: &mut dyn FnMut(&Interval) -> Decision,
+    ) -> Result<Offered> {
+        let access = running.access(self.settings.client.compression);
+        let config = offer::config(self.settings, &self.program, running.nodes(), access, offer);
+        let mut watch = Watch {
+            trial: self.trial,
+            run: self.writer,
+            files: &mut state.writer,
+            answered: &mut state.answered,
+            gather: &mut state.gather,
+            timeline: &mut state.timeline,
+            agenda: &mut state.agenda,
+            events: self.events,
+            interrupt: self.interrupt,
+        };
+        offer::offer(&config, running, &mut watch, decide)
+    }
+
+    /// What a cut phase makes of the trial; none if the phase ended as planned.
+    fn cut(&mut self, offered: &Offered, state: &mut State) -> Option<Came> {
+        match &offered.cut {
+            None => None,
+            Some(Cut::Interrupted) => Some(Came::Interrupted),
+            Some(Cut::NodeDied(how)) => {
+                state.aborted = Some(how.clone());
+                let finding = self.judge(None, state);
+                Some(Came::TargetLost(Box::new(finding)))
+            }
+        }
+    }
+
+    fn judge(&self, running: Option<&Running>, state: &mut State) -> TrialFinding {
+        let server = match self.program.uncountable() {
+            Some(why) => Some(Err(why)),
+            None => state.counting.beside(&state.answered).map(Ok),
+        };
+        let (from_ns, to_ns) = state.timeline.of("measure").unwrap_or_default();
+        let facts = Facts {
+            trial: self.trial,
+            record: &self.record,
+            started_unix_ns: state.writer.start_unix_ns(),
+            settings: self.settings,
+            program: &self.program,
+            ceilings_ops_per_s: &self.ceilings_ops_per_s,
+            shared_machine: self.shared_machine,
+            tally: &state.tally,
+            checks: state.checks,
+            warmup: state.warmup.clone(),
+            steady: state.steady,
+            settle: state.settle,
+            load: state.load.clone(),
+            data: state.data.clone(),
+            phases: state.timeline.records(),
+            probes: state.gather.records(),
+            seen: state.gather.seen(from_ns, to_ns),
+            not_in_effect: state.not_in_effect.clone(),
+            not_shown: state.not_shown.clone(),
+            nodes_restarted: running.map(|r| r.pids_changed(&state.pids)),
+            aborted: state.aborted.clone(),
+            workers: state.workers,
+            connections: state.connections,
+            server,
+            is_null: running.is_some_and(Running::is_null),
+            shares_cores: running.is_some_and(|r| r.shares_cores(&self.settings.client.cpus)),
+            has_strange_nodes: running.is_some_and(Running::has_strange_nodes),
+            settings_changed: running.and_then(|r| r.settings_changed().ok()),
+            memory_bytes: running.and_then(Running::memory_bytes),
+            causes: state.causes.clone(),
+            not_recorded: recorded::missing(
+                self.writer.path(),
+                self.trial.index,
+                running.is_some_and(Running::is_null),
+            ),
+        };
+        finding::trial(&facts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nodes_say_of_themselves_stands_before_the_error_that_follows_from_it() {
+        let refused = || anyhow::anyhow!("connect to 127.0.0.1:9042: refused").context("verify");
+        let causes = [
+            "cassay1: its data volume is full".to_owned(),
+            "cassay2: down".to_owned(),
+        ];
+        assert_eq!(
+            format!("{:#}", behind(refused(), &causes)),
+            "cassay1: its data volume is full; cassay2: down: verify: connect to 127.0.0.1:9042: \
+             refused"
+        );
+        assert_eq!(
+            format!("{:#}", behind(refused(), &[])),
+            "verify: connect to 127.0.0.1:9042: refused"
+        );
+    }
+}

@@ -1,0 +1,97 @@
+//! The server's own counts beside the client's: read around everything that is offered.
+//!
+//! A node counts from its start, so that the two readings of a pair come from the same processes.
+//! A trial has one pair around its load and one around the rest; a restart may lie between them.
+
+use super::{Stagehand, State};
+use crate::running::{Counted, Running};
+use crate::tally::Answered;
+use analysis::rules::ServerCounts;
+use anyhow::Result;
+
+/// What the server has counted so far.
+#[derive(Debug, Default)]
+pub struct Counting {
+    before: Option<Counted>,
+    source: Option<String>,
+    reads: u64,
+    writes: u64,
+    /// A pair of which one reading was not to be had.
+    broken: bool,
+}
+
+impl Counting {
+    fn begin(&mut self, counted: Option<Counted>) {
+        self.before = counted;
+    }
+
+    fn end(&mut self, after: Option<Counted>) {
+        let (Some(before), Some(after)) = (self.before.take(), after) else {
+            self.broken = true;
+            return;
+        };
+        self.reads += after.reads.saturating_sub(before.reads);
+        self.writes += after.writes.saturating_sub(before.writes);
+        self.source = Some(after.source);
+    }
+
+    /// What the server counted between the readings, beside what the client had answered.
+    pub fn beside(&self, answered: &Answered) -> Option<ServerCounts> {
+        // A pair that is still open: the trial was cut.
+        let is_whole = self.before.is_none() && !self.broken;
+        let source = self.source.clone().filter(|_| is_whole)?;
+        Some(ServerCounts {
+            source,
+            server: [self.reads, self.writes],
+            client: [answered.reads, answered.writes],
+            uncertain: answered.uncertain,
+        })
+    }
+}
+
+impl Stagehand<'_> {
+    pub(super) fn begin_count(&self, running: &Running, state: &mut State) -> Result<()> {
+        let counted = running.counts(self.program.keyspace())?;
+        state.counting.begin(counted);
+        Ok(())
+    }
+
+    pub(super) fn end_count(&self, running: &Running, state: &mut State) -> Result<()> {
+        let counted = running.counts(self.program.keyspace())?;
+        state.counting.end(counted);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_of_two_lives_of_a_server_are_added() {
+        let counted = |reads, writes| {
+            Some(Counted {
+                source: "x".into(),
+                reads,
+                writes,
+            })
+        };
+        let answered = Answered {
+            reads: 5,
+            writes: 9,
+            uncertain: 0,
+        };
+        let mut counting = Counting::default();
+        assert!(counting.beside(&answered).is_none());
+        counting.begin(counted(10, 20));
+        counting.end(counted(10, 24));
+        counting.begin(counted(0, 0));
+        assert!(counting.beside(&answered).is_none(), "the pair is open");
+        counting.end(counted(5, 5));
+        let counts = counting.beside(&answered).unwrap();
+        assert_eq!((counts.server, counts.client), ([5, 9], [5, 9]));
+        counting.begin(None);
+        counting.end(counted(1, 1));
+        assert!(counting.beside(&answered).is_none());
+    }
+}

@@ -1,0 +1,447 @@
+//! The state of the data that a trial begins with: created, loaded, settled, kept, brought back.
+//!
+//! What must hold: a trial that says that its data was restored has had every node's SSTables
+//! compared with the snapshot's, and every trial of a snapshot begins with a restore, the first
+//! one too, so that none finds the caches and files of the load.
+
+mod amount;
+
+use self::amount::{fullness, not_loaded, size};
+use super::{Came, Stagehand, State};
+use crate::event::Event;
+use crate::nodes;
+use crate::offer::{Decision, LOAD_RETRIES, Offer, closed};
+use crate::running::Running;
+use analysis::rules;
+use anyhow::{Context, Result, bail, ensure};
+use cluster::{Ability, DataUse, RestoreHow, SettleOutcome};
+use load::{Flow, LEDGER_OPERATIONS_MAX, Limit, VerifyReads, Window, Written};
+use serde_json::json;
+use std::time::Duration;
+use store::record::{DataRecord, LoadRecord};
+use study::plan::PhaseKind;
+use study::settings::{How, Keyspace, Load, PageCache, Reset, Settle, Target};
+use study::standing::Preparation;
+use study::{human, targets, work};
+use workload::Stage;
+
+/// In flight while rows are loaded: enough for a small cluster, few enough not to time out.
+const LOAD_IN_FLIGHT: u32 = 64;
+/// Loading to a size comes so near: compactions and the commit log move it by as much.
+const SIZE_TOLERANCE: f64 = 0.02;
+/// Rounds of loading to a size. Each but the first knows how many bytes a row takes here, so that
+/// three are the rule; more mean that something takes space away again.
+const SIZE_ROUNDS_MAX: u32 = 12;
+/// What the first round loads of the rows that are thought to be needed: rows may be larger on
+/// disk than reckoned.
+const SIZE_FIRST_SHARE: f64 = 0.25;
+
+impl Stagehand<'_> {
+    /// Brings the nodes to their configuration and the data to the state that the trial begins
+    /// with.
+    ///
+    /// 1. If the data is not there: the configuration for loading, tables, proof that both are as
+    ///    asked for, load, settle, snapshot.
+    /// 2. The configuration that is measured.
+    /// 3. Restore the snapshot, or settle what restarts and earlier trials have left.
+    pub(super) fn prepare(
+        &mut self,
+        running: &mut Running,
+        state: &mut State,
+    ) -> Result<Option<Came>> {
+        let settings = self.settings;
+        let preparation = running.standing.preparation(settings, &self.program);
+        if preparation.fills() {
+            self.configure(running, state, settings.load_target())?;
+            self.schema(running, state, preparation)?;
+            self.prove_load_phase(running)?;
+            self.begin_count(running, state)?;
+            if let Some(came) = self.fill(running, state)? {
+                return Ok(Some(came));
+            }
+            self.end_count(running, state)?;
+            if settings.data.reset == Reset::Snapshot {
+                self.keep(running, state)?;
+            }
+        } else {
+            self.know_rows(running)?;
+        }
+        let restarts = running.settings != settings.target;
+        self.configure(running, state, &settings.target)?;
+        if settings.data.reset == Reset::Snapshot {
+            self.restore(running, state)?;
+        } else {
+            self.set_options(running, &settings.keyspace)?;
+            if restarts || state.load.is_none() {
+                self.settle(running, state)?;
+            }
+            self.page_cache(running)?;
+        }
+        Ok(None)
+    }
+
+    /// Makes sure that a configuration of the load phase is in effect, and writes down how that was
+    /// seen. What is measured is proved later, for every trial.
+    fn prove_load_phase(&mut self, running: &Running) -> Result<()> {
+        let keyspace = self.settings.load_keyspace();
+        if self.settings.load_target() == &self.settings.target
+            && keyspace == &self.settings.keyspace
+        {
+            return Ok(());
+        }
+        let proofs = nodes::proofs(running, &self.program, Some(keyspace))?;
+        let failed = nodes::not_in_effect(&proofs);
+        let detail = json!({"phase": "load", "proofs": proofs});
+        self.writer
+            .journal("configuration_proved", Some(self.trial.index), detail)?;
+        ensure!(
+            failed.is_empty(),
+            "the configuration of `phases.load` is not in effect: {}",
+            failed.join("; ")
+        );
+        Ok(())
+    }
+
+    /// Gives the nodes the configuration `target`, by a restart if it differs from theirs.
+    pub(super) fn configure(
+        &mut self,
+        running: &mut Running,
+        state: &mut State,
+        target: &Target,
+    ) -> Result<()> {
+        if running.settings == *target {
+            return Ok(());
+        }
+        self.begin_phase(PhaseKind::Restart, state)?;
+        let restarts = targets::restarts(self.settings);
+        let what = targets::difference_words(&running.settings, target, restarts);
+        self.writer.journal(
+            "nodes_restarting",
+            Some(self.trial.index),
+            json!({"what": what}),
+        )?;
+        state.gather.stop(&mut state.writer)?;
+        let events = &mut *self.events;
+        running.reconfigure(target, restarts, &mut |text| {
+            events(Event::Said(text.to_owned()))
+        })?;
+        state.gather.start(running, self.settings, &self.looked())?;
+        Ok(())
+    }
+
+    /// The program for the rows that are there, where only loading could tell how many.
+    fn know_rows(&mut self, running: &Running) -> Result<()> {
+        match running.standing.rows(self.settings, &self.program) {
+            Some(rows)
+                if rows != self.program.rows() && !self.settings.data.load.rows_are_known() =>
+            {
+                self.compile_for(rows)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn compile_for(&mut self, rows: u64) -> Result<()> {
+        let work = work::compile_with_rows(self.settings, rows, self.seed, self.inputs);
+        self.program = work.map_err(anyhow::Error::msg)?.program;
+        Ok(())
+    }
+
+    fn schema(
+        &mut self,
+        running: &mut Running,
+        state: &mut State,
+        preparation: Preparation,
+    ) -> Result<()> {
+        self.begin_phase(PhaseKind::Schema, state)?;
+        let schema = self.program.schema();
+        let mut session = running.cluster.session()?;
+        if preparation == Preparation::Truncate {
+            for truncate in &schema.truncate {
+                session.query(truncate).context("empty a table")?;
+            }
+        } else {
+            if preparation == Preparation::Replace {
+                let drop = &schema.drop_keyspace;
+                session.execute_schema(drop).context("drop the keyspace")?;
+            }
+            session
+                .execute_schema(&schema.create_keyspace)
+                .context("create the keyspace")?;
+            for table in &schema.create_tables {
+                session.execute_schema(table).context("create a table")?;
+            }
+        }
+        drop(session);
+        let keyspace = self.settings.load_keyspace();
+        self.set_options(running, keyspace)
+    }
+
+    /// Gives the workload's tables the options that the study states.
+    fn set_options(&self, running: &Running, keyspace: &Keyspace) -> Result<()> {
+        let Some(options) = keyspace.table_options() else {
+            return Ok(());
+        };
+        let mut session = running.cluster.session()?;
+        for table in self.program.tables() {
+            let alter = format!(
+                "ALTER TABLE {}.{table} WITH {options}",
+                self.program.keyspace()
+            );
+            session
+                .execute_schema(&alter)
+                .with_context(|| format!("set the table options of the study: {alter}"))?;
+        }
+        Ok(())
+    }
+
+    /// Loads what the study asks for, and settles.
+    fn fill(&mut self, running: &mut Running, state: &mut State) -> Result<Option<Came>> {
+        let came = match self.settings.data.load {
+            Load::None => None,
+            Load::Operations(rows) => {
+                self.begin_phase(PhaseKind::Load, state)?;
+                self.load(running, state, 0, rows)?
+            }
+            Load::BytesPerNode(bytes) => self.fill_to(running, state, &|data| size(data, bytes))?,
+            Load::Fraction(share) => self.fill_to(running, state, &|data| fullness(data, share))?,
+        };
+        if came.is_some() {
+            return Ok(came);
+        }
+        let rows = self.program.rows();
+        running
+            .standing
+            .prepared(self.settings, &self.program, rows);
+        if state.load.is_some() && self.settings.data.load.rows_are_known() {
+            self.settle(running, state)?;
+        }
+        Ok(None)
+    }
+
+    /// Loads in rounds until `reached` says 1: settles after each, looks how far it came, and
+    /// reckons what is missing from what a row takes here.
+    fn fill_to(
+        &mut self,
+        running: &mut Running,
+        state: &mut State,
+        reached: &dyn Fn(&[DataUse]) -> Result<f64>,
+    ) -> Result<Option<Came>> {
+        let keyspace = self.program.keyspace().to_owned();
+        let at_first = reached(&running.cluster.data_use(&keyspace)?)?;
+        ensure!(
+            at_first < 1.0,
+            "the nodes hold as much as the study wants to load before anything is loaded"
+        );
+        let (mut rows, mut share): (u64, f64) = (0, at_first);
+        let mut next = (self.settings.data.rows as f64 * SIZE_FIRST_SHARE).ceil() as u64;
+        for _ in 0..SIZE_ROUNDS_MAX {
+            self.begin_phase(PhaseKind::Load, state)?;
+            if let Some(came) = self.load(running, state, rows, next.max(1))? {
+                return Ok(Some(came));
+            }
+            rows += next.max(1);
+            self.settle(running, state)?;
+            share = reached(&running.cluster.data_use(&keyspace)?)?;
+            let text = format!(
+                "{} rows are {:.1} % of what is to be loaded",
+                human::format_count(rows),
+                share * 100.0
+            );
+            (self.events)(Event::Said(text));
+            if share >= 1.0 - SIZE_TOLERANCE {
+                running.written = Some(Written::by_loads(rows));
+                self.compile_for(rows)?;
+                return Ok(None);
+            }
+            let per_row: f64 = ((share - at_first) / rows as f64).max(f64::MIN_POSITIVE);
+            // Never more than three times what is there: the first round is small, and what it
+            // takes may be mostly overhead.
+            next = (((1.0 - share) / per_row).ceil() as u64).min(rows.saturating_mul(3));
+        }
+        bail!(
+            "after {SIZE_ROUNDS_MAX} rounds and {rows} rows the nodes hold {:.0} % of what was to \
+             be loaded; is something else removing data?",
+            share * 100.0
+        )
+    }
+
+    /// Writes `count` rows from number `first` on.
+    fn load(
+        &mut self,
+        running: &mut Running,
+        state: &mut State,
+        first: u64,
+        count: u64,
+    ) -> Result<Option<Came>> {
+        let offer = Offer {
+            stage: Stage::Load,
+            retries_min: LOAD_RETRIES,
+            schedule: closed(LOAD_IN_FLIGHT, count),
+            limit: Limit::Operations(count),
+            window: Window::Whole,
+            first_operation: first,
+            verify: VerifyReads::Off,
+            keeps_ledger: first == 0 && self.keeps_ledger(count),
+            written: None,
+        };
+        let marks = running.cluster.log_marks();
+        let mut retries = 0;
+        let offered = self.offer(running, state, &offer, &mut |interval| {
+            retries += interval.whole_kinds().map(|kind| kind.retries).sum::<u64>();
+            Decision {
+                phase: "load",
+                flow: Flow::Continue,
+                next: None,
+            }
+        })?;
+        if let Some(came) = self.cut(&offered, state) {
+            return Ok(Some(came));
+        }
+        if let Some(errors) = offered.errors_words() {
+            bail!(not_loaded(count, &errors, &running.cluster.causes(&marks)));
+        }
+        if retries > 0 {
+            let text = format!("{retries} writes of the load were tried again, and succeeded");
+            (self.events)(Event::Said(text));
+        }
+        running.written = offered.summary.ledger.clone().map(Written::by_load);
+        let load = state.load.get_or_insert_with(|| LoadRecord {
+            settle: "skipped".to_owned(),
+            ..LoadRecord::default()
+        });
+        load.operations += offered.summary.operations_ended;
+        load.retries += retries;
+        load.seconds += offered.seconds;
+        Ok(None)
+    }
+
+    /// Whether acknowledged writes are written down: where rows are read back at the end, and as
+    /// far as memory allows.
+    fn keeps_ledger(&self, operations: u64) -> bool {
+        self.settings.verify.sample > 0 && operations <= LEDGER_OPERATIONS_MAX
+    }
+
+    /// Waits until neither the load phase nor the trial before has work pending on the server.
+    pub(super) fn settle(&mut self, running: &mut Running, state: &mut State) -> Result<()> {
+        let can = running.cluster.can(Ability::Settle);
+        match self.settings.data.settle {
+            Settle::None => {
+                state.settle = Some(rules::Settle::NotAsked);
+                return Ok(());
+            }
+            Settle::Auto if !can => {
+                state.settle = Some(rules::Settle::Unknown);
+                return Ok(());
+            }
+            Settle::Compactions if !can => bail!(
+                "`data.settle: compactions` was asked for, but the target cannot tell when they \
+                 are done; use `auto` or `none`"
+            ),
+            _ => {}
+        }
+        self.begin_phase(PhaseKind::Settle, state)?;
+        let events = &mut *self.events;
+        let settled = running.cluster.settle(
+            self.program.keyspace(),
+            &self.program.tables(),
+            Duration::from_nanos(self.settings.data.settle_limit_ns),
+            &mut |text| events(Event::Said(text.to_owned())),
+        )?;
+        let (word, outcome) = match settled.outcome {
+            SettleOutcome::Settled => ("settled", rules::Settle::Settled),
+            SettleOutcome::Stalled => ("stalled", rules::Settle::Stalled),
+            SettleOutcome::Timeout => ("timeout", rules::Settle::Timeout),
+            SettleOutcome::Unknown => ("unknown", rules::Settle::Unknown),
+        };
+        state.settle = Some(outcome);
+        if let Some(load) = &mut state.load {
+            load.settle = word.to_owned();
+            load.settle_seconds += settled.seconds;
+        }
+        state.gather.write(&mut state.writer)
+    }
+
+    /// Keeps what was loaded as a snapshot.
+    fn keep(&mut self, running: &mut Running, state: &mut State) -> Result<()> {
+        self.begin_phase(PhaseKind::Snapshot, state)?;
+        self.set_options(running, &self.settings.keyspace)?;
+        // The stamp tells it from those of other runs on an attached cluster.
+        let name = format!("{}-{}", self.writer.stamp(), running.snapshots.len() + 1);
+        let events = &mut *self.events;
+        running.cluster.snapshot_create(
+            &name,
+            self.program.keyspace(),
+            &self.program.tables(),
+            &mut |text| events(Event::Said(text.to_owned())),
+        )?;
+        running.snapshots.push(name.clone());
+        running.standing.kept(self.settings, &self.program, name);
+        running.settled = state.settle;
+        Ok(())
+    }
+
+    /// Brings the data back to the snapshot, on every node.
+    fn restore(&mut self, running: &mut Running, state: &mut State) -> Result<()> {
+        let kept = running.standing.snapshot(self.settings);
+        let name = kept
+            .context("the snapshot of this data was not made")?
+            .name
+            .clone();
+        let how = match self.settings.data.restore {
+            How::Online => RestoreHow::Online,
+            How::Offline => RestoreHow::Offline,
+        };
+        self.begin_phase(PhaseKind::Restore, state)?;
+        if how == RestoreHow::Offline {
+            state.gather.stop(&mut state.writer)?;
+        }
+        let events = &mut *self.events;
+        let say = &mut |text: &str| events(Event::Said(text.to_owned()));
+        let restored = running.restore(&name, how, say)?;
+        if how == RestoreHow::Offline {
+            state.gather.start(running, self.settings, &self.looked())?;
+        }
+        let rows = self.program.rows();
+        running
+            .standing
+            .prepared(self.settings, &self.program, rows);
+        running.written = match running.written.take() {
+            Some(written) => Some(written.without_main()),
+            None => self.loads_are_whole().then(|| Written::by_loads(rows)),
+        };
+        state.settle = running.settled;
+        let page_cache = self.page_cache(running)?;
+        state.data = Some(DataRecord {
+            snapshot: name,
+            how: restored.how.name().to_owned(),
+            seconds: restored.seconds,
+            sstables: restored.sstables,
+            bytes: restored.bytes,
+            fingerprints: restored.fingerprints,
+            page_cache: page_cache.to_owned(),
+        });
+        state.gather.write(&mut state.writer)
+    }
+
+    /// Whether every row of the snapshot was acknowledged: a load that fails in part ends the
+    /// trial, so that what was loaded by us is whole.
+    fn loads_are_whole(&self) -> bool {
+        self.settings.verify.sample > 0 && self.settings.data.load != Load::None
+    }
+
+    /// Drops the page cache, if the study asks for it; what became of it.
+    fn page_cache(&self, running: &Running) -> Result<&'static str> {
+        if self.settings.data.page_cache == PageCache::Keep {
+            return Ok("kept");
+        }
+        let dropped = running.cluster.drop_page_cache()?;
+        ensure!(
+            dropped,
+            "`data.page_cache: drop` was asked for, but the page cache of this target's nodes is \
+             out of reach: they map their files, or are not ours; set \
+             `target.local.yaml.disk_access_mode: standard`, or use `keep`"
+        );
+        Ok("dropped")
+    }
+}
