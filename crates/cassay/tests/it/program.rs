@@ -263,13 +263,12 @@ impl Started {
         rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
         let threads = format!("/proc/{}/task", self.child.id());
         wait_until("all threads stopped", || {
-            let threads = std::fs::read_dir(&threads).unwrap().flatten();
-            let states = threads.map(|thread| {
+            let mut threads = std::fs::read_dir(&threads).unwrap().flatten();
+            threads.all(|thread| {
                 let stat = std::fs::read_to_string(thread.path().join("stat")).unwrap();
                 // The state stands behind the name, which may hold anything.
                 stat.rsplit_once(") ").unwrap().1.starts_with('T')
-            });
-            states.fold(true, |all, is_stopped| all && is_stopped)
+            })
         });
         clock::sleep(length);
         rustix::process::kill_process(pid, rustix::process::Signal::CONT).unwrap();
