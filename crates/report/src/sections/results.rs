@@ -384,12 +384,14 @@ pub fn comparison_table(
             Column::text("Verdict"),
         ],
         rows: records.iter().map(row).collect(),
-        foot: "“Inconclusive” means that it cannot be told; “equivalent” that the whole interval \
-               is narrow and holds 1. Verdicts of what is not primary go by p values that are \
-               adjusted for the number of comparisons (Holm), so an interval may lie beside 1 and \
-               decide nothing. “Sees” is the smallest difference that four of five such studies \
-               would find."
-            .into(),
+        foot: format!(
+            "“Inconclusive” means that it cannot be told; “equivalent” that the whole interval is \
+             narrow and holds 1. A difference is called where p is at most {} %, of what is not \
+             primary after an adjustment for the number of comparisons (Holm); so an interval may \
+             lie beside 1 and decide nothing. “Sees” is the smallest difference that four of five \
+             such studies would find.",
+            analysis::DIFFERENCE_LEVEL * 100.0
+        ),
     }
 }
 
