@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-/// Inputs of each kind in the gate, times what the kind weighs: 24,000 in all, which took 28 s on
+/// Inputs of each kind in the gate, times what the kind weighs: 30,000 in all, which took 31 s on
 /// two shared cores (Intel Xeon).
 const INPUTS_COUNT: u64 = 200;
 
