@@ -188,7 +188,7 @@ fn found(blocks: usize, noise: f64, seeds: Range<u64>) -> f64 {
 
 #[test]
 #[ignore = "long: cargo xtask audit"]
-fn audit_of_a_difference_of_at_level() {
+fn audit_of_a_difference_of_five_percent() {
     // Of the ratio, and of each trial by itself.
     let each = 0.02 * 2.0_f64.sqrt();
     assert!(found(5, 0.02, audit_seeds()) >= 0.90);
