@@ -127,3 +127,22 @@ pub(crate) fn outcome_of(code: ErrorCode) -> Outcome {
         ErrorCode::Other(_) => Outcome::UnknownError,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A study names the errors of the null target as reports name their outcomes.
+    #[test]
+    fn an_error_that_any_request_may_get_has_the_name_of_its_outcome() {
+        let mut found = 0;
+        for code in ErrorCode::known() {
+            let named = ErrorCode::of_any_request(outcome_of(code).name());
+            let names_what_was_asked =
+                matches!(code, ErrorCode::AlreadyExists | ErrorCode::Unprepared);
+            assert_eq!(named, (!names_what_was_asked).then_some(code), "{code}");
+            found += usize::from(named.is_some());
+        }
+        assert_eq!(found, 18);
+    }
+}
