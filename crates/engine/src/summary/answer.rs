@@ -247,7 +247,15 @@ fn undecided(comparison: &ComparisonRecord) -> String {
                 },
             );
             if (comparison.ci95).is_some_and(|[low, high]| low > 1.0 || high < 1.0) {
-                parts.insert(1, WORD_AND_INTERVAL.to_owned());
+                // An interval beside 1 is not enough.
+                parts.insert(
+                    1,
+                    format!(
+                        "the interval leaves out 0, but a difference is called at {:.0} %, after \
+                         an adjustment for the number of comparisons",
+                        (1.0 - analysis::DIFFERENCE_LEVEL) * 100.0
+                    ),
+                );
             }
         }
         "looks_different" => parts.insert(0, "looks different".to_owned()),
@@ -255,10 +263,6 @@ fn undecided(comparison: &ComparisonRecord) -> String {
     }
     format!(": {}", parts.join("; "))
 }
-
-/// Why an interval beside 1 is not enough.
-const WORD_AND_INTERVAL: &str = "the interval leaves out 0, but a difference is called at 97 %, \
-                                 after an adjustment for the number of comparisons";
 
 fn could_see(comparison: &ComparisonRecord, percent: &dyn Fn(f64) -> String) -> String {
     let cut_off = match comparison.bound.as_str() {
