@@ -46,7 +46,7 @@ pub struct Options {
     /// A Cassandra that is running already; otherwise `cassay target up` starts one
     #[arg(long, value_name = "ADDRESS")]
     cassandra: Option<SocketAddr>,
-    /// Prints the table and leaves the document alone
+    /// Prints the tables and leaves the document alone
     #[arg(long)]
     no_write: bool,
 }
@@ -108,6 +108,16 @@ const CASES: [Case; 7] = [
     case(Place::Cassandra, false, Load::Rate(10_000)),
 ];
 
+impl Place {
+    /// As it is called in options and in the document.
+    pub fn name(self) -> &'static str {
+        match self {
+            Place::Null => "null",
+            Place::Cassandra => "cassandra",
+        }
+    }
+}
+
 impl Case {
     /// As it is called in the table.
     pub fn name(self) -> String {
@@ -148,15 +158,19 @@ pub fn run(options: &Options) -> Result<()> {
     if cells.is_empty() {
         bail!("no run succeeded; the reasons are above");
     }
-    let section = table::section(&cells, options.seconds, options.rounds);
+    let path = tree::root().join("docs/performance.md");
+    let mut document =
+        std::fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+    for place in [Place::Null, Place::Cassandra] {
+        if cells.iter().any(|cell| cell.case.place == place) {
+            let section = table::section(place, &cells, options.seconds, options.rounds);
+            document = table::replace(&document, place, &section)?;
+            println!("{section}");
+        }
+    }
     if options.no_write {
-        println!("{section}");
         return Ok(());
     }
-    let path = tree::root().join("docs/performance.md");
-    let document =
-        std::fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
-    let document = table::replace(&document, &section)?;
     std::fs::write(&path, document).with_context(|| format!("write {}", path.display()))
 }
 

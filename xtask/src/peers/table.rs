@@ -1,13 +1,11 @@
-//! The table: medians and ranges per case and tool, between the markers of the document.
+//! The tables: medians and ranges per case and tool, each between its markers of the document, so
+//! that measuring against one server keeps what was measured against the other.
 
 use super::tools::{Run, Tool};
 use super::{CASES, Case, Place, install};
 use crate::process;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
-
-const BEGIN: &str = "<!-- peers:begin -->";
-const END: &str = "<!-- peers:end -->";
 
 /// One run in its place.
 pub struct Cell {
@@ -34,27 +32,18 @@ pub fn line(tool: Tool, case: Case, run: &Run) -> String {
     )
 }
 
-/// What stands between the markers: a table per server, and how it was made.
-pub fn section(cells: &[Cell], seconds: u32, rounds: u32) -> String {
-    let mut text = String::new();
-    for (place, title) in [
-        (
-            Place::Null,
-            "Null target, client on one core, server on the other",
-        ),
-        (
-            Place::Cassandra,
-            "Apache Cassandra, one node, on the same cores as the client",
-        ),
-    ] {
-        let of_place: Vec<&Cell> = cells
-            .iter()
-            .filter(|cell| cell.case.place == place)
-            .collect();
-        if !of_place.is_empty() {
-            text.push_str(&format!("### {title}\n\n{}\n", rows(&of_place)));
-        }
-    }
+/// What stands between the markers of a server: its table, and how it was made.
+pub fn section(place: Place, cells: &[Cell], seconds: u32, rounds: u32) -> String {
+    let title = match place {
+        Place::Null => "Null target, client on one core, server on the other",
+        Place::Cassandra => "Apache Cassandra, one node, on the same cores as the client",
+    };
+    let of_place: Vec<&Cell> = cells
+        .iter()
+        .filter(|cell| cell.case.place == place)
+        .collect();
+    let mut text = format!("### {title}\n\n{}\n", rows(&of_place));
+    let only = place.name();
     let version = |program: &str, arguments: &[&str]| {
         process::output(program, arguments)
             .map(|text| text.lines().next().unwrap_or_default().to_owned())
@@ -62,8 +51,9 @@ pub fn section(cells: &[Cell], seconds: u32, rounds: u32) -> String {
     };
     text.push_str(&format!(
         "Median of {rounds} interleaved rounds of {seconds} s, and the range from lowest to \
-         highest. Made on {} by\n`cargo xtask peers --seconds {seconds} --rounds {rounds}` with \
-         latte {} and cassandra-stress {} ({}).\nMachine: {}, {} CPUs, {:.0} GB, {}.\n",
+         highest. Made on {} by\n`cargo xtask peers --only {only} --seconds {seconds} --rounds \
+         {rounds}` with latte {} and\ncassandra-stress {} ({}).\nMachine: {}, {} CPUs, {:.0} GB, \
+         {}.\n",
         version("date", &["-u", "+%Y-%m-%d"]),
         install::LATTE,
         install::CASSANDRA_STRESS,
@@ -147,13 +137,15 @@ fn with_spaces(number: &str) -> String {
     grouped + rest
 }
 
-/// `document` with `section` between its markers.
-pub fn replace(document: &str, section: &str) -> Result<String> {
-    let missing = || format!("docs/performance.md must hold {BEGIN} and then {END}");
-    let (before, rest) = document.split_once(BEGIN).with_context(missing)?;
-    let (_, after) = rest.split_once(END).with_context(missing)?;
+/// `document` with `section` between the markers of `place`.
+pub fn replace(document: &str, place: Place, section: &str) -> Result<String> {
+    let name = place.name();
+    let [begin, end] = ["begin", "end"].map(|edge| format!("<!-- peers-{name}:{edge} -->"));
+    let missing = || format!("docs/performance.md must hold {begin} and then {end}");
+    let (before, rest) = document.split_once(&begin).with_context(missing)?;
+    let (_, after) = rest.split_once(&end).with_context(missing)?;
     Ok(format!(
-        "{before}{BEGIN}\n\n{}\n\n{END}{after}",
+        "{before}{begin}\n\n{}\n\n{end}{after}",
         section.trim()
     ))
 }
@@ -163,12 +155,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_between_the_markers_is_replaced() {
-        let document = format!("# T\n\n{BEGIN}\nold\n{END}\n\nend\n");
-        let replaced = replace(&document, "new\n").unwrap();
-        assert_eq!(replaced, format!("# T\n\n{BEGIN}\n\nnew\n\n{END}\n\nend\n"));
-        assert_eq!(replace(&replaced, "new").unwrap(), replaced);
-        assert!(replace("# T\n", "new").is_err());
+    fn only_what_is_between_the_markers_of_its_server_is_replaced() {
+        let of_null = "<!-- peers-null:begin -->\nold\n<!-- peers-null:end -->";
+        let of_cassandra = of_null.replace("null", "cassandra");
+        let document = format!("# T\n\n{of_null}\n\n{of_cassandra}\n\nend\n");
+        let replaced = replace(&document, Place::Cassandra, "new\n").unwrap();
+        let expected = document.replace(
+            "cassandra:begin -->\nold\n",
+            "cassandra:begin -->\n\nnew\n\n",
+        );
+        assert_eq!(replaced, expected);
+        assert_eq!(
+            replace(&replaced, Place::Cassandra, "new").unwrap(),
+            replaced
+        );
+        assert!(replace(of_null, Place::Cassandra, "new").is_err());
     }
 
     #[test]
