@@ -76,7 +76,8 @@ fn a_row_without_series_says_why_and_one_of_zeros_says_none() {
     );
     assert_eq!(
         note("Waits for the commit log"),
-        "not recorded: the probe cassandra ran and has no such series."
+        "no value: the probe cassandra ran and was given none. Nothing of the kind happened, or \
+         this version of it has no such figure."
     );
     assert_eq!(note("Given up"), "none, in the whole trial.");
     assert_eq!(note("Disk, busy"), "");

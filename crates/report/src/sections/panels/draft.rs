@@ -2,7 +2,7 @@
 //!
 //! Made twice for a figure: once to count its traces, since the page has a limit, once to draw.
 
-use super::places::{Places, group};
+use super::places::{PlaceColors, group};
 use super::rows::{CPU_PARTS, HOSTS, How, NODES, Part, RowSpec};
 use crate::page::{Axis, Color, Dash, Panel, Scale, Series, Shape, Xs};
 use crate::probed::{added, first_of, is_like, natural, owner, scaled, wildcard};
@@ -47,7 +47,7 @@ struct Line {
 impl Draft {
     /// The rows of a trial that has series.
     pub fn new(view: &RunView, trial: &TrialView) -> Draft {
-        let places = Places::new(trial);
+        let places = PlaceColors::new(trial);
         let finding = view.findings.trials.iter().find(|t| t.index == trial.index);
         let mut rows = load(trial);
         rows.extend(cpu(trial, &places, finding));
@@ -204,7 +204,11 @@ fn load(trial: &TrialView) -> Vec<DraftRow> {
 }
 
 /// The CPU of each host by what it was used for; of many hosts, how busy each was.
-fn cpu(trial: &TrialView, places: &Places<'_>, finding: Option<&TrialFinding>) -> Vec<DraftRow> {
+fn cpu(
+    trial: &TrialView,
+    places: &PlaceColors<'_>,
+    finding: Option<&TrialFinding>,
+) -> Vec<DraftRow> {
     let of_usr = first_of(trial, CPU_PARTS[0].1);
     // A host by itself, not its CPUs.
     let whole = of_usr.iter().filter(|s| !s.place.contains('/'));
@@ -280,7 +284,7 @@ fn line(
     place: &str,
     label: &str,
     unit: &str,
-    places: &Places<'_>,
+    places: &PlaceColors<'_>,
     values: Vec<(f64, f64)>,
 ) -> Line {
     let (factor, unit) = scaled(unit);
@@ -309,7 +313,7 @@ fn line(
 fn row(
     spec: &RowSpec,
     trial: &TrialView,
-    places: &Places<'_>,
+    places: &PlaceColors<'_>,
     finding: Option<&TrialFinding>,
 ) -> DraftRow {
     let mut lines = Vec::new();
@@ -375,7 +379,7 @@ fn titled(spec: &RowSpec, unit: &str, labels: &[(&str, Dash)], absent: &[&str]) 
 }
 
 /// The lines of one quantity.
-fn lines_of(part: &Part, trial: &TrialView, places: &Places<'_>) -> Vec<Line> {
+fn lines_of(part: &Part, trial: &TrialView, places: &PlaceColors<'_>) -> Vec<Line> {
     let mut found = first_of(trial, part.names);
     found.sort_by(|a, b| natural(&a.place, &b.place));
     let unit = found.first().map_or("", |s| s.unit.as_str());
@@ -462,7 +466,10 @@ fn why_missing(
     if mine().next().is_some() {
         return match mine().flat_map(|p| &p.problems).find(named) {
             Some(problem) => format!("not recorded; probe {probe}: {problem}"),
-            None => format!("not recorded: the probe {probe} ran and has no such series."),
+            None => format!(
+                "no value: the probe {probe} ran and was given none. Nothing of the kind happened, \
+                 or this version of it has no such figure."
+            ),
         };
     }
     let mut unseen = trial.nodes.iter().flat_map(|n| &n.unseen);
