@@ -15,12 +15,14 @@ use cql::Consistency;
 use cql::response::RawRows;
 use cql::template::append_value;
 use imports::Tool;
-use load::{Access, Config, Flow, Limit, Node, Schedule, VerifyReads};
+use load::{Access, Config, Endpoint, Flow, Limit, Schedule, VerifyReads};
 use null::{NullServer, NullSpec, Reads};
 use std::sync::Arc;
 use std::time::Duration;
 use workload::Spec;
-use workload::{BatchKind, Check, Cursor, Kind, Operation, Program, Source, Stage, Statement};
+use workload::{
+    BatchKind, Check, Kind, Operation, OperationEncoder, OperationSource, Program, Stage, Statement,
+};
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -47,7 +49,7 @@ fn main() -> Result<()> {
     let config = Config {
         program: Arc::new(program),
         stage: Stage::Main,
-        nodes: vec![Node::at(server.address())],
+        nodes: vec![Endpoint::at(server.address())],
         access: Access::default(),
         schedule: Schedule::Closed {
             in_flight: in_flight as u32,
@@ -170,8 +172,8 @@ struct ShapeCursor {
     operation: Operation,
 }
 
-impl Source for Shape {
-    fn cursor(self: Arc<Self>, _stage: Stage) -> Box<dyn Cursor> {
+impl OperationSource for Shape {
+    fn cursor(self: Arc<Self>, _stage: Stage) -> Box<dyn OperationEncoder> {
         Box::new(ShapeCursor {
             entries: self.entries,
             operation: Operation::default(),
@@ -183,7 +185,7 @@ impl Source for Shape {
     }
 }
 
-impl Cursor for ShapeCursor {
+impl OperationEncoder for ShapeCursor {
     fn begin(&mut self, n: u64) -> Operation {
         self.operation = Operation {
             number: n,

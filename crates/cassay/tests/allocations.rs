@@ -3,7 +3,7 @@
 //!
 //! A binary of its own, since the counting allocator sees every thread of the process.
 
-use load::{Access, Config, Flow, Limit, Node, Schedule, VerifyReads};
+use load::{Access, Config, Endpoint, Flow, Limit, Schedule, VerifyReads};
 use null::{NullServer, NullSpec};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -81,7 +81,7 @@ fn nothing_is_allocated_after_the_start_line() {
             let config = Config {
                 program: Arc::new(workload::compile(&spec).expect("a good spec")),
                 stage: workload::Stage::Main,
-                nodes: vec![Node::at(server.address())],
+                nodes: vec![Endpoint::at(server.address())],
                 access: Access::default(),
                 schedule,
                 first_operation: 0,

@@ -73,7 +73,7 @@ impl Cluster {
     /// volume, and the first line of its log since `marks` that says why it stopped.
     pub fn causes(&self, marks: &LogMarks) -> Vec<String> {
         let places = self.places().unwrap_or_default();
-        let cause = |(index, place): (usize, &crate::snapshot::Place<'_>)| {
+        let cause = |(index, place): (usize, &crate::snapshot::NodeFiles<'_>)| {
             let mark = marks.0.get(index).copied().unwrap_or(0);
             let volume = volume_use(&place.folder).ok();
             of_node(place.name, volume, &log_since(&place.log(), mark))

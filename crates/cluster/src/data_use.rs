@@ -5,7 +5,7 @@ use crate::host::{VolumeUse, volume_use};
 use crate::jolokia::Jolokia;
 use crate::mbeans;
 use crate::session::ServerError;
-use crate::snapshot::{Place, schema};
+use crate::snapshot::{NodeFiles, schema};
 use anyhow::{Context, Result, bail};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -48,7 +48,7 @@ impl Cluster {
 }
 
 /// The volume of a node's folder, if that is another one than that of the cluster's folder.
-fn volume(place: &Place<'_>) -> Result<Option<VolumeUse>> {
+fn volume(place: &NodeFiles<'_>) -> Result<Option<VolumeUse>> {
     let device = |path: &Path| -> Result<u64> {
         let metadata = std::fs::metadata(path);
         Ok(metadata

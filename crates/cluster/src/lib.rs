@@ -13,10 +13,6 @@ mod cluster;
 mod counts;
 mod data_use;
 pub mod hidden;
-#[allow(
-    dead_code,
-    reason = "the local target takes it into use in the same change set"
-)]
 mod host;
 mod java;
 mod jolokia;

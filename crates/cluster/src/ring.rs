@@ -68,13 +68,13 @@ pub struct Ring {
     /// Ascending, each with the index of its node.
     tokens: Vec<(i64, usize)>,
     /// Data center and rack of each node, as indices into a list of either's names.
-    places: Vec<Place>,
+    places: Vec<RackId>,
     /// Names of the data centers; a place's `datacenter` is an index into them.
     datacenters: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct RackId {
     datacenter: usize,
     /// Unique over data centers: two racks of one name in two of them are two racks.
     rack: usize,
@@ -98,7 +98,7 @@ impl Ring {
         for (index, node) in nodes.iter().enumerate() {
             let datacenter = index_of(&mut datacenters, node.datacenter.clone());
             let rack = index_of(&mut racks, (datacenter, node.rack.as_str()));
-            places.push(Place { datacenter, rack });
+            places.push(RackId { datacenter, rack });
             tokens.extend(node.tokens.iter().map(|token| (*token, index)));
         }
         tokens.sort_unstable();

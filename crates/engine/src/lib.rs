@@ -50,7 +50,7 @@ use store::record::{FindingsRecord, TrialFinding, TrialRecord};
 use study::inputs::Inputs;
 use study::plan::{PhaseKind, Plan, Trial};
 use study::settings::{Change, Study, Target};
-use trial::{Came, Stagehand};
+use trial::{TrialEnd, TrialRun};
 
 /// What a run needs beside its plan.
 pub struct Options<'a> {
@@ -259,9 +259,9 @@ impl<'a> Engine<'a> {
             }
             let record = record::trial_record(self.study, trial);
             match self.trial(trial, &record, &name) {
-                Ok(Came::Finished(finding)) => self.finish(trial, name, *finding)?,
-                Ok(Came::Interrupted) => return Ok(End::Interrupted),
-                Ok(Came::TargetLost(finding)) => {
+                Ok(TrialEnd::Finished(finding)) => self.finish(trial, name, *finding)?,
+                Ok(TrialEnd::Interrupted) => return Ok(End::Interrupted),
+                Ok(TrialEnd::TargetLost(finding)) => {
                     let why = finding.reasons.first().cloned().unwrap_or_default();
                     self.fail(trial, name, *finding, &why)?;
                     return Ok(End::Stopped(why));
@@ -299,7 +299,7 @@ impl<'a> Engine<'a> {
         running.cluster.alive().err().map(|died| died.to_string())
     }
 
-    fn trial(&mut self, trial: &Trial, record: &TrialRecord, name: &str) -> Result<Came> {
+    fn trial(&mut self, trial: &Trial, record: &TrialRecord, name: &str) -> Result<TrialEnd> {
         let later = &self.plan.trials[trial.index + 1..];
         let seconds_after = self.seconds_of(later);
         (self.events)(Event::TrialStarted {
@@ -318,7 +318,7 @@ impl<'a> Engine<'a> {
         let running = self.running.as_mut().expect("ready_target has started it");
         self.logs = Some(trial.slug.clone());
         let inputs = Inputs::recorded(&self.study.inputs);
-        let stagehand = Stagehand {
+        let stagehand = TrialRun {
             trial,
             record: record.clone(),
             settings: &self.study.variants[trial.variant].settings,

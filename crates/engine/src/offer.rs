@@ -65,7 +65,7 @@ pub struct Watch<'a> {
     /// When the phases were.
     pub timeline: &'a mut Timeline,
     /// Which of the plan's phases have begun.
-    pub agenda: &'a mut Agenda,
+    pub agenda: &'a mut PhaseCursor,
     /// Whoever watches the run.
     pub events: &'a mut dyn FnMut(Event),
     /// Set by Ctrl-C.
@@ -96,12 +96,12 @@ impl Decision {
 /// How far a trial is in the phases of its plan. A kind may come twice (a restart for the load
 /// phase and one for the rest): the second has words and a length of its own.
 #[derive(Debug, Default)]
-pub struct Agenda {
+pub struct PhaseCursor {
     /// Of the plan's phases, the first that may still begin.
     next: usize,
 }
 
-impl Agenda {
+impl PhaseCursor {
     /// The next phase of `kind` that is planned, and those after it. What comes once more than
     /// planned (a round of loading) has the words of the one before; what is not planned has none.
     fn advance<'t>(
@@ -216,7 +216,7 @@ pub fn schedule(point: Point, poisson: bool) -> Schedule {
 pub fn config(
     settings: &Settings,
     program: &Arc<Program>,
-    nodes: Vec<load::Node>,
+    nodes: Vec<load::Endpoint>,
     access: load::Access,
     offer: &Offer,
 ) -> Config {
@@ -398,7 +398,7 @@ mod tests {
                 phase(PhaseKind::Measure, "a window", 10.0),
             ],
         };
-        let mut agenda = Agenda::default();
+        let mut agenda = PhaseCursor::default();
         let mut begin = |kind| {
             let (planned, after) = agenda.advance(kind, &trial);
             let words = planned.map(|phase| phase.what.as_str());

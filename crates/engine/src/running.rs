@@ -225,10 +225,10 @@ impl Running {
     }
 
     /// The nodes for the engine.
-    pub fn nodes(&self) -> Vec<load::Node> {
+    pub fn nodes(&self) -> Vec<load::Endpoint> {
         let nodes = self.cluster.nodes().iter();
         nodes
-            .map(|node| load::Node {
+            .map(|node| load::Endpoint {
                 address: node.address,
                 name: node.name.clone(),
                 tokens: node.tokens.clone(),

@@ -9,7 +9,7 @@ use super::event::Event;
 use super::finding::{self, Facts};
 use super::gather::{Gather, Looked};
 use super::nodes;
-use super::offer::{self, Agenda, Cut, Decision, Offer, Offered, Watch, closed};
+use super::offer::{self, Cut, Decision, Offer, Offered, PhaseCursor, Watch, closed};
 use super::recorded;
 use super::running::Running;
 use super::tally::{Answered, Tally};
@@ -35,7 +35,7 @@ use workload::{Program, Stage};
 /// In flight while rows are read back.
 const VERIFY_IN_FLIGHT: u32 = 32;
 /// What one trial needs.
-pub struct Stagehand<'a> {
+pub struct TrialRun<'a> {
     /// The plan's trial.
     pub trial: &'a Trial,
     /// Its record, as it stands in `trial.json`.
@@ -65,7 +65,7 @@ pub struct Stagehand<'a> {
 }
 
 /// What came of a trial.
-pub enum Came {
+pub enum TrialEnd {
     /// It ended as planned.
     Finished(Box<TrialFinding>),
     /// Ctrl-C: it counts as not done.
@@ -81,7 +81,7 @@ struct State {
     counting: Counting,
     gather: Gather,
     timeline: Timeline,
-    agenda: Agenda,
+    agenda: PhaseCursor,
     load: Option<LoadRecord>,
     data: Option<DataRecord>,
     settle: Option<rules::Settle>,
@@ -126,7 +126,7 @@ fn behind(error: Error, causes: &[String]) -> Error {
     }
 }
 
-impl Stagehand<'_> {
+impl TrialRun<'_> {
     /// Runs the trial.
     ///
     /// 1. Bring the nodes to their configuration and the data to its state.
@@ -134,23 +134,23 @@ impl Stagehand<'_> {
     /// 3. Warm up and measure, in one run of the engine, without a gap in between.
     /// 4. Read rows back and compare.
     /// 5. Read the server's counts again, judge.
-    pub fn run(mut self, running: &mut Running) -> Result<Came> {
+    pub fn run(mut self, running: &mut Running) -> Result<TrialEnd> {
         let mut state = self.begin()?;
         let looked = self.looked();
         state.gather.start(running, self.settings, &looked)?;
-        let came = self.phases(running, &mut state);
+        let end = self.phases(running, &mut state);
         // The probes' last readings are kept whatever happened, and hide no other error.
         let stopped = state.gather.stop(&mut state.writer);
-        let came = came.map_err(|error| explained(error, running, &state));
-        let came = match came? {
-            Some(came) => came,
+        let end = end.map_err(|error| explained(error, running, &state));
+        let end = match end? {
+            Some(end) => end,
             None => {
                 stopped?;
                 let finding = self.judge(Some(running), &mut state);
-                Came::Finished(Box::new(finding))
+                TrialEnd::Finished(Box::new(finding))
             }
         };
-        Ok(came)
+        Ok(end)
     }
 
     fn begin(&mut self) -> Result<State> {
@@ -167,7 +167,7 @@ impl Stagehand<'_> {
             answered: Answered::default(),
             counting: Counting::default(),
             gather: Gather::default(),
-            agenda: Agenda::default(),
+            agenda: PhaseCursor::default(),
             load: None,
             data: None,
             settle: None,
@@ -187,7 +187,7 @@ impl Stagehand<'_> {
     }
 
     /// All phases; what came of them if they did not all end as planned.
-    fn phases(&mut self, running: &mut Running, state: &mut State) -> Result<Option<Came>> {
+    fn phases(&mut self, running: &mut Running, state: &mut State) -> Result<Option<TrialEnd>> {
         match self.step {
             Some(step) => {
                 self.configure(running, state, &self.settings.target)?;
@@ -198,22 +198,22 @@ impl Stagehand<'_> {
                 self.settle(running, state)?;
             }
             None => {
-                if let Some(came) = self.prepare(running, state)? {
-                    return Ok(Some(came));
+                if let Some(end) = self.prepare(running, state)? {
+                    return Ok(Some(end));
                 }
             }
         }
         self.note_nodes(running, state)?;
         self.begin_count(running, state)?;
-        let came = match self.step {
+        let end = match self.step {
             Some(step) => self.measure_step(step, running, state)?,
             None => self.measure(running, state)?,
         };
-        if came.is_some() {
-            return Ok(came);
+        if end.is_some() {
+            return Ok(end);
         }
-        if let Some(came) = self.verify(running, state)? {
-            return Ok(Some(came));
+        if let Some(end) = self.verify(running, state)? {
+            return Ok(Some(end));
         }
         state.timeline.end();
         self.end_count(running, state)?;
@@ -246,7 +246,7 @@ impl Stagehand<'_> {
     }
 
     /// Warm-up and measured window, in one run of the engine: nothing is reconnected in between.
-    fn measure(&mut self, running: &mut Running, state: &mut State) -> Result<Option<Came>> {
+    fn measure(&mut self, running: &mut Running, state: &mut State) -> Result<Option<TrialEnd>> {
         let mut course = Course::new(self.settings, self.program.kinds().len());
         let offer = Offer {
             stage: Stage::Main,
@@ -301,7 +301,7 @@ impl Stagehand<'_> {
     }
 
     /// Reads rows back and compares them with what the seed says.
-    fn verify(&mut self, running: &mut Running, state: &mut State) -> Result<Option<Came>> {
+    fn verify(&mut self, running: &mut Running, state: &mut State) -> Result<Option<TrialEnd>> {
         let rows = self.settings.verify.sample;
         if rows == 0 || self.step.is_some() || state.aborted.is_some() {
             return Ok(None);
@@ -370,14 +370,14 @@ impl Stagehand<'_> {
     }
 
     /// What a cut phase makes of the trial; none if the phase ended as planned.
-    fn cut(&mut self, offered: &Offered, state: &mut State) -> Option<Came> {
+    fn cut(&mut self, offered: &Offered, state: &mut State) -> Option<TrialEnd> {
         match &offered.cut {
             None => None,
-            Some(Cut::Interrupted) => Some(Came::Interrupted),
+            Some(Cut::Interrupted) => Some(TrialEnd::Interrupted),
             Some(Cut::NodeDied(how)) => {
                 state.aborted = Some(how.clone());
                 let finding = self.judge(None, state);
-                Some(Came::TargetLost(Box::new(finding)))
+                Some(TrialEnd::TargetLost(Box::new(finding)))
             }
         }
     }

@@ -9,9 +9,9 @@ use crate::inflight::{InFlight, SLOTS_MAX};
 use crate::ledger::{LEDGER_OPERATIONS_MAX, LedgerPart};
 use crate::recorder::Recorder;
 use crate::router::Router;
-use crate::run::{Seat, in_flight_of};
+use crate::run::{WorkerSetup, in_flight_of};
 use crate::schedule::{Arrivals, Schedule};
-use crate::worker::{Batch, Course, Source, Timestamps, Worker, WorkerEnd};
+use crate::worker::{Batch, Course, DueTimes, Timestamps, Worker, WorkerEnd};
 use cql::template::Template;
 use rustix::event::epoll;
 use std::collections::VecDeque;
@@ -22,15 +22,15 @@ use std::sync::mpsc::channel;
 /// Streams beyond the limit of in-flight operations, for those that timed out.
 const ORPHANS_HEADROOM: usize = 1024;
 
-/// The worker of `seat`, on `links`, node by node.
+/// The worker of `setup`, on `links`, node by node.
 pub(crate) fn build(
     config: &Config,
-    seat: Seat,
+    setup: WorkerSetup,
     links: Vec<Link>,
     (templates, facts): (&[Template], &Facts),
     recorder: Recorder,
 ) -> io::Result<Worker> {
-    let (index, workers) = (seat.index as u64, config.workers as u64);
+    let (index, workers) = (setup.index as u64, config.workers as u64);
     let in_flight = in_flight_share(config, index, workers);
     let tries = in_flight as usize * if facts.has_speculation { 2 } else { 1 };
     let slots = (tries + ORPHANS_HEADROOM).min(SLOTS_MAX);
@@ -42,15 +42,15 @@ pub(crate) fn build(
         nodes: config.nodes.clone(),
         access: config.access.clone(),
         program: Arc::clone(&config.program),
-        finished: seat.finished,
+        finished: setup.finished,
     };
     let mut worker = Worker {
-        control: seat.control,
+        control: setup.control,
         generator,
         templates: templates.to_vec(),
         batches: statements.iter().map(connect::batch_template).collect(),
         facts: facts.clone(),
-        source: source(config, seat.index, in_flight),
+        source: source(config, setup.index, in_flight),
         number: config.first_operation + index,
         number_end: number_end(config),
         number_step: workers,
@@ -116,17 +116,17 @@ fn number_end(config: &Config) -> u64 {
 }
 
 /// Where the operations of worker number `index` come from.
-fn source(config: &Config, index: usize, in_flight: u32) -> Source {
+fn source(config: &Config, index: usize, in_flight: u32) -> DueTimes {
     let (index, workers) = (index as u64, config.workers as u64);
     match Arrivals::new(config.schedule, index, workers, config.first_operation) {
-        Some(arrivals) => Source::Open {
+        Some(arrivals) => DueTimes::Open {
             arrivals,
             start_ns: 0,
         },
         None => {
             let mut freed_ns = VecDeque::with_capacity(in_flight as usize + 1);
             freed_ns.resize(in_flight as usize, 0);
-            Source::Closed { freed_ns }
+            DueTimes::Closed { freed_ns }
         }
     }
 }

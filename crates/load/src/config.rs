@@ -22,7 +22,7 @@ pub struct Config {
     /// Which part of the program: load, main mix or verification.
     pub stage: Stage,
     /// Whom to ask; at least one.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<Endpoint>,
     /// How to get in.
     pub access: Access,
     /// When operations are due.
@@ -64,7 +64,7 @@ pub struct Config {
 
 /// A node to send to.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub struct Endpoint {
     /// Where it listens for CQL.
     pub address: SocketAddr,
     /// Its name in messages.

@@ -5,7 +5,7 @@
 //! the caller's thread; when a node went away, a thread of its own per connection that tries again
 //! with back-off and hands the finished link to the worker.
 
-use crate::config::{Access, LoadError, Node};
+use crate::config::{Access, Endpoint, LoadError};
 use crate::connection::Link;
 use cql::Compression;
 use cql::frame::{self, HEADER_BYTES, Header, flag};
@@ -65,7 +65,7 @@ pub(crate) fn batch_template(statement: &Statement) -> Option<BatchTemplate> {
 /// Opens a connection to `node` with the statements of `program` prepared on it, and makes their
 /// templates.
 pub(crate) fn open(
-    node: &Node,
+    node: &Endpoint,
     access: &Access,
     program: &Program,
 ) -> Result<(Link, Vec<Template>), LoadError> {
@@ -76,7 +76,11 @@ pub(crate) fn open(
     })
 }
 
-fn try_open(node: &Node, access: &Access, program: &Program) -> io::Result<(Link, Vec<Template>)> {
+fn try_open(
+    node: &Endpoint,
+    access: &Access,
+    program: &Program,
+) -> io::Result<(Link, Vec<Template>)> {
     let stream = TcpStream::connect_timeout(&node.address, CONNECT_TIMEOUT)?;
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(CONNECT_TIMEOUT))?;
@@ -252,7 +256,7 @@ pub(crate) struct Reopened {
 
 /// What a reconnecting thread needs.
 pub(crate) struct Reconnector {
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<Endpoint>,
     pub access: Access,
     pub program: Arc<Program>,
     pub finished: Arc<AtomicBool>,

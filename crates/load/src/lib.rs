@@ -24,7 +24,7 @@ mod worker;
 mod written;
 
 pub use config::{
-    Access, Config, FirstError, Flow, Limit, LoadError, Node, RELEASE_QUANTUM, Summary, Tls,
+    Access, Config, Endpoint, FirstError, Flow, Limit, LoadError, RELEASE_QUANTUM, Summary, Tls,
     VerifyReads, Window,
 };
 // What a caller needs to fill in [`Access`] without a dependency on the wire.

@@ -1,6 +1,6 @@
 //! Which node owns a token.
 
-use crate::config::Node;
+use crate::config::Endpoint;
 
 /// The ring: tokens in order, each with the node that owns the range ending at it.
 #[derive(Clone, Debug)]
@@ -11,7 +11,7 @@ pub(crate) struct Router {
 
 impl Router {
     /// The ring of `nodes`; `None` when there is nothing to choose: one node, or no tokens known.
-    pub fn new(nodes: &[Node]) -> Option<Router> {
+    pub fn new(nodes: &[Endpoint]) -> Option<Router> {
         if nodes.len() < 2 || nodes.iter().any(|node| node.tokens.is_empty()) {
             return None;
         }
@@ -49,8 +49,8 @@ impl Router {
 mod tests {
     use super::*;
 
-    fn node(name: &str, tokens: &[i64]) -> Node {
-        Node {
+    fn node(name: &str, tokens: &[i64]) -> Endpoint {
+        Endpoint {
             address: "127.0.0.1:9042".parse().unwrap(),
             name: name.to_owned(),
             tokens: tokens.to_vec(),

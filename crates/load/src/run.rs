@@ -1,7 +1,7 @@
 //! One run: connections opened, workers started on one line, their intervals merged and shown.
 
 use crate::build::build;
-use crate::config::{Config, Flow, Limit, LoadError, Node, Summary, Window};
+use crate::config::{Config, Endpoint, Flow, Limit, LoadError, Summary, Window};
 use crate::connect;
 use crate::connection::Link;
 use crate::facts::Facts;
@@ -102,19 +102,19 @@ pub fn run(
     let mut watch = Watch::start(config, &control)?;
     let ready = Arc::new(Barrier::new(config.workers + 1));
     let (full, parts) = sync_channel(config.workers * (PARTS_PER_WORKER + 1));
-    let mut team = Team {
+    let mut workers = Workers {
         empties: Vec::new(),
         handles: Vec::new(),
         parts,
     };
     for (index, links) in links.into_iter().enumerate() {
-        let seat = Seat {
+        let setup = WorkerSetup {
             index,
             control: Arc::clone(&control),
             ready: Arc::clone(&ready),
             finished: Arc::clone(&finished),
         };
-        team.hire(config, seat, links, (&templates, &facts), &full)?;
+        workers.start(config, setup, links, (&templates, &facts), &full)?;
     }
     drop(full);
     ready.wait();
@@ -133,9 +133,9 @@ pub fn run(
     control.start_ns.store(start_ns, Ordering::Relaxed);
     ready.wait();
     let mut merger = Merger::new(config);
-    merger.collect(&team, &control, &mut watch, on_interval);
+    merger.collect(&workers, &control, &mut watch, on_interval);
     finished.store(true, Ordering::Relaxed);
-    team.dismiss(config, start_ns, connections)
+    workers.stop(config, start_ns, connections)
 }
 
 fn check(config: &Config) -> Result<(), LoadError> {
@@ -222,7 +222,7 @@ fn open_all(config: &Config) -> Result<(Vec<Vec<Link>>, Vec<Template>), LoadErro
 }
 
 /// A worker's place in the run.
-pub(crate) struct Seat {
+pub(crate) struct WorkerSetup {
     pub index: usize,
     pub control: Arc<Control>,
     ready: Arc<Barrier>,
@@ -230,17 +230,17 @@ pub(crate) struct Seat {
 }
 
 /// The workers as the caller sees them.
-struct Team {
+struct Workers {
     empties: Vec<Sender<Box<Part>>>,
     handles: Vec<JoinHandle<std::io::Result<WorkerEnd>>>,
     parts: Receiver<Box<Part>>,
 }
 
-impl Team {
-    fn hire(
+impl Workers {
+    fn start(
         &mut self,
         config: &Config,
-        seat: Seat,
+        setup: WorkerSetup,
         links: Vec<Link>,
         statements: (&[Template], &Facts),
         full: &SyncSender<Box<Part>>,
@@ -248,15 +248,15 @@ impl Team {
         let kinds = config.program.kinds();
         let (empty_to, empty_from) = channel();
         for _ in 1..PARTS_PER_WORKER {
-            let _ = empty_to.send(Box::new(Part::new(seat.index, kinds)));
+            let _ = empty_to.send(Box::new(Part::new(setup.index, kinds)));
         }
         self.empties.push(empty_to);
-        let first = Box::new(Part::new(seat.index, kinds));
+        let first = Box::new(Part::new(setup.index, kinds));
         let interval_ns = config.interval.as_nanos() as u64;
         let recorder = Recorder::new(first, interval_ns, full.clone(), empty_from);
-        let (control, ready) = (Arc::clone(&seat.control), Arc::clone(&seat.ready));
-        let cpu = (!config.cpus.is_empty()).then(|| config.cpus[seat.index % config.cpus.len()]);
-        let worker = build(config, seat, links, statements, recorder).map_err(|source| {
+        let (control, ready) = (Arc::clone(&setup.control), Arc::clone(&setup.ready));
+        let cpu = (!config.cpus.is_empty()).then(|| config.cpus[setup.index % config.cpus.len()]);
+        let worker = build(config, setup, links, statements, recorder).map_err(|source| {
             LoadError::System {
                 what: "set up a load worker",
                 source,
@@ -279,7 +279,7 @@ impl Team {
         Ok(())
     }
 
-    fn dismiss(
+    fn stop(
         self,
         config: &Config,
         start_ns: u64,
@@ -358,20 +358,20 @@ impl Merger {
 
     fn collect(
         &mut self,
-        team: &Team,
+        workers: &Workers,
         control: &Control,
         watch: &mut Watch,
         on_interval: &mut dyn FnMut(&Interval) -> Flow,
     ) {
         while !self.is_over() {
             // Ends when a worker is gone without its last part: a panic, found when it is joined.
-            let Ok(mut part) = team.parts.recv() else {
+            let Ok(mut part) = workers.parts.recv() else {
                 break;
             };
             self.add(&part);
             let worker = part.worker;
             part.clear();
-            let _ = team.empties[worker].send(part);
+            let _ = workers.empties[worker].send(part);
             if self.is_over() {
                 // Before the last interval is shown: it has what they were in at the end.
                 watch.stop();
@@ -462,10 +462,10 @@ impl Merger {
 }
 
 /// A node of the target, for the one-line way of building it.
-impl Node {
+impl Endpoint {
     /// A node at `address` whose tokens are not known.
-    pub fn at(address: std::net::SocketAddr) -> Node {
-        Node {
+    pub fn at(address: std::net::SocketAddr) -> Endpoint {
+        Endpoint {
             address,
             name: address.to_string(),
             tokens: Vec::new(),

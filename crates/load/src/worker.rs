@@ -58,21 +58,21 @@ const AGAIN_NS: u64 = clock::MILLISECOND_NS;
 const EVENTS_MAX: usize = 64;
 
 /// Where the next operation comes from.
-pub(crate) enum Source {
+pub(crate) enum DueTimes {
     /// The moments at which slots became free, oldest first.
     Closed { freed_ns: VecDeque<u64> },
     /// Due times.
     Open { arrivals: Arrivals, start_ns: u64 },
 }
 
-impl Source {
+impl DueTimes {
     #[inline]
     fn advance(&mut self) {
         match self {
-            Source::Closed { freed_ns } => {
+            DueTimes::Closed { freed_ns } => {
                 freed_ns.pop_front();
             }
-            Source::Open { arrivals, .. } => arrivals.advance(),
+            DueTimes::Open { arrivals, .. } => arrivals.advance(),
         }
     }
 }
@@ -84,7 +84,7 @@ pub(crate) struct Worker {
     pub templates: Vec<Template>,
     pub batches: Vec<Option<BatchTemplate>>,
     pub facts: Facts,
-    pub source: Source,
+    pub source: DueTimes,
     pub number: u64,
     pub number_end: u64,
     pub number_step: u64,
@@ -166,8 +166,8 @@ impl Worker {
     pub fn run(mut self, start_ns: u64) -> io::Result<WorkerEnd> {
         self.recorder.start(start_ns);
         match &mut self.source {
-            Source::Closed { freed_ns } => freed_ns.iter_mut().for_each(|ns| *ns = start_ns),
-            Source::Open {
+            DueTimes::Closed { freed_ns } => freed_ns.iter_mut().for_each(|ns| *ns = start_ns),
+            DueTimes::Open {
                 start_ns: line_ns, ..
             } => *line_ns = start_ns,
         }
@@ -278,8 +278,8 @@ impl Worker {
     #[inline]
     fn due_ns(&self) -> Option<u64> {
         match &self.source {
-            Source::Closed { freed_ns } => freed_ns.front().copied(),
-            Source::Open { arrivals, start_ns } => Some(start_ns + arrivals.next_ns()),
+            DueTimes::Closed { freed_ns } => freed_ns.front().copied(),
+            DueTimes::Open { arrivals, start_ns } => Some(start_ns + arrivals.next_ns()),
         }
     }
 

@@ -15,7 +15,7 @@ mod program;
 #[path = "it/server.rs"]
 mod server;
 
-use load::{Access, Config, Flow, Limit, Node, Schedule, VerifyReads};
+use load::{Access, Config, Endpoint, Flow, Limit, Schedule, VerifyReads};
 use program::{batches, kind, statement};
 use server::{Does, Server};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -107,7 +107,7 @@ fn nothing_is_allocated_after_the_start_line_whatever_the_shape() {
     let config = Config {
         program: Arc::new(program()),
         stage: Stage::Main,
-        nodes: vec![Node::at(server.address)],
+        nodes: vec![Endpoint::at(server.address)],
         access: Access::default(),
         schedule: Schedule::Closed { in_flight: 16 },
         first_operation: 0,

@@ -1,7 +1,7 @@
 //! CREATE KEYSPACE and CREATE TABLE: what a null server remembers of a schema.
 
 use super::statement::{TableName, skip_if_not_exists, table_name};
-use super::tokens::{Cursor, Token, split_at_commas};
+use super::tokens::{Token, TokenReader, split_at_commas};
 use super::types::column_type;
 use cql::CqlType;
 
@@ -49,7 +49,7 @@ pub struct ColumnDefinition {
 }
 
 /// Reads what follows `CREATE KEYSPACE`.
-pub fn create_keyspace(cursor: &mut Cursor) -> Option<CreateKeyspace> {
+pub fn create_keyspace(cursor: &mut TokenReader) -> Option<CreateKeyspace> {
     let if_not_exists = skip_if_not_exists(cursor);
     let keyspace = cursor.next_name()?;
     let mut replication = Vec::new();
@@ -88,7 +88,7 @@ fn map_literal(tokens: &[Token]) -> Vec<(String, String)> {
 }
 
 /// Reads what follows `CREATE TABLE`.
-pub fn create_table(cursor: &mut Cursor) -> Option<CreateTable> {
+pub fn create_table(cursor: &mut TokenReader) -> Option<CreateTable> {
     let if_not_exists = skip_if_not_exists(cursor);
     let table = table_name(cursor)?;
     let mut create = CreateTable {
@@ -100,7 +100,7 @@ pub fn create_table(cursor: &mut Cursor) -> Option<CreateTable> {
         descending: Vec::new(),
     };
     for item in split_at_commas(cursor.parenthesised()?) {
-        let mut item = Cursor::new(item);
+        let mut item = TokenReader::new(item);
         if item.skip_keywords(&["primary", "key"]) {
             primary_key(&mut item, &mut create)?;
         } else {
@@ -111,7 +111,7 @@ pub fn create_table(cursor: &mut Cursor) -> Option<CreateTable> {
     Some(create)
 }
 
-fn primary_key(item: &mut Cursor, create: &mut CreateTable) -> Option<()> {
+fn primary_key(item: &mut TokenReader, create: &mut CreateTable) -> Option<()> {
     for (index, part) in split_at_commas(item.parenthesised()?).enumerate() {
         let names = part.iter().filter_map(Token::as_name).map(str::to_owned);
         if index == 0 {
@@ -123,7 +123,7 @@ fn primary_key(item: &mut Cursor, create: &mut CreateTable) -> Option<()> {
     Some(())
 }
 
-fn column_definition(item: &mut Cursor, create: &mut CreateTable) -> Option<()> {
+fn column_definition(item: &mut TokenReader, create: &mut CreateTable) -> Option<()> {
     let name = item.next_name()?;
     let before = item.rest();
     let typ = column_type(item, 0)?;

@@ -72,12 +72,12 @@ impl Ready {
 #[derive(Debug)]
 pub struct PreparedTable {
     /// A power of two of places, of which at least half are free.
-    places: Vec<Option<Place>>,
+    places: Vec<Option<PreparedSlot>>,
     count: usize,
 }
 
 #[derive(Debug)]
-struct Place {
+struct PreparedSlot {
     id: [u8; ID_BYTES],
     effect: Effect,
 }
@@ -139,11 +139,11 @@ impl PreparedTable {
             index = (index + 1) & mask;
         }
         self.count += usize::from(self.places[index].is_none());
-        self.places[index] = Some(Place { id, effect });
+        self.places[index] = Some(PreparedSlot { id, effect });
     }
 }
 
-fn empty(count: usize) -> Vec<Option<Place>> {
+fn empty(count: usize) -> Vec<Option<PreparedSlot>> {
     std::iter::repeat_with(|| None).take(count).collect()
 }
 

@@ -6,7 +6,7 @@
 //! whatever the text.
 
 use super::definition::{CreateKeyspace, CreateTable, create_keyspace, create_table};
-use super::tokens::{Cursor, Token, tokenize};
+use super::tokens::{Token, TokenReader, tokenize};
 use cql::CqlType;
 
 /// Of an expression in a select list, this much becomes the name of its result.
@@ -149,7 +149,7 @@ pub enum StandsFor {
 /// Reads `text`. None: it is too long, or quotes are left open.
 pub fn parse(text: &str) -> Option<Statement> {
     let tokens = tokenize(text)?;
-    let mut cursor = Cursor::new(&tokens);
+    let mut cursor = TokenReader::new(&tokens);
     let statement = match cursor.next_keyword().unwrap_or("") {
         "select" => select(&mut cursor).map(Statement::Select),
         "insert" => insert(&mut cursor).map(Statement::Write),
@@ -167,7 +167,7 @@ pub fn parse(text: &str) -> Option<Statement> {
 }
 
 /// Reads a table's name, with its keyspace if there is one.
-pub fn table_name(cursor: &mut Cursor) -> Option<TableName> {
+pub fn table_name(cursor: &mut TokenReader) -> Option<TableName> {
     let first = cursor.next_name()?;
     if cursor.skip_symbol('.') {
         let table = cursor.next_name()?;
@@ -191,7 +191,7 @@ fn write(table: TableName, tokens: &[Token]) -> Statement {
     })
 }
 
-fn insert(cursor: &mut Cursor) -> Option<Write> {
+fn insert(cursor: &mut TokenReader) -> Option<Write> {
     cursor.skip_keyword("into");
     let table = table_name(cursor)?;
     let mut markers = Vec::new();
@@ -227,12 +227,12 @@ fn insert(cursor: &mut Cursor) -> Option<Write> {
     })
 }
 
-fn delete(cursor: &mut Cursor) -> Option<TableName> {
+fn delete(cursor: &mut TokenReader) -> Option<TableName> {
     cursor.skip_past_keyword("from");
     table_name(cursor)
 }
 
-fn select(cursor: &mut Cursor) -> Option<Select> {
+fn select(cursor: &mut TokenReader) -> Option<Select> {
     let all = cursor.rest();
     if !cursor.skip_keyword("distinct") {
         cursor.skip_keyword("json");
@@ -339,7 +339,7 @@ fn in_list(list: &[Token], first_marker: usize) -> Vec<Operand> {
     Vec::new()
 }
 
-fn create(cursor: &mut Cursor) -> Statement {
+fn create(cursor: &mut TokenReader) -> Statement {
     let parsed = match cursor.next_keyword().unwrap_or("") {
         "keyspace" | "schema" => create_keyspace(cursor).map(Statement::CreateKeyspace),
         "table" | "columnfamily" => create_table(cursor).map(Statement::CreateTable),
@@ -348,7 +348,7 @@ fn create(cursor: &mut Cursor) -> Statement {
     parsed.unwrap_or(Statement::OtherSchema)
 }
 
-fn drop(cursor: &mut Cursor) -> Statement {
+fn drop(cursor: &mut TokenReader) -> Statement {
     let what = cursor.next_keyword().unwrap_or("").to_owned();
     let if_exists = cursor.skip_keyword("if") && cursor.skip_keyword("exists");
     let parsed = match what.as_str() {
@@ -365,6 +365,6 @@ fn drop(cursor: &mut Cursor) -> Statement {
 }
 
 /// Passes over `IF NOT EXISTS`; whether it was there.
-pub fn skip_if_not_exists(cursor: &mut Cursor) -> bool {
+pub fn skip_if_not_exists(cursor: &mut TokenReader) -> bool {
     cursor.skip_keyword("if") && cursor.skip_keyword("not") && cursor.skip_keyword("exists")
 }

@@ -220,7 +220,7 @@ pub fn read(
         .enumerate()
         .map(|(index, (name, _))| of(index, name))
         .collect();
-    let row = |source: &Source| {
+    let row = |source: &SystemRow| {
         names
             .iter()
             .map(|name| source.cell(shared, &catalog, name))
@@ -262,50 +262,50 @@ fn list_elements(list: &[u8]) -> Vec<&[u8]> {
 }
 
 /// What a row of a system table tells of.
-enum Source<'a> {
+enum SystemRow<'a> {
     Node,
     Keyspace(&'a Keyspace),
     Table(&'a Table),
     Column(&'a Table, &'a Column),
 }
 
-fn sources<'a>(catalog: &'a Catalog, keyspace: &str, table: &str) -> Vec<Source<'a>> {
+fn sources<'a>(catalog: &'a Catalog, keyspace: &str, table: &str) -> Vec<SystemRow<'a>> {
     let tables = || {
         catalog
             .keyspaces()
             .flat_map(|keyspace| keyspace.tables.values())
     };
     match (keyspace, table) {
-        ("system", "local") => vec![Source::Node],
-        ("system_schema", "keyspaces") => catalog.keyspaces().map(Source::Keyspace).collect(),
-        ("system_schema", "tables") => tables().map(Source::Table).collect(),
+        ("system", "local") => vec![SystemRow::Node],
+        ("system_schema", "keyspaces") => catalog.keyspaces().map(SystemRow::Keyspace).collect(),
+        ("system_schema", "tables") => tables().map(SystemRow::Table).collect(),
         ("system_schema", "columns") => tables().flat_map(columns_by_name).collect(),
         _ => Vec::new(),
     }
 }
 
-fn columns_by_name(table: &Table) -> Vec<Source<'_>> {
+fn columns_by_name(table: &Table) -> Vec<SystemRow<'_>> {
     let mut columns: Vec<&Column> = table.columns.iter().collect();
     columns.sort_by(|a, b| a.name.cmp(&b.name));
     columns
         .into_iter()
-        .map(|column| Source::Column(table, column))
+        .map(|column| SystemRow::Column(table, column))
         .collect()
 }
 
-impl Source<'_> {
+impl SystemRow<'_> {
     /// The cell in `column`.
     fn cell(&self, shared: &Shared, catalog: &Catalog, column: &str) -> Value {
         match self {
-            Source::Node => node_cell(shared.address, catalog, column),
-            Source::Keyspace(keyspace) => match column {
+            SystemRow::Node => node_cell(shared.address, catalog, column),
+            SystemRow::Keyspace(keyspace) => match column {
                 "keyspace_name" => text(&keyspace.name),
                 "durable_writes" => Value::Boolean(keyspace.durable_writes),
                 "replication" => replication(keyspace),
                 _ => Value::Null,
             },
-            Source::Table(table) => table_cell(table, column),
-            Source::Column(table, of) => match column {
+            SystemRow::Table(table) => table_cell(table, column),
+            SystemRow::Column(table, of) => match column {
                 "keyspace_name" => text(&table.keyspace),
                 "table_name" => text(&table.name),
                 "column_name" => text(&of.name),

@@ -181,14 +181,14 @@ pub fn split_at_commas(tokens: &[Token]) -> impl Iterator<Item = &[Token]> {
 }
 
 /// A place in a list of tokens.
-pub struct Cursor<'a> {
+pub struct TokenReader<'a> {
     rest: &'a [Token],
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> TokenReader<'a> {
     /// At the beginning of `tokens`.
-    pub fn new(tokens: &'a [Token]) -> Cursor<'a> {
-        Cursor { rest: tokens }
+    pub fn new(tokens: &'a [Token]) -> TokenReader<'a> {
+        TokenReader { rest: tokens }
     }
 
     /// What has not been read.

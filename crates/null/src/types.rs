@@ -1,6 +1,6 @@
 //! Types as they are written in CQL.
 
-use super::tokens::{Cursor, tokenize};
+use super::tokens::{TokenReader, tokenize};
 use cql::CqlType;
 
 /// Types may be nested this deep; Cassandra's own tables stay below 5.
@@ -8,11 +8,11 @@ pub const NESTING_MAX: usize = 32;
 
 /// Reads a type as it stands in a schema: `map<text, frozen<list<int>>>`. None: it is none.
 pub fn parse_type(text: &str) -> Option<CqlType> {
-    column_type(&mut Cursor::new(&tokenize(text)?), 0)
+    column_type(&mut TokenReader::new(&tokenize(text)?), 0)
 }
 
 /// Reads a type that is `depth` levels deep.
-pub fn column_type(cursor: &mut Cursor, depth: usize) -> Option<CqlType> {
+pub fn column_type(cursor: &mut TokenReader, depth: usize) -> Option<CqlType> {
     if depth > NESTING_MAX {
         return None;
     }

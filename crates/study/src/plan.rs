@@ -160,7 +160,7 @@ pub fn plan(study: &Study) -> Result<Plan, String> {
         .map(|v| v.settings.procedure.points.len())
         .max();
     let digits = order.len().saturating_sub(1).to_string().len().max(2);
-    let mut stage = Scene::default();
+    let mut stage = PlannedState::default();
     let mut trials = Vec::new();
     for (index, cell) in order.into_iter().enumerate() {
         let variant = &study.variants[cell.variant];
@@ -212,14 +212,14 @@ fn slug(study: &Study, variant: &Variant, point: Point, block: usize, number: &s
 /// What is there while the trials of a plan follow one another, and the phases that it takes to
 /// get from it to each of them.
 #[derive(Default)]
-struct Scene<'a> {
+struct PlannedState<'a> {
     standing: Standing,
     /// How the nodes are configured now.
     target: Option<&'a Target>,
     phases: Vec<Phase>,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> PlannedState<'a> {
     fn phases(
         &mut self,
         settings: &'a Settings,

@@ -20,7 +20,7 @@ use crate::work::{self, Steps};
 use measure::clock::SECOND_NS;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use yaml::{Diagnostics, Place, Source, did_you_mean};
+use yaml::{Diagnostics, Place, SourceText, did_you_mean};
 use yaml::{Node, Raw};
 
 /// Why there is no study.
@@ -65,7 +65,7 @@ fn folder_of(path: &Path) -> PathBuf {
 
 /// Resolves a study; `name` is what the text is called in messages.
 pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, Diagnostics> {
-    let mut out = Diagnostics::new(vec![Source {
+    let mut out = Diagnostics::new(vec![SourceText {
         name: name.to_owned(),
         text: text.to_owned(),
     }]);
@@ -181,7 +181,7 @@ fn set_flag(set: &str, out: &mut Diagnostics) -> Option<Node> {
 }
 
 fn new_source(name: &str, text: &str, out: &mut Diagnostics) -> Place {
-    out.sources.push(Source {
+    out.sources.push(SourceText {
         name: name.to_owned(),
         text: text.to_owned(),
     });
@@ -430,7 +430,7 @@ fn notes_of_imports(sides: &[(String, Vec<String>)]) -> Vec<String> {
     notes
 }
 
-fn study(source: &Source, overrides: &Overrides, resolved: Resolved) -> Option<Study> {
+fn study(source: &SourceText, overrides: &Overrides, resolved: Resolved) -> Option<Study> {
     let notes = notes(&resolved, overrides);
     let Resolved { variants, tree, .. } = resolved;
     let word = |key: &str| tree.at(key).and_then(Tree::text).map(str::to_owned);

@@ -171,7 +171,7 @@ fn window(step: &Step) -> Window {
 /// The import of a command line.
 pub fn import(imported: &Imported, seed: u64, inputs: &Inputs<'_>) -> Result<Import, Diagnostics> {
     let Some(words) = shlex::split(&imported.command) else {
-        let mut out = Diagnostics::new(vec![yaml::Source {
+        let mut out = Diagnostics::new(vec![yaml::SourceText {
             name: imported.tool.name().to_owned(),
             text: imported.command.clone(),
         }]);

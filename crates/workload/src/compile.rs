@@ -9,7 +9,7 @@ use crate::names::{Named, names};
 use crate::params::{Params, did_you_mean};
 use crate::program::{Choices, Kind, Program, Schema, Statement, lanes};
 use crate::random::lane;
-use crate::source::{Chosen, Table};
+use crate::source::{Chosen, RowFunction};
 use crate::spec::{Problem, Replication, Spec};
 use crate::standard1;
 use crate::tabular;
@@ -108,7 +108,7 @@ impl Draft {
 
     /// The program of `parts`. The first kind writes by the first statement, and loads; the second
     /// reads by the second one, and verifies by `parts.verify`.
-    pub(crate) fn program<T: Table>(self, params: &Params, parts: OneTable<T>) -> Program {
+    pub(crate) fn program<T: RowFunction>(self, params: &Params, parts: OneTable<T>) -> Program {
         let (sample, rows_seed) = Choices::sample(params.spec.seed, parts.rows);
         let insert = parts.insert_kind;
         let choices = Choices {

@@ -28,7 +28,7 @@ use crate::compile;
 use crate::params::Params;
 use crate::program::Program;
 use crate::spec::{ParamValue, Spec};
-use yaml::{Diagnostics, Limits, Node, Place, Source, did_you_mean};
+use yaml::{Diagnostics, Limits, Node, Place, SourceText, did_you_mean};
 
 /// Every key of the file.
 const KEYS: [&str; 8] = [
@@ -58,7 +58,7 @@ pub fn compile_file(name: &str, text: &str, spec: &Spec) -> Result<Program, Diag
 /// # Errors
 /// As [`compile_file`].
 pub fn check_file(name: &str, text: &str, spec: &Spec) -> Result<Checked, Diagnostics> {
-    let sources = vec![Source {
+    let sources = vec![SourceText {
         name: name.to_owned(),
         text: text.to_owned(),
     }];
@@ -143,7 +143,7 @@ impl<'a> File<'a, '_> {
 
     /// A place for what the study says: a source of its own.
     fn study_place(&mut self, what: &str, text: &str) -> Place {
-        self.out.sources.push(Source {
+        self.out.sources.push(SourceText {
             name: format!("the study's {what}"),
             text: text.to_owned(),
         });

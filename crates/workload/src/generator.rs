@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use crate::program::{Program, Stage};
-use crate::source::Cursor;
+use crate::source::OperationEncoder;
 use cql::response::RawRows;
 
 /// One operation: what it is and which row it touches.
@@ -48,7 +48,7 @@ pub enum Check {
 /// Turns operation numbers into bytes; one per worker.
 #[derive(Debug)]
 pub struct Generator {
-    cursor: Box<dyn Cursor>,
+    cursor: Box<dyn OperationEncoder>,
     values_bytes_max: usize,
 }
 

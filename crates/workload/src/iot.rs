@@ -56,7 +56,7 @@ const TEXT_BYTES_MAX: usize = 16_000_000;
 
 /// The shape of the readings.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct Iot {
     sources: u64,
     stations: u64,
     timespeed: u64,
@@ -68,7 +68,7 @@ pub(crate) struct Table {
 
 /// The partition key of the current cycle.
 #[derive(Debug)]
-pub(crate) struct Cursor {
+pub(crate) struct RowKey {
     cycle: u64,
     machine: [u8; 16],
     word: usize,
@@ -136,9 +136,9 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     draft.program(params, parts)
 }
 
-fn table(params: &mut Params) -> Table {
+fn table(params: &mut Params) -> Iot {
     let words = words(params);
-    Table {
+    Iot {
         sources: params.number("sources", 10_000, (1, SOURCES_MAX)),
         stations: params.number("stations", 100, (1, SOURCES_MAX)),
         timespeed: params.number("timespeed", 100, (1, TIMESPEED_MAX)),
@@ -208,12 +208,12 @@ fn statements(table: &str, limit: usize) -> [String; 3] {
     ]
 }
 
-impl source::Table for Table {
-    type Cursor = Cursor;
+impl source::RowFunction for Iot {
+    type RowKey = RowKey;
 
-    fn cursor(&self) -> Cursor {
+    fn cursor(&self) -> RowKey {
         let key = Vec::with_capacity(16 + 3 + self.word_bytes_max + 3);
-        Cursor {
+        RowKey {
             cycle: 0,
             machine: [0; 16],
             word: 0,
@@ -222,7 +222,7 @@ impl source::Table for Table {
     }
 
     #[inline]
-    fn token(cursor: &Cursor) -> i64 {
+    fn token(cursor: &RowKey) -> i64 {
         murmur3(&cursor.key)
     }
 
@@ -239,7 +239,7 @@ impl source::Table for Table {
 
     /// Makes the partition key of `cycle`.
     #[inline]
-    fn seek(&self, cursor: &mut Cursor, cycle: u64) {
+    fn seek(&self, cursor: &mut RowKey, cycle: u64) {
         cursor.cycle = cycle;
         cursor.machine = hashed_uuid(cycle % self.sources);
         cursor.word = self.word(cycle);
@@ -256,7 +256,7 @@ impl source::Table for Table {
     #[inline]
     fn append_values(
         &self,
-        cursor: &mut Cursor,
+        cursor: &mut RowKey,
         operation: &Operation,
         _stage: Stage,
         out: &mut Vec<u8>,
@@ -281,7 +281,7 @@ impl source::Table for Table {
     /// the whole partition has come back and `loaded` says so, that of this cycle is among them.
     fn check(
         &self,
-        cursor: &mut Cursor,
+        cursor: &mut RowKey,
         operation: &Operation,
         loaded: bool,
         rows: &RawRows,
@@ -315,7 +315,7 @@ impl source::Table for Table {
     }
 }
 
-impl Table {
+impl Iot {
     #[inline]
     fn word(&self, cycle: u64) -> usize {
         (hash(cycle) % self.words.len() as u64) as usize
@@ -343,7 +343,7 @@ impl Table {
     }
 
     /// The time of a row, if the row is that of a cycle of the cursor's machine and sensor.
-    fn checked_time(&self, cursor: &Cursor, row: &Row) -> Option<u64> {
+    fn checked_time(&self, cursor: &RowKey, row: &Row) -> Option<u64> {
         // SELECT * returns the primary key first, then the other columns by name.
         let mut cells = row.cells();
         let mut cell = || cells.next().flatten();
@@ -383,11 +383,11 @@ pub(crate) fn extract(hash: u64, text_bytes: u64, (least, most): (u64, u64)) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::Table as _;
+    use crate::source::RowFunction as _;
 
-    fn original() -> Table {
+    fn original() -> Iot {
         let words = iot_data::words();
-        Table {
+        Iot {
             sources: 10_000,
             stations: 100,
             timespeed: 100,
@@ -446,7 +446,7 @@ mod tests {
     #[test]
     fn a_time_and_a_machine_name_their_cycle_at_every_ratio_of_sources_and_timespeed() {
         for (sources, timespeed) in [(10_000, 100), (1000, 100), (7, 3), (3, 7), (1, 1), (100, 3)] {
-            let table = Table {
+            let table = Iot {
                 sources,
                 timespeed,
                 ..original()

@@ -35,13 +35,13 @@ const VALUECOUNT_MAX: u64 = 1 << 63;
 
 /// The values.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct KeyValue {
     valuecount: u64,
 }
 
 /// The current row and its key.
 #[derive(Debug)]
-pub(crate) struct Cursor {
+pub(crate) struct RowKey {
     row: u64,
     key: Decimal,
 }
@@ -70,7 +70,7 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
         picks: Sampler::new(distribution, (0, rows - 1), Some(popular)),
         insert_kind: None,
         verify: READ,
-        table: Table { valuecount },
+        table: KeyValue { valuecount },
     };
     draft.program(params, parts)
 }
@@ -86,18 +86,18 @@ pub(crate) fn table_name(params: &mut Params, default: &str) -> String {
     name
 }
 
-impl source::Table for Table {
-    type Cursor = Cursor;
+impl source::RowFunction for KeyValue {
+    type RowKey = RowKey;
 
-    fn cursor(&self) -> Cursor {
-        Cursor {
+    fn cursor(&self) -> RowKey {
+        RowKey {
             row: 0,
             key: Decimal::new(0),
         }
     }
 
     #[inline]
-    fn token(cursor: &Cursor) -> i64 {
+    fn token(cursor: &RowKey) -> i64 {
         murmur3(cursor.key.bytes())
     }
 
@@ -111,7 +111,7 @@ impl source::Table for Table {
     }
 
     #[inline]
-    fn seek(&self, cursor: &mut Cursor, row: u64) {
+    fn seek(&self, cursor: &mut RowKey, row: u64) {
         cursor.row = row;
         cursor.key = Decimal::new(row);
     }
@@ -119,7 +119,7 @@ impl source::Table for Table {
     #[inline]
     fn append_values(
         &self,
-        cursor: &mut Cursor,
+        cursor: &mut RowKey,
         operation: &Operation,
         _stage: Stage,
         out: &mut Vec<u8>,
@@ -132,7 +132,7 @@ impl source::Table for Table {
 
     fn check(
         &self,
-        cursor: &mut Cursor,
+        cursor: &mut RowKey,
         _operation: &Operation,
         loaded: bool,
         rows: &RawRows,
@@ -147,13 +147,13 @@ impl source::Table for Table {
     }
 }
 
-impl Table {
+impl KeyValue {
     #[inline]
     fn value(&self, row: u64) -> Decimal {
         Decimal::new(hash(row) % self.valuecount)
     }
 
-    fn is_right(&self, cursor: &Cursor, row: &Row) -> bool {
+    fn is_right(&self, cursor: &RowKey, row: &Row) -> bool {
         let mut cells = row.cells();
         cells.next().flatten() == Some(cursor.key.bytes())
             && cells.next().flatten() == Some(self.value(cursor.row).bytes())
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn values_are_nosqlbench_s() {
-        let table = Table {
+        let table = KeyValue {
             valuecount: VALUECOUNT_DEFAULT,
         };
         // The hashes of 0 and 1 are known; 2945182322382062539 and 6292367497774912474.

@@ -45,7 +45,7 @@ const VALUE_BYTES_DEFAULT: u64 = 100;
 
 /// What keys and values look like.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct Kv {
     is_bigint: bool,
     epoch: u64,
     sizes: Sampler,
@@ -55,7 +55,7 @@ pub(crate) struct Table {
 
 /// The current row and its key.
 #[derive(Debug)]
-pub(crate) struct Cursor {
+pub(crate) struct RowKey {
     row: u64,
     key: [u8; 16],
     key_bytes: usize,
@@ -103,7 +103,7 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
         picks: Sampler::new(distribution, (0, rows - 1), Some(popular)),
         insert_kind: Some(2),
         verify: READ,
-        table: Table {
+        table: Kv {
             is_bigint: key_type == "bigint",
             epoch: spec.epoch,
             sizes,
@@ -149,11 +149,11 @@ fn sizes(params: &mut Params) -> Sampler {
     Sampler::new(written, usual, None)
 }
 
-impl source::Table for Table {
-    type Cursor = Cursor;
+impl source::RowFunction for Kv {
+    type RowKey = RowKey;
 
-    fn cursor(&self) -> Cursor {
-        Cursor {
+    fn cursor(&self) -> RowKey {
+        RowKey {
             row: 0,
             key: [0; 16],
             key_bytes: self.key_bytes(),
@@ -162,7 +162,7 @@ impl source::Table for Table {
         }
     }
 
-    fn writer(cursor: &Cursor) -> Option<(Stage, u64)> {
+    fn writer(cursor: &RowKey) -> Option<(Stage, u64)> {
         let writer = cursor.writer?;
         let stage = match writer & 1 {
             0 => Stage::Load,
@@ -172,7 +172,7 @@ impl source::Table for Table {
     }
 
     #[inline]
-    fn token(cursor: &Cursor) -> i64 {
+    fn token(cursor: &RowKey) -> i64 {
         murmur3(&cursor.key[..cursor.key_bytes])
     }
 
@@ -192,7 +192,7 @@ impl source::Table for Table {
 
     /// Makes the key of `row`.
     #[inline]
-    fn seek(&self, cursor: &mut Cursor, row: u64) {
+    fn seek(&self, cursor: &mut RowKey, row: u64) {
         cursor.row = row;
         if self.is_bigint {
             cursor.key[..8].copy_from_slice(&row.to_be_bytes());
@@ -204,7 +204,7 @@ impl source::Table for Table {
     #[inline]
     fn append_values(
         &self,
-        cursor: &mut Cursor,
+        cursor: &mut RowKey,
         operation: &Operation,
         stage: Stage,
         out: &mut Vec<u8>,
@@ -232,7 +232,7 @@ impl source::Table for Table {
     /// Judges the one cell of the one row.
     fn check(
         &self,
-        cursor: &mut Cursor,
+        cursor: &mut RowKey,
         operation: &Operation,
         loaded: bool,
         rows: &RawRows,
@@ -265,7 +265,7 @@ impl source::Table for Table {
     }
 }
 
-impl Table {
+impl Kv {
     fn key_bytes(&self) -> usize {
         if self.is_bigint { 8 } else { 16 }
     }

@@ -37,7 +37,7 @@ pub mod virtdata;
 mod zipf;
 
 // For who brings a source of operations of his own.
-pub use source::{Cursor, Source};
+pub use source::{OperationEncoder, OperationSource};
 
 pub use compile::{compile, is_identifier};
 pub use file::{Checked, Placed, check_file, compile_file};

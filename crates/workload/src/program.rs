@@ -8,7 +8,7 @@ use crate::distribution::Sampler;
 use crate::generator::{Generator, Operation};
 use crate::mix::Mix;
 use crate::random::{Draws, lane};
-use crate::source::Source;
+use crate::source::OperationSource;
 use cql::Consistency;
 
 /// The lanes of the seed: one per purpose, so that no two purposes share draws.
@@ -194,7 +194,7 @@ pub struct Program {
     pub(crate) kinds: Vec<Kind>,
     pub(crate) statements: Vec<Statement>,
     pub(crate) rows: u64,
-    pub(crate) source: Arc<dyn Source>,
+    pub(crate) source: Arc<dyn OperationSource>,
 }
 
 impl Program {
@@ -203,7 +203,7 @@ impl Program {
     pub fn of_source(
         kinds: Vec<Kind>,
         statements: Vec<Statement>,
-        source: Arc<dyn Source>,
+        source: Arc<dyn OperationSource>,
     ) -> Program {
         Program {
             name: "own source".to_owned(),

@@ -13,16 +13,16 @@ use crate::program::{Choices, Stage};
 use cql::response::RawRows;
 
 /// The part of a program that knows its operations; shared by all workers.
-pub trait Source: Debug + Send + Sync {
+pub trait OperationSource: Debug + Send + Sync {
     /// A cursor for one worker.
-    fn cursor(self: Arc<Self>, stage: Stage) -> Box<dyn Cursor>;
+    fn cursor(self: Arc<Self>, stage: Stage) -> Box<dyn OperationEncoder>;
 
     /// Bytes of keys and values in a row, on average.
     fn row_bytes_estimate(&self) -> u64;
 }
 
 /// Turns operation numbers into bytes; one per worker.
-pub trait Cursor: Debug + Send {
+pub trait OperationEncoder: Debug + Send {
     /// Starts operation `n`: a pure function of the seed and `n`. Numbers usually ascend; any
     /// order must work.
     fn begin(&mut self, n: u64) -> Operation;
@@ -48,8 +48,8 @@ pub trait Cursor: Debug + Send {
     /// Judges the rows that the operation last begun or sought has read.
     fn check(&mut self, rows: &RawRows) -> Check;
 
-    /// As [`Cursor::check`], where judging may take long: it gives up, and nothing is known, once
-    /// `stop` says so.
+    /// As [`OperationEncoder::check`], where judging may take long: it gives up, and nothing is
+    /// known, once `stop` says so.
     fn check_until(&mut self, rows: &RawRows, _stop: &dyn Fn() -> bool) -> Check {
         self.check(rows)
     }
@@ -65,21 +65,21 @@ pub trait Cursor: Debug + Send {
 }
 
 /// A table whose rows are functions of their index.
-pub(crate) trait Table: Debug + Send + Sync + 'static {
+pub(crate) trait RowFunction: Debug + Send + Sync + 'static {
     /// The scratch of one worker: the current key.
-    type Cursor: Debug + Send;
+    type RowKey: Debug + Send;
 
-    fn cursor(&self) -> Self::Cursor;
+    fn cursor(&self) -> Self::RowKey;
 
     /// Makes the key of `row`.
-    fn seek(&self, cursor: &mut Self::Cursor, row: u64);
+    fn seek(&self, cursor: &mut Self::RowKey, row: u64);
 
-    fn token(cursor: &Self::Cursor) -> i64;
+    fn token(cursor: &Self::RowKey) -> i64;
 
     /// Appends the values of the operation whose row was sought.
     fn append_values(
         &self,
-        cursor: &mut Self::Cursor,
+        cursor: &mut Self::RowKey,
         operation: &Operation,
         stage: Stage,
         out: &mut Vec<u8>,
@@ -88,14 +88,14 @@ pub(crate) trait Table: Debug + Send + Sync + 'static {
     /// Judges what was read; `loaded`: the load stage writes the row.
     fn check(
         &self,
-        cursor: &mut Self::Cursor,
+        cursor: &mut Self::RowKey,
         operation: &Operation,
         loaded: bool,
         rows: &RawRows,
     ) -> Check;
 
-    /// As [`Cursor::writer`].
-    fn writer(_cursor: &Self::Cursor) -> Option<(Stage, u64)> {
+    /// As [`OperationEncoder::writer`].
+    fn writer(_cursor: &Self::RowKey) -> Option<(Stage, u64)> {
         None
     }
 
@@ -114,16 +114,16 @@ pub(crate) struct Chosen<T> {
 }
 
 #[derive(Debug)]
-struct ChosenCursor<T: Table> {
+struct ChosenCursor<T: RowFunction> {
     source: Arc<Chosen<T>>,
     stage: Stage,
     rows: Sampler,
     operation: Operation,
-    cursor: T::Cursor,
+    cursor: T::RowKey,
 }
 
-impl<T: Table> Source for Chosen<T> {
-    fn cursor(self: Arc<Self>, stage: Stage) -> Box<dyn Cursor> {
+impl<T: RowFunction> OperationSource for Chosen<T> {
+    fn cursor(self: Arc<Self>, stage: Stage) -> Box<dyn OperationEncoder> {
         Box::new(ChosenCursor {
             stage,
             rows: self.choices.rows,
@@ -138,7 +138,7 @@ impl<T: Table> Source for Chosen<T> {
     }
 }
 
-impl<T: Table> Cursor for ChosenCursor<T> {
+impl<T: RowFunction> OperationEncoder for ChosenCursor<T> {
     #[inline]
     fn begin(&mut self, n: u64) -> Operation {
         let choices = &self.source.choices;

@@ -43,7 +43,7 @@ const PARTSIZE_DEFAULT: u64 = 1_000_000;
 
 /// The shape of the partitions.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct Tabular {
     partsize: u64,
     /// That the load stage writes.
     rows: u64,
@@ -53,7 +53,7 @@ pub(crate) struct Table {
 
 /// The current row and its key.
 #[derive(Debug)]
-pub(crate) struct Cursor {
+pub(crate) struct RowKey {
     row: u64,
     part: Decimal,
     clust: Decimal,
@@ -65,7 +65,7 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let rows = compile::rows(spec);
     let name = table_name(params, "tabular");
     let qualified = draft.qualified(&name);
-    let table = Table {
+    let table = Tabular {
         partsize: params.number("partsize", PARTSIZE_DEFAULT, (1, PARTSIZE_MAX)),
         rows,
         limits: UniformInt::new(LIMITS.0, LIMITS.1),
@@ -105,11 +105,11 @@ fn statements(table: &str) -> [String; 3] {
     ]
 }
 
-impl source::Table for Table {
-    type Cursor = Cursor;
+impl source::RowFunction for Tabular {
+    type RowKey = RowKey;
 
-    fn cursor(&self) -> Cursor {
-        Cursor {
+    fn cursor(&self) -> RowKey {
+        RowKey {
             row: 0,
             part: Decimal::new(0),
             clust: Decimal::new(0),
@@ -117,7 +117,7 @@ impl source::Table for Table {
     }
 
     #[inline]
-    fn token(cursor: &Cursor) -> i64 {
+    fn token(cursor: &RowKey) -> i64 {
         murmur3(cursor.part.bytes())
     }
 
@@ -132,7 +132,7 @@ impl source::Table for Table {
     }
 
     #[inline]
-    fn seek(&self, cursor: &mut Cursor, row: u64) {
+    fn seek(&self, cursor: &mut RowKey, row: u64) {
         cursor.row = row;
         cursor.part = Decimal::new(row / self.partsize);
         cursor.clust = Decimal::new(row % self.partsize);
@@ -141,7 +141,7 @@ impl source::Table for Table {
     #[inline]
     fn append_values(
         &self,
-        cursor: &mut Cursor,
+        cursor: &mut RowKey,
         operation: &Operation,
         _stage: Stage,
         out: &mut Vec<u8>,
@@ -160,7 +160,7 @@ impl source::Table for Table {
 
     fn check(
         &self,
-        cursor: &mut Cursor,
+        cursor: &mut RowKey,
         operation: &Operation,
         loaded: bool,
         rows: &RawRows,
@@ -176,14 +176,14 @@ impl source::Table for Table {
     }
 }
 
-impl Table {
+impl Tabular {
     #[inline]
     fn data(&self, row: u64) -> &[u8] {
         let (start, length) = extract(hash(row), self.text.len() as u64, DATA_BYTES);
         &self.text.as_bytes()[start..start + length]
     }
 
-    fn check_row(&self, cursor: &Cursor, rows: &RawRows) -> Check {
+    fn check_row(&self, cursor: &RowKey, rows: &RawRows) -> Check {
         let mut rows = rows.rows();
         match (rows.next(), rows.next()) {
             (None, _) => Check::Missing,
@@ -198,7 +198,7 @@ impl Table {
     /// The rows that came must be the partition's, in the order of their text; of those that were
     /// loaded none may be left out before the last. Rows that an earlier, larger load has left
     /// are right too.
-    fn check_partition(&self, cursor: &Cursor, limit: usize, rows: &RawRows) -> Check {
+    fn check_partition(&self, cursor: &RowKey, limit: usize, rows: &RawRows) -> Check {
         let first = cursor.row / self.partsize * self.partsize;
         let loaded = self.rows.saturating_sub(first).min(self.partsize);
         let mut due = (loaded > 0).then_some(0);
@@ -232,7 +232,7 @@ impl Table {
     }
 
     /// The place of a row within the cursor's partition, if it is a right row of that.
-    fn clust(&self, cursor: &Cursor, row: &Row) -> Option<u64> {
+    fn clust(&self, cursor: &RowKey, row: &Row) -> Option<u64> {
         let mut cells = row.cells();
         let mut cell = || cells.next().flatten();
         let same = cell()? == cursor.part.bytes();

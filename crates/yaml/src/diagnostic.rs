@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// A text that mistakes point into.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct SourceText {
     /// Path of the file, or `command line`.
     pub name: String,
     /// The whole text.
@@ -45,14 +45,14 @@ pub struct Diagnostic {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostics {
     /// What the places point into.
-    pub sources: Vec<Source>,
+    pub sources: Vec<SourceText>,
     /// The mistakes.
     pub list: Vec<Diagnostic>,
 }
 
 impl Diagnostics {
     /// Nothing wrong yet in these sources.
-    pub fn new(sources: Vec<Source>) -> Diagnostics {
+    pub fn new(sources: Vec<SourceText>) -> Diagnostics {
         Diagnostics {
             sources,
             list: Vec::new(),

@@ -7,5 +7,5 @@
 mod diagnostic;
 mod tree;
 
-pub use diagnostic::{Diagnostic, Diagnostics, Place, Source, did_you_mean, line_and_column};
+pub use diagnostic::{Diagnostic, Diagnostics, Place, SourceText, did_you_mean, line_and_column};
 pub use tree::{Entry, Limits, Node, Raw, parse};

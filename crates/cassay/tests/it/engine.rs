@@ -2,7 +2,7 @@
 
 use cql::Compression;
 use cql::response::ErrorCode;
-use load::{Access, Config, Flow, Limit, Node, Schedule, Summary, VerifyReads};
+use load::{Access, Config, Endpoint, Flow, Limit, Schedule, Summary, VerifyReads};
 use measure::{Interval, KindInterval, Outcome, clock};
 use null::{Latency, NullServer, NullSpec, Reads, Stall};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub fn config(server: &NullServer, schedule: Schedule, limit: Limit) -> Config {
     Config {
         program: program(&[("write", 1.0)]),
         stage: Stage::Main,
-        nodes: vec![Node::at(server.address())],
+        nodes: vec![Endpoint::at(server.address())],
         access: Access::default(),
         schedule,
         first_operation: 0,

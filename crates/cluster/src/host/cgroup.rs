@@ -40,7 +40,7 @@ const POLL: Duration = Duration::from_millis(5);
 
 /// One directory of a group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Place {
+pub(crate) struct CgroupDir {
     /// The directory.
     pub dir: PathBuf,
     /// Whether it is of version 2.
@@ -52,12 +52,12 @@ pub(crate) struct Place {
 /// The control groups of one host.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
-    places: Vec<Place>,
+    places: Vec<CgroupDir>,
 }
 
 impl Group {
     /// As it was made before.
-    pub fn of(places: Vec<Place>) -> Group {
+    pub fn of(places: Vec<CgroupDir>) -> Group {
         Group { places }
     }
 
@@ -65,7 +65,7 @@ impl Group {
     ///
     /// # Errors
     /// Not permitted, or a directory is there already.
-    pub fn make(places: Vec<Place>) -> Result<Group> {
+    pub fn make(places: Vec<CgroupDir>) -> Result<Group> {
         let group = Group { places };
         for place in &group.places {
             if place.unified {
@@ -82,7 +82,7 @@ impl Group {
         Ok(group)
     }
 
-    pub fn places(&self) -> &[Place] {
+    pub fn places(&self) -> &[CgroupDir] {
         &self.places
     }
 
@@ -99,7 +99,7 @@ impl Group {
     }
 
     /// Where a controller is, if this machine has it.
-    pub fn place(&self, controller: &str) -> Option<&Place> {
+    pub fn place(&self, controller: &str) -> Option<&CgroupDir> {
         self.places.iter().find(|place| place.has(controller))
     }
 
@@ -186,7 +186,7 @@ impl Group {
         Ok(())
     }
 
-    fn wanted(&self, controller: &str, wanted: bool) -> Result<Option<&Place>> {
+    fn wanted(&self, controller: &str, wanted: bool) -> Result<Option<&CgroupDir>> {
         let place = self.place(controller);
         anyhow::ensure!(
             place.is_some() || !wanted,
@@ -241,7 +241,7 @@ impl Group {
     /// # Errors
     /// They cannot be opened.
     pub fn doors(&self) -> Result<Vec<OwnedFd>> {
-        let open = |place: &Place| {
+        let open = |place: &CgroupDir| {
             let path = place.dir.join("cgroup.procs");
             rustix::fs::open(&path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())
                 .with_context(|| format!("open {}", path.display()))
@@ -283,7 +283,7 @@ impl Group {
     pub fn end(&self) -> Result<()> {
         self.check()?;
         let deadline = Deadline::after(END_LIMIT);
-        let mut left: Vec<&Place> = self.places.iter().collect();
+        let mut left: Vec<&CgroupDir> = self.places.iter().collect();
         // A group that is killed as a whole first: nothing can fork out of it.
         left.sort_by_key(|place| !place.unified);
         loop {
@@ -316,7 +316,7 @@ impl Group {
     }
 }
 
-impl Place {
+impl CgroupDir {
     fn has(&self, controller: &str) -> bool {
         self.controllers.iter().any(|name| name == controller)
     }
@@ -324,7 +324,7 @@ impl Place {
 
 /// Switches the controllers on for the groups beside `place` in version 2. They stay on, as other
 /// groups may have begun to use them; switched on they do nothing by themselves.
-fn hand_down(place: &Place) -> Result<()> {
+fn hand_down(place: &CgroupDir) -> Result<()> {
     let top = place.dir.parent().context("a control group at the root")?;
     hierarchy::step_aside(top)?;
     let file = top.join("cgroup.subtree_control");
@@ -362,7 +362,7 @@ fn effective_cpus(dir: &Path) -> Result<String> {
     .with_context(|| format!("read the CPUs of {}", dir.display()))
 }
 
-fn memory_limit_file(place: &Place) -> &'static str {
+fn memory_limit_file(place: &CgroupDir) -> &'static str {
     if place.unified {
         "memory.max"
     } else {

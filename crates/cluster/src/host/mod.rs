@@ -23,7 +23,7 @@ pub(crate) use volume::usage as volume_use;
 pub use volume::{VolumeUse, separate_mounts};
 
 #[cfg(test)]
-pub(crate) use cgroup::Place;
+pub(crate) use cgroup::CgroupDir;
 pub(crate) use stand_in::Host;
 #[cfg(test)]
 pub(crate) use state::HostState;

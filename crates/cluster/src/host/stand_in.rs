@@ -4,7 +4,7 @@
 //! alone; so no thread of ours ever changes its namespaces.
 
 use super::able;
-use super::cgroup::{Group, Place};
+use super::cgroup::{CgroupDir, Group};
 use super::net::{Namespace, Netlink};
 use super::state::HostState;
 use super::switch::{self, Switch};
@@ -52,7 +52,7 @@ struct Links {
 #[derive(Clone, Debug)]
 pub(crate) struct HostSources {
     /// Its control groups; each says which controllers it has.
-    pub groups: Vec<Place>,
+    pub groups: Vec<CgroupDir>,
     /// The name of its volume's device in `/proc/diskstats`; none without a volume.
     pub device: Option<String>,
     namespace: Arc<Namespace>,
@@ -70,7 +70,7 @@ impl HostSources {
 
     /// The directory of a controller of version 1, or the one of version 2 that has it.
     pub fn group(&self, controller: &str) -> Option<&Path> {
-        let has = |place: &&Place| place.controllers.iter().any(|name| name == controller);
+        let has = |place: &&CgroupDir| place.controllers.iter().any(|name| name == controller);
         Some(&self.groups.iter().find(has)?.dir)
     }
 

@@ -1,6 +1,6 @@
 //! What is written down about hosts, so that another command can end or reach them.
 
-use super::cgroup::{self, Place};
+use super::cgroup::{self, CgroupDir};
 use crate::process::Identity;
 use crate::spec::HostsSpec;
 use anyhow::{Result, ensure};
@@ -32,7 +32,7 @@ pub(crate) struct HostState {
     /// Its loop device; absent until it is made.
     pub device: Option<String>,
     /// The directories of its control groups: all that outlives a killed command.
-    pub places: Vec<Place>,
+    pub places: Vec<CgroupDir>,
     /// The descriptor by which the holder has its network.
     pub namespace_fd: Option<i32>,
 }

@@ -43,7 +43,7 @@ use crate::supply::{self, Supply};
 use anyhow::{Context, Result, bail};
 use classes::Classes;
 use measure::clock::{self, Deadline};
-use node::{Node, OUTPUT, Process};
+use node::{LocalNode, OUTPUT, Process};
 use ports::{Chosen, Claim, Ports};
 use record::SpecState;
 use settings::NodeLayout;
@@ -62,7 +62,7 @@ pub(crate) struct Nodes {
     state: State,
     /// What the nodes were last started as.
     spec: LocalSpec,
-    nodes: Vec<Node>,
+    nodes: Vec<LocalNode>,
     /// The hosts that nodes live on, where they are more than addresses.
     hosts: Option<Hosts>,
     program: Program,
@@ -299,11 +299,11 @@ impl Nodes {
     }
 
     /// A node without a process.
-    fn node_of(&self, layout: NodeLayout) -> Node {
+    fn node_of(&self, layout: NodeLayout) -> LocalNode {
         let agent = SocketAddr::from((layout.address, layout.ports.jolokia));
         let has_agent = self.program.supply.jolokia.is_some();
         let jolokia = has_agent.then(|| Jolokia::new(agent, settings::JOLOKIA_USER, &self.secret));
-        Node {
+        LocalNode {
             layout,
             jolokia,
             process: None,
@@ -384,7 +384,7 @@ impl Nodes {
 
     /// The nodes, for those who use them.
     pub fn describe(&self) -> Vec<NodeInfo> {
-        let info = |node: &Node| NodeInfo {
+        let info = |node: &LocalNode| NodeInfo {
             name: node.layout.name.clone(),
             host: node.layout.host.clone(),
             address: node.cql_address(),
@@ -398,13 +398,13 @@ impl Nodes {
     }
 
     /// One node, counted from 0 as in [`Cluster::nodes`].
-    pub fn node(&self, index: usize) -> &Node {
+    pub fn node(&self, index: usize) -> &LocalNode {
         &self.nodes[index]
     }
 
     /// The first node that has died, if any.
     pub fn alive(&mut self) -> Result<(), NodeDied> {
-        match self.nodes.iter_mut().find_map(Node::died) {
+        match self.nodes.iter_mut().find_map(LocalNode::died) {
             Some(died) => Err(died),
             None => Ok(()),
         }

@@ -18,7 +18,7 @@ const LOG_CHARS_SHOWN: usize = 300;
 
 /// One process and what belongs to it.
 #[derive(Debug)]
-pub(crate) struct Node {
+pub(crate) struct LocalNode {
     pub layout: NodeLayout,
     pub jolokia: Option<Jolokia>,
     /// Absent until it is started, and while it is stopped.
@@ -71,7 +71,7 @@ impl Process {
     }
 }
 
-impl Node {
+impl LocalNode {
     pub fn cql_address(&self) -> SocketAddr {
         SocketAddr::from((self.layout.address, self.layout.ports.cql))
     }

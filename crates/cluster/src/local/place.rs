@@ -232,7 +232,7 @@ fn answers(abilities: Vec<Able>) -> BTreeMap<Ability, Answer> {
 }
 
 /// Where one node is.
-struct Place {
+struct NodeHome {
     host: String,
     /// As its own process sees it.
     folder: PathBuf,
@@ -295,15 +295,15 @@ fn place(
     hosts: Option<&Hosts>,
     index: usize,
     name: &str,
-) -> Place {
+) -> NodeHome {
     let at = index % hosts_count(spec);
     match hosts.and_then(|hosts| hosts.all().get(at)) {
-        Some(host) => Place {
+        Some(host) => NodeHome {
             host: host.name().to_string(),
             folder: host.folder_inside().join(name),
             reached: host.folder().join(name),
         },
-        None => Place {
+        None => NodeHome {
             host: format!("host{}", at + 1),
             folder: folder.join(name),
             reached: folder.join(name),

@@ -13,7 +13,7 @@ pub use tables::TableOption;
 
 use super::classes;
 use super::compare::{self, Flag, JvmOption};
-use super::node::Node;
+use super::node::LocalNode;
 use super::roles;
 use crate::access::Access;
 use crate::cluster::Cluster;
@@ -125,7 +125,7 @@ impl Cluster {
             };
             return Ok(self.settings()?.into_iter().map(of_node).collect());
         };
-        let one = |node: &Node| Ok(see(node, self.access())?.configuration(&node.layout.name));
+        let one = |node: &LocalNode| Ok(see(node, self.access())?.configuration(&node.layout.name));
         nodes.nodes.iter().map(one).collect()
     }
 
@@ -171,7 +171,7 @@ struct Jvm {
     facts: BTreeMap<String, String>,
 }
 
-fn see(node: &Node, access: &Access) -> Result<Seen> {
+fn see(node: &LocalNode, access: &Access) -> Result<Seen> {
     let name = &node.layout.name;
     let settings = Session::open(node.cql_address(), access, LIMIT)
         .and_then(|mut session| session.pairs("SELECT name, value FROM system_views.settings"))

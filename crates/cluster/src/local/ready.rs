@@ -1,7 +1,7 @@
 //! Is a node ready? Asked over CQL, as its clients will: a log line says what a node believes, an
 //! answer says what it does.
 
-use super::node::{Node, log_tail};
+use super::node::{LocalNode, log_tail};
 use crate::access::Access;
 use crate::process;
 use crate::session::Session;
@@ -21,13 +21,13 @@ const ATTEMPT: Duration = Duration::from_secs(5);
 /// # Errors
 /// A node dies, or the deadline passes; the message has the node's last log lines.
 pub(super) fn answers(
-    nodes: &mut [Node],
+    nodes: &mut [LocalNode],
     index: usize,
     access: &Access,
     deadline: Deadline,
     limit: Duration,
 ) -> Result<()> {
-    let ask = |node: &Node| -> Result<()> {
+    let ask = |node: &LocalNode| -> Result<()> {
         let mut session = Session::open(node.cql_address(), access, ATTEMPT)?;
         session.query("SELECT key FROM system.local").map(drop)
     };
@@ -39,12 +39,12 @@ pub(super) fn answers(
 /// # Errors
 /// As [`answers`].
 pub(super) fn asks_for_password(
-    nodes: &mut [Node],
+    nodes: &mut [LocalNode],
     index: usize,
     deadline: Deadline,
     limit: Duration,
 ) -> Result<()> {
-    let ask = |node: &Node| match Session::authenticator(node.cql_address(), ATTEMPT)? {
+    let ask = |node: &LocalNode| match Session::authenticator(node.cql_address(), ATTEMPT)? {
         Some(_) => Ok(()),
         None => Err(anyhow!("it lets everybody in, though it was told to ask")),
     };
@@ -60,14 +60,14 @@ pub(super) fn asks_for_password(
 /// # Errors
 /// As [`answers`].
 pub(super) fn see_each_other(
-    nodes: &mut [Node],
+    nodes: &mut [LocalNode],
     access: &Access,
     deadline: Deadline,
     limit: Duration,
 ) -> Result<()> {
     let others_count = nodes.len() - 1;
     for index in 0..nodes.len() {
-        let ask = |node: &Node| -> Result<()> {
+        let ask = |node: &LocalNode| -> Result<()> {
             let mut session = Session::open(node.cql_address(), access, ATTEMPT)?;
             let peers = session.query("SELECT peer, schema_version FROM system.peers_v2")?;
             let known = peers
@@ -97,7 +97,7 @@ pub(super) fn see_each_other(
 
 /// Whether the failure detector of a node holds `count` nodes to be up, itself included: after a
 /// restart, a peer is listed long before it is.
-pub(super) fn all_live(node: &Node, count: usize) -> Result<()> {
+pub(super) fn all_live(node: &LocalNode, count: usize) -> Result<()> {
     let Some(jolokia) = &node.jolokia else {
         return Ok(());
     };
@@ -115,18 +115,18 @@ pub(super) fn all_live(node: &Node, count: usize) -> Result<()> {
 /// # Errors
 /// As [`answers`].
 pub(super) fn wait(
-    nodes: &mut [Node],
+    nodes: &mut [LocalNode],
     index: usize,
     deadline: Deadline,
     limit: Duration,
     failure: &str,
-    ask: impl Fn(&Node) -> Result<()>,
+    ask: impl Fn(&LocalNode) -> Result<()>,
 ) -> Result<()> {
     loop {
         if process::is_interrupted() {
             bail!("interrupted while waiting for {}", nodes[index].layout.name);
         }
-        if let Some(died) = nodes.iter_mut().find_map(Node::died) {
+        if let Some(died) = nodes.iter_mut().find_map(LocalNode::died) {
             return Err(anyhow!(died).context("start the cluster"));
         }
         let node = &nodes[index];

@@ -1,7 +1,7 @@
 //! A kept cluster, taken up again by a later command: its processes are not our children, and go on
 //! when we end.
 
-use super::node::{Node, Process};
+use super::node::{LocalNode, Process};
 use super::ports::Claim;
 use super::state::{self, State};
 use super::{Nodes, Program, place, roles, settings};
@@ -57,7 +57,7 @@ impl Nodes {
         let running = state::processes(&nodes.state.id);
         for (index, layout) in layouts.into_iter().enumerate() {
             let process = nodes.state.nodes[index].process;
-            let node = Node {
+            let node = LocalNode {
                 process: process
                     .filter(|one| running.contains(one))
                     .map(Process::Other),

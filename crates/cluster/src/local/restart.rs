@@ -2,7 +2,7 @@
 //! the ring stays or all together where nobody needs it meanwhile, or because somebody changes
 //! their files.
 
-use super::node::Node;
+use super::node::LocalNode;
 use super::record::SpecState;
 use super::{Nodes, check, ready, room, settings};
 use crate::cluster::Cluster;
@@ -324,7 +324,7 @@ fn together(groups: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
 }
 
 /// Flushes a node and closes it for clients; without an agent, its own end does that.
-fn drain(node: &Node) -> Result<()> {
+fn drain(node: &LocalNode) -> Result<()> {
     const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
     let runs = node.process.as_ref().map(|process| process.pid());
     if runs.and_then(Identity::of).is_none() {

@@ -5,7 +5,7 @@
 //! proof. Before a cluster counts as started, the role that every Cassandra begins with
 //! (`cassandra`, whose password everybody knows) can neither log in nor do anything.
 
-use super::node::Node;
+use super::node::LocalNode;
 use super::proof::{Effect, Proof};
 use super::{random_secret, ready, settings};
 use crate::access::{Access, Credentials, Secret};
@@ -114,7 +114,7 @@ pub(super) fn options(spec: &LocalSpec) -> Vec<String> {
 /// # Errors
 /// A node dies, the deadline passes, or somebody else has made a role meanwhile.
 pub(super) fn set_up(
-    nodes: &mut [Node],
+    nodes: &mut [LocalNode],
     access: &Access,
     deadline: Deadline,
     limit: Duration,
@@ -124,7 +124,7 @@ pub(super) fn set_up(
     };
     let count = nodes.len();
     let is_made = Cell::new(false);
-    let make = |node: &Node| {
+    let make = |node: &LocalNode| {
         // What is written while a node is held to be down comes to it late.
         ready::all_live(node, count)?;
         make_role(node, credentials, &is_made)?;
@@ -133,7 +133,7 @@ pub(super) fn set_up(
         ours.query(&shut).map(drop)
     };
     ready::wait(nodes, 0, deadline, limit, "did not take our role", make)?;
-    let known = |node: &Node| {
+    let known = |node: &LocalNode| {
         open(node, access)?;
         refuses_default(node)
     };
@@ -146,7 +146,7 @@ pub(super) fn set_up(
 
 /// Our role, made as the server's own. It is asked for only once it may be there: the server
 /// remembers for two seconds that there was none.
-fn make_role(node: &Node, credentials: &Credentials, is_made: &Cell<bool>) -> Result<()> {
+fn make_role(node: &LocalNode, credentials: &Credentials, is_made: &Cell<bool>) -> Result<()> {
     if is_made.get() {
         return Ok(());
     }
@@ -164,7 +164,7 @@ fn make_role(node: &Node, credentials: &Credentials, is_made: &Cell<bool>) -> Re
 }
 
 /// Whether nobody gets in as the server's own role.
-fn refuses_default(node: &Node) -> Result<()> {
+fn refuses_default(node: &LocalNode) -> Result<()> {
     let refusal = match open(node, &default_access()) {
         Ok(_) => bail!("it lets the role {DEFAULT} in"),
         Err(error) => error,
@@ -177,7 +177,7 @@ fn refuses_default(node: &Node) -> Result<()> {
 }
 
 /// For a second or two everybody could have come in as the server's own role, and made another.
-fn refuse_strangers(node: &Node, access: &Access) -> Result<()> {
+fn refuse_strangers(node: &LocalNode, access: &Access) -> Result<()> {
     let roles = open(node, access)?.query("SELECT role FROM system_auth.roles")?;
     let names = roles.rows.iter().flatten().filter_map(|name| name.as_str());
     let strangers: Vec<&str> = names
@@ -197,7 +197,7 @@ fn default_access() -> Access {
     access(DEFAULT, Secret::new(DEFAULT.to_string()))
 }
 
-fn open(node: &Node, access: &Access) -> Result<Session> {
+fn open(node: &LocalNode, access: &Access) -> Result<Session> {
     Session::open(node.cql_address(), access, ATTEMPT)
 }
 
@@ -205,7 +205,7 @@ fn open(node: &Node, access: &Access) -> Result<Session> {
 ///
 /// # Errors
 /// The node does not answer.
-pub(super) fn proof(node: &Node) -> Result<Proof> {
+pub(super) fn proof(node: &LocalNode) -> Result<Proof> {
     let class = Session::authenticator(node.cql_address(), ATTEMPT)
         .with_context(|| format!("ask {} who may log in", node.layout.name))?;
     let class = class.unwrap_or_else(|| "none".to_string());

@@ -265,7 +265,7 @@ pub(crate) fn boot_id() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::{HostState, Place};
+    use crate::host::{CgroupDir, HostState};
     use crate::process::{Life, command, spawn};
     use std::os::unix::process::CommandExt;
 
@@ -309,7 +309,7 @@ mod tests {
                 folder: folder.join(format!("host{number}")),
                 volume_bytes: None,
                 device: None,
-                places: vec![Place {
+                places: vec![CgroupDir {
                     dir: format!("/sys/fs/cgroup/cassay-1a2b-c-h{number}").into(),
                     unified: true,
                     controllers: Vec::new(),

@@ -20,17 +20,17 @@ const LIMIT: Duration = Duration::from_secs(5);
 
 /// One number of an MBean.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Source {
+pub(super) struct BeanAttribute {
     mbean: String,
     attribute: &'static str,
     /// The part of a composite value.
     part: Option<&'static str>,
 }
 
-impl Source {
+impl BeanAttribute {
     /// An attribute that is a number, or a list, which counts as its length.
-    pub fn new(mbean: impl Into<String>, attribute: &'static str) -> Source {
-        Source {
+    pub fn new(mbean: impl Into<String>, attribute: &'static str) -> BeanAttribute {
+        BeanAttribute {
             mbean: mbean.into(),
             attribute,
             part: None,
@@ -38,10 +38,14 @@ impl Source {
     }
 
     /// A part of an attribute that is a composite value.
-    pub fn part(mbean: impl Into<String>, attribute: &'static str, part: &'static str) -> Source {
-        Source {
+    pub fn part(
+        mbean: impl Into<String>,
+        attribute: &'static str,
+        part: &'static str,
+    ) -> BeanAttribute {
+        BeanAttribute {
             part: Some(part),
-            ..Source::new(mbean, attribute)
+            ..BeanAttribute::new(mbean, attribute)
         }
     }
 }
@@ -50,19 +54,19 @@ impl Source {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Kind {
     /// The number as it is, times a factor. Negative ones mean that there is none.
-    Level(Source, f64),
+    Level(BeanAttribute, f64),
     /// Its increase per second, times a factor.
-    Rate(Source, f64),
+    Rate(BeanAttribute, f64),
     /// The first number as it is, times a factor, while the second one increases: a percentile
     /// that nothing was added to is one of minutes ago.
-    While(Source, Source, f64),
+    While(BeanAttribute, BeanAttribute, f64),
     /// The increase of the first per increase of the second, times a factor; nothing while the
     /// second one stands still.
-    Share(Source, Source, f64),
+    Share(BeanAttribute, BeanAttribute, f64),
 }
 
 impl Kind {
-    fn sources(&self) -> impl Iterator<Item = &Source> {
+    fn sources(&self) -> impl Iterator<Item = &BeanAttribute> {
         let (first, second) = match self {
             Kind::Level(source, _) | Kind::Rate(source, _) => (source, None),
             Kind::While(first, second, _) | Kind::Share(first, second, _) => (first, Some(second)),
@@ -129,7 +133,7 @@ impl Beans {
         let at_ns = before_ns.midpoint(clock::now_ns());
         self.put(at_ns, &asked, &answers, out);
         self.asked = Some(if self.fixed && asked.whole {
-            let is_there = |source: &Source| asked.answer(source, &answers).is_some();
+            let is_there = |source: &BeanAttribute| asked.answer(source, &answers).is_some();
             Asked::of(&self.series, is_there)
         } else {
             asked
@@ -139,9 +143,9 @@ impl Beans {
 
     fn put(&mut self, at_ns: u64, asked: &Asked, answers: &[Option<Value>], out: &mut Out) {
         for series in &self.series {
-            let value = |source: &Source| number_of(asked.answer(source, answers)?, source);
+            let value = |source: &BeanAttribute| number_of(asked.answer(source, answers)?, source);
             // What is not registered yet has counted nothing: its first count is an increase.
-            let count = |source: &Source| value(source).unwrap_or(0.0);
+            let count = |source: &BeanAttribute| value(source).unwrap_or(0.0);
             let counters = &mut self.counters;
             let value = match &series.kind {
                 Kind::Level(source, factor) => {
@@ -171,7 +175,7 @@ impl Beans {
 }
 
 impl Asked {
-    fn of(series: &[Series], wanted: impl Fn(&Source) -> bool) -> Asked {
+    fn of(series: &[Series], wanted: impl Fn(&BeanAttribute) -> bool) -> Asked {
         let mut index = HashMap::new();
         let mut attributes = Vec::new();
         let mut whole = true;
@@ -191,13 +195,17 @@ impl Asked {
         }
     }
 
-    fn answer<'a>(&self, source: &Source, answers: &'a [Option<Value>]) -> Option<&'a Value> {
+    fn answer<'a>(
+        &self,
+        source: &BeanAttribute,
+        answers: &'a [Option<Value>],
+    ) -> Option<&'a Value> {
         let key = (source.mbean.clone(), source.attribute);
         answers.get(*self.index.get(&key)?)?.as_ref()
     }
 }
 
-fn number_of(value: &Value, source: &Source) -> Option<f64> {
+fn number_of(value: &Value, source: &BeanAttribute) -> Option<f64> {
     let value = match source.part {
         Some(part) => value.get(part)?,
         None => value,
@@ -293,14 +301,14 @@ mod tests {
 
     #[test]
     fn levels_rates_and_shares_are_of_what_is_there() {
-        let source = |mbean: &str| Source::new(mbean, "Count");
-        let heap = |part| Source::part("Memory", "HeapMemoryUsage", part);
+        let source = |mbean: &str| BeanAttribute::new(mbean, "Count");
+        let heap = |part| BeanAttribute::part("Memory", "HeapMemoryUsage", part);
         let mut beans = beans(vec![
             series("used", Kind::Level(heap("used"), 1.0)),
             series("max", Kind::Level(heap("max"), 1.0)),
             series(
                 "running",
-                Kind::Level(Source::new("Compactions", "List"), 1.0),
+                Kind::Level(BeanAttribute::new("Compactions", "List"), 1.0),
             ),
             series("hits", Kind::Rate(source("Hits"), 1.0)),
             series(

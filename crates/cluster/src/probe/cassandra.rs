@@ -8,7 +8,7 @@
 //!
 //! `client_request.*` counts what this node coordinated, of all keyspaces.
 
-use super::beans::{Beans, Kind, Series, Source};
+use super::beans::{BeanAttribute, Beans, Kind, Series};
 use super::{Look, Out};
 use crate::jolokia::Jolokia;
 use anyhow::Result;
@@ -95,13 +95,13 @@ impl List {
     }
 
     fn level(&mut self, name: String, unit: &'static str, mbean: &str, attribute: &'static str) {
-        let source = Source::new(format!("{METRICS}:{mbean}"), attribute);
+        let source = BeanAttribute::new(format!("{METRICS}:{mbean}"), attribute);
         self.add(name, unit, Kind::Level(source, 1.0));
     }
 
     /// A count; the name says per second of what.
     fn rate(&mut self, name: String, unit: &'static str, mbean: &str, attribute: &'static str) {
-        let source = Source::new(format!("{METRICS}:{mbean}"), attribute);
+        let source = BeanAttribute::new(format!("{METRICS}:{mbean}"), attribute);
         self.add(name, unit, Kind::Rate(source, 1.0));
     }
 
@@ -114,7 +114,7 @@ impl List {
         attribute: &'static str,
         factor: f64,
     ) {
-        let source = |attribute| Source::new(format!("{METRICS}:{mbean}"), attribute);
+        let source = |attribute| BeanAttribute::new(format!("{METRICS}:{mbean}"), attribute);
         let kind = Kind::While(source(attribute), source("Count"), factor);
         self.add(name, unit, kind);
     }
@@ -126,7 +126,7 @@ impl List {
 
     /// The increase of one count per increase of another.
     fn share(&mut self, name: String, unit: &'static str, first: &str, second: &str, factor: f64) {
-        let source = |mbean: &str| Source::new(format!("{METRICS}:{mbean}"), "Count");
+        let source = |mbean: &str| BeanAttribute::new(format!("{METRICS}:{mbean}"), "Count");
         self.add(
             name,
             unit,
@@ -176,7 +176,7 @@ fn compactions(list: &mut List) {
     let mbean = |name: &str| format!("type=Compaction,name={name}");
     let name = |what: &str| format!("compactions.{what}");
     list.level(name("pending"), "count", &mbean("PendingTasks"), "Value");
-    let running = Source::new(COMPACTIONS, "Compactions");
+    let running = BeanAttribute::new(COMPACTIONS, "Compactions");
     list.add(name("running"), "count", Kind::Level(running, 1.0));
     // Moves when a compaction ends, so that a long one shows as a peak at its end.
     list.rate(

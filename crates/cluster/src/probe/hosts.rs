@@ -13,7 +13,7 @@ mod stand_in;
 
 pub(super) use others::Others;
 
-use super::source::Source;
+use super::source::KernelFile;
 use super::{Look, Out};
 use crate::host::Host;
 use anyhow::Result;
@@ -46,7 +46,7 @@ impl Machine {
     pub fn open(hosts: &[Host]) -> Result<Machine> {
         let device = |host: &Host| Some((host.sources().device?, host.name().to_string()));
         let devices: BTreeMap<String, String> = hosts.iter().filter_map(device).collect();
-        let net = |name: &str| Source::open(format!("/proc/self/net/{name}"));
+        let net = |name: &str| KernelFile::open(format!("/proc/self/net/{name}"));
         Ok(Machine {
             cpu: Cpu::open(MACHINE)?,
             memory: Memory::open(MACHINE)?,
@@ -79,13 +79,13 @@ pub(crate) fn stand_in(host: &Host) -> Result<StandIn> {
     let sources = host.sources();
     let net = |name: &str| {
         let path = PathBuf::from(format!("net/{name} of {}", host.name()));
-        Ok(Source::of(path, sources.proc_net(name)?))
+        Ok(KernelFile::of(path, sources.proc_net(name)?))
     };
     // A virtual link has no speed of its own: its use is that of the rate that it is limited to.
     let limits = host.limits()?;
     let rate: Option<f64> = limits.get("link_rate").and_then(|rate| rate.parse().ok());
     let speed = move |interface: &str| rate.filter(|_| interface != "lo");
-    let places = stand_in::Places {
+    let places = stand_in::HostFiles {
         name: host.name(),
         cpu: sources.group("cpu"),
         cpuacct: sources.group("cpuacct"),

@@ -1,6 +1,6 @@
 //! The Java machine of a node: heap, pools, collections, threads, CPU, classes, buffers.
 
-use super::beans::{Beans, Kind, Series, Source};
+use super::beans::{BeanAttribute, Beans, Kind, Series};
 use super::{Look, Out};
 use crate::jolokia::Jolokia;
 use anyhow::Result;
@@ -84,18 +84,18 @@ fn series() -> Vec<Series> {
         ("jvm.classes", CLASSES, "LoadedClassCount"),
         ("jvm.file_descriptors", SYSTEM, "OpenFileDescriptorCount"),
     ] {
-        list.level(name, "count", Source::new(mbean, attribute));
+        list.level(name, "count", BeanAttribute::new(mbean, attribute));
     }
     for (name, mbean, attribute) in [
         ("jvm.threads_started/s", THREADS, "TotalStartedThreadCount"),
         ("jvm.classes_loaded/s", CLASSES, "TotalLoadedClassCount"),
     ] {
-        list.rate(name, "/s", Source::new(mbean, attribute), 1.0);
+        list.rate(name, "/s", BeanAttribute::new(mbean, attribute), 1.0);
     }
-    let compiling = Source::new(COMPILER, "TotalCompilationTime");
+    let compiling = BeanAttribute::new(COMPILER, "TotalCompilationTime");
     list.rate("jvm.compiling_ms/s", "ms/s", compiling, 1.0);
     // Nanoseconds a second are a billionth of a CPU.
-    let cpu = Source::new(SYSTEM, "ProcessCpuTime");
+    let cpu = BeanAttribute::new(SYSTEM, "ProcessCpuTime");
     list.rate("jvm.%cpu", "%", cpu, 100.0 / 1e9);
     list.0
 }
@@ -104,11 +104,11 @@ fn series() -> Vec<Series> {
 struct List(Vec<Series>);
 
 impl List {
-    fn level(&mut self, name: &str, unit: &'static str, source: Source) {
+    fn level(&mut self, name: &str, unit: &'static str, source: BeanAttribute) {
         self.add(name, unit, Kind::Level(source, 1.0));
     }
 
-    fn rate(&mut self, name: &str, unit: &'static str, source: Source, factor: f64) {
+    fn rate(&mut self, name: &str, unit: &'static str, source: BeanAttribute, factor: f64) {
         self.add(name, unit, Kind::Rate(source, factor));
     }
 
@@ -121,12 +121,12 @@ impl List {
 /// Sizes of the heap, of what is beside it, and of their pools.
 fn memory(list: &mut List) {
     for part in PARTS {
-        let heap = Source::part(MEMORY, "HeapMemoryUsage", part);
+        let heap = BeanAttribute::part(MEMORY, "HeapMemoryUsage", part);
         list.level(&format!("jvm.heap_{part}"), "bytes", heap);
-        let nonheap = Source::part(MEMORY, "NonHeapMemoryUsage", part);
+        let nonheap = BeanAttribute::part(MEMORY, "NonHeapMemoryUsage", part);
         list.level(&format!("jvm.nonheap_{part}"), "bytes", nonheap);
         for pool in POOLS {
-            let source = Source::part(bean("MemoryPool", pool), "Usage", part);
+            let source = BeanAttribute::part(bean("MemoryPool", pool), "Usage", part);
             let name = format!("jvm.pool.{}.{part}", one_word(pool));
             list.level(&name, "bytes", source);
         }
@@ -137,7 +137,8 @@ fn memory(list: &mut List) {
             ("capacity", "bytes", "TotalCapacity"),
             ("count", "count", "Count"),
         ] {
-            let source = Source::new(format!("java.nio:type=BufferPool,name={pool}"), attribute);
+            let source =
+                BeanAttribute::new(format!("java.nio:type=BufferPool,name={pool}"), attribute);
             list.level(&format!("jvm.buffers.{pool}.{what}"), unit, source);
         }
     }
@@ -147,7 +148,7 @@ fn collectors(list: &mut List) {
     for collector in COLLECTORS {
         let cycles = collector.ends_with("Cycles");
         let time = if cycles { "cycling" } else { "paused" };
-        let source = |attribute| Source::new(bean("GarbageCollector", collector), attribute);
+        let source = |attribute| BeanAttribute::new(bean("GarbageCollector", collector), attribute);
         let name = format!("jvm.gc.{}", one_word(collector));
         let (count, spent) = (source("CollectionCount"), source("CollectionTime"));
         list.rate(&format!("{name}.collections/s"), "/s", count, 1.0);

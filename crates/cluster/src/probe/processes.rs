@@ -10,7 +10,7 @@
 
 mod threads;
 
-use super::source::{Last, Source, grown};
+use super::source::{KernelFile, Last, grown};
 use super::{Look, Out};
 use anyhow::{Context, Result};
 use std::path::PathBuf;
@@ -19,9 +19,9 @@ use threads::Threads;
 /// One process.
 pub(crate) struct Process {
     place: String,
-    stat: Source,
+    stat: KernelFile,
     /// Absent where it may not be read: a process of somebody else.
-    io: Option<Source>,
+    io: Option<KernelFile>,
     threads: Threads,
     last: Last<(Stat, Option<Io>)>,
     page_kb: f64,
@@ -37,13 +37,13 @@ impl Process {
     /// There is no such process.
     pub fn open(place: &str, pid: u32) -> Result<Process> {
         let folder = PathBuf::from(format!("/proc/{pid}"));
-        let mut io = Source::open(folder.join("io")).ok();
+        let mut io = KernelFile::open(folder.join("io")).ok();
         if io.as_mut().is_some_and(|io| io.read().is_err()) {
             io = None;
         }
         Ok(Process {
             place: place.to_string(),
-            stat: Source::open(folder.join("stat"))?,
+            stat: KernelFile::open(folder.join("stat"))?,
             io,
             threads: Threads::open(pid)?,
             last: Last::none(),
@@ -214,7 +214,7 @@ pub(crate) fn numa_nodes() -> Vec<String> {
 /// and not on a machine with one node, where [`Process`] knows it from the resident size.
 pub(crate) struct NumaMaps {
     place: String,
-    source: Source,
+    source: KernelFile,
 }
 
 impl NumaMaps {
@@ -223,7 +223,7 @@ impl NumaMaps {
     pub fn open(place: &str, pid: u32) -> Result<NumaMaps> {
         Ok(NumaMaps {
             place: place.to_string(),
-            source: Source::open(format!("/proc/{pid}/numa_maps"))?,
+            source: KernelFile::open(format!("/proc/{pid}/numa_maps"))?,
         })
     }
 }

@@ -19,26 +19,26 @@ const FILE_BYTES_MAX: usize = 4 << 20;
 
 /// One file, kept open.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub(crate) struct KernelFile {
     path: PathBuf,
     file: File,
     buffer: Vec<u8>,
 }
 
-impl Source {
+impl KernelFile {
     /// Opens `path` for reading.
     ///
     /// # Errors
     /// It is not there or may not be read.
-    pub fn open(path: impl Into<PathBuf>) -> Result<Source> {
+    pub fn open(path: impl Into<PathBuf>) -> Result<KernelFile> {
         let path = path.into();
         let file = File::open(&path).with_context(|| format!("read {}", path.display()))?;
-        Ok(Source::of(path, file))
+        Ok(KernelFile::of(path, file))
     }
 
     /// A file that somebody else has opened, who calls it `path`.
-    pub fn of(path: PathBuf, file: File) -> Source {
-        Source {
+    pub fn of(path: PathBuf, file: File) -> KernelFile {
+        KernelFile {
             path,
             file,
             buffer: vec![0; BUFFER_BYTES],
@@ -117,7 +117,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         std::fs::write(&path, "first").unwrap();
-        let mut source = Source::open(&path).unwrap();
+        let mut source = KernelFile::open(&path).unwrap();
         assert_eq!(source.read().unwrap(), "first");
         let long = "x".repeat(3 * BUFFER_BYTES + 1);
         std::fs::write(&path, &long).unwrap();

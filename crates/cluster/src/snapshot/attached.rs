@@ -26,7 +26,7 @@ const OURS: &str = "cassay-";
 const ATTEMPTS_COUNT: usize = 3;
 
 /// One node of the cluster.
-struct Node<'a> {
+struct AttachedNode<'a> {
     name: &'a str,
     version: &'a str,
     agent: &'a Jolokia,
@@ -96,15 +96,15 @@ struct Row {
 ///
 /// # Errors
 /// There is no access to them; the message says what is missing.
-fn nodes(cluster: &Cluster) -> Result<Vec<Node<'_>>> {
+fn nodes(cluster: &Cluster) -> Result<Vec<AttachedNode<'_>>> {
     let agents = cluster.agents().context(
         "snapshots of an attached cluster need a Jolokia agent in each of its nodes, and access \
          to it: add `jolokia` to the target's `attach`, or load the data anew instead",
     )?;
-    let of = |((name, agent), info)| -> Result<Node<'_>> {
+    let of = |((name, agent), info)| -> Result<AttachedNode<'_>> {
         let info: &crate::NodeInfo = info;
         let folders = mbeans::data_folders(agent).with_context(|| format!("ask {name}"))?;
-        Ok(Node {
+        Ok(AttachedNode {
             name,
             version: info.version.as_str(),
             agent,
@@ -180,7 +180,7 @@ pub(super) fn create(
 }
 
 /// Takes a table's snapshot under a name that says what is in it.
-fn create_on(node: &Node<'_>, name: &str, keyspace: &str, table: &str) -> Result<()> {
+fn create_on(node: &AttachedNode<'_>, name: &str, keyspace: &str, table: &str) -> Result<()> {
     mbeans::flush(node.agent, keyspace, &[table])?;
     for _ in 0..ATTEMPTS_COUNT {
         let layout = layout_of(node.agent, keyspace, table)?;
@@ -301,7 +301,7 @@ fn fingerprint_of(part: &BTreeMap<&str, &Row>) -> Fingerprint {
     }
 }
 
-fn check_ring(node: &Node<'_>) -> Result<()> {
+fn check_ring(node: &AttachedNode<'_>) -> Result<()> {
     let (_, unreachable) =
         mbeans::ring(node.agent).with_context(|| format!("ask {} for the ring", node.name))?;
     if !unreachable.is_empty() {
@@ -316,7 +316,7 @@ fn check_ring(node: &Node<'_>) -> Result<()> {
 
 /// Empties the tables and imports them, node by node; seconds of TRUNCATE and of importing.
 fn swap(
-    nodes: &[(&Node<'_>, Vec<&str>)],
+    nodes: &[(&AttachedNode<'_>, Vec<&str>)],
     parts: &[BTreeMap<&str, &Row>],
     session: &mut Session,
     keyspace: &str,
@@ -351,7 +351,7 @@ fn swap(
 }
 
 /// Imports a table's snapshot from where the server keeps it.
-fn import(node: &Node<'_>, row: &Row, id: &str) -> Result<()> {
+fn import(node: &AttachedNode<'_>, row: &Row, id: &str) -> Result<()> {
     let (keyspace, table) = (row.keyspace.as_str(), row.table.as_str());
     let (count, _) = mbeans::live_sstables(node.agent, keyspace, table)?;
     ensure!(
@@ -400,7 +400,7 @@ pub(super) fn fingerprints(
     keyspace: &str,
     tables: &Tables,
 ) -> Result<BTreeMap<String, Fingerprint>> {
-    let of_node = |node: Node<'_>| {
+    let of_node = |node: AttachedNode<'_>| {
         let found = fingerprint(node.agent, keyspace, tables);
         let found = found.with_context(|| format!("look at the tables of {}", node.name))?;
         Ok((node.name.to_string(), found))

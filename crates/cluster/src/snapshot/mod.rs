@@ -101,7 +101,7 @@ pub struct Restored {
 }
 
 /// A node of ours, as this module needs it.
-pub(crate) struct Place<'a> {
+pub(crate) struct NodeFiles<'a> {
     pub name: &'a str,
     /// Its folder, as we reach it.
     pub folder: PathBuf,
@@ -113,7 +113,7 @@ pub(crate) struct Place<'a> {
     pub agent: Option<&'a Jolokia>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> NodeFiles<'a> {
     fn agent(&self) -> Result<&'a Jolokia> {
         self.agent.with_context(|| {
             format!(
@@ -244,14 +244,14 @@ impl Cluster {
     }
 
     /// The nodes of ours, if they are.
-    pub(crate) fn places(&self) -> Option<Vec<Place<'_>>> {
+    pub(crate) fn places(&self) -> Option<Vec<NodeFiles<'_>>> {
         let nodes = self.local()?;
         let infos = self.nodes().iter().enumerate();
         Some(
             infos
                 .map(|(index, info)| {
                     let node = nodes.node(index);
-                    Place {
+                    NodeFiles {
                         name: info.name.as_str(),
                         folder: node.layout.reached.clone(),
                         cluster_folder: nodes.folder().to_path_buf(),
@@ -270,8 +270,8 @@ impl Cluster {
 /// # Errors
 /// The first node's that failed, with its name. All have ended by then.
 fn on_all<T: Send>(
-    places: &[Place<'_>],
-    work: impl Fn(&Place<'_>) -> Result<T> + Sync,
+    places: &[NodeFiles<'_>],
+    work: impl Fn(&NodeFiles<'_>) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
     let work = &work;
     let results: Vec<Result<T>> = std::thread::scope(|scope| {

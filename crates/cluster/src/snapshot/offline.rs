@@ -8,7 +8,7 @@ use super::manifest::{self, Manifest};
 use super::online::{self, seconds_since};
 use super::own;
 use super::schema::Tables;
-use super::{Place, RestoreHow, Restored, layout, on_all, schema, whole};
+use super::{NodeFiles, RestoreHow, Restored, layout, on_all, schema, whole};
 use crate::cluster::Cluster;
 use crate::mbeans;
 use anyhow::{Context, Result, anyhow, bail};
@@ -80,9 +80,9 @@ pub(super) fn restore(
 
 /// Does something on all nodes at once, each with its manifest.
 fn on_nodes(
-    places: &[Place<'_>],
+    places: &[NodeFiles<'_>],
     manifests: &[Manifest],
-    work: impl Fn(&Place<'_>, &Manifest) -> Result<()> + Sync,
+    work: impl Fn(&NodeFiles<'_>, &Manifest) -> Result<()> + Sync,
 ) -> Result<()> {
     on_all(places, |place| {
         let index = places.iter().position(|one| one.name == place.name);
@@ -96,7 +96,7 @@ fn on_nodes(
 /// still have the folders that they had.
 fn tables_of(
     cluster: &Cluster,
-    places: &[Place<'_>],
+    places: &[NodeFiles<'_>],
     manifests: &[Manifest],
     say: &mut dyn FnMut(&str),
 ) -> Result<Tables> {
@@ -152,7 +152,7 @@ fn stop_all(cluster: &mut Cluster) -> Result<()> {
 }
 
 /// Puts a node's tables back to what its manifest says, and empties what would be replayed.
-fn swap(place: &Place<'_>, manifest: &Manifest, tables: &Tables) -> Result<()> {
+fn swap(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Result<()> {
     let keyspace = manifest.keyspace.as_str();
     let snapshot = manifest::folder(&place.folder, &manifest.name);
     for table in &manifest.tables {
@@ -197,7 +197,7 @@ fn clear(folder: &Path, kept: &[&str]) -> Result<()> {
 
 /// Whether the server took in all files. A snapshot that was not settled is compacted from the
 /// start on, which is no mistake: then its files were right when they were linked.
-fn compare(place: &Place<'_>, manifest: &Manifest, tables: &Tables) -> Result<()> {
+fn compare(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Result<()> {
     let Some(agent) = place.agent else {
         return Ok(());
     };
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn a_swap_leaves_the_snapshots_files_and_nothing_to_replay() {
         let root = tempfile::tempdir().unwrap();
-        let place = Place {
+        let place = NodeFiles {
             name: "node1",
             folder: root.path().to_path_buf(),
             cluster_folder: root.path().to_path_buf(),

@@ -9,7 +9,7 @@
 use super::manifest::{self, Manifest};
 use super::own;
 use super::schema::Tables;
-use super::{Place, RestoreHow, Restored, on_all, room, schema, whole};
+use super::{NodeFiles, RestoreHow, Restored, on_all, room, schema, whole};
 use crate::cluster::Cluster;
 use crate::mbeans;
 use crate::session::Session;
@@ -109,7 +109,7 @@ pub(super) fn unfinished(
 
 /// The result, once every node has been found to be as its manifest says.
 pub(super) fn restored(
-    places: &[Place<'_>],
+    places: &[NodeFiles<'_>],
     manifests: &[Manifest],
     how: RestoreHow,
     began_ns: u64,
@@ -129,7 +129,7 @@ pub(super) fn restored(
 }
 
 /// TRUNCATE waits for all nodes of the ring, and for a dead one in vain.
-fn check_ring(place: &Place<'_>, nodes_count: usize) -> Result<()> {
+fn check_ring(place: &NodeFiles<'_>, nodes_count: usize) -> Result<()> {
     let (live, unreachable) =
         mbeans::ring(place.agent()?).with_context(|| format!("ask {} for the ring", place.name))?;
     if live.len() != nodes_count || !unreachable.is_empty() {
@@ -150,7 +150,7 @@ fn check_ring(place: &Place<'_>, nodes_count: usize) -> Result<()> {
 
 /// Replaces what the tables hold; seconds of TRUNCATE and of importing.
 fn swap(
-    places: &[Place<'_>],
+    places: &[NodeFiles<'_>],
     manifests: &[Manifest],
     session: &mut Session,
     tables: &Tables,
@@ -191,7 +191,7 @@ pub(super) fn truncate(session: &mut Session, keyspace: &str, tables: &Tables) -
 }
 
 /// Imports the tables of one node.
-fn import_on(place: &Place<'_>, manifest: &Manifest) -> Result<()> {
+fn import_on(place: &NodeFiles<'_>, manifest: &Manifest) -> Result<()> {
     let agent = place.agent()?;
     let keyspace = manifest.keyspace.as_str();
     let snapshot = manifest::folder(&place.server_folder, &manifest.name);
@@ -218,7 +218,7 @@ fn import_on(place: &Place<'_>, manifest: &Manifest) -> Result<()> {
 ///
 /// # Errors
 /// They still differ after [`LEFTOVERS_LIMIT`]; the message says how.
-pub(super) fn compare(place: &Place<'_>, manifest: &Manifest, tables: &Tables) -> Result<()> {
+pub(super) fn compare(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Result<()> {
     let wanted = manifest.fingerprint();
     let deadline = Deadline::after(LEFTOVERS_LIMIT);
     loop {

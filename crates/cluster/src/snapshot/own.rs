@@ -8,7 +8,7 @@ use super::layout::{self, Fingerprint, TableFiles};
 use super::manifest::{self, Manifest, TableRecord};
 use super::schema::Tables;
 use super::whole::{self, Reading};
-use super::{NodeSnapshot, Place, Snapshot, on_all, schema};
+use super::{NodeFiles, NodeSnapshot, Snapshot, on_all, schema};
 use crate::cluster::Cluster;
 use crate::mbeans;
 use anyhow::{Context, Result, anyhow, bail};
@@ -16,7 +16,7 @@ use std::path::Path;
 
 pub(super) fn create(
     cluster: &Cluster,
-    places: &[Place<'_>],
+    places: &[NodeFiles<'_>],
     name: &str,
     keyspace: &str,
     tables: &[&str],
@@ -48,7 +48,7 @@ pub(super) fn create(
 }
 
 /// One node's part. Its manifest is written last, and the folder gets its name after that.
-fn create_on(place: &Place<'_>, mut manifest: Manifest, tables: &Tables) -> Result<Manifest> {
+fn create_on(place: &NodeFiles<'_>, mut manifest: Manifest, tables: &Tables) -> Result<Manifest> {
     let agent = place.agent()?;
     let (name, keyspace) = (manifest.name.clone(), manifest.keyspace.clone());
     let names: Vec<&str> = tables.keys().map(String::as_str).collect();
@@ -107,7 +107,7 @@ pub(super) fn link(files: &TableFiles, from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn list(places: &[Place<'_>]) -> Result<Vec<Snapshot>> {
+pub(super) fn list(places: &[NodeFiles<'_>]) -> Result<Vec<Snapshot>> {
     let names = on_all(places, |place| manifest::names(&place.folder))?;
     let mut common = names.first().cloned().unwrap_or_default();
     common.retain(|name| names.iter().all(|of_node| of_node.contains(name)));
@@ -121,8 +121,8 @@ pub(super) fn list(places: &[Place<'_>]) -> Result<Vec<Snapshot>> {
 ///
 /// # Errors
 /// A node has no part of the snapshot; the message lists the snapshots that it has.
-pub(super) fn read(places: &[Place<'_>], name: &str) -> Result<Vec<Manifest>> {
-    let read = |place: &Place<'_>| {
+pub(super) fn read(places: &[NodeFiles<'_>], name: &str) -> Result<Vec<Manifest>> {
+    let read = |place: &NodeFiles<'_>| {
         let folder = manifest::folder(&place.folder, name);
         if !folder.exists() {
             let names = manifest::names(&place.folder)?.join(", ");
@@ -138,9 +138,9 @@ pub(super) fn read(places: &[Place<'_>], name: &str) -> Result<Vec<Manifest>> {
     places.iter().map(read).collect()
 }
 
-fn combine(places: &[Place<'_>], manifests: Vec<Manifest>) -> Result<Snapshot> {
+fn combine(places: &[NodeFiles<'_>], manifests: Vec<Manifest>) -> Result<Snapshot> {
     let first = manifests.first().context("the cluster has no node")?;
-    let node = |(place, manifest): (&Place<'_>, &Manifest)| {
+    let node = |(place, manifest): (&NodeFiles<'_>, &Manifest)| {
         let fingerprint = manifest.fingerprint();
         NodeSnapshot {
             node: place.name.to_string(),
@@ -166,7 +166,7 @@ fn combine(places: &[Place<'_>], manifests: Vec<Manifest>) -> Result<Snapshot> {
 
 /// The layout of a node's tables as they are now: files from its folders, levels from the server.
 pub(super) fn fingerprint(
-    place: &Place<'_>,
+    place: &NodeFiles<'_>,
     keyspace: &str,
     tables: &Tables,
 ) -> Result<Fingerprint> {
@@ -184,7 +184,7 @@ pub(super) fn fingerprint(
 }
 
 pub(super) fn verify(
-    places: &[Place<'_>],
+    places: &[NodeFiles<'_>],
     name: &str,
 ) -> Result<Vec<(String, Result<(), String>)>> {
     if !places
@@ -207,7 +207,7 @@ pub(super) fn verify(
 ///
 /// # Errors
 /// The node and its files, by name; nothing was changed.
-pub(super) fn refuse_damaged(places: &[Place<'_>], name: &str) -> Result<()> {
+pub(super) fn refuse_damaged(places: &[NodeFiles<'_>], name: &str) -> Result<()> {
     on_all(places, |place| {
         whole::check(&manifest::folder(&place.folder, name), Reading::Once).map_err(|error| {
             anyhow!(
@@ -220,7 +220,7 @@ pub(super) fn refuse_damaged(places: &[Place<'_>], name: &str) -> Result<()> {
     .map(drop)
 }
 
-pub(super) fn remove(places: &[Place<'_>], name: &str) -> Result<()> {
+pub(super) fn remove(places: &[NodeFiles<'_>], name: &str) -> Result<()> {
     if !places
         .iter()
         .any(|place| manifest::folder(&place.folder, name).exists())
@@ -230,7 +230,7 @@ pub(super) fn remove(places: &[Place<'_>], name: &str) -> Result<()> {
     on_all(places, |place| remove_on(place, name)).map(drop)
 }
 
-fn remove_on(place: &Place<'_>, name: &str) -> Result<()> {
+fn remove_on(place: &NodeFiles<'_>, name: &str) -> Result<()> {
     // Out of its name first: half a snapshot must not look like a whole one.
     let (folder, making) = (
         manifest::folder(&place.folder, name),

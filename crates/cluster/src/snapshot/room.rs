@@ -4,7 +4,7 @@
 //! drops them, and the server's own tables and commit log grow with it. On a full volume that fails
 //! in the middle: the node goes down, and some replicas are empty.
 
-use super::Place;
+use super::NodeFiles;
 use crate::host::{VolumeUse, volume_use};
 use crate::mbeans;
 use anyhow::{Result, bail};
@@ -19,13 +19,13 @@ const HEADROOM_BYTES: u64 = 80 * MIB;
 ///
 /// # Errors
 /// The volume with both numbers, and how to go on; nothing was changed.
-pub(super) fn check(place: &Place<'_>) -> Result<()> {
+pub(super) fn check(place: &NodeFiles<'_>) -> Result<()> {
     // A node that does not tell has what every node has.
     let memtables = mbeans::memtables_bytes(place.agent()?).unwrap_or(0);
     judge(place, &volume_use(&place.folder)?, memtables)
 }
 
-fn judge(place: &Place<'_>, volume: &VolumeUse, memtables: u64) -> Result<()> {
+fn judge(place: &NodeFiles<'_>, volume: &VolumeUse, memtables: u64) -> Result<()> {
     let need = memtables.saturating_add(HEADROOM_BYTES);
     if volume.available_bytes >= need {
         return Ok(());
@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn a_volume_without_room_is_refused_with_both_numbers_and_the_way_on() {
         let folder = std::path::PathBuf::from("/v/host1/node1");
-        let place = Place {
+        let place = NodeFiles {
             name: "node1",
             folder: folder.clone(),
             cluster_folder: folder.clone(),

@@ -3,7 +3,7 @@
 //! A node counts from its start, so that the two readings of a pair come from the same processes.
 //! A trial has one pair around its load and one around the rest; a restart may lie between them.
 
-use super::{Stagehand, State};
+use super::{State, TrialRun};
 use crate::running::{Counted, Running};
 use crate::tally::Answered;
 use analysis::rules::ServerCounts;
@@ -49,7 +49,7 @@ impl Counting {
     }
 }
 
-impl Stagehand<'_> {
+impl TrialRun<'_> {
     pub(super) fn begin_count(&self, running: &Running, state: &mut State) -> Result<()> {
         let counted = running.counts(self.program.keyspace())?;
         state.counting.begin(counted);

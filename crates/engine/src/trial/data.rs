@@ -7,7 +7,7 @@
 mod amount;
 
 use self::amount::{fullness, not_loaded, size};
-use super::{Came, Stagehand, State};
+use super::{State, TrialEnd, TrialRun};
 use crate::event::Event;
 use crate::nodes;
 use crate::offer::{Decision, LOAD_RETRIES, Offer, closed};
@@ -36,7 +36,7 @@ const SIZE_ROUNDS_MAX: u32 = 12;
 /// disk than reckoned.
 const SIZE_FIRST_SHARE: f64 = 0.25;
 
-impl Stagehand<'_> {
+impl TrialRun<'_> {
     /// Brings the nodes to their configuration and the data to the state that the trial begins
     /// with.
     ///
@@ -48,7 +48,7 @@ impl Stagehand<'_> {
         &mut self,
         running: &mut Running,
         state: &mut State,
-    ) -> Result<Option<Came>> {
+    ) -> Result<Option<TrialEnd>> {
         let settings = self.settings;
         let preparation = running.standing.preparation(settings, &self.program);
         if preparation.fills() {
@@ -56,8 +56,8 @@ impl Stagehand<'_> {
             self.schema(running, state, preparation)?;
             self.prove_load_phase(running)?;
             self.begin_count(running, state)?;
-            if let Some(came) = self.fill(running, state)? {
-                return Ok(Some(came));
+            if let Some(end) = self.fill(running, state)? {
+                return Ok(Some(end));
             }
             self.end_count(running, state)?;
             if settings.data.reset == Reset::Snapshot {
@@ -196,8 +196,8 @@ impl Stagehand<'_> {
     }
 
     /// Loads what the study asks for, and settles.
-    fn fill(&mut self, running: &mut Running, state: &mut State) -> Result<Option<Came>> {
-        let came = match self.settings.data.load {
+    fn fill(&mut self, running: &mut Running, state: &mut State) -> Result<Option<TrialEnd>> {
+        let end = match self.settings.data.load {
             Load::None => None,
             Load::Operations(rows) => {
                 self.begin_phase(PhaseKind::Load, state)?;
@@ -206,8 +206,8 @@ impl Stagehand<'_> {
             Load::BytesPerNode(bytes) => self.fill_to(running, state, &|data| size(data, bytes))?,
             Load::Fraction(share) => self.fill_to(running, state, &|data| fullness(data, share))?,
         };
-        if came.is_some() {
-            return Ok(came);
+        if end.is_some() {
+            return Ok(end);
         }
         let rows = self.program.rows();
         running
@@ -226,7 +226,7 @@ impl Stagehand<'_> {
         running: &mut Running,
         state: &mut State,
         reached: &dyn Fn(&[DataUse]) -> Result<f64>,
-    ) -> Result<Option<Came>> {
+    ) -> Result<Option<TrialEnd>> {
         let keyspace = self.program.keyspace().to_owned();
         let at_first = reached(&running.cluster.data_use(&keyspace)?)?;
         ensure!(
@@ -237,8 +237,8 @@ impl Stagehand<'_> {
         let mut next = (self.settings.data.rows as f64 * SIZE_FIRST_SHARE).ceil() as u64;
         for _ in 0..SIZE_ROUNDS_MAX {
             self.begin_phase(PhaseKind::Load, state)?;
-            if let Some(came) = self.load(running, state, rows, next.max(1))? {
-                return Ok(Some(came));
+            if let Some(end) = self.load(running, state, rows, next.max(1))? {
+                return Ok(Some(end));
             }
             rows += next.max(1);
             self.settle(running, state)?;
@@ -273,7 +273,7 @@ impl Stagehand<'_> {
         state: &mut State,
         first: u64,
         count: u64,
-    ) -> Result<Option<Came>> {
+    ) -> Result<Option<TrialEnd>> {
         let offer = Offer {
             stage: Stage::Load,
             retries_min: LOAD_RETRIES,
@@ -295,8 +295,8 @@ impl Stagehand<'_> {
                 next: None,
             }
         })?;
-        if let Some(came) = self.cut(&offered, state) {
-            return Ok(Some(came));
+        if let Some(end) = self.cut(&offered, state) {
+            return Ok(Some(end));
         }
         if let Some(errors) = offered.errors_words() {
             bail!(not_loaded(count, &errors, &running.cluster.causes(&marks)));

@@ -1,6 +1,6 @@
 //! A trial that is a step of an import: its statements, its warm-up, its operations.
 
-use super::{Came, Stagehand, State};
+use super::{State, TrialEnd, TrialRun};
 use crate::course::StepCourse;
 use crate::offer::{self, Offer};
 use crate::running::Running;
@@ -10,7 +10,7 @@ use load::{Limit, VerifyReads, Window};
 use store::record::WarmupRecord;
 use study::plan::PhaseKind;
 
-impl Stagehand<'_> {
+impl TrialRun<'_> {
     /// Executes what an import wants executed before it measures. What exists already is fine, as
     /// it is for the tools that the statements come from.
     pub(super) fn execute(&mut self, running: &mut Running, statements: &[String]) -> Result<()> {
@@ -32,7 +32,7 @@ impl Stagehand<'_> {
         step: &Step,
         running: &mut Running,
         state: &mut State,
-    ) -> Result<Option<Came>> {
+    ) -> Result<Option<TrialEnd>> {
         let mut offer = Offer {
             stage: step.stage,
             retries_min: 0,
@@ -53,8 +53,8 @@ impl Stagehand<'_> {
             let offered = self.offer(running, state, &offer, &mut |interval| {
                 course.warm(interval)
             })?;
-            if let Some(came) = self.cut(&offered, state) {
-                return Ok(Some(came));
+            if let Some(end) = self.cut(&offered, state) {
+                return Ok(Some(end));
             }
         }
         if step.truncates_always || self.is_first {

@@ -22,7 +22,7 @@ use build::Builder;
 use scenario::Line;
 use words::{Command, Run};
 use workload::Stage;
-use yaml::{Diagnostics, Limits, Node, Place, Raw, Source};
+use yaml::{Diagnostics, Limits, Node, Place, Raw, SourceText};
 
 pub use answer::answer;
 
@@ -39,7 +39,7 @@ const THREADS_MAX: u32 = 1_000_000;
 pub(crate) fn import(words: &[String], read: ReadFile) -> Result<Import, Diagnostics> {
     let command_line = words.join(" ");
     let refuse = |message: String| {
-        let mut out = Diagnostics::new(vec![Source {
+        let mut out = Diagnostics::new(vec![SourceText {
             name: "command line".to_owned(),
             text: command_line.clone(),
         }]);
@@ -62,7 +62,7 @@ pub(crate) fn import(words: &[String], read: ReadFile) -> Result<Import, Diagnos
         };
         let (text, parameters) = template::expand(&text, &value);
         let file = File {
-            source: Source { name, text },
+            source: SourceText { name, text },
             parameters,
         };
         let (mut import, schema) = one(command, &file, read)?;
@@ -93,7 +93,7 @@ type Schema = (Vec<String>, Step);
 /// A workload file with its template parameters replaced.
 #[derive(Debug)]
 struct File {
-    source: Source,
+    source: SourceText,
     /// Names of the parameters.
     parameters: BTreeSet<String>,
 }

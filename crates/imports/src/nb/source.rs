@@ -7,7 +7,7 @@ use cql::response::RawRows;
 use cql::token::murmur3;
 use workload::Stage;
 use workload::{Check, Operation};
-use workload::{Cursor, Source};
+use workload::{OperationEncoder, OperationSource};
 
 /// What a step of a scenario does.
 #[derive(Debug)]
@@ -44,8 +44,8 @@ struct CyclesCursor {
     token: Option<i64>,
 }
 
-impl Source for Cycles {
-    fn cursor(self: Arc<Self>, _stage: Stage) -> Box<dyn Cursor> {
+impl OperationSource for Cycles {
+    fn cursor(self: Arc<Self>, _stage: Stage) -> Box<dyn OperationEncoder> {
         Box::new(CyclesCursor {
             operation: Operation::default(),
             values: Vec::new(),
@@ -114,7 +114,7 @@ impl CyclesCursor {
     }
 }
 
-impl Cursor for CyclesCursor {
+impl OperationEncoder for CyclesCursor {
     fn begin(&mut self, n: u64) -> Operation {
         let sequence = &self.source.sequence;
         let cycle = match self.source.again {

@@ -17,7 +17,7 @@ pub(super) use statements::quoted;
 use statements::{all_cells, columns, insert};
 use workload::BatchKind;
 use workload::schema::{self, Defined, Fault, Table};
-use yaml::{Diagnostic, Diagnostics, Entry, Limits, Node, Place, Raw, Source, did_you_mean};
+use yaml::{Diagnostic, Diagnostics, Entry, Limits, Node, Place, Raw, SourceText, did_you_mean};
 
 const KEYS: [&str; 11] = [
     "specname",
@@ -126,7 +126,7 @@ pub(super) fn missing(key: &str) -> String {
 /// Reads the profile in `text`, which is called `name`; mistakes go to `out`.
 pub(super) fn read(name: &str, text: &str, out: &mut Diagnostics) -> Option<Profile> {
     let source = out.sources.len();
-    out.sources.push(Source {
+    out.sources.push(SourceText {
         name: name.to_owned(),
         text: text.to_owned(),
     });

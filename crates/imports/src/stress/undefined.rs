@@ -7,7 +7,7 @@
 use super::command::{Command, Task};
 use super::{access, profile};
 use crate::import::{Connection, ReadFile};
-use yaml::{Diagnostic, Diagnostics, Raw, Source};
+use yaml::{Diagnostic, Diagnostics, Raw, SourceText};
 
 /// A table whose definition only the cluster knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct Undefined {
 impl Undefined {
     /// What `profile` leaves out; `None` if it has a definition, or is no profile.
     pub fn of(profile: &str) -> Option<Undefined> {
-        let mut ignored = Diagnostics::new(vec![Source {
+        let mut ignored = Diagnostics::new(vec![SourceText {
             name: String::new(),
             text: profile.to_owned(),
         }]);

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use yaml::{Diagnostics, Place, Source};
+use yaml::{Diagnostics, Place, SourceText};
 
 /// What mistakes on the command line are said to be in.
 pub(crate) const NAME: &str = "command line";
@@ -92,7 +92,7 @@ impl Line {
 
     /// No mistakes yet in this line.
     pub(crate) fn diagnostics(&self) -> Diagnostics {
-        Diagnostics::new(vec![Source {
+        Diagnostics::new(vec![SourceText {
             name: NAME.to_owned(),
             text: self.shown.clone(),
         }])

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use yaml::{Diagnostics, Place, Source, did_you_mean};
+use yaml::{Diagnostics, Place, SourceText, did_you_mean};
 
 /// A property's value and its place.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub(super) struct Properties {
 impl Properties {
     /// None yet; `command` is the text that source 0 of the mistakes is.
     pub(super) fn new(command: String) -> Properties {
-        let source = Source {
+        let source = SourceText {
             name: "command line".to_owned(),
             text: command,
         };
@@ -37,7 +37,7 @@ impl Properties {
     /// Lays a file over what there is.
     pub(super) fn file(&mut self, name: &str, text: &str) {
         let source = self.out.sources.len();
-        self.out.sources.push(Source {
+        self.out.sources.push(SourceText {
             name: name.to_owned(),
             text: text.to_owned(),
         });
@@ -74,7 +74,7 @@ impl Properties {
     /// Notes a mistake in a file that a property names.
     pub(super) fn wrong_in(&mut self, name: &str, text: &str, span: Range<usize>, message: String) {
         let source = self.out.sources.len();
-        self.out.sources.push(Source {
+        self.out.sources.push(SourceText {
             name: name.to_owned(),
             text: text.to_owned(),
         });

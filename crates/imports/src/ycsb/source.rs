@@ -16,7 +16,7 @@ use workload::Stage;
 use workload::mix::Mix;
 use workload::random::{Draws, GOLDEN, lane, mix};
 use workload::{Check, Operation};
-use workload::{Cursor, Source};
+use workload::{OperationEncoder, OperationSource};
 
 /// Characters of a value that say who wrote it: 64 bits, six at a time.
 const WRITER_CHARACTERS: usize = 11;
@@ -232,8 +232,8 @@ fn push_text(out: &mut Vec<u8>, text: core::fmt::Arguments) {
     out.extend_from_slice(text.to_string().as_bytes());
 }
 
-impl Source for Table {
-    fn cursor(self: Arc<Self>, stage: Stage) -> Box<dyn Cursor> {
+impl OperationSource for Table {
+    fn cursor(self: Arc<Self>, stage: Stage) -> Box<dyn OperationEncoder> {
         Box::new(YcsbCursor {
             stage,
             chooser: self.chooser,
@@ -302,7 +302,7 @@ impl YcsbCursor {
     }
 }
 
-impl Cursor for YcsbCursor {
+impl OperationEncoder for YcsbCursor {
     fn begin(&mut self, n: u64) -> Operation {
         let operation = match self.stage {
             Stage::Main => self.choose(n),

@@ -7,7 +7,7 @@ use crate::connection::{ANSWER_BYTES_USUAL, Connection};
 use crate::facts::NO_KIND;
 use crate::inflight::{Slot, State};
 use crate::ledger::WriteState;
-use crate::worker::Source;
+use crate::worker::DueTimes;
 use crate::worker::course::Begun;
 use crate::written::note_check;
 use cql::frame::Header;
@@ -262,7 +262,7 @@ impl Worker {
     /// A slot of the closed loop is free again: the next operation is due now.
     #[inline]
     pub(super) fn freed(&mut self, now_ns: u64) {
-        if let Source::Closed { freed_ns } = &mut self.source {
+        if let DueTimes::Closed { freed_ns } = &mut self.source {
             freed_ns.push_back(now_ns);
         }
     }

@@ -1,6 +1,6 @@
 //! Releasing what is due: choosing a connection, encoding, sending.
 
-use super::{Source, Worker};
+use super::{DueTimes, Worker};
 use crate::connection::Progress;
 use crate::inflight::SPECIAL;
 use crate::ledger::WriteState;
@@ -116,7 +116,7 @@ impl Worker {
         }
         self.write_down(&operation, WriteState::Unknown);
         self.end.sent += 1;
-        if matches!(self.source, Source::Open { .. }) {
+        if matches!(self.source, DueTimes::Open { .. }) {
             self.note_lag(due_ns, now_ns);
         }
         self.advance();

@@ -8,7 +8,7 @@
 //! Must hold: every operation that was due in the window and not sent is counted, in one kind, and
 //! never with more than it has waited.
 
-use super::{Source, Worker};
+use super::{DueTimes, Worker};
 use crate::facts::KINDS_MAX;
 use measure::{Histogram, clock};
 
@@ -78,7 +78,7 @@ impl Worker {
                 return;
             }
             let is_over = mix.total > 0 && clock::now_ns() >= now_ns + KINDS_ASKED_NS;
-            if is_over && let Source::Open { .. } = self.source {
+            if is_over && let DueTimes::Open { .. } = self.source {
                 return self.leave_rest_unsent(now_ns, stop_ns, number, mix);
             }
             let kind = self.generator.begin(number).kind;
@@ -122,8 +122,8 @@ impl Worker {
 
     fn skip_until(&mut self, until_ns: u64) -> u64 {
         match &mut self.source {
-            Source::Open { arrivals, start_ns } => arrivals.skip_until(until_ns - *start_ns),
-            Source::Closed { .. } => 0,
+            DueTimes::Open { arrivals, start_ns } => arrivals.skip_until(until_ns - *start_ns),
+            DueTimes::Closed { .. } => 0,
         }
     }
 }

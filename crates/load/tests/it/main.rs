@@ -14,7 +14,7 @@ mod server;
 mod traps;
 mod window;
 
-use load::{Access, Config, Flow, Limit, Node, Schedule, Summary, VerifyReads};
+use load::{Access, Config, Endpoint, Flow, Limit, Schedule, Summary, VerifyReads};
 use measure::{Interval, KindInterval};
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +28,10 @@ fn config(nodes: &[&server::Server], program: Program, operations: u64) -> Confi
     Config {
         program: Arc::new(program),
         stage: Stage::Main,
-        nodes: nodes.iter().map(|node| Node::at(node.address)).collect(),
+        nodes: nodes
+            .iter()
+            .map(|node| Endpoint::at(node.address))
+            .collect(),
         access: Access::default(),
         schedule: Schedule::Closed { in_flight: 4 },
         first_operation: 0,

@@ -4,7 +4,9 @@ use cql::Consistency;
 use cql::response::RawRows;
 use cql::template::append_value;
 use std::sync::Arc;
-use workload::{Check, Cursor, Kind, Operation, Policy, Program, Source, Stage, Statement};
+use workload::{
+    Check, Kind, Operation, OperationEncoder, OperationSource, Policy, Program, Stage, Statement,
+};
 
 /// Every operation begins with `statements[n % count]`, and its values are its number.
 #[derive(Clone, Debug)]
@@ -26,8 +28,8 @@ struct ScriptCursor {
     operation: Operation,
 }
 
-impl Source for Script {
-    fn cursor(self: Arc<Self>, _stage: Stage) -> Box<dyn Cursor> {
+impl OperationSource for Script {
+    fn cursor(self: Arc<Self>, _stage: Stage) -> Box<dyn OperationEncoder> {
         Box::new(ScriptCursor {
             script: self,
             operation: Operation::default(),
@@ -39,7 +41,7 @@ impl Source for Script {
     }
 }
 
-impl Cursor for ScriptCursor {
+impl OperationEncoder for ScriptCursor {
     fn begin(&mut self, n: u64) -> Operation {
         let first = &self.script.first;
         let statement = first[n as usize % first.len()];

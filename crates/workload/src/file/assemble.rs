@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::checked::Places;
+use super::checked::StatementPlaces;
 use super::resolve::{Numbers, sampler};
 use super::sections::{Named, Tables};
 use super::source::{FileSource, Group, Part};
@@ -32,7 +32,7 @@ struct Built {
 
 impl<'a> File<'a, '_> {
     /// The program, unless something is wrong and reported.
-    pub(super) fn program(&mut self, name: &str) -> Option<(Program, Places)> {
+    pub(super) fn program(&mut self, name: &str) -> Option<(Program, StatementPlaces)> {
         self.check_keys(self.root, &KEYS, "a workload file");
         self.root.entries()?;
         let rows = self.row_count();
@@ -97,7 +97,7 @@ impl<'a> File<'a, '_> {
             rows,
             source: Arc::new(FileSource { expected, ..source }),
         };
-        Some((program, Places::of(tables.places, &named)))
+        Some((program, StatementPlaces::of(tables.places, &named)))
     }
 
     /// How many rows the study asks for.

@@ -5,22 +5,22 @@
 //! but the workload's, which was checked when it was read.
 
 use cql::value::CqlType;
-use yaml::{Diagnostics, Place, Source};
+use yaml::{Diagnostics, Place, SourceText};
 
 use super::sections::Named;
 use crate::program::Program;
 use crate::schema::{self, Token};
 
 /// Where the parts of a program stand.
-pub(super) struct Places {
+pub(super) struct StatementPlaces {
     /// Of the schema's statements.
     schema: Vec<Place>,
     /// Of the program's statements. Copies that only the load stage has come after them.
     statements: Vec<Written>,
 }
 
-impl Places {
-    pub(super) fn of(schema: Vec<Place>, named: &[Named]) -> Places {
+impl StatementPlaces {
+    pub(super) fn of(schema: Vec<Place>, named: &[Named]) -> StatementPlaces {
         let parts = named.iter().flat_map(|named| &named.parts);
         let written = parts.map(|part| {
             let markers = part.binds.iter().map(|bind| Marker {
@@ -33,7 +33,7 @@ impl Places {
                 markers: markers.collect(),
             }
         });
-        Places {
+        StatementPlaces {
             schema,
             statements: written.collect(),
         }
@@ -56,8 +56,8 @@ struct Marker {
 /// A workload file that compiles.
 pub struct Checked {
     program: Program,
-    places: Places,
-    sources: Vec<Source>,
+    places: StatementPlaces,
+    sources: Vec<SourceText>,
 }
 
 /// The statements of a workload file in a keyspace.
@@ -69,7 +69,11 @@ pub struct Placed {
 }
 
 impl Checked {
-    pub(super) fn new(program: Program, places: Places, sources: Vec<Source>) -> Checked {
+    pub(super) fn new(
+        program: Program,
+        places: StatementPlaces,
+        sources: Vec<SourceText>,
+    ) -> Checked {
         Checked {
             program,
             places,

@@ -8,7 +8,7 @@ use crate::distribution::Sampler;
 use crate::generator::{Check, Operation};
 use crate::program::{Choices, Stage};
 use crate::random::Draws;
-use crate::source::{Cursor, Source};
+use crate::source::{OperationEncoder, OperationSource};
 use cql::response::RawRows;
 use cql::token::murmur3;
 
@@ -87,8 +87,8 @@ struct FileCursor {
     scratch: Vec<u8>,
 }
 
-impl Source for FileSource {
-    fn cursor(self: Arc<Self>, stage: Stage) -> Box<dyn Cursor> {
+impl OperationSource for FileSource {
+    fn cursor(self: Arc<Self>, stage: Stage) -> Box<dyn OperationEncoder> {
         Box::new(FileCursor {
             stage,
             rows: self.choices.rows,
@@ -169,7 +169,7 @@ impl FileCursor {
     }
 }
 
-impl Cursor for FileCursor {
+impl OperationEncoder for FileCursor {
     fn begin(&mut self, n: u64) -> Operation {
         let choices = &self.source.choices;
         let operation = choices.operation(self.stage, n, &mut self.rows);

@@ -1,11 +1,11 @@
 //! What a text is read as, and what is refused.
 
 use super::*;
-use crate::diagnostic::Source;
+use crate::diagnostic::SourceText;
 use proptest::prelude::*;
 
 fn parse_text(text: &str) -> (Option<Node>, Diagnostics) {
-    let source = Source {
+    let source = SourceText {
         name: "s.yaml".into(),
         text: text.into(),
     };

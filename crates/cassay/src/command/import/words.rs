@@ -2,7 +2,7 @@
 //! has never seen the study.
 
 use std::ops::Range;
-use yaml::{Diagnostics, Place, Source};
+use yaml::{Diagnostics, Place, SourceText};
 
 /// The same mistakes, where those in the written study, which is the first source, point into the
 /// command line: at the word that has the value in question, or else at all of it.
@@ -13,7 +13,7 @@ pub(super) fn in_words(mistakes: &Diagnostics, command_line: &str) -> Diagnostic
     };
     let study = std::mem::replace(
         written,
-        Source {
+        SourceText {
             name: "command line".to_owned(),
             text: command_line.to_owned(),
         },
@@ -67,11 +67,11 @@ mod tests {
         ] {
             let at = study.rfind(value).expect(value);
             let mut mistakes = Diagnostics::new(vec![
-                Source {
+                SourceText {
                     name: "stress".to_owned(),
                     text: study.to_owned(),
                 },
-                Source {
+                SourceText {
                     name: "--set".to_owned(),
                     text: "a=b".to_owned(),
                 },

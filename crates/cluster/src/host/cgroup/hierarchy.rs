@@ -1,6 +1,6 @@
 //! Where control groups are mounted, and where in them ours go.
 
-use super::{Place, pids, write};
+use super::{CgroupDir, pids, write};
 use anyhow::{Context, Result};
 use std::path::{Component, Path, PathBuf};
 
@@ -174,8 +174,8 @@ fn own_path<'a>(own: &'a str, controller: &str) -> Option<&'a str> {
 }
 
 /// Where a group of this name would be.
-pub(in crate::host) fn places(hierarchies: &[Hierarchy], name: &str) -> Vec<Place> {
-    let place = |hierarchy: &Hierarchy| Place {
+pub(in crate::host) fn places(hierarchies: &[Hierarchy], name: &str) -> Vec<CgroupDir> {
+    let place = |hierarchy: &Hierarchy| CgroupDir {
         dir: hierarchy.parent.join(name),
         unified: hierarchy.unified,
         controllers: hierarchy.controllers.clone(),

@@ -87,7 +87,7 @@ fn version_2_gets_its_own_files_and_words() {
     let root = tempfile::tempdir().unwrap();
     let top = |name: &str, text: &str| std::fs::write(root.path().join(name), text).unwrap();
     top("cgroup.subtree_control", "cpu\n");
-    let place = Place {
+    let place = CgroupDir {
         dir: root.path().join("cassay-x-h1"),
         unified: true,
         controllers: ["cpuset", "cpu", "memory"].map(str::to_string).to_vec(),
@@ -153,7 +153,7 @@ fn what_is_no_control_group_is_neither_killed_nor_removed() {
         .stdin(std::process::Stdio::piped());
     let mut child = crate::process::spawn(child, crate::process::Life::Ours).unwrap();
     std::fs::write(folder.path().join("cgroup.procs"), child.id().to_string()).unwrap();
-    let group = Group::of(vec![Place {
+    let group = Group::of(vec![CgroupDir {
         dir: folder.path().to_owned(),
         unified: false,
         controllers: Vec::new(),
@@ -168,7 +168,7 @@ fn what_is_no_control_group_is_neither_killed_nor_removed() {
 
 #[test]
 fn a_quota_that_the_kernel_refuses_is_refused_before() {
-    let place = Place {
+    let place = CgroupDir {
         dir: PathBuf::from("/nonexistent"),
         unified: false,
         controllers: vec!["cpu".to_string()],

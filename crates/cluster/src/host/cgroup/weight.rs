@@ -5,7 +5,7 @@
 //! and under competition the JVM starves, which it would not do without a host. Where there is no
 //! competition, weights do nothing.
 
-use super::{Group, Place, read, write};
+use super::{CgroupDir, Group, read, write};
 use crate::spec::HostSpec;
 use anyhow::Result;
 
@@ -42,7 +42,7 @@ impl Group {
 
     /// The weight that the kernel has, in busy threads; none where it has none.
     pub(super) fn weight(&self) -> Option<u64> {
-        let place: &Place = self.place("cpu")?;
+        let place: &CgroupDir = self.place("cpu")?;
         let (file, one) = match place.unified {
             true => ("cpu.weight", WEIGHT_PER_THREAD),
             false => ("cpu.shares", SHARES_PER_THREAD),

@@ -4,7 +4,7 @@
 use super::{CONTAINER, Effect, NO_AGENT, Proof, Seen};
 use crate::host::Host;
 use crate::local::compare;
-use crate::local::node::Node;
+use crate::local::node::LocalNode;
 use crate::spec::HostSpec;
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ const DEVICE: &str = "/sys/dev/block";
 ///
 /// # Errors
 /// The kernel does not tell them.
-pub(super) fn proofs(limits: &HostSpec, host: &Host, node: &Node) -> Result<Vec<Proof>> {
+pub(super) fn proofs(limits: &HostSpec, host: &Host, node: &LocalNode) -> Result<Vec<Proof>> {
     let name = &node.layout.name;
     let has_link = limits.link.rate_bits_per_s.is_some() || limits.link.delay.is_some();
     let mut proofs = match has_link {

@@ -1,7 +1,7 @@
 //! What the CPUs did, as `mpstat` says it, and `vmstat`'s r, b, in and cs: all from `/proc/stat`.
 
 use crate::probe::Out;
-use crate::probe::source::{Last, Source, grown};
+use crate::probe::source::{KernelFile, Last, grown};
 use anyhow::{Context, Result};
 
 /// Ticks of a CPU in the order of the file: user, nice, system, idle, iowait, irq, softirq, steal,
@@ -47,7 +47,7 @@ pub(super) struct Stat {
 /// CPUs of the machine.
 pub(crate) struct Cpu {
     place: String,
-    source: Source,
+    source: KernelFile,
     last: Last<Stat>,
 }
 
@@ -57,7 +57,7 @@ impl Cpu {
     pub fn open(place: &str) -> Result<Cpu> {
         Ok(Cpu {
             place: place.to_string(),
-            source: Source::open("/proc/stat")?,
+            source: KernelFile::open("/proc/stat")?,
             last: Last::none(),
         })
     }

@@ -5,7 +5,7 @@
 //! host stands at the host's place.
 
 use crate::probe::Out;
-use crate::probe::source::{Last, Source, grown};
+use crate::probe::source::{KernelFile, Last, grown};
 use anyhow::{Context, Result};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -72,7 +72,7 @@ const DIRECTIONS: [Direction; 3] = [
 /// Block devices of the machine.
 pub(crate) struct Disks {
     place: String,
-    source: Source,
+    source: KernelFile,
     /// Which stand-in host a device belongs to.
     hosts: BTreeMap<String, String>,
     /// Whether a device is shown; asked once for each.
@@ -95,7 +95,7 @@ impl Disks {
     pub fn open(place: &str, hosts: BTreeMap<String, String>) -> Result<Disks> {
         Ok(Disks {
             place: place.to_string(),
-            source: Source::open("/proc/diskstats")?,
+            source: KernelFile::open("/proc/diskstats")?,
             hosts,
             shown: HashMap::new(),
             last: Last::none(),

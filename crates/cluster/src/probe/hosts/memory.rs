@@ -4,7 +4,7 @@
 //! `/proc/vmstat`. `free.available` is the column of `free`: what programs could get.
 
 use crate::probe::Out;
-use crate::probe::source::{Last, Source, grown};
+use crate::probe::source::{KernelFile, Last, grown};
 use anyhow::{Context, Result};
 
 /// Pages or blocks since boot, by the names of `/proc/vmstat`, and what vmstat calls their rate.
@@ -19,8 +19,8 @@ const FLOWS: [(&str, &str); 4] = [
 /// Memory of the machine.
 pub(crate) struct Memory {
     place: String,
-    meminfo: Source,
-    vmstat: Source,
+    meminfo: KernelFile,
+    vmstat: KernelFile,
     last: Last<[u64; 4]>,
     page_kb: f64,
 }
@@ -31,8 +31,8 @@ impl Memory {
     pub fn open(place: &str) -> Result<Memory> {
         Ok(Memory {
             place: place.to_string(),
-            meminfo: Source::open("/proc/meminfo")?,
-            vmstat: Source::open("/proc/vmstat")?,
+            meminfo: KernelFile::open("/proc/meminfo")?,
+            vmstat: KernelFile::open("/proc/vmstat")?,
             last: Last::none(),
             page_kb: rustix::param::page_size() as f64 / 1024.0,
         })

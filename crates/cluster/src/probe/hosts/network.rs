@@ -4,7 +4,7 @@
 //! A stand-in host has its own files, seen through any process that lives in it.
 
 use crate::probe::Out;
-use crate::probe::source::{Last, Source, grown};
+use crate::probe::source::{KernelFile, Last, grown};
 use anyhow::{Context, Result};
 use std::collections::HashMap;
 
@@ -62,8 +62,8 @@ type SpeedOf = Box<dyn Fn(&str) -> Option<f64> + Send>;
 /// The network as one network namespace sees it.
 pub(crate) struct Network {
     place: String,
-    dev: Source,
-    tcp: [Source; 2],
+    dev: KernelFile,
+    tcp: [KernelFile; 2],
     last: Last<Counters>,
     /// Bits per second of an interface, where known.
     speeds: HashMap<String, Option<f64>>,
@@ -83,7 +83,7 @@ impl Network {
     /// Those of `open`.
     pub fn open(
         place: &str,
-        open: impl Fn(&str) -> Result<Source>,
+        open: impl Fn(&str) -> Result<KernelFile>,
         speed_of: SpeedOf,
     ) -> Result<Network> {
         Ok(Network {

@@ -12,7 +12,7 @@ use super::cpu::{self, GUEST, STEAL, TASKS, Ticks};
 use super::disk::{self, BUSY_MS, Columns, SECTOR_KB, SECTORS};
 use super::pressure::Pressure;
 use crate::probe::processes::{Io, Stat};
-use crate::probe::source::{Last, Source, grown};
+use crate::probe::source::{KernelFile, Last, grown};
 use crate::probe::{Look, Out};
 use anyhow::{Context, Result};
 use measure::clock;
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 /// The machine, and what of it is ours.
 pub(crate) struct Others {
     cpus: BTreeSet<String>,
-    stat: Source,
+    stat: KernelFile,
     disks: Option<Disks>,
     nodes: Vec<Process>,
     own: Process,
@@ -63,7 +63,7 @@ impl Others {
         let all_tell = own.io.is_some() && nodes.iter().all(|node| node.io.is_some());
         Ok(Others {
             cpus: allowed()?,
-            stat: Source::open("/proc/stat")?,
+            stat: KernelFile::open("/proc/stat")?,
             disks: Disks::open().ok().filter(|_| all_tell),
             nodes,
             own,
@@ -154,20 +154,20 @@ fn allowed() -> Result<BTreeSet<String>> {
 
 /// A process of ours.
 struct Process {
-    stat: Source,
+    stat: KernelFile,
     /// Absent where it may not be read.
-    io: Option<Source>,
+    io: Option<KernelFile>,
 }
 
 impl Process {
     fn open(folder: &str) -> Result<Process> {
         let folder = PathBuf::from(folder);
-        let mut io = Source::open(folder.join("io")).ok();
+        let mut io = KernelFile::open(folder.join("io")).ok();
         if io.as_mut().is_some_and(|io| io.read().is_err()) {
             io = None;
         }
         Ok(Process {
-            stat: Source::open(folder.join("stat"))?,
+            stat: KernelFile::open(folder.join("stat"))?,
             io,
         })
     }
@@ -190,7 +190,7 @@ impl Process {
 
 /// The machine's own disks, without those that are made of others.
 struct Disks {
-    source: Source,
+    source: KernelFile,
     /// Kilobytes read and written by ours that no disk has moved yet.
     ahead_kb: [f64; 2],
 }
@@ -198,7 +198,7 @@ struct Disks {
 impl Disks {
     fn open() -> Result<Disks> {
         Ok(Disks {
-            source: Source::open("/proc/diskstats")?,
+            source: KernelFile::open("/proc/diskstats")?,
             ahead_kb: [0.0, waiting_kb().unwrap_or(0.0)],
         })
     }
@@ -255,7 +255,7 @@ fn is_disk(device: &str, folder: &Path) -> bool {
 
 /// What waits in memory to be written, whoever's it is, kB.
 fn waiting_kb() -> Option<f64> {
-    let text = Source::open("/proc/meminfo")
+    let text = KernelFile::open("/proc/meminfo")
         .ok()?
         .read()
         .ok()?
@@ -334,7 +334,7 @@ mod tests {
     #[test]
     fn what_ours_wrote_before_is_not_laid_to_others_when_it_reaches_the_disk() {
         let mut disks = Disks {
-            source: Source::open("/proc/self/stat").unwrap(),
+            source: KernelFile::open("/proc/self/stat").unwrap(),
             ahead_kb: [0.0, 50.0],
         };
         // Written while 50 kB wait: 100 kB by ours, of which the disk has moved 120 in all.

@@ -4,7 +4,7 @@
 //! the share is that of our period and not the kernel's running average over ten seconds.
 
 use crate::probe::Out;
-use crate::probe::source::{Last, Source, grown};
+use crate::probe::source::{KernelFile, Last, grown};
 use anyhow::Result;
 use std::path::Path;
 
@@ -21,7 +21,7 @@ type Stalled = [Option<u64>; 2];
 /// The pressure files of a machine or a cgroup.
 pub(crate) struct Pressure {
     place: String,
-    files: Vec<(Source, [&'static str; 2], Last<Stalled>)>,
+    files: Vec<(KernelFile, [&'static str; 2], Last<Stalled>)>,
 }
 
 impl Pressure {
@@ -29,7 +29,7 @@ impl Pressure {
     pub fn open(place: &str, folder: &Path, suffix: &str) -> Pressure {
         let open = |(kind, names)| {
             let path = folder.join(format!("{kind}{suffix}"));
-            let mut source = Source::open(path).ok()?;
+            let mut source = KernelFile::open(path).ok()?;
             // A kernel that was told `psi=0` has the files, but they cannot be read.
             source.read().ok()?;
             Some((source, names, Last::none()))

@@ -5,13 +5,13 @@
 
 use super::network::Network;
 use super::pressure::Pressure;
-use crate::probe::source::{Last, Source, grown};
+use crate::probe::source::{KernelFile, Last, grown};
 use crate::probe::{Look, Out};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
 /// Where the figures of a stand-in host are; what is absent has no figure.
-pub(crate) struct Places<'a> {
+pub(crate) struct HostFiles<'a> {
     /// Its name.
     pub name: &'a str,
     /// The group that limits its CPU time.
@@ -30,7 +30,7 @@ pub(crate) struct Places<'a> {
 pub(crate) struct StandIn {
     name: String,
     used: Option<Used>,
-    throttling: Option<(Source, Last<Throttled>)>,
+    throttling: Option<(KernelFile, Last<Throttled>)>,
     memory: Option<Memory>,
     pressure: Option<Pressure>,
     network: Network,
@@ -39,7 +39,7 @@ pub(crate) struct StandIn {
 
 /// CPU time: `cpuacct.usage` in ns, or `usage_usec` of a `cpu.stat` of version 2.
 struct Used {
-    source: Source,
+    source: KernelFile,
     in_stat: bool,
     last: Last<u64>,
 }
@@ -53,17 +53,17 @@ struct Throttled {
 
 /// Memory of the group, page cache included.
 struct Memory {
-    used: Source,
-    stat: Source,
+    used: KernelFile,
+    stat: KernelFile,
     /// How often the limit was met.
-    hits: Option<(Source, Last<u64>)>,
+    hits: Option<(KernelFile, Last<u64>)>,
     version2: bool,
 }
 
 impl StandIn {
     /// Opens what there is at `places`; `network` is seen from inside of the host.
-    pub fn open(places: &Places, network: Network) -> StandIn {
-        let stat = |dir: Option<&Path>| Source::open(dir?.join("cpu.stat")).ok();
+    pub fn open(places: &HostFiles, network: Network) -> StandIn {
+        let stat = |dir: Option<&Path>| KernelFile::open(dir?.join("cpu.stat")).ok();
         StandIn {
             name: places.name.to_string(),
             used: Used::open(places),
@@ -146,13 +146,13 @@ impl Look for StandIn {
 }
 
 impl Used {
-    fn open(places: &Places) -> Option<Used> {
+    fn open(places: &HostFiles) -> Option<Used> {
         let version1 = places.cpuacct.map(|dir| (dir.join("cpuacct.usage"), false));
         let version2 = places.unified.map(|dir| (dir.join("cpu.stat"), true));
         let (source, in_stat) = [version1, version2]
             .into_iter()
             .flatten()
-            .find_map(|(path, in_stat)| Some((Source::open(path).ok()?, in_stat)))?;
+            .find_map(|(path, in_stat)| Some((KernelFile::open(path).ok()?, in_stat)))?;
         Some(Used {
             source,
             in_stat,
@@ -179,16 +179,19 @@ impl Used {
 
 impl Memory {
     fn open(dir: &Path) -> Result<Memory> {
-        let version1 = Source::open(dir.join("memory.usage_in_bytes"));
+        let version1 = KernelFile::open(dir.join("memory.usage_in_bytes"));
         let version2 = version1.is_err();
         let (used, hits) = match version1 {
             Ok(used) => (used, "memory.failcnt"),
-            Err(_) => (Source::open(dir.join("memory.current"))?, "memory.events"),
+            Err(_) => (
+                KernelFile::open(dir.join("memory.current"))?,
+                "memory.events",
+            ),
         };
-        let hits = Source::open(dir.join(hits)).ok();
+        let hits = KernelFile::open(dir.join(hits)).ok();
         Ok(Memory {
             used,
-            stat: Source::open(dir.join("memory.stat"))?,
+            stat: KernelFile::open(dir.join("memory.stat"))?,
             hits: hits.map(|source| (source, Last::none())),
             version2,
         })
@@ -275,10 +278,10 @@ mod tests {
         write(files[0]);
         let network = Network::open(
             "host1",
-            |name| Source::open(dir.join(name)),
+            |name| KernelFile::open(dir.join(name)),
             Box::new(|_| None),
         );
-        let places = Places {
+        let places = HostFiles {
             name: "host1",
             cpu: Some(dir),
             cpuacct: (!version2).then_some(dir),

@@ -11,7 +11,7 @@ use cql::token::murmur3;
 use workload::Stage;
 use workload::random::{Draws, lane};
 use workload::{Check, Operation};
-use workload::{Cursor, Source};
+use workload::{OperationEncoder, OperationSource};
 
 /// Rows of a partition that a read is compared with at most.
 const CHECKED_ROWS_MAX: f64 = 20_000.0;
@@ -20,8 +20,8 @@ const CHECKED_ROWS_MAX: f64 = 20_000.0;
 /// write.
 const IN_FLIGHT_MAX: u64 = 4096;
 
-impl Source for Operations {
-    fn cursor(self: Arc<Self>, _stage: Stage) -> Box<dyn Cursor> {
+impl OperationSource for Operations {
+    fn cursor(self: Arc<Self>, _stage: Stage) -> Box<dyn OperationEncoder> {
         Box::new(StressCursor {
             walks: self.tables.iter().cloned().map(Walk::new).collect(),
             block: self.block(0, Taken::default()),
@@ -243,7 +243,7 @@ fn token_key(cells: &[Vec<u8>], key: &mut Vec<u8>) {
     }
 }
 
-impl Cursor for StressCursor {
+impl OperationEncoder for StressCursor {
     fn begin(&mut self, n: u64) -> Operation {
         let planned = self.find(n);
         let op = &self.operations.ops[usize::from(planned.op)];

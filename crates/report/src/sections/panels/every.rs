@@ -3,7 +3,7 @@
 //! Behind a fold, since it is for who looks for something. A page holds as many trials as its
 //! limit lets it; the rest is said to be on disk.
 
-use super::places::Places;
+use super::places::PlaceColors;
 use super::{TRACE_BYTES, VALUE_BYTES, buckets_of, frame, panel, views, what};
 use crate::number;
 use crate::page::{Block, Chart, Color, Panel, Series, Xs};
@@ -125,7 +125,7 @@ fn groups(trial: &TrialView) -> Vec<Group<'_>> {
 
 fn chart(view: &RunView, trial: &TrialView, names: &[(&str, Vec<&ProbeSeries>)]) -> Chart {
     let buckets = buckets_of(view, trial, BUCKETS);
-    let places = Places::new(trial);
+    let places = PlaceColors::new(trial);
     let mut thinned = false;
     let mut panels: Vec<Panel> = Vec::new();
     let mut in_legend: Vec<&str> = Vec::new();

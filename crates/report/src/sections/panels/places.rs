@@ -6,15 +6,15 @@ use crate::view::TrialView;
 use std::collections::BTreeMap;
 
 /// The colours of hosts and nodes: a host with one node shares its colour.
-pub struct Places<'a> {
+pub struct PlaceColors<'a> {
     index: BTreeMap<&'a str, usize>,
     names: Vec<Vec<&'a str>>,
 }
 
-impl<'a> Places<'a> {
+impl<'a> PlaceColors<'a> {
     /// Of the hosts and nodes that the trial's series name.
-    pub fn new(trial: &'a TrialView) -> Places<'a> {
-        let mut places = Places {
+    pub fn new(trial: &'a TrialView) -> PlaceColors<'a> {
+        let mut places = PlaceColors {
             index: BTreeMap::new(),
             names: Vec::new(),
         };
