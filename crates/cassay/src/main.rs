@@ -19,7 +19,7 @@ use imports::Tool;
 
 fn main() -> std::process::ExitCode {
     // First of all: a thread that runs already would stay outside.
-    cluster::separate_mounts();
+    host::separate_mounts();
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(usage) => return terminal::end(terminal::usage(&usage)).into(),

@@ -1,7 +1,7 @@
 //! The probes of a node by themselves: what they read of a real Cassandra and what they cost it.
 //!
 //! ```text
-//! cargo run --release -p target --example node_probe -- [seconds] [period in ms]
+//! cargo run --release -p cluster --example node_probe -- [seconds] [period in ms]
 //! ```
 //! Starts a node in a folder of its own, writes rows while one probe after the other looks, prints
 //! the mean of each series, then the CPU time of the node and of the probe per look while nothing

@@ -284,7 +284,8 @@ fn all(of: impl Fn(Ability) -> Answer) -> Vec<Capability> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{HostsSpec, Isolation, JolokiaAccess, LocalSpec};
+    use crate::spec::{JolokiaAccess, LocalSpec};
+    use host::{HostsSpec, Isolation};
 
     fn one(all: &[Capability], ability: Ability) -> (bool, &str) {
         let found = all.iter().find(|one| one.ability == ability);

@@ -5,7 +5,7 @@
 //! log and on its volume, and is looked for there before anybody is told to ask for less.
 
 use crate::cluster::Cluster;
-use crate::host::{VolumeUse, volume_use};
+use host::{VolumeUse, volume_use};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 

@@ -1,12 +1,12 @@
 //! How much data there is: in the tables of a node, and on the volume under it.
 
 use crate::cluster::{Cluster, NodeInfo};
-use crate::host::{VolumeUse, volume_use};
 use crate::jolokia::Jolokia;
 use crate::mbeans;
 use crate::session::ServerError;
 use crate::snapshot::{NodeFiles, schema};
 use anyhow::{Context, Result, bail};
+use host::{VolumeUse, volume_use};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Finding a Java that Cassandra 5.0 runs on.
 
-use crate::process::{self, Life};
 use anyhow::{Context, Result, bail};
+use host::process::{self, Life};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 

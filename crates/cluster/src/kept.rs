@@ -2,12 +2,13 @@
 //!
 //! They run in sessions of their own, without a death signal, until [`down`] ends them.
 
+use crate::Access;
 use crate::cluster::Cluster;
 use crate::local::{self, roles, state};
 use crate::session::Session;
 use crate::spec::{Authentication, Dirs, LocalSpec};
-use crate::{Access, process::Identity};
 use anyhow::{Result, bail};
+use host::process::Identity;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;

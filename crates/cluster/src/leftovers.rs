@@ -48,7 +48,7 @@ pub fn clear(dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Cleared {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::{Identity, Machine};
+    use host::process::{Identity, Machine};
     use state::State;
     use std::path::Path;
 

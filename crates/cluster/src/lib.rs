@@ -13,7 +13,6 @@ mod cluster;
 mod counts;
 mod data_use;
 pub mod hidden;
-mod host;
 mod java;
 mod jolokia;
 pub mod kept;
@@ -22,7 +21,6 @@ mod local;
 mod mbeans;
 mod page_cache;
 pub mod probe;
-mod process;
 mod ring;
 mod session;
 mod settle;
@@ -38,11 +36,10 @@ pub use cause::LogMarks;
 pub use cluster::{Cluster, NodeDied, NodeInfo};
 pub use counts::OperationCounts;
 pub use data_use::DataUse;
-pub use host::{Able, HostAbility, VolumeUse, abilities, separate_mounts};
+pub use host::{HostSpec, HostsSpec, Isolation, LinkSpec, VolumeUse};
 pub use local::{
     Effect, HostInfo, NodeConfiguration, Proof, Restarts, TableOption, memory_bytes, yaml_refusal,
 };
-pub use process::heed;
 pub use ring::{Replication, Ring};
 pub use session::{QueryResult, ServerError, Session};
 pub use settle::{Settle, SettleOutcome};
@@ -50,8 +47,8 @@ pub use snapshot::{
     Fingerprint, NodeSnapshot, RestoreHow, Restored, Snapshot, SstableIdentity, TableLayout,
 };
 pub use spec::{
-    AttachSpec, Authentication, CASSANDRA_VERSION, Collector, Dirs, HostSpec, HostsSpec, Isolation,
-    JOLOKIA_PORT, JolokiaAccess, LinkSpec, LocalSpec, NODES_COUNT_MAX, SecretSource, Spec, TlsSpec,
+    AttachSpec, Authentication, CASSANDRA_VERSION, Collector, Dirs, JOLOKIA_PORT, JolokiaAccess,
+    LocalSpec, NODES_COUNT_MAX, SecretSource, Spec, TlsSpec,
 };
 pub use status::{NodeState, Overview};
 

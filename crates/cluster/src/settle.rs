@@ -13,8 +13,8 @@
 use crate::cluster::Cluster;
 use crate::data_use;
 use crate::jolokia::Jolokia;
+use crate::mbeans;
 use crate::snapshot::schema;
-use crate::{mbeans, process};
 use anyhow::{Context, Result, ensure};
 use measure::clock::{self, Deadline};
 use serde_json::Value;
@@ -207,7 +207,7 @@ fn wait(
             said = Some(state);
         }
         ensure!(
-            !process::is_interrupted(),
+            !host::process::is_interrupted(),
             "interrupted while waiting for compactions"
         );
         clock::sleep(rule.sample);

@@ -63,7 +63,7 @@ impl Gather {
         let ours = pids
             .iter()
             .filter_map(|(name, pid)| Some((name.as_str(), (*pid)?)));
-        match cluster::probe::others(&ours.collect::<Vec<_>>(), OTHERS_PERIOD) {
+        match host::probe::others(&ours.collect::<Vec<_>>(), OTHERS_PERIOD) {
             Ok(others) => self.others = Some(others),
             // A machine that does not tell makes a rule unknown, not a trial impossible.
             Err(error) => self.others_unseen = Some(format!("{error:#}")),

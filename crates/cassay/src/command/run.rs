@@ -76,7 +76,7 @@ fn with_options(
 ) -> Result<Exit> {
     let dirs = dirs()?;
     let interrupt = interrupt::flag()?;
-    cluster::heed(Arc::clone(&interrupt));
+    host::process::heed(Arc::clone(&interrupt));
     let options = Options {
         results: common.out.clone(),
         dirs,

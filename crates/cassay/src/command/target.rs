@@ -61,7 +61,7 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
         ..LocalSpec::default()
     };
     let interrupt = interrupt::flag()?;
-    ::cluster::heed(Arc::clone(&interrupt));
+    host::process::heed(Arc::clone(&interrupt));
     let cluster = match kept::up(&spec, dirs, &mut |text| terminal::say(text)) {
         Err(_) if interrupt.load(Ordering::Relaxed) => {
             terminal::say("interrupted; everything that was started is stopped");

@@ -9,10 +9,10 @@
 //! those of the jars are. That it is mapped is asked of each JVM: see [`super::proof`].
 
 use super::{Nodes, Program, ports};
-use crate::process::Life;
 use crate::spec::{Collector, LocalSpec};
 use crate::supply;
 use anyhow::{Context, Result, bail};
+use host::process::Life;
 use measure::clock;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

@@ -131,7 +131,7 @@ pub(crate) fn command(
     spec: &LocalSpec,
     start: usize,
 ) -> Command {
-    let mut command = crate::process::command(&program.java.program);
+    let mut command = host::process::command(&program.java.program);
     command.arg(mark(cluster));
     command.arg(format!("-Dcassay.node={}", node.name));
     let heap = spec.heap_bytes;

@@ -3,8 +3,8 @@
 use super::settings::NodeLayout;
 use crate::cluster::NodeDied;
 use crate::jolokia::Jolokia;
-use crate::process::Identity;
 use anyhow::{Context, Result};
+use host::process::Identity;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, ExitStatus};

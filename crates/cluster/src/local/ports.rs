@@ -174,7 +174,7 @@ fn holder(address: SocketAddrV4) -> Option<(u32, String)> {
                 .find_map(|line| listening_inode(line, address))
         })?;
     let link = format!("socket:[{inode}]");
-    crate::process::all_pids().into_iter().find_map(|pid| {
+    host::process::all_pids().into_iter().find_map(|pid| {
         let files = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?;
         let mut targets = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
         if !targets.any(|target| target.as_os_str() == link.as_str()) {

@@ -3,7 +3,6 @@
 
 use super::node::{LocalNode, log_tail};
 use crate::access::Access;
-use crate::process;
 use crate::session::Session;
 use anyhow::{Result, anyhow, bail};
 use cql::Consistency;
@@ -123,7 +122,7 @@ pub(super) fn wait(
     ask: impl Fn(&LocalNode) -> Result<()>,
 ) -> Result<()> {
     loop {
-        if process::is_interrupted() {
+        if host::process::is_interrupted() {
             bail!("interrupted while waiting for {}", nodes[index].layout.name);
         }
         if let Some(died) = nodes.iter_mut().find_map(LocalNode::died) {

@@ -1,7 +1,8 @@
 //! What a cluster was started as, in its `state.json`: with it, a later command starts a node of a
 //! kept cluster again, and knows what the nodes should say of themselves.
 
-use crate::spec::{Authentication, Collector, HostSpec, HostsSpec, Isolation, LinkSpec, LocalSpec};
+use crate::spec::{Authentication, Collector, LocalSpec};
+use host::{HostSpec, HostsSpec, Isolation, LinkSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::net::Ipv4Addr;

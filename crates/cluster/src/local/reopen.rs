@@ -6,9 +6,9 @@ use super::ports::Claim;
 use super::state::{self, State};
 use super::{Nodes, Program, place, roles, settings};
 use crate::cluster::Cluster;
-use crate::host::Hosts;
 use crate::spec::Dirs;
 use anyhow::{Context, Result, bail};
+use host::Hosts;
 use std::path::{Path, PathBuf};
 
 impl Nodes {

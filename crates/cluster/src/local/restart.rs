@@ -6,10 +6,10 @@ use super::node::LocalNode;
 use super::record::SpecState;
 use super::{Nodes, check, ready, room, settings};
 use crate::cluster::Cluster;
-use crate::host::Hosts;
-use crate::process::Identity;
-use crate::spec::{HostSpec, LocalSpec};
+use crate::spec::LocalSpec;
 use anyhow::{Context, Result, bail};
+use host::process::Identity;
+use host::{HostSpec, Hosts};
 use measure::clock::Deadline;
 use std::time::Duration;
 
@@ -339,7 +339,8 @@ fn drain(node: &LocalNode) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{Authentication, Collector, HostSpec, HostsSpec};
+    use crate::spec::{Authentication, Collector};
+    use host::HostsSpec;
     use serde_json::json;
 
     fn changed(change: impl FnOnce(&mut LocalSpec)) -> LocalSpec {

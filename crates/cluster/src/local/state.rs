@@ -11,10 +11,10 @@
 use super::jvm;
 use super::ports::Ports;
 use super::record::SpecState;
-use crate::host::{Hosts, HostsState};
-use crate::process::{self, Identity, Machine};
 use crate::spec::Dirs;
 use anyhow::{Context, Result, bail};
+use host::process::{self, Identity, Machine};
+use host::{Hosts, HostsState};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -265,8 +265,8 @@ pub(crate) fn boot_id() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::{CgroupDir, HostState};
-    use crate::process::{Life, command, spawn};
+    use host::process::{Life, command, spawn};
+    use host::{CgroupDir, HostState};
     use std::os::unix::process::CommandExt;
 
     fn dirs(root: &Path) -> Dirs {

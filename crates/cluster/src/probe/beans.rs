@@ -5,9 +5,9 @@
 //! increase per second between two looks, at the time of the second one, so that the sum over time
 //! is what was counted; after a counter has fallen, which is a node started again, it begins anew.
 
-use super::Out;
 use crate::jolokia::{Bulk, Jolokia};
 use anyhow::Result;
+use host::probe::Out;
 use measure::clock::{self, SECOND_NS};
 use serde_json::Value;
 use std::collections::HashMap;

@@ -9,9 +9,9 @@
 //! `client_request.*` counts what this node coordinated, of all keyspaces.
 
 use super::beans::{BeanAttribute, Beans, Kind, Series};
-use super::{Look, Out};
 use crate::jolokia::Jolokia;
 use anyhow::Result;
+use host::probe::{Look, Out};
 
 const METRICS: &str = "org.apache.cassandra.metrics";
 const COMPACTIONS: &str = "org.apache.cassandra.db:type=CompactionManager";

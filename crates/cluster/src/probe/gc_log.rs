@@ -7,8 +7,8 @@
 //! Followed is the newest log of the folder, so that a node that was started again, which begins
 //! another one, is followed too. What was logged before the first look is not read.
 
-use super::{Look, Out};
 use anyhow::{Context, Result, bail};
+use host::probe::{Look, Out};
 use measure::clock::{self, MILLISECOND_NS, SECOND_NS};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};

@@ -12,8 +12,8 @@ pub use esxtop::read_esxtop;
 pub use prometheus::read_prometheus;
 pub(crate) use scrape::Scrape;
 
-use super::Reading;
 use anyhow::{Context, Result, bail, ensure};
+use host::probe::Reading;
 use measure::clock;
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! The Java machine of a node: heap, pools, collections, threads, CPU, classes, buffers.
 
 use super::beans::{BeanAttribute, Beans, Kind, Series};
-use super::{Look, Out};
 use crate::jolokia::Jolokia;
 use anyhow::Result;
+use host::probe::{Look, Out};
 
 const MEMORY: &str = "java.lang:type=Memory";
 const THREADS: &str = "java.lang:type=Threading";

@@ -1,12 +1,13 @@
 //! Which looks a node gets, and what stays out of sight: all of them where its JVM has an agent and
 //! its folder is ours, virtual tables where there is nothing but CQL.
 
+use super::ProbeSpec;
 use super::cassandra::Cassandra;
 use super::gc_log::GcLog;
 use super::jvm::Jvm;
 use super::virtual_tables::VirtualTables;
-use super::{Look, ProbeSpec, Sampler, Task};
 use crate::cluster::{Cluster, NodeInfo};
+use host::probe::{Look, Sampler, Task};
 use std::collections::BTreeMap;
 
 /// What the MBeans show and virtual tables do not.

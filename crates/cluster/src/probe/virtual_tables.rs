@@ -8,11 +8,11 @@
 
 use super::beans::Counters;
 use super::cassandra::POOLS;
-use super::{Look, Out};
 use crate::access::Access;
 use crate::session::{QueryResult, ServerError, Session};
 use anyhow::Result;
 use cql::value::Value;
+use host::probe::{Look, Out};
 use measure::clock;
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -5,9 +5,9 @@
 //! in the middle: the node goes down, and some replicas are empty.
 
 use super::NodeFiles;
-use crate::host::{VolumeUse, volume_use};
 use crate::mbeans;
 use anyhow::{Result, bail};
+use host::{VolumeUse, volume_use};
 
 const MIB: u64 = 1 << 20;
 

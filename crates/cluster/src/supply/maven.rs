@@ -1,8 +1,8 @@
 //! Maven, which brings the jars. What it says is passed on a jar at a time.
 
 use crate::java::program_in;
-use crate::process::{self, Life};
 use anyhow::{Context, Result, bail};
+use host::process::{self, Life};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::Stdio;

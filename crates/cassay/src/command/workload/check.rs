@@ -71,7 +71,7 @@ fn prepared(
         Err(mistakes) => return Ok(Err(mistakes)),
     };
     let stop = interrupt::flag()?;
-    cluster::heed(Arc::clone(&stop));
+    host::process::heed(Arc::clone(&stop));
     let prepared = engine::prepare(&target, &dirs()?, &checked, &stop, &mut |text| {
         terminal::say(text);
     })?;

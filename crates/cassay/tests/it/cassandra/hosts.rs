@@ -3,7 +3,8 @@
 
 use super::{HEAP, Kept, assert_nothing_is_left, dirs, jvms, small, start_with_stand_in};
 use crate::program::{Lab, skip, wait_until};
-use cluster::{Effect, HostAbility, LocalSpec, Proof, Restarts, abilities, kept};
+use cluster::{Effect, LocalSpec, Proof, Restarts, kept};
+use host::{HostAbility, abilities};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -33,7 +34,7 @@ fn refusal() -> Option<String> {
         HostAbility::CpuQuota,
         HostAbility::Memory,
     ];
-    let missing = |able: &cluster::Able| needed.contains(&able.what) && !able.present;
+    let missing = |able: &host::Able| needed.contains(&able.what) && !able.present;
     let able = abilities().into_iter().find(missing)?;
     Some(format!("{}: {}", able.what, able.detail))
 }

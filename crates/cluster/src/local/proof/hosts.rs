@@ -2,11 +2,10 @@
 //! them, its link and its volume as the kernel has them.
 
 use super::{CONTAINER, Effect, NO_AGENT, Proof, Seen};
-use crate::host::Host;
 use crate::local::compare;
 use crate::local::node::LocalNode;
-use crate::spec::HostSpec;
 use anyhow::{Context, Result};
+use host::{Host, HostSpec};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -153,7 +152,7 @@ fn cpu_list(text: &str) -> Option<Vec<usize>> {
 mod tests {
     use super::super::tests::{brief, seen};
     use super::*;
-    use crate::spec::LinkSpec;
+    use host::LinkSpec;
 
     #[test]
     fn limits_of_a_host_are_what_the_jvm_counts_by() {

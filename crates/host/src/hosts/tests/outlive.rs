@@ -8,12 +8,10 @@ const PART: &str = "CASSAY_TEST_PART";
 /// This test program again, in one part of a test, as a command that will end or be killed.
 fn another(test: &str, part: &str, folder: &Path) -> std::process::Child {
     let mut command = process::command(&std::env::current_exe().unwrap());
+    // The harness calls a test by its path without the crate.
+    let (_, module) = module_path!().split_once("::").unwrap();
     command
-        .args([
-            "--exact",
-            &format!("host::tests::outlive::{test}"),
-            "--nocapture",
-        ])
+        .args(["--exact", &format!("{module}::{test}"), "--nocapture"])
         .env(PART, part)
         .current_dir(folder)
         .stdout(Stdio::null());

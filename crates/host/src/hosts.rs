@@ -6,42 +6,19 @@
 //! [`Hosts::clear`] removes them. In the machine's own namespaces there is one link end per
 //! cluster and no mount.
 
-mod able;
-mod cgroup;
-mod holder;
-mod message;
-mod net;
-mod stand_in;
-mod state;
-mod switch;
-#[cfg(test)]
-mod tests;
-mod volume;
-
-pub use able::{Able, HostAbility, abilities};
-pub(crate) use volume::usage as volume_use;
-pub use volume::{VolumeUse, separate_mounts};
-
-#[cfg(test)]
-pub(crate) use cgroup::CgroupDir;
-pub(crate) use stand_in::Host;
-#[cfg(test)]
-pub(crate) use state::HostState;
-pub(crate) use state::HostsState;
-
-use crate::spec::{HostSpec, HostsSpec};
+use crate::cgroup::Group;
+use crate::net::{self, Namespace};
+use crate::switch::{self, Switch};
+use crate::volume::{self, Volume};
+use crate::{Host, HostSpec, HostsSpec, HostsState, able, holder};
 use anyhow::{Context, Result};
-use cgroup::Group;
-use net::Namespace;
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::Arc;
-use switch::Switch;
-use volume::Volume;
 
 /// The hosts of one cluster. Dropping them ends them, unless they are kept.
 #[derive(Debug)]
-pub(crate) struct Hosts {
+pub struct Hosts {
     state: HostsState,
     /// `None` once they have ended: with its last holder the switch goes.
     switch: Option<Switch>,
@@ -304,3 +281,6 @@ fn check(spec: &HostsSpec, folder: &Path) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

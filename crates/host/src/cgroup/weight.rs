@@ -6,7 +6,7 @@
 //! competition, weights do nothing.
 
 use super::{CgroupDir, Group, read, write};
-use crate::spec::HostSpec;
+use crate::HostSpec;
 use anyhow::Result;
 
 /// The weight of one thread, in version 1.

@@ -1,14 +1,14 @@
 //! The probes of this machine by themselves: what they read and what they cost.
 //!
 //! ```text
-//! cargo run --release -p target --example probe -- [seconds] [period in ms] [process id …]
+//! cargo run --release -p host --example probe -- [seconds] [period in ms] [process id …]
 //! ```
 //! Prints the mean of each series, to be held against `mpstat`, `iostat -x`, `sar` and `pidstat`
 //! over the same seconds, then what each probe has cost.
 #![expect(clippy::print_stdout, reason = "its output is its purpose")]
 
 use anyhow::{Context, Result};
-use cluster::probe::{self, ProbeSpec};
+use host::probe::{Probes, Sampler};
 use measure::clock;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,22 +22,18 @@ fn main() -> Result<()> {
         })
         .collect::<Result<_>>()?;
     let seconds = numbers.first().copied().unwrap_or(5);
-    let period = Some(Duration::from_millis(
-        numbers.get(1).copied().unwrap_or(1000),
-    ));
-    let spec = ProbeSpec {
-        hosts: period,
-        processes: period,
-        ..ProbeSpec::default()
-    };
+    let period = Duration::from_millis(numbers.get(1).copied().unwrap_or(1000));
     let pids = numbers.get(2..).unwrap_or_default();
     let names: Vec<String> = pids.iter().map(|pid| format!("process{pid}")).collect();
-    let others: Vec<(&str, u32)> = names
-        .iter()
-        .zip(pids)
+    let others = names.iter().zip(pids);
+    let processes: Vec<(&str, u32)> = others
         .map(|(name, pid)| (name.as_str(), *pid as u32))
+        .chain([("client", std::process::id())])
         .collect();
-    let probes = probe::this_machine(&spec, &others)?;
+    let mut sampler = Sampler::new("probe-os");
+    sampler.add_hosts(period, &[])?;
+    sampler.add_processes(period, &processes)?;
+    let probes = Probes::start(vec![sampler])?;
     clock::sleep(Duration::from_secs(seconds) + Duration::from_millis(50));
     let (readings, costs) = probes.stop();
 

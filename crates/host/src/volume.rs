@@ -84,7 +84,7 @@ pub struct VolumeUse {
 ///
 /// # Errors
 /// There is no such path.
-pub(crate) fn usage(path: &Path) -> Result<VolumeUse> {
+pub fn usage(path: &Path) -> Result<VolumeUse> {
     let stat = rustix::fs::statvfs(path)
         .with_context(|| format!("ask for the space at {}", path.display()))?;
     Ok(VolumeUse {

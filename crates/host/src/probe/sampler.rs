@@ -18,7 +18,7 @@ const PROBLEMS_COUNT_MAX: usize = 16;
 const PERIOD_MIN: Duration = Duration::from_millis(10);
 
 /// One look with its period.
-pub(crate) struct Task {
+pub struct Task {
     look: Box<dyn Look>,
     due_ns: u64,
     cost: ProbeCost,
@@ -90,7 +90,7 @@ fn note(problems: &mut Vec<String>, problem: String) {
 }
 
 /// A thread to be, with its tasks.
-pub(crate) struct Sampler {
+pub struct Sampler {
     name: String,
     tasks: Vec<Task>,
 }
@@ -121,7 +121,7 @@ impl Probes {
     ///
     /// # Errors
     /// A period is too short: it would be another one than was asked for.
-    pub(crate) fn start(samplers: Vec<Sampler>) -> Result<Probes> {
+    pub fn start(samplers: Vec<Sampler>) -> Result<Probes> {
         for cost in samplers.iter().flat_map(|sampler| &sampler.tasks) {
             let ProbeCost { probe, period, .. } = &cost.cost;
             ensure!(

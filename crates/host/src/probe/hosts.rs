@@ -15,7 +15,7 @@ pub(super) use others::Others;
 
 use super::source::KernelFile;
 use super::{Look, Out};
-use crate::host::Host;
+use crate::Host;
 use anyhow::Result;
 use cpu::Cpu;
 use disk::Disks;
@@ -100,8 +100,8 @@ pub(crate) fn stand_in(host: &Host) -> Result<StandIn> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::{HostAbility, Hosts, abilities};
-    use crate::spec::{HostSpec, HostsSpec};
+    use crate::{HostAbility, Hosts, abilities};
+    use crate::{HostSpec, HostsSpec};
 
     #[test]
     fn this_machine_has_figures_from_the_second_look_on() {

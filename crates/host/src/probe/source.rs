@@ -79,14 +79,14 @@ impl KernelFile {
 
 /// A reading of counters with its time.
 #[derive(Clone, Debug)]
-pub(crate) struct At<T> {
+struct At<T> {
     pub at_ns: u64,
     pub value: T,
 }
 
 /// The last reading of counters, to which the next one is compared.
 #[derive(Debug)]
-pub(crate) struct Last<T>(Option<At<T>>);
+pub struct Last<T>(Option<At<T>>);
 
 impl<T> Last<T> {
     /// Nothing read yet.

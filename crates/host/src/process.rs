@@ -26,7 +26,7 @@ const KILL_LIMIT: Duration = Duration::from_secs(20);
 
 /// Whether a child ends with us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Life {
+pub enum Life {
     /// It is killed when we end, however we end.
     Ours,
     /// It goes on without us: its own session, no death signal.
@@ -35,7 +35,8 @@ pub(crate) enum Life {
 
 /// A process as another process can find it again: its id alone may be somebody else's by then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Identity {
+pub struct Identity {
+    /// Its id.
     pub pid: u32,
     /// Field 22 of `/proc/PID/stat`: clock ticks between boot and the start of the process.
     pub start_ticks: u64,
@@ -46,7 +47,7 @@ pub(crate) struct Identity {
 /// Two containers of one machine have one kernel, and yet do not see each other's processes; two
 /// machines made from one image may have one id, and yet other names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Machine {
+pub struct Machine {
     /// Its host name.
     name: String,
     /// `/etc/machine-id`; empty where there is none.
@@ -67,8 +68,7 @@ impl Machine {
         }
     }
 
-    /// Another one.
-    #[cfg(test)]
+    /// Another one, for tests: ours in all but its name.
     pub fn called(name: &str) -> Machine {
         Machine {
             name: name.to_owned(),
@@ -172,14 +172,14 @@ fn parse_stat(stat: &str) -> Option<(char, u64)> {
 }
 
 /// The arguments of a process; `None` if it is gone or not ours to read.
-pub(crate) fn command_line(pid: u32) -> Option<Vec<String>> {
+pub fn command_line(pid: u32) -> Option<Vec<String>> {
     let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     Some(text.split_terminator('\0').map(str::to_string).collect())
 }
 
 /// Ids of all processes that can be seen.
-pub(crate) fn all_pids() -> Vec<u32> {
+pub fn all_pids() -> Vec<u32> {
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return Vec::new();
     };
@@ -193,7 +193,7 @@ pub(crate) fn all_pids() -> Vec<u32> {
     clippy::disallowed_methods,
     reason = "the one place that makes commands"
 )]
-pub(crate) fn command(program: &Path) -> Command {
+pub fn command(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.stdin(std::process::Stdio::null());
     command
@@ -208,7 +208,7 @@ pub fn heed(flag: Arc<AtomicBool>) {
 }
 
 /// Whether somebody wants us to end.
-pub(crate) fn is_interrupted() -> bool {
+pub fn is_interrupted() -> bool {
     let flag = INTERRUPT.get();
     flag.is_some_and(|flag| flag.load(Ordering::Relaxed))
 }
@@ -235,7 +235,7 @@ fn keeper() -> Result<&'static Sender<Job>> {
 ///
 /// # Errors
 /// The program cannot be executed.
-pub(crate) fn spawn(mut command: Command, life: Life) -> Result<Child> {
+pub fn spawn(mut command: Command, life: Life) -> Result<Child> {
     let program = command.get_program().to_string_lossy().into_owned();
     let parent = getpid();
     let prepare = move || {

@@ -6,7 +6,7 @@
 //! changes its namespace.
 
 use super::message::{self, Answer, HEADER_BYTES, Message, NLMSG_DONE, Queue, Subnet};
-use crate::spec::LinkSpec;
+use crate::LinkSpec;
 use anyhow::{Context, Result};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};

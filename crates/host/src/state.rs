@@ -1,8 +1,8 @@
 //! What is written down about hosts, so that another command can end or reach them.
 
 use super::cgroup::{self, CgroupDir};
+use crate::HostsSpec;
 use crate::process::Identity;
-use crate::spec::HostsSpec;
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
@@ -10,24 +10,27 @@ use std::path::{Component, Path, PathBuf};
 
 /// The hosts of a cluster, in its `state.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct HostsState {
+pub struct HostsState {
     /// The cluster's.
     pub id: String,
     /// Their network; absent until it is made.
     pub network: Option<Ipv4Addr>,
     /// The process that holds kept hosts.
     pub holder: Option<Identity>,
+    /// In order.
     pub hosts: Vec<HostState>,
 }
 
 /// One host in `state.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct HostState {
+pub struct HostState {
+    /// `host1`.
     pub name: String,
     /// Absent until its network is made.
     pub address: Option<Ipv4Addr>,
     /// Its volume's mount point, or its plain folder.
     pub folder: PathBuf,
+    /// Size of its volume; none without one.
     pub volume_bytes: Option<u64>,
     /// Its loop device; absent until it is made.
     pub device: Option<String>,

@@ -6,10 +6,10 @@
 
 mod outlive;
 
-use super::net::Netlink;
 use super::*;
+use crate::net::Netlink;
 use crate::process::{self, Identity, Life};
-use crate::spec::{Isolation, LinkSpec};
+use crate::{Able, HostAbility, Isolation, LinkSpec, abilities, cgroup, separate_mounts};
 use measure::clock::{self, Deadline};
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};

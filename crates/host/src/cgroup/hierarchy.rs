@@ -12,7 +12,7 @@ const SWITCHED: [&str; 4] = ["cpuset", "cpu", "memory", "io"];
 
 /// One mounted hierarchy, and where in it our groups go.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::host) struct Hierarchy {
+pub(crate) struct Hierarchy {
     pub(super) parent: PathBuf,
     /// Where it is mounted.
     pub(super) top: PathBuf,
@@ -25,7 +25,7 @@ pub(in crate::host) struct Hierarchy {
 ///
 /// # Errors
 /// `/proc` cannot be read.
-pub(in crate::host) fn hierarchies() -> Result<Vec<Hierarchy>> {
+pub(crate) fn hierarchies() -> Result<Vec<Hierarchy>> {
     let read = |path: &str| std::fs::read_to_string(path).with_context(|| format!("read {path}"));
     let mut found = parse(&read("/proc/self/mountinfo")?, &read("/proc/self/cgroup")?);
     for hierarchy in found.iter_mut().filter(|hierarchy| hierarchy.unified) {
@@ -174,7 +174,7 @@ fn own_path<'a>(own: &'a str, controller: &str) -> Option<&'a str> {
 }
 
 /// Where a group of this name would be.
-pub(in crate::host) fn places(hierarchies: &[Hierarchy], name: &str) -> Vec<CgroupDir> {
+pub(crate) fn places(hierarchies: &[Hierarchy], name: &str) -> Vec<CgroupDir> {
     let place = |hierarchy: &Hierarchy| CgroupDir {
         dir: hierarchy.parent.join(name),
         unified: hierarchy.unified,

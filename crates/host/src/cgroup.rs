@@ -11,7 +11,7 @@ mod weight;
 
 pub(super) use hierarchy::{Hierarchy, hierarchies, places};
 
-use crate::spec::HostSpec;
+use crate::HostSpec;
 use anyhow::{Context, Result};
 use measure::clock::{self, Deadline};
 use rustix::fd::OwnedFd;
@@ -40,7 +40,7 @@ const POLL: Duration = Duration::from_millis(5);
 
 /// One directory of a group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct CgroupDir {
+pub struct CgroupDir {
     /// The directory.
     pub dir: PathBuf,
     /// Whether it is of version 2.

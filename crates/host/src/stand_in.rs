@@ -9,7 +9,7 @@ use super::net::{Namespace, Netlink};
 use super::state::HostState;
 use super::switch::{self, Switch};
 use super::volume::{self, Volume, VolumeUse};
-use crate::spec::{HostSpec, LinkSpec};
+use crate::{HostSpec, LinkSpec};
 use anyhow::{Context, Result};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// One host.
 #[derive(Debug)]
-pub(crate) struct Host {
+pub struct Host {
     name: String,
     address: Ipv4Addr,
     /// Where we see its files, and where its processes see them.
@@ -279,7 +279,7 @@ impl Host {
     }
 
     /// Where its figures are.
-    pub fn sources(&self) -> HostSources {
+    pub(crate) fn sources(&self) -> HostSources {
         HostSources {
             groups: self.group.places().to_vec(),
             device: self.volume.as_ref().map(|one| one.device().to_string()),

@@ -1,0 +1,28 @@
+//! The only crate that knows what a host is and has: stand-ins made of this machine, processes,
+//! limits, links, volumes, figures.
+//!
+//! [`Hosts::make`] makes stand-ins for machines, [`process`] starts what runs on them or on this
+//! machine, and [`probe`] reads what the kernel says of both while work goes on. What runs there is
+//! not known here.
+
+mod able;
+mod cgroup;
+mod holder;
+mod hosts;
+mod message;
+mod net;
+pub mod probe;
+pub mod process;
+mod spec;
+mod stand_in;
+mod state;
+mod switch;
+mod volume;
+
+pub use able::{Able, HostAbility, abilities};
+pub use cgroup::CgroupDir;
+pub use hosts::Hosts;
+pub use spec::{HostSpec, HostsSpec, Isolation, LinkSpec};
+pub use stand_in::Host;
+pub use state::{HostState, HostsState};
+pub use volume::{VolumeUse, separate_mounts, usage as volume_use};

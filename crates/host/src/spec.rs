@@ -1,0 +1,67 @@
+//! What hosts are asked to be. Only descriptions: making one of these touches nothing but memory.
+
+use std::time::Duration;
+
+/// Stand-ins for machines, all alike, as [`crate::Hosts::make`] makes them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HostsSpec {
+    /// How many.
+    pub count: usize,
+    /// How far they are kept apart.
+    pub isolation: Isolation,
+    /// What each of them is limited to.
+    pub host: HostSpec,
+}
+
+/// How far hosts are kept apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Isolation {
+    /// As [`Isolation::Hosts`] where this machine allows it, otherwise as loopback.
+    #[default]
+    Auto,
+    /// Each has a network, cgroups and a volume of its own; refused where that cannot be had.
+    Hosts,
+    /// Only addresses of their own: nothing of [`HostSpec`] can be had.
+    Loopback,
+}
+
+impl Isolation {
+    /// As in a study.
+    pub fn name(self) -> &'static str {
+        match self {
+            Isolation::Auto => "auto",
+            Isolation::Hosts => "hosts",
+            Isolation::Loopback => "loopback",
+        }
+    }
+
+    /// The isolation of a name in a study.
+    pub fn of_name(name: &str) -> Option<Isolation> {
+        let all = [Isolation::Auto, Isolation::Hosts, Isolation::Loopback];
+        all.into_iter().find(|one| one.name() == name)
+    }
+}
+
+/// What a host is limited to; what is absent is not limited.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HostSpec {
+    /// Numbers of the CPUs that it may use.
+    pub cpus: Option<Vec<usize>>,
+    /// CPU time, in cores: 1.5 is 150 ms in each 100 ms.
+    pub cpu_quota: Option<f64>,
+    /// Memory in bytes, page cache included.
+    pub memory_bytes: Option<u64>,
+    /// Size of its data volume in bytes; absent: its data is on the machine's own file system.
+    pub volume_bytes: Option<u64>,
+    /// Its link to the switch.
+    pub link: LinkSpec,
+}
+
+/// A host's link, the same in both directions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkSpec {
+    /// Bits per second.
+    pub rate_bits_per_s: Option<u64>,
+    /// One way, added to what the path takes by itself.
+    pub delay: Option<Duration>,
+}
