@@ -26,4 +26,4 @@ pub use multiple::{FalseFindings, Judged, judge_all};
 pub use rules::{Evidence, Judgement, Limits, Verdict, judge};
 pub use series::{Estimate, mean_estimate};
 pub use steady::{Steady, SteadyLimits, SteadyState};
-pub use sweep::{Knee, Point, State, Sweep, read_sweep};
+pub use sweep::{Knee, Reading, Rung, State, read_sweep};

@@ -11,7 +11,7 @@ use measure::Known;
 
 /// One step of a sweep, from lowest to highest load.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Point {
+pub struct Rung {
     /// Load on the axis: threads, or op/s.
     pub load: f64,
     /// Achieved throughput, block by block.
@@ -47,7 +47,7 @@ pub enum Knee {
 
 /// What a sweep shows; indexes into its points. Points that are unusable are passed over.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sweep {
+pub struct Reading {
     /// The highest throughput of the points that were kept; of the saturated ones if none was.
     pub best: Option<usize>,
     /// The highest throughput with p99 within the bound, for certain. None when there is no bound.
@@ -77,7 +77,7 @@ const TRIAL_DEVIATION_MIN: f64 = 0.015;
 /// One-sided 5 %.
 const ONE_SIDED: f64 = 0.95;
 
-impl Point {
+impl Rung {
     /// Mean throughput over the blocks.
     pub fn mean_ops_per_s(&self) -> f64 {
         series::mean(&self.ops_per_s)
@@ -85,7 +85,7 @@ impl Point {
 }
 
 /// Reads a sweep. `p99_bound_ms`: the latency that may not be passed, if there is one.
-pub fn read_sweep(points: &[Point], p99_bound_ms: Option<f64>) -> Sweep {
+pub fn read_sweep(points: &[Rung], p99_bound_ms: Option<f64>) -> Reading {
     let of = |state: State| -> Vec<usize> {
         (0..points.len())
             .filter(|&i| points[i].state == state)
@@ -115,7 +115,7 @@ pub fn read_sweep(points: &[Point], p99_bound_ms: Option<f64>) -> Sweep {
     let mut usable = [kept.as_slice(), saturated.as_slice()].concat();
     usable.sort_unstable();
     let is_over = |i: &&usize| over(i) == Some(true) || points[**i].state == State::Saturated;
-    Sweep {
+    Reading {
         best,
         best_within_bound: within,
         untold_within_bound: untold.filter(more),
@@ -136,14 +136,14 @@ fn saturated_from(kept: &[usize], saturated: &[usize]) -> Option<usize> {
     kept.iter().all(|kept| *kept < first).then_some(first)
 }
 
-fn knee(points: &[Point], usable: &[usize], kept: &[usize], saturated: &[usize]) -> Knee {
+fn knee(points: &[Rung], usable: &[usize], kept: &[usize], saturated: &[usize]) -> Knee {
     // An open loop that cannot be kept up with says by itself where it ends.
     if let (Some(last), Some(_)) = (kept.last(), saturated_from(kept, saturated)) {
         return Knee::At(*last);
     }
-    let rising: Vec<&Point> = usable.iter().map(|&i| &points[i]).collect();
+    let rising: Vec<&Rung> = usable.iter().map(|&i| &points[i]).collect();
     let is_ladder = rising.windows(2).all(|pair| pair[1].load > pair[0].load);
-    let positive = |p: &&Point| p.load > 0.0 && p.mean_ops_per_s() > 0.0 && p.p99_ms.least() > 0.0;
+    let positive = |p: &&Rung| p.load > 0.0 && p.mean_ops_per_s() > 0.0 && p.p99_ms.least() > 0.0;
     if !is_ladder || !rising.iter().all(positive) {
         return Knee::Untold;
     }
@@ -158,7 +158,7 @@ fn knee(points: &[Point], usable: &[usize], kept: &[usize], saturated: &[usize])
 }
 
 /// Whether nothing pays beyond the first of `tail`.
-fn is_knee(tail: &[&Point], noise: Noise) -> bool {
+fn is_knee(tail: &[&Rung], noise: Noise) -> bool {
     let (Some(first), Some(last)) = (tail.first(), tail.last()) else {
         return false;
     };
@@ -167,7 +167,7 @@ fn is_knee(tail: &[&Point], noise: Noise) -> bool {
     }
     let (slope, error) = elasticity(tail, noise);
     // No point beyond it stands out above what the load would have to pay.
-    let pays = |point: &&Point| {
+    let pays = |point: &&Rung| {
         let gain = (point.mean_ops_per_s() / first.mean_ops_per_s()).ln();
         let needed = ELASTICITY_MIN * (point.load / first.load).ln();
         let error = (noise.of_point(first).powi(2) + noise.of_point(point).powi(2)).sqrt();
@@ -187,7 +187,7 @@ fn has_grown(first_ms: Known, last_ms: Known, load: f64) -> bool {
 }
 
 /// Whether throughput grows with the load over the last stretch that is long enough to tell.
-fn still_grows(points: &[&Point], noise: Noise) -> bool {
+fn still_grows(points: &[&Rung], noise: Noise) -> bool {
     let Some(last) = points.last() else {
         return false;
     };
@@ -201,7 +201,7 @@ fn still_grows(points: &[&Point], noise: Noise) -> bool {
 
 /// Elasticity over the points by least squares, and its standard error: by the noise of the points,
 /// or by how far they lie from the line, whichever is larger.
-fn elasticity(points: &[&Point], noise: Noise) -> (f64, f64) {
+fn elasticity(points: &[&Rung], noise: Noise) -> (f64, f64) {
     let x: Vec<f64> = points.iter().map(|p| p.load.ln()).collect();
     let y: Vec<f64> = points.iter().map(|p| p.mean_ops_per_s().ln()).collect();
     let (mean_x, mean_y) = (series::mean(&x), series::mean(&y));
@@ -231,7 +231,7 @@ struct Noise {
 
 impl Noise {
     /// Pooled over all points that have several blocks.
-    fn of(points: &[&Point]) -> Noise {
+    fn of(points: &[&Rung]) -> Noise {
         let (mut sum, mut freedom) = (0.0, 0.0);
         for point in points {
             let values = point.ops_per_s.iter().filter(|v| **v > 0.0);
@@ -257,7 +257,7 @@ impl Noise {
     }
 
     /// Standard error of the logarithm of a point's mean.
-    fn of_point(self, point: &Point) -> f64 {
+    fn of_point(self, point: &Rung) -> f64 {
         self.deviation / (point.ops_per_s.len().max(1) as f64).sqrt()
     }
 

@@ -3,8 +3,8 @@
 use super::*;
 use crate::synthetic::Chance;
 
-fn points(rows: &[(f64, f64, f64)]) -> Vec<Point> {
-    let point = |&(load, ops_per_s, p99_ms): &(f64, f64, f64)| Point {
+fn points(rows: &[(f64, f64, f64)]) -> Vec<Rung> {
+    let point = |&(load, ops_per_s, p99_ms): &(f64, f64, f64)| Rung {
         load,
         ops_per_s: vec![ops_per_s],
         p99_ms: Known::Exactly(p99_ms),
@@ -25,7 +25,7 @@ fn a_sweep_past_saturation_has_a_peak_a_bound_and_a_knee() {
     let seen = read_sweep(&sweep, Some(1.5));
     assert_eq!(
         seen,
-        Sweep {
+        Reading {
             best: Some(3),
             best_within_bound: Some(1),
             untold_within_bound: None,
@@ -186,13 +186,13 @@ fn ladder(
     loads: &[f64],
     (elasticity, knee): (f64, f64),
     (noise, blocks): (f64, usize),
-) -> Vec<Point> {
+) -> Vec<Rung> {
     let point = |&load: &f64| {
         let truth = load.min(knee).powf(elasticity);
         let ops: Vec<f64> = (0..blocks)
             .map(|_| 1000.0 * truth * (noise * chance.normal()).exp())
             .collect();
-        Point {
+        Rung {
             load,
             p99_ms: Known::Exactly(load / truth * (0.1 * chance.normal()).exp()),
             ops_per_s: ops,
@@ -203,7 +203,7 @@ fn ladder(
 }
 
 /// Share of ladders with a knee; with `at`, with the knee there or at a neighbour.
-fn share(made: impl Iterator<Item = Vec<Point>>, at: Option<usize>) -> f64 {
+fn share(made: impl Iterator<Item = Vec<Rung>>, at: Option<usize>) -> f64 {
     let (mut found, mut all) = (0, 0);
     for points in made {
         all += 1;

@@ -5,7 +5,7 @@ use super::points;
 use super::{besides_sentence, point_words, significant, thousands};
 use crate::generation;
 use analysis::compare::BLOCKS_TO_SETTLE_MAX;
-use analysis::sweep::{Knee, Sweep};
+use analysis::sweep::{Knee, Reading};
 use std::collections::BTreeMap;
 use store::record::{ComparisonRecord, MultiplicityRecord, PointRecord, SweepRecord, TrialFinding};
 use study::settings::{Study, Until};
@@ -61,7 +61,7 @@ fn is_asked(metric: &str, place: &BTreeMap<String, f64>) -> bool {
 fn peak_sentence(
     variant: &str,
     points: &[&PointRecord],
-    sweep: &Sweep,
+    sweep: &Reading,
     bound_ms: Option<f64>,
 ) -> String {
     let who = match variant {
@@ -108,7 +108,7 @@ fn error(point: &PointRecord) -> String {
 }
 
 /// Where p99 stayed within a bound, as far as that can be told.
-fn within_bound(points: &[&PointRecord], sweep: &Sweep, bound_ms: f64) -> String {
+fn within_bound(points: &[&PointRecord], sweep: &Reading, bound_ms: f64) -> String {
     let untold = sweep.untold_within_bound.map(|at| {
         let (p99_ms, ops) = (points[at].latency_ms.p99, points[at].ops_per_s);
         format!(
@@ -131,7 +131,7 @@ fn within_bound(points: &[&PointRecord], sweep: &Sweep, bound_ms: f64) -> String
     }
 }
 
-fn end_of_ladder(points: &[&PointRecord], sweep: &Sweep, best: usize) -> String {
+fn end_of_ladder(points: &[&PointRecord], sweep: &Reading, best: usize) -> String {
     let name = |at: usize| point_words(&points[at].point);
     if let Some(from) = sweep.saturated_from {
         let most = points[from..].iter().map(|point| point.ops_per_s);

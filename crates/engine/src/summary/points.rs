@@ -6,7 +6,7 @@
 
 use super::{usable, verdict_of};
 use analysis::rules::Verdict;
-use analysis::sweep::{Knee, Point, State, Sweep, read_sweep};
+use analysis::sweep::{Knee, Reading, Rung, State, read_sweep};
 use anyhow::Result;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -133,8 +133,8 @@ pub fn places_of(trials: &[TrialFinding], variant: &str) -> Vec<BTreeMap<String,
 }
 
 /// What the points of one variant show as a ladder.
-pub fn sweep(points: &[&PointRecord], p99_bound_ms: Option<f64>) -> Sweep {
-    let rung = |point: &&PointRecord| Point {
+pub fn sweep(points: &[&PointRecord], p99_bound_ms: Option<f64>) -> Reading {
+    let rung = |point: &&PointRecord| Rung {
         load: point.point.values().copied().next().unwrap_or(0.0),
         ops_per_s: point.ops_per_s_blocks.clone(),
         p99_ms: point.latency_ms.p99,
@@ -143,12 +143,12 @@ pub fn sweep(points: &[&PointRecord], p99_bound_ms: Option<f64>) -> Sweep {
             false => State::Kept,
         },
     };
-    let rungs: Vec<Point> = points.iter().map(rung).collect();
+    let rungs: Vec<Rung> = points.iter().map(rung).collect();
     read_sweep(&rungs, p99_bound_ms)
 }
 
 /// The same for the records.
-pub fn sweep_record(points: &[&PointRecord], sweep: &Sweep) -> Option<SweepRecord> {
+pub fn sweep_record(points: &[&PointRecord], sweep: &Reading) -> Option<SweepRecord> {
     let place = |at: usize| points[at].point.clone();
     Some(SweepRecord {
         variant: points.first().filter(|_| points.len() > 1)?.variant.clone(),
