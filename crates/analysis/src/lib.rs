@@ -1,15 +1,17 @@
 //! The only crate that knows statistics: error bars, effective sample size, comparisons, knee,
-//! verdict rules.
+//! procedures, verdict rules.
 //!
 //! Pure functions of measurements: no I/O, no clock, no chance. A number that cannot be supported
 //! is `None`, never a guess; a rule without its input is [`rules::Outcome::Unknown`], never a pass.
 //! [`series`] has the error of a mean, [`blocks`] that of percentiles, [`steady`] says when warm-up
 //! is over, [`mod@compare`] tells two variants apart, [`multiple`] keeps many comparisons honest,
-//! [`sweep`] reads a ladder of loads, and [`rules`] decides whether a trial may be believed.
+//! [`procedure`] says where to measure next, [`sweep`] reads a ladder of loads, and [`rules`]
+//! decides whether a trial may be believed.
 
 pub mod blocks;
 pub mod compare;
 pub mod multiple;
+pub mod procedure;
 pub mod rules;
 pub mod series;
 pub mod steady;

@@ -1,0 +1,25 @@
+//! One point: what happens there, however it goes.
+
+use super::{Answer, Decide, Next, Outlook, Point, Seen, unseen};
+
+/// One point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fixed(pub Point);
+
+impl Decide for Fixed {
+    fn outlook(&self) -> Outlook {
+        Outlook {
+            points: vec![self.0],
+            certain: 1,
+            any_order: true,
+            decided_by: None,
+        }
+    }
+
+    fn next(&self, seen: &[Seen]) -> Next {
+        match unseen(&[self.0], seen) {
+            left if left.is_empty() => Next::Answer(Answer::Complete),
+            left => Next::Measure(left),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Several points. All of them, in any order; or rising, until something happens.
+
+use super::{Answer, Decide, Next, Outlook, Point, Seen, Until, unseen};
+
+/// Several points, each once.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sweep {
+    /// The points, none twice; rising where there is an `until`.
+    pub points: Vec<Point>,
+    /// What ends the sweep before its last point.
+    pub until: Option<Until>,
+}
+
+impl Decide for Sweep {
+    fn outlook(&self) -> Outlook {
+        let decided_by = |until: Until| {
+            let what = until.words();
+            format!("A variant's points end after the trial in which {what}")
+        };
+        Outlook {
+            points: self.points.clone(),
+            certain: match self.until {
+                Some(_) => self.points.len().min(1),
+                None => self.points.len(),
+            },
+            any_order: self.until.is_none(),
+            decided_by: self.until.map(decided_by),
+        }
+    }
+
+    fn next(&self, seen: &[Seen]) -> Next {
+        let mut left = unseen(&self.points, seen);
+        let Some(until) = self.until else {
+            return match left.is_empty() {
+                true => Next::Answer(Answer::Complete),
+                false => Next::Measure(left),
+            };
+        };
+        let end = until.first_in(seen);
+        left.retain(|point| end.is_none_or(|end| point.value() <= end.value()));
+        left.truncate(1);
+        match (left.is_empty(), end) {
+            (false, _) => Next::Measure(left),
+            (true, Some(at)) => Next::Answer(Answer::Ended { at, until }),
+            (true, None) => Next::Answer(Answer::Complete),
+        }
+    }
+
+    fn p99_bound_ms(&self) -> Option<f64> {
+        match self.until {
+            Some(Until::P99Ms(bound)) => Some(bound),
+            _ => None,
+        }
+    }
+}

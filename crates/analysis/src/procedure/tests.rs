@@ -1,0 +1,289 @@
+//! Every procedure of the table on servers that are formulas, and what each of them finds there.
+//!
+//! A procedure that is new goes into `any_procedure`, and keeps what every procedure has to keep.
+
+use super::*;
+use crate::synthetic::Chance;
+use expect_test::{Expect, expect};
+use proptest::prelude::*;
+
+/// A server that takes `service_ms` for a request, up to `ops_per_s` of them a second. Its knee is
+/// where the one limit meets the other: at `service_ms * ops_per_s / 1000` threads.
+#[derive(Clone, Copy, Debug)]
+struct Server {
+    service_ms: f64,
+    ops_per_s: f64,
+    /// Requests time out after this long, ms.
+    timeout_ms: f64,
+    /// Standard deviation of the logarithm of a trial's figures.
+    noise: f64,
+    /// Share of the trials that fail.
+    fails: f64,
+    seed: u64,
+}
+
+const CALM: Server = Server {
+    service_ms: 2.0,
+    ops_per_s: 8000.0,
+    timeout_ms: 1e9,
+    noise: 0.0,
+    fails: 0.0,
+    seed: 0,
+};
+
+impl Server {
+    /// The same at the same point, whenever it is asked.
+    fn trial(&self, point: Point) -> Seen {
+        let mut chance = Chance(self.seed ^ (point.value() as u64).wrapping_mul(0x9E37_79B9));
+        let has_failed = chance.uniform() < self.fails;
+        let mut noisy = |value: f64| value * (self.noise * chance.normal()).exp();
+        let (ops_per_s, mean_ms) = match point {
+            Point::Threads(threads) => {
+                let threads = f64::from(threads);
+                let alone = threads / self.service_ms * 1000.0;
+                let ops_per_s = alone.min(self.ops_per_s);
+                (ops_per_s, threads / ops_per_s * 1000.0)
+            }
+            Point::Rate(rate) => {
+                let load = rate as f64 / self.ops_per_s;
+                let waits = 1.0 / (1.0 - load.min(0.999));
+                (self.ops_per_s * load.min(1.0), self.service_ms * waits)
+            }
+        };
+        let p99_ms = noisy(3.0 * mean_ms);
+        let found = Found {
+            ops_per_s: noisy(ops_per_s),
+            p99_ms: match p99_ms < self.timeout_ms {
+                true => Known::Exactly(p99_ms),
+                false => Known::AtLeast(self.timeout_ms),
+            },
+            timed_out: u64::from(p99_ms >= self.timeout_ms),
+        };
+        Seen {
+            point,
+            found: Some(found).filter(|_| !has_failed),
+        }
+    }
+}
+
+/// Goes on after `seen` to the end. Which of several points is next depends on `order` and on how
+/// many there were, as the turns of a plan do.
+fn go_on(
+    procedure: &Procedure,
+    server: &Server,
+    order: u64,
+    mut seen: Vec<Seen>,
+) -> (Vec<Seen>, Answer) {
+    let outlook = procedure.outlook();
+    loop {
+        let points = match procedure.next(&seen) {
+            Next::Answer(answer) => return (seen, answer),
+            Next::Measure(points) => points,
+        };
+        let pick = Chance(order ^ seen.len() as u64).uniform() * points.len() as f64;
+        let point = points[(pick as usize).min(points.len() - 1)];
+        assert!(outlook.any_order || points.len() == 1, "{points:?}");
+        assert!(outlook.points.contains(&point), "{point:?} is no surprise");
+        assert!(
+            seen.iter().all(|trial| trial.point != point),
+            "{point:?} once"
+        );
+        seen.push(server.trial(point));
+    }
+}
+
+fn any_points() -> impl Strategy<Value = Vec<Point>> {
+    let threads = proptest::collection::btree_set(1..200u32, 1..12);
+    let threads = threads.prop_map(|set| set.into_iter().map(Point::Threads).collect());
+    let rates = proptest::collection::btree_set(100..20_000u64, 1..12);
+    prop_oneof![
+        threads,
+        rates.prop_map(|set| set.into_iter().map(Point::Rate).collect::<Vec<_>>())
+    ]
+}
+
+fn any_procedure() -> impl Strategy<Value = Procedure> {
+    let fixed = any_points().prop_map(|points| Fixed(points[0]).into());
+    let whole = any_points().prop_shuffle().prop_map(|points| {
+        let until = None;
+        Sweep { points, until }.into()
+    });
+    let until = prop_oneof![
+        Just(Until::Flat),
+        Just(Until::Timeout),
+        (1.0..100.0).prop_map(Until::P99Ms)
+    ];
+    let ends = (any_points(), until).prop_map(|(points, until)| {
+        let until = Some(until);
+        Sweep { points, until }.into()
+    });
+    prop_oneof![fixed, whole, ends]
+}
+
+fn any_server(fails: f64) -> impl Strategy<Value = Server> {
+    let ranges = (0.1..10.0, 500.0..50_000.0, 5.0..200.0, 0.0..0.3, 0..1000u64);
+    ranges.prop_map(
+        move |(service_ms, ops_per_s, timeout_ms, noise, seed)| Server {
+            service_ms,
+            ops_per_s,
+            timeout_ms,
+            noise,
+            fails,
+            seed,
+        },
+    )
+}
+
+proptest! {
+    /// That no point comes twice, and none as a surprise, is looked at on the way.
+    #[test]
+    fn a_procedure_ends_and_has_measured_what_was_certain(
+        procedure in any_procedure(),
+        server in any_server(0.2),
+        order in 0..1000u64,
+    ) {
+        let (seen, answer) = go_on(&procedure, &server, order, Vec::new());
+        let outlook = procedure.outlook();
+        for point in &outlook.points[..outlook.certain] {
+            prop_assert!(seen.iter().any(|trial| trial.point == *point), "{:?}", point);
+        }
+        let again = procedure.next(&seen);
+        prop_assert_eq!(again, Next::Answer(answer), "it stays at its answer");
+    }
+
+    /// Killed after any of its trials, and shown what is on disk.
+    #[test]
+    fn a_procedure_that_is_taken_up_again_ends_as_if_it_had_not_been_interrupted(
+        procedure in any_procedure(),
+        server in any_server(0.0),
+        order in 0..1000u64,
+    ) {
+        let whole = go_on(&procedure, &server, order, Vec::new());
+        for done in 0..=whole.0.len() {
+            let resumed = procedure.clone();
+            let seen = whole.0[..done].to_vec();
+            let again = go_on(&resumed, &server, order, seen);
+            prop_assert_eq!(&again, &whole, "after {} trials", done);
+        }
+    }
+}
+
+fn rising(values: &[u32]) -> Vec<Point> {
+    values.iter().copied().map(Point::Threads).collect()
+}
+
+fn check(until: Option<Until>, server: Server, expect: Expect) {
+    let points = rising(&[1, 2, 4, 8, 16, 32, 64, 128]);
+    let procedure = Sweep { points, until }.into();
+    let (seen, answer) = go_on(&procedure, &server, 0, Vec::new());
+    let mut values: Vec<f64> = seen.iter().map(|trial| trial.point.value()).collect();
+    values.sort_by(f64::total_cmp);
+    expect.assert_eq(&format!("{values:?}\n{}\n", answer.words()));
+}
+
+/// The knee of the calm server is at 16 threads, where p99 is 6 ms; at 32 it is 12 ms.
+#[test]
+fn a_ladder_ends_where_the_formula_says() {
+    check(
+        Some(Until::P99Ms(10.0)),
+        CALM,
+        expect![[r#"
+            [1.0, 2.0, 4.0, 8.0, 16.0, 32.0]
+            the ladder ended at 32 threads: p99 is above 10 ms or a request times out
+        "#]],
+    );
+    check(
+        Some(Until::Timeout),
+        Server {
+            timeout_ms: 20.0,
+            ..CALM
+        },
+        expect![[r#"
+            [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0]
+            the ladder ended at 64 threads: a request times out
+        "#]],
+    );
+    check(
+        Some(Until::Timeout),
+        CALM,
+        expect![[r#"
+            [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0]
+            every point has been measured
+        "#]],
+    );
+    let timeout_ms = 20.0;
+    check(
+        None,
+        Server { timeout_ms, ..CALM },
+        expect![[r#"
+            [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0]
+            every point has been measured
+        "#]],
+    );
+}
+
+/// What is next on a ladder after trials with these figures at 1, 2, 4, … threads.
+fn after(until: Until, found: &[Option<Found>]) -> Next {
+    let points = rising(&[1, 2, 4, 8, 16, 32, 64]);
+    let trials = points.iter().zip(found);
+    let seen: Vec<Seen> = trials
+        .map(|(&point, found)| Seen {
+            point,
+            found: found.clone(),
+        })
+        .collect();
+    let until = Some(until);
+    Procedure::from(Sweep { points, until }).next(&seen)
+}
+
+fn ends(until: Until, found: &[Option<Found>]) -> bool {
+    matches!(after(until, found), Next::Answer(Answer::Ended { .. }))
+}
+
+#[test]
+fn a_ladder_ends_when_p99_is_above_its_bound_for_certain() {
+    let ends = |p99_ms: Known| {
+        let found = Found {
+            p99_ms,
+            ..Found::default()
+        };
+        ends(Until::P99Ms(10.0), &[Some(found)])
+    };
+    assert!(ends(Known::Exactly(10.1)) && ends(Known::AtLeast(10.1)));
+    assert!(!ends(Known::Exactly(9.9)) && !ends(Known::AtLeast(9.9)));
+}
+
+#[test]
+fn a_trial_that_has_failed_says_nothing_and_the_next_point_comes() {
+    let timed_out = Found {
+        timed_out: 1,
+        ..Found::default()
+    };
+    let next = |value| Next::Measure(vec![Point::Threads(value)]);
+    assert_eq!(after(Until::Timeout, &[None]), next(2));
+    let calm = Some(Found::default());
+    assert_eq!(after(Until::Timeout, &[calm, None, None]), next(8));
+    // Later ones may be there when one is done again.
+    assert!(ends(Until::Timeout, &[None, Some(timed_out), None]));
+}
+
+/// The same decisions as the tool takes for the same rates.
+#[test]
+fn a_ladder_is_flat_when_three_runs_did_not_help() {
+    let is_flat = |rates: &[f64]| {
+        let found = |&ops_per_s: &f64| {
+            Some(Found {
+                ops_per_s,
+                ..Found::default()
+            })
+        };
+        ends(Until::Flat, &rates.iter().map(found).collect::<Vec<_>>())
+    };
+    assert!(!is_flat(&[]) && !is_flat(&[100.0, 90.0, 80.0]));
+    assert!(is_flat(&[100.0, 90.0, 80.0, 70.0]));
+    // Doubling once carries three runs: +1, -0.1, -0.1 are better on average.
+    assert!(!is_flat(&[100.0, 200.0, 180.0, 162.0]));
+    let slow: Vec<f64> = (0..6).map(|run| 1.01f64.powi(run)).collect();
+    assert!(!is_flat(&slow), "a count has no uncertainty to aim for");
+    assert!(is_flat(&[0.0; 4]), "nothing was done");
+}

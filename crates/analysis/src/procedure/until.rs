@@ -1,0 +1,67 @@
+//! What a ladder of rising points waits for, and ends after.
+
+use super::{Found, Point, Seen};
+
+/// What ends a ladder, after the trial in which it happens. A trial that has failed says nothing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Until {
+    /// The rate no longer grows, as cassandra-stress judges it.
+    Flat,
+    /// A request timed out.
+    Timeout,
+    /// The p99 of latency is above this many ms, or a request timed out.
+    P99Ms(f64),
+}
+
+/// Rates are flat when the last so many were worse on average each than the one before.
+const FLAT_RUNS: usize = 3;
+
+impl Until {
+    /// In words: `a request times out`.
+    pub fn words(self) -> String {
+        match self {
+            Until::Flat => "the rate no longer grows".to_owned(),
+            Until::Timeout => "a request times out".to_owned(),
+            Until::P99Ms(ms) => format!("p99 is above {ms} ms or a request times out"),
+        }
+    }
+
+    /// Where it happened first.
+    pub(super) fn first_in(self, seen: &[Seen]) -> Option<Point> {
+        let mut found: Vec<&Found> = Vec::with_capacity(seen.len());
+        for trial in seen {
+            let Some(last) = &trial.found else { continue };
+            found.push(last);
+            if self.happens(&found, last) {
+                return Some(trial.point);
+            }
+        }
+        None
+    }
+
+    /// Whether it happens in the `last` of those that were `found`.
+    fn happens(self, found: &[&Found], last: &Found) -> bool {
+        match self {
+            Until::Flat => is_flat(&found.iter().map(|one| one.ops_per_s).collect::<Vec<_>>()),
+            Until::Timeout => last.timed_out > 0,
+            // A lower bound below the limit does not end it: nobody knows.
+            Until::P99Ms(bound) => last.timed_out > 0 || last.p99_ms.is_above(bound) == Some(true),
+        }
+    }
+}
+
+/// Whether more threads no longer help. The tool also ends when the last five runs were better by
+/// less than the uncertainty that it aims for; of a run that ends by a count it takes -1 for that,
+/// below which five runs cannot fall without three falling first.
+fn is_flat(rates: &[f64]) -> bool {
+    let improvement = improvement(rates, FLAT_RUNS);
+    // Not a number, as after a run without any operation, is no improvement.
+    rates.len() > FLAT_RUNS && (improvement.is_nan() || improvement < 0.0)
+}
+
+/// The improvement of the last `runs` runs over those before them, on average, as a share.
+fn improvement(rates: &[f64], runs: usize) -> f64 {
+    let last = &rates[rates.len().saturating_sub(runs + 1)..];
+    let shares = last.windows(2).map(|pair| (pair[1] - pair[0]) / pair[0]);
+    shares.sum::<f64>() / runs as f64
+}
