@@ -2,6 +2,7 @@
 
 use super::gather::Seen;
 use super::tally::Tally;
+use analysis::procedure::Point;
 use analysis::rules::{self, Environment, Evidence, Limits, Offered, ServerCounts};
 use analysis::series;
 use analysis::steady::SteadyState;
@@ -14,7 +15,7 @@ use store::record::{
     RuleRecord, ServerCountsRecord, TrialFinding, TrialRecord, WarmupRecord,
 };
 use study::plan::Trial;
-use study::settings::{Point, Settings, Target};
+use study::settings::{Settings, Target};
 use workload::Program;
 
 /// All that is known of a trial when it is judged.
@@ -236,7 +237,7 @@ fn evidence(facts: &Facts<'_>) -> Evidence {
             Point::Threads(_) => None,
             Point::Rate(rate) => Some(Offered {
                 operations: rate as f64 * facts.tally.window.span_s(),
-                is_random: facts.settings.procedure.poisson,
+                is_random: facts.settings.poisson,
             }),
         },
         window: facts.tally.window.clone(),

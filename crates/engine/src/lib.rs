@@ -5,6 +5,7 @@
 //! target stops it, on every way out; a trial that fails does not hide the others; an interrupted
 //! run can be taken up again where it was.
 
+mod asked;
 mod ceiling;
 mod course;
 mod describe;
@@ -12,7 +13,6 @@ mod event;
 mod finding;
 mod gather;
 mod generation;
-mod ladder;
 pub mod needs;
 mod nodes;
 mod null_target;
@@ -37,6 +37,7 @@ pub use resume::Interrupted;
 pub use summary::{may_be_believed, point_words};
 
 use anyhow::Result;
+use asked::Histories;
 use ceiling::Ceilings;
 use cluster::Dirs;
 use running::Running;
@@ -115,8 +116,8 @@ struct Engine<'a> {
     logs: Option<String>,
     /// By the first variant with the same program; measured when first needed.
     ceilings: Vec<Ceilings>,
-    /// Ladders that have ended: variant, block, and the value after which nothing is done.
-    ladders: Vec<(usize, usize, f64)>,
+    /// What the procedures have seen so far.
+    histories: Histories<'a>,
     /// Targets that could not be started: not tried again for every trial.
     refused: Vec<Target>,
 }
@@ -142,7 +143,7 @@ impl<'a> Engine<'a> {
             running: None,
             logs: None,
             ceilings: vec![Ceilings::default(); plan.works.len()],
-            ladders: Vec::new(),
+            histories: Histories::new(study),
             refused: Vec::new(),
         }
     }
@@ -208,11 +209,12 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Expected length of those trials that are not finished yet, seconds.
+    /// Expected length of those trials that are not finished yet and may be asked for, seconds.
     fn seconds_of(&self, trials: &[Trial]) -> f64 {
         let left = trials
             .iter()
-            .filter(|trial| !self.findings.contains_key(&trial.index));
+            .filter(|trial| !self.findings.contains_key(&trial.index))
+            .filter(|trial| self.histories.why_not(trial).is_none());
         left.map(trial_seconds).sum()
     }
 
@@ -245,13 +247,17 @@ impl<'a> Engine<'a> {
         for trial in &plan.trials {
             let name = trial_name(self.study, trial);
             if let Some(finding) = self.findings.get(&trial.index).cloned() {
-                self.note_ladder(trial, &finding);
+                self.histories.note(trial, Some(&finding));
                 continue;
             }
             if self.interrupted() {
                 return Ok(End::Interrupted);
             }
-            if let Some(reason) = self.ladder_ended(trial).or_else(|| self.refused(trial)) {
+            if let Some(reason) = self
+                .histories
+                .why_not(trial)
+                .or_else(|| self.refused(trial))
+            {
                 self.writer
                     .journal("trial_skipped", Some(trial.index), json!(reason))?;
                 (self.events)(Event::TrialSkipped { name, reason });
@@ -424,7 +430,7 @@ impl<'a> Engine<'a> {
         let detail = json!({"verdict": finding.verdict, "ops_per_s": finding.all.ops_per_s});
         self.writer
             .finish_trial(trial.index, &trial.slug, &finding, detail)?;
-        self.note_ladder(trial, &finding);
+        self.histories.note(trial, Some(&finding));
         self.findings.insert(trial.index, finding.clone());
         (self.events)(Event::TrialFinished {
             name,
@@ -436,6 +442,7 @@ impl<'a> Engine<'a> {
     fn fail(&mut self, trial: &Trial, name: String, found: TrialFinding, why: &str) -> Result<()> {
         self.writer
             .journal("trial_failed", Some(trial.index), json!({"reason": why}))?;
+        self.histories.note(trial, None);
         self.failed.insert(trial.index, found);
         (self.events)(Event::TrialFailed {
             name,

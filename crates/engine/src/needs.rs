@@ -2,11 +2,12 @@
 //! starts.
 
 use crate::offer::workers;
+use analysis::procedure::Point;
 use anyhow::{Result, bail};
 use cluster::{Ability, Capability, Spec};
 use load::{Connections, Room};
 use study::needs::{Need, PROBES, Strength, needs};
-use study::settings::{Point, Settings, Study, Target};
+use study::settings::{Settings, Study, Target};
 use study::targets::{attach_spec, local_spec};
 
 /// Something needed that is not there.
@@ -115,8 +116,9 @@ fn crowded(study: &Study, room: &Room) -> Vec<String> {
 /// The connections of one variant at its most crowded point.
 fn connections(settings: &Settings) -> Connections {
     let client = &settings.client;
-    let in_flight = settings.procedure.points.iter().map(|point| match point {
-        Point::Threads(threads) => *threads,
+    let points = settings.procedure.outlook().points.into_iter();
+    let in_flight = points.map(|point| match point {
+        Point::Threads(threads) => threads,
         Point::Rate(_) => client.in_flight_max,
     });
     let in_flight = in_flight.max().unwrap_or(1) as usize;

@@ -8,6 +8,7 @@ use super::gather::Gather;
 use super::running::Running;
 use super::tally::Answered;
 use super::timeline::Timeline;
+use analysis::procedure::Point;
 use anyhow::{Context, Result};
 use load::{Config, Flow, Limit, Schedule, Summary, VerifyReads, Window, Written};
 use measure::{Histogram, Interval, Outcome};
@@ -17,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use store::{RunWriter, TrialWriter};
 use study::plan::{Phase, PhaseKind, Trial};
-use study::settings::{Client, Point, Settings};
+use study::settings::{Client, Settings};
 use workload::{Program, Stage};
 
 /// Length of an interval: what all records and rules are made for.
@@ -389,6 +390,7 @@ mod tests {
             slug: "00".to_owned(),
             variant: 0,
             point: Point::Threads(1),
+            certain: true,
             block: 0,
             first_operation: 0,
             phases: vec![

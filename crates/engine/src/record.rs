@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
-use store::record::{EstimateRecord, FORMAT, PhaseRecord, PlanRecord, TrialRecord};
+use store::record::{EstimateRecord, FORMAT, LeastRecord, PhaseRecord, PlanRecord, TrialRecord};
 use study::human;
 use study::plan::{Plan, Trial};
 use study::settings::{Client, Folder, Granted, Overrides, PrimaryMetric, Secret, Study};
@@ -30,6 +30,7 @@ pub fn plan_record(study: &Study, plan: &Plan, cassay: &str) -> PlanRecord {
             seconds: plan.estimate.seconds,
             disk_bytes: plan.estimate.disk_bytes,
             memory_bytes: plan.estimate.memory_bytes,
+            least: least(plan),
         },
         trials: plan
             .trials
@@ -56,6 +57,16 @@ pub fn plan_record(study: &Study, plan: &Plan, cassay: &str) -> PlanRecord {
             "requests": requests(study, plan),
         }),
     }
+}
+
+/// What the trials that are certain come to; none if all are.
+fn least(plan: &Plan) -> Option<LeastRecord> {
+    let certain = plan.trials.iter().filter(|trial| trial.certain).count();
+    let least = LeastRecord {
+        trials: certain,
+        seconds: plan.estimate.seconds_least,
+    };
+    (certain < plan.trials.len()).then_some(least)
 }
 
 /// Settings as they are written down: with the values of secrets left out.

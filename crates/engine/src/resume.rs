@@ -1,6 +1,7 @@
 //! Taking an interrupted run up again where it was.
 
 use super::{Engine, Event, Options, Outcome};
+use crate::asked;
 use crate::needs;
 use crate::record;
 use anyhow::{Context, Result, anyhow, bail};
@@ -82,9 +83,9 @@ impl Interrupted {
         &self.damages
     }
 
-    /// Trials that are still to be done.
+    /// Trials that are still to be done, as far as what was found does not say otherwise.
     pub fn trials_left(&self) -> usize {
-        self.plan.trials.len() - self.finished.len()
+        asked::left(&self.study, &self.plan, &self.finished)
     }
 
     /// Does the trials that are left.

@@ -251,7 +251,7 @@ impl TrialRun<'_> {
         let offer = Offer {
             stage: Stage::Main,
             retries_min: 0,
-            schedule: offer::schedule(self.trial.point, self.settings.procedure.poisson),
+            schedule: offer::schedule(self.trial.point, self.settings.poisson),
             limit: course.limit(),
             window: course.window(),
             first_operation: self.trial.first_operation,

@@ -47,12 +47,24 @@ pub struct PlanRecord {
 /// What a run is expected to take.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct EstimateRecord {
-    /// Wall time, in seconds.
+    /// Wall time if every trial is run, in seconds.
     pub seconds: f64,
     /// Disk space for the target's data, in bytes.
     pub disk_bytes: u64,
     /// Memory for the target, in bytes.
     pub memory_bytes: u64,
+    /// What is run whatever is found, where a procedure decides over the rest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least: Option<LeastRecord>,
+}
+
+/// The part of a run that does not depend on what is found.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct LeastRecord {
+    /// Trials.
+    pub trials: usize,
+    /// Wall time, in seconds.
+    pub seconds: f64,
 }
 
 /// `trials/NN-slug/trial.json`: one configuration, to be run once.

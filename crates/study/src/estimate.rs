@@ -5,16 +5,19 @@
 
 use crate::human;
 use crate::plan::{PhaseKind, Trial};
-use crate::settings::{How, Load, Local, Point, Reset, Settings, Study, Target, Warmup};
+use crate::settings::{How, Load, Local, Reset, Settings, Study, Target, Warmup};
 use crate::targets;
 use crate::work::Work;
+use analysis::procedure::Point;
 use cluster::Restarts;
 
 /// What a run is expected to take.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Estimate {
-    /// Wall time in seconds.
+    /// Wall time in seconds, if every trial is run.
     pub seconds: f64,
+    /// The same if only those are that are certain.
+    pub seconds_least: f64,
     /// Disk space for the target's data, bytes. None on a cluster or null target: 0.
     pub disk_bytes: u64,
     /// Memory for the target, bytes.
@@ -138,13 +141,9 @@ pub fn of_operations(operations: u64, settings: &Settings, point: Point) -> f64 
 
 /// Expected cost of a whole run.
 pub fn of_run(study: &Study, works: &[Work], trials: &[Trial]) -> Estimate {
-    let phases = trials.iter().flat_map(|trial| &trial.phases);
-    let seconds = phases.map(|phase| phase.seconds).sum::<f64>()
-        + trials.len() as f64 * TRIAL_OVERHEAD_S
-        + CEILING_S * (CEILINGS_FIRST - 1.0) * works.len() as f64
-        + CEILING_S * trials.len() as f64;
     let mut estimate = Estimate {
-        seconds,
+        seconds: seconds(works, trials.iter()),
+        seconds_least: seconds(works, trials.iter().filter(|trial| trial.certain)),
         ..Estimate::default()
     };
     for (variant, work) in study.variants.iter().zip(works) {
@@ -164,6 +163,16 @@ pub fn of_run(study: &Study, works: &[Work], trials: &[Trial]) -> Estimate {
         }
     }
     estimate
+}
+
+/// Expected length of trials, with what is done around them.
+fn seconds<'a>(works: &[Work], trials: impl Iterator<Item = &'a Trial> + Clone) -> f64 {
+    let count = trials.clone().count() as f64;
+    let phases = trials.flat_map(|trial| &trial.phases);
+    phases.map(|phase| phase.seconds).sum::<f64>()
+        + count * TRIAL_OVERHEAD_S
+        + CEILING_S * (CEILINGS_FIRST - 1.0) * works.len() as f64
+        + CEILING_S * count
 }
 
 /// The share of a host's volume that its data may take: the commit log of its nodes has up to a
@@ -212,7 +221,7 @@ fn disk_bytes(settings: &Settings, local: &Local, blocks: u64, row_bytes: u64) -
     let measure_s = settings.window.measure_ns / 1_000_000_000;
     // What a trial wrote is gone when the data is reset before the next one.
     let trials = match settings.data.reset {
-        Reset::None => settings.procedure.points.len() as u64 * blocks,
+        Reset::None => settings.procedure.outlook().points.len() as u64 * blocks,
         Reset::Truncate | Reset::Snapshot => 1,
     };
     let written = measure_s

@@ -3,7 +3,7 @@
 //! A plan is a pure function of the study: the same file, command line and seed give the same plan,
 //! which is how an interrupted run is taken up again. What a trial finds done already (the target
 //! runs, the data is there) is planned from the trials before it; a run decides it again from what
-//! is really there, by the same two functions, since a ladder may end early.
+//! is really there, by the same two functions, since a procedure may end early.
 
 pub mod order;
 
@@ -12,14 +12,14 @@ use crate::human;
 use crate::inputs::Inputs;
 use crate::rules::statements::beyond_data;
 use crate::settings::{
-    Change, How, Load, PageCache, Point, Procedure, Reset, Settings, Settle, Study, Target, Until,
-    Variant, Warmup,
+    Change, How, Load, PageCache, Reset, Settings, Settle, Study, Target, Variant, Warmup,
 };
 use crate::standing::{Preparation, Standing};
 use crate::targets;
 use crate::work::{self, Work};
+use analysis::procedure::Point;
 use imports::{Step, StepLimit};
-use order::order;
+use order::{order, outlooks};
 use workload::Program;
 
 /// Numbers of operations between two cells: at 10 M operations a second, 30 hours.
@@ -49,6 +49,8 @@ pub struct Trial {
     pub variant: usize,
     /// Where on the axis.
     pub point: Point,
+    /// Whether it is measured whatever is found; otherwise the procedure may end before it.
+    pub certain: bool,
     /// Number of the block, from 0.
     pub block: usize,
     /// Number of its first operation. Variants have the same one at the same point and block, so
@@ -153,12 +155,9 @@ pub fn plan(study: &Study) -> Result<Plan, String> {
         .map(compile)
         .collect::<Result<Vec<_>, _>>()?;
     only_data(study, &works)?;
+    let outlooks = outlooks(study);
     let order = order(study);
-    let cells_per_block = study
-        .variants
-        .iter()
-        .map(|v| v.settings.procedure.points.len())
-        .max();
+    let cells_per_block = outlooks.iter().map(|outlook| outlook.points.len()).max();
     let digits = order.len().saturating_sub(1).to_string().len().max(2);
     let mut stage = PlannedState::default();
     let mut trials = Vec::new();
@@ -166,7 +165,8 @@ pub fn plan(study: &Study) -> Result<Plan, String> {
         let variant = &study.variants[cell.variant];
         let (settings, work) = (&variant.settings, &works[cell.variant]);
         let program = &work.program;
-        let point = settings.procedure.points[cell.rung];
+        let outlook = &outlooks[cell.variant];
+        let point = outlook.points[cell.rung];
         let cell_number = cell.block * cells_per_block.unwrap_or(1) + cell.rung;
         trials.push(Trial {
             index,
@@ -179,6 +179,7 @@ pub fn plan(study: &Study) -> Result<Plan, String> {
             ),
             variant: cell.variant,
             point,
+            certain: cell.rung < outlook.certain,
             block: cell.block,
             first_operation: match &work.step {
                 Some(step) => step.first_operation,
@@ -306,7 +307,7 @@ impl<'a> PlannedState<'a> {
     }
 
     fn offer(&mut self, settings: &Settings, point: Point) {
-        let offered = offered_words(point, &settings.procedure);
+        let offered = offered_words(point, settings);
         let warmup = match settings.window.warmup {
             Warmup::Auto(max) => {
                 let max = human::format_duration_ns(max);
@@ -335,7 +336,7 @@ impl<'a> PlannedState<'a> {
             self.add(PhaseKind::Schema, settings, what);
         }
         self.settle(settings);
-        let offered = offered_words(point, &settings.procedure);
+        let offered = offered_words(point, settings);
         if step.warmup_operations > 0 {
             let count = human::format_count(step.warmup_operations);
             self.phases.push(Phase {
@@ -435,22 +436,13 @@ pub fn target_words(target: &Target) -> String {
     }
 }
 
-fn offered_words(point: Point, procedure: &Procedure) -> String {
+fn offered_words(point: Point, settings: &Settings) -> String {
     match point {
         Point::Threads(threads) => format!("{threads} in flight"),
-        Point::Rate(rate) if procedure.poisson => {
+        Point::Rate(rate) if settings.poisson => {
             format!("{} op/s, Poisson arrivals", human::format_count(rate))
         }
         Point::Rate(rate) => format!("{} op/s", human::format_count(rate)),
-    }
-}
-
-/// What ends a ladder, in words.
-pub fn until_words(until: Until) -> String {
-    match until {
-        Until::Flat => "the rate no longer grows".to_owned(),
-        Until::Timeout => "a request times out".to_owned(),
-        Until::P99Ms(ms) => format!("p99 is above {ms} ms or a request times out"),
     }
 }
 

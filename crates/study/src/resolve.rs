@@ -104,7 +104,7 @@ fn primary(root: &Node, resolved: &Resolved, out: &mut Diagnostics) {
         return;
     };
     let settings = resolved.variants.iter().map(|variant| &variant.settings);
-    let points = settings.flat_map(|settings| settings.procedure.points.iter());
+    let points = settings.flat_map(|settings| settings.procedure.outlook().points);
     let values: BTreeSet<u64> = points.map(|at| at.value() as u64).collect();
     if !values.is_empty() && !values.contains(&point) {
         let known: Vec<String> = values.iter().map(u64::to_string).collect();

@@ -19,6 +19,7 @@ use ::yaml::Node;
 use ::yaml::{Diagnostics, did_you_mean};
 use measure::clock::SECOND_NS;
 use measure::outcome::OUTCOMES;
+use std::collections::BTreeSet;
 
 /// What a rule looks at.
 pub struct Subject<'a> {
@@ -272,7 +273,8 @@ fn ladder(subject: &Subject<'_>, axis: &str, out: &mut Diagnostics) {
         points_max(subject, (&path, &to), (tree, last), out);
     }
     let points: Vec<u64> = tree.items().iter().filter_map(Tree::count).collect();
-    if points.windows(2).any(|pair| pair[0] == pair[1]) {
+    let different: BTreeSet<&u64> = points.iter().collect();
+    if different.len() < points.len() {
         subject.say(&path, format!("`{path}` has a point twice"), None, out);
     } else if until && points.windows(2).any(|pair| pair[0] > pair[1]) {
         let message = format!("`{path}` must rise: `until` ends it at the first point too many");

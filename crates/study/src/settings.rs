@@ -21,6 +21,7 @@ pub use probes::{Import, PERIOD_NS, Probes};
 pub(crate) use read::{data, keyspace, workload};
 
 use crate::tree::Tree;
+use analysis::procedure::Procedure;
 use imports::Tool;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -122,8 +123,10 @@ pub struct Settings {
     pub workload: Workload,
     /// The state of the data.
     pub data: Data,
-    /// The points, in order.
+    /// Where is measured. That of an imported step comes from its command line.
     pub procedure: Procedure,
+    /// Whether arrivals of a rate are a Poisson process.
+    pub poisson: bool,
     /// How long is measured.
     pub window: Window,
     /// The instrument.
@@ -204,55 +207,6 @@ pub struct Imported {
     pub command: String,
     /// Number of the step, from 0.
     pub step: usize,
-}
-
-/// The points of one variant. Those of an imported step come from its command line.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Procedure {
-    /// In the order of measuring.
-    pub points: Vec<Point>,
-    /// Ends the ladder.
-    pub until: Option<Until>,
-    /// Whether arrivals of a rate are a Poisson process.
-    pub poisson: bool,
-}
-
-/// A point on the axis of a procedure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Point {
-    /// Closed loop: operations in flight.
-    Threads(u32),
-    /// Open loop: operations per second.
-    Rate(u64),
-}
-
-impl Point {
-    /// Name of the axis in files: `threads` or `rate`.
-    pub fn axis(self) -> &'static str {
-        match self {
-            Point::Threads(_) => "threads",
-            Point::Rate(_) => "rate",
-        }
-    }
-
-    /// The value on the axis.
-    pub fn value(self) -> f64 {
-        match self {
-            Point::Threads(threads) => f64::from(threads),
-            Point::Rate(rate) => rate as f64,
-        }
-    }
-}
-
-/// What ends a ladder of points.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Until {
-    /// The rate no longer grows, as cassandra-stress judges it.
-    Flat,
-    /// A request timed out.
-    Timeout,
-    /// The p99 of latency is above this many ms, or a request timed out.
-    P99Ms(f64),
 }
 
 /// How long is measured.

@@ -2,12 +2,10 @@
 
 use crate::estimate;
 use crate::inputs::Inputs;
-use crate::settings::{
-    self, Data, Imported, Keyspace, Point, Procedure, Replication, Settings, Until, Warmup, Window,
-};
+use crate::settings::{self, Data, Imported, Keyspace, Replication, Settings, Warmup, Window};
 use crate::tree::Tree;
-use imports::stress::Ladder;
-use imports::{Import, Offer, Step, StepLimit};
+use analysis::procedure::{Fixed, Point, Procedure, Sweep, Until};
+use imports::{Import, Offer, Step, StepLimit, stress};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use workload::{ParamValue, Problem, Program, Spec};
@@ -115,6 +113,7 @@ pub fn steps(settings: Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Steps
             imported.step = number;
         }
         settings.procedure = procedure(step.offer);
+        settings.poisson = false;
         settings.window = window(step);
         if let Offer::Rate { threads, .. } = step.offer {
             settings.client.in_flight_max = threads.max(1);
@@ -130,30 +129,21 @@ pub fn steps(settings: Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Steps
 }
 
 fn procedure(offer: Offer) -> Procedure {
-    let (points, until) = match offer {
-        Offer::Threads(threads) => (vec![Point::Threads(threads)], None),
+    match offer {
+        Offer::Threads(threads) => Fixed(Point::Threads(threads)).into(),
         Offer::Ladder {
             from,
             to,
             until_flat,
         } => {
-            let ladder = Ladder {
-                from,
-                to,
-                auto: until_flat,
-                improvement_min: None,
-            };
-            let points = ladder.steps().into_iter().map(Point::Threads);
-            (points.collect(), until_flat.then_some(Until::Flat))
+            let points = stress::threads(from, to).into_iter();
+            let points = points.map(Point::Threads).collect();
+            let until = until_flat.then_some(Until::Flat);
+            Sweep { points, until }.into()
         }
         Offer::Rate { per_second, .. } => {
-            (vec![Point::Rate((per_second.round() as u64).max(1))], None)
+            Fixed(Point::Rate((per_second.round() as u64).max(1))).into()
         }
-    };
-    Procedure {
-        points,
-        until,
-        poisson: false,
     }
 }
 

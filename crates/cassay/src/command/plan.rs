@@ -55,7 +55,13 @@ fn text(study: &Study, plan: &Plan) -> String {
         text.push('\n');
     }
     for trial in &plan.trials {
-        text += &format!("{:>3}. {}\n", trial.index + 1, trial_name(study, trial));
+        let if_asked = if trial.certain {
+            ""
+        } else {
+            ", if it comes to it"
+        };
+        let name = trial_name(study, trial);
+        text += &format!("{:>3}. {name}{if_asked}\n", trial.index + 1);
         for phase in &trial.phases {
             let about = human::seconds_for_people(phase.seconds);
             text += &format!(
@@ -65,21 +71,11 @@ fn text(study: &Study, plan: &Plan) -> String {
             );
         }
     }
-    let until = study
-        .variants
-        .iter()
-        .find_map(|v| v.settings.procedure.until);
-    if let Some(until) = until {
-        let what = plan::until_words(until);
-        text += &format!("\nA variant's points end after the trial in which {what}.\n");
+    for decided_by in decided_by(study) {
+        text += &format!("\n{decided_by}.\n");
     }
+    text += &format!("\n{}", bounds(plan, study.seed));
     let estimate = &plan.estimate;
-    text += &format!(
-        "\n{} trials, seed {}, about {}",
-        plan.trials.len(),
-        study.seed,
-        human::seconds_for_people(estimate.seconds)
-    );
     if estimate.memory_bytes > 0 {
         text += &format!(
             "; the target takes about {} of memory and up to {} of disk",
@@ -88,4 +84,30 @@ fn text(study: &Study, plan: &Plan) -> String {
         );
     }
     text + ".\n"
+}
+
+/// What decides over the trials that are not certain, each sentence once.
+fn decided_by(study: &Study) -> Vec<String> {
+    let mut said = Vec::new();
+    for variant in &study.variants {
+        let decided_by = variant.settings.procedure.outlook().decided_by;
+        said.extend(decided_by.filter(|text| !said.contains(text)));
+    }
+    said
+}
+
+/// How many trials, and how long: at least and at most where a procedure decides.
+fn bounds(plan: &Plan, seed: u64) -> String {
+    let (least, most) = (plan.estimate.seconds_least, plan.estimate.seconds);
+    let trials = plan.trials.len();
+    let certain = plan.trials.iter().filter(|trial| trial.certain).count();
+    let about = human::seconds_for_people;
+    match certain < trials {
+        true => format!(
+            "{certain} to {trials} trials, seed {seed}, about {} to {}",
+            about(least),
+            about(most)
+        ),
+        false => format!("{trials} trials, seed {seed}, about {}", about(most)),
+    }
 }

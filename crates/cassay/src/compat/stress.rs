@@ -4,7 +4,7 @@ use super::settings;
 use crate::exit::Exit;
 use crate::terminal;
 use engine::Event;
-use imports::stress::{Ladder, Uncertainty};
+use imports::stress::{Uncertainty, threads};
 use imports::{Offer, Step, StepLimit};
 use measure::{Histogram, Interval, Outcome};
 use report::compat::stress::{self, Length, Lines, Sample, Timing};
@@ -42,19 +42,7 @@ impl Stress {
         let kinds = step.program.kinds().iter();
         let (threads, is_ladder) = match step.offer {
             Offer::Threads(threads) | Offer::Rate { threads, .. } => (vec![threads], false),
-            Offer::Ladder {
-                from,
-                to,
-                until_flat,
-            } => {
-                let ladder = Ladder {
-                    from,
-                    to,
-                    auto: until_flat,
-                    improvement_min: None,
-                };
-                (ladder.steps(), true)
-            }
+            Offer::Ladder { from, to, .. } => (threads(from, to), true),
         };
         let fixed = matches!(step.offer, Offer::Rate { hides_wait, .. } if !hides_wait);
         let operations = match step.limit {

@@ -354,6 +354,25 @@ fn every_study_that_is_shipped_can_be_planned() {
 }
 
 #[test]
+fn a_plan_that_may_end_early_says_what_is_certain_and_what_decides_over_the_rest() {
+    let lab = Lab::with(&SMALL.replace("[2, 4]", "[2, 4, 8], until: timeout"));
+    let said = lab.cassay(&["plan", "study.yaml"]).ended_with(0).stdout;
+    let decided_by = "A variant's points end after the trial in which a request times out.";
+    for part in [
+        "8 threads, if it comes to it\n",
+        decided_by,
+        "\n2 to 6 trials",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(!said.contains(" 2 threads, if it comes to it"), "{said}");
+    let plan = lab.cassay(&["plan", "study.yaml", "--json"]).ended_with(0);
+    let estimate = &plan.json()["estimate"];
+    assert_eq!(estimate["least"]["trials"], 2);
+    assert!(estimate["least"]["seconds"].as_f64() < estimate["seconds"].as_f64());
+}
+
+#[test]
 fn a_plan_for_real_nodes_needs_no_java_and_says_what_they_take() {
     let lab = Lab::with(&SMALL.replace("{null: {}}", "{local: {nodes: 3, heap: 512MiB}}"));
     let mut command = lab.command(&["plan", "study.yaml", "--json"]);

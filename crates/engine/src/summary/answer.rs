@@ -8,7 +8,7 @@ use analysis::compare::BLOCKS_TO_SETTLE_MAX;
 use analysis::sweep::{Knee, Reading};
 use std::collections::BTreeMap;
 use store::record::{ComparisonRecord, MultiplicityRecord, PointRecord, SweepRecord, TrialFinding};
-use study::settings::{Study, Until};
+use study::settings::Study;
 
 /// What the sentences are made of.
 pub struct Known<'a> {
@@ -25,10 +25,7 @@ impl Known<'_> {
         for variant in &self.study.variants {
             let of = self.points.iter().filter(|p| p.variant == variant.name);
             let of: Vec<&PointRecord> = of.collect();
-            let bound_ms = match variant.settings.procedure.until {
-                Some(Until::P99Ms(bound)) => Some(bound),
-                _ => None,
-            };
+            let bound_ms = variant.settings.procedure.p99_bound_ms();
             let sweep = points::sweep(&of, bound_ms);
             sentences.push(peak_sentence(&variant.name, &of, &sweep, bound_ms));
             sweeps.extend(points::sweep_record(&of, &sweep));

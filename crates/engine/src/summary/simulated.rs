@@ -66,7 +66,7 @@ fn run(study: &Study, seed: u64, world: World) -> FindingsRecord {
     let cells = order(&study).into_iter();
     let trials = cells.enumerate().map(|(index, trial)| {
         let procedure = &study.variants[trial.variant].settings.procedure;
-        let place = procedure.points[trial.rung].value();
+        let place = procedure.outlook().points[trial.rung].value();
         let mut level = world.block * blocks[trial.block];
         level += world.noise / 2.0_f64.sqrt() * chance.normal() + world.drift * index as f64;
         if seen.insert((trial.block, trial.rung), ()).is_none() {

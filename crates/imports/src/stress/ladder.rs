@@ -1,52 +1,17 @@
-//! When cassandra-stress stops: its ladder of threads, and its runs without an end that is said.
+//! The steps of cassandra-stress's ladder of threads, and when its runs without an end that is said
+//! stop.
 //!
 //! What must hold: the same steps and the same decisions as the tool takes for the same rates,
-//! from the rates alone.
-
-/// One run of the ladder.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LadderResult {
-    /// Operations in flight.
-    pub threads: u32,
-    /// Operations per second.
-    pub rate: f64,
-}
+//! from the rates alone. When a ladder ends is said by `analysis`'s procedures.
 
 /// Below this many threads they are doubled, above it they grow by half.
 const DOUBLES_BELOW: u32 = 16;
 
-/// Why a ladder goes on, for how long, and how far.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ladder {
-    /// Threads of the first run.
-    pub from: u32,
-    /// Threads of the last run at most.
-    pub to: u32,
-    /// Whether it ends when more threads no longer help; otherwise only at `to`.
-    pub auto: bool,
-    /// The improvement that the last five runs must have shown on average: the uncertainty that
-    /// is aimed for, of a run that ends by it.
-    pub improvement_min: Option<f64>,
-}
-
-impl Ladder {
-    /// The threads of the next run; `None` when the ladder has ended.
-    pub fn next(&self, results: &[LadderResult]) -> Option<u32> {
-        let Some(last) = results.last() else {
-            return Some(self.from);
-        };
-        let next = above(last.threads)?;
-        let rates: Vec<f64> = results.iter().map(|result| result.rate).collect();
-        let flat = self.auto && is_flat(&rates, self.improvement_min);
-        (next <= self.to && !flat).then_some(next)
-    }
-
-    /// The threads of every run, were there no end but `to`.
-    pub fn steps(&self) -> Vec<u32> {
-        std::iter::successors(Some(self.from), |threads| above(*threads))
-            .take_while(|threads| *threads <= self.to)
-            .collect()
-    }
+/// The threads of every run of a ladder, were there no end but `to`.
+pub fn threads(from: u32, to: u32) -> Vec<u32> {
+    std::iter::successors(Some(from), |threads| above(*threads))
+        .take_while(|threads| *threads <= to)
+        .collect()
 }
 
 /// The threads that follow on so many; `None` when there are no more numbers.
@@ -57,26 +22,6 @@ fn above(threads: u32) -> Option<u32> {
         _ if threads < DOUBLES_BELOW => Some(threads * 2),
         _ => threads.checked_add(threads / 2),
     }
-}
-
-/// Whether more threads no longer help: the last three runs were worse on average each than the
-/// one before, or the last five better by less than `improvement_min` (as a share).
-pub fn is_flat(rates: &[f64], improvement_min: Option<f64>) -> bool {
-    // A run that ends by a count has no uncertainty to aim for; the tool then takes -1, below
-    // which five runs cannot fall without three falling first.
-    let five = improvement_min.unwrap_or(-1.0);
-    [(3, 0.0), (5, five)].into_iter().any(|(runs, least)| {
-        let share = improvement(rates, runs);
-        // Not a number, as after a run without any operation, is no improvement.
-        rates.len() > runs && (share.is_nan() || share < least)
-    })
-}
-
-/// The improvement of the last `runs` runs over those before them, on average, as a share.
-pub fn improvement(rates: &[f64], runs: usize) -> f64 {
-    let last = &rates[rates.len().saturating_sub(runs + 1)..];
-    let shares = last.windows(2).map(|pair| (pair[1] - pair[0]) / pair[0]);
-    shares.sum::<f64>() / runs as f64
 }
 
 /// The rates of the intervals of a run so far, and how well they tell its mean.
@@ -134,94 +79,14 @@ pub fn interval_rate(rows: u64, interval_ns: u64, latency_max_ns: u64) -> f64 {
 mod tests {
     use super::*;
 
-    const LADDER: Ladder = Ladder {
-        from: 4,
-        to: 1000,
-        auto: true,
-        improvement_min: Some(0.02),
-    };
-
-    fn results(rates: &[f64]) -> Vec<LadderResult> {
-        let steps = LADDER.steps();
-        let pairs = steps.into_iter().zip(rates);
-        pairs
-            .map(|(threads, rate)| LadderResult {
-                threads,
-                rate: *rate,
-            })
-            .collect()
-    }
-
     #[test]
     fn threads_double_up_to_16_and_then_grow_by_half() {
         let steps = [4, 8, 16, 24, 36, 54, 81, 121, 181, 271, 406, 609, 913];
-        assert_eq!(LADDER.steps(), steps);
-        assert_eq!(
-            Ladder {
-                from: 1,
-                to: 3,
-                ..LADDER
-            }
-            .steps(),
-            [1, 2]
-        );
-        assert_eq!(
-            Ladder {
-                from: 0,
-                to: 5,
-                ..LADDER
-            }
-            .steps(),
-            [0, 1, 2, 4]
-        );
-        assert_eq!(
-            Ladder {
-                from: u32::MAX,
-                to: u32::MAX,
-                ..LADDER
-            }
-            .steps(),
-            [u32::MAX]
-        );
-    }
-
-    #[test]
-    fn a_ladder_ends_when_three_runs_did_not_help() {
-        assert_eq!(LADDER.next(&[]), Some(4));
-        assert_eq!(LADDER.next(&results(&[100.0, 90.0, 80.0])), Some(24));
-        assert_eq!(LADDER.next(&results(&[100.0, 90.0, 80.0, 70.0])), None);
-        // Doubling once carries three runs: +1, -0.1, -0.1 are better on average.
-        assert_eq!(
-            LADDER.next(&results(&[100.0, 200.0, 180.0, 162.0])),
-            Some(36)
-        );
-        let all = Ladder {
-            auto: false,
-            ..LADDER
-        };
-        assert_eq!(all.next(&results(&[100.0, 90.0, 80.0, 70.0])), Some(36));
-    }
-
-    #[test]
-    fn a_ladder_ends_when_five_runs_helped_less_than_the_uncertainty() {
-        let rates: Vec<f64> = (0..6).map(|run| 1.01f64.powi(run)).collect();
-        assert_eq!(LADDER.next(&results(&rates[..5])), Some(54));
-        assert_eq!(LADDER.next(&results(&rates)), None);
-        let counted = Ladder {
-            improvement_min: None,
-            ..LADDER
-        };
-        assert_eq!(counted.next(&results(&rates)), Some(81));
-    }
-
-    #[test]
-    fn a_ladder_ends_at_its_last_step_and_after_runs_without_operations() {
-        let last = [LadderResult {
-            threads: 913,
-            rate: 5.0,
-        }];
-        assert_eq!(LADDER.next(&last), None);
-        assert_eq!(LADDER.next(&results(&[0.0, 0.0, 0.0, 0.0])), None);
+        assert_eq!(threads(4, 1000), steps);
+        assert_eq!(threads(1, 3), [1, 2]);
+        assert_eq!(threads(0, 5), [0, 1, 2, 4]);
+        assert_eq!(threads(u32::MAX, u32::MAX), [u32::MAX]);
+        assert!(threads(5, 4).is_empty());
     }
 
     #[test]

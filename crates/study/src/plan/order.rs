@@ -1,6 +1,7 @@
 //! In which order the trials of a study run.
 
 use crate::settings::Study;
+use analysis::procedure::Outlook;
 
 /// One trial before it is spelled out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,9 +20,10 @@ pub struct Cell {
 ///
 /// Turns are counterbalanced (see [`balanced`]): chance alone gives `ab ab ba ab ab` often enough,
 /// and what comes first or second in a block then counts as a difference. The points of several
-/// blocks are too, unless a ladder ends early and so has to rise.
+/// blocks are too, unless a procedure decides by each over the next.
 pub fn order(study: &Study) -> Vec<Cell> {
-    let points = |variant: usize| study.variants[variant].settings.procedure.points.len();
+    let outlooks = outlooks(study);
+    let points = |variant: usize| outlooks[variant].points.len();
     let blocks = study.repeat.blocks;
     let mut cells = Vec::new();
     if !study.repeat.interleaved {
@@ -41,7 +43,7 @@ pub fn order(study: &Study) -> Vec<Cell> {
     let groups = groups_by_target(study);
     let turns: Vec<Turns> = groups
         .iter()
-        .map(|group| Turns::of(study, group, &mut chance))
+        .map(|group| Turns::of(study.repeat.blocks, &outlooks, group, &mut chance))
         .collect();
     let groups_in_order = balanced(groups.len(), blocks, &mut chance);
     for (block, groups_now) in groups_in_order.iter().enumerate() {
@@ -61,6 +63,14 @@ pub fn order(study: &Study) -> Vec<Cell> {
     cells
 }
 
+/// What is known of each variant's points before anything is measured.
+pub(super) fn outlooks(study: &Study) -> Vec<Outlook> {
+    let variants = study.variants.iter();
+    variants
+        .map(|variant| variant.settings.procedure.outlook())
+        .collect()
+}
+
 /// The turns of variants that share a target.
 struct Turns {
     /// By block: the points in their order.
@@ -70,13 +80,12 @@ struct Turns {
 }
 
 impl Turns {
-    fn of(study: &Study, group: &[usize], chance: &mut Chance) -> Turns {
-        let blocks = study.repeat.blocks;
-        let procedure = |variant: &usize| &study.variants[*variant].settings.procedure;
-        let lengths = group.iter().map(|variant| procedure(variant).points.len());
+    fn of(blocks: usize, outlooks: &[Outlook], group: &[usize], chance: &mut Chance) -> Turns {
+        let of_group = || group.iter().map(|variant| &outlooks[*variant]);
+        let lengths = of_group().map(|outlook| outlook.points.len());
         let rungs_max = lengths.max().unwrap_or(0);
         // One block has nothing to be balanced with, and is easier to follow when it rises.
-        let must_rise = blocks == 1 || group.iter().any(|v| procedure(v).until.is_some());
+        let must_rise = blocks == 1 || of_group().any(|outlook| !outlook.any_order);
         Turns {
             rungs: match must_rise {
                 true => vec![(0..rungs_max).collect(); blocks],

@@ -96,6 +96,41 @@ fn a_snapshot_is_made_once_and_every_trial_begins_with_a_restore() {
     );
 }
 
+/// The trials of a ladder, in the order and with the operations of earlier versions: a run that was
+/// interrupted under one of them can be taken up again.
+#[test]
+fn a_ladder_is_planned_whole_and_only_its_first_point_is_certain() {
+    let study = study(
+        "target: {null: {}}\nprocedure: {sweep: {threads: {from: 4, factor: 2, to: 16}, until: \
+         {p99_ms: 20}}}\nvariants: {a: {}, b: {workload: {params: {columns: 2}}}, c: {procedure: \
+         {fixed: {rate: 5k}}}}\nrepeat: {blocks: 2}\nseed: 7\n",
+    );
+    let plan = plan(&study).unwrap();
+    let line = |trial: &Trial| {
+        let cell = trial.first_operation / OPERATIONS_PER_CELL;
+        let certain = if trial.certain { " certain" } else { "" };
+        format!("{} cell {cell}{certain}\n", trial.slug)
+    };
+    expect![[r#"
+        00-a-threads-4-block-1 cell 0 certain
+        01-b-threads-4-block-1 cell 0 certain
+        02-c-rate-5000-block-1 cell 0 certain
+        03-b-threads-8-block-1 cell 1
+        04-a-threads-8-block-1 cell 1
+        05-a-threads-16-block-1 cell 2
+        06-b-threads-16-block-1 cell 2
+        07-c-rate-5000-block-2 cell 3 certain
+        08-a-threads-4-block-2 cell 3 certain
+        09-b-threads-4-block-2 cell 3 certain
+        10-a-threads-8-block-2 cell 4
+        11-b-threads-8-block-2 cell 4
+        12-a-threads-16-block-2 cell 5
+        13-b-threads-16-block-2 cell 5
+    "#]]
+    .assert_eq(&plan.trials.iter().map(line).collect::<String>());
+    assert!(plan.estimate.seconds_least < plan.estimate.seconds);
+}
+
 #[test]
 fn the_same_cell_of_two_variants_gets_the_same_operations_and_no_other_does() {
     let study = study(

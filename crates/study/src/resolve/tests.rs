@@ -64,8 +64,8 @@ fn a_range_with_an_end_has_all_its_points_or_is_refused() {
         &with("threads: {from: 1, to: 32, step: 1}"),
         &Overrides::default(),
     );
-    let points = &study.unwrap().variants[0].settings.procedure.points;
-    assert_eq!(points.len(), 32);
+    let procedure = &study.unwrap().variants[0].settings.procedure;
+    assert_eq!(procedure.outlook().points.len(), 32);
 }
 
 #[test]
@@ -84,7 +84,7 @@ question: Does it?
 target: {local: {nodes: 70, heep: 1GiB}}
 workload: {use: standard1}
 window: {measure: 10}
-procedure: {sweep: {threads: [4, 8, 8]}}
+procedure: {sweep: {threads: [4, 8, 4]}}
 verifi: {sample: 5}
 ";
     mistakes(
@@ -277,8 +277,8 @@ fn scale_set_and_seed_are_laid_over_the_study() {
     assert_eq!(settings.data.load_rows, 1000);
     assert_eq!(settings.window.measure_ns, 2_000_000_000);
     assert_eq!(
-        settings.procedure.points,
-        [crate::settings::Point::Rate(5000)]
+        settings.procedure.outlook().points,
+        [analysis::procedure::Point::Rate(5000)]
     );
 }
 

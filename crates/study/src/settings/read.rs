@@ -1,15 +1,19 @@
 //! A checked tree → settings. The table has made sure of types, limits and required keys; none is
 //! answered only for a tree that was not checked, or had mistakes.
 
+mod procedure;
 mod target;
 
+pub(crate) use self::procedure::axis;
+use self::procedure::{is_poisson, procedure};
 use self::target::target;
 use super::{
-    Client, Data, How, Import, Imported, Keyspace, LADDER_POINTS_MAX, Load, PageCache, Phase,
-    Point, Primary, PrimaryMetric, Probes, Procedure, ROWS_UNLOADED, Repeat, Replication, Reset,
-    SAMPLED_NTH, Settings, Settle, Target, Until, Verify, Warmup, Window, Workload,
+    Client, Data, How, Import, Imported, Keyspace, Load, PageCache, Phase, Primary, PrimaryMetric,
+    Probes, ROWS_UNLOADED, Repeat, Replication, Reset, SAMPLED_NTH, Settings, Settle, Target,
+    Verify, Warmup, Window, Workload,
 };
 use crate::tree::Tree;
+use analysis::procedure::Procedure;
 use imports::Tool;
 use std::time::Duration;
 use workload::Tuning;
@@ -32,6 +36,7 @@ impl Settings {
                 Some(tree) => procedure(tree)?,
                 None => Procedure::default(),
             },
+            poisson: tree.at("procedure").is_some_and(is_poisson),
             window: window(tree.at("window")?)?,
             client: client(tree.at("client")?)?,
             verify: verify(tree.at("verify")?)?,
@@ -304,55 +309,6 @@ fn import(tree: &Tree, usual_ns: u64) -> Option<Import> {
     })
 }
 
-fn procedure(tree: &Tree) -> Option<Procedure> {
-    let section = tree.at("sweep").or_else(|| tree.at("fixed"))?;
-    let points = if let Some(threads) = section.at("threads") {
-        let point = |n| u32::try_from(n).ok().map(Point::Threads);
-        axis(threads, LADDER_POINTS_MAX)
-            .into_iter()
-            .map(point)
-            .collect::<Option<_>>()?
-    } else {
-        axis(section.at("rate")?, LADDER_POINTS_MAX)
-            .into_iter()
-            .map(Point::Rate)
-            .collect()
-    };
-    let until = match section.at("until") {
-        None => None,
-        Some(Tree::Text(_)) => Some(Until::Timeout),
-        Some(section) => Some(Until::P99Ms(section.at("p99_ms")?.number()?)),
-    };
-    Some(Procedure {
-        points,
-        until,
-        poisson: tree.at("arrival")?.text()? == "poisson",
-    })
-}
-
-/// The points of a list or a range, ascending where a range says so; of a range, the first
-/// `points_max`. One with an end that has more is a mistake that the rules find.
-pub(crate) fn axis(tree: &Tree, points_max: usize) -> Vec<u64> {
-    let Some(from) = tree.at("from").and_then(Tree::count) else {
-        return tree.items().iter().filter_map(Tree::count).collect();
-    };
-    let to = tree.at("to").and_then(Tree::count).unwrap_or(u64::MAX);
-    let step = tree.at("step").and_then(Tree::count);
-    let factor = tree.at("factor").and_then(Tree::number);
-    let mut points = Vec::new();
-    let mut point = from;
-    while point <= to && points.len() < points_max {
-        points.push(point);
-        point = match (step, factor) {
-            (Some(step), _) => point.saturating_add(step),
-            // At least one further, or a small factor would stand still on small numbers.
-            (None, Some(factor)) => ((point as f64 * factor).round() as u64).max(point + 1),
-            (None, None) => break,
-        };
-    }
-    points
-}
-
 fn window(tree: &Tree) -> Option<Window> {
     let warmup = match tree.at("warmup")? {
         Tree::DurationNs(ns) => Warmup::Fixed(*ns),
@@ -392,34 +348,4 @@ fn verify(tree: &Tree) -> Option<Verify> {
         every_nth,
         sample: tree.at("sample")?.count()?,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn range(text: &str) -> Vec<u64> {
-        let mut diagnostics = yaml::Diagnostics::new(Vec::new());
-        let text = format!("study: s\nprocedure: {{sweep: {{threads: {text}}}}}");
-        let node = yaml::parse(0, &text, yaml::Limits::STUDY, &mut diagnostics).unwrap();
-        let tree = crate::check::study(&node, &mut diagnostics);
-        axis(
-            tree.at("procedure.sweep.threads").unwrap(),
-            LADDER_POINTS_MAX,
-        )
-    }
-
-    #[test]
-    fn points_come_from_lists_steps_and_factors() {
-        for (text, expected) in [
-            ("[4, 8, 16]", vec![4, 8, 16]),
-            ("8", vec![8]),
-            ("{from: 28, step: 28, to: 100}", vec![28, 56, 84]),
-            ("{from: 1, factor: 2, to: 8}", vec![1, 2, 4, 8]),
-            ("{from: 1, factor: 1.1, to: 4}", vec![1, 2, 3, 4]),
-        ] {
-            assert_eq!(range(text), expected, "{text}");
-        }
-        assert_eq!(range("{from: 28, step: 28}").len(), LADDER_POINTS_MAX);
-    }
 }

@@ -15,17 +15,42 @@ procedure: {sweep: {threads: [1, 2, 4]}}
 window: {warmup: 0s, measure: 1s}
 ";
 
+/// Of `slow` every request times out: its ladder ends after the first of its three trials, and the
+/// plan's trials 1 and 2 are left out. Those of `fine` come after it.
+const ENDS_EARLY: &str = "\
+study: ladder
+question: Is what was left out left out again?
+target: {null: {}}
+workload: {use: standard1, mix: {write: 1}}
+procedure: {sweep: {threads: [1, 2, 4], until: timeout}}
+variants:
+  slow: {target: {null: {latency: 50ms}}, client: {timeout: 20ms}}
+  fine: {}
+repeat: {order: sequential}
+window: {warmup: 0s, measure: 1s}
+";
+
 /// Windows in seconds: the next one is for a machine so busy that the signal came after the last.
 const WINDOWS_S: [u32; 4] = [1, 5, 25, 125];
 
 /// A run of [`LADDER`] that was ended in its second trial, and what ending it gave.
 fn ended_in_its_second_trial<T>(end: impl Fn(Started) -> T) -> (Lab, T) {
+    ended_in(LADDER, (1, 1), end)
+}
+
+/// A run of `study` that was ended in the trial with this index, after so many had finished, and
+/// what ending it gave.
+fn ended_in<T>(
+    study: &str,
+    (index, before): (usize, usize),
+    end: impl Fn(Started) -> T,
+) -> (Lab, T) {
     for seconds in WINDOWS_S {
-        let lab = Lab::with(&LADDER.replace("measure: 1s", &format!("measure: {seconds}s")));
-        let said = end(started_measuring(&lab, 1));
+        let lab = Lab::with(&study.replace("measure: 1s", &format!("measure: {seconds}s")));
+        let said = end(started_measuring(&lab, index));
         let run = lab.run();
         let finished = run.trial_findings().len();
-        if run.state == store::RunState::Interrupted && finished == 1 {
+        if run.state == store::RunState::Interrupted && finished == before {
             return (lab, said);
         }
     }
@@ -102,6 +127,25 @@ fn kill_9_leaves_a_run_that_resume_takes_up() {
     assert_eq!(lab.journaled("run_interrupted", None), 0);
     let first = interrupted(&lab);
     resumed(&lab, &first);
+}
+
+/// What a ladder has ended with is on disk: a resume replays it, and neither does what was left out
+/// nor says for ever that it is still to be done.
+#[test]
+fn a_ladder_that_ended_before_kill_9_stays_ended() {
+    let (lab, ()) = ended_in(ENDS_EARLY, (4, 2), Started::kill);
+    let findings = lab.cassay(&["resume", "--json"]).ended_with(3).json();
+    let trials = findings["trials"].as_array().unwrap();
+    let indexes: Vec<_> = trials.iter().map(|trial| trial["index"].as_u64()).collect();
+    assert_eq!(indexes, [Some(0), Some(3), Some(4), Some(5)]);
+    for left_out in [1, 2] {
+        assert_eq!(lab.journaled("trial_started", Some(left_out)), 0);
+        assert_eq!(lab.journaled("trial_skipped", Some(left_out)), 2);
+    }
+    assert_eq!(lab.journaled("trial_started", Some(0)), 1);
+    lab.cassay(&["resume"])
+        .ended_with(0)
+        .says(&["nothing is left to do"]);
 }
 
 /// The plan on disk is the promise; a study that would be planned in another way cannot go on. Nor
