@@ -3,10 +3,10 @@
 //! What must hold: it follows from the findings alone, in the plan's order. So a run that is taken
 //! up again asks for what it would have asked for without the interruption.
 
-use analysis::procedure::{Found, Next, Seen};
+use analysis::procedure::{Found, Next, Point, Seen};
 use std::collections::BTreeMap;
 use store::record::TrialFinding;
-use study::plan::{Plan, Trial};
+use study::plan::{Plan, Trial, Turn};
 use study::settings::Study;
 
 /// What the trials of each variant came to in each block, in the order in which they ran.
@@ -33,16 +33,85 @@ impl<'a> Histories<'a> {
         });
     }
 
-    /// Why a trial is not asked for any more; none if it is, now or perhaps later.
-    pub fn why_not(&self, trial: &Trial) -> Option<String> {
-        let seen = self.seen.get(&(trial.variant, trial.block));
+    /// What becomes of a turn when it comes, with what it has `found` already. That is noted if it
+    /// still counts.
+    pub fn asked(&mut self, turn: &Turn, found: Option<&TrialFinding>) -> Asked {
+        let next = self.next(turn);
+        if let Some((finding, point)) = found.and_then(|finding| still_counts(finding, turn, &next))
+        {
+            self.note(&turn.at(point), Some(finding));
+            return Asked::Done;
+        }
+        asked(turn.point, next)
+    }
+
+    /// Whether a turn that has not come yet may bring a trial.
+    pub fn may_come(&self, turn: &Turn) -> bool {
+        matches!(self.next(turn), Next::Measure(_))
+    }
+
+    fn next(&self, turn: &Turn) -> Next {
+        let seen = self.seen.get(&(turn.variant, turn.block));
         let seen = seen.map(Vec::as_slice).unwrap_or_default();
-        let procedure = &self.study.variants[trial.variant].settings.procedure;
-        match procedure.next(seen) {
-            Next::Measure(_) => None,
-            Next::Answer(answer) => Some(answer.words()),
+        let procedure = &self.study.variants[turn.variant].settings.procedure;
+        procedure.next(seen)
+    }
+}
+
+/// What becomes of a turn.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Asked {
+    /// Its trial is finished.
+    Done,
+    /// It is measured at this point.
+    Here(Point),
+    /// Its point is not asked for as long as others are.
+    Elsewhere,
+    /// Nothing more is asked for, and why.
+    Nowhere(String),
+}
+
+impl Asked {
+    /// Where a trial that is not done is measured; otherwise why it is not.
+    pub fn here(self) -> Result<Point, String> {
+        match self {
+            Asked::Here(point) => Ok(point),
+            Asked::Done => Err("it is done".to_owned()),
+            Asked::Elsewhere => Err("its procedure asks for other points".to_owned()),
+            Asked::Nowhere(reason) => Err(reason),
         }
     }
+}
+
+/// Of a turn that is planned at a point, or nowhere yet.
+fn asked(planned: Option<Point>, next: Next) -> Asked {
+    match (next, planned) {
+        (Next::Answer(answer), _) => Asked::Nowhere(answer.words()),
+        (Next::Measure(points), Some(point)) => match points.contains(&point) {
+            true => Asked::Here(point),
+            false => Asked::Elsewhere,
+        },
+        (Next::Measure(points), None) => {
+            let first = points.first();
+            first.map_or(Asked::Elsewhere, |point| Asked::Here(*point))
+        }
+    }
+}
+
+/// What a turn has found, with the point. What was measured where it was planned counts whatever
+/// came before; where a point was found on the way, only if it would be found again.
+fn still_counts<'f>(
+    finding: &'f TrialFinding,
+    turn: &Turn,
+    next: &Next,
+) -> Option<(&'f TrialFinding, Point)> {
+    if let Some(point) = turn.point {
+        return Some((finding, point));
+    }
+    let (axis, value) = finding.point.iter().next()?;
+    let point = Point::named(axis, *value)?;
+    let is_asked = matches!(next, Next::Measure(points) if points.contains(&point));
+    is_asked.then_some((finding, point))
 }
 
 /// How many trials are left to do after those that are `finished`: of those that depend on what is
@@ -50,11 +119,9 @@ impl<'a> Histories<'a> {
 pub fn left(study: &Study, plan: &Plan, finished: &BTreeMap<usize, TrialFinding>) -> usize {
     let mut histories = Histories::new(study);
     let mut left = 0;
-    for trial in &plan.trials {
-        match finished.get(&trial.index) {
-            Some(finding) => histories.note(trial, Some(finding)),
-            None => left += usize::from(histories.why_not(trial).is_none()),
-        }
+    for turn in &plan.trials {
+        let asked = histories.asked(turn, finished.get(&turn.index));
+        left += usize::from(matches!(asked, Asked::Here(_) | Asked::Elsewhere));
     }
     left
 }
@@ -71,7 +138,6 @@ fn found(finding: &TrialFinding) -> Found {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::btree_map::Entry;
     use study::plan::plan;
     use study::resolve::resolve;
     use study::settings::Overrides;
@@ -102,21 +168,21 @@ mod tests {
         for &most in kills.iter().chain([&usize::MAX]) {
             let mut histories = Histories::new(study);
             let mut now = 0;
-            for trial in &plan.trials {
-                if let Entry::Vacant(place) = finished.entry(trial.index) {
-                    if histories.why_not(trial).is_some() {
-                        continue;
-                    }
-                    if now == most {
-                        break;
-                    }
-                    now += 1;
-                    ran.push(trial.slug.clone());
-                    // Variant b breaks a step earlier.
-                    let limit = [4.0, 2.0][trial.variant];
-                    place.insert(finding(trial, limit));
+            for turn in &plan.trials {
+                let Ok(point) = histories.asked(turn, finished.get(&turn.index)).here() else {
+                    continue;
+                };
+                if now == most {
+                    break;
                 }
-                histories.note(trial, finished.get(&trial.index));
+                now += 1;
+                ran.push(turn.slug.clone());
+                // Variant b breaks a step earlier.
+                let limit = [4.0, 2.0][turn.variant];
+                let trial = turn.at(point);
+                let found = finding(&trial, limit);
+                histories.note(&trial, Some(&found));
+                finished.insert(turn.index, found);
             }
         }
         (ran, left(study, &plan, &finished))
@@ -170,8 +236,35 @@ mod tests {
         let study = study("procedure: {sweep: {threads: [1, 2, 4], until: timeout}}\n");
         let plan = plan(&study).unwrap();
         assert_eq!(left(&study, &plan, &BTreeMap::new()), 12);
-        let first = &plan.trials[0];
-        let over = BTreeMap::from([(0, finding(first, 0.0))]);
+        let first = plan.trials[0].at(Point::Threads(1));
+        let over = BTreeMap::from([(0, finding(&first, 0.0))]);
         assert_eq!(left(&study, &plan, &over), 9, "its block of its variant");
+    }
+
+    #[test]
+    fn a_turn_without_a_point_is_measured_where_the_procedure_asks() {
+        let (four, eight) = (Point::Threads(4), Point::Threads(8));
+        let points = || Next::Measure(vec![four, eight]);
+        assert_eq!(asked(None, points()), Asked::Here(four));
+        assert_eq!(asked(Some(eight), points()), Asked::Here(eight));
+        assert_eq!(asked(Some(Point::Threads(1)), points()), Asked::Elsewhere);
+        let answer = || Next::Answer(analysis::procedure::Answer::Complete);
+        assert!(matches!(asked(None, answer()), Asked::Nowhere(_)));
+
+        let study = study("procedure: {fixed: {threads: 4}}\n");
+        let planned = &plan(&study).unwrap().trials[0];
+        let open = Turn {
+            point: None,
+            ..planned.clone()
+        };
+        let found = TrialFinding {
+            point: crate::record::point_record(Some(eight)),
+            ..TrialFinding::default()
+        };
+        let counts = |turn: &Turn, next| still_counts(&found, turn, &next).map(|(_, at)| at);
+        assert_eq!(counts(planned, points()), Some(four), "as it was planned");
+        assert_eq!(counts(&open, points()), Some(eight));
+        assert_eq!(counts(&open, Next::Measure(vec![four])), None);
+        assert_eq!(counts(&open, answer()), None);
     }
 }

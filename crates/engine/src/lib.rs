@@ -34,10 +34,10 @@ pub use null_target::null_spec;
 pub use offer::workers_auto;
 pub use prepare::{Prepared, prepare};
 pub use resume::Interrupted;
-pub use summary::{may_be_believed, point_words};
+pub use summary::{may_be_believed, point_words, trial_name};
 
 use anyhow::Result;
-use asked::Histories;
+use asked::{Asked, Histories};
 use ceiling::Ceilings;
 use cluster::Dirs;
 use running::Running;
@@ -49,7 +49,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use store::RunWriter;
 use store::record::{FindingsRecord, TrialFinding, TrialRecord};
 use study::inputs::Inputs;
-use study::plan::{PhaseKind, Plan, Trial};
+use study::plan::{PhaseKind, Plan, Trial, Turn};
 use study::settings::{Change, Study, Target};
 use trial::{TrialEnd, TrialRun};
 
@@ -210,11 +210,11 @@ impl<'a> Engine<'a> {
     }
 
     /// Expected length of those trials that are not finished yet and may be asked for, seconds.
-    fn seconds_of(&self, trials: &[Trial]) -> f64 {
-        let left = trials
+    fn seconds_of(&self, turns: &[Turn]) -> f64 {
+        let left = turns
             .iter()
-            .filter(|trial| !self.findings.contains_key(&trial.index))
-            .filter(|trial| self.histories.why_not(trial).is_none());
+            .filter(|turn| !self.findings.contains_key(&turn.index))
+            .filter(|turn| self.histories.may_come(turn));
         left.map(trial_seconds).sum()
     }
 
@@ -244,51 +244,58 @@ impl<'a> Engine<'a> {
 
     fn trials(&mut self) -> Result<End> {
         let plan = self.plan;
-        for trial in &plan.trials {
-            let name = trial_name(self.study, trial);
-            if let Some(finding) = self.findings.get(&trial.index).cloned() {
-                self.histories.note(trial, Some(&finding));
+        for turn in &plan.trials {
+            let asked = self.histories.asked(turn, self.findings.get(&turn.index));
+            if asked == Asked::Done {
                 continue;
             }
             if self.interrupted() {
                 return Ok(End::Interrupted);
             }
-            if let Some(reason) = self
-                .histories
-                .why_not(trial)
-                .or_else(|| self.refused(trial))
-            {
-                self.writer
-                    .journal("trial_skipped", Some(trial.index), json!(reason))?;
-                (self.events)(Event::TrialSkipped { name, reason });
-                continue;
-            }
-            let record = record::trial_record(self.study, trial);
-            match self.trial(trial, &record, &name) {
-                Ok(TrialEnd::Finished(finding)) => self.finish(trial, name, *finding)?,
-                Ok(TrialEnd::Interrupted) => return Ok(End::Interrupted),
-                Ok(TrialEnd::TargetLost(finding)) => {
-                    let why = finding.reasons.first().cloned().unwrap_or_default();
-                    self.fail(trial, name, *finding, &why)?;
-                    return Ok(End::Stopped(why));
+            // What stands there was found at a point that would not be asked for now.
+            self.findings.remove(&turn.index);
+            let trial = match (asked.here(), self.refused(turn)) {
+                (Ok(point), None) => turn.at(point),
+                (Err(reason), _) | (Ok(_), Some(reason)) => {
+                    self.skip(turn, reason)?;
+                    continue;
                 }
-                Err(_) if self.interrupted() => return Ok(End::Interrupted),
-                Err(error) => {
-                    let why = format!("{error:#}");
-                    let finding = finding::failed(trial, &record, &why);
-                    self.fail(trial, name, finding, &why)?;
-                    if self.is_broken() {
-                        // Others may still be had: this one configuration is not asked for again.
-                        let target = &self.study.variants[trial.variant].settings.target;
-                        self.refused.push(target.clone());
-                        self.stop_target()?;
-                    } else if let Some(died) = self.target_died() {
-                        return Ok(End::Stopped(died));
-                    }
-                }
+            };
+            if let Some(end) = self.take_turn(&trial)? {
+                return Ok(end);
             }
         }
         Ok(End::Done)
+    }
+
+    /// Runs a trial, and puts down what came of it; the end of the run if it ends here.
+    fn take_turn(&mut self, trial: &Trial) -> Result<Option<End>> {
+        let name = trial_name(self.study, trial);
+        let record = record::trial_record(self.study, trial);
+        match self.trial(trial, &record, &name) {
+            Ok(TrialEnd::Finished(finding)) => self.finish(trial, name, *finding)?,
+            Ok(TrialEnd::Interrupted) => return Ok(Some(End::Interrupted)),
+            Ok(TrialEnd::TargetLost(finding)) => {
+                let why = finding.reasons.first().cloned().unwrap_or_default();
+                self.fail(trial, name, *finding, &why)?;
+                return Ok(Some(End::Stopped(why)));
+            }
+            Err(_) if self.interrupted() => return Ok(Some(End::Interrupted)),
+            Err(error) => {
+                let why = format!("{error:#}");
+                let finding = finding::failed(trial, &record, &why);
+                self.fail(trial, name, finding, &why)?;
+                if self.is_broken() {
+                    // Others may still be had: this one configuration is not asked for again.
+                    let target = &self.study.variants[trial.variant].settings.target;
+                    self.refused.push(target.clone());
+                    self.stop_target()?;
+                } else if let Some(died) = self.target_died() {
+                    return Ok(Some(End::Stopped(died)));
+                }
+            }
+        }
+        Ok(None)
     }
 
     fn interrupted(&self) -> bool {
@@ -451,14 +458,22 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    fn refused(&self, trial: &Trial) -> Option<String> {
-        let target = &self.study.variants[trial.variant].settings.target;
+    fn skip(&mut self, turn: &Turn, reason: String) -> Result<()> {
+        let name = trial_name(self.study, turn);
+        self.writer
+            .journal("trial_skipped", Some(turn.index), json!(reason))?;
+        (self.events)(Event::TrialSkipped { name, reason });
+        Ok(())
+    }
+
+    fn refused(&self, turn: &Turn) -> Option<String> {
+        let target = &self.study.variants[turn.variant].settings.target;
         let reason = "its target could not be started for an earlier trial";
         self.refused.contains(target).then(|| reason.to_owned())
     }
 }
 
-fn trial_seconds(trial: &Trial) -> f64 {
+fn trial_seconds<P>(trial: &Trial<P>) -> f64 {
     trial.phases.iter().map(|phase| phase.seconds).sum()
 }
 
@@ -466,21 +481,6 @@ fn target_seconds(trial: &Trial) -> f64 {
     let mut phases = trial.phases.iter();
     let start = phases.find(|phase| phase.kind == PhaseKind::Target);
     start.map_or(0.0, |phase| phase.seconds)
-}
-
-/// A trial in words: `writes, 28 threads, block 2`.
-pub fn trial_name(study: &Study, trial: &Trial) -> String {
-    let mut parts = Vec::new();
-    let variant = &study.variants[trial.variant].name;
-    if variant != "-" {
-        parts.push(variant.clone());
-    }
-    let point = BTreeMap::from([(trial.point.axis().to_owned(), trial.point.value())]);
-    parts.push(point_words(&point));
-    if study.repeat.blocks > 1 {
-        parts.push(format!("block {}", trial.block + 1));
-    }
-    parts.join(", ")
 }
 
 /// What the machine is, for the report: what decides how fast things are.

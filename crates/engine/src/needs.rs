@@ -116,7 +116,8 @@ fn crowded(study: &Study, room: &Room) -> Vec<String> {
 /// The connections of one variant at its most crowded point.
 fn connections(settings: &Settings) -> Connections {
     let client = &settings.client;
-    let points = settings.procedure.outlook().points.into_iter();
+    let outlook = settings.procedure.outlook();
+    let points = outlook.points.into_iter().chain(outlook.up_to);
     let in_flight = points.map(|point| match point {
         Point::Threads(threads) => threads,
         Point::Rate(_) => client.in_flight_max,

@@ -1,5 +1,6 @@
 //! The plan as it stands on disk, and back: the one place where both forms are seen.
 
+use analysis::procedure::Point;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -113,8 +114,11 @@ fn request(program: &Program, statement: &Statement, client: &Client) -> Value {
     })
 }
 
-/// `trial.json` of a trial.
-pub fn trial_record(study: &Study, trial: &Trial) -> TrialRecord {
+/// `trial.json` of a trial, or its entry in `plan.json`: there it may be without a point.
+pub fn trial_record<P>(study: &Study, trial: &Trial<P>) -> TrialRecord
+where
+    P: Copy + Into<Option<Point>>,
+{
     let variant = &study.variants[trial.variant];
     let mut settings = settings_json(&variant.tree);
     settings["first_operation"] = json!(trial.first_operation);
@@ -123,7 +127,7 @@ pub fn trial_record(study: &Study, trial: &Trial) -> TrialRecord {
         index: trial.index,
         slug: trial.slug.clone(),
         variant: variant.name.clone(),
-        point: BTreeMap::from([(trial.point.axis().to_owned(), trial.point.value())]),
+        point: point_record(trial.point.into()),
         block: trial.block,
         phases: trial
             .phases
@@ -136,6 +140,12 @@ pub fn trial_record(study: &Study, trial: &Trial) -> TrialRecord {
             .collect(),
         settings,
     }
+}
+
+/// A point as it is written down.
+pub fn point_record(point: Option<Point>) -> BTreeMap<String, f64> {
+    let one = |point: Point| (point.axis().to_owned(), point.value());
+    point.map(one).into_iter().collect()
 }
 
 /// The command that makes the same run again.

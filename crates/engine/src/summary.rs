@@ -8,11 +8,14 @@ mod simulated;
 
 pub use points::{Merge, read_back};
 
+use crate::record;
+use analysis::procedure::Point;
 use analysis::rules::Verdict;
 use answer::Known;
 use indexmap::IndexMap;
 use std::collections::BTreeMap;
 use store::record::{CountsRecord, FORMAT, FindingsRecord, TrialFinding};
+use study::plan::Trial;
 use study::settings::Study;
 
 /// The findings of a run. `merge` gives the latency of several trials together; `stopped` says why
@@ -117,6 +120,26 @@ fn block_words(blocks: &[usize]) -> String {
     };
     let noun = if sorted.len() == 1 { "block" } else { "blocks" };
     format!("{noun} {}", runs.map(words).collect::<Vec<_>>().join(", "))
+}
+
+/// A trial in words: `writes, 28 threads, block 2`.
+pub fn trial_name<P>(study: &Study, trial: &Trial<P>) -> String
+where
+    P: Copy + Into<Option<Point>>,
+{
+    let mut parts = Vec::new();
+    let variant = &study.variants[trial.variant].name;
+    if variant != "-" {
+        parts.push(variant.clone());
+    }
+    parts.push(match trial.point.into() {
+        Some(point) => point_words(&record::point_record(Some(point))),
+        None => "a point to be found".to_owned(),
+    });
+    if study.repeat.blocks > 1 {
+        parts.push(format!("block {}", trial.block + 1));
+    }
+    parts.join(", ")
 }
 
 /// `28 threads`, `10000 op/s`.

@@ -4,7 +4,7 @@
 //! is early rather than late.
 
 use crate::human;
-use crate::plan::{PhaseKind, Trial};
+use crate::plan::{PhaseKind, Turn};
 use crate::settings::{How, Load, Local, Reset, Settings, Study, Target, Warmup};
 use crate::targets;
 use crate::work::Work;
@@ -127,20 +127,20 @@ fn nodes_count(settings: &Settings) -> f64 {
 }
 
 /// Expected length of so many operations at a point, seconds.
-pub fn of_operations(operations: u64, settings: &Settings, point: Point) -> f64 {
+pub fn of_operations(operations: u64, settings: &Settings, point: Option<Point>) -> f64 {
     let able = match settings.target {
         Target::Null(_) => LOAD_NULL_ROWS_PER_S,
         Target::Local(_) | Target::Attach(_) => LOAD_ROWS_PER_S,
     };
     let rate = match point {
-        Point::Threads(_) => able,
-        Point::Rate(rate) => able.min(rate as f64),
+        Some(Point::Rate(rate)) => able.min(rate as f64),
+        Some(Point::Threads(_)) | None => able,
     };
     operations as f64 / rate
 }
 
 /// Expected cost of a whole run.
-pub fn of_run(study: &Study, works: &[Work], trials: &[Trial]) -> Estimate {
+pub fn of_run(study: &Study, works: &[Work], trials: &[Turn]) -> Estimate {
     let mut estimate = Estimate {
         seconds: seconds(works, trials.iter()),
         seconds_least: seconds(works, trials.iter().filter(|trial| trial.certain)),
@@ -166,7 +166,7 @@ pub fn of_run(study: &Study, works: &[Work], trials: &[Trial]) -> Estimate {
 }
 
 /// Expected length of trials, with what is done around them.
-fn seconds<'a>(works: &[Work], trials: impl Iterator<Item = &'a Trial> + Clone) -> f64 {
+fn seconds<'a>(works: &[Work], trials: impl Iterator<Item = &'a Turn> + Clone) -> f64 {
     let count = trials.clone().count() as f64;
     let phases = trials.flat_map(|trial| &trial.phases);
     phases.map(|phase| phase.seconds).sum::<f64>()
@@ -221,7 +221,7 @@ fn disk_bytes(settings: &Settings, local: &Local, blocks: u64, row_bytes: u64) -
     let measure_s = settings.window.measure_ns / 1_000_000_000;
     // What a trial wrote is gone when the data is reset before the next one.
     let trials = match settings.data.reset {
-        Reset::None => settings.procedure.outlook().points.len() as u64 * blocks,
+        Reset::None => settings.procedure.outlook().turns_max as u64 * blocks,
         Reset::Truncate | Reset::Snapshot => 1,
     };
     let written = measure_s

@@ -17,9 +17,9 @@ use crate::settings::{
 use crate::standing::{Preparation, Standing};
 use crate::targets;
 use crate::work::{self, Work};
-use analysis::procedure::Point;
+use analysis::procedure::{Outlook, Point};
 use imports::{Step, StepLimit};
-use order::{order, outlooks};
+use order::{Cell, order, outlooks};
 use workload::Program;
 
 /// Numbers of operations between two cells: at 10 M operations a second, 30 hours.
@@ -28,8 +28,8 @@ const OPERATIONS_PER_CELL: u64 = 1 << 40;
 /// A study spelled out.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Every trial, in order.
-    pub trials: Vec<Trial>,
+    /// Every trial, in order. Not all of them have a point yet, and not all need come.
+    pub trials: Vec<Turn>,
     /// What each variant's workload comes to, in the study's order.
     pub works: Vec<Work>,
     /// What the run is expected to take.
@@ -38,9 +38,9 @@ pub struct Plan {
     pub warnings: Vec<String>,
 }
 
-/// One configuration, run once.
+/// One configuration, run once; in a plan perhaps without its point.
 #[derive(Clone, Debug)]
-pub struct Trial {
+pub struct Trial<P = Point> {
     /// Number, from 0.
     pub index: usize,
     /// Folder name: `00-writes-threads-4`.
@@ -48,7 +48,7 @@ pub struct Trial {
     /// Number of the variant in the study.
     pub variant: usize,
     /// Where on the axis.
-    pub point: Point,
+    pub point: P,
     /// Whether it is measured whatever is found; otherwise the procedure may end before it.
     pub certain: bool,
     /// Number of the block, from 0.
@@ -59,6 +59,27 @@ pub struct Trial {
     pub first_operation: u64,
     /// Phases in order.
     pub phases: Vec<Phase>,
+}
+
+/// A trial as it is planned: whose turn it is. Where it is to be measured stands there if the
+/// procedure knows that before anything is measured.
+pub type Turn = Trial<Option<Point>>;
+
+impl Turn {
+    /// The trial at a point.
+    pub fn at(&self, point: Point) -> Trial {
+        let turn = self.clone();
+        Trial {
+            index: turn.index,
+            slug: turn.slug,
+            variant: turn.variant,
+            point,
+            certain: turn.certain,
+            block: turn.block,
+            first_operation: turn.first_operation,
+            phases: turn.phases,
+        }
+    }
 }
 
 /// One phase of a trial.
@@ -155,28 +176,33 @@ pub fn plan(study: &Study) -> Result<Plan, String> {
         .map(compile)
         .collect::<Result<Vec<_>, _>>()?;
     only_data(study, &works)?;
-    let outlooks = outlooks(study);
-    let order = order(study);
-    let cells_per_block = outlooks.iter().map(|outlook| outlook.points.len()).max();
+    let trials = turns(study, &works, &outlooks(study));
+    let estimate = estimate::of_run(study, &works, &trials);
+    let warnings = estimate::warnings(study, &works);
+    Ok(Plan {
+        trials,
+        works,
+        estimate,
+        warnings,
+    })
+}
+
+fn turns(study: &Study, works: &[Work], outlooks: &[Outlook]) -> Vec<Turn> {
+    let order = order(study, outlooks);
+    let cells_per_block = outlooks.iter().map(|outlook| outlook.turns_max).max();
     let digits = order.len().saturating_sub(1).to_string().len().max(2);
     let mut stage = PlannedState::default();
     let mut trials = Vec::new();
     for (index, cell) in order.into_iter().enumerate() {
-        let variant = &study.variants[cell.variant];
-        let (settings, work) = (&variant.settings, &works[cell.variant]);
+        let settings = &study.variants[cell.variant].settings;
+        let work = &works[cell.variant];
         let program = &work.program;
         let outlook = &outlooks[cell.variant];
-        let point = outlook.points[cell.rung];
+        let point = outlook.points.get(cell.rung).copied();
         let cell_number = cell.block * cells_per_block.unwrap_or(1) + cell.rung;
         trials.push(Trial {
             index,
-            slug: slug(
-                study,
-                variant,
-                point,
-                cell.block,
-                &format!("{index:0digits$}"),
-            ),
+            slug: slug(study, cell, point, &format!("{index:0digits$}")),
             variant: cell.variant,
             point,
             certain: cell.rung < outlook.certain,
@@ -188,24 +214,21 @@ pub fn plan(study: &Study) -> Result<Plan, String> {
             phases: stage.phases(settings, program, work.step.as_ref(), point),
         });
     }
-    let estimate = estimate::of_run(study, &works, &trials);
-    let warnings = estimate::warnings(study, &works);
-    Ok(Plan {
-        trials,
-        works,
-        estimate,
-        warnings,
-    })
+    trials
 }
 
-fn slug(study: &Study, variant: &Variant, point: Point, block: usize, number: &str) -> String {
+fn slug(study: &Study, cell: Cell, point: Option<Point>, number: &str) -> String {
     let mut slug = number.to_owned();
-    if variant.name != "-" {
-        slug += &format!("-{}", variant.name);
+    let variant = &study.variants[cell.variant].name;
+    if variant != "-" {
+        slug += &format!("-{variant}");
     }
-    slug += &format!("-{}-{}", point.axis(), point.value());
+    slug += &match point {
+        Some(point) => format!("-{}-{}", point.axis(), point.value()),
+        None => format!("-step-{}", cell.rung + 1),
+    };
     if study.repeat.blocks > 1 {
-        slug += &format!("-block-{}", block + 1);
+        slug += &format!("-block-{}", cell.block + 1);
     }
     slug
 }
@@ -226,7 +249,7 @@ impl<'a> PlannedState<'a> {
         settings: &'a Settings,
         program: &Program,
         step: Option<&Step>,
-        point: Point,
+        point: Option<Point>,
     ) -> Vec<Phase> {
         let change = self.target.map(|there| settings.target.change_from(there));
         let is_new = change.is_none_or(|change| change == Change::Start);
@@ -306,7 +329,7 @@ impl<'a> PlannedState<'a> {
         }
     }
 
-    fn offer(&mut self, settings: &Settings, point: Point) {
+    fn offer(&mut self, settings: &Settings, point: Option<Point>) {
         let offered = offered_words(point, settings);
         let warmup = match settings.window.warmup {
             Warmup::Auto(max) => {
@@ -329,7 +352,7 @@ impl<'a> PlannedState<'a> {
     }
 
     /// The phases of an import's step.
-    fn step(&mut self, settings: &'a Settings, step: &Step, point: Point) {
+    fn step(&mut self, settings: &'a Settings, step: &Step, point: Option<Point>) {
         self.configure(settings, &settings.target);
         if !step.before.is_empty() {
             let what = format!("execute {} statement(s) of the schema", step.before.len());
@@ -355,7 +378,7 @@ impl<'a> PlannedState<'a> {
 }
 
 /// How long a step is, in words and in seconds.
-fn step_words(settings: &Settings, step: &Step, point: Point) -> (String, f64) {
+fn step_words(settings: &Settings, step: &Step, point: Option<Point>) -> (String, f64) {
     let of_operations = |count| estimate::of_operations(count, settings, point);
     match step.limit {
         StepLimit::Operations(count) => (
@@ -436,7 +459,10 @@ pub fn target_words(target: &Target) -> String {
     }
 }
 
-fn offered_words(point: Point, settings: &Settings) -> String {
+fn offered_words(point: Option<Point>, settings: &Settings) -> String {
+    let Some(point) = point else {
+        return "where the procedure asks".to_owned();
+    };
     match point {
         Point::Threads(threads) => format!("{threads} in flight"),
         Point::Rate(rate) if settings.poisson => {

@@ -17,6 +17,7 @@ use crate::settings::{
 };
 use crate::tree::Tree;
 use crate::work::{self, Steps};
+use analysis::procedure::Outlook;
 use measure::clock::SECOND_NS;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -104,7 +105,15 @@ fn primary(root: &Node, resolved: &Resolved, out: &mut Diagnostics) {
         return;
     };
     let settings = resolved.variants.iter().map(|variant| &variant.settings);
-    let points = settings.flat_map(|settings| settings.procedure.outlook().points);
+    let outlooks: Vec<Outlook> = settings.map(|one| one.procedure.outlook()).collect();
+    if outlooks
+        .iter()
+        .any(|outlook| outlook.points.len() < outlook.turns_max)
+    {
+        // Nobody knows yet where will be measured.
+        return;
+    }
+    let points = outlooks.iter().flat_map(|outlook| &outlook.points);
     let values: BTreeSet<u64> = points.map(|at| at.value() as u64).collect();
     if !values.is_empty() && !values.contains(&point) {
         let known: Vec<String> = values.iter().map(u64::to_string).collect();

@@ -11,6 +11,8 @@ impl Decide for Fixed {
         Outlook {
             points: vec![self.0],
             certain: 1,
+            turns_max: 1,
+            up_to: None,
             any_order: true,
             decided_by: None,
         }

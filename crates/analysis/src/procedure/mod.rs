@@ -5,8 +5,8 @@
 //! same answer. So a run that was interrupted is taken up again by showing its procedures what they
 //! have seen, and a procedure is tested on servers that are formulas.
 //!
-//! What must hold of each (`tests.rs`): it ends; it asks for no point twice, nor for one that its
-//! outlook does not name; it goes on after a trial that has failed.
+//! What must hold of each (`tests.rs`): it ends, within the turns of its outlook; it asks for no
+//! point twice, nor for one that its outlook leaves out; it goes on after a trial that has failed.
 
 mod fixed;
 mod sweep;
@@ -79,10 +79,14 @@ pub enum Point {
 /// What is known of a procedure before anything is measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outlook {
-    /// The points that it may ask for, in the order of their turns.
+    /// The points that it may ask for, in the order of their turns, as far as they are known.
     pub points: Vec<Point>,
     /// How many of them, from the first, are measured whatever is found.
     pub certain: usize,
+    /// Turns at most. The points of those after `points` are found on the way.
+    pub turns_max: usize,
+    /// Above which none is found on the way.
+    pub up_to: Option<Point>,
     /// Whether they may be measured in any order. Otherwise each depends on those before it.
     pub any_order: bool,
     /// What decides over those that are not certain: `A variant's points end after …`.
@@ -164,6 +168,16 @@ impl Point {
             Point::Threads(_) => "threads",
             Point::Rate(_) => "rate",
         }
+    }
+
+    /// The point with this value on the axis of this name; none if there is no such.
+    pub fn named(axis: &str, value: f64) -> Option<Point> {
+        let point = match axis {
+            "threads" => Point::Threads(value as u32),
+            "rate" => Point::Rate(value as u64),
+            _ => return None,
+        };
+        (point.value() == value).then_some(point)
     }
 
     /// The value on the axis.

@@ -23,6 +23,8 @@ impl Decide for Sweep {
                 Some(_) => self.points.len().min(1),
                 None => self.points.len(),
             },
+            turns_max: self.points.len(),
+            up_to: None,
             any_order: self.until.is_none(),
             decided_by: self.until.map(decided_by),
         }

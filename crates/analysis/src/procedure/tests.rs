@@ -69,7 +69,7 @@ impl Server {
 /// Goes on after `seen` to the end. Which of several points is next depends on `order` and on how
 /// many there were, as the turns of a plan do.
 fn go_on(
-    procedure: &Procedure,
+    procedure: &dyn Decide,
     server: &Server,
     order: u64,
     mut seen: Vec<Seen>,
@@ -83,11 +83,13 @@ fn go_on(
         let pick = Chance(order ^ seen.len() as u64).uniform() * points.len() as f64;
         let point = points[(pick as usize).min(points.len() - 1)];
         assert!(outlook.any_order || points.len() == 1, "{points:?}");
-        assert!(outlook.points.contains(&point), "{point:?} is no surprise");
-        assert!(
-            seen.iter().all(|trial| trial.point != point),
-            "{point:?} once"
-        );
+        match outlook.points.get(seen.len()) {
+            Some(_) => assert!(outlook.points.contains(&point), "{point:?} is no surprise"),
+            None => assert!(outlook.up_to.unwrap().value() >= point.value()),
+        }
+        assert!(seen.len() < outlook.turns_max, "it ends");
+        let is_new = seen.iter().all(|trial| trial.point != point);
+        assert!(is_new, "{point:?} once");
         seen.push(server.trial(point));
     }
 }
@@ -142,7 +144,7 @@ proptest! {
         server in any_server(0.2),
         order in 0..1000u64,
     ) {
-        let (seen, answer) = go_on(&procedure, &server, order, Vec::new());
+        let (seen, answer) = go_on(procedure.decides(), &server, order, Vec::new());
         let outlook = procedure.outlook();
         for point in &outlook.points[..outlook.certain] {
             prop_assert!(seen.iter().any(|trial| trial.point == *point), "{:?}", point);
@@ -158,11 +160,11 @@ proptest! {
         server in any_server(0.0),
         order in 0..1000u64,
     ) {
-        let whole = go_on(&procedure, &server, order, Vec::new());
+        let whole = go_on(procedure.decides(), &server, order, Vec::new());
         for done in 0..=whole.0.len() {
             let resumed = procedure.clone();
             let seen = whole.0[..done].to_vec();
-            let again = go_on(&resumed, &server, order, seen);
+            let again = go_on(resumed.decides(), &server, order, seen);
             prop_assert_eq!(&again, &whole, "after {} trials", done);
         }
     }
@@ -174,7 +176,7 @@ fn rising(values: &[u32]) -> Vec<Point> {
 
 fn check(until: Option<Until>, server: Server, expect: Expect) {
     let points = rising(&[1, 2, 4, 8, 16, 32, 64, 128]);
-    let procedure = Sweep { points, until }.into();
+    let procedure = Sweep { points, until };
     let (seen, answer) = go_on(&procedure, &server, 0, Vec::new());
     let mut values: Vec<f64> = seen.iter().map(|trial| trial.point.value()).collect();
     values.sort_by(f64::total_cmp);
@@ -286,4 +288,79 @@ fn a_ladder_is_flat_when_three_runs_did_not_help() {
     let slow: Vec<f64> = (0..6).map(|run| 1.01f64.powi(run)).collect();
     assert!(!is_flat(&slow), "a count has no uncertainty to aim for");
     assert!(is_flat(&[0.0; 4]), "nothing was done");
+}
+
+/// Halves the range in which p99 passes a bound: a procedure that finds its points on the way.
+struct Halve {
+    to: u32,
+    p99_ms: f64,
+}
+
+impl Decide for Halve {
+    fn outlook(&self) -> Outlook {
+        Outlook {
+            points: vec![Point::Threads(self.to)],
+            certain: 1,
+            turns_max: 1 + self.to.ilog2() as usize + 1,
+            up_to: Some(Point::Threads(self.to)),
+            any_order: false,
+            decided_by: None,
+        }
+    }
+
+    fn next(&self, seen: &[Seen]) -> Next {
+        let (mut low, mut high) = (0, self.to + 1);
+        for trial in seen {
+            let at = trial.point.value() as u32;
+            let p99_ms = trial.found.as_ref().map(|found| found.p99_ms);
+            match p99_ms.and_then(|p99_ms| p99_ms.is_above(self.p99_ms)) {
+                Some(false) => low = low.max(at),
+                _ => high = high.min(at),
+            }
+        }
+        let middle = if seen.is_empty() {
+            self.to
+        } else {
+            (low + high) / 2
+        };
+        match low < middle && middle < high {
+            true => Next::Measure(vec![Point::Threads(middle)]),
+            false => Next::Answer(Answer::Complete),
+        }
+    }
+}
+
+/// The knee is planted: p99 is 6 ms up to 16 threads, and 3/8 ms for each from there.
+#[test]
+fn a_procedure_may_find_its_points_on_the_way() {
+    for (p99_ms, expected) in [(10.0, 26.0), (9.1, 24.0), (1.0, 0.0), (1e3, 1000.0)] {
+        let procedure = Halve { to: 1000, p99_ms };
+        let whole = go_on(&procedure, &CALM, 0, Vec::new());
+        let within = whole.0.iter().filter(|trial| {
+            let found = trial.found.as_ref();
+            found.is_some_and(|found| found.p99_ms.is_above(p99_ms) == Some(false))
+        });
+        let best = within.map(|trial| trial.point.value()).fold(0.0, f64::max);
+        assert!((best - expected).abs() < 1e-9, "{p99_ms} ms: {best}");
+        for done in 0..=whole.0.len() {
+            let seen = whole.0[..done].to_vec();
+            assert_eq!(go_on(&procedure, &CALM, 0, seen), whole);
+        }
+    }
+}
+
+#[test]
+fn a_point_is_known_by_its_axis_and_value() {
+    for point in [Point::Threads(28), Point::Rate(5000)] {
+        assert_eq!(Point::named(point.axis(), point.value()), Some(point));
+    }
+    let unknown = [
+        ("threads", 1.5),
+        ("threads", -1.0),
+        ("rate", f64::NAN),
+        ("nodes", 1.0),
+    ];
+    for (axis, value) in unknown {
+        assert_eq!(Point::named(axis, value), None, "{axis} {value}");
+    }
 }

@@ -9,7 +9,7 @@ use analysis::DIFFERENCE_LEVEL;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use store::record::{FindingsRecord, TrialFinding};
-use study::plan::order::order;
+use study::plan::order::{order, outlooks};
 use study::resolve::resolve;
 use study::settings::{Overrides, Study};
 
@@ -63,7 +63,7 @@ fn run(study: &Study, seed: u64, world: World) -> FindingsRecord {
     let mut chance = Chance(seed.wrapping_mul(0x5851_F42D_4C95_7F2D));
     let blocks: Vec<f64> = (0..study.repeat.blocks).map(|_| chance.normal()).collect();
     let mut seen = BTreeMap::new();
-    let cells = order(&study).into_iter();
+    let cells = order(&study, &outlooks(&study)).into_iter();
     let trials = cells.enumerate().map(|(index, trial)| {
         let procedure = &study.variants[trial.variant].settings.procedure;
         let place = procedure.outlook().points[trial.rung].value();

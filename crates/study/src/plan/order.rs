@@ -21,9 +21,8 @@ pub struct Cell {
 /// Turns are counterbalanced (see [`balanced`]): chance alone gives `ab ab ba ab ab` often enough,
 /// and what comes first or second in a block then counts as a difference. The points of several
 /// blocks are too, unless a procedure decides by each over the next.
-pub fn order(study: &Study) -> Vec<Cell> {
-    let outlooks = outlooks(study);
-    let points = |variant: usize| outlooks[variant].points.len();
+pub fn order(study: &Study, outlooks: &[Outlook]) -> Vec<Cell> {
+    let points = |variant: usize| outlooks[variant].turns_max;
     let blocks = study.repeat.blocks;
     let mut cells = Vec::new();
     if !study.repeat.interleaved {
@@ -43,7 +42,7 @@ pub fn order(study: &Study) -> Vec<Cell> {
     let groups = groups_by_target(study);
     let turns: Vec<Turns> = groups
         .iter()
-        .map(|group| Turns::of(study.repeat.blocks, &outlooks, group, &mut chance))
+        .map(|group| Turns::of(study.repeat.blocks, outlooks, group, &mut chance))
         .collect();
     let groups_in_order = balanced(groups.len(), blocks, &mut chance);
     for (block, groups_now) in groups_in_order.iter().enumerate() {
@@ -64,7 +63,7 @@ pub fn order(study: &Study) -> Vec<Cell> {
 }
 
 /// What is known of each variant's points before anything is measured.
-pub(super) fn outlooks(study: &Study) -> Vec<Outlook> {
+pub fn outlooks(study: &Study) -> Vec<Outlook> {
     let variants = study.variants.iter();
     variants
         .map(|variant| variant.settings.procedure.outlook())
@@ -82,7 +81,7 @@ struct Turns {
 impl Turns {
     fn of(blocks: usize, outlooks: &[Outlook], group: &[usize], chance: &mut Chance) -> Turns {
         let of_group = || group.iter().map(|variant| &outlooks[*variant]);
-        let lengths = of_group().map(|outlook| outlook.points.len());
+        let lengths = of_group().map(|outlook| outlook.turns_max);
         let rungs_max = lengths.max().unwrap_or(0);
         // One block has nothing to be balanced with, and is easier to follow when it rises.
         let must_rise = blocks == 1 || of_group().any(|outlook| !outlook.any_order);

@@ -1,6 +1,6 @@
 //! Which trials a study becomes, and in which order.
 
-use super::order::{Cell, Chance, balanced};
+use super::order::{Chance, balanced};
 use super::*;
 use crate::resolve::resolve;
 use crate::settings::Overrides;
@@ -21,7 +21,7 @@ fn study(rest: &str) -> Study {
 
 fn check(rest: &str, expect: Expect) {
     let plan = plan(&study(rest)).unwrap();
-    let line = |trial: &Trial| {
+    let line = |trial: &Turn| {
         let names: Vec<_> = trial.phases.iter().map(|phase| phase.kind.name()).collect();
         format!("{} {}\n", trial.slug, names.join(" "))
     };
@@ -106,7 +106,7 @@ fn a_ladder_is_planned_whole_and_only_its_first_point_is_certain() {
          {fixed: {rate: 5k}}}}\nrepeat: {blocks: 2}\nseed: 7\n",
     );
     let plan = plan(&study).unwrap();
-    let line = |trial: &Trial| {
+    let line = |trial: &Turn| {
         let cell = trial.first_operation / OPERATIONS_PER_CELL;
         let certain = if trial.certain { " certain" } else { "" };
         format!("{} cell {cell}{certain}\n", trial.slug)
@@ -131,6 +131,40 @@ fn a_ladder_is_planned_whole_and_only_its_first_point_is_certain() {
     assert!(plan.estimate.seconds_least < plan.estimate.seconds);
 }
 
+/// A procedure that finds its points on the way has turns for as many as they can be at most.
+#[test]
+fn turns_without_a_point_are_planned_where_they_will_come() {
+    let study = study(
+        "target: {null: {}}\nprocedure: {fixed: {threads: 4}}\nvariants: {a: {}, b: {}}\n\
+         repeat: {blocks: 2}\nseed: 7\n",
+    );
+    let works = plan(&study).unwrap().works;
+    let outlook = |turns_max| Outlook {
+        turns_max,
+        any_order: false,
+        ..study.variants[0].settings.procedure.outlook()
+    };
+    let turns = turns(&study, &works, &[outlook(3), outlook(1)]);
+    let line = |turn: &Turn| {
+        let certain = if turn.certain { " certain" } else { "" };
+        let offered = &turn.phases.last().unwrap().what;
+        format!("{} {offered}{certain}\n", turn.slug)
+    };
+    expect![[r#"
+        00-b-threads-4-block-1 4 in flight, 10s certain
+        01-a-threads-4-block-1 4 in flight, 10s certain
+        02-a-step-2-block-1 where the procedure asks, 10s
+        03-a-step-3-block-1 where the procedure asks, 10s
+        04-a-threads-4-block-2 4 in flight, 10s certain
+        05-b-threads-4-block-2 4 in flight, 10s certain
+        06-a-step-2-block-2 where the procedure asks, 10s
+        07-a-step-3-block-2 where the procedure asks, 10s
+    "#]]
+    .assert_eq(&turns.iter().map(line).collect::<String>());
+    let firsts: BTreeSet<u64> = turns.iter().map(|turn| turn.first_operation).collect();
+    assert_eq!(firsts.len(), 6, "no two points ask the same");
+}
+
 #[test]
 fn the_same_cell_of_two_variants_gets_the_same_operations_and_no_other_does() {
     let study = study(
@@ -141,7 +175,7 @@ fn the_same_cell_of_two_variants_gets_the_same_operations_and_no_other_does() {
     let firsts = |variant| -> BTreeSet<_> {
         let trials = plan.trials.iter().filter(|trial| trial.variant == variant);
         trials
-            .map(|t| (t.block, t.point.value() as u64, t.first_operation))
+            .map(|t| (t.block, t.point.unwrap().value() as u64, t.first_operation))
             .collect()
     };
     assert_eq!(firsts(0), firsts(1));
@@ -158,10 +192,14 @@ fn every_seed_measures_every_cell_and_seeds_differ_in_order() {
     let mut orders = BTreeSet::new();
     for seed in 0..20 {
         study.seed = seed;
-        let order = order(&study);
+        let order = order(&study, &outlooks(&study));
         let cell = |c: &Cell| (c.variant, c.rung, c.block);
         assert_eq!(order.iter().map(cell).collect::<BTreeSet<_>>().len(), 24);
-        assert_eq!(order, self::order(&study), "a plan is a pure function");
+        assert_eq!(
+            order,
+            self::order(&study, &outlooks(&study)),
+            "a plan is a pure function"
+        );
         orders.insert(order.iter().map(cell).collect::<Vec<_>>());
     }
     assert!(orders.len() > 10);
@@ -213,7 +251,12 @@ fn turns_of_variants_and_points_are_counterbalanced_unless_a_ladder_has_to_rise(
              procedure: {{sweep: {{threads: [1, 2, 3]{until}}}}}\n"
         ))
     };
-    let order = order(&study(""));
+    let order = |until: &str| {
+        let study = study(until);
+        order(&study, &outlooks(&study))
+    };
+    let rises = order(", until: timeout");
+    let order = order("");
     let first = |cell: &Cell| {
         let same = |c: &&Cell| (c.block, c.rung) == (cell.block, cell.rung);
         order.iter().find(same).unwrap().variant == cell.variant
@@ -233,7 +276,6 @@ fn turns_of_variants_and_points_are_counterbalanced_unless_a_ladder_has_to_rise(
         });
         assert_eq!(begins.count(), 2, "{rung} comes first in two of six blocks");
     }
-    let rises = self::order(&study(", until: timeout"));
     let same_block = |pair: &&[Cell]| pair[0].block == pair[1].block;
     assert!(
         rises
