@@ -112,7 +112,7 @@ pub fn steps(settings: Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Steps
         if let Some(imported) = &mut settings.workload.import {
             imported.step = number;
         }
-        settings.procedure = procedure(step.offer);
+        settings.procedure = procedure(step);
         settings.poisson = false;
         settings.window = window(step);
         if let Offer::Rate { threads, .. } = step.offer {
@@ -128,8 +128,8 @@ pub fn steps(settings: Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Steps
     })
 }
 
-fn procedure(offer: Offer) -> Procedure {
-    match offer {
+fn procedure(step: &Step) -> Procedure {
+    match step.offer {
         Offer::Threads(threads) => Fixed(Point::Threads(threads)).into(),
         Offer::Ladder {
             from,
@@ -138,7 +138,11 @@ fn procedure(offer: Offer) -> Procedure {
         } => {
             let points = stress::threads(from, to).into_iter();
             let points = points.map(Point::Threads).collect();
-            let until = until_flat.then_some(Until::Flat);
+            let gain_min = match step.limit {
+                StepLimit::Uncertainty { target, .. } => Some(target),
+                StepLimit::Operations(_) | StepLimit::Duration(_) | StepLimit::Either(..) => None,
+            };
+            let until = until_flat.then_some(Until::Flat { gain_min });
             Sweep { points, until }.into()
         }
         Offer::Rate { per_second, .. } => {

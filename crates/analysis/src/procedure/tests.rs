@@ -111,7 +111,7 @@ fn any_procedure() -> impl Strategy<Value = Procedure> {
         Sweep { points, until }.into()
     });
     let until = prop_oneof![
-        Just(Until::Flat),
+        proptest::option::of(-0.1..0.1).prop_map(|gain_min| Until::Flat { gain_min }),
         Just(Until::Timeout),
         (1.0..100.0).prop_map(Until::P99Ms)
     ];
@@ -271,23 +271,29 @@ fn a_trial_that_has_failed_says_nothing_and_the_next_point_comes() {
 
 /// The same decisions as the tool takes for the same rates.
 #[test]
-fn a_ladder_is_flat_when_three_runs_did_not_help() {
-    let is_flat = |rates: &[f64]| {
+fn a_ladder_is_flat_when_runs_did_not_help_or_by_less_than_they_can_tell() {
+    let is_flat = |rates: &[f64], gain_min: Option<f64>| {
         let found = |&ops_per_s: &f64| {
             Some(Found {
                 ops_per_s,
                 ..Found::default()
             })
         };
-        ends(Until::Flat, &rates.iter().map(found).collect::<Vec<_>>())
+        let found: Vec<_> = rates.iter().map(found).collect();
+        ends(Until::Flat { gain_min }, &found)
     };
-    assert!(!is_flat(&[]) && !is_flat(&[100.0, 90.0, 80.0]));
-    assert!(is_flat(&[100.0, 90.0, 80.0, 70.0]));
+    let falls_in_three = |rates: &[f64]| is_flat(rates, None);
+    assert!(!falls_in_three(&[]) && !falls_in_three(&[100.0, 90.0, 80.0]));
+    assert!(falls_in_three(&[100.0, 90.0, 80.0, 70.0]));
     // Doubling once carries three runs: +1, -0.1, -0.1 are better on average.
-    assert!(!is_flat(&[100.0, 200.0, 180.0, 162.0]));
+    assert!(!falls_in_three(&[100.0, 200.0, 180.0, 162.0]));
+    assert!(falls_in_three(&[0.0; 4]), "nothing was done");
     let slow: Vec<f64> = (0..6).map(|run| 1.01f64.powi(run)).collect();
-    assert!(!is_flat(&slow), "a count has no uncertainty to aim for");
-    assert!(is_flat(&[0.0; 4]), "nothing was done");
+    assert!(
+        !is_flat(&slow, None),
+        "a count has no uncertainty to aim for"
+    );
+    assert!(is_flat(&slow, Some(0.02)) && !is_flat(&slow[..5], Some(0.02)));
 }
 
 /// Halves the range in which p99 passes a bound: a procedure that finds its points on the way.

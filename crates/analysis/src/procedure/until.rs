@@ -6,21 +6,22 @@ use super::{Found, Point, Seen};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Until {
     /// The rate no longer grows, as cassandra-stress judges it.
-    Flat,
+    Flat {
+        /// By how much of itself it must have grown in each of the last five runs, on average: the
+        /// uncertainty that its runs end by, if they do.
+        gain_min: Option<f64>,
+    },
     /// A request timed out.
     Timeout,
     /// The p99 of latency is above this many ms, or a request timed out.
     P99Ms(f64),
 }
 
-/// Rates are flat when the last so many were worse on average each than the one before.
-const FLAT_RUNS: usize = 3;
-
 impl Until {
     /// In words: `a request times out`.
     pub fn words(self) -> String {
         match self {
-            Until::Flat => "the rate no longer grows".to_owned(),
+            Until::Flat { .. } => "the rate no longer grows".to_owned(),
             Until::Timeout => "a request times out".to_owned(),
             Until::P99Ms(ms) => format!("p99 is above {ms} ms or a request times out"),
         }
@@ -42,7 +43,10 @@ impl Until {
     /// Whether it happens in the `last` of those that were `found`.
     fn happens(self, found: &[&Found], last: &Found) -> bool {
         match self {
-            Until::Flat => is_flat(&found.iter().map(|one| one.ops_per_s).collect::<Vec<_>>()),
+            Until::Flat { gain_min } => {
+                let rates: Vec<f64> = found.iter().map(|one| one.ops_per_s).collect();
+                is_flat(&rates, gain_min)
+            }
             Until::Timeout => last.timed_out > 0,
             // A lower bound below the limit does not end it: nobody knows.
             Until::P99Ms(bound) => last.timed_out > 0 || last.p99_ms.is_above(bound) == Some(true),
@@ -50,13 +54,16 @@ impl Until {
     }
 }
 
-/// Whether more threads no longer help. The tool also ends when the last five runs were better by
-/// less than the uncertainty that it aims for; of a run that ends by a count it takes -1 for that,
-/// below which five runs cannot fall without three falling first.
-fn is_flat(rates: &[f64]) -> bool {
-    let improvement = improvement(rates, FLAT_RUNS);
-    // Not a number, as after a run without any operation, is no improvement.
-    rates.len() > FLAT_RUNS && (improvement.is_nan() || improvement < 0.0)
+/// Whether more threads no longer help: the last three runs were worse on average each than the
+/// one before, or the last five better by less than `gain_min`. Of a run that ends by a count the
+/// tool takes -1 for that, below which five runs cannot fall without three falling first.
+fn is_flat(rates: &[f64], gain_min: Option<f64>) -> bool {
+    let of_five = gain_min.unwrap_or(-1.0);
+    [(3, 0.0), (5, of_five)].into_iter().any(|(runs, least)| {
+        let gain = improvement(rates, runs);
+        // Not a number, as after a run without any operation, is no improvement.
+        rates.len() > runs && (gain.is_nan() || gain < least)
+    })
 }
 
 /// The improvement of the last `runs` runs over those before them, on average, as a share.

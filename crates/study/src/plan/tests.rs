@@ -4,6 +4,7 @@ use super::order::{Chance, balanced};
 use super::*;
 use crate::resolve::resolve;
 use crate::settings::Overrides;
+use analysis::procedure::{Procedure, Until};
 use expect_test::{Expect, expect};
 use std::collections::BTreeSet;
 
@@ -129,6 +130,23 @@ fn a_ladder_is_planned_whole_and_only_its_first_point_is_certain() {
     "#]]
     .assert_eq(&plan.trials.iter().map(line).collect::<String>());
     assert!(plan.estimate.seconds_least < plan.estimate.seconds);
+}
+
+/// Five runs that helped less than they can tell did not end a ladder.
+#[test]
+fn an_imported_ladder_ends_by_the_uncertainty_of_its_runs_if_they_do() {
+    for (words, expected) in [("write", Some(0.02)), ("write n=1000", None)] {
+        let text = format!(
+            "study: s\nquestion: q\ntarget: {{null: {{}}}}\n\
+             workload: {{stress: '{words} -rate auto'}}\n"
+        );
+        let study = resolve("s", &text, &Overrides::default()).unwrap();
+        let Procedure::Sweep(sweep) = &study.variants[0].settings.procedure else {
+            panic!("{words} is a ladder");
+        };
+        let gain_min = expected;
+        assert_eq!(sweep.until, Some(Until::Flat { gain_min }), "{words}");
+    }
 }
 
 /// A procedure that finds its points on the way has turns for as many as they can be at most.
