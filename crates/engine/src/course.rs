@@ -4,6 +4,7 @@ use super::offer::Decision;
 use super::tally::Tally;
 use analysis::steady::{Steady, SteadyLimits, SteadyState};
 use imports::StepLimit;
+use imports::stress::Uncertainty;
 use load::{Flow, Limit, Window};
 use measure::clock::SECOND_NS;
 use measure::{Histogram, Interval, Outcome};
@@ -119,8 +120,8 @@ impl Course {
 /// rate is known well enough.
 pub struct StepCourse {
     limit: StepLimit,
-    /// Operations per second of each whole interval.
-    rates: Vec<f64>,
+    /// How well the operations per second of whole intervals tell their mean.
+    uncertainty: Uncertainty,
     /// Length of the warm-up.
     pub warmup_s: f64,
     /// What counts.
@@ -132,7 +133,7 @@ impl StepCourse {
     pub fn new(limit: StepLimit, kinds_count: usize) -> StepCourse {
         StepCourse {
             limit,
-            rates: Vec::new(),
+            uncertainty: Uncertainty::default(),
             warmup_s: 0.0,
             tally: Tally::new(kinds_count),
         }
@@ -171,22 +172,14 @@ impl StepCourse {
         {
             let whole = interval.whole_kinds();
             let ok: u64 = whole.map(|kind| kind.outcomes.get(Outcome::Ok)).sum();
-            self.rates.push(ok as f64 / interval.seconds().max(1e-9));
-            let count = self.rates.len() as u32;
-            if count >= max || (count >= min && standard_error(&self.rates) < target) {
+            let rate = ok as f64 / interval.seconds().max(1e-9);
+            self.uncertainty.add(rate);
+            if self.uncertainty.reached(target, min, max) {
                 decision.flow = Flow::StopNow;
             }
         }
         decision
     }
-}
-
-/// Standard error of the mean, as a share of the mean.
-fn standard_error(values: &[f64]) -> f64 {
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (count - 1.0);
-    (variance / count).sqrt() / mean
 }
 
 /// The second in which the detector's word comes is still of the warm-up, and within its limit. A
@@ -299,6 +292,23 @@ mod tests {
         );
     }
 
+    /// The figure that the tool prints is the one that it ends by. Ours was by a factor of
+    /// √(n / (n - 1)) above the printed one, which fell below the target without an end.
+    #[test]
+    fn a_step_ends_by_the_standard_error_that_is_printed() {
+        let limit = StepLimit::Uncertainty {
+            target: 0.052,
+            min: 2,
+            max: 200,
+        };
+        let mut course = StepCourse::new(limit, 1);
+        // Mean 100, deviation 10: 0.1 / sqrt(4) is 0.050, and 0.058 by the other formula.
+        let rates = [90, 110, 90, 110, 90, 110].into_iter().enumerate();
+        let mut flows = rates.map(|(index, ok)| course.see(&interval(index as u64, ok)).flow);
+        let stops_at = flows.position(|flow| matches!(flow, Flow::StopNow));
+        assert_eq!(stops_at, Some(3));
+    }
+
     /// The statements of a read-modify-write are parts of it: with them, a rate that is steady
     /// looks like one that is not, and another.
     #[test]
@@ -316,8 +326,10 @@ mod tests {
             interval.kinds[1].outcomes.add_many(Outcome::Ok, parts);
             course.see(&interval).flow
         });
-        assert!(matches!(flows[2], Flow::StopNow), "{:?}", course.rates);
-        assert_eq!(course.rates, [100.0; 3]);
+        assert!(matches!(flows[2], Flow::StopNow), "{:?}", flows[2]);
+        let mut steady = Uncertainty::default();
+        (0..3).for_each(|_| steady.add(100.0));
+        assert_eq!(course.uncertainty, steady);
     }
 
     /// Four equal seconds were a "steady state" where the limit was five.

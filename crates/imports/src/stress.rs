@@ -39,7 +39,7 @@ const VERSION: &str = "the command line of cassandra-stress 3.11.4 and later, ru
 
 pub use command::{Command, Limit, Run, Task, Truncate, Verb, Weight};
 pub use help::help;
-pub use ladder::{Uncertainty, interval_rate, threads, uncertainty_reached};
+pub use ladder::{Uncertainty, threads};
 pub use options::{
     Columns, Connect, Errors, Insert, Level, Options, Order, Output, Pace, Population, Rate,
     SchemaOptions, Seeds, Style,

@@ -60,21 +60,6 @@ impl Uncertainty {
     }
 }
 
-/// Whether a run whose intervals had these `rates` may end.
-pub fn uncertainty_reached(rates: &[f64], target: f64, min: u32, max: u32) -> bool {
-    let mut uncertainty = Uncertainty::default();
-    rates.iter().for_each(|rate| uncertainty.add(*rate));
-    uncertainty.reached(target, min, max)
-}
-
-/// The rate of an interval as the tool adds it: rows over the time of the interval, less the
-/// longest latency in it. A part of a second counts as that part.
-pub fn interval_rate(rows: u64, interval_ns: u64, latency_max_ns: u64) -> f64 {
-    // An interval that is all one latency has no time left; one nanosecond keeps the rate finite.
-    let time_ns = interval_ns.saturating_sub(latency_max_ns).max(1);
-    rows as f64 / (time_ns as f64 * 1e-9)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,9 +80,14 @@ mod tests {
         let rates: Vec<f64> = (0..40)
             .map(|n| if n % 2 == 0 { 90.0 } else { 110.0 })
             .collect();
-        let mut uncertainty = Uncertainty::default();
-        rates[..4].iter().for_each(|rate| uncertainty.add(*rate));
-        assert!((uncertainty.value() - 0.05).abs() < 1e-12);
+        let of = |rates: &[f64]| {
+            let mut uncertainty = Uncertainty::default();
+            rates.iter().for_each(|rate| uncertainty.add(*rate));
+            uncertainty
+        };
+        let uncertainty_reached =
+            |rates: &[f64], target, min, max| of(rates).reached(target, min, max);
+        assert!((of(&rates[..4]).value() - 0.05).abs() < 1e-12);
         assert!(!uncertainty_reached(&rates[..24], 0.02, 1, 200));
         assert!(uncertainty_reached(&rates[..26], 0.02, 1, 200));
         assert!(!uncertainty_reached(&rates[..26], 0.02, 30, 200));
@@ -117,12 +107,5 @@ mod tests {
             uncertainty_reached(&[3.3, 3.3, 3.3], 0.02, 1, 200),
             "no negative variance"
         );
-    }
-
-    #[test]
-    fn part_of_a_second_counts_as_that_part() {
-        assert!((interval_rate(500, 500_000_000, 0) - 1000.0).abs() < 1e-9);
-        assert!((interval_rate(900, 1_000_000_000, 100_000_000) - 1000.0).abs() < 1e-9);
-        assert!(interval_rate(1, 5, 9).is_finite());
     }
 }
