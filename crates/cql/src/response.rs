@@ -131,6 +131,16 @@ fn skip_prefix(flags: u8, body: &[u8]) -> Result<&[u8]> {
     Ok(reader.rest())
 }
 
+/// The id in the [`payload`] of a RESULT of kind Prepared, for who has seen its metadata before.
+///
+/// # Errors
+/// The body ends within it.
+pub fn prepared_id(body: &[u8]) -> Result<&[u8]> {
+    let mut reader = Reader::new(body);
+    reader.i32("kind of result")?;
+    reader.short_bytes("statement id")
+}
+
 /// The kind of a RESULT from its [`payload`]. `None`: too short, or a kind that does not exist.
 #[inline]
 pub fn result_kind(body: &[u8]) -> Option<ResultKind> {

@@ -1,8 +1,9 @@
 //! What an answer means for the operation that waited for it.
 
 use cql::Compression;
-use cql::frame::{Header, flag, opcode};
-use cql::response::{self, ErrorCode, ErrorDetail, RawRows, Response, ResultBody, ResultKind};
+use cql::ParseError;
+use cql::frame::{FrameError, Header, flag, opcode};
+use cql::response::{self, ErrorCode, ErrorDetail, RawRows, Response, ResultKind};
 use measure::Outcome;
 
 /// The meaning of one answer.
@@ -16,9 +17,24 @@ pub(crate) enum Answer<'a> {
     /// The node does not know the prepared statement of this id.
     Forgotten(&'a [u8]),
     /// The node knows it again, under this id.
-    Prepared(Vec<u8>),
+    Prepared(&'a [u8]),
     /// Not a frame that CQL allows here.
-    Nonsense(String),
+    Nonsense(Nonsense),
+}
+
+/// What is wrong with a frame.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Nonsense {
+    #[error("a compressed answer, where no compression was asked for")]
+    Compressed,
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    #[error(transparent)]
+    Body(#[from] ParseError),
+    #[error("opcode {0:#04x} in an answer")]
+    Opcode(u8),
+    #[error("a result of a kind that does not exist")]
+    ResultKind,
 }
 
 /// One answer with what is known about its operation.
@@ -53,42 +69,44 @@ impl Reading {
         if header.flags & flag::COMPRESSED != 0 {
             let limit = self.body_bytes_max as usize;
             let Some(compression) = self.compression else {
-                let what = "a compressed answer, where no compression was asked for";
-                return Answer::Nonsense(what.to_owned());
+                return Answer::Nonsense(Nonsense::Compressed);
             };
             if let Err(error) = compression.decompress(body, plain, limit) {
-                return Answer::Nonsense(error.to_string());
+                return Answer::Nonsense(error.into());
             }
             header.flags &= !flag::COMPRESSED;
             body = plain;
-            if header.flags == 0 && !self.preparing && header.opcode == opcode::RESULT {
-                match response::result_kind(body) {
-                    Some(ResultKind::Void) => return Answer::Done,
-                    Some(ResultKind::Rows) => return rows(body),
-                    _ => {}
-                }
-            }
         }
-        match response::parse(&header, body) {
-            Ok(Response::Result(ResultBody::Prepared(prepared))) if self.preparing => {
-                Answer::Prepared(prepared.id)
+        let read = match header.opcode {
+            opcode::RESULT => response::payload(header.flags, body).map(|body| self.result(body)),
+            _ => response::parse(&header, body).map(|response| self.no_result(response)),
+        };
+        read.unwrap_or_else(|error| Answer::Nonsense(error.into()))
+    }
+
+    /// Of a RESULT, only what is needed: nothing is allocated for metadata.
+    fn result(self, body: &[u8]) -> Answer<'_> {
+        match (response::result_kind(body), self.preparing) {
+            (Some(ResultKind::Prepared), true) => match response::prepared_id(body) {
+                Ok(id) => Answer::Prepared(id),
+                Err(error) => Answer::Nonsense(error.into()),
+            },
+            (Some(_), true) => Answer::Nonsense(Nonsense::Opcode(opcode::RESULT)),
+            (Some(ResultKind::Rows), false) => rows(body),
+            (Some(_), false) => Answer::Done,
+            (None, _) => Answer::Nonsense(Nonsense::ResultKind),
+        }
+    }
+
+    fn no_result(self, response: Response<'_>) -> Answer<'_> {
+        let Response::Error(error) = response else {
+            return Answer::Nonsense(Nonsense::Opcode(self.header.opcode));
+        };
+        match (error.code, error.detail) {
+            (ErrorCode::Unprepared, ErrorDetail::Unprepared { id }) if !self.preparing => {
+                Answer::Forgotten(id)
             }
-            Ok(Response::Result(ResultBody::Rows(rows))) if !self.preparing => {
-                Answer::Rows(rows.raw)
-            }
-            Ok(Response::Result(_)) if !self.preparing => Answer::Done,
-            Ok(Response::Error(error)) if error.code == ErrorCode::Unprepared => {
-                if self.preparing {
-                    return Answer::Error(Outcome::Unprepared, error.message);
-                }
-                match error.detail {
-                    ErrorDetail::Unprepared { id } => Answer::Forgotten(id),
-                    _ => Answer::Error(Outcome::Unprepared, error.message),
-                }
-            }
-            Ok(Response::Error(error)) => Answer::Error(outcome_of(error.code), error.message),
-            Ok(_) => Answer::Nonsense(format!("opcode {:#04x} in an answer", header.opcode)),
-            Err(error) => Answer::Nonsense(error.to_string()),
+            (code, _) => Answer::Error(outcome_of(code), error.message),
         }
     }
 }
@@ -97,7 +115,7 @@ impl Reading {
 fn rows(body: &[u8]) -> Answer<'_> {
     match RawRows::parse(body) {
         Ok(rows) => Answer::Rows(rows),
-        Err(error) => Answer::Nonsense(error.to_string()),
+        Err(error) => Answer::Nonsense(error.into()),
     }
 }
 

@@ -2,55 +2,74 @@
 //! but buffers for frames that turn out larger than the workload said.
 
 use crate::config::{Config, Limit};
-use crate::connect::{self, Reconnector};
-use crate::connection::Link;
+use crate::connect;
+use crate::connection::{Buffers, Link, Memory};
 use crate::facts::Facts;
 use crate::inflight::{InFlight, SLOTS_MAX};
 use crate::ledger::{LEDGER_OPERATIONS_MAX, LedgerPart};
 use crate::recorder::Recorder;
 use crate::router::Router;
-use crate::run::{WorkerSetup, in_flight_of};
+use crate::run::{Control, in_flight_of};
 use crate::schedule::{Arrivals, Schedule};
 use crate::worker::{Batch, Course, DueTimes, Timestamps, Worker, WorkerEnd};
+use crate::world::World;
 use cql::template::Template;
-use rustix::event::epoll;
+use measure::clock;
 use std::collections::VecDeque;
 use std::io;
+use std::iter::repeat_with;
 use std::sync::Arc;
-use std::sync::mpsc::channel;
 
-/// Streams beyond the limit of in-flight operations, for those that timed out.
-const ORPHANS_HEADROOM: usize = 1024;
+/// How much of what has a limit a worker is given, beside what its operations need.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sizes {
+    pub buffers: Buffers,
+    /// Streams beyond the limit of in-flight operations, for those that timed out.
+    pub orphans: usize,
+}
 
-/// The worker of `setup`, on `links`, node by node.
-pub(crate) fn build(
-    config: &Config,
-    setup: WorkerSetup,
-    links: Vec<Link>,
-    (templates, facts): (&[Template], &Facts),
+impl Sizes {
+    pub const USUAL: Sizes = Sizes {
+        buffers: Buffers::USUAL,
+        orphans: 1024,
+    };
+}
+
+/// What all workers of a run share.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    pub control: Arc<Control>,
+    pub facts: Arc<Facts>,
+    pub templates: Arc<[Template]>,
+}
+
+/// Worker number `index`, on `links`, node by node.
+pub(crate) fn build<W: World>(
+    (config, shared): (&Config, &Shared),
+    index: usize,
+    (world, links): (W, Vec<Link<W::Stream>>),
     recorder: Recorder,
-) -> io::Result<Worker> {
-    let (index, workers) = (setup.index as u64, config.workers as u64);
+    sizes: Sizes,
+) -> io::Result<Worker<W>> {
+    let (facts, templates) = (&*shared.facts, &*shared.templates);
+    let (index, workers) = (index as u64, config.workers as u64);
     let in_flight = in_flight_share(config, index, workers);
     let tries = in_flight as usize * if facts.has_speculation { 2 } else { 1 };
-    let slots = (tries + ORPHANS_HEADROOM).min(SLOTS_MAX);
+    let slots = (tries + sizes.orphans).min(SLOTS_MAX);
     let generator = config.program.generator(config.stage);
     let frame_bytes_max = frame_bytes_max(templates, generator.values_bytes_max());
     let statements = config.program.statements();
-    let again = if facts.has_retries { in_flight } else { 0 };
-    let reconnector = Reconnector {
-        nodes: config.nodes.clone(),
-        access: config.access.clone(),
-        program: Arc::clone(&config.program),
-        finished: setup.finished,
-    };
+    let again = if facts.has_retries { in_flight } else { 0 } as usize;
+    let courses = if facts.has_courses { slots } else { 0 };
+    let memory = || Memory::new(sizes.buffers, frame_bytes_max);
     let mut worker = Worker {
-        control: setup.control,
+        control: Arc::clone(&shared.control),
+        program: Arc::clone(&config.program),
         generator,
         templates: templates.to_vec(),
         batches: statements.iter().map(connect::batch_template).collect(),
         facts: facts.clone(),
-        source: source(config, setup.index, in_flight),
+        source: source(config, index, in_flight),
         number: config.first_operation + index,
         number_end: number_end(config),
         number_step: workers,
@@ -60,24 +79,25 @@ pub(crate) fn build(
         verify_reads: config.verify_reads,
         compression: config.access.compression,
         connections: links.iter().map(|_| None).collect(),
+        memory: repeat_with(memory).take(links.len()).collect(),
         connections_per_node: config.connections_per_node,
         router: Router::new(&config.nodes),
         in_flight: InFlight::new(slots, &facts.classes),
-        courses: vec![Course::default(); if facts.has_courses { slots } else { 0 }],
-        again: VecDeque::with_capacity(again as usize),
+        courses: courses_with_room(facts, courses),
+        spare_courses: courses_with_room(facts, again),
+        again: VecDeque::with_capacity(again),
         twins_count: 0,
         unsent: false,
         ledger: ledger_part(config, index, workers),
         written: config.written.clone(),
-        timestamps: Timestamps::new(),
+        timestamps: Timestamps::new(clock::unix_ns(), world.now_ns()),
         recorder,
-        reconnector: Arc::new(reconnector),
-        reopened: channel(),
-        poller: epoll::create(epoll::CreateFlags::CLOEXEC)?,
         rotor: 0,
+        orphans: vec![0; links.len()],
         batch: Batch::new(),
         open_count: 0,
         limited_until_ns: 0,
+        is_stuck: false,
         release_quantum_ns: match config.schedule {
             Schedule::Closed { .. } => 0,
             _ => config.release_quantum.as_nanos() as u64,
@@ -86,12 +106,18 @@ pub(crate) fn build(
         frame_bytes_max,
         scratch: Vec::with_capacity(frame_bytes_max),
         plain: Vec::with_capacity(64 << 10),
-        end: WorkerEnd::default(),
+        end: WorkerEnd::with_room(),
+        world,
     };
     for (index, link) in links.into_iter().enumerate() {
         worker.adopt(index as u16, link)?;
     }
     Ok(worker)
+}
+
+fn courses_with_room(facts: &Facts, count: usize) -> Vec<Course> {
+    let course = || Course::with_room(facts.has_pages);
+    repeat_with(course).take(count).collect()
 }
 
 /// The worker's part of the operations in flight; the first workers have what does not divide.
@@ -116,8 +142,8 @@ fn number_end(config: &Config) -> u64 {
 }
 
 /// Where the operations of worker number `index` come from.
-fn source(config: &Config, index: usize, in_flight: u32) -> DueTimes {
-    let (index, workers) = (index as u64, config.workers as u64);
+fn source(config: &Config, index: u64, in_flight: u32) -> DueTimes {
+    let workers = config.workers as u64;
     match Arrivals::new(config.schedule, index, workers, config.first_operation) {
         Some(arrivals) => DueTimes::Open {
             arrivals,

@@ -46,6 +46,14 @@ fn params(statement: &Statement) -> QueryParams<'static> {
     }
 }
 
+/// The frame of a statement: under `id`, or its text if it is not to be prepared.
+pub(crate) fn template(statement: &Statement, id: &[u8]) -> Template {
+    match statement.prepared {
+        true => execute_template(statement, id),
+        false => Template::query(&statement.cql, statement.values_count, &params(statement)),
+    }
+}
+
 /// The frame of a statement that was prepared under `id`.
 pub(crate) fn execute_template(statement: &Statement, id: &[u8]) -> Template {
     Template::execute(id, statement.values_count, &params(statement))
@@ -107,14 +115,10 @@ fn try_open(
     for statement in program.statements() {
         templates.push(match statement.prepared {
             true => wire.prepare(statement)?,
-            false => {
-                let params = params(statement);
-                Template::query(&statement.cql, statement.values_count, &params)
-            }
+            false => template(statement, &[]),
         });
     }
-    wire.link.stream.set_read_timeout(None)?;
-    wire.link.stream.set_write_timeout(None)?;
+    wire.link.stream.set_nonblocking(true)?;
     Ok((wire.link, templates))
 }
 
@@ -248,25 +252,21 @@ fn unexpected(what: &str, response: &Response<'_>) -> io::Error {
     io::Error::other(format!("{what} was answered with {text}"))
 }
 
-/// A connection that came back, for the worker that lost it.
-pub(crate) struct Reopened {
-    pub connection: u16,
-    pub link: Link,
-}
-
 /// What a reconnecting thread needs.
 pub(crate) struct Reconnector {
     pub nodes: Vec<Endpoint>,
+    pub connections_per_node: usize,
     pub access: Access,
     pub program: Arc<Program>,
     pub finished: Arc<AtomicBool>,
 }
 
 impl Reconnector {
-    /// Tries to open connection number `connection` to node number `node` again, in a thread of
-    /// its own, until it is open or the run is over.
-    pub fn reopen(self: &Arc<Self>, node: usize, connection: u16, to: Sender<Reopened>) {
+    /// Tries to open a worker's connection number `connection` again, in a thread of its own, until
+    /// it is open or the run is over.
+    pub fn reopen(self: &Arc<Self>, connection: u16, to: Sender<(u16, Link)>) {
         let this = Arc::clone(self);
+        let node = usize::from(connection) / self.connections_per_node;
         let spawned = std::thread::Builder::new()
             .name("load-reconnect".into())
             .spawn(move || {
@@ -276,7 +276,7 @@ impl Reconnector {
                     pause = (pause * 2).min(BACKOFF_MAX);
                     if let Ok((link, _)) = try_open(&this.nodes[node], &this.access, &this.program)
                     {
-                        let _ = to.send(Reopened { connection, link });
+                        let _ = to.send((connection, link));
                         return;
                     }
                 }

@@ -1,27 +1,60 @@
 //! One connection as the worker sees it: a non-blocking socket with a buffer on either side.
 //!
 //! Opening one (name, TLS, authentication, preparing) is the control plane's work and blocks: see
-//! `connect.rs`. Here nothing blocks, and nothing is allocated unless a frame is larger than
-//! [`INPUT_BYTES`].
+//! `connect.rs`. Here nothing blocks, and nothing is allocated unless an answer is larger than
+//! the input.
 
 use cql::frame::{self, HEADER_BYTES, Header};
 use rustls::ClientConnection;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 
-/// Room for answers: more than a socket hands over at once, so that one call empties it.
-const INPUT_BYTES: usize = 256 << 10;
-/// Room for requests: at 300 bytes each, about 800 writes between two calls.
-pub(crate) const OUTPUT_BYTES: usize = 256 << 10;
+/// Room on either side of a connection, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Buffers {
+    /// For answers.
+    pub input: usize,
+    /// For requests of operations that begin.
+    pub output: usize,
+    /// For what follows on answers while the socket takes nothing: another page, another try.
+    pub follow_ups: usize,
+}
+
+/// The memory of a connection, of which the next one in its place makes use.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    input: Vec<u8>,
+    output: Vec<u8>,
+    output_max: usize,
+}
+
+impl Buffers {
+    /// More answers than a socket hands over at once, so that one call empties it; at 300 bytes
+    /// each, about 800 writes between two calls.
+    pub const USUAL: Buffers = Buffers {
+        input: 256 << 10,
+        output: 256 << 10,
+        follow_ups: 256 << 10,
+    };
+}
 
 /// An answer up to this size is taken whatever was asked: an error with a long message, the row of
 /// a conditional write.
 pub(crate) const ANSWER_BYTES_USUAL: u32 = 1 << 20;
 
 /// A socket that has been through the whole handshake.
-pub(crate) struct Link {
-    pub stream: TcpStream,
+pub(crate) struct Link<S = TcpStream> {
+    pub stream: S,
     pub tls: Option<Box<ClientConnection>>,
+}
+
+/// Why there is nothing more to read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Ended {
+    #[error("closed by the node")]
+    Closed,
+    #[error(transparent)]
+    Failed(io::Error),
 }
 
 /// What a call to the socket brought.
@@ -33,64 +66,84 @@ pub(crate) enum Progress {
     Blocked,
 }
 
-pub(crate) struct Connection {
-    link: Link,
+pub(crate) struct Connection<S = TcpStream> {
+    link: Link<S>,
     input: Vec<u8>,
     input_start: usize,
     input_end: usize,
     /// Whole frames, ready to be sent.
     pub output: Vec<u8>,
+    /// What operations that begin may fill of it.
+    output_max: usize,
     output_sent: usize,
     /// Whether the poller watches for room to write.
     pub watches_write: bool,
 }
 
-impl Connection {
-    /// Takes over a link; `frame_bytes_max` is the largest request that will be written.
-    pub fn new(link: Link, frame_bytes_max: usize) -> io::Result<Connection> {
-        link.stream.set_nonblocking(true)?;
-        link.stream.set_nodelay(true)?;
-        Ok(Connection {
+impl Memory {
+    /// For one connection; `frame_bytes_max` is the largest request that will be written.
+    pub fn new(buffers: Buffers, frame_bytes_max: usize) -> Memory {
+        let output_max = buffers.output.max(4 * frame_bytes_max);
+        Memory {
+            input: vec![0; buffers.input],
+            output: Vec::with_capacity(output_max + buffers.follow_ups),
+            output_max,
+        }
+    }
+}
+
+impl<S: Read + Write> Connection<S> {
+    /// Takes over a link that does not block.
+    pub fn new(link: Link<S>, mut memory: Memory) -> Connection<S> {
+        memory.output.clear();
+        Connection {
             link,
-            input: vec![0; INPUT_BYTES],
+            input: memory.input,
             input_start: 0,
             input_end: 0,
-            output: Vec::with_capacity(OUTPUT_BYTES.max(4 * frame_bytes_max)),
+            output: memory.output,
+            output_max: memory.output_max,
             output_sent: 0,
             watches_write: false,
-        })
+        }
+    }
+
+    /// Closes it.
+    pub fn close(self) -> Memory {
+        Memory {
+            input: self.input,
+            output: self.output,
+            output_max: self.output_max,
+        }
     }
 
     /// The socket, for the poller.
-    pub fn stream(&self) -> &TcpStream {
+    pub fn stream(&self) -> &S {
         &self.link.stream
     }
 
-    /// Whether a request of `bytes` fits in the output without growing it.
+    /// Whether there is room for an operation that begins, whose request has `bytes`.
     #[inline]
     pub fn has_room(&self, bytes: usize) -> bool {
-        self.output.capacity() - self.output.len() >= bytes
+        self.output.len() + bytes <= self.output_max
     }
 
     /// Reads what the socket has, once. `Ok(0)`: nothing there now.
-    pub fn receive(&mut self) -> io::Result<usize> {
+    pub fn receive(&mut self) -> Result<usize, Ended> {
         self.make_room();
         let room = &mut self.input[self.input_end..];
         let read = match &mut self.link.tls {
-            None => (&self.link.stream).read(room),
+            None => self.link.stream.read(room),
             Some(tls) => read_tls(tls, &mut self.link.stream, room),
         };
         match read {
-            Ok(0) => Err(io::Error::new(
-                io::ErrorKind::UnexpectedEof,
-                "closed by the node",
-            )),
+            Ok(0) => Err(Ended::Closed),
             Ok(bytes) => {
                 self.input_end += bytes;
                 Ok(bytes)
             }
             Err(error) if is_transient(&error) => Ok(0),
-            Err(error) => Err(error),
+            Err(error) => Err(Ended::Failed(error)),
         }
     }
 
@@ -144,7 +197,7 @@ impl Connection {
         while self.output_sent < self.output.len() {
             let rest = &self.output[self.output_sent..];
             let sent = match &mut self.link.tls {
-                None => (&self.link.stream).write(rest),
+                None => self.link.stream.write(rest),
                 Some(tls) => tls.writer().write(rest),
             };
             match sent {
@@ -217,7 +270,7 @@ fn is_transient(error: &io::Error) -> bool {
 
 fn read_tls(
     tls: &mut ClientConnection,
-    stream: &mut TcpStream,
+    stream: &mut impl Read,
     room: &mut [u8],
 ) -> io::Result<usize> {
     match tls.reader().read(room) {
@@ -242,10 +295,10 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (server, _) = listener.accept().unwrap();
-        (
-            Connection::new(Link { stream, tls: None }, 64).unwrap(),
-            server,
-        )
+        stream.set_nonblocking(true).unwrap();
+        let link = Link { stream, tls: None };
+        let memory = Memory::new(Buffers::USUAL, 64);
+        (Connection::new(link, memory), server)
     }
 
     fn header(length: u32) -> Vec<u8> {

@@ -66,6 +66,8 @@ pub(crate) struct Facts {
     pub classes: Vec<Class>,
     /// Whether any operation may need a course.
     pub has_courses: bool,
+    /// Whether any operation may read in pages.
+    pub has_pages: bool,
     /// Whether any operation may be tried again.
     pub has_retries: bool,
     /// Whether any operation may be sent to two nodes.
@@ -93,6 +95,7 @@ impl Facts {
             statements: with_tables(statements, program.row_bytes_estimate()),
             classes: Vec::new(),
             has_courses: false,
+            has_pages: false,
             has_retries: false,
             has_speculation: false,
         };
@@ -121,6 +124,7 @@ impl Facts {
         }
         let classes = &facts.classes;
         facts.has_speculation = classes.iter().any(|class| class.speculate_ns != NEVER_NS);
+        facts.has_pages = facts.statements.iter().any(|statement| statement.paged);
         facts.has_retries = facts.kinds.iter().any(|kind| kind.retries > 0);
         facts.has_courses = facts.kinds.iter().any(|kind| !kind.plain)
             || facts.statements.iter().any(|statement| !statement.plain);

@@ -275,18 +275,20 @@ impl InFlight {
             .for_each(seen);
     }
 
-    /// Frees every slot of a connection that ended; `lost` is told of those that were waiting.
-    pub fn drop_connection(&mut self, connection: u16, mut lost: impl FnMut(u16, &Slot)) {
-        for id in 0..self.slots.len() as u16 {
+    /// Frees the slots of a connection that ended, from number `from` on up to the first one that
+    /// was waiting, which it gives.
+    pub fn drop_next(&mut self, connection: u16, from: u16) -> Option<(u16, Slot)> {
+        for id in from..self.slots.len() as u16 {
             let slot = self.slots[usize::from(id)];
             if slot.state == State::Free || slot.connection != connection {
                 continue;
             }
-            if slot.state != State::Orphaned {
-                lost(id, &slot);
-            }
             self.release(id);
+            if slot.state != State::Orphaned {
+                return Some((id, slot));
+            }
         }
+        None
     }
 
     #[inline]

@@ -25,7 +25,7 @@ pub enum WriteState {
 }
 
 /// The ledger of one worker: operation `first + k * step` is its number `k`.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct LedgerPart {
     first: u64,
     step: u64,

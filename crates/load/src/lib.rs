@@ -20,7 +20,10 @@ mod room;
 mod router;
 mod run;
 mod schedule;
+#[cfg(test)]
+mod sim;
 mod worker;
+mod world;
 mod written;
 
 pub use config::{

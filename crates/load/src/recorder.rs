@@ -5,10 +5,9 @@
 //! nothing is lost, only the slice is longer. At the begin and the end of the measured window alone
 //! an empty part is waited for, since no slice may hold both sides.
 
-use crate::hiccups::Waits;
+use crate::world::World;
 use measure::interval::{ClientInterval, KindInterval};
-use measure::{Histogram, Outcome, clock};
-use std::sync::mpsc::{Receiver, SyncSender};
+use measure::{Histogram, Outcome};
 use workload::Kind;
 
 /// One worker's part of one interval.
@@ -80,32 +79,19 @@ pub(crate) struct Recorder {
     /// What was due before is early.
     window_from_ns: u64,
     interval_ns: u64,
-    cpu_before_ns: u64,
-    waits: Waits,
     /// Since when no answer has come although one is waited for.
     quiet_since_ns: u64,
-    full: SyncSender<Box<Part>>,
-    empty: Receiver<Box<Part>>,
 }
 
 impl Recorder {
-    pub fn new(
-        part: Box<Part>,
-        interval_ns: u64,
-        full: SyncSender<Box<Part>>,
-        empty: Receiver<Box<Part>>,
-    ) -> Recorder {
+    pub fn new(part: Box<Part>, interval_ns: u64) -> Recorder {
         Recorder {
             part,
             repeat: Repeat::default(),
             line_ns: 0,
             window_from_ns: u64::MAX,
             interval_ns,
-            cpu_before_ns: 0,
-            waits: Waits::default(),
             quiet_since_ns: 0,
-            full,
-            empty,
         }
     }
 
@@ -116,8 +102,6 @@ impl Recorder {
         self.part.start_ns = start_ns;
         self.part.end_ns = start_ns + self.interval_ns;
         self.quiet_since_ns = start_ns;
-        self.waits = Waits::open();
-        self.cpu_before_ns = clock::thread_cpu_ns();
     }
 
     /// Nothing is waited for: what is sent at `now_ns` or later begins to be.
@@ -222,19 +206,22 @@ impl Recorder {
     /// Ends the running interval at its planned end, if an empty part is there to go on with.
     /// `now_ns` may be several intervals later: the slice is then that much longer, but never
     /// holds the begin of the measured window inside.
-    pub fn cut(&mut self, now_ns: u64, draining_next: bool) {
-        let empty = match self.part.end_ns == self.window_from_ns {
-            // Here an empty part is worth waiting for: a slice is of the window or it is not.
-            true => self.empty.recv().ok(),
-            false => self.empty.try_recv().ok(),
-        };
-        match empty {
-            Some(empty) => self.cut_with(empty, now_ns, draining_next),
+    pub fn cut(&mut self, world: &mut impl World, now_ns: u64, draining_next: bool) {
+        // At the window's begin an empty part is worth waiting for: a slice is of the window or it
+        // is not.
+        match world.empty_part(self.part.end_ns == self.window_from_ns) {
+            Some(empty) => self.cut_with(world, empty, now_ns, draining_next),
             None => self.part.end_ns += self.interval_ns,
         }
     }
 
-    fn cut_with(&mut self, empty: Box<Part>, now_ns: u64, draining_next: bool) {
+    fn cut_with(
+        &mut self,
+        world: &mut impl World,
+        empty: Box<Part>,
+        now_ns: u64,
+        draining_next: bool,
+    ) {
         let holds_begin = (self.part.start_ns..=now_ns).contains(&self.window_from_ns);
         let until_ns = if holds_begin && self.part.start_ns < self.window_from_ns {
             self.window_from_ns
@@ -244,7 +231,7 @@ impl Recorder {
         let behind = until_ns.saturating_sub(self.part.end_ns) / self.interval_ns;
         self.part.end_ns += behind * self.interval_ns;
         let end_ns = self.part.end_ns;
-        self.hand_over(empty);
+        self.hand_over(world, empty);
         // By the clock, so that all workers call the same time by the same number, whatever they
         // had to leave out.
         self.part.index = (end_ns - self.line_ns).div_ceil(self.interval_ns);
@@ -254,43 +241,46 @@ impl Recorder {
     }
 
     /// Ends the running interval early, at `end_ns`; what comes after is the drain.
-    pub fn cut_for_drain(&mut self, end_ns: u64) {
+    pub fn cut_for_drain(&mut self, world: &mut impl World, end_ns: u64) {
         // A worker that comes late ends the intervals as those did that were in time.
         while self.part.end_ns < end_ns {
-            self.cut(end_ns - 1, false);
+            self.cut(world, end_ns - 1, false);
         }
         // Whoever stops read the clock before the interval began, if it has begun just now.
         let end_ns = end_ns.max(self.part.start_ns);
         self.part.end_ns = end_ns;
         // Here an empty part is worth waiting for: what was measured must not mix with the drain.
-        if let Ok(empty) = self.empty.recv() {
-            self.cut_with(empty, end_ns, true);
+        if let Some(empty) = world.empty_part(true) {
+            self.cut_with(world, empty, end_ns, true);
         }
     }
 
-    /// Hands over the last part, which ends at `end_ns`.
-    pub fn finish(mut self, end_ns: u64) {
+    /// Hands over the last part, which ends at `end_ns`, or at the begin of the window if that
+    /// comes between its last operation and its end.
+    pub fn finish(mut self, world: &mut impl World, end_ns: u64) {
         self.flush();
-        self.note_own_time();
-        self.part.end_ns = end_ns.max(self.part.start_ns);
+        self.note_own_time(world);
+        let end_ns = end_ns.max(self.part.start_ns);
+        let is_before = self.part.start_ns < self.window_from_ns;
+        self.part.end_ns = match is_before {
+            true => end_ns.min(self.window_from_ns),
+            false => end_ns,
+        };
         self.part.last = true;
-        // Fails only if the collector is gone, and then nobody is left to tell.
-        let _ = self.full.send(self.part);
+        world.hand_over(self.part);
     }
 
-    fn hand_over(&mut self, empty: Box<Part>) {
+    fn hand_over(&mut self, world: &mut impl World, empty: Box<Part>) {
         self.flush();
-        self.note_own_time();
-        let full = std::mem::replace(&mut self.part, empty);
-        let _ = self.full.send(full);
+        self.note_own_time(world);
+        world.hand_over(std::mem::replace(&mut self.part, empty));
     }
 
     /// What the worker used of its core since the last time, and how long it waited for it.
-    fn note_own_time(&mut self) {
-        let now = clock::thread_cpu_ns();
-        self.part.client.cpu_ns += now - self.cpu_before_ns;
-        self.cpu_before_ns = now;
-        if let Some(ns) = self.waits.since() {
+    fn note_own_time(&mut self, world: &mut impl World) {
+        let own = world.own_time();
+        self.part.client.cpu_ns += own.cpu_ns;
+        if let Some(ns) = own.wait_ns {
             *self.part.client.wait_ns.get_or_insert(0) += ns;
         }
     }
@@ -299,50 +289,86 @@ impl Recorder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::mpsc::{Sender, channel, sync_channel};
+    use crate::connection::Link;
+    use crate::world::{OwnTime, Ready, Watch};
+    use std::io;
 
     const INTERVAL_NS: u64 = 1000;
 
-    /// A recorder on the line 0 with so many empty parts at hand, and both ends of its circle.
-    fn recorder(empty_count: usize) -> (Recorder, Receiver<Box<Part>>, Sender<Box<Part>>) {
-        let (full, fulls) = sync_channel(16);
-        let (empties, empty) = channel();
-        let part = || Box::new(Part::new(0, &[]));
-        (0..empty_count).for_each(|_| empties.send(part()).unwrap());
-        let mut recorder = Recorder::new(part(), INTERVAL_NS, full, empty);
-        recorder.start(0);
-        (recorder, fulls, empties)
+    /// A world of nothing but so many empty parts, one of them only for who waits.
+    struct Collector {
+        empty_count: usize,
+        slices: Vec<(u64, u64)>,
     }
 
-    fn slices(fulls: &Receiver<Box<Part>>) -> Vec<(u64, u64)> {
-        let parts = fulls.try_iter();
-        parts.map(|part| (part.start_ns, part.end_ns)).collect()
+    impl World for Collector {
+        type Stream = io::Empty;
+
+        fn now_ns(&self) -> u64 {
+            unreachable!()
+        }
+        fn own_time(&mut self) -> OwnTime {
+            OwnTime::default()
+        }
+        fn wait(&mut self, _: u64) -> io::Result<usize> {
+            unreachable!()
+        }
+        fn ready(&self, _: usize) -> Ready {
+            unreachable!()
+        }
+        fn watch(&mut self, _: &io::Empty, _: u16, _: Watch) -> io::Result<()> {
+            unreachable!()
+        }
+        fn reopen(&mut self, _: u16) {
+            unreachable!()
+        }
+        fn reopened(&mut self) -> Option<(u16, Link<io::Empty>)> {
+            unreachable!()
+        }
+        fn empty_part(&mut self, waits: bool) -> Option<Box<Part>> {
+            let kept = usize::from(!waits);
+            let empty = self.empty_count > kept;
+            self.empty_count -= usize::from(empty);
+            empty.then(|| Box::new(Part::new(0, &[])))
+        }
+        fn hand_over(&mut self, part: Box<Part>) {
+            self.slices.push((part.start_ns, part.end_ns));
+        }
+    }
+
+    /// A recorder on the line 0.
+    fn recorder(empty_count: usize) -> (Recorder, Collector) {
+        let mut recorder = Recorder::new(Box::new(Part::new(0, &[])), INTERVAL_NS);
+        recorder.start(0);
+        let slices = Vec::new();
+        (
+            recorder,
+            Collector {
+                empty_count,
+                slices,
+            },
+        )
     }
 
     #[test]
     fn an_interval_that_has_begun_when_a_stop_before_it_is_heard_is_empty() {
-        let (mut recorder, fulls, _empties) = recorder(3);
-        recorder.cut(1010, false);
-        recorder.cut_for_drain(990);
-        recorder.finish(1020);
-        assert_eq!(slices(&fulls), [(0, 1000), (1000, 1000), (1000, 1020)]);
+        let (mut recorder, mut world) = recorder(3);
+        recorder.cut(&mut world, 1010, false);
+        recorder.cut_for_drain(&mut world, 990);
+        recorder.finish(&mut world, 1020);
+        assert_eq!(world.slices, [(0, 1000), (1000, 1000), (1000, 1020)]);
     }
 
     #[test]
     fn a_late_collector_makes_a_slice_longer_but_never_over_the_windows_begin() {
-        let (mut recorder, fulls, empties) = recorder(0);
-        recorder.cut(1000, false);
-        recorder.cut(2000, false);
+        let (mut recorder, mut world) = recorder(1);
+        recorder.cut(&mut world, 1000, false);
+        recorder.cut(&mut world, 2000, false);
         // Known only now that the slice goes on for too long.
         recorder.set_window_from_ns(2500);
         assert_eq!(recorder.end_ns(), 2500);
-        let late = std::thread::spawn(move || {
-            empties.send(Box::new(Part::new(0, &[]))).unwrap();
-            empties
-        });
-        recorder.cut(2600, false);
-        drop(late.join().unwrap());
-        assert_eq!(slices(&fulls), [(0, 2500)]);
+        recorder.cut(&mut world, 2600, false);
+        assert_eq!(world.slices, [(0, 2500)]);
         assert_eq!(recorder.part.start_ns, 2500);
     }
 }

@@ -1,8 +1,8 @@
 //! One run: connections opened, workers started on one line, their intervals merged and shown.
 
-use crate::build::build;
-use crate::config::{Config, Endpoint, Flow, Limit, LoadError, Summary, Window};
-use crate::connect;
+use crate::build::{Shared, Sizes, build};
+use crate::config::{Config, Endpoint, FirstError, Flow, Limit, LoadError, Summary, Window};
+use crate::connect::{self, Reconnector};
 use crate::connection::Link;
 use crate::facts::Facts;
 use crate::hiccups::Watch;
@@ -12,6 +12,7 @@ use crate::recorder::{PARTS_PER_WORKER, Part, Recorder, kinds_of};
 use crate::room::{Connections, Room};
 use crate::schedule::Schedule;
 use crate::worker::WorkerEnd;
+use crate::world::{Net, Parts};
 use cql::template::Template;
 use measure::{Interval, clock};
 use std::collections::BTreeMap;
@@ -29,6 +30,7 @@ const START_AHEAD_NS: u64 = 2 * clock::MILLISECOND_NS;
 const AHEAD_SHARE: u64 = 10;
 
 /// What the caller and the workers share: a few words, read by workers once per turn.
+#[derive(Debug)]
 pub(crate) struct Control {
     start_ns: AtomicU64,
     window_from_ns: AtomicU64,
@@ -40,7 +42,7 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    fn new(facts: &Facts) -> Control {
+    pub fn new(facts: &Facts) -> Control {
         let timeouts = facts.classes.iter().map(|class| class.timeout_ns);
         Control {
             start_ns: AtomicU64::new(0),
@@ -63,10 +65,21 @@ impl Control {
     }
 
     /// Nothing becomes due from `stop_ns` on. The first stop holds.
-    fn stop_at(&self, stop_ns: u64) {
+    pub fn stop_at(&self, stop_ns: u64) {
         let before_ns = self.stop_ns.fetch_min(stop_ns, Ordering::Relaxed);
         let until_ns = before_ns.min(stop_ns).saturating_add(self.sends_for_ns);
         self.sends_until_ns.fetch_min(until_ns, Ordering::Relaxed);
+    }
+
+    /// The measured window begins at `from_ns`.
+    pub fn measure_from(&self, from_ns: u64) {
+        self.window_from_ns.store(from_ns, Ordering::Relaxed);
+    }
+
+    /// Nothing more is sent.
+    pub fn abandon(&self, now_ns: u64) {
+        self.stop_at(now_ns);
+        self.sends_until_ns.store(0, Ordering::Relaxed);
     }
 
     /// When issuing stops, monotonic clock.
@@ -99,6 +112,11 @@ pub fn run(
     let connections = links.iter().map(Vec::len).sum();
     let finished = Arc::new(AtomicBool::new(false));
     let control = Arc::new(Control::new(&facts));
+    let shared = Shared {
+        control: Arc::clone(&control),
+        facts: Arc::new(facts),
+        templates: templates.into(),
+    };
     let mut watch = Watch::start(config, &control)?;
     let ready = Arc::new(Barrier::new(config.workers + 1));
     let (full, parts) = sync_channel(config.workers * (PARTS_PER_WORKER + 1));
@@ -110,11 +128,11 @@ pub fn run(
     for (index, links) in links.into_iter().enumerate() {
         let setup = WorkerSetup {
             index,
-            control: Arc::clone(&control),
+            shared: shared.clone(),
             ready: Arc::clone(&ready),
             finished: Arc::clone(&finished),
         };
-        workers.start(config, setup, links, (&templates, &facts), &full)?;
+        workers.start(config, setup, links, &full)?;
     }
     drop(full);
     ready.wait();
@@ -127,9 +145,7 @@ pub fn run(
         Window::After(warmup) => start_ns + warmup.as_nanos() as u64,
         Window::WhenTold => u64::MAX,
     };
-    control
-        .window_from_ns
-        .store(window_from_ns, Ordering::Relaxed);
+    control.measure_from(window_from_ns);
     control.start_ns.store(start_ns, Ordering::Relaxed);
     ready.wait();
     let mut merger = Merger::new(config);
@@ -165,7 +181,7 @@ fn check(config: &Config) -> Result<(), LoadError> {
             config.workers
         ));
     }
-    if matches!(config.schedule, Schedule::Closed { .. }) && (in_flight as usize) < config.workers {
+    if (in_flight as usize) < config.workers {
         return refuse(format!(
             "{in_flight} in flight over {} workers leaves some without work; use fewer workers",
             config.workers
@@ -222,11 +238,11 @@ fn open_all(config: &Config) -> Result<(Vec<Vec<Link>>, Vec<Template>), LoadErro
 }
 
 /// A worker's place in the run.
-pub(crate) struct WorkerSetup {
-    pub index: usize,
-    pub control: Arc<Control>,
+struct WorkerSetup {
+    index: usize,
+    shared: Shared,
     ready: Arc<Barrier>,
-    pub finished: Arc<AtomicBool>,
+    finished: Arc<AtomicBool>,
 }
 
 /// The workers as the caller sees them.
@@ -242,26 +258,34 @@ impl Workers {
         config: &Config,
         setup: WorkerSetup,
         links: Vec<Link>,
-        statements: (&[Template], &Facts),
         full: &SyncSender<Box<Part>>,
     ) -> Result<(), LoadError> {
+        let failed = |what| move |source| LoadError::System { what, source };
         let kinds = config.program.kinds();
-        let (empty_to, empty_from) = channel();
+        let (empty_to, empty) = channel();
         for _ in 1..PARTS_PER_WORKER {
             let _ = empty_to.send(Box::new(Part::new(setup.index, kinds)));
         }
         self.empties.push(empty_to);
         let first = Box::new(Part::new(setup.index, kinds));
-        let interval_ns = config.interval.as_nanos() as u64;
-        let recorder = Recorder::new(first, interval_ns, full.clone(), empty_from);
-        let (control, ready) = (Arc::clone(&setup.control), Arc::clone(&setup.ready));
+        let recorder = Recorder::new(first, config.interval.as_nanos() as u64);
+        let reconnector = Reconnector {
+            nodes: config.nodes.clone(),
+            connections_per_node: config.connections_per_node,
+            access: config.access.clone(),
+            program: Arc::clone(&config.program),
+            finished: setup.finished,
+        };
+        let full = full.clone();
+        let parts = Parts { full, empty };
         let cpu = (!config.cpus.is_empty()).then(|| config.cpus[setup.index % config.cpus.len()]);
-        let worker = build(config, setup, links, statements, recorder).map_err(|source| {
-            LoadError::System {
-                what: "set up a load worker",
-                source,
-            }
-        })?;
+        let worker = Net::new(reconnector, parts)
+            .and_then(|net| {
+                let shared = (config, &setup.shared);
+                build(shared, setup.index, (net, links), recorder, Sizes::USUAL)
+            })
+            .map_err(failed("set up a load worker"))?;
+        let (ready, control) = (setup.ready, setup.shared.control);
         let body = move || {
             pin(cpu);
             ready.wait();
@@ -271,10 +295,7 @@ impl Workers {
         let handle = std::thread::Builder::new()
             .name("load-worker".into())
             .spawn(body)
-            .map_err(|source| LoadError::System {
-                what: "start a load worker",
-                source,
-            })?;
+            .map_err(failed("start a load worker"))?;
         self.handles.push(handle);
         Ok(())
     }
@@ -309,13 +330,14 @@ impl Workers {
             let before = end.next_operation.saturating_sub(config.workers as u64 - 1);
             summary.next_operation = summary.next_operation.max(before);
             parts.extend(end.ledger);
-            for first in end.first_errors {
-                if summary
-                    .first_errors
-                    .iter()
-                    .all(|known| known.outcome != first.outcome)
-                {
-                    summary.first_errors.push(first);
+            for (outcome, node, message) in end.first_errors.iter() {
+                let known = &mut summary.first_errors;
+                if known.iter().all(|known| known.outcome != outcome) {
+                    known.push(FirstError {
+                        outcome,
+                        node: config.nodes[node].name.clone(),
+                        message: message.to_owned(),
+                    });
                 }
             }
         }
@@ -442,14 +464,11 @@ impl Merger {
                 }
                 Flow::Measure(count) => {
                     let from_ns = self.edge_after(interval.end_ns, soon_ns());
-                    control.window_from_ns.store(from_ns, Ordering::Relaxed);
+                    control.measure_from(from_ns);
                     control.stop_at(from_ns + count * self.interval_ns);
                 }
                 Flow::StopNow => control.stop_at(soon_ns()),
-                Flow::Abandon => {
-                    control.stop_at(clock::now_ns());
-                    control.sends_until_ns.store(0, Ordering::Relaxed);
-                }
+                Flow::Abandon => control.abandon(clock::now_ns()),
             }
         }
     }

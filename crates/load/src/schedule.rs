@@ -234,7 +234,7 @@ fn ramp_due_s(n: f64, from: f64, to: f64, over_s: f64) -> f64 {
 }
 
 /// splitmix64's finaliser (Steele, Lea, Flood 2014).
-fn mix(mut z: u64) -> u64 {
+pub(crate) fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ (z >> 31)

@@ -8,8 +8,10 @@
 //! the client's own encoding (at most one batch, some µs of cheap operations) and never leaves
 //! something out.
 //!
-//! Must hold: an operation that was begun ends exactly once in the recorder; nothing is allocated
-//! after the start line while connections live; no lock, no log, no map.
+//! Must hold: an operation that was begun ends exactly once in the recorder; no lock, no log, no
+//! map; nothing is allocated after the start line but: the histogram of a part's first failure of a
+//! kind, the next MiB of a ledger whose length nobody knows, a buffer for an answer larger than any
+//! before, the frame of a statement that a node calls by another id. `crate::sim` holds all of it.
 //!
 //! Budget: 350 ns of CPU per operation, kernel included, for generated standard1 writes on the null
 //! target with 128 in flight. Last measured: 320 ns at 3.0 M op/s on one core, of which 120 ns are
@@ -17,6 +19,7 @@
 
 mod again;
 mod course;
+mod first_errors;
 mod receive;
 mod release;
 mod special;
@@ -25,11 +28,11 @@ mod unsent;
 
 pub(crate) use again::Again;
 pub(crate) use course::Course;
+use first_errors::FirstErrors;
 pub(crate) use release::Batch;
 
-use crate::config::{FirstError, VerifyReads};
-use crate::connect::{Reconnector, Reopened};
-use crate::connection::Connection;
+use crate::config::VerifyReads;
+use crate::connection::{Connection, Memory};
 use crate::facts::Facts;
 use crate::inflight::InFlight;
 use crate::ledger::{LedgerPart, WriteState};
@@ -37,25 +40,20 @@ use crate::recorder::Recorder;
 use crate::router::Router;
 use crate::run::Control;
 use crate::schedule::Arrivals;
+use crate::world::{Ready, World};
 use crate::written::Written;
 use cql::Compression;
 use cql::template::{BatchTemplate, Template};
 use measure::clock;
-use rustix::event::Timespec;
-use rustix::event::epoll::{self, Event, EventFlags};
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender};
-use workload::{Generator, Operation};
+use workload::{Generator, Operation, Program};
 
 /// Longest sleep, so that a stop or a reopened connection is noticed soon.
 const SLEEP_MAX_NS: u64 = 50 * clock::MILLISECOND_NS;
 /// Pause before a further try is offered to the connections again, none of which had room.
 const AGAIN_NS: u64 = clock::MILLISECOND_NS;
-/// Readiness reports taken per wait.
-const EVENTS_MAX: usize = 64;
 
 /// Where the next operation comes from.
 pub(crate) enum DueTimes {
@@ -77,8 +75,10 @@ impl DueTimes {
     }
 }
 
-pub(crate) struct Worker {
+pub(crate) struct Worker<W: World> {
+    pub world: W,
     pub control: Arc<Control>,
+    pub program: Arc<Program>,
     pub generator: Generator,
     /// By statement.
     pub templates: Vec<Template>,
@@ -95,12 +95,16 @@ pub(crate) struct Worker {
     pub issuing: bool,
     pub verify_reads: VerifyReads,
     pub compression: Option<Compression>,
-    pub connections: Vec<Option<Connection>>,
+    pub connections: Vec<Option<Connection<W::Stream>>>,
+    /// Of connections that are not open.
+    pub memory: Vec<Memory>,
     pub connections_per_node: usize,
     pub router: Option<Router>,
     pub in_flight: InFlight,
     /// By slot; none at all if every operation is plain.
     pub courses: Vec<Course>,
+    /// Those that are in no slot: one for each try that may have to be made again.
+    pub spare_courses: Vec<Course>,
     /// Failed tries that are to be followed by another.
     pub again: VecDeque<Again>,
     /// Operations of which two tries wait.
@@ -111,13 +115,15 @@ pub(crate) struct Worker {
     pub written: Option<Arc<Written>>,
     pub timestamps: Timestamps,
     pub recorder: Recorder,
-    pub reconnector: Arc<Reconnector>,
-    pub reopened: (Sender<Reopened>, Receiver<Reopened>),
-    pub poller: OwnedFd,
     pub rotor: usize,
+    /// By connection: room to count the streams that late answers block.
+    pub orphans: Vec<u32>,
     pub batch: Batch,
     pub open_count: usize,
     pub limited_until_ns: u64,
+    /// Whether the next operation has found its connections full, and none has been written to,
+    /// lost or opened since.
+    pub is_stuck: bool,
     pub release_quantum_ns: u64,
     pub release_next_ns: u64,
     pub frame_bytes_max: usize,
@@ -136,10 +142,11 @@ pub(crate) struct Timestamps {
 }
 
 impl Timestamps {
-    /// Reads both clocks, once: timestamps do not jump with the system's time.
-    pub fn new() -> Timestamps {
+    /// The monotonic clock says `now_ns` when it is `unix_ns` since 1970. Asked once: timestamps do
+    /// not jump with the system's time.
+    pub fn new(unix_ns: u64, now_ns: u64) -> Timestamps {
         Timestamps {
-            unix_offset_ns: i128::from(clock::unix_ns()) - i128::from(clock::now_ns()),
+            unix_offset_ns: i128::from(unix_ns) - i128::from(now_ns),
             last_us: 0,
         }
     }
@@ -157,27 +164,37 @@ pub(crate) struct WorkerEnd {
     pub sent: u64,
     pub ended: u64,
     pub next_operation: u64,
-    pub first_errors: Vec<FirstError>,
+    pub first_errors: FirstErrors,
     pub ledger: Option<LedgerPart>,
 }
 
-impl Worker {
+impl WorkerEnd {
+    /// Of a worker that has done nothing yet.
+    pub fn with_room() -> WorkerEnd {
+        WorkerEnd {
+            first_errors: FirstErrors::with_room(),
+            ..WorkerEnd::default()
+        }
+    }
+}
+
+impl<W: World> Worker<W> {
     /// Runs from the start line until nothing is to be sent and everything that was has ended.
     pub fn run(mut self, start_ns: u64) -> io::Result<WorkerEnd> {
         self.recorder.start(start_ns);
+        self.world.own_time();
         match &mut self.source {
             DueTimes::Closed { freed_ns } => freed_ns.iter_mut().for_each(|ns| *ns = start_ns),
             DueTimes::Open {
                 start_ns: line_ns, ..
             } => *line_ns = start_ns,
         }
-        let mut events = Vec::with_capacity(EVENTS_MAX);
-        while clock::now_ns() < start_ns {
+        while self.world.now_ns() < start_ns {
             std::hint::spin_loop();
         }
         loop {
-            self.wait(&mut events)?;
-            let now_ns = clock::now_ns();
+            let ready_count = self.wait()?;
+            let now_ns = self.world.now_ns();
             // Read after the clock: what is not said yet will lie behind `now_ns`, so nothing that
             // is recorded in this turn can be on the wrong side of it.
             self.recorder
@@ -187,10 +204,10 @@ impl Worker {
             }
             while now_ns >= self.recorder.end_ns() {
                 self.note_gauges();
-                self.recorder.cut(now_ns, self.draining);
+                self.recorder.cut(&mut self.world, now_ns, self.draining);
             }
-            for event in &events {
-                self.attend(event.data.u64() as u16, event.flags, now_ns);
+            for at in 0..ready_count {
+                self.attend(self.world.ready(at), now_ns);
             }
             self.expire(now_ns);
             self.take_reopened();
@@ -212,30 +229,18 @@ impl Worker {
 
     fn finish(mut self) -> WorkerEnd {
         self.note_gauges();
-        let now_ns = clock::now_ns();
+        let now_ns = self.world.now_ns();
         self.end.next_operation = self.number;
         self.end.ledger = self.ledger.take();
-        self.recorder.finish(now_ns);
+        self.recorder.finish(&mut self.world, now_ns);
         self.end
     }
 
     /// Sleeps until something is readable or something is to be done.
-    fn wait(&mut self, events: &mut Vec<Event>) -> io::Result<()> {
-        let now_ns = clock::now_ns();
+    fn wait(&mut self) -> io::Result<usize> {
+        let now_ns = self.world.now_ns();
         let sleep_ns = self.wake_ns(now_ns).saturating_sub(now_ns);
-        let timeout = Timespec {
-            tv_sec: (sleep_ns / clock::SECOND_NS) as i64,
-            tv_nsec: (sleep_ns % clock::SECOND_NS) as _,
-        };
-        events.clear();
-        match epoll::wait(
-            &self.poller,
-            rustix::buffer::spare_capacity(events),
-            Some(&timeout),
-        ) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        self.world.wait(sleep_ns)
     }
 
     /// When the loop must turn again even if nothing is readable.
@@ -265,13 +270,9 @@ impl Worker {
     #[inline]
     fn may_send(&self) -> bool {
         self.open_count > 0
+            && !self.is_stuck
             && self.operations_count() < self.in_flight_max
             && self.in_flight.has_room()
-            && self
-                .connections
-                .iter()
-                .flatten()
-                .any(|c| c.has_room(self.frame_bytes_max))
     }
 
     /// When the next operation is due; `None`: a closed loop with every slot in use.
@@ -290,12 +291,12 @@ impl Worker {
     }
 
     /// Does what a readiness report asks for.
-    fn attend(&mut self, index: u16, flags: EventFlags, now_ns: u64) {
-        if flags.intersects(EventFlags::IN | EventFlags::HUP | EventFlags::ERR) {
-            self.receive(index, now_ns);
+    fn attend(&mut self, ready: Ready, now_ns: u64) {
+        if ready.reads {
+            self.receive(ready.index, now_ns);
         }
-        if flags.contains(EventFlags::OUT) {
-            self.send(index, now_ns);
+        if ready.writes {
+            self.send(ready.index, now_ns);
         }
     }
 
@@ -303,8 +304,8 @@ impl Worker {
     fn begin_drain(&mut self, now_ns: u64) {
         self.draining = true;
         self.note_gauges();
-        self.recorder
-            .cut_for_drain(self.control.stop_ns().min(now_ns));
+        let stop_ns = self.control.stop_ns().min(now_ns);
+        self.recorder.cut_for_drain(&mut self.world, stop_ns);
     }
 
     /// Whether there is, or will be, anything to send. Of what was due before the stop, what could

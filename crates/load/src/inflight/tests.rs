@@ -146,7 +146,11 @@ proptest! {
                 _ => {
                     let connection = pick % 2;
                     let mut lost = Vec::new();
-                    table.drop_connection(connection, |id, slot| lost.push((slot.sent_ns, id)));
+                    let mut next = 0;
+                    while let Some((id, slot)) = table.drop_next(connection, next) {
+                        next = id + 1;
+                        lost.push((slot.sent_ns, id));
+                    }
                     lost.sort_unstable();
                     let expected: Vec<(u64, u16)> = waiting.iter()
                         .filter(|(_, at)| at.1 == connection).map(|(&key, _)| key).collect();

@@ -9,7 +9,9 @@ use super::Worker;
 use super::course::Course;
 use crate::facts::{did_nothing, may_be_tried_again};
 use crate::inflight::{NONE, Slot, State};
+use crate::world::World;
 use measure::Outcome;
+use std::fmt::Display;
 use workload::Operation;
 
 /// A failed try that is to be followed by another.
@@ -24,7 +26,7 @@ pub(crate) struct Again {
     course: Course,
 }
 
-impl Worker {
+impl<W: World> Worker<W> {
     /// Operations that have been sent and have not ended.
     #[inline]
     pub(super) fn operations_count(&self) -> u32 {
@@ -39,7 +41,7 @@ impl Worker {
         slot: &Slot,
         outcome: Outcome,
         now_ns: u64,
-        message: &str,
+        message: &impl Display,
     ) {
         if slot.is_plain() || !self.outlives(id, slot, outcome, now_ns) {
             return self.note_failure(id, slot, outcome, now_ns, message);
@@ -64,7 +66,8 @@ impl Worker {
         {
             return false;
         }
-        let mut course = std::mem::take(&mut self.courses[usize::from(id)]);
+        let mut course = self.spare_courses.pop().unwrap_or_default();
+        std::mem::swap(&mut course, &mut self.courses[usize::from(id)]);
         course.retries += 1;
         course.speculative = false;
         self.again.push_back(Again {
@@ -116,7 +119,8 @@ impl Worker {
                 self.in_flight
                     .insert(operation, index, again.class, again.intended_ns, now_ns);
             let Some(id) = inserted else { return };
-            self.courses[usize::from(id)] = again.course;
+            let spare = std::mem::replace(&mut self.courses[usize::from(id)], again.course);
+            self.spare_courses.push(spare);
             self.recorder.part.kinds[usize::from(operation.kind)].retries += 1;
             self.send_other(id, now_ns);
         }
@@ -136,6 +140,7 @@ impl Worker {
         };
         let (operation, outcome) = (again.operation, again.outcome);
         let begun = again.course.begun(again.intended_ns);
+        self.spare_courses.push(again.course);
         self.note_end(&operation, &begun, outcome, now_ns);
         true
     }
@@ -162,7 +167,8 @@ impl Worker {
             .in_flight
             .insert(operation, index, class, slot.intended_ns, now_ns);
         let Some(twin) = inserted else { return };
-        let mut course = self.courses[usize::from(id)].clone();
+        let mut course = std::mem::take(&mut self.courses[usize::from(twin)]);
+        course.copy_from(&self.courses[usize::from(id)]);
         course.speculative = true;
         course.twin = id;
         self.courses[usize::from(id)].twin = twin;

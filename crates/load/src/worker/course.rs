@@ -4,16 +4,18 @@
 //! One per slot, in an array of its own, so that plain operations never touch it.
 
 use crate::inflight::NONE;
-use std::fmt::Write;
 
 /// Pages without a row that may follow on each other. Cassandra sends a page early when a filter
 /// or tombstones cost it too much, but never this often without a row in between.
 const EMPTY_PAGES_MAX: u32 = 1_000;
+/// Room for a paging state: Cassandra's has the partition key, the clustering of the last row and a
+/// few counters.
+const PAGING_STATE_BYTES_USUAL: usize = 256;
 /// Pages of one operation: with one row each, more rows than a partition can bear.
 const PAGES_MAX: u32 = 10_000_000;
 
 /// The course of the operation in a slot.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Course {
     /// When its first request was sent.
     pub first_sent_ns: u64,
@@ -99,10 +101,45 @@ pub(crate) enum Turn {
     /// The next one, from [`Course::paging_state`].
     Next,
     /// It would never end; why.
-    Endless(String),
+    Endless(Endless),
+}
+
+/// Why pages would never end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Endless {
+    #[error("page {0} says that the next one begins where it does")]
+    SamePage(u32),
+    #[error("{EMPTY_PAGES_MAX} pages without a row came one after the other")]
+    Empty,
+    #[error("there are more than {PAGES_MAX} pages; state a limit of pages")]
+    TooMany,
 }
 
 impl Course {
+    /// One whose first paging state, if it is of ordinary length, allocates nothing.
+    pub fn with_room(has_pages: bool) -> Course {
+        let bytes = if has_pages {
+            PAGING_STATE_BYTES_USUAL
+        } else {
+            0
+        };
+        Course {
+            paging_state: Vec::with_capacity(bytes),
+            ..Course::default()
+        }
+    }
+
+    /// Becomes the same as another, in its own memory.
+    pub fn copy_from(&mut self, other: &Course) {
+        let mut paging_state = std::mem::take(&mut self.paging_state);
+        paging_state.clear();
+        paging_state.extend_from_slice(&other.paging_state);
+        *self = Course {
+            paging_state,
+            ..*other
+        };
+    }
+
     /// An operation that was due at `due_ns` is sent for the first time.
     pub fn begin(&mut self, due_ns: u64, now_ns: u64, timestamp_us: i64) {
         let mut paging_state = std::mem::take(&mut self.paging_state);
@@ -153,28 +190,14 @@ impl Course {
             0 => self.empty_pages + 1,
             _ => 0,
         };
-        let mut why = String::new();
-        let pages = self.pages;
-        let _ = if next == self.paging_state {
-            write!(
-                why,
-                "page {pages} says that the next one begins where it does"
-            )
-        } else if self.empty_pages >= EMPTY_PAGES_MAX {
-            write!(
-                why,
-                "{EMPTY_PAGES_MAX} pages without a row came one after the other"
-            )
-        } else if pages >= PAGES_MAX {
-            write!(
-                why,
-                "there are more than {PAGES_MAX} pages; state a limit of pages"
-            )
-        } else {
-            Ok(())
-        };
-        if !why.is_empty() {
-            return Turn::Endless(why);
+        if next == self.paging_state {
+            return Turn::Endless(Endless::SamePage(self.pages));
+        }
+        if self.empty_pages >= EMPTY_PAGES_MAX {
+            return Turn::Endless(Endless::Empty);
+        }
+        if self.pages >= PAGES_MAX {
+            return Turn::Endless(Endless::TooMany);
         }
         self.paging_state.clear();
         self.paging_state.extend_from_slice(next);

@@ -1,25 +1,45 @@
 //! Receiving: every answer finds its operation, and the operation ends.
 
 use super::Worker;
-use crate::answer::{Answer, Reading};
-use crate::config::{FirstError, VerifyReads};
-use crate::connection::{ANSWER_BYTES_USUAL, Connection};
+use crate::answer::{Answer, Nonsense, Reading};
+use crate::config::VerifyReads;
+use crate::connection::{ANSWER_BYTES_USUAL, Connection, Ended};
 use crate::facts::NO_KIND;
 use crate::inflight::{Slot, State};
 use crate::ledger::WriteState;
 use crate::worker::DueTimes;
 use crate::worker::course::Begun;
+use crate::world::World;
 use crate::written::note_check;
-use cql::frame::Header;
+use cql::frame::{FrameError, Header};
 use cql::response::RawRows;
 use measure::{Outcome, clock};
+use std::fmt::Display;
 use workload::Operation;
 
 /// How long after the stop reads are still judged that take long to judge. Those that were under
 /// way then are a few of many, and who stops a run waits for them.
 const JUDGES_AFTER_STOP_NS: u64 = 100 * clock::MILLISECOND_NS;
 
-impl Worker {
+/// Why a connection is worth nothing any more.
+#[derive(Debug, thiserror::Error)]
+enum Broken {
+    #[error(transparent)]
+    Ended(#[from] Ended),
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    #[error(transparent)]
+    Answer(#[from] Nonsense),
+    #[error("an answer on stream {0}, where nothing waits")]
+    Stray(i16),
+    #[error(
+        "an answer of {bytes} bytes, where what was asked for has at most {limit}; hint: with \
+         `workload.page_size` fewer rows come at once"
+    )]
+    TooLong { bytes: u32, limit: u32 },
+}
+
+impl<W: World> Worker<W> {
     pub(super) fn receive(&mut self, index: u16, now_ns: u64) {
         // Taken out, so that answers can be read while the worker writes down what they say.
         let Some(mut connection) = self.connections[usize::from(index)].take() else {
@@ -39,7 +59,7 @@ impl Worker {
                         break read;
                     }
                 }
-                Err(error) => break Err(error.to_string()),
+                Err(ended) => break Err(ended.into()),
             }
         };
         self.plain = plain;
@@ -52,20 +72,17 @@ impl Worker {
 
     fn read_answers(
         &mut self,
-        connection: &mut Connection,
+        connection: &mut Connection<W::Stream>,
         index: u16,
         now_ns: u64,
         plain: &mut Vec<u8>,
-    ) -> Result<(), String> {
-        while let Some((header, body)) = connection.next_frame().map_err(|e| e.to_string())? {
+    ) -> Result<(), Broken> {
+        while let Some((header, body)) = connection.next_frame()? {
             let Some(slot) = self.in_flight.get(header.stream, index) else {
                 if header.stream < 0 {
                     continue;
                 }
-                return Err(format!(
-                    "an answer on stream {}, where nothing waits",
-                    header.stream
-                ));
+                return Err(Broken::Stray(header.stream));
             };
             let slot = *slot;
             let id = header.stream as u16;
@@ -97,20 +114,21 @@ impl Worker {
                 }
                 Answer::Error(outcome, message) => {
                     self.in_flight.release(id);
-                    self.fail_try(id, &slot, outcome, now_ns, message);
+                    self.fail_try(id, &slot, outcome, now_ns, &message);
                 }
                 Answer::Forgotten(statement_id) => match self.forgotten(&slot, statement_id) {
                     Some(statement) => self.prepare_again(connection, id, &slot, statement),
                     None => {
                         let why = "the node does not know a statement that nobody prepared";
                         self.in_flight.release(id);
-                        self.fail_try(id, &slot, Outcome::Unprepared, now_ns, why);
+                        self.fail_try(id, &slot, Outcome::Unprepared, now_ns, &why);
                     }
                 },
                 Answer::Prepared(prepared_id) => {
-                    self.send_again(connection, id, &slot, &prepared_id, now_ns);
+                    self.learn(id, &slot, prepared_id);
+                    self.send_again(connection, id, &slot, now_ns);
                 }
-                Answer::Nonsense(what) => return Err(what),
+                Answer::Nonsense(what) => return Err(what.into()),
             }
         }
         match connection.awaited() {
@@ -127,17 +145,14 @@ impl Worker {
 
     /// Refuses a large answer that is more than what was asked for comes to, before it is there.
     #[cold]
-    fn check_awaited(&mut self, header: &Header, index: u16) -> Result<(), String> {
+    fn check_awaited(&mut self, header: &Header, index: u16) -> Result<(), Broken> {
         let slot = self.in_flight.get(header.stream, index).copied();
         let limit = slot.map_or(ANSWER_BYTES_USUAL, |slot| self.body_bytes_max(&slot));
         if header.length <= limit {
             return Ok(());
         }
-        Err(format!(
-            "an answer of {} bytes, where what was asked for has at most {limit}; hint: with \
-             `workload.page_size` fewer rows come at once",
-            header.length
-        ))
+        let bytes = header.length;
+        Err(Broken::TooLong { bytes, limit })
     }
 
     /// Counts and judges the rows of a plain read.
@@ -154,9 +169,9 @@ impl Worker {
 
     /// Compares what was read with what the seed says, and the ledgers if there are any.
     pub(super) fn judge(&mut self, operation: Operation, rows: &RawRows<'_>) {
-        let control = &self.control;
+        let (control, world) = (&self.control, &self.world);
         // Whole partitions of thousands of rows take a while, and of such many may be on the way.
-        let gives_up = || clock::now_ns() > control.stop_ns().saturating_add(JUDGES_AFTER_STOP_NS);
+        let gives_up = || world.now_ns() > control.stop_ns().saturating_add(JUDGES_AFTER_STOP_NS);
         let check = self.generator.check_until(operation, rows, gives_up);
         let writer = self.generator.writer();
         let checks = &mut self.recorder.part.kinds[usize::from(operation.kind)].checks;
@@ -205,7 +220,7 @@ impl Worker {
         slot: &Slot,
         outcome: Outcome,
         now_ns: u64,
-        message: &str,
+        message: &impl Display,
     ) {
         let mut begun = match slot.is_plain() {
             true => Begun::once(slot.intended_ns, slot.sent_ns),
@@ -244,19 +259,8 @@ impl Worker {
         self.freed(now_ns);
     }
 
-    pub(super) fn note_first(&mut self, outcome: Outcome, node: usize, message: &str) {
-        if self
-            .end
-            .first_errors
-            .iter()
-            .all(|first| first.outcome != outcome)
-        {
-            self.end.first_errors.push(FirstError {
-                outcome,
-                node: self.reconnector.nodes[node].name.clone(),
-                message: message.to_owned(),
-            });
-        }
+    pub(super) fn note_first(&mut self, outcome: Outcome, node: usize, message: &impl Display) {
+        self.end.first_errors.note(outcome, node, message);
     }
 
     /// A slot of the closed loop is free again: the next operation is due now.

@@ -1,11 +1,13 @@
 //! Releasing what is due: choosing a connection, encoding, sending.
 
+use super::special::Unsendable;
 use super::{DueTimes, Worker};
 use crate::connection::Progress;
 use crate::inflight::SPECIAL;
 use crate::ledger::WriteState;
+use crate::world::{Watch, World};
 use measure::{Outcome, clock};
-use rustix::event::epoll::{self, EventData, EventFlags};
+use std::fmt::Display;
 
 /// Operations encoded between two readings of the clock, and sent together. At about 100 ns each
 /// a batch takes less than 10 µs; more would blur the send time and keep the server waiting.
@@ -44,7 +46,7 @@ impl Batch {
     }
 }
 
-impl Worker {
+impl<W: World> Worker<W> {
     /// Sends what is due, in batches, as far as limits allow.
     pub(super) fn release(&mut self, woken_ns: u64) {
         if woken_ns < self.release_next_ns {
@@ -65,7 +67,7 @@ impl Worker {
             unsent += batch;
             let begun_ns = now_ns;
             if more {
-                now_ns = clock::now_ns();
+                now_ns = self.world.now_ns();
                 self.batch.took(now_ns.saturating_sub(begun_ns));
             }
             // A batch that is still growing is sent with those after it.
@@ -99,6 +101,7 @@ impl Worker {
         let operation = self.generator.begin(self.number);
         let Some(index) = self.pick() else {
             self.limited_until_ns = now_ns;
+            self.is_stuck = true;
             return self.drop_if_hopeless(operation.kind, due_ns, now_ns);
         };
         let class = self.facts.class(operation.kind, operation.statement);
@@ -110,6 +113,7 @@ impl Worker {
         };
         if class & SPECIAL == 0 {
             debug_assert_eq!(self.generator.entries(), 1, "only a batch has more entries");
+            self.world.encoded(index, id, operation.number);
             self.encode(index, usize::from(operation.statement), id);
         } else if let Err(why) = self.begin_special(id, due_ns, now_ns) {
             return self.refuse(id, now_ns, &why);
@@ -124,7 +128,7 @@ impl Worker {
     }
 
     /// Sends the first request of an operation with a course, which is the one last begun.
-    fn begin_special(&mut self, id: u16, due_ns: u64, now_ns: u64) -> Result<(), String> {
+    fn begin_special(&mut self, id: u16, due_ns: u64, now_ns: u64) -> Result<(), Unsendable> {
         let timestamp_us = self.timestamps.next_us(now_ns);
         self.courses[usize::from(id)].begin(due_ns, now_ns, timestamp_us);
         self.send_special(id)
@@ -132,7 +136,7 @@ impl Worker {
 
     /// No frame can hold the operation in slot `id`: it ends without having been sent.
     #[cold]
-    fn refuse(&mut self, id: u16, now_ns: u64, why: &str) -> bool {
+    fn refuse(&mut self, id: u16, now_ns: u64, why: &impl Display) -> bool {
         let slot = *self.in_flight.slot(id);
         self.in_flight.release(id);
         self.recorder.part.client.dropped += 1;
@@ -240,17 +244,14 @@ impl Worker {
         if self.in_flight.has_room() || self.in_flight.orphans_count() == 0 {
             return;
         }
-        let mut orphans = vec![0u32; self.connections.len()];
-        self.in_flight
-            .for_each_orphan(|slot| orphans[usize::from(slot.connection)] += 1);
-        let worst = (0..orphans.len())
-            .max_by_key(|&index| orphans[index])
-            .unwrap_or(0);
-        self.lose(
-            worst as u16,
-            now_ns,
-            "too many answers are outstanding after their time-out",
-        );
+        let Self {
+            orphans, in_flight, ..
+        } = self;
+        orphans.fill(0);
+        in_flight.for_each_orphan(|slot| orphans[usize::from(slot.connection)] += 1);
+        let worst = (0..orphans.len()).max_by_key(|&index| orphans[index]);
+        let text = "too many answers are outstanding after their time-out";
+        self.lose(worst.unwrap_or(0) as u16, now_ns, &text);
     }
 
     pub(super) fn send_all(&mut self, now_ns: u64) {
@@ -270,19 +271,17 @@ impl Worker {
         self.recorder.part.client.sends += 1;
         let blocked = match connection.send() {
             Ok(progress) => progress == Progress::Blocked,
-            Err(error) => return self.lose(index, now_ns, &error.to_string()),
+            Err(error) => return self.lose(index, now_ns, &error),
         };
+        self.is_stuck &= blocked;
         if blocked != connection.watches_write {
             connection.watches_write = blocked;
-            let write = if blocked {
-                EventFlags::OUT
-            } else {
-                EventFlags::empty()
+            let watch = match blocked {
+                true => Watch::ReadsAndWrites,
+                false => Watch::Reads,
             };
-            let data = EventData::new_u64(u64::from(index));
-            let flags = EventFlags::IN | write;
-            if let Err(error) = epoll::modify(&self.poller, connection.stream(), data, flags) {
-                self.lose(index, now_ns, &error.to_string());
+            if let Err(error) = self.world.watch(connection.stream(), index, watch) {
+                self.lose(index, now_ns, &error);
             }
         }
     }

@@ -11,25 +11,44 @@ use super::course::Turn;
 use crate::facts::{NO_KIND, NO_STATEMENT, StatementFacts};
 use crate::inflight::{NONE, Slot};
 use crate::ledger::WriteState;
+use crate::world::World;
 use cql::frame::{BODY_BYTES_MAX, HEADER_BYTES};
 use cql::response::RawRows;
 use cql::template::{BATCH_ENTRIES_MAX, stamp};
 use measure::Outcome;
 
-impl Worker {
+/// Why no frame can hold a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Unsendable {
+    #[error("a batch of {0} statements; a frame holds at most {BATCH_ENTRIES_MAX}")]
+    TooManyStatements(usize),
+    #[error("an operation without a statement")]
+    Empty,
+    #[error("{0} statements in an operation that is no batch")]
+    NoBatch(usize),
+    #[error("a request of {0} bytes; a frame holds at most {BODY_BYTES_MAX}")]
+    TooLong(usize),
+}
+
+impl<W: World> Worker<W> {
     /// Appends the request that the operation in slot `id` has come to, and to which the generator
     /// is set. `Err`: no frame can hold it; nothing was appended.
-    pub(super) fn encode_special(&mut self, output: &mut Vec<u8>, id: u16) -> Result<(), String> {
-        let statement = usize::from(self.in_flight.slot(id).operation.statement);
+    pub(super) fn encode_special(
+        &mut self,
+        output: &mut Vec<u8>,
+        id: u16,
+    ) -> Result<(), Unsendable> {
+        let slot = self.in_flight.slot(id);
+        let statement = usize::from(slot.operation.statement);
+        self.world
+            .encoded(slot.connection, id, slot.operation.number);
         let course = &mut self.courses[usize::from(id)];
         let template = &self.templates[statement];
         let entries = self.generator.entries();
         let (start, has_timestamp);
         if let (Some(batch), 2..) = (&self.batches[statement], entries) {
             if entries > BATCH_ENTRIES_MAX {
-                return Err(format!(
-                    "a batch of {entries} statements; a frame holds at most {BATCH_ENTRIES_MAX}"
-                ));
+                return Err(Unsendable::TooManyStatements(entries));
             }
             start = batch.begin(output, entries as u16);
             let mut tables = 0_u64;
@@ -45,8 +64,8 @@ impl Worker {
             has_timestamp = batch.has_timestamp();
         } else if entries != 1 {
             return Err(match entries {
-                0 => "an operation without a statement".to_owned(),
-                _ => format!("{entries} statements in an operation that is no batch"),
+                0 => Unsendable::Empty,
+                _ => Unsendable::NoBatch(entries),
             });
         } else {
             start = template.begin(output);
@@ -60,9 +79,7 @@ impl Worker {
         let bytes = output.len() - start;
         if bytes > HEADER_BYTES + BODY_BYTES_MAX as usize {
             output.truncate(start);
-            return Err(format!(
-                "a request of {bytes} bytes; a frame holds at most {BODY_BYTES_MAX}"
-            ));
+            return Err(Unsendable::TooLong(bytes));
         }
         if has_timestamp {
             stamp(output, course.timestamp_us);
@@ -74,7 +91,7 @@ impl Worker {
     }
 
     /// Appends the request of slot `id` to the output of its connection.
-    pub(super) fn send_special(&mut self, id: u16) -> Result<(), String> {
+    pub(super) fn send_special(&mut self, id: u16) -> Result<(), Unsendable> {
         let index = usize::from(self.in_flight.slot(id).connection);
         let Some(connection) = &mut self.connections[index] else {
             return Ok(());

@@ -4,15 +4,16 @@ use super::Worker;
 use crate::connect;
 use crate::connection::{Connection, Link};
 use crate::inflight::{Slot, State};
+use crate::world::{Watch, World};
 use measure::Outcome;
-use rustix::event::epoll::{self, EventData, EventFlags};
+use std::fmt::Display;
 use std::io;
 
-impl Worker {
+impl<W: World> Worker<W> {
     pub(super) fn expire(&mut self, now_ns: u64) {
         while let Some((id, slot)) = self.in_flight.expire(now_ns) {
             let text = "no answer within the client's time-out";
-            self.fail_try(id, &slot, Outcome::ClientTimeout, now_ns, text);
+            self.fail_try(id, &slot, Outcome::ClientTimeout, now_ns, &text);
         }
         while let Some(id) = self.in_flight.speculate(now_ns) {
             self.speculate(id, now_ns);
@@ -24,29 +25,30 @@ impl Worker {
     #[cold]
     pub(super) fn forgotten(&mut self, slot: &Slot, id: &[u8]) -> Option<u16> {
         let statement = slot.operation.statement;
-        let mut known = vec![statement];
+        let mut entries = 0;
         if !slot.is_plain() && self.batches[usize::from(statement)].is_some() {
             self.generator.seek(slot.operation);
-            let entries = 0..self.generator.entries();
-            known.extend(entries.map(|entry| self.generator.entry_statement(entry)));
+            entries = self.generator.entries();
         }
-        let template = |index: &u16| self.templates[usize::from(*index)].prepared_id();
-        let named = known.iter().find(|index| template(index) == Some(id));
+        let template = |index: u16| self.templates[usize::from(index)].prepared_id();
+        let others = (0..entries).map(|entry| self.generator.entry_statement(entry));
+        let mut known = [statement].into_iter().chain(others);
+        let named = known.find(|index| template(*index) == Some(id));
         // A proxy may answer with an id of its own making; of a single statement there is no doubt.
-        let only = (known.len() == 1 && template(&statement).is_some()).then_some(statement);
-        named.copied().or(only)
+        let is_only = entries == 0 && template(statement).is_some();
+        named.or(is_only.then_some(statement))
     }
 
     /// The server has forgotten the statement: prepare it on the stream of the operation.
     #[cold]
     pub(super) fn prepare_again(
         &mut self,
-        connection: &mut Connection,
+        connection: &mut Connection<W::Stream>,
         id: u16,
         slot: &Slot,
         statement: u16,
     ) {
-        let cql = &self.reconnector.program.statements()[usize::from(statement)].cql;
+        let cql = &self.program.statements()[usize::from(statement)].cql;
         cql::request::prepare(&mut connection.output, id as i16, cql);
         self.recorder.part.kinds[usize::from(slot.operation.kind)].reprepared += 1;
         if !slot.is_plain() {
@@ -55,22 +57,34 @@ impl Worker {
         self.in_flight.slot(id).state = State::Preparing;
     }
 
+    /// The statement that an operation waited for is prepared again, under this id. The id is a
+    /// digest of the statement: a node that says another one is a rare thing.
+    #[cold]
+    pub(super) fn learn(&mut self, id: u16, slot: &Slot, prepared: &[u8]) {
+        let index = self.prepared_again(id, slot);
+        if self.templates[index].prepared_id() != Some(prepared) {
+            let statement = &self.program.statements()[index];
+            self.templates[index] = connect::execute_template(statement, prepared);
+        }
+    }
+
+    fn prepared_again(&self, id: u16, slot: &Slot) -> usize {
+        usize::from(match slot.is_plain() {
+            true => slot.operation.statement,
+            false => self.courses[usize::from(id)].preparing,
+        })
+    }
+
     /// The statement is prepared again: send the operation again, on the same stream.
     #[cold]
     pub(super) fn send_again(
         &mut self,
-        connection: &mut Connection,
+        connection: &mut Connection<W::Stream>,
         id: u16,
         slot: &Slot,
-        prepared: &[u8],
         now_ns: u64,
     ) {
-        let index = usize::from(match slot.is_plain() {
-            true => slot.operation.statement,
-            false => self.courses[usize::from(id)].preparing,
-        });
-        let statement = &self.reconnector.program.statements()[index];
-        self.templates[index] = connect::execute_template(statement, prepared);
+        let index = self.prepared_again(id, slot);
         self.in_flight.slot(id).state = State::Waiting;
         self.generator.seek(slot.operation);
         if !slot.is_plain() {
@@ -80,6 +94,8 @@ impl Worker {
             }
             return;
         }
+        self.world
+            .encoded(slot.connection, id, slot.operation.number);
         let output = &mut connection.output;
         let start = self.templates[index].begin(output);
         self.generator.append_values(output);
@@ -91,45 +107,45 @@ impl Worker {
 
     /// A connection ended: what waited on it has failed, and it is opened again elsewhere.
     #[cold]
-    pub(super) fn lose(&mut self, index: u16, now_ns: u64, reason: &str) {
-        if self.connections[usize::from(index)].take().is_none() {
+    pub(super) fn lose(&mut self, index: u16, now_ns: u64, reason: &impl Display) {
+        let Some(connection) = self.connections[usize::from(index)].take() else {
             return;
-        }
+        };
+        self.memory.push(connection.close());
         self.open_count -= 1;
+        self.is_stuck = false;
         self.recorder.part.client.connections_lost += 1;
-        let mut lost = Vec::new();
-        self.in_flight
-            .drop_connection(index, |id, slot| lost.push((id, *slot)));
-        let node = usize::from(index) / self.connections_per_node;
-        for (id, slot) in lost {
+        let mut next = 0;
+        while let Some((id, slot)) = self.in_flight.drop_next(index, next) {
+            next = id + 1;
             self.fail_try(id, &slot, Outcome::ConnectionLost, now_ns, reason);
         }
+        let node = usize::from(index) / self.connections_per_node;
         self.note_first(Outcome::ConnectionLost, node, reason);
-        self.reconnector
-            .reopen(node, index, self.reopened.0.clone());
+        self.world.reopen(index);
     }
 
     pub(super) fn take_reopened(&mut self) {
         if self.open_count == self.connections.len() {
             return;
         }
-        while let Ok(reopened) = self.reopened.1.try_recv() {
-            let index = reopened.connection;
-            if self.adopt(index, reopened.link).is_err() {
-                let node = usize::from(index) / self.connections_per_node;
-                self.reconnector
-                    .reopen(node, index, self.reopened.0.clone());
+        while let Some((index, link)) = self.world.reopened() {
+            if self.adopt(index, link).is_err() {
+                self.world.reopen(index);
             }
         }
     }
 
     /// Takes over a link as connection number `index`.
-    pub fn adopt(&mut self, index: u16, link: Link) -> io::Result<()> {
-        let connection = Connection::new(link, self.frame_bytes_max)?;
-        let data = EventData::new_u64(u64::from(index));
-        epoll::add(&self.poller, connection.stream(), data, EventFlags::IN)?;
+    pub fn adopt(&mut self, index: u16, link: Link<W::Stream>) -> io::Result<()> {
+        self.world.watch(&link.stream, index, Watch::First)?;
+        let Some(memory) = self.memory.pop() else {
+            unreachable!("connection {index} is open twice");
+        };
+        let connection = Connection::new(link, memory);
         self.connections[usize::from(index)] = Some(connection);
         self.open_count += 1;
+        self.is_stuck = false;
         Ok(())
     }
 }

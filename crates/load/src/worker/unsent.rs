@@ -10,6 +10,7 @@
 
 use super::{DueTimes, Worker};
 use crate::facts::KINDS_MAX;
+use crate::world::World;
 use measure::{Histogram, clock};
 
 /// Time for asking the generator of which kinds the operations are that will not be sent.
@@ -68,7 +69,7 @@ impl Mix {
     }
 }
 
-impl Worker {
+impl<W: World> Worker<W> {
     /// Writes down what was due before the stop and will never be sent.
     #[cold]
     pub(super) fn leave_unsent(&mut self, now_ns: u64, stop_ns: u64) {
@@ -77,7 +78,7 @@ impl Worker {
             if number >= self.number_end {
                 return;
             }
-            let is_over = mix.total > 0 && clock::now_ns() >= now_ns + KINDS_ASKED_NS;
+            let is_over = mix.total > 0 && self.world.now_ns() >= now_ns + KINDS_ASKED_NS;
             if is_over && let DueTimes::Open { .. } = self.source {
                 return self.leave_rest_unsent(now_ns, stop_ns, number, mix);
             }

@@ -1,0 +1,105 @@
+//! The first error of each kind, in words: what a report quotes.
+//!
+//! All room is there before the start line: errors come when everything else goes wrong, and what a
+//! node says may not cost the answers of the others.
+
+use measure::Outcome;
+use measure::outcome::OUTCOMES_COUNT;
+use std::fmt::{self, Display, Write};
+
+/// Of a longer message, the begin is kept.
+const MESSAGE_BYTES_MAX: usize = 1024;
+
+/// The first error of each kind.
+#[derive(Debug, Default)]
+pub(crate) struct FirstErrors {
+    seen: Vec<Seen>,
+    texts: String,
+}
+
+/// Where the message begins in the texts, and from which node it came.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    outcome: Outcome,
+    node: usize,
+    start: usize,
+}
+
+impl FirstErrors {
+    /// None yet, with room for one of each kind.
+    pub fn with_room() -> FirstErrors {
+        FirstErrors {
+            seen: Vec::with_capacity(OUTCOMES_COUNT),
+            texts: String::with_capacity(OUTCOMES_COUNT * MESSAGE_BYTES_MAX),
+        }
+    }
+
+    /// Notes what node number `node` said, or we, if it is the first of its kind.
+    pub fn note(&mut self, outcome: Outcome, node: usize, message: &impl Display) {
+        if self.seen.iter().any(|seen| seen.outcome == outcome) {
+            return;
+        }
+        let start = self.texts.len();
+        self.seen.push(Seen {
+            outcome,
+            node,
+            start,
+        });
+        let mut cut = Cut {
+            texts: &mut self.texts,
+            left: MESSAGE_BYTES_MAX,
+        };
+        // Fails where the text is cut.
+        let _ = write!(cut, "{message}");
+    }
+
+    /// Each with its node's number and message, in the order in which they came.
+    pub fn iter(&self) -> impl Iterator<Item = (Outcome, usize, &str)> {
+        let ends = self.seen.iter().skip(1).map(|seen| seen.start);
+        let ends = ends.chain([self.texts.len()]);
+        let seen = self.seen.iter().zip(ends);
+        seen.map(|(seen, end)| (seen.outcome, seen.node, &self.texts[seen.start..end]))
+    }
+}
+
+/// Takes text up to a length.
+struct Cut<'a> {
+    texts: &'a mut String,
+    left: usize,
+}
+
+impl Write for Cut<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let taken = text.floor_char_boundary(self.left);
+        self.texts.push_str(&text[..taken]);
+        self.left -= taken;
+        match taken == text.len() {
+            true => Ok(()),
+            false => Err(fmt::Error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_each_kind_is_kept_up_to_a_length_and_none_needs_more_room() {
+        let mut errors = FirstErrors::with_room();
+        let room = errors.texts.capacity();
+        let long = "é".repeat(MESSAGE_BYTES_MAX);
+        errors.note(Outcome::Overloaded, 1, &"one");
+        errors.note(Outcome::Overloaded, 2, &"two");
+        errors.note(Outcome::Invalid, 2, &format_args!("{}{long}", 7));
+        errors.note(Outcome::BadAnswer, 0, &"");
+        let seen: Vec<_> = errors.iter().collect();
+        assert_eq!(seen[0], (Outcome::Overloaded, 1, "one"));
+        assert_eq!(seen[2], (Outcome::BadAnswer, 0, ""));
+        assert_eq!(seen.len(), 3);
+        let (outcome, node, text) = seen[1];
+        assert_eq!((outcome, node), (Outcome::Invalid, 2));
+        assert!(text.starts_with("7éé") && text.len() == MESSAGE_BYTES_MAX - 1);
+        assert_eq!(errors.texts.capacity(), room);
+    }
+}
