@@ -16,6 +16,7 @@ mod docs;
 mod mutate;
 mod peers;
 mod process;
+mod simulate;
 mod stress;
 mod tidy;
 mod tree;
@@ -43,6 +44,8 @@ enum Command {
     Deny,
     /// The mutation run of the gate, many times over and with another seed
     Mutate(mutate::Options),
+    /// The load worker against a scripted wire and clock, by seeds
+    Simulate(simulate::Options),
     /// House style: lengths, headers, dependencies, links
     Tidy,
     /// Writes the generated documents; with --check only compares them
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Command::Audit(options) => ci::audit(&options),
         Command::Deny => deny::run(),
         Command::Mutate(options) => mutate::run(&options),
+        Command::Simulate(options) => simulate::run(&options),
         Command::Tidy => tidy::run(),
         Command::Docs(options) => docs::run(&options),
         Command::Peers(options) => peers::run(&options),

@@ -46,10 +46,30 @@ pub fn run_with(program: &str, arguments: &[&str], variables: &[(&str, String)])
     Ok(())
 }
 
-/// Runs it and returns what it wrote to stdout; an error, with its stderr, unless it exits with 0.
-pub fn output(program: &str, arguments: &[&str]) -> Result<String> {
+/// Runs it beside something else that has the terminal: what it says is shown when it has failed.
+pub fn run_aside(program: &str, arguments: &[&str]) -> Result<()> {
     let line = format!("{program} {}", arguments.join(" "));
     let output = command(program, arguments)
+        .output()
+        .with_context(|| format!("start `{line}`"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stdout, output.stderr].concat();
+    eprintln!("{}", String::from_utf8_lossy(&said));
+    bail!("`{line}` failed ({}); what it said is above", output.status)
+}
+
+/// Runs it and returns what it wrote to stdout; an error, with its stderr, unless it exits with 0.
+pub fn output(program: &str, arguments: &[&str]) -> Result<String> {
+    output_with(program, arguments, &[])
+}
+
+/// As [`output`], with more in its environment.
+pub fn output_with(program: &str, arguments: &[&str], more: &[(&str, String)]) -> Result<String> {
+    let line = format!("{program} {}", arguments.join(" "));
+    let output = command(program, arguments)
+        .envs(more.iter().map(|(name, value)| (name, value)))
         .output()
         .with_context(|| format!("start `{line}`"))?;
     if !output.status.success() {

@@ -1,0 +1,224 @@
+//! The worker against a scripted server and a clock of its own: thousands of runs a second, each
+//! from a seed, with everything that can go wrong on a wire.
+//!
+//! A seed decides the operations, their schedule and limits, the connections and what goes wrong
+//! on them (`shape`); the world plays it (`world`, `server`); the oracle works out from the wire
+//! and the clock what must have been recorded (`oracle`, `recorded`). Besides: every operation ends
+//! exactly once, nothing is allocated, no turn is idle, the run ends.
+//!
+//! `cargo xtask simulate` runs as many seeds as wanted; `CASSAY_SIMULATE=seed` runs one.
+
+mod alloc;
+mod dice;
+mod oracle;
+mod program;
+mod recorded;
+mod server;
+mod shape;
+mod stream;
+mod world;
+
+use crate::build::{Shared, build};
+use crate::config::{Limit, Window};
+use crate::connect;
+use crate::facts::Facts;
+use crate::recorder::{Part, Recorder};
+use crate::run::Control;
+use oracle::Oracle;
+use recorded::{Expected, Planted, Recorded, Seen, part_with_room};
+use shape::{START_NS, Shape};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use world::{PARTS, Sim};
+
+/// Seeds whose histograms are compared together.
+const TOGETHER: u64 = 250;
+/// Seeds of the test; `CASSAY_SIMULATE=from..to` asks for others.
+const SEEDS: std::ops::Range<u64> = 0..100_000;
+
+/// Runs of this thread, one after the other.
+struct Runs {
+    parts: Vec<Box<Part>>,
+    expected: Expected,
+    seen: Seen,
+    operations: u64,
+    /// For the first success of the next run.
+    planted: Option<Planted>,
+}
+
+impl Runs {
+    fn new() -> Runs {
+        let shape = Shape::new(0);
+        let kinds = shape.config.program.kinds();
+        Runs {
+            parts: (0..PARTS).map(|_| part_with_room(kinds)).collect(),
+            expected: Expected::new(kinds.len()),
+            seen: Seen::default(),
+            operations: 0,
+            planted: None,
+        }
+    }
+
+    /// Runs one seed, and compares everything but histograms.
+    fn run(&mut self, seed: u64) {
+        let shape = Shape::new(seed);
+        let config = shape.config.clone();
+        let facts = Facts::new(&config.program, config.timeout, config.retries_min).unwrap();
+        let control = Arc::new(Control::new(&facts));
+        if let Limit::Duration(duration) = config.limit {
+            control.stop_at(START_NS + duration.as_nanos() as u64);
+        }
+        control.measure_from(match config.window {
+            Window::Whole => 0,
+            Window::After(warmup) => START_NS + warmup.as_nanos() as u64,
+            Window::WhenTold => u64::MAX,
+        });
+        let templates = config.program.statements().iter();
+        let shared = Shared {
+            control: Arc::clone(&control),
+            facts: Arc::new(facts),
+            templates: templates
+                .map(|of| connect::template(of, of.cql.as_bytes()))
+                .collect(),
+        };
+        let mut recorded = Recorded::new(std::mem::take(&mut self.expected));
+        recorded.planted = self.planted;
+        let oracle = Oracle::new(&shape, &control, recorded);
+        let mut parts = std::mem::take(&mut self.parts);
+        let recorder = Recorder::new(
+            parts.pop().expect("a part"),
+            config.interval.as_nanos() as u64,
+        );
+        let (index, sizes) = (shape.worker, shape.sizes);
+        let sim = Sim::new(shape, oracle, control, parts);
+        let world = (sim.clone(), sim.links());
+        let worker = build((&config, &shared), index, world, recorder, sizes).unwrap();
+        let (end, allocations) = alloc::counted(|| worker.run(START_NS).unwrap());
+        assert_eq!(
+            allocations, 0,
+            "allocations between the start line and the end"
+        );
+        let (oracle, parts) = sim.end().into_parts();
+        self.parts = parts;
+        assert_eq!(
+            (end.sent, end.ended, end.next_operation),
+            (oracle.sent, oracle.ended, oracle.next_number())
+        );
+        assert!(end.ledger == oracle.ledger, "the ledger is another");
+        self.operations += end.ended;
+        self.planted = oracle.recorded.planted;
+        self.seen.add(&oracle.seen());
+        self.expected = oracle.recorded.end();
+    }
+
+    /// Runs seeds, and compares everything.
+    fn run_all(&mut self, seeds: std::ops::Range<u64>) -> Result<(), String> {
+        seeds.for_each(|seed| self.run(seed));
+        let kinds_count = self.parts[0].kinds.len();
+        let expected = std::mem::replace(&mut self.expected, Expected::new(kinds_count));
+        expected.differs(&mut self.parts).map_or(Ok(()), Err)
+    }
+}
+
+/// Runs a seed by itself: what failed among others, with its reason.
+fn alone(seed: u64) {
+    let found = std::panic::catch_unwind(|| Runs::new().run_all(seed..seed + 1));
+    match found {
+        Ok(Ok(())) => {}
+        Ok(Err(why)) => panic!("seed {seed}: {why}"),
+        Err(_) => panic!("seed {seed}: the reason is above; {:#?}", Shape::new(seed)),
+    }
+}
+
+/// As many threads as CPUs, each with the next seeds.
+fn run_seeds(seeds: std::ops::Range<u64>) -> (Seen, u64) {
+    let next = AtomicU64::new(seeds.start);
+    let body = || {
+        let mut runs = Runs::new();
+        loop {
+            let from = next.fetch_add(TOGETHER, Ordering::Relaxed);
+            let to = (from + TOGETHER).min(seeds.end);
+            if from >= to {
+                return (runs.seen, runs.operations);
+            }
+            let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                runs.run_all(from..to).unwrap();
+            }));
+            if found.is_err() {
+                (from..to).for_each(alone);
+                panic!("seeds {from} to {to} fail together and not alone");
+            }
+        }
+    };
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..cpus).map(|_| scope.spawn(body)).collect();
+        let (mut seen, mut operations) = (Seen::default(), 0);
+        for thread in threads {
+            let (more, ended) = thread.join().expect("all seeds hold");
+            seen.add(&more);
+            operations += ended;
+        }
+        (seen, operations)
+    })
+}
+
+/// What `CASSAY_SIMULATE` asks for: a seed, or a range of them.
+fn seeds() -> std::ops::Range<u64> {
+    let Ok(asked) = std::env::var("CASSAY_SIMULATE") else {
+        return SEEDS;
+    };
+    let number = |text: &str| text.parse().expect("a number, or two with .. between");
+    match asked.split_once("..") {
+        Some((from, to)) => number(from)..number(to),
+        None => number(&asked)..number(&asked) + 1,
+    }
+}
+
+#[test]
+fn what_is_recorded_is_what_was_on_the_wire_whatever_happens_there() {
+    let seeds = seeds();
+    let count = seeds.end - seeds.start;
+    if count == 1 {
+        return alone(seeds.start);
+    }
+    let (mut seen, operations) = run_seeds(seeds);
+    println!("{count} seeds, {operations} operations");
+    for (what, count) in seen.each() {
+        println!("{count:>10} {what}");
+        assert!(*count > 0, "no seed has met {what}");
+    }
+}
+
+/// Whether a run fails in which the oracle is told so; none if it never came to it.
+fn is_found(seed: u64, planted: Option<Planted>) -> Option<bool> {
+    let found = std::panic::catch_unwind(|| {
+        let mut runs = Runs::new();
+        runs.planted = planted;
+        let all = runs.run_all(seed..seed + 1);
+        (all.is_err(), runs.planted.is_none())
+    });
+    match found {
+        Ok((found, was_planted)) => was_planted.then_some(found),
+        Err(_) => Some(true),
+    }
+}
+
+/// The times of most runs are such that a histogram keeps them to the nanosecond.
+#[test]
+fn an_operation_that_is_counted_twice_or_never_or_a_nanosecond_late_is_found() {
+    for planted in [Planted::Twice, Planted::Lost, Planted::Later] {
+        let runs = (0..24).filter_map(|seed| is_found(seed, Some(planted)));
+        let (found, not): (Vec<bool>, Vec<bool>) = runs.partition(|found| *found);
+        let most = if planted == Planted::Later {
+            found.len() / 2
+        } else {
+            0
+        };
+        assert!(
+            found.len() >= 8 && not.len() <= most,
+            "{planted:?}: {found:?} {not:?}"
+        );
+    }
+    assert!((0..24).all(|seed| is_found(seed, None) == Some(false)));
+}

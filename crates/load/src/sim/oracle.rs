@@ -1,0 +1,494 @@
+//! What must come of a run, worked out a second time from what was on the wire and on the clock.
+//!
+//! An operation is due when the schedule says so (open), or when a slot became free (closed); it is
+//! sent at the reading of the clock that was in force; answers are known at the first reading after
+//! the wait that found them. From that follow its end and its times, to the nanosecond. What the
+//! worker records must be the same, no more and no less.
+//!
+//! The worker's turn has an order: answers first, then what is too old, then all that is sent. A
+//! request that no answer has led to shows that what is too old has been given up.
+
+mod answers;
+
+use super::program::{self, BATCH};
+use super::recorded::{Recorded, Seen};
+use super::shape::{START_NS, Shape};
+use crate::config::Limit;
+use crate::ledger::{LEDGER_OPERATIONS_MAX, LedgerPart, WriteState};
+use crate::recorder::Part;
+use crate::run::{Control, in_flight_of};
+use crate::schedule::{Arrivals, Schedule};
+use measure::Outcome;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use workload::{Operation, Program};
+
+/// A request that waits for its answer, or for which nobody waits any more.
+#[derive(Clone, Copy, Debug)]
+struct Try {
+    connection: u16,
+    number: u64,
+    sent_ns: u64,
+    /// Requests before it.
+    order: u64,
+    /// Nobody waits for it.
+    is_orphan: bool,
+    /// The statement is being prepared again.
+    prepares: bool,
+    /// It was made beside another.
+    is_second: bool,
+    /// An answer has come that another request on the stream must follow.
+    goes_on: bool,
+}
+
+/// An operation that has begun and not ended.
+#[derive(Clone, Debug)]
+struct Begun {
+    kind: u8,
+    statement: u16,
+    intended_ns: u64,
+    sent_ns: u64,
+    part_due_ns: u64,
+    part_sent_ns: u64,
+    retries: u8,
+    rows: u64,
+    /// Why and when the try failed that is to be followed by another.
+    failed: Option<(Outcome, u64)>,
+    paging_state: Vec<u8>,
+}
+
+/// When operations are due.
+#[derive(Debug)]
+enum Due {
+    Freed(VecDeque<u64>),
+    /// Nanoseconds times operations of a thousand seconds, of operation number 0.
+    Even {
+        divisor: u128,
+        next: u128,
+    },
+    Random(Arrivals),
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Oracle {
+    seed: u64,
+    tells: bool,
+    first: Vec<u16>,
+    program: Arc<Program>,
+    control: Arc<Control>,
+    timeout_ns: u64,
+    retries_min: u8,
+    in_flight_max: usize,
+    slots: usize,
+    /// Number of the next operation, the step between two, and the first one that is not there.
+    next: u64,
+    step: u64,
+    end: u64,
+    due: Due,
+    is_running: bool,
+    now_ns: u64,
+    turn_ns: u64,
+    awaits_turn: bool,
+    /// Whether nothing more is sent, as it was at the turn's begin.
+    has_given_up: bool,
+    has_left: bool,
+    has_expired: bool,
+    open: Vec<bool>,
+    streams: BTreeMap<u16, Try>,
+    begun: BTreeMap<u64, Begun>,
+    /// Operations whose next try has not been made, in the order in which they failed.
+    again: VecDeque<u64>,
+    has_tried_again: bool,
+    /// Connections that have ended or said nonsense, and that the worker has still to let go of.
+    broken: BTreeSet<u16>,
+    requests: u64,
+    pub ledger: Option<LedgerPart>,
+    pub sent: u64,
+    pub ended: u64,
+    pub recorded: Recorded,
+    seen: Seen,
+}
+
+impl Oracle {
+    pub fn new(shape: &Shape, control: &Arc<Control>, recorded: Recorded) -> Oracle {
+        let config = &shape.config;
+        let (worker, workers) = (shape.worker as u64, config.workers as u64);
+        let share = u64::from(in_flight_of(config));
+        let in_flight = share / workers + u64::from(worker < share % workers);
+        let arrivals = Arrivals::new(config.schedule, worker, workers, config.first_operation);
+        let due = match (config.schedule, arrivals) {
+            (Schedule::Fixed { ops_per_s }, _) => Due::Even {
+                divisor: (ops_per_s * 1000.0).round() as u128,
+                next: u128::from(worker),
+            },
+            (_, Some(arrivals)) => Due::Random(arrivals),
+            (_, None) => Due::Freed(vec![START_NS; in_flight as usize].into()),
+        };
+        let first = config.first_operation + worker;
+        Oracle {
+            seed: shape.seed,
+            tells: std::env::var_os("CASSAY_SIMULATE_TELLS").is_some(),
+            first: shape.first.clone(),
+            program: Arc::clone(&config.program),
+            control: Arc::clone(control),
+            timeout_ns: config.timeout.as_nanos() as u64,
+            retries_min: config.retries_min,
+            in_flight_max: in_flight as usize,
+            // Some kind of every program may be tried twice at a time.
+            slots: in_flight as usize * 2 + shape.sizes.orphans,
+            next: first,
+            step: workers,
+            end: match config.limit {
+                Limit::Operations(count) => config.first_operation + count,
+                _ => u64::MAX,
+            },
+            due,
+            is_running: false,
+            now_ns: 0,
+            turn_ns: 0,
+            awaits_turn: false,
+            has_given_up: false,
+            has_left: false,
+            has_expired: false,
+            open: vec![true; config.nodes.len() * config.connections_per_node],
+            streams: BTreeMap::new(),
+            begun: BTreeMap::new(),
+            again: VecDeque::new(),
+            has_tried_again: false,
+            broken: BTreeSet::new(),
+            requests: 0,
+            ledger: config
+                .keeps_ledger
+                .then(|| LedgerPart::new(first, workers, LEDGER_OPERATIONS_MAX / workers, 1)),
+            sent: 0,
+            ended: 0,
+            recorded,
+            seen: Seen::default(),
+        }
+    }
+
+    /// The number that the worker should say is next.
+    pub fn next_number(&self) -> u64 {
+        self.next
+    }
+
+    // The clock and the turns.
+
+    pub fn read(&mut self, now_ns: u64) {
+        self.now_ns = now_ns;
+        if std::mem::take(&mut self.awaits_turn) {
+            self.say(|| format!("turn (stop {})", self.control.stop_ns()));
+            self.turn_ns = now_ns;
+            self.has_expired = false;
+            self.has_tried_again = false;
+            let is_draining = now_ns >= self.control.stop_ns();
+            self.has_given_up = is_draining && now_ns >= self.control.sends_until_ns();
+        }
+    }
+
+    pub fn begins_turn(&mut self) {
+        self.is_running = true;
+        self.awaits_turn = true;
+    }
+
+    /// The worker waits, and has done all that it had to.
+    pub fn ends_turn(&mut self) {
+        if self.is_running {
+            self.expire();
+            self.give_up();
+            self.leave();
+        }
+    }
+
+    /// Gives up on tries that are too old: before anything that no answer has led to is sent.
+    fn expire(&mut self) {
+        if std::mem::replace(&mut self.has_expired, true) {
+            return;
+        }
+        let is_old = |oracle: &Oracle, made: &Try| {
+            !made.is_orphan && made.sent_ns + oracle.timeout_of(made.number) <= oracle.turn_ns
+        };
+        let old = self.streams.iter().filter(|(_, made)| is_old(self, made));
+        let mut old: Vec<(bool, u64, u16)> = old
+            .map(|(stream, made)| (self.speculates(made.number), made.order, *stream))
+            .collect();
+        // Those of one time-out before those of the other.
+        old.sort_unstable();
+        for (_, _, stream) in old {
+            let made = self.orphan(stream);
+            self.seen.expired += 1;
+            self.fail(made.number, Outcome::ClientTimeout, self.turn_ns);
+        }
+    }
+
+    /// Gives up on operations whose next try has found no connection for too long.
+    fn give_up(&mut self) {
+        if std::mem::replace(&mut self.has_tried_again, true) || self.is_open() {
+            return;
+        }
+        while let Some(number) = self.again.front().copied() {
+            let (outcome, failed_ns) = self.begun[&number].failed.expect("a failed try");
+            if failed_ns + self.timeout_of(number) > self.turn_ns {
+                return;
+            }
+            self.again.pop_front();
+            self.seen.given_up += 1;
+            self.end_of(number, outcome, self.turn_ns);
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        self.open.iter().any(|open| *open)
+    }
+
+    fn speculates(&self, number: u64) -> bool {
+        let kind = &self.program.kinds()[usize::from(self.begun[&number].kind)];
+        kind.policy.speculate_after.is_some()
+    }
+
+    /// What was due before the stop and will never be sent.
+    fn leave(&mut self) {
+        if !self.has_given_up || self.has_left {
+            return;
+        }
+        self.has_left = true;
+        let stop_ns = self.control.stop_ns();
+        let mut number = self.next;
+        while let Some(due_ns) = self.due_ns().filter(|due_ns| *due_ns < stop_ns)
+            && number < self.end
+        {
+            let kind = self.kind(program::first_statement(self.seed, &self.first, number));
+            if due_ns >= self.control.window_from_ns() {
+                self.recorded.leave_unsent(kind, self.turn_ns - due_ns);
+                self.seen.unsent += 1;
+            }
+            self.pass();
+            number += self.step;
+        }
+    }
+
+    // What is due.
+
+    fn due_ns(&self) -> Option<u64> {
+        match &self.due {
+            Due::Freed(freed) => freed.front().copied(),
+            Due::Even { divisor, next } => {
+                Some(START_NS + (next * 1_000_000_000_000 / divisor) as u64)
+            }
+            Due::Random(arrivals) => Some(START_NS + arrivals.next_ns()),
+        }
+    }
+
+    fn pass(&mut self) {
+        match &mut self.due {
+            Due::Freed(freed) => {
+                freed.pop_front();
+            }
+            Due::Even { next, .. } => *next += u128::from(self.step),
+            Due::Random(arrivals) => arrivals.advance(),
+        }
+    }
+
+    fn free(&mut self, now_ns: u64) {
+        if let Due::Freed(freed) = &mut self.due {
+            freed.push_back(now_ns);
+        }
+    }
+
+    /// The next operation is taken, as it may be: when it was due.
+    fn take_next(&mut self, number: u64) -> u64 {
+        assert_eq!(number, self.next, "numbers go up by {}", self.step);
+        assert!(number < self.end, "operation {number} is beyond the limit");
+        let due_ns = self.due_ns().expect("a free slot");
+        assert!(
+            due_ns <= self.now_ns,
+            "operation {number} is sent too early"
+        );
+        assert!(
+            due_ns < self.control.stop_ns(),
+            "{number} is due after the stop"
+        );
+        self.pass();
+        self.next += self.step;
+        due_ns
+    }
+
+    /// The worker has made the operation of this number, and will send it unless there is no
+    /// connection. If there has been none for too long, it has ended.
+    pub fn begun(&mut self, operation: Operation) {
+        if !self.is_running || self.has_given_up {
+            return;
+        }
+        self.expire();
+        self.give_up();
+        let due_ns = self.due_ns().expect("a free slot");
+        let waited_ns = self.now_ns.saturating_sub(due_ns);
+        if self.is_open() || waited_ns < self.timeout_of_kind(operation.kind) {
+            return;
+        }
+        let due_ns = self.take_next(operation.number);
+        let is_early = self.is_early(due_ns);
+        self.recorded.fail(
+            operation.kind,
+            Outcome::NoConnection,
+            is_early,
+            waited_ns,
+            None,
+        );
+        self.recorded.dropped += 1;
+        self.ended += 1;
+        self.seen.dropped += 1;
+        self.free(self.now_ns);
+    }
+
+    // What is sent.
+
+    /// A request is written for the socket, on a stream that is free or goes on.
+    pub fn encoded(&mut self, connection: u16, stream: u16, number: u64) {
+        self.say(|| format!("operation {number} on stream {stream} of {connection}"));
+        if let Some(made) = self.streams.get_mut(&stream).filter(|made| made.goes_on) {
+            assert_eq!((made.connection, made.number), (connection, number));
+            made.goes_on = false;
+            if !std::mem::take(&mut made.prepares) {
+                made.sent_ns = self.turn_ns;
+                made.order = self.requests;
+                self.requests += 1;
+            }
+            return;
+        }
+        self.expire();
+        let used = self.streams.get(&stream);
+        assert!(used.is_none(), "stream {stream} is in use: {used:?}");
+        assert!(self.open[usize::from(connection)], "{connection} is closed");
+        let is_second = self.begin(number);
+        let made = Try {
+            connection,
+            number,
+            sent_ns: self.now_ns,
+            order: self.requests,
+            is_orphan: false,
+            prepares: false,
+            is_second,
+            goes_on: false,
+        };
+        self.requests += 1;
+        self.streams.insert(stream, made);
+        assert!(self.streams.len() <= self.slots, "too many streams");
+        assert!(self.begun.len() <= self.in_flight_max, "too many in flight");
+        let statement = self.begun[&number].statement;
+        if statement == BATCH && program::entries(self.seed, number) == 0 {
+            // Nobody can send it.
+            self.streams.remove(&stream);
+            self.recorded.dropped += 1;
+            self.seen.refused += 1;
+            self.sent -= 1;
+            self.end_of(number, Outcome::ClientRefused, self.now_ns);
+        } else if let Some(ledger) = &mut self.ledger {
+            let kind = &self.program.kinds()[usize::from(self.begun[&number].kind)];
+            if kind.is_write {
+                ledger.set(number, WriteState::Unknown);
+            }
+        }
+    }
+
+    /// The operation of a new try has begun, now or before. Whether another try of it waits.
+    fn begin(&mut self, number: u64) -> bool {
+        let turn_ns = self.turn_ns;
+        let beside = self.streams.values();
+        let beside = beside.filter(|made| made.number == number && !made.is_orphan);
+        let beside: Vec<Try> = beside.copied().collect();
+        if let Some(begun) = self.begun.get_mut(&number) {
+            if begun.failed.take().is_some() {
+                assert!(beside.is_empty());
+                assert_eq!(
+                    self.again.pop_front(),
+                    Some(number),
+                    "the first comes first"
+                );
+                begun.retries += 1;
+                self.recorded.of(begun.kind).retries += 1;
+                self.seen.retried += 1;
+                return false;
+            }
+            let policy = self.program.kinds()[usize::from(begun.kind)].policy;
+            let after_ns = policy.speculate_after.expect("speculates").as_nanos() as u64;
+            let [first] = beside[..] else {
+                panic!("{number} waits {} times already", beside.len())
+            };
+            assert!(first.sent_ns + after_ns <= turn_ns && !first.is_second);
+            self.recorded.of(begun.kind).speculations += 1;
+            return true;
+        }
+        let intended_ns = self.take_next(number);
+        let statement = program::first_statement(self.seed, &self.first, number);
+        let begun = Begun {
+            kind: self.kind(statement),
+            statement,
+            intended_ns,
+            sent_ns: self.now_ns,
+            part_due_ns: intended_ns,
+            part_sent_ns: self.now_ns,
+            retries: 0,
+            rows: 0,
+            failed: None,
+            paging_state: Vec::new(),
+        };
+        self.begun.insert(number, begun);
+        self.sent += 1;
+        false
+    }
+
+    /// The collector takes a part: it has what ended since the one before, no more and no less.
+    pub fn takes(&mut self, part: &mut Part) {
+        self.say(|| format!("part {} to {}", part.start_ns, part.end_ns));
+        if part.last {
+            self.ends_turn();
+            assert!(self.begun.is_empty(), "never ended: {:?}", self.begun);
+        }
+        self.recorded.take(part, self.control.window_from_ns());
+    }
+
+    /// Tells what happens, to who looks at a single seed.
+    fn say(&self, what: impl FnOnce() -> String) {
+        if self.tells {
+            eprintln!(
+                "{:>9} {}",
+                self.now_ns.wrapping_sub(START_NS) as i64,
+                what()
+            );
+        }
+    }
+
+    /// What has happened at least once.
+    pub fn seen(&self) -> Seen {
+        self.seen.clone()
+    }
+
+    fn stream(&mut self, stream: u16) -> &mut Try {
+        self.streams.get_mut(&stream).expect("a stream in use")
+    }
+
+    fn orphan(&mut self, stream: u16) -> Try {
+        let made = self.stream(stream);
+        made.is_orphan = true;
+        *made
+    }
+
+    fn is_early(&self, intended_ns: u64) -> bool {
+        intended_ns < self.control.window_from_ns()
+    }
+
+    fn kind(&self, statement: u16) -> u8 {
+        self.program.statements()[usize::from(statement)].kind
+    }
+
+    fn timeout_of(&self, number: u64) -> u64 {
+        self.timeout_of_kind(self.begun[&number].kind)
+    }
+
+    fn timeout_of_kind(&self, kind: u8) -> u64 {
+        let own = self.program.kinds()[usize::from(kind)].policy.timeout;
+        own.map_or(self.timeout_ns, |own| own.as_nanos() as u64)
+    }
+}

@@ -1,0 +1,233 @@
+//! What answers, errors and lost connections lead to: the second half of the oracle.
+
+use super::super::program::{self, BATCH, TEXT};
+use super::super::server::{Asked, Reply};
+use super::{Oracle, Try};
+use crate::answer::outcome_of;
+use crate::facts::may_be_tried_again;
+use crate::ledger::WriteState;
+use measure::Outcome;
+
+impl Oracle {
+    /// A request has come to the server.
+    pub fn asked(&mut self, connection: u16, asked: &Asked) {
+        self.say(|| format!("{connection} is asked {asked:?}"));
+        let made = &self.streams[&(asked.stream as u16)];
+        assert_eq!(made.connection, connection);
+        if made.is_orphan {
+            return;
+        }
+        let begun = &self.begun[&made.number];
+        assert_eq!(asked.statement, begun.statement);
+        assert_eq!(asked.prepares, made.prepares);
+        if asked.prepares {
+            return;
+        }
+        assert_eq!(asked.number, made.number);
+        let paging_state = asked.paging_state.as_deref().unwrap_or_default();
+        assert_eq!(paging_state, begun.paging_state);
+        if asked.statement == BATCH {
+            assert_eq!(asked.entries, program::entries(self.seed, made.number));
+        }
+    }
+
+    pub fn answered(&mut self, connection: u16, stream: i16, reply: Reply) {
+        self.say(|| format!("{connection} answers on stream {stream}: {reply:?}"));
+        let stream = stream as u16;
+        if self.broken.contains(&connection) {
+            return;
+        }
+        let made = self.streams[&stream];
+        assert_eq!(made.connection, connection);
+        if made.is_orphan {
+            self.seen.late += 1;
+            self.streams.remove(&stream);
+            return;
+        }
+        let Try { number, .. } = made;
+        match reply {
+            Reply::Error(code) => {
+                self.streams.remove(&stream);
+                self.fail(number, outcome_of(code), self.turn_ns);
+            }
+            Reply::Forgotten if self.begun[&number].statement == TEXT => {
+                self.streams.remove(&stream);
+                self.fail(number, Outcome::Unprepared, self.turn_ns);
+            }
+            Reply::Forgotten => {
+                let kind = self.begun[&number].kind;
+                self.recorded.of(kind).reprepared += 1;
+                self.seen.forgotten += 1;
+                self.stream(stream).prepares = true;
+            }
+            Reply::Prepared => self.stream(stream).goes_on = true,
+            Reply::Void => self.succeed(stream, 0, None, None),
+            Reply::Applied(applied) => self.succeed(stream, 1, None, Some(applied)),
+            Reply::Rows { count, next } => self.succeed(stream, count, next, None),
+            Reply::Poison => unreachable!("the connection is broken"),
+        }
+    }
+
+    fn succeed(&mut self, stream: u16, rows: u64, next: Option<Vec<u8>>, applied: Option<bool>) {
+        let made = self.streams[&stream];
+        let number = made.number;
+        self.win(stream, made);
+        let mut begun = self.begun.remove(&number).expect("a begun operation");
+        let statement = &self.program.statements()[usize::from(begun.statement)];
+        let is_read = statement.returns_rows || statement.conditional;
+        let (then, part) = (statement.then, statement.part);
+        let counts = self.recorded.of(begun.kind);
+        *(if is_read {
+            &mut counts.reads
+        } else {
+            &mut counts.writes
+        }) += 1;
+        if begun.statement == BATCH {
+            counts.batched += program::entries(self.seed, number) as u64 - 1;
+        }
+        counts.applied += u64::from(applied == Some(true));
+        counts.not_applied += u64::from(applied == Some(false));
+        if applied.is_none() {
+            counts.rows += rows;
+            counts.pages += u64::from(statement.page_size.is_some());
+        }
+        begun.rows += rows;
+        if let Some(next) = next {
+            let turns = next == begun.paging_state;
+            begun.paging_state = next;
+            self.begun.insert(number, begun);
+            if turns {
+                self.streams.remove(&stream);
+                return self.end_of(number, Outcome::EndlessPages, self.turn_ns);
+            }
+            self.stream(stream).goes_on = true;
+            return;
+        }
+        let is_missing = statement.returns_rows && begun.rows == 0;
+        self.recorded.of(begun.kind).rows_missing += u64::from(is_missing);
+        let is_early = self.is_early(begun.intended_ns);
+        let since = |ns: u64| self.turn_ns - ns;
+        if let Some(part) = part {
+            let (latency_ns, service_ns) = (since(begun.part_due_ns), since(begun.part_sent_ns));
+            self.recorded
+                .succeed(part, is_early, latency_ns, service_ns);
+        }
+        if let Some(then) = then {
+            begun.statement = then;
+            begun.part_due_ns = self.turn_ns;
+            begun.part_sent_ns = self.turn_ns;
+            begun.rows = 0;
+            self.begun.insert(number, begun);
+            self.stream(stream).goes_on = true;
+            return;
+        }
+        self.streams.remove(&stream);
+        let (latency_ns, service_ns) = (since(begun.intended_ns), since(begun.sent_ns));
+        self.recorded
+            .succeed(begun.kind, is_early, latency_ns, service_ns);
+        self.ended += 1;
+        self.free(self.turn_ns);
+        let is_write = self.program.kinds()[usize::from(begun.kind)].is_write;
+        if let Some(ledger) = self.ledger.as_mut().filter(|_| is_write) {
+            ledger.set(
+                number,
+                match applied {
+                    Some(false) => WriteState::NotSent,
+                    _ => WriteState::Acknowledged,
+                },
+            );
+        }
+    }
+
+    /// This try was first: nobody waits for the other one.
+    fn win(&mut self, stream: u16, made: Try) {
+        let kind = self.begun[&made.number].kind;
+        if std::mem::take(&mut self.stream(stream).is_second) {
+            self.recorded.of(kind).speculations_won += 1;
+            self.seen.second_won += 1;
+        }
+        let twin = self.streams.iter().find(|(other, other_made)| {
+            **other != stream && other_made.number == made.number && !other_made.is_orphan
+        });
+        if let Some(twin) = twin.map(|(twin, _)| *twin) {
+            self.orphan(twin);
+        }
+    }
+
+    /// A try has failed, and its stream is free or blocked.
+    pub(super) fn fail(&mut self, number: u64, outcome: Outcome, now_ns: u64) {
+        let waits = |made: &Try| made.number == number && !made.is_orphan;
+        if self.streams.values().any(waits) {
+            return;
+        }
+        let begun = &self.begun[&number];
+        let statement = &self.program.statements()[usize::from(begun.statement)];
+        let kind = &self.program.kinds()[usize::from(begun.kind)];
+        let twice = statement.idempotent || (statement.returns_rows && !statement.conditional);
+        let retries = kind.policy.retries.max(self.retries_min);
+        if begun.retries < retries && may_be_tried_again(outcome, twice) {
+            self.begun.get_mut(&number).expect("begun").failed = Some((outcome, now_ns));
+            self.again.push_back(number);
+            return;
+        }
+        self.end_of(number, outcome, now_ns);
+    }
+
+    /// An operation has failed for good, and with it the part that it had come to.
+    pub(super) fn end_of(&mut self, number: u64, outcome: Outcome, now_ns: u64) {
+        self.say(|| format!("operation {number} ends: {outcome:?}"));
+        let begun = self.begun.remove(&number).expect("a begun operation");
+        let is_early = self.is_early(begun.intended_ns);
+        let was_sent = outcome != Outcome::ClientRefused;
+        let since = |ns: u64| now_ns - ns;
+        let service_ns = was_sent.then(|| since(begun.sent_ns));
+        let latency_ns = since(begun.intended_ns);
+        self.recorded
+            .fail(begun.kind, outcome, is_early, latency_ns, service_ns);
+        if let Some(part) = self.program.statements()[usize::from(begun.statement)].part {
+            let service_ns = was_sent.then(|| since(begun.part_sent_ns));
+            let latency_ns = since(begun.part_due_ns);
+            self.recorded
+                .fail(part, outcome, is_early, latency_ns, service_ns);
+        }
+        self.ended += 1;
+        self.free(now_ns);
+    }
+
+    /// The worker is told that a connection has ended, or reads what no server says.
+    pub fn breaks(&mut self, connection: u16, writes: bool) {
+        self.seen.broken_writes += u64::from(writes);
+        self.broken.insert(connection);
+    }
+
+    pub fn closed(&mut self, connection: u16) {
+        self.say(|| format!("{connection} is closed"));
+        if self.recorded.is_over {
+            return;
+        }
+        if !self.broken.remove(&connection) {
+            // It is the worker's own wish: late answers block too many streams.
+            self.expire();
+            assert!(self.streams.len() == self.slots);
+            assert!(self.streams.values().any(|made| made.is_orphan));
+            self.seen.unblocked += 1;
+        }
+        self.has_tried_again |= self.has_expired;
+        self.recorded.connections_lost += 1;
+        self.open[usize::from(connection)] = false;
+        let lost = self
+            .streams
+            .extract_if(.., |_, made| made.connection == connection);
+        let lost: Vec<Try> = lost.map(|(_, made)| made).collect();
+        for made in lost.into_iter().filter(|made| !made.is_orphan) {
+            self.seen.lost += 1;
+            self.fail(made.number, Outcome::ConnectionLost, self.now_ns);
+        }
+    }
+
+    pub fn adopted(&mut self, connection: u16) {
+        self.say(|| format!("{connection} is open again"));
+        self.expire();
+        self.open[usize::from(connection)] = true;
+    }
+}

@@ -1,0 +1,333 @@
+//! What the oracle expects in the worker's records, and the comparison.
+//!
+//! Histograms of many runs are compared at once, since one is far larger than a run; counts are
+//! compared part by part.
+
+use crate::recorder::Part;
+use measure::outcome::OUTCOMES;
+use measure::{Histogram, KindInterval, Outcome};
+
+/// Counts of a kind in one run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub rows: u64,
+    pub pages: u64,
+    pub batched: u64,
+    pub rows_missing: u64,
+    pub applied: u64,
+    pub not_applied: u64,
+    pub retries: u64,
+    pub speculations: u64,
+    pub speculations_won: u64,
+    pub reprepared: u64,
+    /// Answers with success that were waited for, of reads and of writes.
+    pub reads: i64,
+    pub writes: i64,
+}
+
+/// What has happened in a run, or in many: what no seed has met is not tested.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    pub expired: u64,
+    pub unsent: u64,
+    pub dropped: u64,
+    pub refused: u64,
+    pub retried: u64,
+    pub second_won: u64,
+    pub late: u64,
+    pub forgotten: u64,
+    pub lost: u64,
+    pub broken_writes: u64,
+    pub given_up: u64,
+    pub unblocked: u64,
+}
+
+impl Seen {
+    pub fn add(&mut self, other: &Seen) {
+        for (sum, more) in self.each().into_iter().zip(other.clone().each()) {
+            *sum.1 += *more.1;
+        }
+    }
+
+    pub fn each(&mut self) -> [(&'static str, &mut u64); 12] {
+        [
+            ("tries that timed out", &mut self.expired),
+            ("operations that were never sent", &mut self.unsent),
+            ("operations without a connection", &mut self.dropped),
+            ("operations that nobody can send", &mut self.refused),
+            ("tries after a failed one", &mut self.retried),
+            ("second tries that were first", &mut self.second_won),
+            ("answers after the time-out", &mut self.late),
+            ("forgotten statements", &mut self.forgotten),
+            ("tries on a connection that ended", &mut self.lost),
+            ("writes that failed", &mut self.broken_writes),
+            ("tries that found no connection", &mut self.given_up),
+            ("connections given up for late answers", &mut self.unblocked),
+        ]
+    }
+}
+
+/// The values of a kind: latency, service, errors, censored latency and service, and of the early
+/// ones latency, service and errors.
+type Values = [Histogram; 8];
+
+/// What the kinds of many runs must have recorded.
+#[derive(Clone, Debug, Default)]
+pub struct Expected(Vec<Values>);
+
+impl Expected {
+    pub fn new(kinds_count: usize) -> Expected {
+        Expected(vec![Values::default(); kinds_count])
+    }
+
+    /// Where `recorded`, in any number of parts, is something else; and nothing is left in them.
+    pub fn differs(&self, parts: &mut [Box<Part>]) -> Option<String> {
+        for (kind, expected) in self.0.iter().enumerate() {
+            let mut sums = Values::default();
+            for part in parts.iter_mut() {
+                let values = values(&mut part.kinds[kind]);
+                for (sum, value) in sums.iter_mut().zip(values) {
+                    sum.add(value);
+                    value.clear();
+                }
+            }
+            for (at, (sum, expected)) in sums.iter().zip(expected).enumerate() {
+                if list(sum) != list(expected) {
+                    return Some(format!(
+                        "kind {kind}, histogram {at}: recorded {:?}, must be {:?}",
+                        list(sum),
+                        list(expected)
+                    ));
+                }
+            }
+        }
+        None
+    }
+}
+
+fn values(kind: &mut KindInterval) -> [&mut Histogram; 8] {
+    [
+        &mut kind.latency,
+        &mut kind.service,
+        &mut kind.errors,
+        &mut kind.censored.latency,
+        &mut kind.censored.service,
+        &mut kind.early.latency,
+        &mut kind.early.service,
+        &mut kind.early.errors,
+    ]
+}
+
+/// Every value with how often it is there.
+fn list(histogram: &Histogram) -> Vec<(u64, u64)> {
+    let values = histogram.hdr().iter_recorded();
+    values
+        .map(|value| (value.value_iterated_to(), value.count_at_value()))
+        .collect()
+}
+
+/// A part in which nothing that is recorded makes a histogram.
+pub fn part_with_room(kinds: &[workload::Kind]) -> Box<Part> {
+    let mut part = Part::new(0, kinds);
+    for kind in &mut part.kinds {
+        for value in values(kind) {
+            *value = Histogram::with_room();
+        }
+    }
+    Box::new(part)
+}
+
+/// What the oracle is told to get wrong with one operation, so that it and the worker differ as if
+/// the worker had: the comparison must see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Planted {
+    Twice,
+    Lost,
+    /// By a nanosecond.
+    Later,
+}
+
+/// What one run must have recorded.
+#[derive(Debug)]
+pub struct Recorded {
+    pub planted: Option<Planted>,
+    expected: Expected,
+    counts: Vec<Counts>,
+    taken: Vec<Counts>,
+    /// By kind and outcome, early or not: since the last part.
+    outcomes: Vec<[[u64; OUTCOMES.len()]; 2]>,
+    /// Successes of whole operations, all together.
+    succeeded: Vec<i64>,
+    pub dropped: u64,
+    taken_dropped: u64,
+    pub connections_lost: u64,
+    taken_lost: u64,
+    unsent: u64,
+    taken_unsent: u64,
+    end_ns: u64,
+    pub is_over: bool,
+}
+
+impl Recorded {
+    /// Adds to what is expected of runs before.
+    pub fn new(expected: Expected) -> Recorded {
+        let kinds = expected.0.len();
+        Recorded {
+            planted: None,
+            expected,
+            counts: vec![Counts::default(); kinds],
+            taken: vec![Counts::default(); kinds],
+            outcomes: vec![[[0; OUTCOMES.len()]; 2]; kinds],
+            succeeded: vec![0; kinds],
+            dropped: 0,
+            taken_dropped: 0,
+            connections_lost: 0,
+            taken_lost: 0,
+            unsent: 0,
+            taken_unsent: 0,
+            end_ns: 0,
+            is_over: false,
+        }
+    }
+
+    pub fn of(&mut self, kind: u8) -> &mut Counts {
+        &mut self.counts[usize::from(kind)]
+    }
+
+    pub fn succeed(&mut self, kind: u8, is_early: bool, latency_ns: u64, service_ns: u64) {
+        match self.planted.take() {
+            None => self.note(kind, is_early, latency_ns, service_ns),
+            Some(Planted::Later) => self.note(kind, is_early, latency_ns + 1, service_ns),
+            Some(Planted::Lost) => {}
+            Some(Planted::Twice) => {
+                self.note(kind, is_early, latency_ns, service_ns);
+                self.note(kind, is_early, latency_ns, service_ns);
+            }
+        }
+    }
+
+    fn note(&mut self, kind: u8, is_early: bool, latency_ns: u64, service_ns: u64) {
+        let kind = usize::from(kind);
+        let first = if is_early { 5 } else { 0 };
+        self.expected.0[kind][first].record(latency_ns);
+        self.expected.0[kind][first + 1].record(service_ns);
+        self.outcomes[kind][usize::from(is_early)][Outcome::Ok as usize] += 1;
+        self.succeeded[kind] += 1;
+    }
+
+    pub fn fail(
+        &mut self,
+        kind: u8,
+        outcome: Outcome,
+        is_early: bool,
+        latency_ns: u64,
+        service_ns: Option<u64>,
+    ) {
+        let kind = usize::from(kind);
+        self.outcomes[kind][usize::from(is_early)][outcome as usize] += 1;
+        let values = &mut self.expected.0[kind];
+        if is_early {
+            values[7].record(latency_ns);
+            return;
+        }
+        values[2].record(latency_ns);
+        let nobody_knows = [
+            Outcome::ClientTimeout,
+            Outcome::ConnectionLost,
+            Outcome::NoConnection,
+        ];
+        if nobody_knows.contains(&outcome) {
+            values[3].record(latency_ns);
+            if let Some(service_ns) = service_ns {
+                values[4].record(service_ns);
+            }
+        }
+    }
+
+    pub fn leave_unsent(&mut self, kind: u8, latency_ns: u64) {
+        self.expected.0[usize::from(kind)][3].record(latency_ns);
+        self.unsent += 1;
+    }
+
+    /// Compares a part with what has ended since the one before, and leaves in it its histograms
+    /// alone.
+    pub fn take(&mut self, part: &mut Part, window_from_ns: u64) {
+        if self.end_ns > 0 {
+            assert_eq!(part.start_ns, self.end_ns, "slices follow on each other");
+        }
+        let holds = part.start_ns < window_from_ns && window_from_ns < part.end_ns;
+        assert!(!holds, "a slice lies over the window's begin");
+        assert!(part.start_ns <= part.end_ns);
+        self.end_ns = part.end_ns;
+        for (index, kind) in part.kinds.iter_mut().enumerate() {
+            let ended = std::mem::replace(&mut self.outcomes[index], [[0; OUTCOMES.len()]; 2]);
+            for outcome in OUTCOMES {
+                let early = ended[1][outcome as usize];
+                let all = early + ended[0][outcome as usize];
+                let recorded = (kind.outcomes.get(outcome), kind.early.outcomes.get(outcome));
+                assert_eq!(recorded, (all, early), "kind {index}: {outcome:?}");
+            }
+            add(&mut self.taken[index], kind);
+            let taken = std::mem::take(kind);
+            kind.is_part = taken.is_part;
+            [
+                kind.latency,
+                kind.service,
+                kind.errors,
+                kind.censored.latency,
+                kind.censored.service,
+                kind.early.latency,
+                kind.early.service,
+                kind.early.errors,
+            ] = [
+                taken.latency,
+                taken.service,
+                taken.errors,
+                taken.censored.latency,
+                taken.censored.service,
+                taken.early.latency,
+                taken.early.service,
+                taken.early.errors,
+            ];
+        }
+        self.taken_dropped += part.client.dropped;
+        self.taken_lost += part.client.connections_lost;
+        self.taken_unsent += part.client.due_never_sent;
+        part.client.clear();
+        part.draining = false;
+        self.is_over = std::mem::take(&mut part.last);
+    }
+
+    /// Compares what is known at the end only, and gives back what many runs must have recorded.
+    pub fn end(mut self) -> Expected {
+        assert!(self.is_over, "no part was the last");
+        for (kind, ok) in self.succeeded.iter().enumerate() {
+            let of = &mut self.counts[kind];
+            // The answer that ended an operation is counted as the operation.
+            match kind {
+                0 | 2 | 5 | 8 | 9 => of.writes -= ok,
+                1 | 3 | 4 => of.reads -= ok,
+                _ => {}
+            }
+        }
+        assert_eq!(self.taken, self.counts);
+        let taken = (self.taken_dropped, self.taken_lost, self.taken_unsent);
+        assert_eq!(taken, (self.dropped, self.connections_lost, self.unsent));
+        self.expected
+    }
+}
+
+fn add(sum: &mut Counts, kind: &KindInterval) {
+    sum.rows += kind.rows;
+    sum.pages += kind.pages;
+    sum.batched += kind.batched;
+    sum.rows_missing += kind.rows_missing;
+    sum.applied += kind.applied;
+    sum.not_applied += kind.not_applied;
+    sum.retries += kind.retries;
+    sum.speculations += kind.speculations;
+    sum.speculations_won += kind.speculations_won;
+    sum.reprepared += kind.reprepared;
+    sum.reads += kind.extra_reads;
+    sum.writes += kind.extra_writes;
+}

@@ -1,0 +1,168 @@
+//! The simulation of the load worker: more seeds than the gate runs, or planted defects that it
+//! must find.
+
+use crate::ci;
+use crate::process::{self, cargo};
+use crate::tree::{self, Tree};
+use anyhow::{Context, Result, bail, ensure};
+use std::path::Path;
+
+/// What `cargo xtask simulate` may be asked.
+#[derive(clap::Args)]
+pub struct Options {
+    /// The first seed
+    #[arg(long, default_value_t = 0)]
+    from: u64,
+    /// How many seeds; one is run by itself
+    #[arg(long, default_value_t = 1_000_000)]
+    seeds: u64,
+    /// Tell what happens on the wire of a single seed
+    #[arg(long)]
+    tell: bool,
+    /// Plant defects in copies of the worker, one after the other, and show that each is found
+    #[arg(long, conflicts_with = "tell")]
+    planted: bool,
+}
+
+/// A defect: where it is put, what stands there, what is to stand there.
+struct Defect {
+    name: &'static str,
+    file: &'static str,
+    from: &'static str,
+    to: &'static str,
+}
+
+const DEFECTS: [Defect; 8] = [
+    Defect {
+        name: "an operation is counted twice",
+        file: "recorder.rs",
+        from: "repeat.count += 1;",
+        to: "repeat.count += 2;",
+    },
+    Defect {
+        name: "operations on a lost connection are forgotten, but for the first",
+        file: "worker/trouble.rs",
+        from: "            next = id + 1;\n",
+        to: "            next = id + 1;\n            if id > 0 { continue; }\n",
+    },
+    Defect {
+        name: "latencies are a nanosecond too long",
+        file: "worker/receive.rs",
+        from: "now_ns.saturating_sub(slot.intended_ns),",
+        to: "now_ns.saturating_sub(slot.intended_ns) + 1,",
+    },
+    Defect {
+        name: "service time begins with the last try",
+        file: "worker/special.rs",
+        from: "let sent_ns = self.courses[usize::from(id)].first_sent_ns;",
+        to: "let sent_ns = slot.sent_ns;",
+    },
+    Defect {
+        name: "what is due at the stop is sent",
+        file: "worker/release.rs",
+        from: "due_ns >= self.control.stop_ns()",
+        to: "due_ns > self.control.stop_ns()",
+    },
+    Defect {
+        name: "a late answer frees the stream of another operation",
+        file: "inflight.rs",
+        from: "slot.state != State::Free && slot.connection == connection",
+        to: "slot.state != State::Free && slot.connection <= connection",
+    },
+    Defect {
+        name: "a try more than is allowed",
+        file: "worker/again.rs",
+        from: ".retries >= retries_max",
+        to: ".retries > retries_max",
+    },
+    Defect {
+        name: "memory is taken when a connection is lost",
+        file: "worker/trouble.rs",
+        from: "        let mut next = 0;\n",
+        to: "        let mut next = *Box::new(index) - index;\n",
+    },
+];
+
+/// Runs the simulation.
+pub fn run(options: &Options) -> Result<()> {
+    if options.planted {
+        return find_planted();
+    }
+    let seeds = match options.seeds {
+        1 => options.from.to_string(),
+        count => format!("{}..{}", options.from, options.from.saturating_add(count)),
+    };
+    let mut variables = vec![("CASSAY_SIMULATE", seeds)];
+    if options.tell {
+        variables.push(("CASSAY_SIMULATE_TELLS", "1".to_owned()));
+    }
+    let test = ["test", "--package", "load", "--lib", "--", "sim::what"];
+    process::run_with(
+        &cargo(),
+        &[&test[..], &["--nocapture"]].concat(),
+        &variables,
+    )
+}
+
+/// Copies the tree, plants each defect by itself, and runs the simulation on it.
+fn find_planted() -> Result<()> {
+    let copy = ci::target().join("xtask/planted");
+    for file in Tree::read()?.files {
+        write_if_other(&copy.join(&file.path), &tree::root().join(&file.path))?;
+    }
+    let manifest = copy.join("Cargo.toml").to_string_lossy().into_owned();
+    let folder = copy.join("target").to_string_lossy().into_owned();
+    let variables = [
+        ("CARGO_TARGET_DIR", folder),
+        ("CASSAY_SIMULATE", "0..20000".to_owned()),
+        ("RUST_BACKTRACE", "0".to_owned()),
+    ];
+    let cargo_test = |last: &[&str]| {
+        let test = ["test", "--quiet", "--package", "load", "--lib"];
+        let place = ["--manifest-path", &manifest];
+        let arguments = [&test[..], &place[..], last].concat();
+        process::output_with(&cargo(), &arguments, &variables)
+    };
+    let simulate = ["--", "sim::what"];
+    cargo_test(&simulate).context("run the simulation without a defect")?;
+    println!("none: not found, as it must be");
+    for defect in DEFECTS {
+        let path = copy.join("crates/load/src").join(defect.file);
+        let text = read(&path)?;
+        let places = text.matches(defect.from).count();
+        ensure!(
+            places == 1,
+            "{}: {:?} is there {places} times, and must be once; change xtask/src/simulate.rs",
+            defect.file,
+            defect.from
+        );
+        write(&path, &text.replace(defect.from, defect.to))?;
+        cargo_test(&["--no-run"]).with_context(|| format!("build with: {}", defect.name))?;
+        let found = cargo_test(&simulate).is_err();
+        write(&path, &text)?;
+        if !found {
+            bail!("not found: {}", defect.name);
+        }
+        println!("found: {}", defect.name);
+    }
+    Ok(())
+}
+
+/// Leaves alone what has not changed, so that it is not built again.
+fn write_if_other(copy: &Path, original: &Path) -> Result<()> {
+    let bytes = std::fs::read(original).with_context(|| format!("read {}", original.display()))?;
+    if std::fs::read(copy).is_ok_and(|known| known == bytes) {
+        return Ok(());
+    }
+    let folder = copy.parent().context("a folder")?;
+    std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
+    std::fs::write(copy, bytes).with_context(|| format!("write {}", copy.display()))
+}
+
+fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).with_context(|| format!("write {}", path.display()))
+}
