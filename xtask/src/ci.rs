@@ -2,12 +2,13 @@
 //!
 //! The workspace is compiled once: our crates by clippy's compiler, which makes the tests' programs
 //! while it lints. `cargo clippy` before `cargo test` would go through all crates, and those that
-//! they depend on, a second time.
+//! they depend on, a second time. The tests that need no Cassandra mostly wait, and those that do
+//! leave CPUs idle while nodes wait for each other: they run side by side.
 
 use crate::process::{self, cargo};
 use crate::stress::Busy;
 use crate::tree;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -88,15 +89,21 @@ fn gate(without_cassandra: bool) -> Result<()> {
         ];
         process::run(&cargo(), &all)
     })?;
-    let skips = Skips::new()?;
-    step("tests", || {
-        process::run(&cargo(), &["test", "--workspace", "--quiet"])
-    })?;
     step("generated documents", crate::docs::check)?;
+    let skips = Skips::new()?;
+    let tests = || process::run_aside(&cargo(), &["test", "--workspace", "--quiet"]);
     if without_cassandra {
         println!("== real Cassandra: left out as asked; `cargo xtask cassandra` runs it");
+        step("tests", tests)?;
     } else {
-        step("real Cassandra", || tests_on_cassandra("cassandra::", 2))?;
+        step("tests, and those on a real Cassandra", || {
+            std::thread::scope(|scope| {
+                let others = scope.spawn(tests);
+                let on_cassandra = tests_on_cassandra("cassandra::", 2);
+                let others = others.join().map_err(|_| anyhow!("running tests panicked"));
+                others?.and(on_cassandra)
+            })
+        })?;
     }
     skips.tell()
 }
@@ -183,12 +190,9 @@ fn tests_on_cassandra(filter: &str, rounds: u32) -> Result<()> {
     if count == 0 {
         bail!("no #[ignore]d test {filter} in crates/cassay/tests/it");
     }
-    process::add_environment(vec![
-        ("JAVA_HOME", quick_java()?),
-        (SOAK, rounds.to_string()),
-    ]);
+    let variables = [("JAVA_HOME", quick_java()?), (SOAK, rounds.to_string())];
     let threads = format!("--test-threads={}", threads_count()?);
-    process::run(&tests, &[&only[..], &[&threads]].concat())?;
+    process::run_with(&tests, &[&only[..], &[&threads]].concat(), &variables)?;
     clear_one_node()
 }
 
