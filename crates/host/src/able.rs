@@ -10,6 +10,7 @@ use crate::HostSpec;
 use crate::process::Identity;
 use anyhow::{Context, Result};
 use rustix::io::Errno;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What hosts may need of a machine.
@@ -61,8 +62,14 @@ impl Able {
     }
 }
 
-/// Every [`HostAbility`], there or not. Leaves nothing behind.
-pub fn abilities() -> Vec<Able> {
+/// Every [`HostAbility`], there or not. The machine is asked the first time only, since that makes
+/// namespaces and groups; nothing of them stays.
+pub fn abilities() -> &'static [Able] {
+    static KNOWN: OnceLock<Vec<Able>> = OnceLock::new();
+    KNOWN.get_or_init(ask)
+}
+
+fn ask() -> Vec<Able> {
     let hierarchies = cgroup::hierarchies();
     let groups = match &hierarchies {
         Ok(hierarchies) => trial_group(hierarchies),
@@ -103,7 +110,7 @@ pub(super) fn require(spec: &HostSpec) -> Result<()> {
         HostAbility::PageCache => false,
     };
     let missing: Vec<String> = abilities()
-        .into_iter()
+        .iter()
         .filter(|able| wanted(able.what) && !able.present)
         .map(|able| format!("{}: {}", able.what, able.detail))
         .collect();

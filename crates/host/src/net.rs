@@ -22,6 +22,12 @@ const ANSWER_BYTES: usize = 32 << 10;
 /// Length of the prefix of a cluster's network: 253 hosts and the machine's own address.
 pub(super) const PREFIX: u8 = 24;
 
+#[cfg(test)]
+thread_local! {
+    /// How many namespaces this thread has asked for.
+    pub(super) static MADE: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// A network namespace, held by a descriptor.
 #[derive(Debug)]
 pub(super) struct Namespace(OwnedFd);
@@ -32,6 +38,8 @@ impl Namespace {
     /// # Errors
     /// Not permitted (EPERM), or the kernel has none (EINVAL).
     pub fn new() -> Result<Namespace> {
+        #[cfg(test)]
+        MADE.set(MADE.get() + 1);
         let made = in_thread(|| {
             // SAFETY: the thread is ours alone and ends after this; it has no other thread's
             // namespace, and its descriptors stay shared.

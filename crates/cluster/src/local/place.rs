@@ -165,7 +165,7 @@ pub(super) fn wanted<'a>(
     if hosts.isolation == Isolation::Loopback {
         return Ok(None);
     }
-    match network_refusal(&host::abilities()) {
+    match network_refusal(host::abilities()) {
         None => Ok(Some(hosts)),
         Some(why) if hosts.isolation == Isolation::Auto => {
             say(&format!(
@@ -201,7 +201,7 @@ pub(crate) fn answer(spec: &LocalSpec) -> HostsAnswer {
         }
         Some(_) => {
             let abilities = host::abilities();
-            match network_refusal(&abilities) {
+            match network_refusal(abilities) {
                 Some(why) => Err(format!("hosts are only addresses of this machine: {why}")),
                 None => Ok(answers(abilities)),
             }
@@ -209,8 +209,8 @@ pub(crate) fn answer(spec: &LocalSpec) -> HostsAnswer {
     }
 }
 
-fn answers(abilities: Vec<Able>) -> BTreeMap<Ability, Answer> {
-    let answer = |able: Able| {
+fn answers(abilities: &[Able]) -> BTreeMap<Ability, Answer> {
+    let answer = |able: &Able| {
         let ability = match able.what {
             HostAbility::Network => Ability::Hosts,
             HostAbility::Cpus => Ability::CpuSet,
@@ -221,14 +221,15 @@ fn answers(abilities: Vec<Able>) -> BTreeMap<Ability, Answer> {
             HostAbility::LinkDelay => Ability::LinkDelay,
             HostAbility::PageCache => Ability::DropPageCache,
         };
+        let detail = able.detail.clone();
         let answer = if able.present {
-            Ok(able.detail)
+            Ok(detail)
         } else {
-            Err(able.detail)
+            Err(detail)
         };
         (ability, answer)
     };
-    abilities.into_iter().map(answer).collect()
+    abilities.iter().map(answer).collect()
 }
 
 /// Where one node is.

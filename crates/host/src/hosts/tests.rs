@@ -36,8 +36,8 @@ static SEPARATE_MOUNTS: extern "C" fn() = {
 
 /// Whether this machine has what a test needs; otherwise says so.
 fn able(needs: &[HostAbility]) -> bool {
-    let missing: Vec<Able> = abilities()
-        .into_iter()
+    let missing: Vec<&Able> = abilities()
+        .iter()
         .filter(|able| needs.contains(&able.what) && !able.present)
         .collect();
     if missing.is_empty() {
@@ -139,6 +139,33 @@ fn assert_gone(state: &HostsState, before: Option<i32>) {
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
     let folder = state.hosts[0].folder.parent().unwrap();
     assert!(!mounts.contains(&folder.display().to_string()), "{mounts}");
+}
+
+#[test]
+fn the_machine_is_asked_once_what_it_can_do() {
+    abilities();
+    let made = net::MADE.get();
+    for _ in 0..3 {
+        // Refused where hosts cannot be made: that is known by now, too.
+        let _ = able::require(&HostSpec::default());
+        abilities();
+    }
+    assert_eq!(net::MADE.get(), made);
+    if !able(&[HostAbility::Network, HostAbility::CpuQuota]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let spec = spec(1, HostSpec::default());
+    let mut hosts = Hosts::make(&id("asked"), &spec, folder.path(), &mut |_| ()).unwrap();
+    let made = net::MADE.get();
+    for quota in [0.5, 1.0] {
+        let limits = HostSpec {
+            cpu_quota: Some(quota),
+            ..HostSpec::default()
+        };
+        hosts.all_mut()[0].set_limits(&limits).unwrap();
+    }
+    assert_eq!(net::MADE.get(), made, "a change of limits makes none");
 }
 
 #[test]

@@ -133,8 +133,7 @@ mod tests {
             HostAbility::CpuQuota,
             HostAbility::Memory,
         ];
-        let able = abilities();
-        if let Some(lack) = able
+        if let Some(lack) = abilities()
             .iter()
             .find(|able| needed.contains(&able.what) && !able.present)
         {

@@ -34,8 +34,8 @@ fn refusal() -> Option<String> {
         HostAbility::CpuQuota,
         HostAbility::Memory,
     ];
-    let missing = |able: &host::Able| needed.contains(&able.what) && !able.present;
-    let able = abilities().into_iter().find(missing)?;
+    let missing = |able: &&host::Able| needed.contains(&able.what) && !able.present;
+    let able = abilities().iter().find(missing)?;
     Some(format!("{}: {}", able.what, able.detail))
 }
 
