@@ -4,7 +4,7 @@
 //! that it is shutting down, and to a client that is "overloaded". The cause stands in the node's
 //! log and on its volume, and is looked for there before anybody is told to ask for less.
 
-use crate::cluster::Cluster;
+use crate::snapshot::NodeFiles;
 use host::{VolumeUse, volume_use};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -60,26 +60,23 @@ const SIGNS: [(&[&str], &str); 5] = [
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogMarks(Vec<u64>);
 
-impl Cluster {
-    /// How far the nodes' logs go now; nothing for an attached cluster.
-    pub fn log_marks(&self) -> LogMarks {
-        let places = self.places().unwrap_or_default();
+impl LogMarks {
+    /// How far they go now.
+    pub(crate) fn of(places: &[NodeFiles<'_>]) -> LogMarks {
         let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
         let marks = places.iter().map(|place| bytes(&place.log()));
         LogMarks(marks.collect())
     }
+}
 
-    /// Why nodes of ours refuse, a sentence for each of which something is known: the state of its
-    /// volume, and the first line of its log since `marks` that says why it stopped.
-    pub fn causes(&self, marks: &LogMarks) -> Vec<String> {
-        let places = self.places().unwrap_or_default();
-        let cause = |(index, place): (usize, &crate::snapshot::NodeFiles<'_>)| {
-            let mark = marks.0.get(index).copied().unwrap_or(0);
-            let volume = volume_use(&place.folder).ok();
-            of_node(place.name, volume, &log_since(&place.log(), mark))
-        };
-        places.iter().enumerate().filter_map(cause).collect()
-    }
+/// See [`crate::Cluster::causes`].
+pub(crate) fn causes(places: &[NodeFiles<'_>], marks: &LogMarks) -> Vec<String> {
+    let cause = |(index, place): (usize, &NodeFiles<'_>)| {
+        let mark = marks.0.get(index).copied().unwrap_or(0);
+        let volume = volume_use(&place.folder).ok();
+        of_node(place.name, volume, &log_since(&place.log(), mark))
+    };
+    places.iter().enumerate().filter_map(cause).collect()
 }
 
 /// What a volume and a log tell of a node, if they tell anything.

@@ -1,19 +1,35 @@
 //! A running target, local or attached: its nodes, how to reach them, what it can do.
 //!
+//! Long because all that can be done with a target stands here: whether its nodes are ours is
+//! decided here, and what is to be done then is done elsewhere.
+//!
 //! Dropping a [`Cluster`] stops and removes all that [`crate::start`] started, and nothing else.
+
+pub use crate::node::{NodeDied, NodeInfo};
 
 use crate::access::Access;
 use crate::capability::{Ability, Capability};
+use crate::cause::LogMarks;
 use crate::counts::OperationCounts;
+use crate::data_use::DataUse;
 use crate::jolokia::Jolokia;
+use crate::local::{HostInfo, NodeConfiguration, Proof, Restarts, TableOption};
+use crate::probe::{ProbeSpec, Probes};
 use crate::session::{ServerError, Session};
 use crate::settle::Settle;
-use crate::{attach, counts, local, settle};
-use anyhow::{Context, Result};
+use crate::snapshot::{
+    Fingerprint, RestoreHow, Restored, Snapshot, attached, offline, online, own,
+};
+use crate::spec::LocalSpec;
+use crate::status::{NodeState, Overview};
+use crate::{attach, cause, counts, data_use, local, page_cache, probe, settle, snapshot, status};
+use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
+
+/// How long a control statement may take: schema changes on a busy laptop take seconds.
+pub(crate) const CONTROL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A running target.
 #[derive(Debug)]
@@ -21,43 +37,16 @@ pub struct Cluster {
     nodes: Vec<NodeInfo>,
     access: Access,
     capabilities: Vec<Capability>,
-    /// The processes, where they are ours.
-    local: Option<local::Nodes>,
-    /// The agents of an attached cluster, in the order of the nodes; empty without access to them.
-    agents: Vec<attach::Agent>,
+    control: Control,
 }
 
-/// One Cassandra process, as far as it can be seen.
-#[derive(Clone, Debug)]
-pub struct NodeInfo {
-    /// `node1` for a node of ours, the address for an attached one.
-    pub name: String,
-    /// The host it lives on: `host1`, or the address for an attached one.
-    pub host: String,
-    /// Where it answers CQL.
-    pub address: SocketAddr,
-    /// Data center.
-    pub datacenter: String,
-    /// Rack.
-    pub rack: String,
-    /// The tokens it owns, ascending.
-    pub tokens: Vec<i64>,
-    /// Process id, when it runs on this machine as our child.
-    pub pid: Option<u32>,
-    /// Version of Cassandra.
-    pub version: String,
-}
-
-/// A node of ours that runs no more.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{name} has died ({status}); its last log lines:\n{log_tail}")]
-pub struct NodeDied {
-    /// Which node.
-    pub name: String,
-    /// Exit status or signal, and what it may mean.
-    pub status: String,
-    /// The last lines of its log.
-    pub log_tail: String,
+/// By what a target is controlled.
+#[derive(Debug)]
+enum Control {
+    /// Its processes, which are ours.
+    Local(Box<local::Nodes>),
+    /// Its agents, in the order of the nodes; empty without access to them.
+    Attached(Vec<attach::Agent>),
 }
 
 impl Cluster {
@@ -66,8 +55,7 @@ impl Cluster {
             nodes: info,
             access: nodes.access().clone(),
             capabilities: local::capabilities(&nodes),
-            local: Some(nodes),
-            agents: Vec::new(),
+            control: Control::Local(Box::new(nodes)),
         }
     }
 
@@ -80,8 +68,7 @@ impl Cluster {
             capabilities: attach::capabilities(&nodes, &agents),
             nodes,
             access,
-            local: None,
-            agents,
+            control: Control::Attached(agents),
         }
     }
 
@@ -174,9 +161,9 @@ impl Cluster {
     /// # Errors
     /// The first node that has died.
     pub fn alive(&mut self) -> Result<(), NodeDied> {
-        match &mut self.local {
-            Some(local) => local.alive(),
-            None => Ok(()),
+        match &mut self.control {
+            Control::Local(nodes) => nodes.alive(),
+            Control::Attached(_) => Ok(()),
         }
     }
 
@@ -185,9 +172,271 @@ impl Cluster {
     /// # Errors
     /// A file cannot be read or written.
     pub fn collect_logs(&self, into: &Path) -> Result<()> {
-        match &self.local {
-            Some(local) => local.collect_logs(into),
-            None => Ok(()),
+        match &self.control {
+            Control::Local(nodes) => nodes.collect_logs(into),
+            Control::Attached(_) => Ok(()),
+        }
+    }
+
+    /// Turns the nodes of ours into those of `spec`: each is drained, stopped, given its new files
+    /// and started. In turn, it answers CQL and is seen by all others before the next one.
+    /// Returns the names of the nodes that were restarted: none if nothing differs that a JVM reads
+    /// at its start. [`Cluster::nodes`] has the new process ids afterwards.
+    ///
+    /// # Errors
+    /// It is not a cluster of ours; `spec` cannot be had by restarting (see
+    /// [`LocalSpec::restart_suffices`]); a node does not come back, with the last lines of its log.
+    /// The cluster is of no use then.
+    pub fn reconfigure(
+        &mut self,
+        spec: &LocalSpec,
+        restarts: Restarts,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Vec<String>> {
+        let not_ours = "only a local target can be given another configuration";
+        self.restarting(not_ours, |nodes| nodes.reconfigure(spec, restarts, say))
+    }
+
+    /// The effective configuration of every node: of an attached one, as much as the user may see.
+    ///
+    /// # Errors
+    /// A node does not answer.
+    pub fn configurations(&self) -> Result<Vec<NodeConfiguration>> {
+        if let Control::Local(nodes) = &self.control {
+            return nodes.configurations();
+        }
+        let of_node = |(node, settings)| NodeConfiguration {
+            node,
+            settings,
+            ..NodeConfiguration::default()
+        };
+        Ok(self.settings()?.into_iter().map(of_node).collect())
+    }
+
+    /// Everything that the spec asked for, key by key and node by node, beside what is in effect;
+    /// nothing for an attached cluster, of which nothing was asked.
+    ///
+    /// # Errors
+    /// A node does not answer.
+    pub fn proofs(&self) -> Result<Vec<Proof>> {
+        match &self.control {
+            Control::Local(nodes) => nodes.proofs(),
+            Control::Attached(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Each of `options` beside what every node's schema says of each of the tables.
+    ///
+    /// # Errors
+    /// A node does not answer, or has no such table.
+    pub fn table_proofs(
+        &self,
+        keyspace: &str,
+        tables: &[&str],
+        options: &[TableOption],
+    ) -> Result<Vec<Proof>> {
+        local::table_proofs(self, keyspace, tables, options)
+    }
+
+    /// The hosts that the nodes live on, each once, in the order of the nodes.
+    ///
+    /// # Errors
+    /// The kernel does not tell the limits of a host of ours.
+    pub fn hosts(&self) -> Result<Vec<HostInfo>> {
+        match self.local().and_then(local::Nodes::hosts) {
+            Some(hosts) => HostInfo::of_hosts(hosts),
+            None => Ok(HostInfo::of_addresses(&self.nodes)),
+        }
+    }
+
+    /// How far the hosts are kept apart: `hosts` (a network, control groups and a volume each),
+    /// `loopback` (addresses of this machine), or `attach` (not ours).
+    pub fn isolation(&self) -> &'static str {
+        match &self.control {
+            Control::Local(nodes) if nodes.hosts().is_some() => "hosts",
+            Control::Local(_) => "loopback",
+            Control::Attached(_) => "attach",
+        }
+    }
+
+    /// How every node is.
+    ///
+    /// # Errors
+    /// No node answers.
+    pub fn states(&self) -> Result<Vec<NodeState>> {
+        status::states(self)
+    }
+
+    /// Each node's share of `keyspace`, 1.0 being one whole copy: what `nodetool status` calls
+    /// effective ownership.
+    ///
+    /// # Errors
+    /// The first node does not answer, there is no such keyspace, or its replication strategy is
+    /// not known.
+    pub fn ownership(&self, keyspace: &str) -> Result<BTreeMap<String, f64>> {
+        status::ownership(self, keyspace)
+    }
+
+    /// States and ownership in one look: of `keyspace`, or of all that are not Cassandra's own.
+    pub fn overview(&self, keyspace: Option<&str>) -> Overview {
+        status::overview_of(self, keyspace)
+    }
+
+    /// What each node keeps of `keyspace`. Flush first (see [`Cluster::settle`]): what is in memory
+    /// takes no room yet.
+    ///
+    /// # Errors
+    /// There is no such keyspace, or a node does not answer or shows nothing of it.
+    pub fn data_use(&self, keyspace: &str) -> Result<Vec<DataUse>> {
+        data_use::read(self, keyspace)
+    }
+
+    /// Takes the files of all nodes' data out of the page cache. `false`: not all of it, because
+    /// the nodes are not ours, or map their files (`disk_access_mode: mmap`), and what is mapped
+    /// stays.
+    ///
+    /// On hosts that are kept apart, each host's whole cache goes, mapped or not. Otherwise no root
+    /// is needed, and nothing else on the machine loses its cache.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn drop_page_cache(&self) -> Result<bool> {
+        match &self.control {
+            Control::Local(nodes) => page_cache::drop_of(self, nodes),
+            Control::Attached(_) => Ok(false),
+        }
+    }
+
+    /// Starts the probes of `spec`; `tables` of `keyspace` are those whose own figures are read.
+    ///
+    /// # Errors
+    /// A probe cannot start at all: the message says which and why. What some probe cannot see is
+    /// no error, see [`Cluster::unseen`].
+    pub fn probe(&self, spec: &ProbeSpec, keyspace: &str, tables: &[&str]) -> Result<Probes> {
+        probe::start(self, spec, keyspace, tables)
+    }
+
+    /// What the probes of `spec` cannot see, each with the reason and what would bring it.
+    pub fn unseen(&self, spec: &ProbeSpec) -> Vec<String> {
+        probe::unseen(self, spec)
+    }
+
+    /// How far the nodes' logs go now; nothing for an attached cluster.
+    pub fn log_marks(&self) -> LogMarks {
+        match &self.control {
+            Control::Local(nodes) => LogMarks::of(&nodes.files()),
+            Control::Attached(_) => LogMarks::default(),
+        }
+    }
+
+    /// Why nodes of ours refuse, a sentence for each of which something is known: the state of its
+    /// volume, and the first line of its log since `marks` that says why it stopped.
+    pub fn causes(&self, marks: &LogMarks) -> Vec<String> {
+        match &self.control {
+            Control::Local(nodes) => cause::causes(&nodes.files(), marks),
+            Control::Attached(_) => Vec::new(),
+        }
+    }
+
+    /// Puts the data of `tables` (none: all) of `keyspace` away under `name`: flushes, and links
+    /// every SSTable. Settle first: what is put away unsettled is brought back unsettled.
+    ///
+    /// # Errors
+    /// The name is taken or cannot be used, there is no such table, or the cluster gives no access
+    /// to what this needs; the message names the node and what is missing.
+    pub fn snapshot_create(
+        &self,
+        name: &str,
+        keyspace: &str,
+        tables: &[&str],
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Snapshot> {
+        snapshot::check_name(name)?;
+        match &self.control {
+            Control::Local(nodes) => own::create(self, &nodes.files(), name, keyspace, tables, say),
+            Control::Attached(_) => attached::create(self, name, keyspace, tables, say),
+        }
+    }
+
+    /// All snapshots, by name: those that every node has a part of.
+    ///
+    /// # Errors
+    /// A node does not answer, or its files cannot be read.
+    pub fn snapshots(&self) -> Result<Vec<Snapshot>> {
+        match &self.control {
+            Control::Local(nodes) => own::list(&nodes.files()),
+            Control::Attached(_) => attached::list(self),
+        }
+    }
+
+    /// Brings the tables of a snapshot back to what they were, and checks on every node that they
+    /// consist of the same SSTables. What was written since is gone. All bytes of a snapshot of
+    /// ours are read the first time that this process uses it.
+    ///
+    /// # Errors
+    /// There is no such snapshot, a file of it is damaged, a volume has no room, a node is down,
+    /// refuses, or has other SSTables afterwards; the message names the node and the table or file,
+    /// and says what is left and how to go on if anything was changed.
+    pub fn snapshot_restore(
+        &mut self,
+        name: &str,
+        how: RestoreHow,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Restored> {
+        snapshot::check_name(name)?;
+        match (&mut self.control, how) {
+            (Control::Local(nodes), RestoreHow::Online) => online::restore(nodes, name, say),
+            (Control::Attached(_), RestoreHow::Online) => attached::restore(self, name, say),
+            (_, RestoreHow::Offline) => {
+                let not_ours = "an attached cluster cannot be restored offline: its processes are \
+                                not ours to stop; restore online";
+                self.restarting(not_ours, |nodes| offline::restore(nodes, name, say))
+            }
+        }
+    }
+
+    /// Reads every file of a snapshot and compares it with what was put away: by node, whether its
+    /// part is whole.
+    ///
+    /// # Errors
+    /// There is no such snapshot, or it is on the disks of an attached cluster, out of sight.
+    pub fn snapshot_verify(&self, name: &str) -> Result<Vec<(String, Result<(), String>)>> {
+        snapshot::check_name(name)?;
+        match &self.control {
+            Control::Local(nodes) => own::verify(&nodes.files(), name),
+            Control::Attached(_) => bail!(
+                "the files of an attached cluster are out of sight: {name} is compared only when \
+                 it is restored"
+            ),
+        }
+    }
+
+    /// Removes a snapshot on all nodes, a part too that only some of them have.
+    ///
+    /// # Errors
+    /// No node has it, or it cannot be removed.
+    pub fn snapshot_remove(&self, name: &str) -> Result<()> {
+        snapshot::check_name(name)?;
+        match &self.control {
+            Control::Local(nodes) => own::remove(&nodes.files(), name),
+            Control::Attached(_) => attached::remove(self, name),
+        }
+    }
+
+    /// The layout of `tables` (none: all) of `keyspace` on each node, by its name. It means
+    /// something while nothing is compacted.
+    ///
+    /// # Errors
+    /// There is no such table, or a node's files and MBeans are both out of sight.
+    pub fn fingerprints(
+        &self,
+        keyspace: &str,
+        tables: &[&str],
+    ) -> Result<BTreeMap<String, Fingerprint>> {
+        let tables = snapshot::schema::tables(&mut self.session()?, keyspace, tables)?;
+        match &self.control {
+            Control::Local(nodes) => own::fingerprints(&nodes.files(), keyspace, &tables),
+            Control::Attached(_) => attached::fingerprints(self, keyspace, &tables),
         }
     }
 
@@ -196,16 +445,19 @@ impl Cluster {
     ///
     /// # Errors
     /// A process or a folder could not be removed.
-    pub fn stop(mut self) -> Result<()> {
-        match self.local.take() {
-            Some(local) => local.stop(),
-            None => Ok(()),
+    pub fn stop(self) -> Result<()> {
+        match self.control {
+            Control::Local(nodes) => nodes.stop(),
+            Control::Attached(_) => Ok(()),
         }
     }
 
     /// The processes, to be stopped by somebody else.
-    pub(crate) fn into_local(mut self) -> Option<local::Nodes> {
-        self.local.take()
+    pub(crate) fn into_local(self) -> Option<local::Nodes> {
+        match self.control {
+            Control::Local(nodes) => Some(*nodes),
+            Control::Attached(_) => None,
+        }
     }
 
     /// The MBeans of all nodes, by name and in their order, if every node shows them.
@@ -220,34 +472,42 @@ impl Cluster {
 
     /// The MBeans of one node, or why they are out of sight.
     pub(crate) fn agent(&self, name: &str) -> std::result::Result<&Jolokia, String> {
-        if let Some(local) = &self.local {
-            let agent = local.jolokias().find(|(node, _)| *node == name);
-            return agent.and_then(|(_, agent)| agent).ok_or_else(|| {
-                "the distribution in use comes without a Jolokia agent".to_string()
-            });
-        }
-        let index = self.nodes.iter().position(|node| node.name == name);
-        match index.and_then(|index| self.agents.get(index)) {
-            Some(agent) => agent.as_ref().map_err(Clone::clone),
-            None => Err("no access to a Jolokia agent is given".to_string()),
+        match &self.control {
+            Control::Local(nodes) => {
+                let agent = nodes.jolokias().find(|(node, _)| *node == name);
+                agent.and_then(|(_, agent)| agent).ok_or_else(|| {
+                    "the distribution in use comes without a Jolokia agent".to_string()
+                })
+            }
+            Control::Attached(agents) => {
+                let index = self.nodes.iter().position(|node| node.name == name);
+                match index.and_then(|index| agents.get(index)) {
+                    Some(agent) => agent.as_ref().map_err(Clone::clone),
+                    None => Err("no access to a Jolokia agent is given".to_string()),
+                }
+            }
         }
     }
 
+    /// The processes, where they are ours.
     pub(crate) fn local(&self) -> Option<&local::Nodes> {
-        self.local.as_ref()
-    }
-
-    pub(crate) fn local_mut(&mut self) -> Option<&mut local::Nodes> {
-        self.local.as_mut()
-    }
-
-    /// Describes the nodes anew, after some were restarted.
-    pub(crate) fn refresh(&mut self) {
-        if let Some(local) = &self.local {
-            self.nodes = local.describe();
+        match &self.control {
+            Control::Local(nodes) => Some(nodes.as_ref()),
+            Control::Attached(_) => None,
         }
+    }
+
+    /// Does what may restart nodes of ours, and describes them anew, however it ended.
+    fn restarting<T>(
+        &mut self,
+        not_ours: &str,
+        work: impl FnOnce(&mut local::Nodes) -> Result<T>,
+    ) -> Result<T> {
+        let Control::Local(nodes) = &mut self.control else {
+            bail!("{not_ours}");
+        };
+        let result = work(nodes);
+        self.nodes = nodes.describe();
+        result
     }
 }
-
-/// How long a control statement may take: schema changes on a busy laptop take seconds.
-const CONTROL_TIMEOUT: Duration = Duration::from_secs(30);

@@ -2,6 +2,7 @@
 
 use crate::cluster::{Cluster, NodeInfo};
 use crate::jolokia::Jolokia;
+use crate::local::Nodes;
 use crate::mbeans;
 use crate::session::ServerError;
 use crate::snapshot::{NodeFiles, schema};
@@ -24,27 +25,21 @@ pub struct DataUse {
     pub volume: Option<VolumeUse>,
 }
 
-impl Cluster {
-    /// What each node keeps of `keyspace`. Flush first (see [`Cluster::settle`]): what is in memory
-    /// takes no room yet.
-    ///
-    /// # Errors
-    /// There is no such keyspace, or a node does not answer or shows nothing of it.
-    pub fn data_use(&self, keyspace: &str) -> Result<Vec<DataUse>> {
-        let tables = schema::tables(&mut self.session()?, keyspace, &[])?;
-        let tables: Vec<&str> = tables.keys().map(String::as_str).collect();
-        let places = self.places().unwrap_or_default();
-        let of = |node: &NodeInfo| {
-            let place = places.iter().find(|place| place.name == node.name);
-            Ok(DataUse {
-                volume: place.map(volume).transpose()?.flatten(),
-                node: node.name.clone(),
-                host: node.host.clone(),
-                live_bytes: live_bytes(self, node, keyspace, &tables)?,
-            })
-        };
-        self.nodes().iter().map(of).collect()
-    }
+/// See [`Cluster::data_use`].
+pub(crate) fn read(cluster: &Cluster, keyspace: &str) -> Result<Vec<DataUse>> {
+    let tables = schema::tables(&mut cluster.session()?, keyspace, &[])?;
+    let tables: Vec<&str> = tables.keys().map(String::as_str).collect();
+    let places = cluster.local().map(Nodes::files).unwrap_or_default();
+    let of = |node: &NodeInfo| {
+        let place = places.iter().find(|place| place.name == node.name);
+        Ok(DataUse {
+            volume: place.map(volume).transpose()?.flatten(),
+            node: node.name.clone(),
+            host: node.host.clone(),
+            live_bytes: live_bytes(cluster, node, keyspace, &tables)?,
+        })
+    };
+    cluster.nodes().iter().map(of).collect()
 }
 
 /// The volume of a node's folder, if that is another one than that of the cluster's folder.

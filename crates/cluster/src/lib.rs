@@ -19,6 +19,7 @@ pub mod kept;
 pub mod leftovers;
 mod local;
 mod mbeans;
+mod node;
 mod page_cache;
 pub mod probe;
 mod ring;

@@ -1,47 +1,36 @@
 //! The page cache of the nodes' data, dropped, so that a trial reads from disk what it first reads.
 
 use crate::cluster::Cluster;
+use crate::local::Nodes;
 use anyhow::{Context, Result};
 use rustix::fs::Advice;
 use std::fs::File;
 use std::num::NonZeroU64;
 use std::path::Path;
 
-impl Cluster {
-    /// Takes the files of all nodes' data out of the page cache. `false`: not all of it, because
-    /// the nodes are not ours, or map their files (`disk_access_mode: mmap`), and what is mapped
-    /// stays.
-    ///
-    /// On hosts that are kept apart, each host's whole cache goes, mapped or not. Otherwise no root
-    /// is needed, and nothing else on the machine loses its cache.
-    ///
-    /// # Errors
-    /// A file cannot be read.
-    pub fn drop_page_cache(&self) -> Result<bool> {
-        if let Some(hosts) = self.local().and_then(|nodes| nodes.hosts()) {
-            for host in hosts.all() {
-                host.drop_page_cache()?;
-            }
-            return Ok(true);
+/// See [`Cluster::drop_page_cache`], of which `nodes` are.
+pub(crate) fn drop_of(cluster: &Cluster, nodes: &Nodes) -> Result<bool> {
+    if let Some(hosts) = nodes.hosts() {
+        for host in hosts.all() {
+            host.drop_page_cache()?;
         }
-        let Some(places) = self.places() else {
-            return Ok(false);
-        };
-        for place in &places {
-            let data = place.folder.join("data");
-            let context = || format!("drop the page cache of {}", place.name);
-            // The kernel keeps what is not written to disk yet.
-            File::open(&data)
-                .and_then(|folder| Ok(rustix::fs::syncfs(&folder)?))
-                .with_context(context)?;
-            drop_folder(&data).with_context(context)?;
-        }
-        let maps = |settings: &std::collections::BTreeMap<String, String>| {
-            let mode = settings.get("disk_access_mode");
-            mode.is_some_and(|mode| mode.starts_with("mmap"))
-        };
-        Ok(!self.settings()?.iter().any(|(_, settings)| maps(settings)))
+        return Ok(true);
     }
+    for place in &nodes.files() {
+        let data = place.folder.join("data");
+        let context = || format!("drop the page cache of {}", place.name);
+        // The kernel keeps what is not written to disk yet.
+        File::open(&data)
+            .and_then(|folder| Ok(rustix::fs::syncfs(&folder)?))
+            .with_context(context)?;
+        drop_folder(&data).with_context(context)?;
+    }
+    let maps = |settings: &std::collections::BTreeMap<String, String>| {
+        let mode = settings.get("disk_access_mode");
+        mode.is_some_and(|mode| mode.starts_with("mmap"))
+    };
+    let settings = cluster.settings()?;
+    Ok(!settings.iter().any(|(_, settings)| maps(settings)))
 }
 
 /// Drops all files below a folder. A server deletes files at any time: what is gone is dropped.

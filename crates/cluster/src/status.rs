@@ -65,48 +65,38 @@ pub struct Overview {
     pub problems: Vec<String>,
 }
 
-impl Cluster {
-    /// How every node is.
-    ///
-    /// # Errors
-    /// No node answers.
-    pub fn states(&self) -> Result<Vec<NodeState>> {
-        let looked = look(self.nodes(), self.access(), &self.agents_by_node());
-        let any = looked.states.iter().any(|state| state.answers);
-        anyhow::ensure!(any, "no node of the target answers CQL");
-        Ok(looked.states)
-    }
+/// See [`Cluster::states`].
+pub(crate) fn states(cluster: &Cluster) -> Result<Vec<NodeState>> {
+    let states = look_at(cluster).states;
+    let any = states.iter().any(|state| state.answers);
+    anyhow::ensure!(any, "no node of the target answers CQL");
+    Ok(states)
+}
 
-    /// Each node's share of `keyspace`, 1.0 being one whole copy: what `nodetool status` calls
-    /// effective ownership.
-    ///
-    /// # Errors
-    /// The first node does not answer, there is no such keyspace, or its replication strategy is
-    /// not known.
-    pub fn ownership(&self, keyspace: &str) -> Result<BTreeMap<String, f64>> {
-        let mut session = self.session()?;
-        let ring = attach::ask(&mut session)?;
-        let keyspaces = replications(&mut session)?;
-        let replication = keyspaces
-            .get(keyspace)
-            .with_context(|| no_keyspace(keyspace, &keyspaces))?;
-        let replication = Replication::parse(replication);
-        let replication = replication.with_context(|| format!("read who owns {keyspace}"))?;
-        Ok(shares(self.nodes(), &ring, |ring| {
-            ring.shares(&replication)
-        }))
-    }
+/// See [`Cluster::ownership`].
+pub(crate) fn ownership(cluster: &Cluster, keyspace: &str) -> Result<BTreeMap<String, f64>> {
+    let mut session = cluster.session()?;
+    let ring = attach::ask(&mut session)?;
+    let keyspaces = replications(&mut session)?;
+    let replication = keyspaces
+        .get(keyspace)
+        .with_context(|| no_keyspace(keyspace, &keyspaces))?;
+    let replication = Replication::parse(replication);
+    let replication = replication.with_context(|| format!("read who owns {keyspace}"))?;
+    Ok(shares(cluster.nodes(), &ring, |ring| {
+        ring.shares(&replication)
+    }))
+}
 
-    /// States and ownership in one look: of `keyspace`, or of all that are not Cassandra's own.
-    pub fn overview(&self, keyspace: Option<&str>) -> Overview {
-        let looked = look(self.nodes(), self.access(), &self.agents_by_node());
-        overview(self.nodes(), looked, keyspace)
-    }
+/// See [`Cluster::overview`].
+pub(crate) fn overview_of(cluster: &Cluster, keyspace: Option<&str>) -> Overview {
+    overview(cluster.nodes(), look_at(cluster), keyspace)
+}
 
-    fn agents_by_node(&self) -> Vec<Option<&Jolokia>> {
-        let nodes = self.nodes().iter();
-        nodes.map(|node| self.agent(&node.name).ok()).collect()
-    }
+fn look_at(cluster: &Cluster) -> Looked {
+    let nodes = cluster.nodes().iter();
+    let agents: Vec<_> = nodes.map(|node| cluster.agent(&node.name).ok()).collect();
+    look(cluster.nodes(), cluster.access(), &agents)
 }
 
 impl KeptCluster {

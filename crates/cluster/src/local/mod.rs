@@ -24,7 +24,9 @@ mod room;
 mod settings;
 pub(crate) mod state;
 
+pub(crate) use node::LocalNode;
 pub use place::HostInfo;
+pub(crate) use proof::table_proofs;
 pub use proof::{Effect, NodeConfiguration, Proof, TableOption};
 pub(crate) use reopen::cluster as reopen;
 pub use restart::Restarts;
@@ -43,7 +45,7 @@ use classes::Classes;
 use host::process::{self, Identity, Life};
 use host::{Hosts, HostsSpec, HostsState};
 use measure::clock::{self, Deadline};
-use node::{LocalNode, OUTPUT, Process};
+use node::{OUTPUT, Process};
 use ports::{Chosen, Claim, Ports};
 use record::SpecState;
 use settings::NodeLayout;
@@ -432,6 +434,16 @@ impl Nodes {
     /// How clients get in.
     pub fn access(&self) -> &Access {
         &self.access
+    }
+
+    /// All nodes, in order.
+    pub fn all(&self) -> &[LocalNode] {
+        &self.nodes
+    }
+
+    /// The version of Cassandra that they are.
+    pub fn version(&self) -> &str {
+        &self.state.version
     }
 
     /// Everything of the cluster is below this.

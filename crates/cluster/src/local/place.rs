@@ -9,7 +9,7 @@ use super::ports::Ports;
 use super::settings::{self, NodeLayout};
 use super::{Nodes, room};
 use crate::capability::{self, Ability, Answer, HostsAnswer};
-use crate::cluster::Cluster;
+use crate::cluster::NodeInfo;
 use crate::spec::LocalSpec;
 use anyhow::{Context, Result, bail};
 use host::{Able, Host, HostAbility, HostSpec, Hosts, HostsSpec, Isolation};
@@ -34,33 +34,25 @@ pub struct HostInfo {
     pub volume_used_bytes: Option<u64>,
 }
 
-impl Cluster {
-    /// The hosts that the nodes live on, each once, in the order of the nodes.
-    ///
-    /// # Errors
-    /// The kernel does not tell the limits of a host of ours.
-    pub fn hosts(&self) -> Result<Vec<HostInfo>> {
-        if let Some(hosts) = self.local().and_then(Nodes::hosts) {
-            return hosts.all().iter().map(describe).collect();
-        }
+impl HostInfo {
+    /// Of hosts that are nothing but the addresses of their nodes, each once.
+    pub(crate) fn of_addresses(nodes: &[NodeInfo]) -> Vec<HostInfo> {
         let mut seen = BTreeSet::new();
-        let first = self.nodes().iter().filter(|node| seen.insert(&node.host));
+        let first = nodes.iter().filter(|node| seen.insert(&node.host));
         let info = first.map(|node| HostInfo {
             name: node.host.clone(),
             address: node.address.ip().to_string(),
             ..HostInfo::default()
         });
-        Ok(info.collect())
+        info.collect()
     }
 
-    /// How far the hosts are kept apart: `hosts` (a network, control groups and a volume each),
-    /// `loopback` (addresses of this machine), or `attach` (not ours).
-    pub fn isolation(&self) -> &'static str {
-        match self.local() {
-            Some(nodes) if nodes.hosts().is_some() => "hosts",
-            Some(_) => "loopback",
-            None => "attach",
-        }
+    /// Of hosts that are kept apart, as the kernel has them now.
+    ///
+    /// # Errors
+    /// It does not tell the limits of one.
+    pub(crate) fn of_hosts(hosts: &Hosts) -> Result<Vec<HostInfo>> {
+        hosts.all().iter().map(describe).collect()
     }
 }
 

@@ -10,13 +10,14 @@ mod hosts;
 mod tables;
 
 pub use tables::TableOption;
+pub(crate) use tables::proofs as table_proofs;
 
+use super::Nodes;
 use super::classes;
 use super::compare::{self, Flag, JvmOption};
 use super::node::LocalNode;
 use super::roles;
 use crate::access::Access;
-use crate::cluster::Cluster;
 use crate::hidden;
 use crate::jolokia::Jolokia;
 use crate::session::Session;
@@ -111,41 +112,23 @@ const NO_AGENT: &str = "the JVM cannot be asked: no agent";
 /// How long the settings may take to be read.
 const LIMIT: Duration = Duration::from_secs(30);
 
-impl Cluster {
-    /// The effective configuration of every node: of an attached one, as much as the user may see.
-    ///
-    /// # Errors
-    /// A node does not answer.
+impl Nodes {
+    /// See [`crate::Cluster::configurations`].
     pub fn configurations(&self) -> Result<Vec<NodeConfiguration>> {
-        let Some(nodes) = self.local() else {
-            let of_node = |(node, settings)| NodeConfiguration {
-                node,
-                settings,
-                ..NodeConfiguration::default()
-            };
-            return Ok(self.settings()?.into_iter().map(of_node).collect());
-        };
-        let one = |node: &LocalNode| Ok(see(node, self.access())?.configuration(&node.layout.name));
-        nodes.nodes.iter().map(one).collect()
+        let one = |node: &LocalNode| Ok(see(node, &self.access)?.configuration(&node.layout.name));
+        self.nodes.iter().map(one).collect()
     }
 
-    /// Everything that the spec asked for, key by key and node by node, beside what is in effect;
-    /// nothing for an attached cluster, of which nothing was asked.
-    ///
-    /// # Errors
-    /// A node does not answer.
+    /// See [`crate::Cluster::proofs`].
     pub fn proofs(&self) -> Result<Vec<Proof>> {
-        let Some(nodes) = self.local() else {
-            return Ok(Vec::new());
-        };
         let mut proofs = Vec::new();
-        for (index, node) in nodes.nodes.iter().enumerate() {
-            let seen = see(node, self.access())?;
-            if nodes.spec.authentication == Authentication::Password {
+        for (index, node) in self.nodes.iter().enumerate() {
+            let seen = see(node, &self.access)?;
+            if self.spec.authentication == Authentication::Password {
                 proofs.push(roles::proof(node)?);
             }
-            proofs.extend(seen.proofs(&nodes.spec, &node.layout.name));
-            if let (Some(limits), Some(host)) = (nodes.limits(), nodes.host_of(index)) {
+            proofs.extend(seen.proofs(&self.spec, &node.layout.name));
+            if let (Some(limits), Some(host)) = (self.limits(), self.host_of(index)) {
                 proofs.extend(seen.host_proofs(limits, &node.layout.name));
                 proofs.extend(hosts::proofs(limits, host, node)?);
             }

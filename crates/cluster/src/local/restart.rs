@@ -5,7 +5,6 @@
 use super::node::LocalNode;
 use super::record::SpecState;
 use super::{Nodes, check, ready, room, settings};
-use crate::cluster::Cluster;
 use crate::spec::LocalSpec;
 use anyhow::{Context, Result, bail};
 use host::process::Identity;
@@ -95,34 +94,9 @@ impl LocalSpec {
     }
 }
 
-impl Cluster {
-    /// Turns the nodes of ours into those of `spec`: each is drained, stopped, given its new files
-    /// and started. In turn, it answers CQL and is seen by all others before the next one.
-    /// Returns the names of the nodes that were restarted: none if nothing differs that a JVM reads
-    /// at its start. [`Cluster::nodes`] has the new process ids afterwards.
-    ///
-    /// # Errors
-    /// It is not a cluster of ours; `spec` cannot be had by restarting (see
-    /// [`LocalSpec::restart_suffices`]); a node does not come back, with the last lines of its log.
-    /// The cluster is of no use then.
-    pub fn reconfigure(
-        &mut self,
-        spec: &LocalSpec,
-        restarts: Restarts,
-        say: &mut dyn FnMut(&str),
-    ) -> Result<Vec<String>> {
-        let Some(nodes) = self.local_mut() else {
-            bail!("only a local target can be given another configuration");
-        };
-        let restarted = nodes.reconfigure(spec, restarts, say);
-        self.refresh();
-        restarted
-    }
-}
-
 impl Nodes {
-    /// See [`Cluster::reconfigure`].
-    fn reconfigure(
+    /// See [`crate::Cluster::reconfigure`].
+    pub fn reconfigure(
         &mut self,
         spec: &LocalSpec,
         restarts: Restarts,

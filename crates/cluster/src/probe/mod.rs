@@ -58,30 +58,29 @@ pub fn this_machine(spec: &ProbeSpec, others: &[(&str, u32)]) -> Result<Probes> 
     Probes::start(samplers)
 }
 
-impl Cluster {
-    /// Starts the probes of `spec`; `tables` of `keyspace` are those whose own figures are read.
-    ///
-    /// # Errors
-    /// A probe cannot start at all: the message says which and why. What some probe cannot see is
-    /// no error, see [`Cluster::unseen`].
-    pub fn probe(&self, spec: &ProbeSpec, keyspace: &str, tables: &[&str]) -> Result<Probes> {
-        let nodes = self.nodes().iter();
-        let processes: Vec<(&str, u32)> = nodes
-            .filter_map(|node| Some((node.name.as_str(), node.pid?)))
-            .collect();
-        let mut samplers = scrapers(spec)?;
-        let hosts = self.local().and_then(Nodes::hosts);
-        samplers.push(os(spec, &processes, hosts.map_or(&[], Hosts::all))?);
-        samplers.extend(node::samplers(self, spec, keyspace, tables));
-        Probes::start(samplers)
-    }
+/// See [`Cluster::probe`].
+pub(crate) fn start(
+    cluster: &Cluster,
+    spec: &ProbeSpec,
+    keyspace: &str,
+    tables: &[&str],
+) -> Result<Probes> {
+    let nodes = cluster.nodes().iter();
+    let processes: Vec<(&str, u32)> = nodes
+        .filter_map(|node| Some((node.name.as_str(), node.pid?)))
+        .collect();
+    let mut samplers = scrapers(spec)?;
+    let hosts = cluster.local().and_then(Nodes::hosts);
+    samplers.push(os(spec, &processes, hosts.map_or(&[], Hosts::all))?);
+    samplers.extend(node::samplers(cluster, spec, keyspace, tables));
+    Probes::start(samplers)
+}
 
-    /// What the probes of `spec` cannot see, each with the reason and what would bring it.
-    pub fn unseen(&self, spec: &ProbeSpec) -> Vec<String> {
-        let mut unseen = unseen_by_os(spec, self.nodes());
-        unseen.extend(node::unseen(self, spec));
-        unseen
-    }
+/// See [`Cluster::unseen`].
+pub(crate) fn unseen(cluster: &Cluster, spec: &ProbeSpec) -> Vec<String> {
+    let mut unseen = unseen_by_os(spec, cluster.nodes());
+    unseen.extend(node::unseen(cluster, spec));
+    unseen
 }
 
 /// A sampler for each end point of somebody else: a slow one keeps nobody waiting.

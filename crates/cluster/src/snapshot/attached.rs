@@ -153,7 +153,7 @@ fn rows_of_all(cluster: &Cluster) -> Result<Vec<Vec<Row>>> {
     cluster.nodes().iter().map(of).collect()
 }
 
-pub(super) fn create(
+pub(crate) fn create(
     cluster: &Cluster,
     name: &str,
     keyspace: &str,
@@ -197,7 +197,7 @@ fn create_on(node: &AttachedNode<'_>, name: &str, keyspace: &str, table: &str) -
     bail!("its SSTables change all the time: stop what writes to it, and settle first")
 }
 
-pub(super) fn list(cluster: &Cluster) -> Result<Vec<Snapshot>> {
+pub(crate) fn list(cluster: &Cluster) -> Result<Vec<Snapshot>> {
     nodes(cluster)?;
     let rows = rows_of_all(cluster)?;
     let mut snapshots: BTreeMap<String, Snapshot> = BTreeMap::new();
@@ -234,7 +234,7 @@ pub(super) fn list(cluster: &Cluster) -> Result<Vec<Snapshot>> {
     Ok(whole)
 }
 
-pub(super) fn restore(
+pub(crate) fn restore(
     cluster: &mut Cluster,
     name: &str,
     say: &mut dyn FnMut(&str),
@@ -382,7 +382,7 @@ fn import(node: &AttachedNode<'_>, row: &Row, id: &str) -> Result<()> {
     ))
 }
 
-pub(super) fn remove(cluster: &Cluster, name: &str) -> Result<()> {
+pub(crate) fn remove(cluster: &Cluster, name: &str) -> Result<()> {
     let mut found = false;
     for (node, rows) in nodes(cluster)?.iter().zip(rows_of_all(cluster)?) {
         for row in rows.iter().filter(|row| row.tag.name == name) {
@@ -395,7 +395,7 @@ pub(super) fn remove(cluster: &Cluster, name: &str) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn fingerprints(
+pub(crate) fn fingerprints(
     cluster: &Cluster,
     keyspace: &str,
     tables: &Tables,

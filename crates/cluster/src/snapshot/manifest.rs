@@ -190,7 +190,7 @@ pub(super) fn names(node: &Path) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// The message says what a name may be.
-pub(super) fn check_name(name: &str) -> Result<()> {
+pub(crate) fn check_name(name: &str) -> Result<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     if name.is_empty() || name.chars().count() > NAME_CHARS_MAX || !name.chars().all(plain) {
         bail!(

@@ -10,20 +10,21 @@
 //!
 //! An attached cluster keeps its snapshots in its own folders; see [`attached`].
 
-mod attached;
+pub(crate) mod attached;
 mod layout;
 mod manifest;
-mod offline;
-mod online;
-mod own;
+pub(crate) mod offline;
+pub(crate) mod online;
+pub(crate) mod own;
 mod room;
 pub(crate) mod schema;
 mod whole;
 
 pub use layout::{Fingerprint, SstableIdentity, TableLayout};
+pub(crate) use manifest::check_name;
 
-use crate::cluster::Cluster;
 use crate::jolokia::Jolokia;
+use crate::local::Nodes;
 use anyhow::{Context, Result, anyhow};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -136,132 +137,18 @@ impl<'a> NodeFiles<'a> {
     }
 }
 
-impl Cluster {
-    /// Puts the data of `tables` (none: all) of `keyspace` away under `name`: flushes, and links
-    /// every SSTable. Settle first: what is put away unsettled is brought back unsettled.
-    ///
-    /// # Errors
-    /// The name is taken or cannot be used, there is no such table, or the cluster gives no access
-    /// to what this needs; the message names the node and what is missing.
-    pub fn snapshot_create(
-        &self,
-        name: &str,
-        keyspace: &str,
-        tables: &[&str],
-        say: &mut dyn FnMut(&str),
-    ) -> Result<Snapshot> {
-        manifest::check_name(name)?;
-        match self.places() {
-            Some(places) => own::create(self, &places, name, keyspace, tables, say),
-            None => attached::create(self, name, keyspace, tables, say),
-        }
-    }
-
-    /// All snapshots, by name: those that every node has a part of.
-    ///
-    /// # Errors
-    /// A node does not answer, or its files cannot be read.
-    pub fn snapshots(&self) -> Result<Vec<Snapshot>> {
-        match self.places() {
-            Some(places) => own::list(&places),
-            None => attached::list(self),
-        }
-    }
-
-    /// Brings the tables of a snapshot back to what they were, and checks on every node that they
-    /// consist of the same SSTables. What was written since is gone. All bytes of a snapshot of
-    /// ours are read the first time that this process uses it.
-    ///
-    /// # Errors
-    /// There is no such snapshot, a file of it is damaged, a volume has no room, a node is down,
-    /// refuses, or has other SSTables afterwards; the message names the node and the table or file,
-    /// and says what is left and how to go on if anything was changed.
-    pub fn snapshot_restore(
-        &mut self,
-        name: &str,
-        how: RestoreHow,
-        say: &mut dyn FnMut(&str),
-    ) -> Result<Restored> {
-        manifest::check_name(name)?;
-        match (self.local().is_some(), how) {
-            (true, RestoreHow::Online) => online::restore(self, name, say),
-            (true, RestoreHow::Offline) => offline::restore(self, name, say),
-            (false, RestoreHow::Online) => attached::restore(self, name, say),
-            (false, RestoreHow::Offline) => Err(anyhow!(
-                "an attached cluster cannot be restored offline: its processes are not ours to \
-                 stop; restore online"
-            )),
-        }
-    }
-
-    /// Reads every file of a snapshot and compares it with what was put away: by node, whether its
-    /// part is whole.
-    ///
-    /// # Errors
-    /// There is no such snapshot, or it is on the disks of an attached cluster, out of sight.
-    pub fn snapshot_verify(&self, name: &str) -> Result<Vec<(String, Result<(), String>)>> {
-        manifest::check_name(name)?;
-        match self.places() {
-            Some(places) => own::verify(&places, name),
-            None => Err(anyhow!(
-                "the files of an attached cluster are out of sight: {name} is compared only when \
-                 it is restored"
-            )),
-        }
-    }
-
-    /// Removes a snapshot on all nodes, a part too that only some of them have.
-    ///
-    /// # Errors
-    /// No node has it, or it cannot be removed.
-    pub fn snapshot_remove(&self, name: &str) -> Result<()> {
-        manifest::check_name(name)?;
-        match self.places() {
-            Some(places) => own::remove(&places, name),
-            None => attached::remove(self, name),
-        }
-    }
-
-    /// The layout of `tables` (none: all) of `keyspace` on each node, by its name. It means
-    /// something while nothing is compacted.
-    ///
-    /// # Errors
-    /// There is no such table, or a node's files and MBeans are both out of sight.
-    pub fn fingerprints(
-        &self,
-        keyspace: &str,
-        tables: &[&str],
-    ) -> Result<BTreeMap<String, Fingerprint>> {
-        let tables = schema::tables(&mut self.session()?, keyspace, tables)?;
-        match self.places() {
-            Some(places) => {
-                let found = on_all(&places, |place| own::fingerprint(place, keyspace, &tables))?;
-                let names = places.iter().map(|place| place.name.to_string());
-                Ok(names.zip(found).collect())
-            }
-            None => attached::fingerprints(self, keyspace, &tables),
-        }
-    }
-
-    /// The nodes of ours, if they are.
-    pub(crate) fn places(&self) -> Option<Vec<NodeFiles<'_>>> {
-        let nodes = self.local()?;
-        let infos = self.nodes().iter().enumerate();
-        Some(
-            infos
-                .map(|(index, info)| {
-                    let node = nodes.node(index);
-                    NodeFiles {
-                        name: info.name.as_str(),
-                        folder: node.layout.reached.clone(),
-                        cluster_folder: nodes.folder().to_path_buf(),
-                        server_folder: node.layout.folder.clone(),
-                        version: info.version.as_str(),
-                        agent: node.jolokia.as_ref(),
-                    }
-                })
-                .collect(),
-        )
+impl Nodes {
+    /// Where the files of the nodes are, in their order.
+    pub(crate) fn files(&self) -> Vec<NodeFiles<'_>> {
+        let nodes = self.all().iter().map(|node| NodeFiles {
+            name: node.layout.name.as_str(),
+            folder: node.layout.reached.clone(),
+            cluster_folder: self.folder().to_path_buf(),
+            server_folder: node.layout.folder.clone(),
+            version: self.version(),
+            agent: node.jolokia.as_ref(),
+        });
+        nodes.collect()
     }
 }
 

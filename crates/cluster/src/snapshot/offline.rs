@@ -9,8 +9,10 @@ use super::online::{self, seconds_since};
 use super::own;
 use super::schema::Tables;
 use super::{NodeFiles, RestoreHow, Restored, layout, on_all, schema, whole};
-use crate::cluster::Cluster;
+use crate::cluster::CONTROL_TIMEOUT;
+use crate::local::{LocalNode, Nodes};
 use crate::mbeans;
+use crate::session::Session;
 use anyhow::{Context, Result, anyhow, bail};
 use measure::clock;
 use std::path::Path;
@@ -22,26 +24,26 @@ const MEMORIES: [&str; 3] = ["commitlog", "hints", "saved_caches"];
 /// Folders in a table's folder that are not its live files.
 const KEPT_FOLDERS: [&str; 2] = ["snapshots", "backups"];
 
-pub(super) fn restore(
-    cluster: &mut Cluster,
+pub(crate) fn restore(
+    nodes: &mut Nodes,
     name: &str,
     say: &mut dyn FnMut(&str),
 ) -> Result<Restored> {
     let began_ns = clock::now_ns();
-    let places = cluster.places().context("the nodes are not ours")?;
+    let places = nodes.files();
     let manifests = own::read(&places, name)?;
     own::refuse_damaged(&places, name)?;
-    let tables = tables_of(cluster, &places, &manifests, say)?;
+    let tables = tables_of(nodes, &places, &manifests, say)?;
     drop(places);
     say(&format!(
         "restoring {} from {name} (nodes are stopped)",
         manifests[0].keyspace
     ));
     let stop_began_ns = clock::now_ns();
-    stop_all(cluster)?;
+    stop_all(nodes)?;
     let stop_s = seconds_since(stop_began_ns);
     let swap_began_ns = clock::now_ns();
-    let places = cluster.places().context("the nodes are not ours")?;
+    let places = nodes.files();
     on_nodes(&places, &manifests, |place, manifest| {
         swap(place, manifest, &tables)
     })
@@ -55,11 +57,9 @@ pub(super) fn restore(
     let swap_s = seconds_since(swap_began_ns);
     drop(places);
     say("starting the nodes again");
-    let nodes = cluster.local_mut().context("the nodes are not ours")?;
     let started = nodes.start_all();
-    cluster.refresh();
     let started = started.with_context(|| format!("start the nodes with the files of {name}"));
-    let places = cluster.places().context("the nodes are not ours")?;
+    let places = nodes.files();
     let compared = started.and_then(|()| {
         let all = on_nodes(&places, &manifests, |place, manifest| {
             compare(place, manifest, &tables)
@@ -95,7 +95,7 @@ fn on_nodes(
 /// The tables and their ids, made again where they are gone. Where no node answers, the tables must
 /// still have the folders that they had.
 fn tables_of(
-    cluster: &Cluster,
+    nodes: &Nodes,
     places: &[NodeFiles<'_>],
     manifests: &[Manifest],
     say: &mut dyn FnMut(&str),
@@ -106,10 +106,9 @@ fn tables_of(
         .iter()
         .map(|table| table.name.as_str())
         .collect();
-    let mut sessions = cluster
-        .nodes()
-        .iter()
-        .filter_map(|node| cluster.session_to(node).ok());
+    let open =
+        |node: &LocalNode| Session::open(node.cql_address(), nodes.access(), CONTROL_TIMEOUT).ok();
+    let mut sessions = nodes.all().iter().filter_map(open);
     if let Some(mut session) = sessions.next() {
         return schema::make_again(&mut session, &first.keyspace, &names, &first.schema, say);
     }
@@ -135,8 +134,8 @@ fn tables_of(
 }
 
 /// Drains all nodes at once, then ends them one by one.
-fn stop_all(cluster: &mut Cluster) -> Result<()> {
-    let places = cluster.places().context("the nodes are not ours")?;
+fn stop_all(nodes: &mut Nodes) -> Result<()> {
+    let places = nodes.files();
     // A node that does not answer is drained by its end, if it can be.
     let _ = on_all(&places, |place| match place.agent {
         Some(agent) => mbeans::drain(agent),
@@ -144,7 +143,6 @@ fn stop_all(cluster: &mut Cluster) -> Result<()> {
     });
     let count = places.len();
     drop(places);
-    let nodes = cluster.local_mut().context("the nodes are not ours")?;
     for index in 0..count {
         nodes.stop_node(index)?;
     }

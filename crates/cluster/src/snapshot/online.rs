@@ -10,7 +10,8 @@ use super::manifest::{self, Manifest};
 use super::own;
 use super::schema::Tables;
 use super::{NodeFiles, RestoreHow, Restored, on_all, room, schema, whole};
-use crate::cluster::Cluster;
+use crate::cause::{self, LogMarks};
+use crate::local::Nodes;
 use crate::mbeans;
 use crate::session::Session;
 use anyhow::{Context, Result, anyhow, bail};
@@ -33,16 +34,16 @@ const OFFLINE_HINT: &str = "; `snapshot restore --offline` (`data.restore: offli
 /// Between two looks at a table's folder.
 const POLL: Duration = Duration::from_millis(50);
 
-pub(super) fn restore(
-    cluster: &mut Cluster,
+pub(crate) fn restore(
+    nodes: &mut Nodes,
     name: &str,
     say: &mut dyn FnMut(&str),
 ) -> Result<Restored> {
     let began_ns = clock::now_ns();
-    cluster
+    nodes
         .alive()
         .context("restore online, which needs all nodes")?;
-    let places = cluster.places().context("the nodes are not ours")?;
+    let places = nodes.files();
     let manifests = own::read(&places, name)?;
     let first = manifests.first().context("the cluster has no node")?;
     let names: Vec<&str> = first
@@ -56,21 +57,21 @@ pub(super) fn restore(
     }
     own::refuse_damaged(&places, name)?;
     on_all(&places, room::check)?;
-    let mut session = Session::open(cluster.nodes()[0].address, cluster.access(), TRUNCATE_LIMIT)?;
+    let mut session = Session::open(nodes.node(0).cql_address(), nodes.access(), TRUNCATE_LIMIT)?;
     let tables = schema::make_again(&mut session, keyspace, &names, &first.schema, say)?;
     let compacting = schema::compacting(&mut session, keyspace, &names)?;
     let compacting: Vec<&str> = compacting.iter().map(String::as_str).collect();
     say(&format!(
         "restoring {keyspace} from {name} (TRUNCATE and import)"
     ));
-    let marks = cluster.log_marks();
+    let marks = LogMarks::of(&places);
     let swapped = on_all(&places, |place| {
         mbeans::disable_compaction(place.agent()?, keyspace, &names)
     })
     .and_then(|_| {
         let swapped = swap(&places, &manifests, &mut session, &tables);
         swapped.map_err(|error| {
-            let causes = cluster.causes(&marks);
+            let causes = cause::causes(&places, &marks);
             unfinished(&error, keyspace, name, &causes, OFFLINE_HINT)
         })
     });

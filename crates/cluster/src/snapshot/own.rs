@@ -12,9 +12,10 @@ use super::{NodeFiles, NodeSnapshot, Snapshot, on_all, schema};
 use crate::cluster::Cluster;
 use crate::mbeans;
 use anyhow::{Context, Result, anyhow, bail};
+use std::collections::BTreeMap;
 use std::path::Path;
 
-pub(super) fn create(
+pub(crate) fn create(
     cluster: &Cluster,
     places: &[NodeFiles<'_>],
     name: &str,
@@ -107,7 +108,7 @@ pub(super) fn link(files: &TableFiles, from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn list(places: &[NodeFiles<'_>]) -> Result<Vec<Snapshot>> {
+pub(crate) fn list(places: &[NodeFiles<'_>]) -> Result<Vec<Snapshot>> {
     let names = on_all(places, |place| manifest::names(&place.folder))?;
     let mut common = names.first().cloned().unwrap_or_default();
     common.retain(|name| names.iter().all(|of_node| of_node.contains(name)));
@@ -164,6 +165,17 @@ fn combine(places: &[NodeFiles<'_>], manifests: Vec<Manifest>) -> Result<Snapsho
     })
 }
 
+/// The layouts of all nodes' tables, by the names of the nodes.
+pub(crate) fn fingerprints(
+    places: &[NodeFiles<'_>],
+    keyspace: &str,
+    tables: &Tables,
+) -> Result<BTreeMap<String, Fingerprint>> {
+    let found = on_all(places, |place| fingerprint(place, keyspace, tables))?;
+    let names = places.iter().map(|place| place.name.to_string());
+    Ok(names.zip(found).collect())
+}
+
 /// The layout of a node's tables as they are now: files from its folders, levels from the server.
 pub(super) fn fingerprint(
     place: &NodeFiles<'_>,
@@ -183,7 +195,7 @@ pub(super) fn fingerprint(
     Ok(Fingerprint { tables: layouts? })
 }
 
-pub(super) fn verify(
+pub(crate) fn verify(
     places: &[NodeFiles<'_>],
     name: &str,
 ) -> Result<Vec<(String, Result<(), String>)>> {
@@ -220,7 +232,7 @@ pub(super) fn refuse_damaged(places: &[NodeFiles<'_>], name: &str) -> Result<()>
     .map(drop)
 }
 
-pub(super) fn remove(places: &[NodeFiles<'_>], name: &str) -> Result<()> {
+pub(crate) fn remove(places: &[NodeFiles<'_>], name: &str) -> Result<()> {
     if !places
         .iter()
         .any(|place| manifest::folder(&place.folder, name).exists())

@@ -23,33 +23,28 @@ pub struct TableOption {
     pub value: Json,
 }
 
-impl Cluster {
-    /// Each of `options` beside what every node's schema says of each of the tables.
-    ///
-    /// # Errors
-    /// A node does not answer, or has no such table.
-    pub fn table_proofs(
-        &self,
-        keyspace: &str,
-        tables: &[&str],
-        options: &[TableOption],
-    ) -> Result<Vec<Proof>> {
-        if options.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut proofs = Vec::new();
-        for node in self.nodes() {
-            let mut session = self.session_to(node)?;
-            for table in tables {
-                let columns = columns(&mut session, keyspace, table)
-                    .with_context(|| format!("ask {} for the options of {table}", node.name))?;
-                for option in options {
-                    proofs.extend(of_option(&node.name, table, option, &columns));
-                }
+/// See [`Cluster::table_proofs`].
+pub(crate) fn proofs(
+    cluster: &Cluster,
+    keyspace: &str,
+    tables: &[&str],
+    options: &[TableOption],
+) -> Result<Vec<Proof>> {
+    if options.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut proofs = Vec::new();
+    for node in cluster.nodes() {
+        let mut session = cluster.session_to(node)?;
+        for table in tables {
+            let columns = columns(&mut session, keyspace, table)
+                .with_context(|| format!("ask {} for the options of {table}", node.name))?;
+            for option in options {
+                proofs.extend(of_option(&node.name, table, option, &columns));
             }
         }
-        Ok(proofs)
     }
+    Ok(proofs)
 }
 
 fn columns(session: &mut Session, keyspace: &str, table: &str) -> Result<Columns> {
