@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::functions::{Found, Given, Step, flavour};
+use super::functions::{Found, Given, Row, Step, asking, cycle, row};
 use super::recipe::{Call, Fault};
 use super::resolve::Env;
 use super::value::{Ty, Val};
@@ -20,9 +20,46 @@ struct Slot {
     top: usize,
 }
 
+pub(super) const ROWS: &[Row] = &[
+    row(&["WeightedInts"], |given| match given {
+        [Given::Text(spec)] => ints(spec, true),
+        [Given::Text(spec), Given::Text(mode)] if mode == "map" => ints(spec, false),
+        _ => None,
+    }),
+    asking(&["CSVFrequencySampler"], |call, given, env| {
+        let [Given::Text(file), Given::Text(column)] = given else {
+            return Ok(None);
+        };
+        let rows = csv(file, &[column], call, env)?;
+        let values: Vec<String> = rows.into_iter().flatten().collect();
+        let ordered = set_order(&values);
+        let count = |value: &String| values.iter().filter(|known| *known == value).count();
+        let weights = ordered.iter().map(|value| count(value) as f64).enumerate();
+        let weights: Vec<(usize, f64)> = weights.collect();
+        texts(call, ordered, &weights, true)
+    }),
+    asking(&["WeightedStringsFromCSV"], |call, given, env| {
+        let [Given::Text(value), Given::Text(weight), files @ ..] = given else {
+            return Ok(None);
+        };
+        let mut names: Vec<&str> = files.iter().filter_map(Given::text).collect();
+        let is_hashed = names.first() != Some(&"map");
+        names.retain(|name| !["map", "hash"].contains(name));
+        let (mut values, mut weights) = (Vec::new(), Vec::new());
+        for file in names {
+            for row in csv(file, &[value, weight], call, env)? {
+                if let Ok(number) = row[1].trim().parse::<f64>() {
+                    weights.push((values.len(), number));
+                }
+                values.push(row[0].clone());
+            }
+        }
+        texts(call, values, &weights, is_hashed)
+    }),
+];
+
 /// A table of slots and its values.
-#[derive(Clone, Debug)]
-pub(crate) struct Alias {
+struct Alias {
     slots: Arc<[Slot]>,
     values: Arc<[Val<'static>]>,
     is_hashed: bool,
@@ -30,7 +67,14 @@ pub(crate) struct Alias {
 }
 
 impl Alias {
-    pub(crate) fn value(&self, input: i64) -> Val<'_> {
+    fn drawn(self, ty: Ty) -> Found {
+        cycle(
+            ty,
+            Step::with(self, |alias, value| alias.value(value.long())),
+        )
+    }
+
+    fn value(&self, input: i64) -> Val<'_> {
         let input = match self.is_hashed {
             true => hash(input as u64) as i64,
             false => input,
@@ -80,43 +124,6 @@ fn slots(weights: &[(usize, f64)]) -> Option<Arc<[Slot]>> {
     Some(slots.into())
 }
 
-/// The flavours of a function that draws by weights; None: it is none of them.
-pub(super) fn variants(call: &Call, given: &[Given], env: &mut Env) -> Result<Found, Fault> {
-    match (call.name.as_str(), given) {
-        ("WeightedInts", [Given::Text(spec), modifiers @ ..]) => Ok(ints(spec, modifiers)),
-        ("CSVFrequencySampler", [Given::Text(file), Given::Text(column)]) => {
-            let rows = csv(file, &[column], call, env)?;
-            let values: Vec<String> = rows.into_iter().flatten().collect();
-            let ordered = set_order(&values);
-            let weights: Vec<(usize, f64)> = ordered
-                .iter()
-                .enumerate()
-                .map(|(index, value)| {
-                    let count = values.iter().filter(|known| *known == value).count();
-                    (index, count as f64)
-                })
-                .collect();
-            texts(call, ordered, &weights, true)
-        }
-        ("WeightedStringsFromCSV", [Given::Text(value), Given::Text(weight), files @ ..]) => {
-            let mut names: Vec<&str> = files.iter().filter_map(Given::text).collect();
-            let is_hashed = names.first() != Some(&"map");
-            names.retain(|name| !["map", "hash"].contains(name));
-            let (mut values, mut weights) = (Vec::new(), Vec::new());
-            for file in names {
-                for row in csv(file, &[value, weight], call, env)? {
-                    if let Ok(number) = row[1].trim().parse::<f64>() {
-                        weights.push((values.len(), number));
-                    }
-                    values.push(row[0].clone());
-                }
-            }
-            texts(call, values, &weights, is_hashed)
-        }
-        _ => Ok(None),
-    }
-}
-
 fn texts(
     call: &Call,
     values: Vec<String>,
@@ -134,16 +141,10 @@ fn texts(
         is_hashed,
         unit: UNIT,
     };
-    let step = Step::Alias(Box::new(alias));
-    Ok(Some(vec![flavour(Ty::Long, Ty::Text, step)]))
+    Ok(alias.drawn(Ty::Text))
 }
 
-fn ints(spec: &str, modifiers: &[Given]) -> Found {
-    let is_hashed = match modifiers {
-        [] => true,
-        [Given::Text(mode)] if mode == "map" => false,
-        _ => return None,
-    };
+fn ints(spec: &str, is_hashed: bool) -> Found {
     let (mut values, mut weights) = (Vec::new(), Vec::new());
     for pair in spec.split([';', ',', ' ']).filter(|pair| !pair.is_empty()) {
         let (value, weight) = pair.split_once(':').unwrap_or((pair, "1"));
@@ -156,8 +157,7 @@ fn ints(spec: &str, modifiers: &[Given]) -> Found {
         is_hashed,
         unit: INTERVAL_UNIT,
     };
-    let step = Step::Alias(Box::new(alias));
-    Some(vec![flavour(Ty::Long, Ty::Int, step)])
+    alias.drawn(Ty::Int)
 }
 
 /// Texts in the order in which a `java.util.HashSet` has them.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::functions::{Count, Found, Given, Step, flavour};
+use super::functions::{Count, Found, Given, Row, Step, cycle, made, row};
 use super::resolve::Recipe;
 use super::value::{Ty, Val};
 use workload::virtdata::hash;
@@ -11,13 +11,53 @@ use workload::virtdata::hash;
 /// More elements than this would be taken by no Cassandra.
 const ELEMENTS_MAX: i64 = 65_535;
 
+pub(super) const ROWS: &[Row] = &[
+    row(&["ListSized"], |given| sized(Ty::List, Seed::Same, given)),
+    row(&["ListSizedHashed"], |given| {
+        sized(Ty::List, Seed::Hashed, given)
+    }),
+    row(&["ListSizedStepped"], |given| {
+        sized(Ty::List, Seed::Stepped, given)
+    }),
+    row(&["ListStepped"], |given| {
+        each(Ty::List, Seed::Stepped, given)
+    }),
+    row(&["ListHashed"], |given| each(Ty::List, Seed::Hashed, given)),
+    row(&["List"], |given| old(Ty::List, given, false)),
+    row(&["StringList"], |given| old(Ty::List, given, true)),
+    row(&["SetSized"], |given| sized(Ty::Set, Seed::Same, given)),
+    row(&["SetSizedHashed"], |given| {
+        sized(Ty::Set, Seed::Hashed, given)
+    }),
+    row(&["SetSizedStepped"], |given| {
+        sized(Ty::Set, Seed::Stepped, given)
+    }),
+    row(&["SetStepped"], |given| each(Ty::Set, Seed::Stepped, given)),
+    row(&["SetHashed"], |given| each(Ty::Set, Seed::Hashed, given)),
+    row(&["Set"], |given| old(Ty::Set, given, false)),
+    row(&["StringSet"], |given| old(Ty::Set, given, true)),
+    row(&["MapSized"], |given| sized(Ty::Map, Seed::Same, given)),
+    row(&["MapSizedHashed"], |given| {
+        sized(Ty::Map, Seed::Hashed, given)
+    }),
+    row(&["MapSizedStepped"], |given| {
+        sized(Ty::Map, Seed::Stepped, given)
+    }),
+    row(&["MapStepped"], |given| each(Ty::Map, Seed::Stepped, given)),
+    row(&["MapHashed"], |given| each(Ty::Map, Seed::Hashed, given)),
+    row(&["Map"], |given| old_map(given, false)),
+    row(&["StringMap"], |given| old_map(given, true)),
+    row(&["NumberNameToString"], |given| {
+        given.is_empty().then(|| made(Ty::Text, number_name))?
+    }),
+];
+
 /// What a collection is made of.
-#[derive(Clone, Debug)]
-pub(crate) struct Collection {
+struct Collection {
     kind: Ty,
     seed: Seed,
     /// None: one element for each function.
-    size: Option<Box<Count>>,
+    size: Option<Count>,
     /// Of elements, or of keys.
     first: Arc<[Recipe]>,
     /// Of the values of a map.
@@ -27,8 +67,8 @@ pub(crate) struct Collection {
 }
 
 /// What the function of an element is given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Seed {
+#[derive(Clone, Copy)]
+pub(super) enum Seed {
     /// The input.
     Same,
     /// The input and the number of the element.
@@ -38,7 +78,7 @@ enum Seed {
 }
 
 impl Collection {
-    pub(crate) fn value(&self, input: i64) -> Val<'_> {
+    fn value(&self, input: i64) -> Val<'_> {
         let size = match &self.size {
             Some(size) => size.of(input).clamp(0, ELEMENTS_MAX) as usize,
             None => self.first.len(),
@@ -96,50 +136,55 @@ impl Collection {
     }
 }
 
-/// The flavour of a function that makes a collection; None: it is none, or takes other arguments.
-pub(super) fn variants(name: &str, given: &[Given]) -> Found {
-    if name == "NumberNameToString" && given.is_empty() {
-        return Some(vec![flavour(Ty::Long, Ty::Text, Step::NumberName)]);
+/// With a size before the functions of elements.
+pub(super) fn sized(kind: Ty, seed: Seed, given: &[Given]) -> Found {
+    let (size, functions) = given.split_first()?;
+    collection(kind, seed, Some(Count::given(size)?), functions, false)
+}
+
+/// With a function for each element.
+fn each(kind: Ty, seed: Seed, given: &[Given]) -> Found {
+    collection(kind, seed, None, given, false)
+}
+
+/// Of older versions: with a size and one function, whose values may be made texts.
+fn old(kind: Ty, given: &[Given], texts: bool) -> Found {
+    match given {
+        [size, _] => {
+            let size = Count::given(size)?;
+            collection(kind, Seed::Stepped, Some(size), &given[1..], texts)
+        }
+        _ => None,
     }
-    let (kind, seed, sized) = match name {
-        "ListSized" => (Ty::List, Seed::Same, true),
-        "ListSizedHashed" => (Ty::List, Seed::Hashed, true),
-        "ListSizedStepped" | "List" | "StringList" => (Ty::List, Seed::Stepped, true),
-        "ListStepped" => (Ty::List, Seed::Stepped, false),
-        "ListHashed" => (Ty::List, Seed::Hashed, false),
-        "SetSized" => (Ty::Set, Seed::Same, true),
-        "SetSizedHashed" => (Ty::Set, Seed::Hashed, true),
-        "SetSizedStepped" | "Set" | "StringSet" => (Ty::Set, Seed::Stepped, true),
-        "SetStepped" => (Ty::Set, Seed::Stepped, false),
-        "SetHashed" => (Ty::Set, Seed::Hashed, false),
-        "MapSized" => (Ty::Map, Seed::Same, true),
-        "MapSizedHashed" => (Ty::Map, Seed::Hashed, true),
-        "MapSizedStepped" => (Ty::Map, Seed::Stepped, true),
-        "MapStepped" => (Ty::Map, Seed::Stepped, false),
-        "MapHashed" => (Ty::Map, Seed::Hashed, false),
-        // An odd number of arguments begins with the size.
-        "Map" | "StringMap" => (Ty::Map, Seed::Stepped, given.len() % 2 == 1),
-        _ => return None,
-    };
-    let old = ["List", "Set", "StringList", "StringSet"].contains(&name);
-    let (size, functions) = match (sized, given) {
-        (true, [size, functions @ ..]) => (Some(Count::given(size)?), functions),
-        (true, []) => return None,
-        (false, functions) => (None, functions),
-    };
-    let functions: Vec<Recipe> = functions.iter().map(recipe).collect::<Option<_>>()?;
-    let is_map = kind == Ty::Map;
-    if functions.is_empty() || (old && functions.len() > 1) || (is_map && functions.len() % 2 == 1)
-    {
-        return None;
+}
+
+/// Of older versions: an odd number of arguments begins with the size.
+fn old_map(given: &[Given], texts: bool) -> Found {
+    match given {
+        [size, functions @ ..] if given.len() % 2 == 1 => {
+            let size = Count::given(size)?;
+            collection(Ty::Map, Seed::Stepped, Some(size), functions, texts)
+        }
+        _ => collection(Ty::Map, Seed::Stepped, None, given, texts),
     }
+}
+
+fn collection(
+    kind: Ty,
+    seed: Seed,
+    size: Option<Count>,
+    functions: &[Given],
+    texts: bool,
+) -> Found {
+    let functions = Given::functions(functions).filter(|functions| !functions.is_empty())?;
     let of = |remainder: usize| {
         let every = functions.iter().skip(remainder).step_by(2);
         every.cloned().collect::<Arc<[Recipe]>>()
     };
-    let (first, second) = match is_map {
-        true => (of(0), of(1)),
-        false => (functions.into(), Arc::from([])),
+    let (first, second) = match kind {
+        Ty::Map if functions.len() % 2 == 1 => return None,
+        Ty::Map => (of(0), of(1)),
+        _ => (functions, Arc::from([])),
     };
     let collection = Collection {
         kind,
@@ -147,21 +192,16 @@ pub(super) fn variants(name: &str, given: &[Given]) -> Found {
         size,
         first,
         second,
-        texts: name.starts_with("String"),
+        texts,
     };
-    let step = Step::Collection(Box::new(collection));
-    Some(vec![flavour(Ty::Long, kind, step)])
-}
-
-fn recipe(given: &Given) -> Option<Recipe> {
-    match given {
-        Given::Function(recipe) => Some(recipe.clone()),
-        _ => None,
-    }
+    let step = Step::with(collection, |collection, value| {
+        collection.value(value.long())
+    });
+    cycle(kind, step)
 }
 
 /// A number in English words, as NoSQLBench has them.
-pub(super) fn number_name(input: i64) -> Val<'static> {
+fn number_name(input: i64) -> Val<'static> {
     /// What is told by one group of words.
     const BILLION: u64 = 1_000_000_000;
     let value = input.unsigned_abs();

@@ -1,454 +1,455 @@
-//! Functions that make a number, or a text, something else.
-//!
-//! Long because it is one table.
+//! Functions that make a number something else, and constants.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
-use super::dates;
-use super::functions::{Count, Found, Given, INT_MASK, Step, Variant, flavour};
+use super::arithmetic::hashed_double;
+use super::dates::{self, MILLIS_PER_DAY};
+use super::functions::{
+    Count, Found, Given, INT_MASK, Row, Step, asking, cycle, flavour, from, made, row,
+};
 use super::recipe::{Call, Fault};
 use super::resolve::{Env, Recipe};
-use super::state;
 use super::value::{Ty, Val};
-use workload::virtdata::hash;
+use cql::value::CqlType;
+use workload::virtdata::{hash, hashed_uuid};
 
 const NANOS_PER_DAY: i64 = 86_400_000_000_000;
-const MILLIS_PER_DAY: i64 = 86_400_000;
 /// Nanoseconds of time that a cycle stands for where NoSQLBench reads a clock.
 const NANOS_PER_CYCLE: i64 = 1_000_000;
 /// 2020-01-01, where the clock of cycle 0 stands.
 const CLOCK_START_MILLIS: i64 = 1_577_836_800_000;
 /// A longer value would be taken by no Cassandra.
 const BYTES_MAX: i64 = 256 << 20;
+/// From these the number itself is taken first.
+const NUMERIC: [Ty; 6] = [
+    Ty::Long,
+    Ty::Int,
+    Ty::Double,
+    Ty::Float,
+    Ty::Short,
+    Ty::Text,
+];
 
-/// Makes a value of a number and two arguments.
-type Make = fn(i64, [i64; 2]) -> Val<'static>;
-
-/// The flavours of a call that fit its arguments; None: it is none of these functions.
-pub(super) fn variants(call: &Call, given: &[Given], env: &mut Env) -> Result<Found, Fault> {
-    let name = call.name.as_str();
-    if let Some(found) = numbers(name, given)
-        .or_else(|| ranges(name, given))
-        .or_else(|| times(name, given))
-        .or_else(|| texts(name, given))
-        .or_else(|| bytes(name, given))
-    {
-        return Ok(Some(found));
-    }
-    let noted = clocks(name, given, env);
-    if let Some(found) = noted.or_else(|| super::places::variants(name, given, env)) {
-        return Ok(Some(found));
-    }
-    match (name, given) {
-        ("StringDateWrapper", [Given::Text(pattern)]) => {
-            if dates::by_pattern(pattern, 0).is_none() {
-                let message = format!("`{pattern}` has a letter that is not known here");
-                return Err(Fault::new(message, call.at));
-            }
-            let step = Step::DatePattern(pattern.as_str().into());
-            Ok(Some(vec![flavour(Ty::Long, Ty::Text, step)]))
-        }
-        ("Flow", [Given::Function(_), ..]) => Ok(flow(given)),
-        _ => Ok(None),
-    }
-}
-
-fn made(input: Ty, output: Ty, make: Make, args: [i64; 2]) -> Variant {
-    flavour(input, output, Step::Made(make, args))
-}
-
-/// Numbers of other types.
-fn numbers(name: &str, given: &[Given]) -> Found {
-    let long = |ty, make, args| Some(vec![made(Ty::Long, ty, make, args)]);
-    let scale = |usual: i64| match given {
-        [] => Some([usual, 0]),
-        [scale] => scale.int().filter(|scale| *scale != 0).map(|s| [s, 0]),
-        _ => None,
-    };
-    // From each of these the number itself is taken first.
-    let numeric = |ty, make: Make, args| {
-        let inputs = [
-            Ty::Long,
-            Ty::Int,
-            Ty::Double,
-            Ty::Float,
-            Ty::Short,
-            Ty::Text,
-        ];
-        Some(inputs.map(|input| made(input, ty, make, args)).to_vec())
-    };
-    match (name, given) {
-        ("ToShort", _) => numeric(
-            Ty::Short,
-            |x, [scale, _]| Val::Short((x % scale) as i16),
-            scale(i64::from(i16::MAX))?,
-        ),
-        ("ToByte", _) => numeric(
-            Ty::Byte,
-            |x, [scale, _]| Val::Byte((x % scale) as i8),
-            scale(i64::from(i8::MAX))?,
-        ),
-        ("LongToShort" | "ModuloToShort", []) => {
-            long(Ty::Short, |x, _| Val::Short((x & 0x7FFF) as i16), [0, 0])
-        }
-        ("LongToByte" | "ModuloToByte", []) => {
-            long(Ty::Byte, |x, _| Val::Byte((x & 0x7F) as i8), [0, 0])
-        }
-        ("ToBoolean", []) => numeric(Ty::Bool, |x, _| Val::Bool(x & 1 == 1), [0, 0]),
-        ("ModuloToBoolean", []) => long(Ty::Bool, |x, _| Val::Bool(x % 2 == 0), [0, 0]),
-        ("ToInt", [Given::Int(scale)]) if *scale != 0 => {
-            let args = [i64::from(*scale), 0];
-            let make: Make = |x, [scale, _]| Val::Int((x % scale) as i32);
-            let inputs = [Ty::Long, Ty::Double];
-            Some(
-                inputs
-                    .map(|input| made(input, Ty::Int, make, args))
-                    .to_vec(),
-            )
-        }
-        _ => objects(name, given),
-    }
-}
-
-/// Numbers of any size, identifiers and addresses.
-fn objects(name: &str, given: &[Given]) -> Found {
-    let long = |ty, make, args| Some(vec![made(Ty::Long, ty, make, args)]);
-    match (name, given) {
-        ("ToBigInt", []) => long(Ty::BigInt, |x, _| Val::BigInt(x), [0, 0]),
-        ("ToBigDecimal", [] | [Given::Int(_)]) => {
-            let scale = given.first().and_then(Given::int).unwrap_or(0);
-            let make: Make = |unscaled, [scale, _]| Val::Decimal {
-                unscaled,
-                scale: scale as i32,
-            };
-            let mut found = vec![made(Ty::Long, Ty::Decimal, make, [scale, 0])];
-            if given.is_empty() {
-                found.push(made(Ty::Int, Ty::Decimal, make, [0, 0]));
-            }
-            Some(found)
-        }
-        ("ToUUID", [] | [Given::Long(_) | Given::Int(_)]) => {
-            /// What NoSQLBench has in the upper half when nothing is said.
-            const UPPER: i64 = 0x0123_4567_89AB_CDEF;
-            let upper = given.first().and_then(Given::long).unwrap_or(UPPER);
-            let upper = (upper & !0xF000) | 0x4000;
-            let uuid: Make = |x, [upper, _]| {
-                let lower = (x as u64 & 0x1FFF_FFFF_FFFF_FFFF) | 0x8000_0000_0000_0000;
-                Val::Uuid((u128::from(upper as u64) << 64 | u128::from(lower)).to_be_bytes())
-            };
-            let mut found = vec![made(Ty::Long, Ty::Uuid, uuid, [upper, 0])];
-            if given.is_empty() {
-                found.push(flavour(Ty::Text, Ty::Uuid, Step::ParseUuid));
-            }
-            Some(found)
-        }
-        ("ToInetAddress", []) => long(
-            Ty::Inet,
-            |x, _| Val::Inet((x as i32 % i32::MAX).to_be_bytes()),
-            [0, 0],
-        ),
-        ("Discard", []) => {
-            let text = Val::Text(Cow::Borrowed("discard"));
-            let step = Step::Fixed(Box::new(text));
-            Some(vec![flavour(Ty::Long, Ty::Object, step)])
-        }
-        _ => None,
-    }
-}
-
-/// Whole numbers of whole numbers.
-fn ranges(name: &str, given: &[Given]) -> Found {
-    let args: Vec<i64> = given.iter().map(Given::long).collect::<Option<_>>()?;
-    let ints = given.iter().all(|given| given.int().is_some());
-    let both = |long: fn(i64, [i64; 2]) -> i64, masked: fn(i64, [i64; 2]) -> i64, args| {
-        let mut found = vec![flavour(Ty::Long, Ty::Long, Step::Long(long, args))];
-        if ints {
-            found.push(flavour(Ty::Long, Ty::Int, Step::Int(masked, args)));
-            found.push(flavour(Ty::Int, Ty::Int, Step::Int(long, args)));
+pub(super) const ROWS: &[Row] = &[
+    // Numbers of other types.
+    row(&["Identity"], |given| {
+        plain(given, &[Ty::Object], Ty::Long, &Step::of(|value| value))
+    }),
+    row(&["ToInt"], |given| {
+        let scale = scale(given, INT_MASK)?;
+        let step = Step::int(move |x| x.wrapping_rem(scale));
+        from(&[Ty::Long, Ty::Double], Ty::Int, &step)
+    }),
+    row(&["ToLong"], |given| {
+        plain(given, &[Ty::Object], Ty::Long, &Step::long(|x| x))
+    }),
+    row(&["ToDouble"], |given| {
+        let step = Step::of(|value| Val::Double(value.double()));
+        plain(given, &[Ty::Object], Ty::Double, &step)
+    }),
+    row(&["ToFloat"], |given| {
+        let step = Step::of(|value| Val::Float(value.double() as f32));
+        plain(given, &[Ty::Object], Ty::Float, &step)
+    }),
+    row(&["ToShort"], |given| {
+        let scale = scale(given, i64::from(i16::MAX))?;
+        let step = Step::made(move |x| Val::Short(x.wrapping_rem(scale) as i16));
+        from(&NUMERIC, Ty::Short, &step)
+    }),
+    row(&["ToByte"], |given| {
+        let scale = scale(given, i64::from(i8::MAX))?;
+        let step = Step::made(move |x| Val::Byte(x.wrapping_rem(scale) as i8));
+        from(&NUMERIC, Ty::Byte, &step)
+    }),
+    row(&["LongToShort", "ModuloToShort"], |given| {
+        let step = Step::made(|x| Val::Short((x & 0x7FFF) as i16));
+        plain(given, &[Ty::Long], Ty::Short, &step)
+    }),
+    row(&["LongToByte", "ModuloToByte"], |given| {
+        let step = Step::made(|x| Val::Byte((x & 0x7F) as i8));
+        plain(given, &[Ty::Long], Ty::Byte, &step)
+    }),
+    row(&["ToBoolean"], |given| {
+        let step = Step::made(|x| Val::Bool(x & 1 == 1));
+        plain(given, &NUMERIC, Ty::Bool, &step)
+    }),
+    row(&["ModuloToBoolean"], |given| {
+        let step = Step::made(|x| Val::Bool(x % 2 == 0));
+        plain(given, &[Ty::Long], Ty::Bool, &step)
+    }),
+    row(&["ToBigInt"], |given| {
+        plain(given, &[Ty::Long], Ty::BigInt, &Step::made(Val::BigInt))
+    }),
+    row(&["ToBigDecimal"], |given| {
+        let (scale, inputs): (_, &[Ty]) = match given {
+            [] => (0, &[Ty::Long, Ty::Int]),
+            [Given::Int(scale)] => (*scale, &[Ty::Long]),
+            _ => return None,
+        };
+        let step = Step::made(move |unscaled| Val::Decimal { unscaled, scale });
+        from(inputs, Ty::Decimal, &step)
+    }),
+    // Identifiers and addresses.
+    row(&["ToHashedUUID"], |given| {
+        let step = Step::made(|x| Val::Uuid(hashed_uuid(x as u64)));
+        plain(given, &[Ty::Long], Ty::Uuid, &step)
+    }),
+    row(&["ToUUID"], |given| {
+        /// What NoSQLBench has in the upper half when nothing is said.
+        const UPPER: i64 = 0x0123_4567_89AB_CDEF;
+        let upper = match given {
+            [] => UPPER,
+            [upper] => upper.long()?,
+            _ => return None,
+        };
+        let upper = (upper & !0xF000) | 0x4000;
+        let mut found = made(Ty::Uuid, move |x| {
+            let lower = (x as u64 & 0x1FFF_FFFF_FFFF_FFFF) | 0x8000_0000_0000_0000;
+            Val::Uuid((u128::from(upper as u64) << 64 | u128::from(lower)).to_be_bytes())
+        })?;
+        if given.is_empty() {
+            let parse = Step::of(|value| Val::Uuid(parse_uuid(&value.text())));
+            found.push(flavour(Ty::Text, Ty::Uuid, parse));
         }
         Some(found)
-    };
-    let width = || match *args {
-        [to] if to > 0 => Some([0, to]),
-        [from, to] if to > from => Some([from, to.checked_sub(from)?]),
+    }),
+    row(&["ToEpochTimeUUID"], |given| {
+        let (node, clock) = node_and_clock(given)?;
+        made(Ty::Uuid, move |x| {
+            Val::Uuid(uuid_of_ticks(gregorian_ticks(x), node, clock))
+        })
+    }),
+    asking(&["ToFinestTimeUUID"], |call, given, _| {
+        let (base, rest) = match given {
+            [Given::Text(date), rest @ ..] => (gregorian_ticks(millis(date, call)?), rest),
+            rest => (0, rest),
+        };
+        Ok(node_and_clock(rest).and_then(|(node, clock)| {
+            made(Ty::Uuid, move |x| {
+                Val::Uuid(uuid_of_ticks((x as u64).wrapping_add(base), node, clock))
+            })
+        }))
+    }),
+    row(&["ToTimeUUIDMin"], |given| {
+        plain(given, &[Ty::Long], Ty::Uuid, &Step::made(least_uuid))
+    }),
+    row(&["ToTimeUUIDMax"], |given| {
+        plain(given, &[Ty::Long], Ty::Uuid, &Step::made(greatest_uuid))
+    }),
+    row(&["ToInetAddress"], |given| {
+        let step = Step::made(|x| Val::Inet((x as i32 % i32::MAX).to_be_bytes()));
+        plain(given, &[Ty::Long], Ty::Inet, &step)
+    }),
+    // Days, times of day and durations.
+    row(&["ToDate"], |given| {
+        let (spacing, repeats) = spaced(given)?;
+        made(Ty::Date, move |x| Val::Date(at(x, spacing, repeats)))
+    }),
+    row(&["ToJavaInstant"], |given| {
+        let (spacing, repeats) = spaced(given)?;
+        made(Ty::Instant, move |x| Val::Millis(at(x, spacing, repeats)))
+    }),
+    row(&["LongToLocalDateDays"], |given| {
+        let step = Step::made(|x| Val::Day((x & INT_MASK) as i32));
+        plain(given, &[Ty::Long], Ty::Day, &step)
+    }),
+    row(
+        &["EpochMillisToJavaLocalDate", "EpochMillisToCqlLocalDate"],
+        |given| {
+            let day = |x: i64| Val::Day(x.div_euclid(MILLIS_PER_DAY) as i32);
+            (given.len() <= 1 && given.iter().all(is_utc)).then(|| made(Ty::Day, day))?
+        },
+    ),
+    row(&["ToLocalTime"], |given| {
+        let numbers = given.iter().take_while(|given| given.int().is_some());
+        let (numbers, zones) = given.split_at(numbers.count());
+        let (spacing, repeats) = spaced(numbers).filter(|_| zones.iter().all(is_utc))?;
+        made(Ty::Time, move |x| {
+            Val::Time(at(x, spacing, repeats).rem_euclid(MILLIS_PER_DAY) * 1_000_000)
+        })
+    }),
+    row(&["ToCqlDurationNanos"], |given| {
+        let step = Step::made(|x| Val::Duration {
+            // What is left after whole days is nothing, and so are the months.
+            months: 0,
+            days: (x / NANOS_PER_DAY) as i32,
+            nanos: x % NANOS_PER_DAY,
+        });
+        plain(given, &[Ty::Long], Ty::Duration, &step)
+    }),
+    asking(&["StringDateWrapper"], |call, given, _| {
+        let [Given::Text(pattern)] = given else {
+            return Ok(None);
+        };
+        if dates::by_pattern(pattern, 0).is_none() {
+            let message = format!("`{pattern}` has a letter that is not known here");
+            return Err(Fault::new(message, call.at));
+        }
+        let pattern = pattern.clone();
+        Ok(made(Ty::Text, move |x| {
+            let text = dates::by_pattern(&pattern, x).unwrap_or_default();
+            Val::Text(text.into())
+        }))
+    }),
+    asking(&["StartingEpochMillis"], |call, given, _| {
+        let [Given::Text(date)] = given else {
+            return Ok(None);
+        };
+        let start = millis(date, call)?;
+        let room = i64::MAX.saturating_sub(start);
+        Ok(made(Ty::Long, move |x| {
+            Val::Long(start.wrapping_add(x % room))
+        }))
+    }),
+    // Functions that read a clock, replaced by functions of the cycle.
+    asking(&["ElapsedNanoTime"], |call, given, env| {
+        let step = Step::long(|x| x.wrapping_mul(NANOS_PER_CYCLE));
+        let what = "cycle n is n milliseconds after 1970";
+        Ok(clock(call, given, env, step, what))
+    }),
+    asking(
+        &["CurrentEpochMillis", "CurrentTimeMillis"],
+        |call, given, env| {
+            let step = Step::long(|x| x.wrapping_add(CLOCK_START_MILLIS));
+            let what = "cycle n is n milliseconds after 2020-01-01";
+            Ok(clock(call, given, env, step, what))
+        },
+    ),
+    // Constants.
+    row(&["Discard"], |given| {
+        let step = Step::fixed(Val::Text(Cow::Borrowed("discard")));
+        plain(given, &[Ty::Long], Ty::Object, &step)
+    }),
+    row(&["StaticStringMapper"], |given| match given {
+        [Given::Text(text)] => cycle(Ty::Text, Step::fixed(Val::Text(text.clone().into()))),
         _ => None,
-    };
-    let one = || (args.len() == 1).then(|| [args[0], 0]);
-    let divisor = || one().filter(|args| args[0] != 0);
-    let plain = |ty, step| Some(vec![flavour(Ty::Long, ty, step)]);
-    match name {
-        "CycleRange" => both(
-            |x, [from, width]| from.wrapping_add(x % width),
-            |x, [from, width]| from.wrapping_add(x % width) & INT_MASK,
-            width()?,
-        ),
-        "AddCycleRange" => both(
-            |x, [from, width]| x.wrapping_add(from.wrapping_add(x % width)),
-            |x, [from, width]| x.wrapping_add(from.wrapping_add(x % width)) & INT_MASK,
-            width()?,
-        ),
-        "Max" | "Min" => {
-            let keep: fn(i64, [i64; 2]) -> i64 = match name {
-                "Max" => |x, [limit, _]| x.max(limit),
-                _ => |x, [limit, _]| x.min(limit),
-            };
-            let args = one()?;
-            let mut found = vec![flavour(Ty::Long, Ty::Long, Step::Long(keep, args))];
-            if ints {
-                found.push(flavour(Ty::Int, Ty::Int, Step::Int(keep, args)));
-            }
-            Some(found)
-        }
-        "ModuloToLong" => {
-            let step = Step::Long(|x, [m, _]| (x % m) & i64::MAX, divisor()?);
-            plain(Ty::Long, step)
-        }
-        "ModuloToInteger" => {
-            let step = Step::Int(|x, [m, _]| (x % m) & INT_MASK, divisor()?);
-            plain(Ty::Int, step)
-        }
-        "DivideToLong" => plain(
-            Ty::Long,
-            Step::Long(|x, [d, _]| x.wrapping_div(d), divisor()?),
-        ),
-        "DivideToLongToString" => {
-            let make: Make = |x, [d, _]| Val::Digits(x.wrapping_div(d));
-            Some(vec![made(Ty::Long, Ty::Text, make, divisor()?)])
+    }),
+    row(&["FixedValue"], |given| match given {
+        [value] => {
+            let value = value.constant()?;
+            cycle(value.ty(), Step::fixed(value))
         }
         _ => None,
-    }
-}
-
-/// Days, times of day and durations.
-fn times(name: &str, given: &[Given]) -> Found {
-    let long = |ty, make, args| Some(vec![made(Ty::Long, ty, make, args)]);
-    // The zone of NoSQLBench's machine is taken to be UTC, like that of servers.
-    let utc = |zone: &Given| {
-        let zone = zone.text()?;
-        ["UTC", "GMT", "Z", "default"].contains(&zone).then_some(())
-    };
-    match (name, given) {
-        ("EpochMillisToJavaLocalDate" | "EpochMillisToCqlLocalDate", zones) => {
-            if let [zone] = zones {
-                utc(zone)?;
-            }
-            let day: Make = |x, _| Val::Day(x.div_euclid(MILLIS_PER_DAY) as i32);
-            (zones.len() <= 1).then(|| vec![made(Ty::Long, Ty::Day, day, [0, 0])])
+    }),
+    row(&["FixedValues"], |given| {
+        let values: Vec<Val> = given.iter().map(Given::constant).collect::<Option<_>>()?;
+        let ty = values.first()?.ty();
+        let same = ty != Ty::Bool && values.iter().all(|value| value.ty() == ty);
+        same.then(|| cycle(ty, in_turn(values)))?
+    }),
+    // Bytes.
+    row(&["ToByteBuffer"], |given| {
+        let size = match given {
+            [] => 8,
+            [size] => byte_count(size)?,
+            _ => return None,
+        };
+        let mut found = made(Ty::Bytes, move |x| {
+            let mut bytes = x.to_be_bytes().repeat(size / 8 + 1);
+            bytes.truncate(size);
+            Val::Bytes(bytes)
+        })?;
+        if given.is_empty() {
+            let own = Step::of(|value| {
+                let mut bytes = Vec::new();
+                value.append(&mut bytes);
+                Val::Bytes(bytes.split_off(4))
+            });
+            let inputs = NUMERIC[1..].iter().chain([&Ty::Chars]);
+            found.extend(inputs.map(|input| flavour(*input, Ty::Bytes, own.clone())));
         }
-        ("ToLocalTime", args) => {
-            let numbers: Vec<i64> = args.iter().map_while(Given::int).collect();
-            let [spacing, repeats] = match *numbers {
-                [] => [1, 1],
-                [spacing] => [spacing, 1],
-                [spacing, repeats] if repeats != 0 => [spacing, repeats],
-                _ => return None,
-            };
-            args[numbers.len()..].iter().try_for_each(utc)?;
-            let time: Make = |x, [spacing, repeats]| {
-                let millis = x.wrapping_mul(spacing) / repeats;
-                Val::Time(millis.rem_euclid(MILLIS_PER_DAY) * 1_000_000)
-            };
-            long(Ty::Time, time, [spacing, repeats])
+        Some(found)
+    }),
+    // Vectors.
+    row(&["CqlVector"], |given| match given {
+        [Given::Function(inner)] => {
+            let step = Step::with(inner.clone(), |inner, value| inner.value(value.long()));
+            cycle(Ty::Vector, step)
         }
-        ("ToCqlDurationNanos", []) => {
-            let duration: Make = |x, _| {
-                let (days, nanos) = (x / NANOS_PER_DAY, x % NANOS_PER_DAY);
-                Val::Duration {
-                    // What is left after whole days is nothing, and so are the months.
-                    months: 0,
-                    days: days as i32,
-                    nanos,
-                }
-            };
-            long(Ty::Duration, duration, [0, 0])
-        }
-        ("ToTimeUUIDMin", []) => long(Ty::Uuid, |x, _| super::functions::uuid_at(x, 0), [0, 0]),
-        ("ToTimeUUIDMax", []) => long(Ty::Uuid, |x, _| super::functions::uuid_at(x, 1), [0, 0]),
         _ => None,
-    }
-}
-
-/// Texts of texts and of functions.
-fn texts(name: &str, given: &[Given]) -> Found {
-    let of_text = |change: fn(&str, &str) -> String, arg: &str| {
-        let step = Step::OfText(change, arg.into());
-        Some(vec![flavour(Ty::Text, Ty::Text, step)])
-    };
-    match (name, given) {
-        ("Prefix", [Given::Text(prefix)]) => {
-            of_text(|text, prefix| format!("{prefix}{text}"), prefix)
-        }
-        ("Suffix", [Given::Text(suffix)]) => {
-            of_text(|text, suffix| format!("{text}{suffix}"), suffix)
-        }
-        ("Trim", []) => of_text(|text, _| text.trim().to_owned(), ""),
-        ("MirrorToString", [Given::Text(mirrored)]) => of_text(|_, text| text.to_owned(), mirrored),
-        ("StaticStringMapper", [Given::Text(text)]) => {
-            let step = Step::Fixed(Box::new(Val::Text(text.clone().into())));
-            Some(vec![flavour(Ty::Long, Ty::Text, step)])
-        }
-        ("LongToString", []) => Some(vec![flavour(Ty::Long, Ty::Text, Step::ToText)]),
-        ("ToHexString", []) => {
-            let hex: Make = |x, _| Val::Text(Cow::Owned(format!("{x:x}")));
-            let bytes = flavour(Ty::Bytes, Ty::Text, Step::HexUpper);
-            Some(vec![made(Ty::Long, Ty::Text, hex, [0, 0]), bytes])
-        }
-        (
-            "Concat" | "ConcatCycle" | "ConcatFixed" | "ConcatHashed",
-            [Given::Text(template), functions @ ..],
-        ) => {
-            let seed = match name {
-                "ConcatHashed" => Seed::Hashed,
-                "Concat" => Seed::Stepped,
-                _ => Seed::Same,
-            };
-            concatenated(template, functions, seed)
-        }
-        ("JoinTemplate", [Given::Text(delimiter), Given::Function(_), ..]) => {
-            joined(["", delimiter, ""], &given[1..])
-        }
-        (
-            "JoinTemplate",
-            [
-                Given::Text(before),
-                Given::Text(delimiter),
-                Given::Text(after),
-                functions @ ..,
-            ],
-        ) => joined([before, delimiter, after], functions),
+    }),
+    row(&["ToCqlVector"], |given| {
+        let inputs = [Ty::Floats, Ty::List];
+        plain(given, &inputs, Ty::Vector, &Step::of(|value| value))
+    }),
+    row(&["NormalizeCqlVector"], |given| {
+        plain(given, &[Ty::Vector], Ty::Vector, &Step::of(normalize))
+    }),
+    row(&["HashedFloatVectors"], |given| match given {
+        [size] => float_vectors(size, 0.0, 1.0),
+        [size, min, max] => float_vectors(size, min.double()?, max.double()?),
         _ => None,
-    }
+    }),
+    // Functions one after the other.
+    row(&["Flow"], |given| {
+        let recipes = Given::functions(given)?;
+        let ty = recipes.last()?.ty;
+        let step = Step::with(recipes, |recipes, value| {
+            let first = recipes[0].value(value.long());
+            let rest = recipes[1..].iter();
+            rest.fold(first, |value, recipe| recipe.value_of(value))
+        });
+        cycle(ty, step)
+    }),
+];
+
+/// A function without arguments.
+pub(super) fn plain(given: &[Given], inputs: &[Ty], output: Ty, step: &Step) -> Found {
+    given.is_empty().then(|| from(inputs, output, step))?
 }
 
-/// What the functions of a concatenation are given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Seed {
-    Same,
-    Stepped,
-    Hashed,
-}
-
-/// Texts between the values of functions.
-#[derive(Clone, Debug)]
-pub(crate) struct Concat {
-    literals: Arc<[String]>,
-    functions: Arc<[Recipe]>,
-    seed: Seed,
-}
-
-impl Concat {
-    pub(crate) fn value(&self, input: i64) -> Val<'static> {
-        let mut out = self.literals[0].clone();
-        for (index, literal) in self.literals[1..].iter().enumerate() {
-            let stepped = input.wrapping_add(index as i64);
-            let seed = match self.seed {
-                Seed::Same => input,
-                Seed::Stepped => stepped,
-                Seed::Hashed => hash(stepped as u64) as i64,
-            };
-            let function = &self.functions[index.min(self.functions.len() - 1)];
-            function.value(seed).write(&mut out);
-            out.push_str(literal);
-        }
-        Val::Text(Cow::Owned(out))
-    }
-}
-
-fn concatenated(template: &str, functions: &[Given], seed: Seed) -> Found {
-    let literals: Arc<[String]> = template.split("{}").map(str::to_owned).collect();
-    let functions = functions.iter().map(|given| match given {
-        Given::Function(recipe) => Some(recipe.clone()),
-        _ => None,
-    });
-    let functions: Arc<[Recipe]> = functions.collect::<Option<_>>()?;
-    if functions.is_empty() && literals.len() > 1 {
-        return None;
-    }
-    let step = Step::Concat(Box::new(Concat {
-        literals,
-        functions,
-        seed,
-    }));
-    Some(vec![flavour(Ty::Long, Ty::Text, step)])
-}
-
-fn joined([before, delimiter, after]: [&str; 3], functions: &[Given]) -> Found {
-    let places = vec!["{}"; functions.len()].join(delimiter);
-    concatenated(&format!("{before}{places}{after}"), functions, Seed::Same)
-}
-
-/// Bytes.
-fn bytes(name: &str, given: &[Given]) -> Found {
-    let size = |given: &Given| given.int().filter(|size| (1..=BYTES_MAX).contains(size));
-    match (name, given) {
-        ("HashedToByteBuffer", [length]) => {
-            let drawn =
-                super::drawn::Drawn::Bytes(Count::given(&Given::Int(size(length)? as i32))?);
-            Some(vec![flavour(Ty::Long, Ty::Bytes, Step::Drawn(drawn))])
-        }
-        ("ToByteBuffer", [] | [_]) => {
-            let size = match given.first() {
-                None => 8,
-                Some(given) => size(given)?,
-            };
-            let repeated: Make = |x, [size, _]| {
-                let mut bytes = x.to_be_bytes().repeat(size as usize / 8 + 1);
-                bytes.truncate(size as usize);
-                Val::Bytes(bytes)
-            };
-            let mut found = vec![made(Ty::Long, Ty::Bytes, repeated, [size, 0])];
-            if given.is_empty() {
-                let inputs = [
-                    Ty::Int,
-                    Ty::Double,
-                    Ty::Float,
-                    Ty::Short,
-                    Ty::Text,
-                    Ty::Chars,
-                ];
-                found.extend(inputs.map(|input| flavour(input, Ty::Bytes, Step::OwnBytes)));
-            }
-            Some(found)
-        }
+/// What a number is reduced by.
+fn scale(given: &[Given], usual: i64) -> Option<i64> {
+    match given {
+        [] => Some(usual),
+        [scale] => scale.int().filter(|scale| *scale != 0),
         _ => None,
     }
 }
 
-/// Functions that read a clock, replaced by functions of the cycle.
-fn clocks(name: &str, given: &[Given], env: &mut Env) -> Found {
-    let (step, what): (fn(i64, [i64; 2]) -> i64, _) = match (name, given) {
-        ("ElapsedNanoTime", []) => (
-            |x, _| x.wrapping_mul(NANOS_PER_CYCLE),
-            "cycle n is n milliseconds after 1970",
-        ),
-        ("CurrentEpochMillis" | "CurrentTimeMillis", []) => (
-            |x, _| x.wrapping_add(CLOCK_START_MILLIS),
-            "cycle n is n milliseconds after 2020-01-01",
-        ),
-        _ => return None,
-    };
+fn node_and_clock(given: &[Given]) -> Option<(i64, i64)> {
+    match given {
+        [] => Some((0, 0)),
+        [node] => Some((node.long()?, 0)),
+        [node, clock] => Some((node.long()?, clock.long()?)),
+        _ => None,
+    }
+}
+
+/// Milliseconds from one value to the next, and how often each is repeated.
+fn spaced(given: &[Given]) -> Option<(i64, i64)> {
+    match given {
+        [] => Some((1, 1)),
+        [spacing] => Some((spacing.int()?, 1)),
+        [spacing, repeats] => Some((spacing.int()?, repeats.int().filter(|n| *n != 0)?)),
+        _ => None,
+    }
+}
+
+fn at(input: i64, spacing: i64, repeats: i64) -> i64 {
+    input.wrapping_mul(spacing).wrapping_div(repeats)
+}
+
+/// The zone of NoSQLBench's machine is taken to be UTC, like that of servers.
+fn is_utc(zone: &Given) -> bool {
+    let zone = zone.text().unwrap_or_default();
+    ["UTC", "GMT", "Z", "default"].contains(&zone)
+}
+
+fn millis(date: &str, call: &Call) -> Result<i64, Fault> {
+    dates::millis(date).ok_or_else(|| {
+        let message = format!(
+            "`{date}` is no time of {}; write `2018-02-01 05:00:00`, which is UTC",
+            call.name
+        );
+        Fault::new(message, call.at)
+    })
+}
+
+fn clock(call: &Call, given: &[Given], env: &mut Env, step: Step, what: &str) -> Found {
+    let found = plain(given, &[Ty::Long], Ty::Long, &step)?;
     env.note(format!(
-        "{name} gives the clock in NoSQLBench; so that runs can be repeated, here {what}"
+        "{} gives the clock in NoSQLBench; so that runs can be repeated, here {what}",
+        call.name
     ));
-    Some(vec![flavour(Ty::Long, Ty::Long, Step::Long(step, [0, 0]))])
+    Some(found)
 }
 
-/// Functions one after the other.
-fn flow(given: &[Given]) -> Found {
-    let recipes = given.iter().map(|given| match given {
-        Given::Function(recipe) => Some(recipe.clone()),
-        _ => None,
-    });
-    let recipes: Vec<Recipe> = recipes.collect::<Option<_>>()?;
-    let ty = recipes.last()?.ty;
-    let step = Step::Flow(recipes.into());
-    Some(vec![flavour(Ty::Long, ty, step)])
+/// The digits of a UUID's text; what is no digit is left out.
+fn parse_uuid(text: &str) -> [u8; 16] {
+    let digits = text.chars().filter_map(|c| c.to_digit(16));
+    let value = digits.fold(0u128, |value, digit| value << 4 | u128::from(digit));
+    value.to_be_bytes()
 }
 
-/// A constant of any type, for `FixedValue`.
-pub(super) fn constant(given: &Given) -> Found {
-    let value = state::constant(given)?;
-    let ty = value.ty();
-    Some(vec![flavour(Ty::Long, ty, Step::Fixed(Box::new(value)))])
+/// Steps of 100 ns from the start of the Gregorian calendar to a time in milliseconds since 1970.
+fn gregorian_ticks(millis: i64) -> u64 {
+    /// From the start of the Gregorian calendar to 1970, in milliseconds.
+    const GREGORIAN_MILLIS: i64 = 12_219_292_800_000;
+    millis.wrapping_add(GREGORIAN_MILLIS).wrapping_mul(10_000) as u64
+}
+
+/// The least version 1 UUID of a millisecond since 1970, as Cassandra orders them: bytes are
+/// compared with their signs.
+fn least_uuid(millis: i64) -> Val<'static> {
+    with_low(gregorian_ticks(millis), 0x8080_8080_8080_8080)
+}
+
+/// The greatest one.
+fn greatest_uuid(millis: i64) -> Val<'static> {
+    /// Of steps of 100 ns in a millisecond, the last.
+    const LAST_TICK: u64 = 9_999;
+    let last = gregorian_ticks(millis).wrapping_add(LAST_TICK);
+    with_low(last, 0x7F7F_7F7F_7F7F_7F7F)
+}
+
+fn with_low(ticks: u64, low: u64) -> Val<'static> {
+    let upper = u128::from_be_bytes(uuid_of_ticks(ticks, 0, 0)) >> 64 << 64;
+    Val::Uuid((upper | u128::from(low)).to_be_bytes())
+}
+
+/// A version 1 UUID of a time in steps of 100 ns since the start of the Gregorian calendar.
+fn uuid_of_ticks(ticks: u64, node: i64, clock: i64) -> [u8; 16] {
+    let high = 0x1000 | ((ticks & (0x0FFF << 48)) >> 48) | ((ticks >> 16) & 0xFFFF_0000);
+    let high = high | (ticks << 32);
+    let low = ((clock as u64 & 0x3FFF) << 48) | (1 << 63) | node as u64;
+    (u128::from(high) << 64 | u128::from(low)).to_be_bytes()
+}
+
+/// One of some values after the other.
+pub(super) fn in_turn(values: Vec<Val<'static>>) -> Step {
+    Step::with(values, |values, value| {
+        let index = (value.long() % INT_MASK).unsigned_abs() as usize % values.len();
+        values[index].clone()
+    })
+}
+
+/// How many bytes a value has.
+pub(super) fn byte_count(given: &Given) -> Option<usize> {
+    let size = given.int().filter(|size| (1..=BYTES_MAX).contains(size));
+    size.map(|size| size as usize)
+}
+
+fn normalize(value: Val) -> Val {
+    let Val::List(items) = value else {
+        return value;
+    };
+    let sum: f64 = items.iter().map(|item| item.double() * item.double()).sum();
+    let factor = 1.0 / libm::sqrt(sum);
+    let one = |item: &Val<'_>| match item {
+        Val::Double(v) => Val::Double(f64::from((v * factor) as f32)),
+        other => Val::Float((other.double() * factor) as f32),
+    };
+    Val::List(items.iter().map(one).collect())
+}
+
+fn float_vectors(size: &Given, min: f64, max: f64) -> Found {
+    let size = Count::given(size)?;
+    let of = Recipe::single(hashed_double(min, max), Ty::Double);
+    made(Ty::Floats, move |x| {
+        let image = hash(x as u64) as i64;
+        let item = |index| of.value(image.wrapping_add(index)).double() as f32;
+        let items = (0..size.of(x)).map(|index| Val::Float(item(index)));
+        Val::List(items.collect())
+    })
+}
+
+/// What Cassandra makes of a value that stands in a statement's text.
+pub(super) fn written_as(typ: &CqlType) -> Step {
+    Step::with(typ.clone(), |typ, value| match (typ, value) {
+        (CqlType::Text | CqlType::Ascii, Val::Long(v)) => Val::Digits(v),
+        (CqlType::Text | CqlType::Ascii, value @ Val::Digits(_)) => value,
+        (CqlType::Text | CqlType::Ascii, value) => Val::Text(value.text()),
+        (CqlType::Uuid | CqlType::Timeuuid, Val::Text(text)) => Val::Uuid(parse_uuid(&text)),
+        (CqlType::Bigint | CqlType::Counter, value) => Val::Long(value.long()),
+        (CqlType::Timestamp, value) => Val::Millis(value.long()),
+        (CqlType::Int, value) => Val::Int(value.long() as i32),
+        (CqlType::Smallint, value) => Val::Short(value.long() as i16),
+        (CqlType::Tinyint, value) => Val::Byte(value.long() as i8),
+        (CqlType::Varint, value) => Val::BigInt(value.long()),
+        (CqlType::Double, value) => Val::Double(value.double()),
+        (CqlType::Float, value) => Val::Float(value.double() as f32),
+        (CqlType::Boolean, Val::Text(text)) => Val::Bool(text == "true"),
+        (_, value) => value,
+    })
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-const MILLIS_PER_DAY: i64 = 86_400_000;
+pub(super) const MILLIS_PER_DAY: i64 = 86_400_000;
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
 
 /// Year, month and day of a number of days since 1970, by the Gregorian calendar.
@@ -126,6 +126,51 @@ pub(super) fn by_pattern(pattern: &str, millis: i64) -> Option<String> {
     Some(out)
 }
 
+/// Milliseconds since 1970 of a date, or of a date and a time, in UTC.
+pub(super) fn millis(text: &str) -> Option<i64> {
+    let (date, time) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
+    let digits = date.replace('-', "");
+    let plain = digits.len() == 8 && matches!(date.len(), 8 | 10);
+    if !(plain || matches!(date.len(), 4 | 6)) || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let part = |from: usize, to: usize| digits.get(from..to).map_or(Some(1), |d| d.parse().ok());
+    let (year, month, day) = (part(0, 4)?, part(4, 6)?, part(6, 8)?);
+    let mut millis = days(year, month, day)?.checked_mul(MILLIS_PER_DAY)?;
+    if !time.is_empty() {
+        let limits = [24, 60, 60];
+        let mut parts = time.split(':');
+        let mut seconds = 0;
+        for limit in limits {
+            let number: i64 = parts.next()?.parse().ok()?;
+            if !(0..limit).contains(&number) {
+                return None;
+            }
+            seconds = seconds * 60 + number;
+        }
+        parts.next().is_none().then_some(())?;
+        millis += seconds * 1000;
+    }
+    Some(millis)
+}
+
+/// Days from 1970 to a date of the Gregorian calendar.
+fn days(year: i64, month: i64, day: i64) -> Option<i64> {
+    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let february = if is_leap { 29 } else { 28 };
+    let months = [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let index = usize::try_from(month - 1)
+        .ok()
+        .filter(|index| *index < 12)?;
+    if !(1..=months[index]).contains(&day) {
+        return None;
+    }
+    // Leap days of the years before this one, from year 1 on; 719 162 days lie before 1970.
+    let before = year - 1;
+    let years = before * 365 + before / 4 - before / 100 + before / 400;
+    Some(years + months[..index].iter().sum::<i64>() + day - 1 - 719_162)
+}
+
 fn split(millis: i64) -> (i64, i64) {
     let days = millis.div_euclid(MILLIS_PER_DAY);
     (days, millis.rem_euclid(MILLIS_PER_DAY))
@@ -171,5 +216,26 @@ mod tests {
                 "{pattern}"
             );
         }
+    }
+
+    #[test]
+    fn dates_become_milliseconds() {
+        for (text, expected) in [
+            ("1970-01-01 00:00:00", Some(0)),
+            ("1970", Some(0)),
+            ("2017-01-01 23:59:59", Some(1_483_315_199_000)),
+            ("2018-02-01 05:00:00", Some(1_517_461_200_000)),
+            ("20000301", Some(951_868_800_000)),
+            ("200003", Some(951_868_800_000)),
+            ("2000-02-30", None),
+            ("2001-02-29", None),
+            ("2018-02-01 25:00:00", None),
+            ("2018-02-01 05:00", None),
+            ("soon", None),
+            ("", None),
+        ] {
+            assert_eq!(millis(text), expected, "{text}");
+        }
+        assert_eq!(days(1582, 10, 15), Some(-141_427));
     }
 }

@@ -1,20 +1,26 @@
 //! Binding recipes: chains of functions from a cycle to a value, bit for bit NoSQLBench's.
 //!
-//! Reading order: [`recipe`] reads the text, [`functions`] knows the flavours of each function,
+//! Reading order: [`recipe`] reads the text, [`functions`] has the table of functions with the flavours of each,
 //! [`resolve`] chooses among them as virtdata does, [`Recipe`] runs the chain.
 
 mod alias;
+mod arithmetic;
 mod collections;
 mod convert;
 mod dates;
 mod drawn;
 pub(crate) mod functions;
+mod lines;
 mod names;
 mod places;
 pub(crate) mod recipe;
 pub(crate) mod resolve;
 mod state;
+mod texts;
 pub(crate) mod value;
 
 pub(crate) use resolve::Recipe;
 pub(crate) use value::{Ty, Val};
+
+#[cfg(test)]
+mod tests;

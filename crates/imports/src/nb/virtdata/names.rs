@@ -1,152 +1,7 @@
-//! Which functions there are, and why some of NoSQLBench's are not.
+//! Why some of NoSQLBench's functions are not here.
 
+use super::functions::TABLES;
 use super::recipe::{Call, Fault};
-
-const NAMES: &[&str] = &[
-    "Add",
-    "AddCycleRange",
-    "AddHashRange",
-    "AlphaNumericString",
-    "ByteBufferSizedHashed",
-    "CSVFrequencySampler",
-    "CharBufImage",
-    "Cities",
-    "CitiesByDensity",
-    "CitiesByPopulation",
-    "Clamp",
-    "Combinations",
-    "Concat",
-    "ConcatCycle",
-    "ConcatFixed",
-    "ConcatHashed",
-    "Counties",
-    "CountryCodes",
-    "CountryNames",
-    "CqlVector",
-    "CurrentEpochMillis",
-    "CurrentTimeMillis",
-    "CycleRange",
-    "Discard",
-    "Div",
-    "DivideToLong",
-    "DivideToLongToString",
-    "ElapsedNanoTime",
-    "EpochMillisToCqlLocalDate",
-    "EpochMillisToJavaLocalDate",
-    "FirstLines",
-    "FirstNames",
-    "FixedValue",
-    "FixedValues",
-    "Flow",
-    "FullNames",
-    "Hash",
-    "HashInterval",
-    "HashRange",
-    "HashRangeScaled",
-    "HashedFileExtractToString",
-    "HashedFloatVectors",
-    "HashedLineToString",
-    "HashedLineToStringList",
-    "HashedLineToStringSet",
-    "HashedLoremExtractToString",
-    "HashedToByteBuffer",
-    "Identity",
-    "JoinTemplate",
-    "LastNames",
-    "List",
-    "ListHashed",
-    "ListSized",
-    "ListSizedHashed",
-    "ListSizedStepped",
-    "ListStepped",
-    "Load",
-    "LoadDouble",
-    "LoadFloat",
-    "LoadInteger",
-    "LoadLong",
-    "LoadString",
-    "LongToByte",
-    "LongToLocalDateDays",
-    "LongToShort",
-    "LongToString",
-    "Map",
-    "MapHashed",
-    "MapSized",
-    "MapSizedHashed",
-    "MapSizedStepped",
-    "MapStepped",
-    "Max",
-    "Min",
-    "MirrorToString",
-    "Mod",
-    "ModuloLineToString",
-    "ModuloToBoolean",
-    "ModuloToByte",
-    "ModuloToInteger",
-    "ModuloToLong",
-    "ModuloToShort",
-    "Mul",
-    "Normal",
-    "NormalizeCqlVector",
-    "NumberNameToString",
-    "Prefix",
-    "Save",
-    "SaveDouble",
-    "SaveFloat",
-    "SaveInteger",
-    "SaveLong",
-    "SaveString",
-    "Set",
-    "SetHashed",
-    "SetSized",
-    "SetSizedHashed",
-    "SetSizedStepped",
-    "SetStepped",
-    "StartingEpochMillis",
-    "StateCodes",
-    "StateNames",
-    "StaticStringMapper",
-    "StringDateWrapper",
-    "StringList",
-    "StringMap",
-    "StringSet",
-    "Suffix",
-    "Template",
-    "TextOfFile",
-    "TimeZones",
-    "ToBigDecimal",
-    "ToBigInt",
-    "ToBoolean",
-    "ToByte",
-    "ToByteBuffer",
-    "ToCqlDurationNanos",
-    "ToCqlVector",
-    "ToDate",
-    "ToDouble",
-    "ToEpochTimeUUID",
-    "ToFinestTimeUUID",
-    "ToFloat",
-    "ToHashedUUID",
-    "ToHexString",
-    "ToInetAddress",
-    "ToInt",
-    "ToJavaInstant",
-    "ToLocalTime",
-    "ToLong",
-    "ToShort",
-    "ToString",
-    "ToTimeUUIDMax",
-    "ToTimeUUIDMin",
-    "ToUUID",
-    "Trim",
-    "Uniform",
-    "WeightedInts",
-    "WeightedLongs",
-    "WeightedStrings",
-    "WeightedStringsFromCSV",
-    "ZipCodes",
-    "Zipf",
-];
 
 /// Functions that cannot be here, and why.
 const REFUSED: &[(&[&str], &str)] = &[
@@ -202,21 +57,22 @@ const REFUSED: &[(&[&str], &str)] = &[
     ),
 ];
 
-/// An error for a function that is not here.
-pub(crate) fn check(call: &Call) -> Result<(), Fault> {
+/// Why a function cannot be here.
+pub(super) fn refused(name: &str) -> Option<&'static str> {
+    let found = REFUSED.iter().find(|(names, _)| names.contains(&name));
+    found.map(|(_, why)| *why)
+}
+
+/// The error for a function that is not here.
+pub(super) fn unknown(call: &Call) -> Fault {
     let name = call.name.as_str();
-    if NAMES.contains(&name) {
-        return Ok(());
+    if let Some(why) = refused(name) {
+        return Fault::new(format!("function {name} {why}"), call.at);
     }
-    let refused = REFUSED.iter().find(|(names, _)| names.contains(&name));
-    let mut fault = match refused {
-        Some((_, why)) => Fault::new(format!("function {name} {why}"), call.at),
-        None => Fault::new(format!("function {name} is not known here"), call.at),
-    };
-    if refused.is_none() {
-        // A list of all of them would help nobody.
-        let near = yaml::did_you_mean(name, NAMES.iter().copied());
-        fault.hint = near.filter(|hint| hint.starts_with("did"));
-    }
-    Err(fault)
+    let mut fault = Fault::new(format!("function {name} is not known here"), call.at);
+    // A list of all of them would help nobody.
+    let all = TABLES.into_iter().flatten().flat_map(|row| row.names);
+    let near = yaml::did_you_mean(name, all.copied());
+    fault.hint = near.filter(|hint| hint.starts_with("did"));
+    fault
 }

@@ -1,9 +1,9 @@
 //! Names of people and places for the functions that draw them. NoSQLBench draws them from tables
 //! of a census; ours are a few dozen well-known ones of the same shape.
 
-use std::sync::Arc;
-
-use super::functions::{Found, Given, Step, flavour};
+use super::functions::{Found, Given, Row, asking, cycle};
+use super::lines::line;
+use super::recipe::{Call, Fault};
 use super::resolve::Env;
 use super::value::Ty;
 
@@ -26,42 +26,73 @@ const ZONES: &str = "America/Chicago America/Denver America/Los_Angeles America/
     Europe/London Europe/Berlin Asia/Tokyo";
 const ZIP_CODES: &str = "01001 10001 20001 30301 33101 48201 60601 75201 80201 85001 94101 98101";
 
-/// The flavour of a function that draws a name; None: it is none of them.
-pub(super) fn variants(name: &str, given: &[Given], env: &mut Env) -> Found {
-    let words = |text: &str| {
-        text.split_whitespace()
-            .map(Box::from)
-            .collect::<Vec<Box<str>>>()
-    };
-    let lines = match name {
-        "FirstNames" => words(FIRST),
-        "LastNames" => words(LAST),
-        "FullNames" => {
-            // Whole names of two lists whose lengths have no common divisor are all different.
-            let (first, last) = (words(FIRST), words(LAST));
-            let pairs = first.iter().cycle().zip(last.iter().cycle());
-            let names = pairs.take(first.len() * last.len());
-            names
-                .map(|(first, last)| format!("{first} {last}").into())
-                .collect()
-        }
-        "Cities" | "CitiesByDensity" | "CitiesByPopulation" | "Counties" => words(CITIES),
-        "StateNames" => words(STATES),
-        "StateCodes" => words(STATE_CODES),
-        "CountryNames" => words(COUNTRIES),
-        "CountryCodes" => words(COUNTRY_CODES),
-        "TimeZones" => words(ZONES),
-        "ZipCodes" => words(ZIP_CODES),
-        _ => return None,
-    };
+pub(super) const ROWS: &[Row] = &[
+    asking(&["FirstNames"], |c, given, env| {
+        drawn(c, given, env, words(FIRST))
+    }),
+    asking(&["LastNames"], |c, given, env| {
+        drawn(c, given, env, words(LAST))
+    }),
+    asking(&["FullNames"], |c, given, env| {
+        drawn(c, given, env, full_names())
+    }),
+    asking(
+        &[
+            "Cities",
+            "CitiesByDensity",
+            "CitiesByPopulation",
+            "Counties",
+        ],
+        |c, given, env| drawn(c, given, env, words(CITIES)),
+    ),
+    asking(&["StateNames"], |c, given, env| {
+        drawn(c, given, env, words(STATES))
+    }),
+    asking(&["StateCodes"], |c, given, env| {
+        drawn(c, given, env, words(STATE_CODES))
+    }),
+    asking(&["CountryNames"], |c, given, env| {
+        drawn(c, given, env, words(COUNTRIES))
+    }),
+    asking(&["CountryCodes"], |c, given, env| {
+        drawn(c, given, env, words(COUNTRY_CODES))
+    }),
+    asking(&["TimeZones"], |c, given, env| {
+        drawn(c, given, env, words(ZONES))
+    }),
+    asking(&["ZipCodes"], |c, given, env| {
+        drawn(c, given, env, words(ZIP_CODES))
+    }),
+];
+
+fn words(text: &str) -> Vec<Box<str>> {
+    text.split_whitespace().map(Box::from).collect()
+}
+
+/// Whole names of two lists whose lengths have no common divisor are all different.
+fn full_names() -> Vec<Box<str>> {
+    let (first, last) = (words(FIRST), words(LAST));
+    let pairs = first.iter().cycle().zip(last.iter().cycle());
+    let names = pairs.take(first.len() * last.len());
+    names
+        .map(|(first, last)| format!("{first} {last}").into())
+        .collect()
+}
+
+fn drawn(
+    call: &Call,
+    given: &[Given],
+    env: &mut Env,
+    names: Vec<Box<str>>,
+) -> Result<Found, Fault> {
     if given.iter().any(|given| given.text().is_none()) {
-        return None;
+        return Ok(None);
     }
     env.note(format!(
-        "{name} draws from tables of a census in NoSQLBench; here it draws from {} of our own, \
-         each as often as the others",
-        lines.len()
+        "{} draws from tables of a census in NoSQLBench; here it draws from {} of our own, each \
+         as often as the others",
+        call.name,
+        names.len()
     ));
-    let lines: Arc<[Box<str>]> = lines.into();
-    Some(vec![flavour(Ty::Long, Ty::Text, Step::Line(lines))])
+    Ok(cycle(Ty::Text, line(names)))
 }

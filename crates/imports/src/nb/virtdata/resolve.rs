@@ -1,6 +1,7 @@
 //! The choice among the flavours of a recipe's functions, as virtdata chooses: what the next
 //! function takes decides first, the order of preference last.
 
+use super::convert;
 use super::functions::{self, Given, Step, Variant};
 use super::recipe::{Arg, Call, Fault, parse};
 use super::state::Uses;
@@ -68,7 +69,7 @@ impl Recipe {
 
     /// The recipe of what Cassandra makes of the value when it stands in a statement's text.
     pub(crate) fn written_as(mut self, typ: &CqlType) -> Recipe {
-        self.steps.push(Step::WrittenAs(Box::new(typ.clone())));
+        self.steps.push(convert::written_as(typ));
         self.ty = self.value(0).ty();
         self
     }

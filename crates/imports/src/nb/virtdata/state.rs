@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use super::functions::{Found, Given, Step, flavour};
+use super::functions::{Found, Given, Row, Step, flavour, row};
 use super::recipe::{Arg, Call};
 use super::value::{Ty, Val};
 
@@ -56,81 +56,81 @@ impl Uses {
         let (Some(Arg::Text(name)), known) = (call.args.first(), call.name.as_str()) else {
             return;
         };
-        if SAVES.contains(&known) {
+        let is_in = |rows: &[Row]| rows.iter().any(|row| row.names.contains(&known));
+        if is_in(SAVES) {
             self.saves.push(name.clone());
-        } else if LOADS.contains(&known) && call.args.len() == 1 && !self.saves.contains(name) {
+        } else if is_in(LOADS) && call.args.len() == 1 && !self.saves.contains(name) {
             self.loads.push(name.clone());
         }
     }
 }
 
-pub(super) const SAVES: [&str; 6] = [
-    "Save",
-    "SaveString",
-    "SaveLong",
-    "SaveInteger",
-    "SaveDouble",
-    "SaveFloat",
-];
-pub(super) const LOADS: [&str; 6] = [
-    "Load",
-    "LoadString",
-    "LoadLong",
-    "LoadInteger",
-    "LoadDouble",
-    "LoadFloat",
+/// What Save and Load take and give when their names do not say it.
+const ANY: [Ty; 5] = [Ty::Long, Ty::Int, Ty::Double, Ty::Text, Ty::Object];
+
+/// The functions that save.
+pub(super) const SAVES: &[Row] = &[
+    row(&["Save"], |given| saved(given, &ANY)),
+    row(&["SaveLong"], |given| saved(given, &[Ty::Long])),
+    row(&["SaveInteger"], |given| saved(given, &[Ty::Int])),
+    row(&["SaveDouble"], |given| saved(given, &[Ty::Double])),
+    row(&["SaveFloat"], |given| saved(given, &[Ty::Float])),
+    row(&["SaveString"], |given| {
+        let slot = slot(given)?;
+        let mut found = saved(given, &[Ty::Text])?;
+        let step = Step::of(move |value| {
+            let value = Val::Text(value.text());
+            save(&slot, &value);
+            value
+        });
+        found.push(flavour(Ty::Long, Ty::Text, step));
+        Some(found)
+    }),
 ];
 
-/// The flavours of functions that save and load.
-pub(super) fn variants(name: &str, given: &[Given]) -> Found {
-    let types: &[Ty] = match name.trim_start_matches("Save").trim_start_matches("Load") {
-        "" => &[Ty::Long, Ty::Int, Ty::Double, Ty::Text, Ty::Object],
-        "Long" => &[Ty::Long],
-        "Integer" => &[Ty::Int],
-        "Double" => &[Ty::Double],
-        "Float" => &[Ty::Float],
-        "String" => &[Ty::Text],
-        _ => return None,
-    };
+/// The functions that load.
+pub(super) const LOADS: &[Row] = &[
+    row(&["Load"], |given| loaded(given, &ANY)),
+    row(&["LoadLong"], |given| loaded(given, &[Ty::Long])),
+    row(&["LoadInteger"], |given| loaded(given, &[Ty::Int])),
+    row(&["LoadDouble"], |given| loaded(given, &[Ty::Double])),
+    row(&["LoadFloat"], |given| loaded(given, &[Ty::Float])),
+    row(&["LoadString"], |given| loaded(given, &[Ty::Text])),
+];
+
+fn slot(given: &[Given]) -> Option<Box<str>> {
     match given {
-        [Given::Text(slot)] if SAVES.contains(&name) => {
-            let one = |ty: &Ty| flavour(*ty, *ty, Step::Save(slot.as_str().into()));
-            let mut found: Vec<_> = types.iter().map(one).collect();
-            if name == "SaveString" {
-                let made = Step::SaveText(slot.as_str().into());
-                found.push(flavour(Ty::Long, Ty::Text, made));
-            }
-            Some(found)
-        }
-        [Given::Text(slot), default @ ..] if LOADS.contains(&name) && default.len() <= 1 => {
-            let default = match default.first() {
-                None => None,
-                Some(given) => Some(Box::new(constant(given)?)),
-            };
-            let step = || Step::Load {
-                slot: slot.as_str().into(),
-                default: default.clone(),
-            };
-            let mut found: Vec<_> = types.iter().map(|ty| flavour(*ty, *ty, step())).collect();
-            // What is loaded does not depend on what comes in.
-            found.extend(types.iter().map(|ty| flavour(Ty::Object, *ty, step())));
-            Some(found)
-        }
+        [Given::Text(slot)] => Some(slot.as_str().into()),
         _ => None,
     }
 }
 
-/// A value that stands in a recipe.
-pub(super) fn constant(given: &Given) -> Option<Val<'static>> {
-    Some(match given {
-        Given::Int(v) => Val::Int(*v),
-        Given::Long(v) => Val::Long(*v),
-        Given::Float(v) => Val::Float(*v),
-        Given::Double(v) => Val::Double(*v),
-        Given::Bool(v) => Val::Bool(*v),
-        Given::Text(v) => Val::Text(v.clone().into()),
-        Given::Function(_) => return None,
-    })
+fn saved(given: &[Given], types: &[Ty]) -> Found {
+    let slot = slot(given)?;
+    let step = Step::of(move |value| {
+        save(&slot, &value);
+        value
+    });
+    let one = |ty: &Ty| flavour(*ty, *ty, step.clone());
+    Some(types.iter().map(one).collect())
+}
+
+fn loaded(given: &[Given], types: &[Ty]) -> Found {
+    let (slot, default) = match given {
+        [name] => (slot(std::slice::from_ref(name))?, Val::Long(0)),
+        [name, default] => (slot(std::slice::from_ref(name))?, default.constant()?),
+        _ => return None,
+    };
+    // What is loaded does not depend on what comes in.
+    let step = Step::of(move |_| load(&slot).unwrap_or_else(|| default.clone()));
+    let one = |ty: &Ty| flavour(*ty, *ty, step.clone());
+    let mut found: Vec<_> = types.iter().map(one).collect();
+    found.extend(
+        types
+            .iter()
+            .map(|ty| flavour(Ty::Object, *ty, step.clone())),
+    );
+    Some(found)
 }
 
 #[cfg(test)]

@@ -1,0 +1,300 @@
+//! Functions of numbers to numbers: arithmetic, hashes, ranges and curves.
+
+use std::sync::Arc;
+
+use super::functions::{
+    Found, Given, INT_MASK, Row, Step, Variant, Whole, cycle, flavour, from, hash_range, made, row,
+    unit,
+};
+use super::value::{Ty, Val};
+use workload::curve::{Curve, normal_quantile, uniform_quantile, zipf_table};
+use workload::virtdata::hash;
+
+/// A zipf over more ranks would take minutes to table.
+const ZIPF_COUNT_MAX: i32 = 10_000_000;
+
+pub(super) const ROWS: &[Row] = &[
+    row(&["Mod"], |given| {
+        let m = divisor(given)?;
+        Some(same(given, move |x| x.wrapping_rem(m), masked))
+    }),
+    row(&["Div"], |given| match divisor(given) {
+        Some(d) => Some(same(given, move |x| x.wrapping_div(d), masked)),
+        None => doubles(given, |x, d| x / d),
+    }),
+    row(&["Mul"], |given| {
+        let whole = one(given).map(|f| same(given, move |x| x.wrapping_mul(f), rest));
+        joined(whole, doubles(given, |x, f| x * f))
+    }),
+    row(&["Add"], |given| {
+        let whole = one(given).map(|a| same(given, move |x| x.wrapping_add(a), rest));
+        joined(whole, doubles(given, |x, a| a + x))
+    }),
+    row(&["Hash"], |given| {
+        let long = |x| hash(x as u64) as i64;
+        (given.is_empty()).then(|| integers(given, long, masked, int_hash))
+    }),
+    row(&["HashRange"], |given| {
+        let whole = range(given, 1).map(|range| hashed(given, range));
+        joined(whole, hashed_floats(given))
+    }),
+    row(&["HashInterval"], |given| {
+        Some(hashed(given, range(given, 0)?))
+    }),
+    row(&["AddHashRange"], |given| {
+        let (first, width) = match given {
+            [to] => (0, to.long()?.checked_add(1).filter(|width| *width > 0)?),
+            _ => range(given, 1)?,
+        };
+        let long = move |x: i64| x.wrapping_add(hash_range(x, (first, width)));
+        let int = move |x: i64| x.wrapping_add(first.wrapping_add(int_hash(x) & width));
+        Some(integers(given, long, masked, int))
+    }),
+    row(&["HashRangeScaled"], |given| {
+        let factor = match given {
+            [] => 1.0,
+            [factor] => factor.double()?,
+            _ => return None,
+        };
+        let int = Step::made(move |x| Val::Int((scaled(x, factor) % INT_MASK as f64) as i32));
+        let long = Step::long(move |x| scaled(x, factor) as i64);
+        Some(vec![
+            flavour(Ty::Long, Ty::Long, long),
+            flavour(Ty::Long, Ty::Int, int),
+        ])
+    }),
+    row(&["CycleRange"], |given| {
+        let (from, width) = range(given, 0)?;
+        let long = move |x| from.wrapping_add(x % width);
+        Some(same(given, long, masked))
+    }),
+    row(&["AddCycleRange"], |given| {
+        let (from, width) = range(given, 0)?;
+        let long = move |x: i64| x.wrapping_add(from.wrapping_add(x % width));
+        Some(same(given, long, masked))
+    }),
+    row(&["Max"], |given| {
+        let limit = one(given)?;
+        Some(kept(given, move |x| x.max(limit)))
+    }),
+    row(&["Min"], |given| {
+        let limit = one(given)?;
+        Some(kept(given, move |x| x.min(limit)))
+    }),
+    row(&["Clamp"], |given| {
+        let [min, max] = given else { return None };
+        let mut found = Vec::new();
+        if let (Some(min), Some(max)) = (min.long(), max.long()) {
+            found.extend(kept(given, move |x| x.max(min).min(max)));
+        }
+        let (min, max) = (min.double()?, max.double()?);
+        let step = Step::of(move |value| Val::Double(value.double().max(min).min(max)));
+        found.push(flavour(Ty::Double, Ty::Double, step));
+        Some(found)
+    }),
+    row(&["ModuloToLong"], |given| {
+        let m = divisor(given)?;
+        made(Ty::Long, move |x| Val::Long(x.wrapping_rem(m) & i64::MAX))
+    }),
+    row(&["ModuloToInteger"], |given| {
+        let m = divisor(given)?;
+        cycle(Ty::Int, Step::int(move |x| x.wrapping_rem(m) & INT_MASK))
+    }),
+    row(&["DivideToLong"], |given| {
+        let d = divisor(given)?;
+        made(Ty::Long, move |x| Val::Long(x.wrapping_div(d)))
+    }),
+    row(&["DivideToLongToString"], |given| {
+        let d = divisor(given)?;
+        made(Ty::Text, move |x| Val::Digits(x.wrapping_div(d)))
+    }),
+    row(&["Normal"], |given| {
+        let (mean, deviation, hashed) = curve(given)?;
+        let quantile = |p| normal_quantile(mean, deviation, p);
+        (deviation > 0.0).then(|| vec![continuous(Curve::new(hashed, quantile))])
+    }),
+    row(&["Uniform"], |given| {
+        let (least, most, hashed) = curve(given).filter(|(least, most, _)| least <= most)?;
+        let quantile = |p| p * most + (1.0 - p) * least;
+        let mut found = vec![continuous(Curve::new(hashed, quantile))];
+        if let [Given::Int(lower), Given::Int(upper), ..] = given {
+            let quantile = |p| uniform_quantile(*lower, *upper, p);
+            found.extend(discrete(Curve::new(hashed, quantile)));
+        }
+        Some(found)
+    }),
+    row(&["Zipf"], |given| {
+        let (_, exponent, hashed) = curve(given)?;
+        match given {
+            [Given::Int(count), ..] if (1..=ZIPF_COUNT_MAX).contains(count) && exponent > 0.0 => {
+                Some(discrete(Curve::new(hashed, zipf_table(*count, exponent))))
+            }
+            _ => None,
+        }
+    }),
+];
+
+fn masked(x: i64) -> i64 {
+    x & INT_MASK
+}
+
+fn rest(x: i64) -> i64 {
+    x % INT_MASK
+}
+
+fn longs(given: &[Given]) -> Option<Vec<i64>> {
+    given.iter().map(Given::long).collect()
+}
+
+fn are_ints(given: &[Given]) -> bool {
+    given.iter().all(|given| given.int().is_some())
+}
+
+fn one(given: &[Given]) -> Option<i64> {
+    match given {
+        [one] => one.long(),
+        _ => None,
+    }
+}
+
+fn divisor(given: &[Given]) -> Option<i64> {
+    one(given).filter(|divisor| *divisor != 0)
+}
+
+/// The first and the number of a range, whose last is its end minus 1, plus `last`.
+fn range(given: &[Given], last: i64) -> Option<(i64, i64)> {
+    let (from, width) = match *longs(given)? {
+        [width] => (0, width),
+        [from, to] => (from, to.checked_sub(from)?.checked_add(last)?),
+        _ => return None,
+    };
+    (width > 0).then_some((from, width))
+}
+
+/// `long → long`, and when the arguments are ints `long → int` and `int → int`.
+fn integers(
+    given: &[Given],
+    long: impl Whole + Copy,
+    narrowed: impl Whole,
+    int: impl Whole,
+) -> Vec<Variant> {
+    let mut found = vec![flavour(Ty::Long, Ty::Long, Step::long(long))];
+    if are_ints(given) {
+        let narrow = Step::int(move |x| narrowed(long(x)));
+        found.push(flavour(Ty::Long, Ty::Int, narrow));
+        found.push(flavour(Ty::Int, Ty::Int, Step::int(int)));
+    }
+    found
+}
+
+/// The same for ints as for longs.
+fn same(given: &[Given], long: impl Whole + Copy, narrowed: impl Whole) -> Vec<Variant> {
+    integers(given, long, narrowed, long)
+}
+
+/// Functions that make of longs longs, and of ints ints.
+fn kept(given: &[Given], keep: impl Whole + Copy) -> Vec<Variant> {
+    let mut found = vec![flavour(Ty::Long, Ty::Long, Step::long(keep))];
+    if are_ints(given) {
+        found.push(flavour(Ty::Int, Ty::Int, Step::int(keep)));
+    }
+    found
+}
+
+/// A range by hashes. The int flavour masks with the width instead of taking the remainder.
+fn hashed(given: &[Given], (first, width): (i64, i64)) -> Vec<Variant> {
+    let long = move |x| hash_range(x, (first, width));
+    let int = move |x| first.wrapping_add(int_hash(x) & width);
+    integers(given, long, masked, int)
+}
+
+/// The hash of an `int`: that of its four bytes twice.
+fn int_hash(value: i64) -> i64 {
+    let half = u64::from(value as u32);
+    hash(half << 32 | half) as i64 & INT_MASK
+}
+
+fn doubles(given: &[Given], f: fn(f64, f64) -> f64) -> Found {
+    let [argument] = given else { return None };
+    let with = argument.double()?;
+    let step = Step::of(move |value| Val::Double(f(value.double(), with)));
+    match argument.int() {
+        Some(_) => from(&[Ty::Double], Ty::Double, &step),
+        None => from(&[Ty::Double, Ty::Long], Ty::Double, &step),
+    }
+}
+
+fn hashed_floats(given: &[Given]) -> Found {
+    let [min, max] = given else { return None };
+    let mut found = Vec::new();
+    if let (Some(min), Some(max)) = (min.float(), max.float()) {
+        let step = Step::made(move |x| {
+            let unit = hash(x as u64) as f32 / 9_223_372_036_854_775_808.0;
+            Val::Float((max - min) * unit + min)
+        });
+        found.push(flavour(Ty::Long, Ty::Float, step));
+    }
+    let step = hashed_double(min.double()?, max.double()?);
+    found.push(flavour(Ty::Long, Ty::Double, step));
+    Some(found)
+}
+
+/// A double by the hash of a number.
+pub(super) fn hashed_double(min: f64, max: f64) -> Step {
+    Step::made(move |x| Val::Double((max - min) * unit(x) + min))
+}
+
+/// A part of the input, drawn by its hash.
+fn scaled(input: i64, factor: f64) -> f64 {
+    match input {
+        0 => 0.0,
+        _ => (hash(input as u64) as i64).wrapping_rem(input) as f64 * factor,
+    }
+}
+
+fn joined(first: Option<Vec<Variant>>, second: Found) -> Found {
+    match (first, second) {
+        (Some(mut first), Some(second)) => {
+            first.extend(second);
+            Some(first)
+        }
+        (first, second) => first.or(second),
+    }
+}
+
+/// The two numbers of a curve, and whether it hashes its input; None: a modifier that changes more
+/// than that.
+fn curve(given: &[Given]) -> Option<(f64, f64, bool)> {
+    let [first, second, modifiers @ ..] = given else {
+        return None;
+    };
+    let mut hashed = true;
+    for modifier in modifiers {
+        match modifier.text()? {
+            "hash" | "interpolate" | "clamp" | "finite" => {}
+            "map" => hashed = false,
+            _ => return None,
+        }
+    }
+    Some((first.double()?, second.double()?, hashed))
+}
+
+fn continuous(curve: Curve) -> Variant {
+    let step = Step::made(move |x| Val::Double(curve.sample(x)));
+    flavour(Ty::Long, Ty::Double, step)
+}
+
+fn discrete(curve: Curve) -> Vec<Variant> {
+    let curve = Arc::new(curve);
+    let of_int = Arc::clone(&curve);
+    let int = Step::made(move |x| Val::Int(of_int.sample(x) as i32));
+    vec![
+        flavour(
+            Ty::Long,
+            Ty::Long,
+            Step::long(move |x| curve.sample(x) as i64),
+        ),
+        flavour(Ty::Long, Ty::Int, int.clone()),
+        flavour(Ty::Int, Ty::Int, int),
+    ]
+}

@@ -1,0 +1,174 @@
+//! Functions that draw lines and parts of files, or texts with weights.
+
+use std::borrow::Cow;
+
+use super::collections::{self, Seed};
+use super::convert::in_turn;
+use super::functions::{
+    Found, Given, INT_MASK, Row, Step, asking, cycle, from, hash_range, weighted, weights,
+};
+use super::recipe::{Call, Fault};
+use super::resolve::{Env, Recipe};
+use super::value::{Ty, Val};
+use workload::iot_data;
+use workload::virtdata::hash;
+
+/// Files of NoSQLBench that ours stand in for.
+const STAND_INS: [&str; 3] = [
+    "variable_words.txt",
+    "lorem_ipsum_full.txt",
+    "cql-starter-message.txt",
+];
+
+pub(super) const ROWS: &[Row] = &[
+    asking(&["HashedLineToString"], |call, given, env| match given {
+        [Given::Text(file)] => Ok(cycle(Ty::Text, line(lines(file, call, env)?))),
+        _ => Ok(None),
+    }),
+    asking(&["HashedLineToStringList"], |call, given, env| {
+        drawn_lines(Ty::List, call, given, env)
+    }),
+    asking(&["HashedLineToStringSet"], |call, given, env| {
+        drawn_lines(Ty::Set, call, given, env)
+    }),
+    asking(&["ModuloLineToString"], |call, given, env| match given {
+        [Given::Text(file)] => {
+            let lines = lines(file, call, env)?.into_iter();
+            let values = lines
+                .map(|line| Val::Text(String::from(line).into()))
+                .collect();
+            Ok(cycle(Ty::Text, in_turn(values)))
+        }
+        _ => Ok(None),
+    }),
+    asking(&["TextOfFile"], |call, given, env| {
+        beginning(call, given, env, |text, _| text)
+    }),
+    asking(&["FirstLines"], |call, given, env| {
+        // Of several lines NoSQLBench leaves out the last, and what ends the others.
+        let first = |text: String, lines: usize| text.lines().take((lines - 1).max(1)).collect();
+        beginning(call, given, env, first)
+    }),
+    asking(
+        &["HashedFileExtractToString"],
+        |call, given, env| match given {
+            [Given::Text(file), sizes @ ..] => extract(file, call, sizes, env),
+            _ => Ok(None),
+        },
+    ),
+    asking(&["HashedLoremExtractToString"], |call, given, env| {
+        extract("data/lorem_ipsum_full.txt", call, given, env)
+    }),
+    asking(&["WeightedStrings"], |call, given, _| {
+        let [Given::Text(spec)] = given else {
+            return Ok(None);
+        };
+        let text = |value: &str| Some(value.to_owned());
+        let Some(values) = weights(spec.split([';', ',']), text) else {
+            let message = format!("`{spec}` is no list like `a:1.5;b:2`");
+            return Err(Fault::new(message, call.at));
+        };
+        let step = Step::with(values, |values, value| {
+            Val::Text(Cow::Borrowed(weighted::<String>(values, value.long())))
+        });
+        Ok(cycle(Ty::Text, step))
+    }),
+];
+
+/// One of some lines, by the hash of a number.
+pub(super) fn line(lines: Vec<Box<str>>) -> Step {
+    Step::with(lines, |lines, value| {
+        let index = hash_range(value.long(), (0, lines.len() as i64)) & INT_MASK;
+        Val::Text(Cow::Borrowed(&lines[index as usize]))
+    })
+}
+
+/// `HashedLineToStringList(file, least, most)`: lines of a file, in a list.
+fn drawn_lines(kind: Ty, call: &Call, given: &[Given], env: &mut Env) -> Result<Found, Fault> {
+    let [Given::Text(file), Given::Int(least), Given::Int(most)] = given else {
+        return Ok(None);
+    };
+    let line = Recipe::single(line(lines(file, call, env)?), Ty::Text);
+    let least = i64::from(*least);
+    let width = i64::from(*most) - least + 1;
+    if width < 1 {
+        return Ok(None);
+    }
+    let size = Step::long(move |x| hash_range(x, (least, width)));
+    let size = Given::Function(Recipe::single(size, Ty::Long));
+    let given = [size, Given::Function(line)];
+    Ok(collections::sized(kind, Seed::Stepped, &given))
+}
+
+/// The begin of a file, always the same.
+fn beginning(
+    call: &Call,
+    given: &[Given],
+    env: &mut Env,
+    of: fn(String, usize) -> String,
+) -> Result<Found, Fault> {
+    let (file, lines) = match given {
+        [Given::Text(file)] => (file, 1),
+        [Given::Text(file), lines] => (file, lines.int().unwrap_or(1).max(1) as usize),
+        _ => return Ok(None),
+    };
+    let text = file_text(file, call, env)?.unwrap_or_else(iot_data::text);
+    let step = Step::fixed(Val::Text(of(text, lines).into()));
+    Ok(from(&[Ty::Long, Ty::Object], Ty::Text, &step))
+}
+
+/// A part of a file, its size between two limits, by the hash of a number.
+fn extract(file: &str, call: &Call, sizes: &[Given], env: &mut Env) -> Result<Found, Fault> {
+    let [Given::Int(least), Given::Int(most)] = sizes else {
+        return Ok(None);
+    };
+    if *least < 0 || least > most {
+        return Ok(None);
+    }
+    let text = file_text(file, call, env)?.unwrap_or_else(iot_data::text);
+    if !text.is_ascii() || text.is_empty() {
+        let message = format!("{file} must be ASCII text");
+        return Err(Fault::new(message, call.at));
+    }
+    let (first, last) = (i64::from(*least), i64::from(*most));
+    let step = Step::with(text, move |text, value| {
+        let input = value.long();
+        let length = text.len() as i64;
+        let size = (hash_range(input, (first, last - first + 1)) & INT_MASK) % length;
+        // A position is drawn from 2^31 as an int wraps it: the hash itself.
+        let position = (hash(input as u64) as i64 & INT_MASK) % (length - size);
+        let part = &text[position as usize..(position + size) as usize];
+        Val::Text(Cow::Borrowed(part))
+    });
+    Ok(cycle(Ty::Text, step))
+}
+
+/// The lines of a data file; at least one.
+fn lines(file: &str, call: &Call, env: &mut Env) -> Result<Vec<Box<str>>, Fault> {
+    let lines: Vec<Box<str>> = match file_text(file, call, env)? {
+        Some(text) => text.lines().map(Box::from).collect(),
+        None => iot_data::words(),
+    };
+    match lines.is_empty() {
+        true => Err(Fault::new(format!("{file} has no line"), call.at)),
+        false => Ok(lines),
+    }
+}
+
+/// The content of a data file; None: ours stands in for NoSQLBench's.
+fn file_text(file: &str, call: &Call, env: &mut Env) -> Result<Option<String>, Fault> {
+    match (env.read)(file) {
+        Ok(text) => Ok(Some(text)),
+        Err(_) if STAND_INS.iter().any(|name| file.ends_with(name)) => {
+            env.note(format!(
+                "{file} is not here: our own text of the same shape stands in for it; lines, \
+                 positions and lengths are the same"
+            ));
+            Ok(None)
+        }
+        Err(why) => {
+            let message = format!("{} cannot read {file}: {why}", call.name);
+            Err(Fault::new(message, call.at))
+        }
+    }
+}
