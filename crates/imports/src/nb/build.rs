@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::File;
 use super::file::Op;
-use super::params::{self, Defaults};
+use super::params::{self, On, Settings};
 use super::scenario::{self, Line};
 use super::source::{CycleOp, Cycles};
 use super::statement::{is_schema, statement_text};
@@ -28,7 +28,7 @@ pub(super) struct Builder<'a> {
     pub(super) env: Env<'a>,
     pub(super) tables: Vec<Table>,
     /// What the current line says about all its operations.
-    pub(super) defaults: Defaults,
+    pub(super) defaults: Settings,
     file: &'a File,
     keyspace: String,
     notes: Vec<String>,
@@ -73,7 +73,7 @@ impl<'a> Builder<'a> {
             notes: Vec::new(),
             lined: BTreeMap::new(),
             connection: Connection::default(),
-            defaults: Defaults::default(),
+            defaults: Settings::default(),
         }
     }
 
@@ -166,7 +166,7 @@ impl<'a> Builder<'a> {
     fn chosen(&mut self, node: &Node, line: &Line) -> Option<Vec<Op>> {
         self.connect(node, line);
         self.tell(node, line);
-        self.defaults = match params::defaults(line) {
+        self.defaults = match Settings::of_line(line) {
             Ok(defaults) => defaults,
             Err(message) => return self.wrong(&node.place, message),
         };
@@ -271,15 +271,15 @@ impl<'a> Builder<'a> {
     /// Notes the settings of a line that do not act.
     fn tell(&mut self, node: &Node, line: &Line) {
         for (key, _, value) in &line.settings {
-            let acts = params::ACTIVITY.contains(&key.as_str());
+            let acts = params::acting(On::Line).any(|known| known == key);
             if acts || value.is_empty() || self.file.parameters.contains(key) {
                 continue;
             }
             let note = match params::told(key) {
                 Some(why) => format!("{key}={value} {why}"),
                 None => {
-                    let parameters = self.file.parameters.iter().map(String::as_str);
-                    let known = params::ACTIVITY.iter().copied().chain(parameters);
+                    let mut known: Vec<&str> = params::acting(On::Line).collect();
+                    known.extend(self.file.parameters.iter().map(String::as_str));
                     let hint = yaml::did_you_mean(key, known);
                     let hint = hint.filter(|hint| hint.starts_with("did"));
                     let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));

@@ -1,5 +1,6 @@
 //! A workload file's blocks and operations, in all the shapes of nb4 and nb5, made alike.
 
+use super::params::{self, On};
 use yaml::{Diagnostics, Entry, Node, Place, Raw};
 
 /// An operation with what its block and the file give it.
@@ -209,6 +210,11 @@ fn operation(name: &str, node: &Node, level: &Level, ops: &mut Vec<Op>) {
 impl Op {
     /// A parameter of the operation, its block or the file.
     pub(crate) fn param(&self, key: &str) -> Option<&Node> {
+        // One that is read and not listed would also be noted as used by nothing.
+        debug_assert!(
+            params::acting(On::Operation).any(|known| known == key),
+            "{key}"
+        );
         self.params.iter().find(|e| e.key == key).map(|e| &e.value)
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::build::Builder;
 use super::file::Op;
-use super::params;
+use super::params::{self, On, Settings};
 use super::scenario;
 use super::source::CycleOp;
 use super::statement::{
@@ -117,21 +117,28 @@ impl Builder<'_> {
             Ok(marked) if marked.len() == anchored.names.len() => marked,
             _ => vec![Marker::Unknown; anchored.names.len()],
         };
-        let is_prepared = self.is_prepared(op)?;
-        let binds = self.binds(op, &anchored, &marked, table.as_ref(), (known, recipes))?;
+        let set = self.settings(op)?;
+        let marked_as = (marked.as_slice(), table.as_ref());
+        let binds = self.binds(op, is_raw(op, &set), &anchored, marked_as, (known, recipes))?;
         let repeat = match &op.repeat {
             None => 1,
             Some(_) => self.number(op, "repeat", 1)?.max(1),
         };
         let key = table.as_ref().and_then(|table| key_markers(table, &marked));
-        let level = self.level(op)?;
+        let level = set.level.unwrap_or(Consistency::LocalOne);
         let mut statement = Statement::new(anchored.cql, kind as u8, binds.len() as u16, level);
-        statement.prepared = is_prepared && !is_schema(&statement.cql);
-        statement.serial_consistency = self.serial_level(op)?;
-        self.settings(op, &mut statement)?;
-        self.paging(op, &mut statement, table.as_ref(), &marked)?;
+        statement.prepared = is_prepared(op, &set) && !is_schema(&statement.cql);
+        statement.serial_consistency = set.serial;
+        let lower = statement.cql.to_lowercase();
+        statement.returns_rows = ["select", "list"].contains(&first_word(&lower).as_str());
+        statement.idempotent = set.idempotent.unwrap_or(statement.returns_rows);
+        statement.conditional = is_conditional(&statement.cql);
+        if op.repeat.is_some() {
+            statement.batch = set.batch.or(Some(BatchKind::Unlogged));
+        }
+        self.paging(op, &set, &mut statement, marked_as);
         Some(Operation {
-            policy: self.policy(op, &statement)?,
+            policy: self.policy(op, &set, &statement),
             statement,
             cycle_op: CycleOp { binds, key, repeat },
         })
@@ -149,7 +156,7 @@ impl Builder<'_> {
         let mut seen: Vec<&str> = Vec::new();
         for entry in &op.params {
             let key = entry.key.as_str();
-            if params::OPERATION.contains(&key) || seen.contains(&key) {
+            if params::acting(On::Operation).any(|known| known == key) || seen.contains(&key) {
                 continue;
             }
             seen.push(key);
@@ -158,7 +165,7 @@ impl Builder<'_> {
             let note = match params::told(key) {
                 Some(why) => format!("{key}: {value} {why}"),
                 None => {
-                    let hint = yaml::did_you_mean(key, params::OPERATION);
+                    let hint = yaml::did_you_mean(key, params::acting(On::Operation));
                     let hint = hint.filter(|hint| hint.starts_with("did"));
                     let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
                     format!("{key}: {value} is used by nothing{hint}")
@@ -172,12 +179,11 @@ impl Builder<'_> {
     fn binds(
         &mut self,
         op: &Op,
+        is_raw: bool,
         anchored: &Anchored,
-        marked: &[Marker],
-        table: Option<&Table>,
+        (marked, table): (&[Marker], Option<&Table>),
         (known, recipes): (&mut Known, &mut Vec<Recipe>),
     ) -> Option<Vec<usize>> {
-        let is_raw = self.is_raw(op)?;
         let (mut binds, mut saved) = (Vec::new(), Vec::new());
         for ((name, marker), quoted) in anchored.names.iter().zip(marked).zip(&anchored.quoted) {
             let Some(entry) = op.bindings.iter().find(|entry| entry.key == *name).cloned() else {
@@ -241,109 +247,48 @@ impl Builder<'_> {
         Some(())
     }
 
-    /// Whether values are written into the text: `raw` of nb5, unprepared ones of nb4.
-    fn is_raw(&mut self, op: &Op) -> Option<bool> {
-        let typ = op.param("type").and_then(Node::text);
-        if let (Some("raw"), _) | (_, "raw") = (typ, op.shape.as_str()) {
-            return Some(true);
-        }
-        if op.shape == "simple" || typ == Some("simple") {
-            return Some(false);
-        }
-        let parameterized = self.flag(op, "parameterized")?.unwrap_or(false);
-        Some(!self.is_prepared(op)? && !parameterized)
-    }
-
-    fn is_prepared(&mut self, op: &Op) -> Option<bool> {
-        let typ = op.param("type").and_then(Node::text);
-        Some(match (op.shape.as_str(), typ) {
-            ("prepared", _) | (_, Some("prepared")) => true,
-            ("simple" | "raw", _) | (_, Some("simple" | "raw")) => false,
-            _ => self
-                .flag(op, "prepared")?
-                .or(self.defaults.prepared)
-                .unwrap_or(true),
-        })
-    }
-
-    fn flag(&mut self, op: &Op, key: &str) -> Option<Option<bool>> {
-        self.read(op, &[key], params::flag)
-    }
-
-    /// The first of some settings of an operation; a mistake at its place when it is wrong.
-    fn read<T>(
-        &mut self,
-        op: &Op,
-        keys: &[&str],
-        reader: fn(&str, &str) -> Result<T, String>,
-    ) -> Option<Option<T>> {
-        let found = keys.iter().find_map(|key| Some((*key, op.param(key)?)));
-        let Some((key, node)) = found else {
-            return Some(None);
-        };
-        let Some(text) = node.text() else {
-            let message = format!("{key} is {}, and must be a text", node.describe());
-            let place = node.place.clone();
-            return self.wrong(&place, message);
-        };
-        match reader(key, text) {
-            Ok(value) => Some(Some(value)),
-            Err(message) => {
+    /// The settings of an operation and of its line; a mistake at the place of a wrong one.
+    fn settings(&mut self, op: &Op) -> Option<Settings> {
+        let mut own = Settings::default();
+        for (key, set) in params::present(On::Operation, |key| op.param(key).is_some()) {
+            let node = op.param(key)?;
+            let read = match node.text() {
+                Some(text) => set(&mut own, key, text),
+                None => Err(format!("{key} is {}, and must be a text", node.describe())),
+            };
+            if let Err(message) = read {
                 let place = node.place.clone();
-                self.wrong(&place, message)
+                return self.wrong(&place, message);
             }
         }
-    }
-
-    fn settings(&mut self, op: &Op, statement: &mut Statement) -> Option<()> {
-        let lower = statement.cql.to_lowercase();
-        statement.returns_rows = ["select", "list"].contains(&first_word(&lower).as_str());
-        statement.idempotent = self
-            .flag(op, "idempotent")?
-            .or(self.defaults.idempotent)
-            .unwrap_or(statement.returns_rows);
-        statement.conditional = is_conditional(&statement.cql);
-        if op.repeat.is_some() {
-            statement.batch = self.read(op, &["batchtype"], batch)?;
-            statement.batch = statement.batch.or(Some(BatchKind::Unlogged));
-        }
-        Some(())
+        Some(own.over(&self.defaults))
     }
 
     fn paging(
         &mut self,
         op: &Op,
+        set: &Settings,
         statement: &mut Statement,
-        table: Option<&Table>,
-        marked: &[Marker],
-    ) -> Option<()> {
-        let keys = ["page_size", "pagesize", "fetchsize"];
-        let size = self.read(op, &keys, params::positive)?;
-        let size = size.or(self.defaults.page_size);
-        let pages = self.read(op, &["maxpages"], params::positive)?;
-        let pages = pages.or(self.defaults.pages_max);
-        let is_stated = size.is_some() || pages.is_some();
+        (marked, table): (&[Marker], Option<&Table>),
+    ) {
+        let is_stated = set.page_size.is_some() || set.pages_max.is_some();
         if !statement.returns_rows || !(is_stated || may_be_long(&statement.cql, table, marked)) {
-            return Some(());
+            return;
         }
-        statement.page_size = i32::try_from(size.unwrap_or(PAGE_SIZE)).ok();
-        statement.pages_max = Some(pages.unwrap_or(PAGES_MAX));
-        let rows = size.unwrap_or(PAGE_SIZE);
-        let pages = pages.unwrap_or(PAGES_MAX);
-        let note = format!(
-            "up to {pages} of {rows} rows are read, as NoSQLBench does; that there are more is no \
-             error here (page_size and maxpages change it)"
-        );
+        let rows = set.page_size.unwrap_or(PAGE_SIZE);
+        let pages = set.pages_max.unwrap_or(PAGES_MAX);
+        statement.page_size = i32::try_from(rows).ok();
+        statement.pages_max = Some(pages);
         let unit = if pages == 1 { "page" } else { "pages" };
-        let note = note.replacen(" of ", &format!(" {unit} of "), 1);
+        let note = format!(
+            "up to {pages} {unit} of {rows} rows are read, as NoSQLBench does; that there are \
+             more is no error here (page_size and maxpages change it)"
+        );
         self.note_at(&op.cql.place.clone(), &note);
-        Some(())
     }
 
-    fn policy(&mut self, op: &Op, statement: &Statement) -> Option<Policy> {
-        let mut policy = self.defaults.policy;
-        let own = self.read(op, &["timeout"], params::timeout)?;
-        policy.timeout = own.or(policy.timeout);
+    fn policy(&mut self, op: &Op, set: &Settings, statement: &Statement) -> Policy {
+        let mut policy = set.policy;
         if is_schema(&statement.cql) {
             policy.timeout = policy.timeout.or(Some(SCHEMA_TIMEOUT));
         }
@@ -354,26 +299,7 @@ impl Builder<'_> {
                  server did nothing",
             );
         }
-        Some(policy)
-    }
-
-    /// The operation's, or else the line's.
-    fn level(&mut self, op: &Op) -> Option<Consistency> {
-        let keys = ["cl", "consistency", "consistency_level"];
-        let own = self.read(op, &keys, params::level)?;
-        Some(own.or(self.defaults.level).unwrap_or(Consistency::LocalOne))
-    }
-
-    fn serial_level(&mut self, op: &Op) -> Option<Option<Consistency>> {
-        let keys = [
-            "scl",
-            "serial_cl",
-            "serial cl",
-            "serial_consistency",
-            "serial_consistency_level",
-        ];
-        let own = self.read(op, &keys, params::serial)?;
-        Some(own.or(self.defaults.serial))
+        policy
     }
 
     fn recipe(&mut self, node: &Node) -> Option<Recipe> {
@@ -435,13 +361,19 @@ fn conversion(ty: Ty, typ: &CqlType) -> Option<&'static str> {
     })
 }
 
-fn batch(_: &str, value: &str) -> Result<BatchKind, String> {
-    match value {
-        "logged" => Ok(BatchKind::Logged),
-        "unlogged" => Ok(BatchKind::Unlogged),
-        "counter" => Ok(BatchKind::Counter),
-        _ => Err(format!(
-            "batchtype is `{value}`; logged, unlogged and counter are there"
-        )),
+/// Whether values are written into the text: `raw` of nb5, unprepared ones of nb4.
+fn is_raw(op: &Op, set: &Settings) -> bool {
+    match (op.param("type").and_then(Node::text), op.shape.as_str()) {
+        (Some("raw"), _) | (_, "raw") => true,
+        (Some("simple"), _) | (_, "simple") => false,
+        _ => !is_prepared(op, set) && !set.parameterized.unwrap_or(false),
+    }
+}
+
+fn is_prepared(op: &Op, set: &Settings) -> bool {
+    match (op.shape.as_str(), op.param("type").and_then(Node::text)) {
+        ("prepared", _) | (_, Some("prepared")) => true,
+        ("simple" | "raw", _) | (_, Some("simple" | "raw")) => false,
+        _ => set.prepared.unwrap_or(true),
     }
 }

@@ -1,7 +1,9 @@
 //! Settings of activities and operations beside their statements: which of them act, and what is
 //! said of those that do not.
 //!
-//! What must hold: a setting either acts or is named, with its place, in a note or a mistake.
+//! What must hold: a setting either acts or is named, with its place, in a note or a mistake. So
+//! one that acts is a row with what it does, one that is read where it is needed cannot be read
+//! unless it is listed, and one that has no effect is listed with the reason.
 //!
 //! Long because the tables of settings stand beside those who read them.
 
@@ -9,7 +11,7 @@ use core::time::Duration;
 
 use super::scenario::{self, Line};
 use cql::Consistency;
-use workload::Policy;
+use workload::{BatchKind, Policy};
 
 /// Tries after the first one: what cassay's own `retries` allows, too.
 const RETRIES_MAX: u64 = 100;
@@ -18,323 +20,277 @@ const MAXTRIES: u64 = 10;
 /// A longer time-out would never be seen: no operation is waited for longer than a day.
 const TIMEOUT_SECONDS_MAX: f64 = 86_400.0;
 
-/// Settings of a line that act, or name what is so anyhow.
-pub(crate) const ACTIVITY: [&str; 54] = [
-    "driver",
-    "type",
-    "cqldriver",
-    "tags",
-    "cycles",
-    "recycles",
-    "threads",
-    "async",
-    "cyclerate",
-    "targetrate",
-    "rate",
-    "striderate",
-    "stride",
-    "seq",
-    "alias",
-    "yaml",
-    "workload",
-    "host",
-    "hosts",
-    "port",
-    "localdc",
-    "username",
-    "userfile",
-    "password",
-    "passfile",
-    "ssl",
-    "pooling",
-    "compression",
-    "errors",
-    "maxtries",
-    "speculative",
-    "socketoptions",
-    "socket_options",
-    "cl",
-    "consistency",
-    "consistency_level",
-    "scl",
-    "serial_cl",
-    "serial_consistency",
-    "serial_consistency_level",
-    "timeout",
-    "fetchsize",
-    "pagesize",
-    "page_size",
-    "maxpages",
-    "idempotent",
-    "defaultidempotence",
-    "prepared",
-    "driver.basic.request.timeout",
-    "driver.basic.request.page-size",
-    "driver.basic.request.consistency",
-    "driver.basic.request.serial-consistency",
-    "driver.basic.request.default-idempotence",
-    "driver.advanced.protocol.compression",
+/// Where a setting stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum On {
+    /// A line of a scenario.
+    Line,
+    /// An operation, its block or its file.
+    Operation,
+}
+
+/// Takes a setting's value, given under this name.
+pub(crate) type Set = fn(&mut Settings, &str, &str) -> Result<(), String>;
+
+/// A setting that acts: its names, of which the first that is there counts, and what it does.
+struct Row {
+    line: &'static str,
+    operation: &'static str,
+    set: Set,
+}
+
+const fn row(line: &'static str, operation: &'static str, set: Set) -> Row {
+    Row {
+        line,
+        operation,
+        set,
+    }
+}
+
+const ROWS: [Row; 13] = [
+    row(
+        "cl, consistency, consistency_level, driver.basic.request.consistency",
+        "cl, consistency, consistency_level",
+        |s, key, value| put(&mut s.level, level(key, value)),
+    ),
+    row(
+        "scl, serial_cl, serial_consistency, serial_consistency_level, \
+         driver.basic.request.serial-consistency",
+        "scl, serial_cl, serial cl, serial_consistency, serial_consistency_level",
+        |s, key, value| put(&mut s.serial, serial(key, value)),
+    ),
+    row(
+        "page_size, pagesize, fetchsize, driver.basic.request.page-size",
+        "page_size, pagesize, fetchsize",
+        |s, key, value| put(&mut s.page_size, positive(key, value)),
+    ),
+    row("maxpages", "maxpages", |s, key, value| {
+        put(&mut s.pages_max, positive(key, value))
+    }),
+    row(
+        "idempotent, defaultidempotence, driver.basic.request.default-idempotence",
+        "idempotent",
+        |s, key, value| put(&mut s.idempotent, flag(key, value)),
+    ),
+    row("prepared", "prepared", |s, key, value| {
+        put(&mut s.prepared, flag(key, value))
+    }),
+    row("", "parameterized", |s, key, value| {
+        put(&mut s.parameterized, flag(key, value))
+    }),
+    row("", "batchtype", |s, _, value| {
+        put(&mut s.batch, batch(value))
+    }),
+    row(
+        "timeout, driver.basic.request.timeout",
+        "timeout",
+        |s, key, value| put(&mut s.policy.timeout, timeout(key, value)),
+    ),
+    row("socketoptions, socket_options", "", |s, _, value| {
+        let read = socket_timeout(value, &mut s.notes)?;
+        s.policy.timeout = s.policy.timeout.or(read);
+        Ok(())
+    }),
+    row("speculative", "", |s, _, value| {
+        s.policy.speculate_after = speculative(value, &mut s.notes)?;
+        Ok(())
+    }),
+    row("errors", "", |s, _, value| {
+        s.errors = Some(value.to_owned());
+        Ok(())
+    }),
+    row("maxtries", "", |s, _, value| {
+        s.maxtries = Some(value.to_owned());
+        Ok(())
+    }),
 ];
 
-/// Settings of an operation that act, or are read with its statement.
-pub(crate) const OPERATION: [&str; 36] = [
-    "ratio",
-    "cl",
-    "consistency",
-    "consistency_level",
-    "scl",
-    "serial_cl",
-    "serial cl",
-    "serial_consistency",
-    "serial_consistency_level",
-    "timeout",
-    "fetchsize",
-    "pagesize",
-    "page_size",
-    "maxpages",
-    "idempotent",
-    "prepared",
-    "parameterized",
-    "repeat",
-    "batch",
-    "batchtype",
-    "type",
-    "driver",
-    "name",
-    "desc",
-    "description",
-    "tags",
-    "params",
-    "bindings",
-    "stmt",
-    "statement",
-    "op",
-    "op_template",
-    "cql",
-    "raw",
-    "simple",
-    "errors",
-];
+/// Settings of lines that are read where they are needed, or name what is so anyhow.
+const LINE: &str = "driver, type, cqldriver, tags, cycles, recycles, threads, async, cyclerate, \
+    targetrate, rate, striderate, stride, seq, alias, yaml, workload, host, hosts, port, localdc, \
+    username, userfile, password, passfile, ssl, pooling, compression, \
+    driver.advanced.protocol.compression";
+
+/// Settings of operations that are read where they are needed, or with the statement.
+const OPERATION: &str = "ratio, repeat, batch, type, driver, name, desc, description, tags, \
+    params, bindings, stmt, statement, op, op_template, cql, raw, simple, errors";
 
 /// Settings without effect, and why.
-const TOLD: &[(&[&str], &str)] = &[
+const TOLD: &[(&str, &str)] = &[
     (
-        &[
-            "instrument",
-            "labels",
-            "container",
-            "step",
-            "hdr_digits",
-            "interval",
-            "logresultcsv",
-            "resultcsv",
-            "drivermetrics",
-            "driverprefix",
-            "jmxreporting",
-            "insights",
-            "diag",
-            "showcql",
-            "showstmt",
-            "trace",
-            "tracing",
-            "start-timers",
-            "stop-timers",
-            "histogram",
-        ],
+        "instrument, labels, container, step, hdr_digits, interval, logresultcsv, resultcsv, \
+         drivermetrics, driverprefix, jmxreporting, insights, diag, showcql, showstmt, trace, \
+         tracing, start-timers, stop-timers, histogram",
         "is about what NoSQLBench measures or logs; cassay records every kind of operation",
     ),
     (
-        &[
-            "verify",
-            "verify-fields",
-            "verify_fields",
-            "compare",
-            "verifier",
-            "verifier-imports",
-            "verifier-init",
-            "expected-result",
-        ],
+        "verify, verify-fields, verify_fields, compare, verifier, verifier-imports, \
+         verifier-init, expected-result",
         "is not done here: rows that come back are counted, not compared with the bindings; a \
          named workload or a workload file of cassay's own can be verified",
     ),
     (
-        &["tokens"],
+        "tokens",
         "is not done here: operations of all token ranges are run",
     ),
     (
-        &["whitelist", "lbp", "loadbalancing", "loadbalancingpolicy"],
+        "whitelist, lbp, loadbalancing, loadbalancingpolicy",
         "has no effect: each operation goes to a replica of its partition; hosts= and localdc= \
          say which nodes there are",
     ),
     (
-        &[
-            "retrypolicy",
-            "reconnectpolicy",
-            "reconnect_policy",
-            "retrydelay",
-            "maxretrydelay",
-            "retry_delay",
-        ],
+        "retrypolicy, reconnectpolicy, reconnect_policy, retrydelay, maxretrydelay, retry_delay",
         "has no effect: tries follow at once, and only where errors= says retry; lost \
          connections are made again",
     ),
     (
-        &["retryreplace", "maxlwtretries", "maxretryreplace"],
+        "retryreplace, maxlwtretries, maxretryreplace",
         "is not done here: a condition that does not hold is counted as not applied",
     ),
     (
-        &[
-            "protocol_version",
-            "tickduration",
-            "usercodecs",
-            "cbopts",
-            "haproxy_source_ip",
-            "single-endpoint",
-            "custom_payload",
-            "execution_profile",
-            "execution_profile_name",
-            "node",
-            "now_in_seconds",
-            "query_timestamp",
-            "routing_key",
-            "routing_keys",
-            "routing_token",
-            "binder",
-        ],
+        "protocol_version, tickduration, usercodecs, cbopts, haproxy_source_ip, single-endpoint, \
+         custom_payload, execution_profile, execution_profile_name, node, now_in_seconds, \
+         query_timestamp, routing_key, routing_keys, routing_token, binder",
         "belongs to the Java driver, which is not used here",
     ),
     (
-        &["driverconfig"],
+        "driverconfig",
         "is a configuration of the Java driver and is not read; write timeout=, cl=, page_size= \
          or compression= instead",
     ),
     (
-        &["secureconnectbundle", "scb", "cloud_proxy_address"],
+        "secureconnectbundle, scb, cloud_proxy_address",
         "is not read: cassay connects to the nodes of hosts= or of a target of its own",
     ),
     (
-        &[
-            "tlsversion",
-            "keystore",
-            "kspass",
-            "truststore",
-            "tspass",
-            "keyPassword",
-            "keyFilePath",
-            "keyfilepath",
-            "certFilePath",
-            "caCertFilePath",
-            "sslValidation",
-        ],
+        "tlsversion, keystore, kspass, truststore, tspass, keyPassword, keyFilePath, keyfilepath, \
+         certFilePath, caCertFilePath, sslValidation",
         "is not read: the tls section of a target names certificates",
     ),
     (
-        &[
-            "save",
-            "capture",
-            "rsoperators",
-            "rowoperators",
-            "space",
-            "poll",
-            "if",
-        ],
+        "save, capture, rsoperators, rowoperators, space, poll, if",
         "works on results or drivers within NoSQLBench and is not done here",
     ),
     (
-        &["strict", "dryrun", "ignore_important_warnings"],
+        "strict, dryrun, ignore_important_warnings",
         "has no effect here; `cassay plan` shows what a study would do",
     ),
 ];
 
+/// The names in a list of them.
+fn listed(names: &'static str) -> impl Iterator<Item = &'static str> {
+    names.split(", ").filter(|name| !name.is_empty())
+}
+
+/// The names of the settings that act.
+pub(crate) fn acting(on: On) -> impl Iterator<Item = &'static str> {
+    let others = match on {
+        On::Line => LINE,
+        On::Operation => OPERATION,
+    };
+    let rows = ROWS.iter().flat_map(move |row| listed(row.names(on)));
+    rows.chain(listed(others))
+}
+
 /// Why a setting that does not act does not.
 pub(crate) fn told(key: &str) -> Option<&'static str> {
-    let found = TOLD.iter().find(|(keys, _)| keys.contains(&key));
+    let found = TOLD
+        .iter()
+        .find(|(keys, _)| listed(keys).any(|name| name == key));
     found.map(|(_, why)| *why)
 }
 
-/// What the settings of a line say about all its operations.
+impl Row {
+    fn names(&self, on: On) -> &'static str {
+        match on {
+            On::Line => self.line,
+            On::Operation => self.operation,
+        }
+    }
+}
+
+/// The settings that are there, each by the first of its names, with what it does.
+pub(crate) fn present(
+    on: On,
+    is_there: impl Fn(&str) -> bool,
+) -> impl Iterator<Item = (&'static str, Set)> {
+    ROWS.iter().filter_map(move |row| {
+        let found = listed(row.names(on)).find(|name| is_there(name));
+        Some((found?, row.set))
+    })
+}
+
+/// What the settings of an operation say, or those of a line about all its operations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Defaults {
+pub(crate) struct Settings {
     pub(crate) level: Option<Consistency>,
     pub(crate) serial: Option<Consistency>,
     pub(crate) page_size: Option<u32>,
     pub(crate) pages_max: Option<u32>,
     pub(crate) idempotent: Option<bool>,
     pub(crate) prepared: Option<bool>,
+    pub(crate) parameterized: Option<bool>,
+    pub(crate) batch: Option<BatchKind>,
     pub(crate) policy: Policy,
+    errors: Option<String>,
+    maxtries: Option<String>,
     /// A sentence for each thing that is done otherwise.
     pub(crate) notes: Vec<String>,
 }
 
-/// Reads a line's defaults.
-pub(crate) fn defaults(line: &Line) -> Result<Defaults, String> {
-    let get = |keys: &[&str]| {
-        let found = keys.iter().find_map(|key| Some((*key, line.get(key)?)));
-        found.map(|(key, value)| (key.to_owned(), value.to_owned()))
-    };
-    let mut out = Defaults::default();
-    if let Some((key, value)) = get(&LEVELS) {
-        out.level = Some(level(&key, &value)?);
+impl Settings {
+    /// Those of a line.
+    pub(crate) fn of_line(line: &Line) -> Result<Settings, String> {
+        let mut out = Settings::default();
+        for (key, set) in present(On::Line, |key| line.get(key).is_some()) {
+            set(&mut out, key, line.get(key).unwrap_or_default())?;
+        }
+        out.policy.retries = out.retries()?;
+        Ok(out)
     }
-    if let Some((key, value)) = get(&SERIAL_LEVELS) {
-        out.serial = Some(serial(&key, &value)?);
+
+    /// Those of an operation, and for the others those of its line.
+    pub(crate) fn over(self, line: &Settings) -> Settings {
+        Settings {
+            level: self.level.or(line.level),
+            serial: self.serial.or(line.serial),
+            page_size: self.page_size.or(line.page_size),
+            pages_max: self.pages_max.or(line.pages_max),
+            idempotent: self.idempotent.or(line.idempotent),
+            prepared: self.prepared.or(line.prepared),
+            policy: Policy {
+                timeout: self.policy.timeout.or(line.policy.timeout),
+                ..line.policy
+            },
+            ..self
+        }
     }
-    if let Some((key, value)) = get(&PAGE_SIZES) {
-        out.page_size = Some(positive(&key, &value)?);
-    }
-    if let Some((key, value)) = get(&["maxpages"]) {
-        out.pages_max = Some(positive(&key, &value)?);
-    }
-    if let Some((key, value)) = get(&IDEMPOTENT) {
-        out.idempotent = Some(flag(&key, &value)?);
-    }
-    if let Some((key, value)) = get(&["prepared"]) {
-        out.prepared = Some(flag(&key, &value)?);
-    }
-    out.policy.timeout = match get(&["timeout", "driver.basic.request.timeout"]) {
-        Some((key, value)) => Some(timeout(&key, &value)?),
-        None => socket_timeout(line, &mut out.notes)?,
-    };
-    if let Some((_, value)) = get(&["speculative"]) {
-        out.policy.speculate_after = speculative(&value, &mut out.notes)?;
-    }
-    out.policy.retries = retries(line, &mut out.notes)?;
-    Ok(out)
 }
 
-const LEVELS: [&str; 4] = [
-    "cl",
-    "consistency",
-    "consistency_level",
-    "driver.basic.request.consistency",
-];
-const SERIAL_LEVELS: [&str; 5] = [
-    "scl",
-    "serial_cl",
-    "serial_consistency",
-    "serial_consistency_level",
-    "driver.basic.request.serial-consistency",
-];
-const PAGE_SIZES: [&str; 4] = [
-    "page_size",
-    "pagesize",
-    "fetchsize",
-    "driver.basic.request.page-size",
-];
-const IDEMPOTENT: [&str; 3] = [
-    "idempotent",
-    "defaultidempotence",
-    "driver.basic.request.default-idempotence",
-];
+fn put<T>(into: &mut Option<T>, value: Result<T, String>) -> Result<(), String> {
+    *into = Some(value?);
+    Ok(())
+}
+
+fn batch(value: &str) -> Result<BatchKind, String> {
+    match value {
+        "logged" => Ok(BatchKind::Logged),
+        "unlogged" => Ok(BatchKind::Unlogged),
+        "counter" => Ok(BatchKind::Counter),
+        _ => Err(format!(
+            "batchtype is `{value}`; logged, unlogged and counter are there"
+        )),
+    }
+}
 
 /// A consistency level.
-pub(crate) fn level(key: &str, value: &str) -> Result<Consistency, String> {
+fn level(key: &str, value: &str) -> Result<Consistency, String> {
     let level = value.to_uppercase().parse();
     level.map_err(|_| format!("{key}={value} is no consistency level"))
 }
 
 /// SERIAL or LOCAL_SERIAL.
-pub(crate) fn serial(key: &str, value: &str) -> Result<Consistency, String> {
+fn serial(key: &str, value: &str) -> Result<Consistency, String> {
     let level = level(key, value)?;
     match level.is_serial() {
         true => Ok(level),
@@ -345,7 +301,7 @@ pub(crate) fn serial(key: &str, value: &str) -> Result<Consistency, String> {
 }
 
 /// A number from 1; `5k` is one.
-pub(crate) fn positive(key: &str, value: &str) -> Result<u32, String> {
+fn positive(key: &str, value: &str) -> Result<u32, String> {
     let number = scenario::count(value).and_then(|n| i32::try_from(n).ok());
     match number.filter(|n| *n > 0) {
         Some(number) => Ok(number.unsigned_abs()),
@@ -354,7 +310,7 @@ pub(crate) fn positive(key: &str, value: &str) -> Result<u32, String> {
 }
 
 /// `true` or `false`.
-pub(crate) fn flag(key: &str, value: &str) -> Result<bool, String> {
+fn flag(key: &str, value: &str) -> Result<bool, String> {
     match value.to_lowercase().as_str() {
         "true" => Ok(true),
         "false" => Ok(false),
@@ -363,7 +319,7 @@ pub(crate) fn flag(key: &str, value: &str) -> Result<bool, String> {
 }
 
 /// Seconds, or a number with a unit: `2.0`, `500ms`, `2 seconds`.
-pub(crate) fn timeout(key: &str, value: &str) -> Result<Duration, String> {
+fn timeout(key: &str, value: &str) -> Result<Duration, String> {
     let text = value.trim();
     let end = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
@@ -385,13 +341,7 @@ pub(crate) fn timeout(key: &str, value: &str) -> Result<Duration, String> {
 }
 
 /// The read time-out among the options of sockets.
-fn socket_timeout(line: &Line, notes: &mut Vec<String>) -> Result<Option<Duration>, String> {
-    let Some(text) = line
-        .get("socketoptions")
-        .or_else(|| line.get("socket_options"))
-    else {
-        return Ok(None);
-    };
+fn socket_timeout(text: &str, notes: &mut Vec<String>) -> Result<Option<Duration>, String> {
     let mut found = None;
     for option in text.split([',', ';']).filter(|option| !option.is_empty()) {
         match option.split_once(['=', ':']) {
@@ -429,77 +379,69 @@ fn speculative(value: &str, notes: &mut Vec<String>) -> Result<Option<Duration>,
 }
 
 /// Verbs of `errors=`, of nb4 and nb5.
-const VERBS: [&str; 12] = [
-    "stop",
-    "warn",
-    "retry",
-    "histogram",
-    "count",
-    "counter",
-    "ignore",
-    "meter",
-    "timer",
-    "error",
-    "expected",
-    "histo",
-];
+const VERBS: &str = "stop, warn, retry, histogram, count, counter, ignore, meter, timer, error, \
+    expected, histo";
 
-/// Tries after the first one, from `errors=` and `maxtries=`.
-fn retries(line: &Line, notes: &mut Vec<String>) -> Result<u8, String> {
-    let errors = line.get("errors").unwrap_or("stop");
-    let (mut stops, mut again, mut ignored) = (false, Vec::new(), false);
-    for chain in errors.split(';').filter(|chain| !chain.trim().is_empty()) {
-        for (pattern, verb) in handlers(chain) {
-            let number = verb.parse::<u8>().is_ok();
-            if !number && !VERBS.contains(&verb) && !verb.contains("handler") {
-                let hint = yaml::did_you_mean(verb, VERBS).unwrap_or_default();
-                return Err(format!(
-                    "errors={errors} asks for `{verb}`, which is no handler of errors; {hint}"
-                ));
-            }
-            match verb {
-                "stop" => stops = true,
-                "retry" => again.push(pattern),
-                "ignore" => ignored = true,
-                _ => {}
+impl Settings {
+    /// Tries after the first one, from `errors=` and `maxtries=`.
+    fn retries(&mut self) -> Result<u8, String> {
+        let errors = self.errors.as_deref().unwrap_or("stop");
+        let notes = &mut self.notes;
+        let (mut stops, mut again, mut ignored) = (false, Vec::new(), false);
+        for chain in errors.split(';').filter(|chain| !chain.trim().is_empty()) {
+            for (pattern, verb) in handlers(chain) {
+                let number = verb.parse::<u8>().is_ok();
+                if !number && !listed(VERBS).any(|known| known == verb) && !verb.contains("handler")
+                {
+                    let hint = yaml::did_you_mean(verb, listed(VERBS)).unwrap_or_default();
+                    return Err(format!(
+                        "errors={errors} asks for `{verb}`, which is no handler of errors; {hint}"
+                    ));
+                }
+                match verb {
+                    "stop" => stops = true,
+                    "retry" => again.push(pattern),
+                    "ignore" => ignored = true,
+                    _ => {}
+                }
             }
         }
-    }
-    if stops {
-        notes.push(
+        if stops {
+            notes.push(
             "NoSQLBench ends at an error that errors= says stop to, which is its default; here \
              errors are counted by kind and the run goes on"
                 .to_owned(),
         );
-    }
-    if ignored {
-        notes.push(format!(
-            "errors={errors}: what is ignored there is counted here"
-        ));
-    }
-    let maxtries = line.get("maxtries");
-    if again.is_empty() {
-        if let Some(tries) = maxtries {
+        }
+        if ignored {
             notes.push(format!(
-                "maxtries={tries} has no effect without errors=retry: a failure is a failure"
+                "errors={errors}: what is ignored there is counted here"
             ));
         }
-        return Ok(0);
-    }
-    if again.iter().any(|pattern| !["", ".*"].contains(pattern)) {
-        notes.push(format!(
-            "errors={errors} tries some errors again; here all are that did nothing, and for \
+        let maxtries = self.maxtries.as_deref();
+        if again.is_empty() {
+            if let Some(tries) = maxtries {
+                notes.push(format!(
+                    "maxtries={tries} has no effect without errors=retry: a failure is a failure"
+                ));
+            }
+            return Ok(0);
+        }
+        if again.iter().any(|pattern| !["", ".*"].contains(pattern)) {
+            notes.push(format!(
+                "errors={errors} tries some errors again; here all are that did nothing, and for \
              idempotent operations also time-outs and lost connections"
-        ));
-    }
-    let tries = maxtries.map_or(Some(MAXTRIES), scenario::count);
-    match tries.filter(|tries| (1..=RETRIES_MAX + 1).contains(tries)) {
-        Some(tries) => Ok((tries - 1) as u8),
-        None => Err(format!(
-            "maxtries is `{}`; it must be 1 to {}",
-            maxtries.unwrap_or_default(),
-            RETRIES_MAX + 1
-        )),
+            ));
+        }
+        let tries = maxtries.map_or(Some(MAXTRIES), scenario::count);
+        match tries.filter(|tries| (1..=RETRIES_MAX + 1).contains(tries)) {
+            Some(tries) => Ok((tries - 1) as u8),
+            None => Err(format!(
+                "maxtries is `{}`; it must be 1 to {}",
+                maxtries.unwrap_or_default(),
+                RETRIES_MAX + 1
+            )),
+        }
     }
 }
 
@@ -526,8 +468,8 @@ fn handlers(chain: &str) -> Vec<(&str, &str)> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Defaults, String> {
-        defaults(&Line::parse(text).unwrap())
+    fn read(text: &str) -> Result<Settings, String> {
+        Settings::of_line(&Line::parse(text).unwrap())
     }
 
     #[test]
@@ -600,14 +542,15 @@ mod tests {
              prepared=false errors=count",
         )
         .unwrap();
-        let expected = Defaults {
+        let expected = Settings {
+            errors: Some("count".to_owned()),
             level: Some(Consistency::Quorum),
             serial: Some(Consistency::LocalSerial),
             page_size: Some(1000),
             pages_max: Some(3),
             idempotent: Some(true),
             prepared: Some(false),
-            ..Defaults::default()
+            ..Settings::default()
         };
         assert_eq!(all, expected);
         for (text, expected) in [
@@ -623,8 +566,12 @@ mod tests {
 
     #[test]
     fn no_setting_both_acts_and_is_told_to_have_no_effect() {
-        for key in ACTIVITY.iter().chain(&OPERATION) {
-            assert!(told(key).is_none(), "{key}");
+        for on in [On::Line, On::Operation] {
+            let mut seen = std::collections::BTreeSet::new();
+            for key in acting(on) {
+                assert!(told(key).is_none(), "{key}");
+                assert!(seen.insert(key), "{key} stands twice");
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The lines of a scenario: `run driver=cql tags==block:main cycles===10M threads=auto`.
 
+use super::params::{self, On};
+
 /// Settings of one line, in its order.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Line {
@@ -81,6 +83,8 @@ impl Line {
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<&str> {
+        // One that is read and not listed would also be noted as used by nothing.
+        debug_assert!(params::acting(On::Line).any(|known| known == key), "{key}");
         let found = self.settings.iter().find(|(known, ..)| known == key);
         found.map(|(_, _, value)| value.as_str())
     }
@@ -187,12 +191,12 @@ mod tests {
 
     #[test]
     fn what_the_command_line_says_is_known_to_be_its_own() {
-        let mut line = Line::parse("start threads=1 rate==5 x=Undef").unwrap();
+        let mut line = Line::parse("start threads=1 rate==5 alias=Undef").unwrap();
         let given = ["threads", "rate", "cl"].map(|key| (key.to_owned(), "7".to_owned()));
         line.set(&given).unwrap();
-        let own = ["threads", "rate", "cl", "x"].map(|key| line.is_given(key));
+        let own = ["threads", "rate", "cl", "alias"].map(|key| line.is_given(key));
         assert_eq!(own, [true, false, true, false]);
-        assert!(line.starts && line.get("x").is_none());
+        assert!(line.starts && line.get("alias").is_none());
         let refused = Line::parse("waitmillis ms=5").unwrap_err();
         assert!(
             refused.contains("only run and start are run here"),
