@@ -7,6 +7,7 @@ mod partial;
 
 use crate::format::{self, Exclusive, Type};
 use crate::human;
+use crate::settings::Secret;
 use crate::tree::Tree;
 use yaml::{Diagnostics, Place, did_you_mean};
 use yaml::{Node, Raw};
@@ -142,13 +143,13 @@ fn value(
     diagnostics: &mut Diagnostics,
 ) -> Tree {
     match typ {
-        Type::Section => section(node, path, diagnostics),
+        Type::Section(_) => section(node, path, diagnostics),
         Type::Variants => partial::variants(node, path, diagnostics),
         Type::Matrix => partial::matrix(node, path, diagnostics),
         Type::Phase => partial::phase(node, path, diagnostics),
         Type::Scales => partial::scales(node, path, diagnostics),
-        Type::Secret => secret(node, path, key_place, diagnostics),
-        Type::Any => any(node),
+        Type::Secret(_) => secret(node, path, key_place, diagnostics),
+        Type::Any(_) => any(node),
         Type::List(item) => list(node, path, item, diagnostics),
         Type::Map(item) => map(node, path, item, diagnostics),
         Type::Either(scalar, mapping) => {
@@ -159,9 +160,9 @@ fn value(
             };
             value(node, path, typ, key_place, diagnostics)
         }
-        Type::WordOr(words, typ) => match node.text() {
-            Some(text) if words.contains(&text) => Tree::Text(text.to_owned()),
-            _ => value(node, path, typ, key_place, diagnostics),
+        Type::WordOr(_, inner) => match node.text() {
+            Some(text) if typ.words().contains(&text) => Tree::Text(text.to_owned()),
+            _ => value(node, path, inner, key_place, diagnostics),
         },
         _ => scalar(node, path, typ, diagnostics),
     }
@@ -242,7 +243,7 @@ fn secret(node: &Node, path: &str, key_place: &Place, diagnostics: &mut Diagnost
         diagnostics.add_secret(key_place, message, hint());
         return Tree::Null;
     };
-    if !["file", "env", "secret"].contains(&entry.key.as_str()) {
+    if Secret::kind(&entry.key).is_none() {
         let message = format!(
             "`{path}` knows `secret`, `file` and `env`, not `{}`",
             entry.key
@@ -253,7 +254,7 @@ fn secret(node: &Node, path: &str, key_place: &Place, diagnostics: &mut Diagnost
     let tree = scalar(
         &entry.value,
         &join(path, &entry.key),
-        &Type::Text,
+        &Type::Text(|_, _| {}),
         diagnostics,
     );
     Tree::Map(vec![(entry.key.clone(), tree)])
@@ -266,33 +267,35 @@ fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) ->
         return Tree::Null;
     };
     let parsed = match typ {
-        Type::Text if text.trim().is_empty() => Err("it is empty".to_owned()),
-        Type::Text => Ok(Tree::Text(text.to_owned())),
-        Type::Name if path == "study" && RESERVED_NAMES.contains(&text) => Err(format!(
+        Type::Text(_) if text.trim().is_empty() => Err("it is empty".to_owned()),
+        Type::Text(_) => Ok(Tree::Text(text.to_owned())),
+        Type::Name(_) if path == "study" && RESERVED_NAMES.contains(&text) => Err(format!(
             "`results/{text}` is the link to the run that started last"
         )),
-        Type::Name => name(text).map(|()| Tree::Text(text.to_owned())),
-        Type::CqlName => cql_name(text).map(|()| Tree::Text(text.to_owned())),
-        Type::Bool => text
+        Type::Name(_) => name(text).map(|()| Tree::Text(text.to_owned())),
+        Type::CqlName(_) => cql_name(text).map(|()| Tree::Text(text.to_owned())),
+        Type::Bool(_) => text
             .parse()
             .map(Tree::Bool)
             .map_err(|_| "it is neither true nor false".to_owned()),
-        Type::Count(min, max) => human::parse_count(text)
+        Type::Count(min, max, _) => human::parse_count(text)
             .and_then(|n| within(n, *min, *max, human::format_count))
             .map(Tree::Count),
-        Type::Duration(min, max) => human::parse_duration_ns(text)
+        Type::Duration(min, max, _) => human::parse_duration_ns(text)
             .and_then(|n| within(n, *min, *max, human::format_duration_ns))
             .map(Tree::DurationNs),
-        Type::Bytes(min, max) => human::parse_bytes(text)
+        Type::Bytes(min, max, _) => human::parse_bytes(text)
             .and_then(|n| within(n, *min, *max, human::format_bytes))
             .map(Tree::Bytes),
-        Type::BitRate(min, max) => human::parse_bit_rate(text)
+        Type::BitRate(min, max, _) => human::parse_bit_rate(text)
             .and_then(|n| within(n, *min, *max, human::format_bit_rate))
             .map(Tree::BitRate),
-        Type::Number(min, max) => human::parse_number(text)
+        Type::Number(min, max, _) => human::parse_number(text)
             .and_then(|n| within(n, *min, *max, |n| n.to_string()))
             .map(Tree::Number),
-        Type::Choice(known) => return choice(node, text, path, known, diagnostics),
+        Type::Choice(_) | Type::Level(..) => {
+            return choice(node, text, path, &typ.words(), diagnostics);
+        }
         // The other types are not scalars: `value` has dealt with them.
         _ => Ok(Tree::Null),
     };
@@ -369,22 +372,22 @@ fn cql_name(text: &str) -> Result<(), String> {
 /// A type in words, with its article.
 pub fn words(typ: &Type) -> String {
     match typ {
-        Type::Text => "a text".into(),
-        Type::Name | Type::CqlName => "a name".into(),
+        Type::Text(_) => "a text".into(),
+        Type::Name(_) | Type::CqlName(_) => "a name".into(),
         Type::Count(..) => "a whole number".into(),
         Type::Number(..) => "a number".into(),
         Type::Duration(..) => "a length of time".into(),
         Type::Bytes(..) => "a size".into(),
         Type::BitRate(..) => "a bit rate".into(),
-        Type::Bool => "true or false".into(),
-        Type::Choice(known) => format!("one of {}", known.join(", ")),
+        Type::Bool(_) => "true or false".into(),
+        Type::Choice(_) | Type::Level(..) => format!("one of {}", typ.words().join(", ")),
         Type::List(item) => format!("a list; each is {}", words(item)),
         Type::Map(item) => format!("a mapping; each value is {}", words(item)),
-        Type::Any => "any value".into(),
-        Type::WordOr(known, typ) => format!("`{}` or {}", known.join("`, `"), words(typ)),
+        Type::Any(_) => "any value".into(),
+        Type::WordOr(_, other) => format!("`{}` or {}", typ.words().join("`, `"), words(other)),
         Type::Either(a, b) => format!("{}, or {}", words(a), words(b)),
-        Type::Section => "a section".into(),
-        Type::Secret => "`{secret: NAME}`, `{file: PATH}` or `{env: NAME}`".into(),
+        Type::Section(_) => "a section".into(),
+        Type::Secret(_) => "`{secret: NAME}`, `{file: PATH}` or `{env: NAME}`".into(),
         Type::Variants => "a mapping of names to what differs".into(),
         Type::Matrix => "a mapping of axes to names to what differs".into(),
         Type::Phase => "a mapping of what differs in this phase".into(),
@@ -417,7 +420,7 @@ mod tests {
 
     #[test]
     fn every_default_is_a_value_of_its_own_type() {
-        for field in format::FIELDS {
+        for field in format::fields() {
             let Some(default) = field.default else {
                 continue;
             };

@@ -1,50 +1,56 @@
 //! The format of a study, as one table: key, type, default, meaning.
 //!
-//! The table drives what is accepted, what is suggested, which defaults are filled in and the
-//! reference `docs/study-file.md`. A key that is not here does not exist; a key that is here is
-//! read by [`crate::settings`]. Paths are dotted; a section's keys are the paths below its own.
+//! The table drives what is accepted, what is suggested, which defaults are filled in, what is set
+//! by it ([`Draft`]) and the reference `docs/study-file.md`. A key that is not here does not exist.
+//! Paths are dotted; a section's keys are the paths below its own.
 
 mod fields;
 
-pub use fields::{FIELDS, LOCAL_NODES_MAX};
+pub use fields::LOCAL_NODES_MAX;
 
-/// What a value may be.
+use crate::settings::{Draft, Secret};
+use crate::tree::Tree;
+use cql::Consistency;
+
+/// What a value may be, and what it does to the settings: each type ends with that.
 #[derive(Clone, Copy, Debug)]
 pub enum Type {
     /// Any text that is not empty.
-    Text,
+    Text(fn(&mut Draft, &str)),
     /// Letters, digits, `.`, `_` and `-`: becomes part of a path.
-    Name,
+    Name(fn(&mut Draft, &str)),
     /// A CQL name: letters, digits and `_`, beginning with a letter, at most 48.
-    CqlName,
+    CqlName(fn(&mut Draft, &str)),
     /// A whole number with optional suffix, between two limits.
-    Count(u64, u64),
+    Count(u64, u64, fn(&mut Draft, u64)),
     /// A number, fractions allowed, between two limits.
-    Number(f64, f64),
+    Number(f64, f64, fn(&mut Draft, f64)),
     /// A length of time between two limits, in nanoseconds.
-    Duration(u64, u64),
+    Duration(u64, u64, fn(&mut Draft, u64)),
     /// A size between two limits, in bytes.
-    Bytes(u64, u64),
+    Bytes(u64, u64, fn(&mut Draft, u64)),
+    /// A bit rate between two limits, in bit/s.
+    BitRate(u64, u64, fn(&mut Draft, u64)),
     /// `true` or `false`.
-    Bool,
+    Bool(fn(&mut Draft, bool)),
     /// One of these words.
-    Choice(&'static [&'static str]),
-    /// A list of at least one.
+    Choice(&'static [Word]),
+    /// One of these consistency levels.
+    Level(&'static [Consistency], fn(&mut Draft, Consistency)),
+    /// A list of at least one; each item does what its type says.
     List(&'static Type),
-    /// Free keys, values of one type.
+    /// Free keys, values of one type, which find their key in the draft.
     Map(&'static Type),
     /// Anything, handed on as it is: cassandra.yaml, parameters of a workload.
-    Any,
+    Any(fn(&mut Draft, &Tree)),
     /// One of these words, or else the type.
-    WordOr(&'static [&'static str], &'static Type),
+    WordOr(&'static [Word], &'static Type),
     /// A scalar or list of the first type, or a mapping of the second.
     Either(&'static Type, &'static Type),
-    /// Fixed keys: the rows below.
-    Section,
+    /// Fixed keys: the rows below, which come after what their section does.
+    Section(fn(&mut Draft)),
     /// A name, a file, or an environment variable, never the secret itself.
-    Secret,
-    /// A bit rate between two limits, in bit/s.
-    BitRate(u64, u64),
+    Secret(fn(&mut Draft, Secret)),
     /// Names with partial studies.
     Variants,
     /// Names of axes with names of values with partial studies.
@@ -53,6 +59,22 @@ pub enum Type {
     Phase,
     /// Names with dotted paths and values.
     Scales,
+}
+
+/// A word, and what it does.
+pub type Word = (&'static str, fn(&mut Draft));
+
+impl Type {
+    /// The words that it takes.
+    pub fn words(&self) -> Vec<&'static str> {
+        match self {
+            Type::Choice(words) | Type::WordOr(words, _) => {
+                words.iter().map(|(word, _)| *word).collect()
+            }
+            Type::Level(levels, _) => levels.iter().map(|level| level.name()).collect(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// One row: one key.
@@ -69,19 +91,6 @@ pub struct Field {
     /// What it means.
     pub what: &'static str,
 }
-
-/// Consistency levels that an operation may ask for.
-pub const CONSISTENCIES: &[&str] = &[
-    "ANY",
-    "ONE",
-    "TWO",
-    "THREE",
-    "QUORUM",
-    "ALL",
-    "LOCAL_QUORUM",
-    "EACH_QUORUM",
-    "LOCAL_ONE",
-];
 
 /// Keys of the design that come later, so that they get a better answer than "unknown key".
 pub const LATER: &[&str] = &["topology", "faults", "requires"];
@@ -185,14 +194,19 @@ pub fn outside_phases(path: &str) -> &str {
     PHASES.iter().find_map(behind).unwrap_or(path)
 }
 
+/// Every row.
+pub fn fields() -> impl Iterator<Item = &'static Field> {
+    fields::FIELDS.into_iter().flatten()
+}
+
 /// The row of a path.
 pub fn field(path: &str) -> Option<&'static Field> {
-    FIELDS.iter().find(|field| field.path == path)
+    fields().find(|field| field.path == path)
 }
 
 /// The rows directly below a path (the top level for the empty path), with their last part.
 pub fn children(path: &str) -> impl Iterator<Item = (&'static str, &'static Field)> {
-    FIELDS.iter().filter_map(move |field| {
+    fields().filter_map(move |field| {
         let rest = if path.is_empty() {
             field.path
         } else {
@@ -210,7 +224,7 @@ mod tests {
     #[test]
     fn every_row_has_its_section_and_stands_once() {
         let mut seen = BTreeSet::new();
-        for row in FIELDS {
+        for row in fields() {
             assert!(seen.insert(row.path), "{} stands twice", row.path);
             if let Some((parent, _)) = row.path.rsplit_once('.') {
                 assert!(seen.contains(parent), "{} comes before {parent}", row.path);

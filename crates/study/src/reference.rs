@@ -149,32 +149,34 @@ fn table(page: &mut String, path: &str) {
 fn value_words(typ: &Type) -> String {
     let between = |words: &str, min: String, max: String| format!("{words}, {min} to {max}");
     match typ {
-        Type::Count(0, u64::MAX) => "a whole number".to_owned(),
-        Type::Count(min, max) => between(
+        Type::Count(0, u64::MAX, _) => "a whole number".to_owned(),
+        Type::Count(min, max, _) => between(
             "a whole number",
             human::format_count(*min),
             human::format_count(*max),
         ),
-        Type::Duration(min, max) => between(
+        Type::Duration(min, max, _) => between(
             "a length of time",
             human::format_duration_ns(*min),
             human::format_duration_ns(*max),
         ),
-        Type::Bytes(min, max) => between(
+        Type::Bytes(min, max, _) => between(
             "a size",
             human::format_bytes(*min),
             human::format_bytes(*max),
         ),
-        Type::BitRate(min, max) => between(
+        Type::BitRate(min, max, _) => between(
             "a bit rate",
             human::format_bit_rate(*min),
             human::format_bit_rate(*max),
         ),
-        Type::Number(min, max) => between("a number", min.to_string(), max.to_string()),
-        Type::Choice(known) => format!("`{}`", known.join("`, `")),
+        Type::Number(min, max, _) => between("a number", min.to_string(), max.to_string()),
+        Type::Choice(_) | Type::Level(..) => format!("`{}`", typ.words().join("`, `")),
         Type::List(item) => format!("a list, each {}", value_words(item)),
         Type::Map(item) => format!("a mapping, each value {}", value_words(item)),
-        Type::WordOr(known, typ) => format!("`{}`, or {}", known.join("`, `"), value_words(typ)),
+        Type::WordOr(_, other) => {
+            format!("`{}`, or {}", typ.words().join("`, `"), value_words(other))
+        }
         Type::Either(a, b) => format!("{}; or {}", value_words(a), value_words(b)),
         other => check::words(other),
     }
@@ -186,6 +188,7 @@ fn one_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::format;
     use expect_test::expect_file;
 
     #[test]
@@ -197,7 +200,7 @@ mod tests {
     #[test]
     fn every_key_is_in_the_page() {
         let page = super::markdown();
-        for field in crate::format::FIELDS {
+        for field in format::fields() {
             let (section, key) = field.path.rsplit_once('.').unwrap_or(("", field.path));
             let top = section.split('.').next().unwrap_or_default();
             let heading = match section {

@@ -12,8 +12,8 @@ use crate::matrix::{self, Side};
 use crate::merge::{merge, nested};
 use crate::rules::{self, Subject};
 use crate::settings::{
-    Folder, Load, Overrides, PageCache, Phase, Primary, Probes, Repeat, Reset, Settings, Settle,
-    Study, Target, Variant, Warmup,
+    Draft, Folder, Load, Overrides, PageCache, Phase, Probes, Reset, Settings, Settle, Study,
+    Target, Variant, Warmup,
 };
 use crate::tree::Tree;
 use crate::work::{self, Steps};
@@ -85,16 +85,9 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
     primary(&root, &resolved, &mut out);
     resolver.other_scales(&mut out);
     out.clone().into_result()?;
-    let resolved = study(&out.sources[0], overrides, resolved);
-    let finished = resolved.map(|study| Study {
+    Ok(Study {
         inputs: inputs.into_read(),
-        ..study
-    });
-    finished.ok_or_else(|| {
-        // Nothing was said and yet a setting is missing: the table and the reader disagree.
-        let message = "the study could not be read; this is a bug in cassay";
-        out.add(&Place::default(), message, None);
-        out
+        ..study(&out.sources[0], overrides, resolved)
     })
 }
 
@@ -270,13 +263,12 @@ impl Resolver<'_> {
             self.lay_phase(&mut node, "phases.measure");
             let tree = self.check(&node, out);
             work::check(&node, &tree, self.inputs, out);
-            if let Some(mut settings) = Settings::read(&tree) {
-                rules::trust::settle(&mut settings.target, &node, self.overrides);
-                settings.load_phase = loading.filter(|phase| phase.differs_from(&settings));
-                let (steps, said) = self.steps(&name, settings, &tree);
-                variants.extend(steps);
-                notes.push((name, said));
-            }
+            let mut settings = Draft::of(&tree).settings();
+            rules::trust::settle(&mut settings.target, &node, self.overrides);
+            settings.load_phase = loading.filter(|phase| phase.differs_from(&settings));
+            let (steps, said) = self.steps(&name, settings, &tree, out.is_empty());
+            variants.extend(steps);
+            notes.push((name, said));
             first.get_or_insert(tree);
         }
         Resolved {
@@ -305,7 +297,7 @@ impl Resolver<'_> {
         let mut node = node.clone();
         self.lay_phase(&mut node, "phases.load");
         let tree = self.check(&node, out);
-        let mut phase = Phase::read(&tree)?;
+        let mut phase = Draft::of(&tree).phase();
         rules::trust::settle(&mut phase.target, &node, self.overrides);
         Some(Box::new(phase))
     }
@@ -331,13 +323,24 @@ impl Resolver<'_> {
     }
 
     /// The variant itself, or one for each step of its import; and the import's notes. Mistakes
-    /// of the import have been said by [`work::check`].
-    fn steps(&self, name: &str, settings: Settings, tree: &Tree) -> (Vec<Variant>, Vec<String>) {
+    /// of the import have been said by [`work::check`]; with any, nobody asks for its steps.
+    fn steps(
+        &self,
+        name: &str,
+        mut settings: Settings,
+        tree: &Tree,
+        is_right: bool,
+    ) -> (Vec<Variant>, Vec<String>) {
         let seed = tree.at("seed").and_then(Tree::count).unwrap_or_default();
-        let mut settings = settings;
-        work::estimate_rows(&mut settings, seed, self.inputs);
-        let Steps { steps, notes } =
-            work::steps(adapt(settings), seed, self.inputs).unwrap_or_default();
+        let Steps { steps, notes } = if is_right {
+            work::estimate_rows(&mut settings, seed, self.inputs);
+            work::steps(adapt(settings), seed, self.inputs).unwrap_or_default()
+        } else {
+            Steps {
+                steps: vec![(None, settings)],
+                notes: Vec::new(),
+            }
+        };
         let variant = |(step, settings): (Option<String>, Settings)| Variant {
             name: match &step {
                 None => name.to_owned(),
@@ -439,24 +442,23 @@ fn notes_of_imports(sides: &[(String, Vec<String>)]) -> Vec<String> {
     notes
 }
 
-fn study(source: &SourceText, overrides: &Overrides, resolved: Resolved) -> Option<Study> {
+fn study(source: &SourceText, overrides: &Overrides, resolved: Resolved) -> Study {
     let notes = notes(&resolved, overrides);
-    let Resolved { variants, tree, .. } = resolved;
-    let word = |key: &str| tree.at(key).and_then(Tree::text).map(str::to_owned);
-    Some(Study {
-        name: word("study")?,
-        question: word("question")?,
-        published: word("published"),
-        seed: tree.at("seed")?.count()?,
+    let draft = Draft::of(&resolved.tree);
+    Study {
+        name: draft.name,
+        question: draft.question,
+        published: draft.published,
+        seed: draft.seed,
         notes,
-        variants,
-        repeat: Repeat::read(tree.at("repeat")?)?,
-        primary: Primary::read(tree.at("primary")?)?,
+        variants: resolved.variants,
+        repeat: draft.repeat,
+        primary: draft.primary,
         source: source.name.clone(),
         text: source.text.clone(),
         overrides: overrides.clone(),
         inputs: BTreeMap::new(),
-    })
+    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ mod yaml;
 
 use crate::format;
 use crate::human;
-use crate::settings::{LADDER_POINTS_MAX, Overrides, axis};
+use crate::settings::{Draft, LADDER_POINTS_MAX, Overrides};
 use crate::tree::Tree;
 use ::yaml::Node;
 use ::yaml::{Diagnostics, did_you_mean};
@@ -270,7 +270,7 @@ fn ladder(subject: &Subject<'_>, axis: &str, out: &mut Diagnostics) {
         }
     }
     if let Some(last) = subject.count(&to) {
-        points_max(subject, (&path, &to), (tree, last), out);
+        points_max(subject, (&path, &to), last, out);
     }
     let points: Vec<u64> = tree.items().iter().filter_map(Tree::count).collect();
     let different: BTreeSet<&u64> = points.iter().collect();
@@ -283,13 +283,9 @@ fn ladder(subject: &Subject<'_>, axis: &str, out: &mut Diagnostics) {
 }
 
 /// A ladder whose end is stated has all its points, or is refused: none is left out in silence.
-fn points_max(
-    subject: &Subject<'_>,
-    (path, to): (&str, &str),
-    (tree, last): (&Tree, u64),
-    out: &mut Diagnostics,
-) {
-    let points = axis(tree, LADDER_POINTS_MAX + 1);
+fn points_max(subject: &Subject<'_>, (path, to): (&str, &str), last: u64, out: &mut Diagnostics) {
+    let range = Draft::of(subject.tree).range;
+    let points = range.map_or_else(Vec::new, |range| range.points(LADDER_POINTS_MAX + 1));
     if points.len() <= LADDER_POINTS_MAX {
         return;
     }

@@ -1,16 +1,15 @@
 //! A study whose mistakes are gone: every setting has its type, nothing is optional without need.
 //!
-//! Built from a checked [`Tree`] only. The table has made sure of types, limits and required keys,
-//! so what is read here is there; what the table cannot say (settings that contradict each other)
-//! is judged in [`crate::resolve`].
+//! Made of a checked [`Tree`] by the rows of the table in [`crate::format`]; what the table cannot
+//! say (settings that contradict each other) is judged in [`crate::rules`].
 
 mod data;
+pub(crate) mod draft;
 mod keyspace;
 mod probes;
-mod read;
 mod target;
 
-pub(crate) use self::read::axis;
+pub use self::draft::Draft;
 pub use self::target::{
     Attach, Authentication, Change, Collector, Hosts, Isolation, Jolokia, Latency, Local, Null,
     Secret, Target, Tls,
@@ -18,7 +17,6 @@ pub use self::target::{
 pub use data::{Data, How, Load, PageCache, Reset, Settle};
 pub use keyspace::{Keyspace, Replication};
 pub use probes::{Import, PERIOD_NS, Probes};
-pub(crate) use read::{data, keyspace, workload};
 
 use crate::tree::Tree;
 use analysis::procedure::Procedure;
@@ -182,7 +180,7 @@ impl Settings {
 }
 
 /// What is asked of the target.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workload {
     /// Name of the workload.
     pub name: String,
@@ -228,7 +226,7 @@ pub enum Warmup {
 }
 
 /// Repetitions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Repeat {
     /// How often everything is measured.
     pub blocks: usize,
@@ -256,7 +254,7 @@ pub enum PrimaryMetric {
 }
 
 /// The instrument.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Client {
     /// Event loops; none: as the machine suggests.
     pub workers: Option<usize>,
@@ -275,7 +273,7 @@ pub struct Client {
 }
 
 /// Whether answers are right.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verify {
     /// Every n-th read of the measured window is compared; none: no read.
     pub every_nth: Option<u32>,
@@ -285,7 +283,7 @@ pub struct Verify {
 
 /// Every 16th read is compared with `reads: sampled`: at a few µs a comparison it stays below a
 /// tenth of the cost of an operation, and a wrong row in 1 % of the reads is seen within 2000.
-const SAMPLED_NTH: u32 = 16;
+pub(crate) const SAMPLED_NTH: u32 = 16;
 
 /// Rows to choose among when a study loads nothing and only writes: cassandra-stress's default
 /// population.

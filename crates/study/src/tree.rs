@@ -119,6 +119,24 @@ impl Tree {
         }
     }
 
+    /// A scalar as a text: Cassandra takes numbers in quotes in some places.
+    pub fn to_word(&self) -> String {
+        match self {
+            Tree::Text(text) => text.clone(),
+            other => other.to_json().to_string(),
+        }
+    }
+
+    /// Whether a value is missing in it, because it had a mistake.
+    pub fn has_hole(&self) -> bool {
+        match self {
+            Tree::Null => true,
+            Tree::List(items) => items.iter().any(Tree::has_hole),
+            Tree::Map(entries) => entries.iter().any(|(_, tree)| tree.has_hole()),
+            _ => false,
+        }
+    }
+
     /// For `plan.json`: counts as numbers, durations and sizes as people write them.
     pub fn to_json(&self) -> Value {
         match self {

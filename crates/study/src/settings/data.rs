@@ -1,7 +1,7 @@
 //! The state of the data before a trial measures: how much, settled how, brought back how.
 
 /// The state of the data.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Data {
     /// How much the load phase writes.
     pub load: Load,
@@ -30,23 +30,19 @@ impl Data {
     /// So many rows that are there already, and nothing done to them.
     pub fn present(rows: u64) -> Data {
         Data {
-            load: Load::None,
-            load_rows: 0,
             rows,
             has_rows: true,
             settle: Settle::None,
-            settle_limit_ns: 0,
-            reset: Reset::None,
-            restore: How::Online,
-            page_cache: PageCache::Keep,
+            ..Data::default()
         }
     }
 }
 
 /// How much is loaded.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Load {
     /// Nothing: the rows are there, or none are needed.
+    #[default]
     None,
     /// This many rows.
     Operations(u64),
@@ -64,9 +60,10 @@ impl Load {
 }
 
 /// What is waited for after loading.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Settle {
     /// Compactions, where the target can tell when they are done.
+    #[default]
     Auto,
     /// Compactions; a target that cannot tell is refused.
     Compactions,
@@ -75,9 +72,10 @@ pub enum Settle {
 }
 
 /// What brings the data back to its state before each trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reset {
     /// Nothing: a trial finds what the one before left.
+    #[default]
     None,
     /// The tables are emptied, and loaded again.
     Truncate,
@@ -86,18 +84,20 @@ pub enum Reset {
 }
 
 /// How a snapshot is restored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum How {
     /// The tables are emptied and the files imported, while the nodes run.
+    #[default]
     Online,
     /// The nodes are stopped, the files put in place, the nodes started.
     Offline,
 }
 
 /// What becomes of the page cache before a trial warms up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PageCache {
     /// It stays as it is.
+    #[default]
     Keep,
     /// The files' pages are dropped: the first reads come from the disk.
     Drop,

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// The keyspace.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Keyspace {
     /// Name; none: the workload's own.
     pub name: Option<String>,
@@ -21,11 +21,8 @@ impl Keyspace {
     /// A keyspace of which only the number of replicas is known.
     pub fn of_copies(copies: u32) -> Keyspace {
         Keyspace {
-            name: None,
             replication: Replication::Simple(copies),
-            compaction: Vec::new(),
-            compression: Vec::new(),
-            options: Vec::new(),
+            ..Keyspace::default()
         }
     }
 
@@ -101,7 +98,23 @@ pub enum Replication {
     ByDatacenter(Vec<(String, u32)>),
 }
 
+impl Default for Replication {
+    fn default() -> Replication {
+        Replication::Simple(1)
+    }
+}
+
 impl Replication {
+    /// Adds a datacenter.
+    pub(crate) fn push(&mut self, datacenter: &str, copies: u32) {
+        if let Replication::Simple(_) = self {
+            *self = Replication::ByDatacenter(Vec::new());
+        }
+        if let Replication::ByDatacenter(all) = self {
+            all.push((datacenter.to_owned(), copies));
+        }
+    }
+
     /// Copies of each row.
     pub fn copies(&self) -> u64 {
         match self {

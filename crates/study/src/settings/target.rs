@@ -4,6 +4,7 @@
 pub use cluster::{Authentication, Collector, Isolation};
 
 use crate::targets::local_spec;
+use crate::tree::Tree;
 use std::path::PathBuf;
 
 /// The system under test.
@@ -59,7 +60,7 @@ pub enum Change {
 }
 
 /// Real Cassandra on this machine.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Local {
     /// Version.
     pub version: String,
@@ -88,7 +89,7 @@ pub struct Local {
 }
 
 /// Stand-ins for machines, all alike.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Hosts {
     /// How many.
     pub count: usize,
@@ -152,7 +153,7 @@ impl Local {
 }
 
 /// An existing cluster.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Attach {
     /// `host` or `host:port`.
     pub contact_points: Vec<String>,
@@ -169,7 +170,7 @@ pub struct Attach {
 }
 
 /// A Jolokia agent at each node: HTTP to its JVM.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Jolokia {
     /// Its port, the same at every node.
     pub port: u16,
@@ -194,6 +195,24 @@ pub enum Secret {
     Held(cluster::Secret),
 }
 
+impl Secret {
+    /// What makes a secret of a text under one of the keys that a study has for it.
+    pub(crate) fn kind(key: &str) -> Option<fn(&str) -> Secret> {
+        match key {
+            "secret" => Some(|name| Secret::Named(name.to_owned())),
+            "file" => Some(|path| Secret::File(path.into())),
+            "env" => Some(|name| Secret::Env(name.to_owned())),
+            _ => None,
+        }
+    }
+
+    /// That of a checked tree.
+    pub(crate) fn of(tree: &Tree) -> Option<Secret> {
+        let (key, text) = tree.entries().first()?;
+        Some(Secret::kind(key)?(text.text()?))
+    }
+}
+
 /// Encryption.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tls {
@@ -203,6 +222,17 @@ pub struct Tls {
     pub verify: bool,
     /// Name in the server's certificate.
     pub server_name: Option<String>,
+}
+
+impl Default for Tls {
+    /// With the system's trust store, and proof of who the server is.
+    fn default() -> Tls {
+        Tls {
+            ca: None,
+            verify: true,
+            server_name: None,
+        }
+    }
 }
 
 /// A server that answers at once.

@@ -1,0 +1,340 @@
+//! The rows of the system under test.
+
+use super::{LOCAL_NODES_MAX, S, SECTION, optional, required, with};
+use crate::format::{Field, Type};
+use crate::settings::draft::Kind;
+use crate::settings::{Authentication, Collector, Isolation, Jolokia, Latency, Tls};
+
+pub(super) const FIELDS: &[Field] = &[
+    required(
+        "target",
+        SECTION,
+        "The system under test: exactly one of these.",
+    ),
+    // A local target.
+    optional(
+        "target.local",
+        Type::Section(|d| d.kind = Kind::Local),
+        "Real Cassandra on this machine, started and stopped by cassay.",
+    ),
+    with(
+        "target.local.cassandra",
+        Type::Name(|d, text| d.local.version = text.into()),
+        "5.0.8",
+        "Version of Apache Cassandra.",
+    ),
+    optional(
+        "target.local.nodes",
+        Type::Count(1, LOCAL_NODES_MAX, |d, n| d.local.nodes = n as usize),
+        "Number of nodes, on loopback addresses; with `hosts`, of all of them together. Default: \
+         1, or `hosts` times `nodes_per_host`.",
+    ),
+    optional(
+        "target.local.hosts",
+        Type::Count(1, LOCAL_NODES_MAX, |d, n| d.hosts.count = n as usize),
+        "Number of stand-ins for machines that the nodes live on, each with its own network, \
+         limits and data volume. Default: none, the nodes share this machine.",
+    ),
+    with(
+        "target.local.nodes_per_host",
+        Type::Count(1, LOCAL_NODES_MAX, |d, n| {
+            d.hosts.nodes_per_host = n as usize
+        }),
+        "1",
+        "Number of nodes on each host.",
+    ),
+    optional(
+        "target.local.racks",
+        Type::WordOr(
+            &[("per-host", |_| {})],
+            &Type::List(&Type::Name(|d, text| d.local.racks.push(text.into()))),
+        ),
+        "Racks: hosts are dealt to them in turn (without hosts, nodes); `per-host`: each host is \
+         one, so that replicas are on different hosts. Default: `per-host` with hosts, else \
+         `[rack1]`.",
+    ),
+    with(
+        "target.local.isolation",
+        choice!(|d| d.hosts.isolation;
+            "auto" => Isolation::Auto, "hosts" => Isolation::Hosts,
+            "loopback" => Isolation::Loopback
+        ),
+        "auto",
+        "How far hosts are kept apart. `hosts`: a network, limits and a volume each, which needs \
+         root. `loopback`: only addresses of their own. `auto`: the first where this machine \
+         allows it, else the second.",
+    ),
+    optional(
+        "target.local.host",
+        SECTION,
+        "What each host has; what is left out is not limited. Needs `hosts`.",
+    ),
+    optional(
+        "target.local.host.cpus",
+        Type::List(&Type::Count(0, 4095, |d, n| {
+            d.hosts.cpus.get_or_insert_default().push(n as usize)
+        })),
+        "Numbers of the CPUs that it may use.",
+    ),
+    optional(
+        "target.local.host.cpu_quota",
+        Type::Number(0.1, 4096.0, |d, n| d.hosts.cpu_quota = Some(n)),
+        "CPU time, in cores: 1.5 is 150 ms in each 100 ms.",
+    ),
+    optional(
+        "target.local.host.memory",
+        Type::Bytes(512 << 20, 64 << 40, |d, n| d.hosts.memory_bytes = Some(n)),
+        "Memory of its processes and their page cache together.",
+    ),
+    optional(
+        "target.local.host.volume",
+        Type::Bytes(256 << 20, 256 << 40, |d, n| d.hosts.volume_bytes = Some(n)),
+        "Size of its data volume, a file system of its own; it takes room on this machine's disk \
+         as it fills. Default: the data is on this machine's file system.",
+    ),
+    optional(
+        "target.local.host.link",
+        SECTION,
+        "Its link to the other hosts and to the client, alike in both directions.",
+    ),
+    optional(
+        "target.local.host.link.rate",
+        Type::BitRate(64_000, 1_000_000_000_000, |d, n| {
+            d.hosts.link_rate_bits = Some(n)
+        }),
+        "Rate. Default: what the machine does.",
+    ),
+    optional(
+        "target.local.host.link.delay",
+        Type::Duration(1_000, 10 * S, |d, ns| d.hosts.link_delay_ns = Some(ns)),
+        "Delay, one way.",
+    ),
+    with(
+        "target.local.datacenter",
+        Type::Name(|d, text| d.local.datacenter = text.into()),
+        "dc1",
+        "Name of the datacenter.",
+    ),
+    with(
+        "target.local.heap",
+        Type::Bytes(256 << 20, 256 << 30, |d, n| d.local.heap_bytes = n),
+        "1GiB",
+        "Heap of each node's JVM.",
+    ),
+    optional(
+        "target.local.gc",
+        choice!(|d| d.local.collector;
+            "g1" => Some(Collector::G1), "zgc" => Some(Collector::Z),
+            "shenandoah" => Some(Collector::Shenandoah), "parallel" => Some(Collector::Parallel)
+        ),
+        "Garbage collector of each node's JVM. Default: as Cassandra's own options say, `g1`.",
+    ),
+    optional(
+        "target.local.yaml",
+        Type::Map(&Type::Any(|d, tree| {
+            d.local.yaml.push((d.key.clone(), tree.to_json()))
+        })),
+        "Settings of cassandra.yaml that differ from its defaults.",
+    ),
+    optional(
+        "target.local.jvm",
+        Type::List(&Type::Text(|d, text| d.local.jvm.push(text.into()))),
+        "JVM options, added after cassandra's own.",
+    ),
+    with(
+        "target.local.class_sharing",
+        Type::Bool(|d, on| d.local.class_sharing = on),
+        "false",
+        "Whether nodes map the server's classes from an archive, made once for a Java and a set of \
+         jars, instead of loading each: a node starts with four fifths of the CPU.",
+    ),
+    with(
+        "target.local.start_timeout",
+        Type::Duration(S, 3_600 * S, |d, ns| d.local.start_timeout_ns = ns),
+        "3m",
+        "How long a node may take until it answers CQL.",
+    ),
+    with(
+        "target.local.authentication",
+        choice!(|d| d.local.authentication;
+            "none" => Authentication::None, "password" => Authentication::Password
+        ),
+        "none",
+        "Who may connect. `none`: every user of this machine, without a password. `password`: only \
+         cassay, and who can read the password that it makes for the cluster; roles and \
+         permissions are Cassandra's own (`PasswordAuthenticator`, `CassandraAuthorizer`).",
+    ),
+    // An attached target.
+    optional(
+        "target.attach",
+        Type::Section(|d| d.kind = Kind::Attach),
+        "An existing cluster. cassay starts and stops nothing there, and writes only to the \
+         keyspace.",
+    ),
+    required(
+        "target.attach.contact_points",
+        Type::List(&Type::Text(|d, text| {
+            d.attach.contact_points.push(text.into())
+        })),
+        "Addresses, `host` or `host:port`.",
+    ),
+    optional(
+        "target.attach.user",
+        Type::Text(|d, text| d.attach.user = Some(text.into())),
+        "User name.",
+    ),
+    optional(
+        "target.attach.password",
+        Type::Secret(|d, secret| d.attach.password = Some(secret)),
+        "Where the password is; it never stands in a study.",
+    ),
+    optional(
+        "target.attach.tls",
+        Type::Either(
+            &Type::Bool(|d, on| d.attach.tls = on.then(Tls::default)),
+            &Type::Section(|d| d.attach.tls = Some(Tls::default())),
+        ),
+        "Encrypt the connections; `true`: with the defaults.",
+    ),
+    optional(
+        "target.attach.tls.ca",
+        Type::Text(|d, text| d.tls().ca = Some(text.into())),
+        "PEM file of the authority. Default: the system's trust store.",
+    ),
+    with(
+        "target.attach.tls.verify",
+        Type::Bool(|d, on| d.tls().verify = on),
+        "true",
+        "Whether the server must prove who it is.",
+    ),
+    optional(
+        "target.attach.tls.server_name",
+        Type::Text(|d, text| d.tls().server_name = Some(text.into())),
+        "Name in the server's certificate. Default: the host's name.",
+    ),
+    optional(
+        "target.attach.datacenter",
+        Type::Name(|d, text| d.attach.datacenter = Some(text.into())),
+        "Only nodes of this datacenter are asked.",
+    ),
+    optional(
+        "target.attach.jolokia",
+        Type::Section(|d| d.attach.jolokia = Some(Jolokia::default())),
+        "The nodes' Jolokia agents: JVMs and MBeans are read through them. Default: only what CQL \
+         tells.",
+    ),
+    with(
+        "target.attach.jolokia.port",
+        Type::Count(1, 65_535, |d, n| d.jolokia().port = n as u16),
+        "8778",
+        "Port of the agent, the same at every node.",
+    ),
+    optional(
+        "target.attach.jolokia.user",
+        Type::Text(|d, text| d.jolokia().user = Some(text.into())),
+        "User name.",
+    ),
+    optional(
+        "target.attach.jolokia.password",
+        Type::Secret(|d, secret| d.jolokia().password = Some(secret)),
+        "Where the password is; it never stands in a study.",
+    ),
+    optional(
+        "target.attach.jolokia.tls",
+        Type::Either(
+            &Type::Bool(|d, on| d.jolokia().tls = on.then(Tls::default)),
+            &Type::Section(|d| d.jolokia().tls = Some(Tls::default())),
+        ),
+        "Whether the agents speak HTTPS; `true`: with the defaults.",
+    ),
+    optional(
+        "target.attach.jolokia.tls.ca",
+        Type::Text(|d, text| d.jolokia_tls().ca = Some(text.into())),
+        "PEM file of the authority. Default: the system's trust store.",
+    ),
+    with(
+        "target.attach.jolokia.tls.verify",
+        Type::Bool(|d, on| d.jolokia_tls().verify = on),
+        "true",
+        "Whether the agent must prove who it is.",
+    ),
+    optional(
+        "target.attach.jolokia.tls.server_name",
+        Type::Text(|d, text| d.jolokia_tls().server_name = Some(text.into())),
+        "Name in the agent's certificate. Default: the node's address.",
+    ),
+    // The null target.
+    optional(
+        "target.null",
+        Type::Section(|d| d.kind = Kind::Null),
+        "A server inside cassay that answers at once: measures the instrument itself.",
+    ),
+    optional(
+        "target.null.latency",
+        Type::Either(
+            &Type::Duration(0, 60 * S, |d, ns| d.null.latency = Latency::Fixed(ns)),
+            &SECTION,
+        ),
+        "Known latency of every answer; a duration is fixed.",
+    ),
+    optional(
+        "target.null.latency.fixed",
+        Type::Duration(0, 60 * S, |d, ns| d.null.latency = Latency::Fixed(ns)),
+        "The same for every answer.",
+    ),
+    optional(
+        "target.null.latency.exponential",
+        Type::Duration(0, 60 * S, |d, ns| d.null.latency = Latency::Exponential(ns)),
+        "Exponential with this mean.",
+    ),
+    optional(
+        "target.null.latency.uniform",
+        SECTION,
+        "Uniform between two limits.",
+    ),
+    required(
+        "target.null.latency.uniform.from",
+        Type::Duration(0, 60 * S, |d, ns| d.null.latency = Latency::Uniform(ns, ns)),
+        "Lower limit.",
+    ),
+    required(
+        "target.null.latency.uniform.to",
+        Type::Duration(0, 60 * S, |d, ns| {
+            if let Latency::Uniform(_, to) = &mut d.null.latency {
+                *to = ns;
+            }
+        }),
+        "Upper limit.",
+    ),
+    optional(
+        "target.null.stall",
+        SECTION,
+        "A pause of the whole server, again and again.",
+    ),
+    required(
+        "target.null.stall.every",
+        Type::Duration(1_000_000, 3_600 * S, |d, ns| {
+            d.null.stall_ns.get_or_insert_default().0 = ns
+        }),
+        "From begin to begin.",
+    ),
+    required(
+        "target.null.stall.length",
+        Type::Duration(1_000_000, 3_600 * S, |d, ns| {
+            d.null.stall_ns.get_or_insert_default().1 = ns
+        }),
+        "How long nothing is answered.",
+    ),
+    optional(
+        "target.null.errors",
+        Type::Map(&Type::Number(0.0, 1.0, |d, n| {
+            d.null.errors.push((d.key.clone(), n))
+        })),
+        "Share of the answers that are this error: `{overloaded: 0.01}`.",
+    ),
+    optional(
+        "target.null.cpu",
+        Type::Count(0, 4095, |d, n| d.null.cpu = Some(n as usize)),
+        "Number of the CPU that the server is pinned to.",
+    ),
+];

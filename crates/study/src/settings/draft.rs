@@ -1,0 +1,461 @@
+//! A checked tree → settings, by the rows of the table: each type holds what its value does.
+//!
+//! What must hold: a tree without mistakes leaves nothing of a draft as it was made, but what a
+//! study may leave out. One with mistakes gives settings too, which nobody may run.
+
+use super::{
+    Attach, Client, Data, Hosts, Import, Imported, Jolokia, Keyspace, LADDER_POINTS_MAX, Load,
+    Local, Null, Phase, Primary, Probes, ROWS_UNLOADED, Repeat, Secret, Settings, Target, Tls,
+    Verify, Warmup, Window, Workload,
+};
+use crate::format::{self, Type};
+use crate::tree::Tree;
+use analysis::procedure::{Fixed, Point, Procedure, Sweep, Until};
+use imports::Tool;
+use workload::{ALL_KINDS, Tuning};
+
+/// What a study's keys have said so far.
+#[derive(Clone, Debug, Default)]
+pub struct Draft {
+    pub(crate) name: String,
+    pub(crate) question: String,
+    pub(crate) published: Option<String>,
+    pub(crate) seed: u64,
+    pub(crate) repeat: Repeat,
+    pub(crate) primary: Primary,
+    pub(crate) kind: Kind,
+    pub(crate) local: Local,
+    /// Of no host: none are said.
+    pub(crate) hosts: Hosts,
+    pub(crate) attach: Attach,
+    pub(crate) null: Null,
+    pub(crate) keyspace: Keyspace,
+    pub(crate) workload: Workload,
+    pub(crate) data: Data,
+    /// Rows that are there; 0: none are said.
+    pub(crate) present: u64,
+    /// None: an imported command line says it itself.
+    pub(crate) procedure: Option<fn(&Draft) -> Procedure>,
+    pub(crate) points: Vec<Point>,
+    pub(crate) until: Option<Until>,
+    pub(crate) poisson: bool,
+    pub(crate) range: Option<Range>,
+    /// None: until steady.
+    pub(crate) warmup_ns: Option<u64>,
+    pub(crate) warmup_max_ns: u64,
+    pub(crate) measure_ns: u64,
+    pub(crate) client: Client,
+    pub(crate) verify: Verify,
+    /// Whether anything is probed; none: nothing is said.
+    pub(crate) probed: Option<bool>,
+    pub(crate) probes: Probes,
+    pub(crate) period_ns: u64,
+    pub(crate) series: Vec<Series>,
+    /// The key at hand, in a mapping of free ones; else empty.
+    pub(crate) key: String,
+}
+
+/// Which target.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum Kind {
+    #[default]
+    Null,
+    Local,
+    Attach,
+}
+
+/// An item of `probes.import`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Series {
+    pub(crate) esxtop: Option<String>,
+    pub(crate) columns: Vec<String>,
+    pub(crate) prometheus: Option<String>,
+    pub(crate) period_ns: Option<u64>,
+}
+
+/// Points from a first one on.
+#[derive(Clone, Debug)]
+pub(crate) struct Range {
+    point: fn(u64) -> Point,
+    /// The last that there may be.
+    limit: u64,
+    pub(crate) from: Option<u64>,
+    pub(crate) to: Option<u64>,
+    pub(crate) step: Option<u64>,
+    pub(crate) factor: Option<f64>,
+}
+
+impl Range {
+    pub(crate) fn new(limit: u64, point: fn(u64) -> Point) -> Range {
+        Range {
+            point,
+            limit,
+            from: None,
+            to: None,
+            step: None,
+            factor: None,
+        }
+    }
+
+    /// Its points, ascending; the first `points_max`. One with an end that has more is a mistake
+    /// that the rules find.
+    pub(crate) fn points(&self, points_max: usize) -> Vec<u64> {
+        let to = self.to.unwrap_or(self.limit);
+        let next = |point: &u64| match (self.step, self.factor) {
+            (Some(step), _) => Some(point.saturating_add(step)),
+            // At least one further, or a small factor would stand still on small numbers.
+            (None, Some(factor)) => {
+                Some(((*point as f64 * factor).round() as u64).max(point.saturating_add(1)))
+            }
+            (None, None) => None,
+        };
+        let points = std::iter::successors(self.from, next);
+        let points = points.take_while(|point| *point <= to);
+        points.take(points_max).collect()
+    }
+}
+
+impl Draft {
+    /// What a checked tree says.
+    pub(crate) fn of(tree: &Tree) -> Draft {
+        let mut draft = Draft::default();
+        draft.section(tree, "");
+        draft
+    }
+
+    fn section(&mut self, tree: &Tree, path: &str) {
+        for (key, field) in format::children(path) {
+            if let Some(value) = tree.get(key) {
+                self.take(value, field.path, &field.typ);
+            }
+        }
+    }
+
+    fn take(&mut self, tree: &Tree, path: &str, typ: &Type) {
+        match (typ, tree) {
+            (Type::Text(set) | Type::Name(set) | Type::CqlName(set), Tree::Text(text)) => {
+                set(self, text);
+            }
+            (Type::Count(.., set), Tree::Count(n))
+            | (Type::Duration(.., set), Tree::DurationNs(n))
+            | (Type::Bytes(.., set), Tree::Bytes(n))
+            | (Type::BitRate(.., set), Tree::BitRate(n)) => set(self, *n),
+            (Type::Number(.., set), Tree::Number(n)) => set(self, *n),
+            (Type::Bool(set), Tree::Bool(on)) => set(self, *on),
+            (Type::Secret(set), Tree::Map(_)) => {
+                if let Some(secret) = Secret::of(tree) {
+                    set(self, secret);
+                }
+            }
+            (Type::Level(levels, set), Tree::Text(text)) => {
+                if let Some(level) = levels.iter().find(|level| level.name() == text) {
+                    set(self, *level);
+                }
+            }
+            (Type::Choice(words), Tree::Text(text)) => {
+                if let Some((_, set)) = words.iter().find(|(word, _)| word == text) {
+                    set(self);
+                }
+            }
+            (Type::WordOr(words, other), _) => {
+                let word = words.iter().find(|(word, _)| tree.text() == Some(*word));
+                match word {
+                    Some((_, set)) => set(self),
+                    None => self.take(tree, path, other),
+                }
+            }
+            (Type::Either(_, mapping), Tree::Map(_)) => self.take(tree, path, mapping),
+            (Type::Either(scalar, _), _) => self.take(tree, path, scalar),
+            (Type::List(item), Tree::List(items)) => {
+                items.iter().for_each(|tree| self.take(tree, path, item));
+            }
+            (Type::Map(item), Tree::Map(entries)) => {
+                for (key, tree) in entries {
+                    self.key.clone_from(key);
+                    self.take(tree, path, item);
+                }
+                self.key.clear();
+            }
+            (Type::Any(set), _) => set(self, tree),
+            (Type::Section(set), Tree::Map(_)) => {
+                set(self);
+                self.section(tree, path);
+            }
+            // Variants, phases and scales were laid over the study before it was checked; what is
+            // not of its type is a mistake, and has been said.
+            _ => {}
+        }
+    }
+
+    pub(crate) fn tls(&mut self) -> &mut Tls {
+        self.attach.tls.get_or_insert_default()
+    }
+
+    pub(crate) fn jolokia(&mut self) -> &mut Jolokia {
+        self.attach.jolokia.get_or_insert_default()
+    }
+
+    pub(crate) fn jolokia_tls(&mut self) -> &mut Tls {
+        self.jolokia().tls.get_or_insert_default()
+    }
+
+    pub(crate) fn range(&mut self) -> &mut Range {
+        self.range
+            .get_or_insert_with(|| Range::new(u64::MAX, Point::Rate))
+    }
+
+    pub(crate) fn series(&mut self) -> &mut Series {
+        if self.series.is_empty() {
+            self.series.push(Series::default());
+        }
+        let last = self.series.len() - 1;
+        &mut self.series[last]
+    }
+
+    pub(crate) fn import(&mut self, tool: Tool, command: &str) {
+        self.workload.name = tool.name().to_owned();
+        self.workload.import = Some(Imported {
+            tool,
+            command: command.to_owned(),
+            step: 0,
+        });
+    }
+
+    /// Changes the kind at hand, or all of them.
+    pub(crate) fn tune(&mut self, change: impl FnOnce(&mut Tuning)) {
+        let kind = match self.key.as_str() {
+            "" => ALL_KINDS,
+            kind => kind,
+        };
+        let mut tuning = Tuning::default();
+        change(&mut tuning);
+        self.workload.tunings.push((kind.to_owned(), tuning));
+    }
+
+    /// The settings.
+    pub(crate) fn settings(&self) -> Settings {
+        Settings {
+            target: self.target(),
+            keyspace: self.keyspace.clone(),
+            workload: self.workload(),
+            data: self.data(),
+            procedure: self
+                .procedure
+                .map_or_else(Procedure::default, |make| make(self)),
+            poisson: self.poisson,
+            window: Window {
+                warmup: self
+                    .warmup_ns
+                    .map_or(Warmup::Auto(self.warmup_max_ns), Warmup::Fixed),
+                measure_ns: self.measure_ns,
+            },
+            client: self.client.clone(),
+            verify: self.verify,
+            probes: self.probes(),
+            load_phase: None,
+        }
+    }
+
+    /// What a phase may have of its own.
+    pub(crate) fn phase(&self) -> Phase {
+        Phase {
+            target: self.target(),
+            keyspace: self.keyspace.clone(),
+        }
+    }
+
+    fn target(&self) -> Target {
+        match self.kind {
+            Kind::Null => Target::Null(self.null.clone()),
+            Kind::Attach => Target::Attach(self.attach.clone()),
+            Kind::Local => Target::Local(self.local()),
+        }
+    }
+
+    fn local(&self) -> Local {
+        let hosts = (self.hosts.count > 0).then(|| self.hosts.clone());
+        let nodes = match &hosts {
+            Some(hosts) => hosts.count * hosts.nodes_per_host,
+            None => self.local.nodes.max(1),
+        };
+        let mut local = Local {
+            nodes,
+            hosts,
+            ..self.local.clone()
+        };
+        if local.racks.is_empty() {
+            let count = local.hosts.as_ref().map_or(1, |hosts| hosts.count);
+            local.racks = (1..=count).map(|rack| format!("rack{rack}")).collect();
+        }
+        local
+    }
+
+    /// The workload; what is said of all kinds comes first, so that a kind's own word wins.
+    pub(crate) fn workload(&self) -> Workload {
+        let mut workload = self.workload.clone();
+        workload.tunings.sort_by_key(|(kind, _)| kind != ALL_KINDS);
+        workload
+    }
+
+    /// The data; an amount of bytes becomes rows when the program is known: see
+    /// [`crate::work::estimate_rows`].
+    pub(crate) fn data(&self) -> Data {
+        let load_rows = match self.data.load {
+            Load::None => 0,
+            Load::Operations(rows) => rows,
+            Load::BytesPerNode(_) | Load::Fraction(_) => ROWS_UNLOADED,
+        };
+        let rows = load_rows.max(self.present);
+        Data {
+            load_rows,
+            has_rows: rows > 0,
+            rows: if rows == 0 { ROWS_UNLOADED } else { rows },
+            ..self.data.clone()
+        }
+    }
+
+    fn points(&self) -> Vec<Point> {
+        let mut points = self.points.clone();
+        if let Some(range) = &self.range {
+            let values = range.points(LADDER_POINTS_MAX).into_iter();
+            points.extend(values.map(range.point));
+        }
+        points
+    }
+
+    /// What `procedure.sweep` asks for.
+    pub(crate) fn sweep(&self) -> Procedure {
+        let (points, until) = (self.points(), self.until);
+        Sweep { points, until }.into()
+    }
+
+    /// What `procedure.fixed` asks for.
+    pub(crate) fn fixed(&self) -> Procedure {
+        let point = self.points.first();
+        point.map_or_else(Procedure::default, |point| Fixed(*point).into())
+    }
+
+    fn probes(&self) -> Option<Probes> {
+        match (self.probed, self.kind) {
+            (Some(false), _) | (None, Kind::Null) => None,
+            (Some(true), _) | (None, Kind::Local | Kind::Attach) => Some(Probes {
+                import: self
+                    .series
+                    .iter()
+                    .map(|series| self.imported(series))
+                    .collect(),
+                ..self.probes.clone()
+            }),
+        }
+    }
+
+    fn imported(&self, series: &Series) -> Import {
+        let columns = series.columns.clone();
+        match (&series.esxtop, &series.prometheus) {
+            (Some(file), _) => Import::Esxtop {
+                file: file.clone(),
+                columns,
+            },
+            (None, Some(url)) if url.contains("://") => Import::PrometheusUrl {
+                url: url.clone(),
+                period_ns: series.period_ns.unwrap_or(self.period_ns),
+            },
+            (None, file) => Import::PrometheusFile {
+                file: file.clone().unwrap_or_default(),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Latency;
+
+    fn range(text: &str) -> Vec<u64> {
+        let mut diagnostics = yaml::Diagnostics::new(Vec::new());
+        let text = format!("study: s\nprocedure: {{sweep: {{threads: {text}}}}}");
+        let node = yaml::parse(0, &text, yaml::Limits::STUDY, &mut diagnostics).unwrap();
+        let tree = crate::check::study(&node, &mut diagnostics);
+        let points = Draft::of(&tree).points();
+        points.iter().map(|point| point.value() as u64).collect()
+    }
+
+    #[test]
+    fn points_come_from_lists_steps_and_factors() {
+        for (text, expected) in [
+            ("[4, 8, 16]", vec![4, 8, 16]),
+            ("8", vec![8]),
+            ("{from: 28, step: 28, to: 100}", vec![28, 56, 84]),
+            ("{from: 1, factor: 2, to: 8}", vec![1, 2, 4, 8]),
+            ("{from: 1, factor: 1.1, to: 4}", vec![1, 2, 3, 4]),
+        ] {
+            assert_eq!(range(text), expected, "{text}");
+        }
+        assert_eq!(range("{from: 28, step: 28}").len(), LADDER_POINTS_MAX);
+        // Without an end it ends where the table does: no client has more in flight.
+        let thousands = vec![1, 1_000, 1_000_000];
+        assert_eq!(range("{from: 1, factor: 1000}, until: timeout"), thousands);
+    }
+
+    /// Values that a type takes.
+    fn samples(typ: &Type) -> Vec<Tree> {
+        let words = |typ: &Type| {
+            typ.words()
+                .into_iter()
+                .map(|word| Tree::Text(word.to_owned()))
+        };
+        let text = Tree::Text("some".to_owned());
+        match typ {
+            Type::Text(_) | Type::Name(_) | Type::CqlName(_) | Type::Any(_) => vec![text],
+            Type::Count(least, most, _) => vec![Tree::Count(*least), Tree::Count(*most)],
+            Type::Number(least, most, _) => vec![Tree::Number(*least), Tree::Number(*most)],
+            Type::Duration(_, most, _) => vec![Tree::DurationNs(*most)],
+            Type::Bytes(_, most, _) => vec![Tree::Bytes(*most)],
+            Type::BitRate(_, most, _) => vec![Tree::BitRate(*most)],
+            Type::Bool(_) => vec![Tree::Bool(true), Tree::Bool(false)],
+            Type::Choice(_) | Type::Level(..) => words(typ).collect(),
+            Type::WordOr(_, other) => words(typ).chain(samples(other)).collect(),
+            Type::Either(scalar, mapping) => [samples(scalar), samples(mapping)].concat(),
+            Type::List(item) => vec![Tree::List(samples(item))],
+            Type::Map(item) => {
+                let entries = samples(item).into_iter();
+                vec![Tree::Map(
+                    entries.map(|one| ("key".to_owned(), one)).collect(),
+                )]
+            }
+            Type::Secret(_) => vec![Tree::Map(vec![("env".to_owned(), text)])],
+            Type::Section(_) => vec![Tree::Map(Vec::new())],
+            Type::Variants | Type::Matrix | Type::Phase | Type::Scales => Vec::new(),
+        }
+    }
+
+    /// A key whose row did nothing would be taken, and have no effect, in silence.
+    #[test]
+    fn every_key_but_those_of_sections_sets_something() {
+        let mut before = Draft::default();
+        // Which is what the upper limit of `uniform` is laid on.
+        before.null.latency = Latency::Uniform(1, 1);
+        for field in format::fields() {
+            let values = samples(&field.typ);
+            let sets = values.iter().any(|value| {
+                let mut draft = before.clone();
+                draft.take(value, "", &field.typ);
+                format!("{draft:?}") != format!("{before:?}")
+            });
+            let is_section = matches!(field.typ, Type::Section(_));
+            assert!(sets || is_section || values.is_empty(), "{}", field.path);
+        }
+    }
+
+    #[test]
+    fn every_procedure_that_may_be_written_is_made() {
+        let table = format::EXCLUSIVE.iter().find(|one| one.path == "procedure");
+        for key in table.unwrap().keys {
+            let field = format::field(&format!("procedure.{key}")).unwrap();
+            let mut draft = Draft::default();
+            draft.take(&Tree::Map(Vec::new()), field.path, &field.typ);
+            assert!(draft.procedure.is_some(), "{key}");
+        }
+    }
+}
