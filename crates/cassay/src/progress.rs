@@ -3,6 +3,7 @@
 use crate::terminal::{self, Moving};
 use engine::{Event, Progress};
 use measure::clock;
+use measure::number::{significant, whole};
 use std::path::PathBuf;
 use store::record::TrialFinding;
 use study::human;
@@ -140,8 +141,8 @@ impl Show {
             self.trial,
             progress.seconds,
             self.left(),
-            thousands(progress.ops_per_s),
-            short(progress.p99_ms),
+            whole(progress.ops_per_s),
+            significant(progress.p99_ms, 3),
             progress.errors,
         )
     }
@@ -169,40 +170,17 @@ fn finished(name: &str, finding: &TrialFinding) -> String {
     let errors: u64 = finding.errors.values().sum();
     let mut line = format!(
         "  {name}: {} op/s · p50 {}{} ms · p99 {}{} ms · {errors} errors · {}",
-        thousands(finding.all.ops_per_s),
+        whole(finding.all.ops_per_s),
         p50.sign(),
-        short(p50.least()),
+        significant(p50.least(), 3),
         p99.sign(),
-        short(p99.least()),
+        significant(p99.least(), 3),
         finding.verdict,
     );
     if let Some(reason) = finding.reasons.first() {
         line += &format!(" ({reason})");
     }
     line
-}
-
-/// Whole, with commas.
-fn thousands(value: f64) -> String {
-    let digits = format!("{:.0}", value.max(0.0));
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// About three digits.
-fn short(value: f64) -> String {
-    match value {
-        v if v >= 100.0 => format!("{v:.0}"),
-        v if v >= 10.0 => format!("{v:.1}"),
-        v if v >= 1.0 => format!("{v:.2}"),
-        v => format!("{v:.3}"),
-    }
 }
 
 #[cfg(test)]

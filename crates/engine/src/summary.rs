@@ -13,6 +13,7 @@ use analysis::procedure::Point;
 use analysis::rules::Verdict;
 use answer::Known;
 use indexmap::IndexMap;
+use measure::number::count;
 use std::collections::BTreeMap;
 use store::record::{CountsRecord, FORMAT, FindingsRecord, TrialFinding};
 use study::plan::Trial;
@@ -167,7 +168,6 @@ fn besides_sentence(trials: &[TrialFinding]) -> Option<String> {
         sum.applied += counts.applied;
         sum.not_applied += counts.not_applied;
     }
-    let count = |count: u64| thousands(count as f64);
     let by_kind = |what: &str, say: &dyn Fn(&CountsRecord) -> Option<String>| {
         let said = kinds.iter();
         let said = said.filter_map(|(kind, sum)| Some(format!("{kind} {}", say(sum)?)));
@@ -189,28 +189,6 @@ fn besides_sentence(trials: &[TrialFinding]) -> Option<String> {
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| format!("All trials together: {}.", parts.join("; ")))
-}
-
-/// `53,210`: whole, with commas.
-fn thousands(value: f64) -> String {
-    let digits = format!("{:.0}", value.max(0.0));
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// Three digits: `12.3`, `0.0451`, `123`.
-fn significant(value: f64) -> String {
-    if value <= 0.0 {
-        return "0".to_owned();
-    }
-    let places = (2 - value.log10().floor() as i32).clamp(0, 6) as usize;
-    format!("{value:.places$}")
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ pub mod clock;
 pub mod histogram;
 pub mod interval;
 pub mod known;
+pub mod number;
 pub mod outcome;
 pub mod timeline;
 pub mod times;

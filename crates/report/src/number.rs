@@ -1,67 +1,15 @@
 //! How numbers are written: enough digits to be useful, never more than are known.
 //!
-//! Four significant digits for what is measured (histograms hold three), thousands separated by
-//! commas, `–` for what is absent. A unit stands in the heading, not beside each number.
+//! Four significant digits for what is measured (histograms hold three), the rest as in
+//! [`measure::number`]. A unit stands in the heading, not beside each number.
+
+pub use measure::number::{ABSENT, count, round, significant};
 
 use measure::Known;
-
-/// What stands for a value that is not there.
-pub const ABSENT: &str = "–";
 
 /// How many values must lie above a quantile for it to be relied on. With 100, its relative
 /// sampling error is about 10 %.
 pub const COUNT_ABOVE_MIN: f64 = 100.0;
-
-/// Whole number with thousands separators.
-pub fn count(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// `value` with `digits` significant digits and thousands separators; no exponent.
-pub fn significant(value: f64, digits: i32) -> String {
-    if !value.is_finite() {
-        return ABSENT.into();
-    }
-    let value = round(value, digits);
-    if value == 0.0 {
-        return "0".into();
-    }
-    let magnitude = value.abs().log10().floor() as i32;
-    let decimals = (digits - 1 - magnitude).clamp(0, 9) as usize;
-    let text = format!("{:.decimals$}", value.abs());
-    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
-    let sign = if value < 0.0 { "−" } else { "" };
-    let whole = whole.parse().map(count).unwrap_or_else(|_| whole.into());
-    if fraction.is_empty() {
-        format!("{sign}{whole}")
-    } else {
-        format!("{sign}{whole}.{fraction}")
-    }
-}
-
-/// Rounds to `digits` significant digits.
-pub fn round(value: f64, digits: i32) -> f64 {
-    if value == 0.0 || !value.is_finite() {
-        return value;
-    }
-    let shift = digits - 1 - value.abs().log10().floor() as i32;
-    // Through text: a power of ten times a power of ten leaves a tail of binary noise.
-    let decimals = shift.max(0) as usize;
-    let scale = 10f64.powi((-shift).max(0));
-    let rounded = (value / scale).round() * scale;
-    if shift <= 0 {
-        return rounded;
-    }
-    format!("{value:.decimals$}").parse().unwrap_or(value)
-}
 
 /// Operations per second.
 pub fn rate(value: f64) -> String {
@@ -146,33 +94,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_significant_digits_and_thousands_separators() {
-        let cases = [
-            (0.0, "0"),
-            (1.0, "1.000"),
-            (0.012345, "0.01235"),
-            (99.996, "100.0"),
-            (1234.56, "1,235"),
-            (48_213.7, "48,210"),
-            (1_534_210.0, "1,534,000"),
-            (-3.25159, "−3.252"),
-            (f64::NAN, "–"),
-            (f64::INFINITY, "–"),
-        ];
-        for (value, text) in cases {
-            assert_eq!(significant(value, 4), text, "{value}");
-        }
-    }
-
-    #[test]
-    fn whole_numbers_are_never_rounded() {
-        assert_eq!(count(0), "0");
-        assert_eq!(count(999), "999");
-        assert_eq!(count(1_000), "1,000");
-        assert_eq!(count(u64::MAX), "18,446,744,073,709,551,615");
-    }
-
-    #[test]
     fn durations_name_the_units_that_matter() {
         let cases = [
             (0.5, "0.500 s"),
@@ -191,11 +112,5 @@ mod tests {
         assert_eq!(relative_error(100.0, Some([97.0, 103.0])), "± 3.0 %");
         assert_eq!(relative_error(100.0, None), "");
         assert_eq!(relative_error(0.0, Some([0.0, 1.0])), "");
-    }
-
-    #[test]
-    fn rounding_leaves_no_binary_noise() {
-        assert_eq!(round(0.1 + 0.2, 3).to_string(), "0.3");
-        assert_eq!(round(123_456.0, 3), 123_000.0);
     }
 }

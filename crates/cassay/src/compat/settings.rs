@@ -1,7 +1,7 @@
 //! The settings that cassandra-stress lists before it begins, as far as they mean something here.
 
 use imports::stress::{Command, Limit, Options, Pace, Rate, Seeds, Style, Task};
-use report::compat::stress::{self, Settings};
+use report::compat::stress::Settings;
 
 /// Those of a command line; none if it asks for none.
 pub fn of(words: &[String]) -> Settings {
@@ -17,7 +17,11 @@ pub fn of(words: &[String]) -> Settings {
         return Vec::new();
     }
     let (count, duration, target) = match run.limit {
-        Limit::Operations(count) => (stress::grouped(count), None, "not applicable".to_owned()),
+        Limit::Operations(count) => (
+            measure::number::count(count),
+            None,
+            "not applicable".to_owned(),
+        ),
         Limit::Duration(length) => {
             let seconds = format!("{} SECONDS", length.as_secs());
             ("-1".to_owned(), Some(seconds), "not applicable".to_owned())
@@ -156,6 +160,7 @@ fn schema(options: &Options) -> Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use report::compat::stress;
 
     #[test]
     fn the_settings_that_parsers_read_are_listed_and_no_password_is() {

@@ -2,10 +2,11 @@
 
 use super::compared::{All, Untold, metric_of, too_few_blocks};
 use super::points;
-use super::{besides_sentence, point_words, significant, thousands};
+use super::{besides_sentence, point_words};
 use crate::generation;
 use analysis::compare::BLOCKS_TO_SETTLE_MAX;
 use analysis::sweep::{Knee, Reading};
+use measure::number::{significant, whole};
 use std::collections::BTreeMap;
 use store::record::{ComparisonRecord, MultiplicityRecord, PointRecord, SweepRecord, TrialFinding};
 use study::settings::Study;
@@ -69,15 +70,11 @@ fn peak_sentence(
         return format!("{who} has no trial that may be believed.");
     };
     let point = points[best];
-    let mut sentence = format!(
-        "{who} did {} op/s{}",
-        thousands(point.ops_per_s),
-        error(point)
-    );
+    let mut sentence = format!("{who} did {} op/s{}", whole(point.ops_per_s), error(point));
     sentence += &format!(" at {}", point_words(&point.point));
     let p99_ms = point.latency_ms.p99;
     if point.latency_ms.count > 0 || p99_ms.least() > 0.0 {
-        let (sign, p99) = (p99_ms.sign(), significant(p99_ms.least()));
+        let (sign, p99) = (p99_ms.sign(), significant(p99_ms.least(), 3));
         sentence += &format!(", with a p99 of {sign}{p99} ms");
     }
     if let Some(bound) = bound_ms {
@@ -92,7 +89,7 @@ fn error(point: &PointRecord) -> String {
     let share = half.map(|half| half / point.ops_per_s * 100.0);
     let share = share.filter(|share| share.is_finite() && *share > 0.0);
     let parts = [
-        share.map(|share| format!("± {} %", significant(share))),
+        share.map(|share| format!("± {} %", significant(share, 3))),
         (point.blocks > 1).then(|| format!("mean of {} blocks", point.blocks)),
         (share.is_some() && point.short_window).then(|| "short window".to_owned()),
         (share.is_some() && point.few_incidents).then(|| "few incidents".to_owned()),
@@ -112,8 +109,8 @@ fn within_bound(points: &[&PointRecord], sweep: &Reading, bound_ms: f64) -> Stri
             "whether {} ({} op/s) did cannot be told, since its p99 is only known to be at \
              least {} ms",
             point_words(&points[at].point),
-            thousands(ops),
-            significant(p99_ms.least())
+            whole(ops),
+            significant(p99_ms.least(), 3)
         )
     });
     match (sweep.best_within_bound, untold) {
@@ -132,7 +129,7 @@ fn end_of_ladder(points: &[&PointRecord], sweep: &Reading, best: usize) -> Strin
     let name = |at: usize| point_words(&points[at].point);
     if let Some(from) = sweep.saturated_from {
         let most = points[from..].iter().map(|point| point.ops_per_s);
-        let most = thousands(most.fold(0.0, f64::max));
+        let most = whole(most.fold(0.0, f64::max));
         return format!(
             "; from {} on it did not keep up, and did {most} op/s at most",
             name(from)
@@ -222,7 +219,7 @@ fn untold_sentence(untold: &Untold) -> String {
 
 /// What a verdict that is not decided leaves open.
 fn undecided(comparison: &ComparisonRecord) -> String {
-    let percent = |share: f64| format!("{} %", significant(share * 100.0));
+    let percent = |share: f64| format!("{} %", significant(share * 100.0, 3));
     let mut parts = Vec::new();
     if let Some(between) = comparison.between_runs {
         parts.push(format!(

@@ -338,12 +338,3 @@ fn a_run_that_stopped_is_invalid_and_says_why() {
         ]
     );
 }
-
-#[test]
-fn numbers_are_short() {
-    assert_eq!(thousands(1_234_567.4), "1,234,567");
-    assert_eq!(thousands(12.0), "12");
-    for (value, expected) in [(12.345, "12.3"), (0.04512, "0.0451"), (123.4, "123")] {
-        assert_eq!(significant(value), expected);
-    }
-}

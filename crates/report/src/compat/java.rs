@@ -1,6 +1,8 @@
 //! Numbers as Java's formatter writes them, whose rounding is not Rust's: from the shortest
 //! decimal digits of the number, halves away from zero.
 
+use measure::number::grouped as digits_grouped;
+
 /// `%.Nf`, with commas between thousands when `grouped`.
 pub(super) fn fixed(value: f64, decimals: usize, grouped: bool) -> String {
     if value.is_nan() {
@@ -11,7 +13,11 @@ pub(super) fn fixed(value: f64, decimals: usize, grouped: bool) -> String {
         return format!("{sign}Infinity");
     }
     let (whole, fraction) = rounded(value.abs(), decimals);
-    let whole = if grouped { group(&whole) } else { whole };
+    let whole = if grouped {
+        digits_grouped(&whole)
+    } else {
+        whole
+    };
     match decimals {
         0 => format!("{sign}{whole}"),
         _ => format!("{sign}{whole}.{fraction}"),
@@ -44,18 +50,6 @@ fn increment(digits: &mut Vec<u8>) {
         *digit = b'0';
     }
     digits.insert(0, b'1');
-}
-
-/// A whole number with commas between thousands.
-pub(super) fn group(digits: &str) -> String {
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (at, digit) in digits.char_indices() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use measure::Histogram;
+use measure::{Histogram, number};
 
-use super::java::{fixed, group};
+use super::java::fixed;
 
 /// The last line of a run that succeeded.
 pub const END: &str = "END\n";
@@ -219,11 +219,6 @@ pub fn settings(settings: &Settings) -> String {
     text
 }
 
-/// A count with commas.
-pub fn grouped(count: u64) -> String {
-    group(&count.to_string())
-}
-
 /// The line above the rows of a run.
 pub fn header() -> String {
     headed("")
@@ -327,7 +322,7 @@ pub fn summary(run: &Sample) -> String {
         )
     };
     let count = |label: &str, of: &dyn Fn(&Timing) -> u64| {
-        let number = |timing: &Timing| group(&of(timing).to_string());
+        let number = |timing: &Timing| number::count(of(timing));
         format!(
             "{label:<26}: {:>10} {}\n",
             number(&total),
