@@ -7,6 +7,7 @@ mod class;
 mod decode;
 mod display;
 mod encode;
+mod time;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -14,7 +15,8 @@ use std::sync::Arc;
 use crate::wire::{ParseError, Reader, Result};
 
 pub use decode::{decode, fixed_bytes};
-pub use encode::append_unsigned_vint;
+pub use encode::{append_unsigned_vint, append_varint};
+pub use time::{civil, days_since_1970, time_uuid, uuid_ticks};
 
 /// A CQL type.
 #[derive(Clone, Debug, PartialEq, Eq)]

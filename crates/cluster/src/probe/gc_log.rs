@@ -394,7 +394,7 @@ fn unix_ns_of(text: &str) -> Option<u64> {
     {
         return None;
     }
-    let days = days_since_1970(number(0..4)?, number(5..7)?, number(8..10)?);
+    let days = cql::value::days_since_1970(number(0..4)?, number(5..7)?, number(8..10)?)?;
     let seconds = days * 86_400 + number(11..13)? * 3600 + number(14..16)? * 60 + number(17..19)?;
     let sign = match bytes.get(23)? {
         b'+' => 1,
@@ -405,19 +405,6 @@ fn unix_ns_of(text: &str) -> Option<u64> {
     let seconds = u64::try_from(seconds - zone).ok()?;
     let milliseconds = u64::try_from(number(20..23)?).ok()?;
     Some(seconds * SECOND_NS + milliseconds * MILLISECOND_NS)
-}
-
-/// Days of the Gregorian calendar: years are counted from March, so that leap days come last.
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let (year, month) = if month <= 2 {
-        (year - 1, month + 9)
-    } else {
-        (year, month - 3)
-    };
-    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    // Months from March on are of 31, 30, 31, 30, 31 days, again and again: 153 in five.
-    const DAYS_UP_TO_1970: i64 = 719_469;
-    year * 365 + leap_days + (153 * month + 2) / 5 + day - DAYS_UP_TO_1970
 }
 
 #[cfg(test)]

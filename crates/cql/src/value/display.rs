@@ -3,7 +3,7 @@
 
 use std::fmt::{self, Display, Formatter, Write as _};
 
-use super::{CqlType, SIMPLE, Value};
+use super::{CqlType, SIMPLE, Value, civil};
 
 /// Longest integer, in bytes, that is shown in decimal: converting takes time that grows with the
 /// square, and nobody reads 10,000 digits. Longer ones are shown in hexadecimal.
@@ -11,9 +11,6 @@ const DECIMAL_BYTES_MAX: usize = 4096;
 
 /// Nanoseconds of a day: a `time` is less.
 const NS_PER_DAY: i64 = 86_400_000_000_000;
-
-/// Days between 0000-03-01 and 1970-01-01 in the proleptic Gregorian calendar.
-const DAYS_TO_1970: i64 = 719_468;
 
 impl Display for CqlType {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -138,18 +135,8 @@ fn uuid(f: &mut Formatter<'_>, bytes: &[u8; 16]) -> fmt::Result {
     Ok(())
 }
 
-/// A day counted from 1970-01-01. Counting years from March puts the leap day last, so that the
-/// month follows from the day of the year by one division (30.6 days per month).
 fn day(f: &mut Formatter<'_>, days_since_1970: i64) -> fmt::Result {
-    let days = days_since_1970 + DAYS_TO_1970;
-    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = (month_from_march + 2) % 12 + 1;
-    let year = 400 * era + year_of_era + i64::from(month <= 2);
+    let (year, month, day) = civil(days_since_1970);
     write!(f, "{year:04}-{month:02}-{day:02}")
 }
 

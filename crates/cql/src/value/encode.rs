@@ -116,6 +116,13 @@ pub fn append_unsigned_vint(out: &mut Vec<u8>, value: u64) {
     }
 }
 
+/// Appends a number in two's complement, in as few bytes as it takes: the one form of a `varint`
+/// that is found again in a key.
+pub fn append_varint(number: i64, out: &mut Vec<u8>) {
+    let bits = 65 - (number ^ number >> 63).leading_zeros() as usize;
+    out.extend_from_slice(&number.to_be_bytes()[8 - bits.div_ceil(8)..]);
+}
+
 fn zigzag(value: i64) -> u64 {
     (value << 1 ^ value >> 63) as u64
 }

@@ -10,7 +10,9 @@ mod unseeded;
 
 use super::draw::Dist;
 use cql::token::hash3_x64_128;
-use cql::value::{CqlType, Value, append_unsigned_vint, fixed_bytes};
+use cql::value::{
+    CqlType, Value, append_unsigned_vint, append_varint, fixed_bytes, time_uuid, uuid_ticks,
+};
 use workload::java::Faster;
 
 /// Values that cassandra-stress draws when a profile does not say.
@@ -22,8 +24,6 @@ const SIZES: (i64, i64) = (4, 8);
 const DISTINCT_BYTES: i64 = 8;
 /// Composite values that are passed over one by one: they take about 1 µs each.
 const WALKED_MAX: i64 = 50_000;
-/// 100 ns steps from the calendar reform of 1582 to 1970, for time-based UUIDs, in ms.
-const UUID_EPOCH_MS: i64 = -12_219_292_800_000;
 
 /// What a profile says of a column.
 #[derive(Clone, Copy, Debug, Default)]
@@ -262,9 +262,9 @@ impl Column {
                 Fold::Number(0)
             }
             Kind::Timeuuid => {
-                let high = time_uuid(self.identity.next());
-                out.extend_from_slice(&high.to_be_bytes());
-                out.extend_from_slice(&self.salt.to_be_bytes());
+                let uuid = time_uuid(uuid_ticks(self.identity.next()), self.salt as u64);
+                out.extend_from_slice(&uuid);
+                let high = (u128::from_be_bytes(uuid) >> 64) as i64;
                 Fold::Number(self.salt ^ high)
             }
             Kind::Inet => {
@@ -471,20 +471,4 @@ fn while_filling(out: &mut Vec<u8>, size: usize, random: &mut Faster, change: im
         let count = bytes.len().min(end - out.len());
         out.extend(bytes[..count].iter().map(|byte| change(*byte)));
     }
-}
-
-/// The fewest bytes of a number in two's complement.
-fn append_varint(number: i64, out: &mut Vec<u8>) {
-    let bytes = number.to_be_bytes();
-    let sign = if number < 0 { 0xFF } else { 0 };
-    let same = |pair: &[u8]| pair[0] == sign && (pair[1] ^ sign) & 0x80 == 0;
-    let skip = bytes.windows(2).take_while(|pair| same(pair)).count();
-    out.extend_from_slice(&bytes[skip..]);
-}
-
-/// The high half of a UUID of version 1, of a time in ms since 1970.
-fn time_uuid(ms: i64) -> i64 {
-    let steps = ms.wrapping_sub(UUID_EPOCH_MS).wrapping_mul(10_000) as u64;
-    let high = (steps & 0xFFFF_FFFF) << 32 | (steps >> 16) & 0xFFFF_0000 | steps >> 48;
-    (high & 0xFFFF_FFFF_FFFF_0FFF | 0x1000) as i64
 }

@@ -2,6 +2,7 @@
 
 use crate::settings::Study;
 use analysis::procedure::Outlook;
+use workload::random::{GOLDEN, mix};
 
 /// One trial before it is spelled out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,16 +149,13 @@ fn groups_by_target(study: &Study) -> Vec<Vec<usize>> {
     groups
 }
 
-/// SplitMix64: small, seeded, the same on every machine; only shuffles.
+/// SplitMix64, seeded, the same on every machine; only shuffles.
 pub(super) struct Chance(pub(super) u64);
 
 impl Chance {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        self.0 = self.0.wrapping_add(GOLDEN);
+        mix(self.0)
     }
 
     /// Fisher and Yates. The modulo's bias is below 2^-50 for any number of variants.

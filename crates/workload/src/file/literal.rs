@@ -3,8 +3,7 @@
 use std::net::IpAddr;
 
 use super::expr::{Expr, Form, Wrong};
-use super::value::append_varint;
-use cql::value::{CqlType, Value};
+use cql::value::{CqlType, Value, append_varint, days_since_1970};
 
 const MS_PER_DAY: i64 = 86_400_000;
 
@@ -145,37 +144,17 @@ fn instant_ms(text: &str) -> Option<i64> {
     let (day, time) = text.split_once(['T', ' ']).unwrap_or((text, ""));
     let mut parts = day.split('-').map(|part| part.parse::<u32>().ok());
     let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
-    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let length = match month {
-        2 => 28 + u32::from(is_leap),
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    };
-    if parts.next().is_some() || !(1970..=9999).contains(&year) || !(1..=12).contains(&month) {
+    if parts.next().is_some() || !(1970..=9999).contains(&year) {
         return None;
     }
-    if !(1..=length).contains(&day) {
-        return None;
-    }
+    let days = days_since_1970(year.into(), month.into(), day.into())?;
     let time = time.strip_suffix('Z').unwrap_or(time);
     let ms = if time.is_empty() {
         0
     } else {
         time_of_day_ms(time)?
     };
-    Some(days_since_1970(year, month, day) * MS_PER_DAY + ms)
-}
-
-/// Days of the proleptic Gregorian calendar; the year begins in March, so that the leap day is
-/// its last one.
-fn days_since_1970(year: u32, month: u32, day: u32) -> i64 {
-    /// Days from 0000-03-01 to 1970-01-01.
-    const DAYS_TO_1970: i64 = 719_468;
-    let year = i64::from(year) - i64::from(month <= 2);
-    let month_from_march = i64::from((month + 9) % 12);
-    // Months from March on have 31, 30, 31, 30, 31 days, again and again.
-    let day_of_year = (153 * month_from_march + 2) / 5 + i64::from(day) - 1;
-    year * 365 + year / 4 - year / 100 + year / 400 + day_of_year - DAYS_TO_1970
+    Some(days * MS_PER_DAY + ms)
 }
 
 /// `12:30`, `12:30:59` or `12:30:59.250`.

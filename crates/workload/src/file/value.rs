@@ -3,6 +3,7 @@
 
 use crate::distribution::Sampler;
 use crate::random::{Draws, GOLDEN, lane, mix};
+use cql::value::{append_varint, time_uuid, uuid_ticks};
 
 /// Bytes of the pattern that `compressible` divides into random and repeated ones: well above the
 /// shortest match of LZ4 (4 bytes), well below its window.
@@ -11,9 +12,6 @@ const PATTERN_BYTES: usize = 64;
 const FILLER: u8 = b'-';
 /// The characters of random texts: 64, so that 6 bits choose one.
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
-/// 100 ns units between the start of the Gregorian calendar, where version 1 UUIDs begin to
-/// count, and 1970 (RFC 4122).
-const GREGORIAN_TO_UNIX: u64 = 0x01B2_1DD2_1381_4000;
 
 /// A whole number.
 #[derive(Clone, Debug)]
@@ -346,12 +344,6 @@ fn append_number(number: u64, written: As, out: &mut Vec<u8>) {
     }
 }
 
-/// Two's complement in as few bytes as it takes: the form that other clients look for in a key.
-pub(super) fn append_varint(number: i64, out: &mut Vec<u8>) {
-    let bits = 65 - (number ^ number >> 63).leading_zeros() as usize;
-    out.extend_from_slice(&number.to_be_bytes()[8 - bits.div_ceil(8)..]);
-}
-
 fn append_digits(mut number: u64, out: &mut Vec<u8>) {
     // A u64 has at most 20 digits.
     let mut digits = [0u8; 20];
@@ -382,13 +374,9 @@ fn append_real(real: f64, written: As, out: &mut Vec<u8>) {
 /// A version 1 UUID; the clock sequence and node come from `bits`, so that two of one millisecond
 /// differ.
 fn append_timeuuid(ms: i64, bits: u64, out: &mut Vec<u8>) {
-    let ticks = (ms.wrapping_mul(10_000) as u64).wrapping_add(GREGORIAN_TO_UNIX);
-    out.extend_from_slice(&(ticks as u32).to_be_bytes());
-    out.extend_from_slice(&((ticks >> 32) as u16).to_be_bytes());
-    out.extend_from_slice(&((ticks >> 48) as u16 & 0x0FFF | 0x1000).to_be_bytes());
     // The variant in the two highest bits; the multicast bit says that no card has this node.
-    let tail = bits & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0100_0000_0000;
-    out.extend_from_slice(&tail.to_be_bytes());
+    let low = bits & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0100_0000_0000;
+    out.extend_from_slice(&time_uuid(uuid_ticks(ms), low));
 }
 
 fn fill(out: &mut Vec<u8>, mut size: Sampler, random: usize, seed: u64, n: u64, is_text: bool) {

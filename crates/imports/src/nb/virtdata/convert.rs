@@ -10,7 +10,7 @@ use super::functions::{
 use super::recipe::{Call, Fault};
 use super::resolve::{Env, Recipe};
 use super::value::{Ty, Val};
-use cql::value::CqlType;
+use cql::value::{CqlType, time_uuid, uuid_ticks};
 use workload::virtdata::{hash, hashed_uuid};
 
 const NANOS_PER_DAY: i64 = 86_400_000_000_000;
@@ -115,18 +115,16 @@ pub(super) const ROWS: &[Row] = &[
     }),
     row(&["ToEpochTimeUUID"], |given| {
         let (node, clock) = node_and_clock(given)?;
-        made(Ty::Uuid, move |x| {
-            Val::Uuid(uuid_of_ticks(gregorian_ticks(x), node, clock))
-        })
+        made(Ty::Uuid, move |x| of_node(uuid_ticks(x), node, clock))
     }),
     asking(&["ToFinestTimeUUID"], |call, given, _| {
         let (base, rest) = match given {
-            [Given::Text(date), rest @ ..] => (gregorian_ticks(millis(date, call)?), rest),
+            [Given::Text(date), rest @ ..] => (uuid_ticks(millis(date, call)?), rest),
             rest => (0, rest),
         };
         Ok(node_and_clock(rest).and_then(|(node, clock)| {
             made(Ty::Uuid, move |x| {
-                Val::Uuid(uuid_of_ticks((x as u64).wrapping_add(base), node, clock))
+                of_node((x as u64).wrapping_add(base), node, clock)
             })
         }))
     }),
@@ -362,38 +360,24 @@ fn parse_uuid(text: &str) -> [u8; 16] {
     value.to_be_bytes()
 }
 
-/// Steps of 100 ns from the start of the Gregorian calendar to a time in milliseconds since 1970.
-fn gregorian_ticks(millis: i64) -> u64 {
-    /// From the start of the Gregorian calendar to 1970, in milliseconds.
-    const GREGORIAN_MILLIS: i64 = 12_219_292_800_000;
-    millis.wrapping_add(GREGORIAN_MILLIS).wrapping_mul(10_000) as u64
-}
-
 /// The least version 1 UUID of a millisecond since 1970, as Cassandra orders them: bytes are
 /// compared with their signs.
 fn least_uuid(millis: i64) -> Val<'static> {
-    with_low(gregorian_ticks(millis), 0x8080_8080_8080_8080)
+    Val::Uuid(time_uuid(uuid_ticks(millis), 0x8080_8080_8080_8080))
 }
 
 /// The greatest one.
 fn greatest_uuid(millis: i64) -> Val<'static> {
     /// Of steps of 100 ns in a millisecond, the last.
     const LAST_TICK: u64 = 9_999;
-    let last = gregorian_ticks(millis).wrapping_add(LAST_TICK);
-    with_low(last, 0x7F7F_7F7F_7F7F_7F7F)
+    let last = uuid_ticks(millis).wrapping_add(LAST_TICK);
+    Val::Uuid(time_uuid(last, 0x7F7F_7F7F_7F7F_7F7F))
 }
 
-fn with_low(ticks: u64, low: u64) -> Val<'static> {
-    let upper = u128::from_be_bytes(uuid_of_ticks(ticks, 0, 0)) >> 64 << 64;
-    Val::Uuid((upper | u128::from(low)).to_be_bytes())
-}
-
-/// A version 1 UUID of a time in steps of 100 ns since the start of the Gregorian calendar.
-fn uuid_of_ticks(ticks: u64, node: i64, clock: i64) -> [u8; 16] {
-    let high = 0x1000 | ((ticks & (0x0FFF << 48)) >> 48) | ((ticks >> 16) & 0xFFFF_0000);
-    let high = high | (ticks << 32);
+/// A version 1 UUID of node and clock.
+fn of_node(ticks: u64, node: i64, clock: i64) -> Val<'static> {
     let low = ((clock as u64 & 0x3FFF) << 48) | (1 << 63) | node as u64;
-    (u128::from(high) << 64 | u128::from(low)).to_be_bytes()
+    Val::Uuid(time_uuid(ticks, low))
 }
 
 /// One of some values after the other.

@@ -2,22 +2,10 @@
 
 use std::fmt::Write;
 
+use cql::value::{civil, days_since_1970};
+
 pub(super) const MILLIS_PER_DAY: i64 = 86_400_000;
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
-
-/// Year, month and day of a number of days since 1970, by the Gregorian calendar.
-pub(super) fn civil(days: i64) -> (i64, i64, i64) {
-    // Years begin in March here, so that leap days end them; eras of 400 years are all alike.
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let day = shifted.rem_euclid(146_097);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let of_year = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let of_month = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (year + era * 400 + i64::from(month <= 2), month, of_month)
-}
 
 /// `2018-02-01`.
 pub(super) fn day(days: i64) -> String {
@@ -136,7 +124,7 @@ pub(super) fn millis(text: &str) -> Option<i64> {
     }
     let part = |from: usize, to: usize| digits.get(from..to).map_or(Some(1), |d| d.parse().ok());
     let (year, month, day) = (part(0, 4)?, part(4, 6)?, part(6, 8)?);
-    let mut millis = days(year, month, day)?.checked_mul(MILLIS_PER_DAY)?;
+    let mut millis = days_since_1970(year, month, day)?.checked_mul(MILLIS_PER_DAY)?;
     if !time.is_empty() {
         let limits = [24, 60, 60];
         let mut parts = time.split(':');
@@ -152,23 +140,6 @@ pub(super) fn millis(text: &str) -> Option<i64> {
         millis += seconds * 1000;
     }
     Some(millis)
-}
-
-/// Days from 1970 to a date of the Gregorian calendar.
-fn days(year: i64, month: i64, day: i64) -> Option<i64> {
-    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let february = if is_leap { 29 } else { 28 };
-    let months = [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let index = usize::try_from(month - 1)
-        .ok()
-        .filter(|index| *index < 12)?;
-    if !(1..=months[index]).contains(&day) {
-        return None;
-    }
-    // Leap days of the years before this one, from year 1 on; 719 162 days lie before 1970.
-    let before = year - 1;
-    let years = before * 365 + before / 4 - before / 100 + before / 400;
-    Some(years + months[..index].iter().sum::<i64>() + day - 1 - 719_162)
 }
 
 fn split(millis: i64) -> (i64, i64) {
@@ -236,6 +207,5 @@ mod tests {
         ] {
             assert_eq!(millis(text), expected, "{text}");
         }
-        assert_eq!(days(1582, 10, 15), Some(-141_427));
     }
 }

@@ -299,7 +299,7 @@ impl<'a> Val<'a> {
             Val::Bool(v) => write!(out, "{v}"),
             Val::Float(v) => out.write_str(&java_float(f64::from(*v), format!("{v:e}"))),
             Val::Double(v) => out.write_str(&java_float(*v, format!("{v:e}"))),
-            Val::Uuid(bytes) => write_uuid(bytes, out),
+            Val::Uuid(bytes) => write!(out, "{}", cql::value::Value::Uuid(*bytes)),
             Val::Millis(v) => out.write_str(&super::dates::instant(*v)),
             Val::Date(v) => out.write_str(&super::dates::date(*v)),
             Val::Day(v) => out.write_str(&super::dates::day(i64::from(*v))),
@@ -447,17 +447,6 @@ fn decimal(unscaled: i64, scale: i32) -> String {
     let (first, rest) = digits.split_at(1);
     let point = if rest.is_empty() { "" } else { "." };
     format!("{sign}{first}{point}{rest}E{exponent:+}")
-}
-
-fn write_uuid(bytes: &[u8; 16], out: &mut String) -> std::fmt::Result {
-    use std::fmt::Write;
-    for (index, byte) in bytes.iter().enumerate() {
-        if matches!(index, 4 | 6 | 8 | 10) {
-            out.push('-');
-        }
-        write!(out, "{byte:02x}")?;
-    }
-    Ok(())
 }
 
 /// Java's text of a floating-point number: plain from 1e-3 to below 1e7, else with an exponent.
