@@ -14,6 +14,7 @@ pub mod reply;
 pub mod request;
 pub mod response;
 pub mod template;
+pub mod text;
 pub mod token;
 pub mod value;
 mod wire;

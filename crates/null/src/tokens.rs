@@ -1,5 +1,7 @@
 //! CQL text cut into tokens, and a cursor over them.
 
+use cql::text::{self, Kind};
+
 /// The longest statement that is looked into; Cassandra warns about batches above 5 KiB.
 const TEXT_BYTES_MAX: usize = 1024 * 1024;
 
@@ -69,55 +71,46 @@ impl Token {
     }
 }
 
-/// Cuts `text` into tokens. None: it is longer than a mebibyte, a quote is left open,
+/// Cuts `text` into tokens. None: it is longer than a mebibyte, a quote or comment is left open,
 /// or a name is longer than a kibibyte.
 pub fn tokenize(text: &str) -> Option<Vec<Token>> {
     if text.len() > TEXT_BYTES_MAX {
         return None;
     }
+    let read = cql::text::tokens(text).ok()?;
+    let mut read = read.into_iter().peekable();
     let mut tokens = Vec::new();
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        rest = match first {
-            '\'' | '"' => quoted(rest, first, &mut tokens)?,
-            '-' if rest.starts_with("--") => after_line(rest),
-            '/' if rest.starts_with("//") => after_line(rest),
-            '/' if rest.starts_with("/*") => rest.split_once("*/").map_or("", |(_, after)| after),
-            '$' if rest.starts_with("$$") => {
-                let (inside, after) = rest[2..].split_once("$$")?;
-                tokens.push(Token::Text(inside.to_owned()));
-                after
-            }
-            '?' => {
-                tokens.push(Token::Marker(None));
-                &rest[1..]
-            }
-            ':' if rest[1..].starts_with(starts_name) => {
-                let (name, after) = word(&rest[1..]);
-                tokens.push(Token::Marker(Some(name.to_lowercase())));
-                after
-            }
-            first if starts_name(first) => {
-                let (name, after) = word(rest);
-                tokens.push(Token::Name {
-                    name: name.to_lowercase(),
-                    quoted: false,
-                });
-                after
-            }
-            first if first.is_ascii_digit() => {
-                let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "._-".contains(c)));
-                let (number, after) = rest.split_at(end.unwrap_or(rest.len()));
-                tokens.push(Token::Number(number.to_owned()));
-                after
-            }
-            first => {
-                if !first.is_whitespace() {
-                    tokens.push(Token::Symbol(first));
-                }
-                &rest[first.len_utf8()..]
-            }
+    // Up to here the text has been taken.
+    let mut end = 0;
+    while let Some(token) = read.next() {
+        if token.at < end {
+            continue;
+        }
+        let is_next = |next: &text::Token| {
+            token.text == ":"
+                && next.kind == Kind::Word
+                && next.at == token.at + 1
+                && !next.text.starts_with(|c: char| c.is_ascii_digit())
         };
+        tokens.push(match token.kind {
+            Kind::Word if token.text.starts_with(|c: char| c.is_ascii_digit()) => {
+                let rest = &text[token.at..];
+                let length = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "._-".contains(c)));
+                let number = &rest[..length.unwrap_or(rest.len())];
+                end = token.at + number.len();
+                Token::Number(number.to_owned())
+            }
+            Kind::Word | Kind::Quoted => Token::Name {
+                quoted: token.kind == Kind::Quoted,
+                name: token.text,
+            },
+            Kind::Text => Token::Text(token.text),
+            Kind::Symbol if token.text == "?" => Token::Marker(None),
+            Kind::Symbol => match read.next_if(is_next) {
+                Some(name) => Token::Marker(Some(name.text)),
+                None => Token::Symbol(token.text.chars().next()?),
+            },
+        });
     }
     let too_long = |token: &Token| token.as_name().is_some_and(|n| n.len() > NAME_BYTES_MAX);
     if tokens.iter().any(too_long) {
@@ -125,43 +118,6 @@ pub fn tokenize(text: &str) -> Option<Vec<Token>> {
     } else {
         Some(tokens)
     }
-}
-
-fn starts_name(c: char) -> bool {
-    c.is_ascii_alphabetic() || c == '_'
-}
-
-fn word(text: &str) -> (&str, &str) {
-    let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-    text.split_at(end.unwrap_or(text.len()))
-}
-
-fn after_line(text: &str) -> &str {
-    text.split_once('\n').map_or("", |(_, after)| after)
-}
-
-/// Reads what `text` opens with, up to the same `quote` again; two in a row stand for one.
-fn quoted<'a>(text: &'a str, quote: char, tokens: &mut Vec<Token>) -> Option<&'a str> {
-    let mut inside = String::new();
-    let mut rest = &text[1..];
-    loop {
-        let (before, after) = rest.split_once(quote)?;
-        inside.push_str(before);
-        rest = after;
-        if !rest.starts_with(quote) {
-            break;
-        }
-        inside.push(quote);
-        rest = &rest[1..];
-    }
-    tokens.push(match quote {
-        '"' => Token::Name {
-            name: inside,
-            quoted: true,
-        },
-        _ => Token::Text(inside),
-    });
-    Some(rest)
 }
 
 /// The parts between commas that are inside of no bracket.

@@ -6,16 +6,15 @@
 mod counting;
 mod markers;
 mod qualify;
-mod tokens;
 
 use std::sync::Arc;
 
 use cql::value::{CqlType, UdtType};
 
 pub use counting::is_conditional;
+pub use cql::text::{Fault, Kind, Token, split, tokens};
 pub use markers::{Marker, insert_counts, markers};
 pub use qualify::{keyspaces, moved, qualify};
-pub use tokens::{Kind, Token, split, tokens};
 
 /// What a statement defines.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,15 +69,6 @@ impl Table {
     pub fn is_key(&self, column: usize) -> bool {
         self.partition_key.contains(&column) || self.clustering.contains(&column)
     }
-}
-
-/// Why a statement cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// What is wrong.
-    pub message: String,
-    /// Byte offset in the statement.
-    pub at: usize,
 }
 
 /// Reads one statement. `types` are the user-defined types that its columns may have.

@@ -145,32 +145,9 @@ fn names_table(statement: &str, keyspace: &str, table: &str) -> bool {
 
 /// Statements one by one: a table with dropped columns is described by several.
 fn split(text: &str) -> Vec<String> {
-    let mut statements = vec![String::new()];
-    let mut quote: Option<&str> = None;
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let mark = ["'", "\"", "$$"]
-            .into_iter()
-            .find(|mark| rest.starts_with(mark));
-        let taken = mark.map_or(c.len_utf8(), str::len);
-        if let Some(mark) = mark {
-            match quote {
-                None => quote = Some(mark),
-                Some(open) if open == mark => quote = None,
-                Some(_) => {}
-            }
-        }
-        if c == ';' && quote.is_none() {
-            statements.push(String::new());
-        } else if let Some(last) = statements.last_mut() {
-            last.push_str(&rest[..taken]);
-        }
-        rest = &rest[taken..];
-    }
-    let trimmed = statements
-        .iter()
-        .map(|statement| statement.trim().to_string());
-    trimmed.filter(|statement| !statement.is_empty()).collect()
+    let statements = cql::text::split(text).unwrap_or_else(|_| vec![(0, text.trim())]);
+    let statements = statements.into_iter();
+    statements.map(|(_, text)| text.to_owned()).collect()
 }
 
 /// Makes what is missing of a snapshot's tables; their ids, as they stand now.

@@ -2,6 +2,7 @@
 
 use super::file::Op;
 use super::virtdata::{Recipe, Ty, Val};
+use cql::text::Kind;
 use cql::value::CqlType;
 use workload::schema::{Marker, Table};
 
@@ -80,18 +81,9 @@ pub(super) fn statement_text(op: &Op) -> String {
 
 /// The first word of a statement in small letters, behind comments.
 pub(super) fn first_word(cql: &str) -> String {
-    let mut rest = cql.trim_start();
-    loop {
-        let after = match rest {
-            _ if rest.starts_with("--") || rest.starts_with("//") => rest.split_once('\n'),
-            _ if rest.starts_with("/*") => rest.split_once("*/"),
-            _ => break,
-        };
-        rest = after.map_or("", |(_, after)| after).trim_start();
-    }
-    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
-    rest[..end].to_lowercase()
+    let first = cql::text::read(cql).0.into_iter().next();
+    let word = first.filter(|token| token.kind == Kind::Word);
+    word.map_or_else(String::new, |token| token.text)
 }
 
 pub(super) fn is_schema(cql: &str) -> bool {

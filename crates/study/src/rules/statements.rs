@@ -5,18 +5,7 @@
 //! lets somebody in, or brings code, is named; reading is none of that, for what was read is
 //! compared and shown to nobody.
 
-/// A word of CQL.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Token {
-    /// A keyword or a name, in small letters.
-    Word(String),
-    /// A name in double quotes.
-    Name(String),
-    /// A text.
-    Text(String),
-    /// Anything else that is not a space.
-    Sign(char),
-}
+use cql::text::{Kind, Token};
 
 /// Objects that let somebody in or hold code, whatever is done to them.
 const BEYOND: [&str; 6] = [
@@ -48,7 +37,8 @@ const BEFORE_A_NAME: [&str; 13] = [
 /// A statement of a study that does more than keep and read data in `keyspace`, in words; none: it
 /// is data.
 pub fn beyond_data(cql: &str, keyspace: &str) -> Option<String> {
-    let tokens = tokens(cql);
+    // What is not closed goes to the end, as far as the server would have to read.
+    let (tokens, _) = cql::text::read(cql);
     let first = word(&tokens, 0).unwrap_or_default();
     let makes = matches!(first, "create" | "alter" | "drop" | "add");
     let object = (1..tokens.len()).filter_map(|at| word(&tokens, at));
@@ -103,7 +93,9 @@ fn changed_keyspace(tokens: &[Token], at: usize) -> Option<&str> {
     let found = name(tokens, at)?;
     let before = word(tokens, at.checked_sub(1)?)?;
     let is_keyspace = |word: &str| matches!(word, "keyspace" | "schema");
-    let is_qualified = tokens.get(at + 1) == Some(&Token::Sign('.'));
+    let is_qualified = tokens
+        .get(at + 1)
+        .is_some_and(|next| next.kind == Kind::Symbol && next.text == ".");
     // `CREATE KEYSPACE IF NOT EXISTS k`.
     let of_keyspace = is_keyspace(before) && !matches!(found, "if")
         || before == "exists" && word(tokens, 1).is_some_and(is_keyspace);
@@ -117,85 +109,24 @@ fn class_in(tokens: &[Token]) -> Option<String> {
         let before = at.checked_sub(2).and_then(|at| word(tokens, at));
         before == Some("comment")
     };
-    let class = tokens
-        .iter()
-        .enumerate()
-        .find_map(|(at, token)| match token {
-            Token::Text(text) if is_foreign_class(text) && !is_comment(at) => Some(text),
-            _ => None,
-        })?;
+    let class = tokens.iter().enumerate().find(|(at, token)| {
+        token.kind == Kind::Text && is_foreign_class(&token.text) && !is_comment(*at)
+    })?;
+    let class = &class.1.text;
     Some(format!(
         "the class {class}, which is not one of Cassandra's"
     ))
 }
 
 fn word(tokens: &[Token], at: usize) -> Option<&str> {
-    match tokens.get(at) {
-        Some(Token::Word(word)) => Some(word),
-        _ => None,
-    }
+    let word = tokens.get(at).filter(|token| token.kind == Kind::Word)?;
+    Some(&word.text)
 }
 
 /// A name, quoted or not.
 fn name(tokens: &[Token], at: usize) -> Option<&str> {
-    match tokens.get(at) {
-        Some(Token::Word(name) | Token::Name(name)) => Some(name),
-        _ => None,
-    }
-}
-
-fn tokens(cql: &str) -> Vec<Token> {
-    let mut rest = cql;
-    let mut tokens = Vec::new();
-    while let Some(c) = rest.chars().next() {
-        let quoted = |quote: &str| {
-            let inside = rest.strip_prefix(quote)?;
-            Some(until(inside, quote))
-        };
-        if let Some(comment) = rest.strip_prefix("/*") {
-            rest = comment.split_once("*/").map_or("", |(_, after)| after);
-        } else if rest.starts_with("--") || rest.starts_with("//") {
-            rest = rest.split_once('\n').map_or("", |(_, after)| after);
-        } else if let Some((text, after)) = quoted("$$").or_else(|| quoted("'")) {
-            tokens.push(Token::Text(text));
-            rest = after;
-        } else if let Some((name, after)) = quoted("\"") {
-            tokens.push(Token::Name(name));
-            rest = after;
-        } else if is_of_word(c) {
-            let end = rest.find(|c| !is_of_word(c)).unwrap_or(rest.len());
-            tokens.push(Token::Word(rest[..end].to_lowercase()));
-            rest = &rest[end..];
-        } else {
-            if !c.is_whitespace() {
-                tokens.push(Token::Sign(c));
-            }
-            rest = &rest[c.len_utf8()..];
-        }
-    }
-    tokens
-}
-
-fn is_of_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
-}
-
-/// What stands before the closing quote, and what behind it; a doubled quote stands for itself.
-fn until<'a>(inside: &'a str, quote: &str) -> (String, &'a str) {
-    let mut text = String::new();
-    let mut rest = inside;
-    while let Some((before, after)) = rest.split_once(quote) {
-        text += before;
-        rest = after;
-        match rest.strip_prefix(quote) {
-            Some(after) if quote != "$$" => {
-                text += quote;
-                rest = after;
-            }
-            _ => return (text, rest),
-        }
-    }
-    (text + rest, "")
+    let is_name = |token: &&Token| matches!(token.kind, Kind::Word | Kind::Quoted);
+    Some(&tokens.get(at).filter(is_name)?.text)
 }
 
 #[cfg(test)]
