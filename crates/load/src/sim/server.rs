@@ -114,6 +114,13 @@ pub fn answer(dice: &mut Dice, faults: &Faults, asked: &Asked) -> (i16, Reply, V
     (stream, reply, bytes)
 }
 
+/// An answer on a stream where nothing waits is on one of another connection instead.
+pub fn stray_to(bytes: &mut [u8], stream: u16) {
+    if bytes[2..4] == NO_STREAM.to_be_bytes() {
+        bytes[2..4].copy_from_slice(&stream.to_be_bytes());
+    }
+}
+
 fn decide(dice: &mut Dice, faults: &Faults, asked: &Asked) -> Reply {
     const ERRORS: [ErrorCode; 6] = [
         ErrorCode::Overloaded,

@@ -209,6 +209,13 @@ impl State {
             && let Some(answer) = wire.answers.front_mut()
             && answer.at_ns <= now_ns
         {
+            if answer.reply == Reply::Poison
+                && answer.read == 0
+                && answer.bytes.len() <= left
+                && let Some(other) = self.oracle.stream_of_another(index)
+            {
+                server::stray_to(&mut answer.bytes, other);
+            }
             let bytes = &answer.bytes[answer.read..];
             let count = bytes.len().min(left);
             room[read..read + count].copy_from_slice(&bytes[..count]);

@@ -9,6 +9,12 @@ use crate::ledger::WriteState;
 use measure::Outcome;
 
 impl Oracle {
+    /// A stream on which an answer is awaited by another connection.
+    pub fn stream_of_another(&self, connection: u16) -> Option<u16> {
+        let other = |(_, made): &(&u16, &Try)| made.connection != connection && !made.is_orphan;
+        self.streams.iter().find(other).map(|(stream, _)| *stream)
+    }
+
     /// A request has come to the server.
     pub fn asked(&mut self, connection: u16, asked: &Asked) {
         self.say(|| format!("{connection} is asked {asked:?}"));
