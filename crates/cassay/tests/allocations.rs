@@ -100,8 +100,12 @@ fn nothing_is_allocated_after_the_start_line() {
                 written: None,
             };
             let (mut after_first, mut after_last, mut operations) = (0, 0, 0);
+            // A busy machine makes intervals longer, and leaves out numbers.
+            let mut shown = 0;
             load::run(&config, &mut |interval| {
-                match interval.index {
+                let index = shown;
+                shown += 1;
+                match index {
                     0 => after_first = ALLOCATIONS.load(Ordering::Relaxed),
                     1..=5 => {
                         after_last = ALLOCATIONS.load(Ordering::Relaxed);
@@ -109,7 +113,7 @@ fn nothing_is_allocated_after_the_start_line() {
                     }
                     _ => {}
                 }
-                go_on(interval.index)
+                go_on(index)
             })
             .expect("the null target takes everything");
             assert!(operations > 1_000, "{operations} operations prove nothing");
