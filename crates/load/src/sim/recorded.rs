@@ -268,27 +268,11 @@ impl Recorded {
                 assert_eq!(recorded, (all, early), "kind {index}: {outcome:?}");
             }
             add(&mut self.taken[index], kind);
-            let taken = std::mem::take(kind);
+            let mut taken = std::mem::take(kind);
             kind.is_part = taken.is_part;
-            [
-                kind.latency,
-                kind.service,
-                kind.errors,
-                kind.censored.latency,
-                kind.censored.service,
-                kind.early.latency,
-                kind.early.service,
-                kind.early.errors,
-            ] = [
-                taken.latency,
-                taken.service,
-                taken.errors,
-                taken.censored.latency,
-                taken.censored.service,
-                taken.early.latency,
-                taken.early.service,
-                taken.early.errors,
-            ];
+            for (kept, values) in values(kind).into_iter().zip(values(&mut taken)) {
+                std::mem::swap(kept, values);
+            }
         }
         self.taken_dropped += part.client.dropped;
         self.taken_lost += part.client.connections_lost;
