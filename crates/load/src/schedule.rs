@@ -4,6 +4,7 @@
 //! `w, w + W, w + 2W, …`, and the union over all workers is the schedule that was asked for.
 
 use std::time::Duration;
+use workload::random::{GOLDEN, mix};
 
 /// When operations are due.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -150,7 +151,7 @@ impl Arrivals {
                 mean_ns,
                 state,
             } => {
-                *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+                *state = state.wrapping_add(GOLDEN);
                 let unit = ((mix(*state) >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
                 *next_ns += -unit.ln() * *mean_ns;
             }
@@ -231,13 +232,6 @@ fn ramp_due_s(n: f64, from: f64, to: f64, over_s: f64) -> f64 {
     }
     // The stable form of the quadratic's root.
     2.0 * n / (from + (from * from + 2.0 * slope * n).max(0.0).sqrt())
-}
-
-/// splitmix64's finaliser (Steele, Lea, Flood 2014).
-pub(crate) fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Chance by a seed.
 
-use crate::schedule::mix;
+use workload::random::{GOLDEN, mix};
 
 #[derive(Debug)]
 pub struct Dice(u64);
@@ -11,7 +11,7 @@ impl Dice {
     }
 
     pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        self.0 = self.0.wrapping_add(GOLDEN);
         mix(self.0)
     }
 

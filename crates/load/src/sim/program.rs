@@ -2,12 +2,12 @@
 //! are its number, so that the server knows what it is asked.
 
 use super::world;
-use crate::schedule::mix;
 use cql::Consistency;
 use cql::response::RawRows;
 use cql::template::append_value;
 use std::sync::Arc;
 use std::time::Duration;
+use workload::random::mix;
 use workload::{
     BatchKind, Check, Kind, Operation, OperationEncoder, OperationSource, Policy, Program, Stage,
     Statement,
