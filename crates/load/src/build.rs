@@ -4,12 +4,13 @@
 use crate::config::{Config, Limit};
 use crate::connect;
 use crate::connection::{Buffers, Link, Memory};
+use crate::control::Control;
 use crate::facts::Facts;
 use crate::inflight::{InFlight, SLOTS_MAX};
 use crate::ledger::{LEDGER_OPERATIONS_MAX, LedgerPart};
 use crate::recorder::Recorder;
 use crate::router::Router;
-use crate::run::{Control, in_flight_of};
+use crate::run::in_flight_of;
 use crate::schedule::{Arrivals, Schedule};
 use crate::worker::{Batch, Course, DueTimes, Timestamps, Worker, WorkerEnd};
 use crate::world::World;

@@ -111,7 +111,7 @@ pub enum Limit {
     Operations(u64),
     /// So long after the start line.
     Duration(Duration),
-    /// When `on_interval` says so.
+    /// When [`Flow`] says so.
     Unlimited,
 }
 
@@ -137,13 +137,13 @@ pub enum VerifyReads {
     EveryNth(u32),
 }
 
-/// What the caller wants after it has seen an interval.
+/// What the caller wants, after an interval or at any other time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// Go on.
     Continue,
-    /// Stop after so many more whole intervals (1: the one that is running now).
-    StopAfter(u64),
+    /// Stop issuing at this time of the monotonic clock: exactly then, if that is 50 ms ahead.
+    StopAt(u64),
     /// The measured window begins with the next interval that has not begun yet, and has so many.
     /// Asked for once, with [`Window::WhenTold`].
     Measure(u64),
@@ -173,6 +173,22 @@ pub struct Summary {
     pub first_errors: Vec<FirstError>,
     /// Which writes were acknowledged, if the run was to write that down.
     pub ledger: Option<Arc<Ledger>>,
+}
+
+impl Summary {
+    /// Of a run that has its connections and has not begun.
+    pub(crate) fn at_first(config: &Config, connections: usize) -> Summary {
+        Summary {
+            start_ns: 0,
+            operations_sent: 0,
+            operations_ended: 0,
+            next_operation: config.first_operation,
+            workers: config.workers,
+            connections,
+            first_errors: Vec::new(),
+            ledger: None,
+        }
+    }
 }
 
 /// The first error of its kind.

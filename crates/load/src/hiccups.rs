@@ -11,7 +11,8 @@
 //! the next one; the last interval has the rest, so nothing that was seen is lost.
 
 use crate::config::{Config, LoadError};
-use crate::run::{Control, pin};
+use crate::control::Control;
+use crate::run::pin;
 use measure::interval::{Hiccups, STALL_NS};
 use measure::{Histogram, clock};
 use rustix::fs::{Mode, OFlags};

@@ -2,7 +2,7 @@
 //! connections, its own health.
 //!
 //! It does not know that the target is Cassandra, who started it, or that a fault is going on: it
-//! gets nodes, a program and a schedule. [`run`] is the whole of it. The line between the control
+//! gets nodes, a program and a schedule. [`Load`] is the whole of it. The line between the control
 //! plane (`connect`, `run`: friendly, may block and allocate) and the data plane (`worker` and
 //! what it calls: spartan) goes between files.
 
@@ -11,10 +11,12 @@ mod build;
 mod config;
 mod connect;
 mod connection;
+mod control;
 mod facts;
 mod hiccups;
 mod inflight;
 mod ledger;
+mod merge;
 mod recorder;
 mod room;
 mod router;
@@ -34,6 +36,6 @@ pub use config::{
 pub use cql::Compression;
 pub use ledger::{LEDGER_OPERATIONS_MAX, Ledger, WriteState};
 pub use room::{Connections, Room};
-pub use run::run;
+pub use run::{Load, Next, run};
 pub use schedule::Schedule;
 pub use written::Written;

@@ -1,26 +1,27 @@
-//! One run: connections opened, workers started on one line, their intervals merged and shown.
+//! One run: connections opened, workers started on one line, their intervals given to the caller.
 
 use crate::build::{Shared, Sizes, build};
 use crate::config::{Config, Endpoint, FirstError, Flow, Limit, LoadError, Summary, Window};
 use crate::connect::{self, Reconnector};
 use crate::connection::Link;
+use crate::control::Control;
 use crate::facts::Facts;
 use crate::hiccups::Watch;
 use crate::inflight::SLOTS_MAX;
 use crate::ledger::{LEDGER_OPERATIONS_MAX, Ledger};
-use crate::recorder::{PARTS_PER_WORKER, Part, Recorder, kinds_of};
+use crate::merge::Merger;
+use crate::recorder::{PARTS_PER_WORKER, Part, Recorder};
 use crate::room::{Connections, Room};
 use crate::schedule::Schedule;
 use crate::worker::WorkerEnd;
 use crate::world::{Net, Parts};
 use cql::template::Template;
 use measure::{Interval, clock};
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Barrier};
 use std::thread::JoinHandle;
-use workload::Program;
+use std::time::Duration;
 
 /// The start line is this far in the future, so that every worker is there when it comes.
 const START_AHEAD_NS: u64 = 2 * clock::MILLISECOND_NS;
@@ -29,129 +30,206 @@ const START_AHEAD_NS: u64 = 2 * clock::MILLISECOND_NS;
 /// then reads them before they come, or is late for a reason that shows elsewhere.
 const AHEAD_SHARE: u64 = 10;
 
-/// What the caller and the workers share: a few words, read by workers once per turn.
-#[derive(Debug)]
-pub(crate) struct Control {
-    start_ns: AtomicU64,
-    window_from_ns: AtomicU64,
-    stop_ns: AtomicU64,
-    /// Until when the drain sends what was due before the stop.
-    sends_until_ns: AtomicU64,
-    /// How long after the stop that is.
-    sends_for_ns: u64,
+/// Load that is being offered, by threads of its own. Dropping it ends it: nothing more is sent,
+/// and what is in flight is awaited.
+///
+/// The caller's thread puts the workers' parts together whenever it waits for an interval. It may
+/// be away from that for as long as an interval takes; then intervals become longer.
+pub struct Load {
+    workers: Workers,
+    control: Arc<Control>,
+    watch: Watch,
+    merger: Merger,
+    interval_ns: u64,
+    /// End of the last interval that the caller was given.
+    shown_ns: u64,
 }
 
-impl Control {
-    pub fn new(facts: &Facts) -> Control {
-        let timeouts = facts.classes.iter().map(|class| class.timeout_ns);
-        Control {
-            start_ns: AtomicU64::new(0),
-            window_from_ns: AtomicU64::new(u64::MAX),
-            stop_ns: AtomicU64::new(u64::MAX),
-            sends_until_ns: AtomicU64::new(u64::MAX),
-            sends_for_ns: timeouts.max().unwrap_or(0),
-        }
-    }
-
-    /// When the measured window begins, monotonic clock.
-    #[inline]
-    pub fn window_from_ns(&self) -> u64 {
-        self.window_from_ns.load(Ordering::Relaxed)
-    }
-
-    /// Until when what was due before the stop is sent, monotonic clock.
-    pub fn sends_until_ns(&self) -> u64 {
-        self.sends_until_ns.load(Ordering::Relaxed)
-    }
-
-    /// Nothing becomes due from `stop_ns` on. The first stop holds.
-    pub fn stop_at(&self, stop_ns: u64) {
-        let before_ns = self.stop_ns.fetch_min(stop_ns, Ordering::Relaxed);
-        let until_ns = before_ns.min(stop_ns).saturating_add(self.sends_for_ns);
-        self.sends_until_ns.fetch_min(until_ns, Ordering::Relaxed);
-    }
-
-    /// The measured window begins at `from_ns`.
-    pub fn measure_from(&self, from_ns: u64) {
-        self.window_from_ns.store(from_ns, Ordering::Relaxed);
-    }
-
-    /// Nothing more is sent.
-    pub fn abandon(&self, now_ns: u64) {
-        self.stop_at(now_ns);
-        self.sends_until_ns.store(0, Ordering::Relaxed);
-    }
-
-    /// When issuing stops, monotonic clock.
-    #[inline]
-    pub fn stop_ns(&self) -> u64 {
-        self.stop_ns.load(Ordering::Relaxed)
-    }
-
-    /// The start line, monotonic clock; 0 before it is drawn.
-    pub fn start_ns(&self) -> u64 {
-        self.start_ns.load(Ordering::Relaxed)
-    }
+/// What waiting for load has brought.
+#[derive(Debug)]
+pub enum Next {
+    /// An interval has ended.
+    Interval(Arc<Interval>),
+    /// The time until which was to be waited has come.
+    Time,
+    /// Everything has ended, and every interval was given.
+    Over,
 }
 
 /// Offers the load and blocks until everything that was due before the stop has ended, or was not
-/// sent within the longest time-out after it.
+/// sent within the longest time-out after it; `on_interval` sees each interval, and says whether to
+/// go on.
 ///
-/// 1. Opens every connection and prepares every statement, so that a refusal costs nothing.
-/// 2. Starts the workers, each pinned and with all its memory, and waits until they are ready.
-/// 3. Draws the start line and merges the workers' intervals as they come; `on_interval` sees
-///    each, on the calling thread, and says whether to go on.
-/// 4. Waits for the drain, and adds up what the workers tell.
+/// # Errors
+/// As [`Load::start`] and [`Load::end`].
 pub fn run(
     config: &Config,
     on_interval: &mut dyn FnMut(&Interval) -> Flow,
 ) -> Result<Summary, LoadError> {
-    check(config)?;
-    let facts = Facts::new(&config.program, config.timeout, config.retries_min)?;
-    let (links, templates) = open_all(config)?;
-    let connections = links.iter().map(Vec::len).sum();
-    let finished = Arc::new(AtomicBool::new(false));
-    let control = Arc::new(Control::new(&facts));
-    let shared = Shared {
-        control: Arc::clone(&control),
-        facts: Arc::new(facts),
-        templates: templates.into(),
-    };
-    let mut watch = Watch::start(config, &control)?;
-    let ready = Arc::new(Barrier::new(config.workers + 1));
-    let (full, parts) = sync_channel(config.workers * (PARTS_PER_WORKER + 1));
-    let mut workers = Workers {
-        empties: Vec::new(),
-        handles: Vec::new(),
-        parts,
-    };
-    for (index, links) in links.into_iter().enumerate() {
-        let setup = WorkerSetup {
-            index,
-            shared: shared.clone(),
-            ready: Arc::clone(&ready),
-            finished: Arc::clone(&finished),
-        };
-        workers.start(config, setup, links, &full)?;
+    let mut load = Load::start(config)?;
+    while let Next::Interval(interval) = load.next(u64::MAX) {
+        load.steer(on_interval(&interval));
     }
-    drop(full);
-    ready.wait();
+    load.end()
+}
+
+impl Load {
+    /// Begins to offer load.
+    ///
+    /// 1. Opens every connection and prepares every statement, so that a refusal costs nothing.
+    /// 2. Starts the workers, each pinned and with all its memory, and waits until they are ready.
+    /// 3. Draws the start line.
+    ///
+    /// # Errors
+    /// The settings make no sense, a node refuses, or the system does.
+    pub fn start(config: &Config) -> Result<Load, LoadError> {
+        check(config)?;
+        let facts = Facts::new(&config.program, config.timeout, config.retries_min)?;
+        let (links, templates) = open_all(config)?;
+        let control = Arc::new(Control::new(&facts));
+        let shared = Shared {
+            control: Arc::clone(&control),
+            facts: Arc::new(facts),
+            templates: templates.into(),
+        };
+        let watch = Watch::start(config, &control)?;
+        let ready = Arc::new(Barrier::new(config.workers + 1));
+        let (full, parts) = sync_channel(config.workers * (PARTS_PER_WORKER + 1));
+        let mut workers = Workers {
+            empties: Vec::new(),
+            handles: Vec::new(),
+            parts,
+            finished: Arc::new(AtomicBool::new(false)),
+            summary: Summary::at_first(config, links.iter().map(Vec::len).sum()),
+            nodes: config.nodes.iter().map(|node| node.name.clone()).collect(),
+            keeps_ledger: config.keeps_ledger,
+        };
+        for (index, links) in links.into_iter().enumerate() {
+            let setup = WorkerSetup {
+                index,
+                shared: shared.clone(),
+                ready: Arc::clone(&ready),
+                finished: Arc::clone(&workers.finished),
+            };
+            workers.start(config, setup, links, &full)?;
+        }
+        drop(full);
+        ready.wait();
+        workers.summary.start_ns = draw_line(config, &control);
+        ready.wait();
+        Ok(Load {
+            workers,
+            control,
+            watch,
+            merger: Merger::new(config.workers, Arc::clone(&config.program)),
+            interval_ns: config.interval.as_nanos() as u64,
+            shown_ns: 0,
+        })
+    }
+
+    /// The start line, monotonic clock, ns.
+    pub fn start_ns(&self) -> u64 {
+        self.workers.summary.start_ns
+    }
+
+    /// Waits for the next interval, until `until_ns` of the monotonic clock at most.
+    pub fn next(&mut self, until_ns: u64) -> Next {
+        loop {
+            if let Some(interval) = self.take() {
+                return Next::Interval(Arc::new(interval));
+            }
+            if self.merger.is_over() {
+                return Next::Over;
+            }
+            let left = Duration::from_nanos(until_ns.saturating_sub(clock::now_ns()));
+            match self.workers.parts.recv_timeout(left) {
+                Ok(mut part) => {
+                    self.merger.add(&part);
+                    let worker = part.worker;
+                    part.clear();
+                    let _ = self.workers.empties[worker].send(part);
+                }
+                Err(RecvTimeoutError::Timeout) => return Next::Time,
+                Err(RecvTimeoutError::Disconnected) => self.merger.close(),
+            }
+            if self.merger.is_over() {
+                // Before the last interval is given: it has what they were in at the end.
+                self.watch.stop();
+            }
+        }
+    }
+
+    fn take(&mut self) -> Option<Interval> {
+        let (mut interval, is_last) = self.merger.take()?;
+        interval.client.hiccups = match is_last {
+            true => self.watch.take_all(),
+            false => self.watch.take(interval.index),
+        };
+        interval.window_from_ns = self.control.window_from_ns();
+        self.shown_ns = interval.end_ns;
+        Some(interval)
+    }
+
+    /// Says how it goes on from here.
+    pub fn steer(&self, flow: Flow) {
+        let soon_ns = || clock::now_ns() + self.interval_ns / AHEAD_SHARE;
+        match flow {
+            Flow::Continue => {}
+            Flow::StopAt(at_ns) => self.control.stop_at(at_ns),
+            Flow::Measure(count) => {
+                let from_ns = self.edge_after(self.shown_ns, soon_ns());
+                self.control.measure_from(from_ns);
+                self.control.stop_at(from_ns + count * self.interval_ns);
+            }
+            Flow::StopNow => self.control.stop_at(soon_ns()),
+            Flow::Abandon => self.control.abandon(clock::now_ns()),
+        }
+    }
+
+    /// The first end of an interval after `end_ns`, which is one, that is not before `soon_ns`.
+    fn edge_after(&self, end_ns: u64, soon_ns: u64) -> u64 {
+        let ahead_ns = soon_ns.saturating_sub(end_ns).max(1);
+        end_ns + ahead_ns.next_multiple_of(self.interval_ns)
+    }
+
+    /// Waits until everything has ended, and adds up what the workers tell. Intervals that were not
+    /// asked for are lost.
+    ///
+    /// # Errors
+    /// A worker could not wait for answers, or has panicked.
+    pub fn end(mut self) -> Result<Summary, LoadError> {
+        self.finish()
+    }
+
+    fn finish(&mut self) -> Result<Summary, LoadError> {
+        while !matches!(self.next(u64::MAX), Next::Over) {}
+        self.workers.stop()
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        if !self.workers.handles.is_empty() {
+            self.steer(Flow::Abandon);
+            // Whoever drops it has no use for what it says.
+            let _ = self.finish();
+        }
+    }
+}
+
+/// Draws the start line for workers that wait for it.
+fn draw_line(config: &Config, control: &Control) -> u64 {
     let start_ns = clock::now_ns() + START_AHEAD_NS;
     if let Limit::Duration(duration) = config.limit {
         control.stop_at(start_ns + duration.as_nanos() as u64);
     }
-    let window_from_ns = match config.window {
+    control.measure_from(match config.window {
         Window::Whole => 0,
         Window::After(warmup) => start_ns + warmup.as_nanos() as u64,
         Window::WhenTold => u64::MAX,
-    };
-    control.measure_from(window_from_ns);
-    control.start_ns.store(start_ns, Ordering::Relaxed);
-    ready.wait();
-    let mut merger = Merger::new(config);
-    merger.collect(&workers, &control, &mut watch, on_interval);
-    finished.store(true, Ordering::Relaxed);
-    workers.stop(config, start_ns, connections)
+    });
+    control.start_at(start_ns);
+    start_ns
 }
 
 fn check(config: &Config) -> Result<(), LoadError> {
@@ -248,8 +326,16 @@ struct WorkerSetup {
 /// The workers as the caller sees them.
 struct Workers {
     empties: Vec<Sender<Box<Part>>>,
+    /// None once they were joined.
     handles: Vec<JoinHandle<std::io::Result<WorkerEnd>>>,
     parts: Receiver<Box<Part>>,
+    /// Tells reconnectors that nobody waits for them any more.
+    finished: Arc<AtomicBool>,
+    /// What is known from the start.
+    summary: Summary,
+    /// Names of the nodes.
+    nodes: Vec<String>,
+    keeps_ledger: bool,
 }
 
 impl Workers {
@@ -300,24 +386,13 @@ impl Workers {
         Ok(())
     }
 
-    fn stop(
-        self,
-        config: &Config,
-        start_ns: u64,
-        connections: usize,
-    ) -> Result<Summary, LoadError> {
-        let mut summary = Summary {
-            start_ns,
-            operations_sent: 0,
-            operations_ended: 0,
-            next_operation: config.first_operation,
-            workers: config.workers,
-            connections,
-            first_errors: Vec::new(),
-            ledger: None,
-        };
+    /// Waits for them, and adds up what they tell.
+    fn stop(&mut self) -> Result<Summary, LoadError> {
+        self.finished.store(true, Ordering::Relaxed);
+        let workers = self.handles.len() as u64;
+        let mut summary = self.summary.clone();
         let mut parts = Vec::new();
-        for (index, handle) in self.handles.into_iter().enumerate() {
+        for (index, handle) in std::mem::take(&mut self.handles).into_iter().enumerate() {
             let end = handle
                 .join()
                 .map_err(|_| LoadError::Panicked(index))?
@@ -327,7 +402,7 @@ impl Workers {
                 })?;
             summary.operations_sent += end.sent;
             summary.operations_ended += end.ended;
-            let before = end.next_operation.saturating_sub(config.workers as u64 - 1);
+            let before = end.next_operation.saturating_sub(workers - 1);
             summary.next_operation = summary.next_operation.max(before);
             parts.extend(end.ledger);
             for (outcome, node, message) in end.first_errors.iter() {
@@ -335,15 +410,15 @@ impl Workers {
                 if known.iter().all(|known| known.outcome != outcome) {
                     known.push(FirstError {
                         outcome,
-                        node: config.nodes[node].name.clone(),
+                        node: self.nodes[node].clone(),
                         message: message.to_owned(),
                     });
                 }
             }
         }
-        summary.ledger = config
+        summary.ledger = self
             .keeps_ledger
-            .then(|| Arc::new(Ledger::new(config.first_operation, parts)));
+            .then(|| Arc::new(Ledger::new(self.summary.next_operation, parts)));
         Ok(summary)
     }
 }
@@ -357,127 +432,6 @@ pub(crate) fn pin(cpu: Option<usize>) {
         let _ = rustix::thread::sched_setaffinity(None, &set);
     }
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
-}
-
-/// Puts the workers' parts of an interval together.
-struct Merger {
-    pending: BTreeMap<u64, Interval>,
-    /// The lowest interval that each worker may still add to; `None` once it has finished.
-    next: Vec<Option<u64>>,
-    program: Arc<Program>,
-    interval_ns: u64,
-}
-
-impl Merger {
-    fn new(config: &Config) -> Merger {
-        Merger {
-            pending: BTreeMap::new(),
-            next: vec![Some(0); config.workers],
-            program: Arc::clone(&config.program),
-            interval_ns: config.interval.as_nanos() as u64,
-        }
-    }
-
-    fn collect(
-        &mut self,
-        workers: &Workers,
-        control: &Control,
-        watch: &mut Watch,
-        on_interval: &mut dyn FnMut(&Interval) -> Flow,
-    ) {
-        while !self.is_over() {
-            // Ends when a worker is gone without its last part: a panic, found when it is joined.
-            let Ok(mut part) = workers.parts.recv() else {
-                break;
-            };
-            self.add(&part);
-            let worker = part.worker;
-            part.clear();
-            let _ = workers.empties[worker].send(part);
-            if self.is_over() {
-                // Before the last interval is shown: it has what they were in at the end.
-                watch.stop();
-            }
-            self.show(control, watch, on_interval);
-        }
-        for (_, mut interval) in std::mem::take(&mut self.pending) {
-            interval.window_from_ns = control.window_from_ns();
-            on_interval(&interval);
-        }
-    }
-
-    /// Whether no worker has anything more to tell.
-    fn is_over(&self) -> bool {
-        self.next.iter().all(Option::is_none)
-    }
-
-    fn add(&mut self, part: &Part) {
-        self.next[part.worker] = (!part.last).then_some(part.index + 1);
-        let program = &self.program;
-        let interval = self.pending.entry(part.index).or_insert_with(|| Interval {
-            index: part.index,
-            start_ns: part.start_ns,
-            end_ns: part.end_ns,
-            window_from_ns: u64::MAX,
-            draining: part.draining,
-            kinds: kinds_of(program.kinds()),
-            client: Default::default(),
-        });
-        interval.start_ns = interval.start_ns.min(part.start_ns);
-        interval.end_ns = interval.end_ns.max(part.end_ns);
-        interval.draining |= part.draining;
-        for (sum, kind) in interval.kinds.iter_mut().zip(&part.kinds) {
-            sum.add(kind);
-        }
-        interval.client.add(&part.client);
-    }
-
-    /// Shows every interval that no worker can add to any more.
-    fn show(
-        &mut self,
-        control: &Control,
-        watch: &Watch,
-        on_interval: &mut dyn FnMut(&Interval) -> Flow,
-    ) {
-        let open_from = self
-            .next
-            .iter()
-            .flatten()
-            .min()
-            .copied()
-            .unwrap_or(u64::MAX);
-        while let Some(entry) = self.pending.first_entry() {
-            if *entry.key() >= open_from {
-                return;
-            }
-            let mut interval = entry.remove();
-            interval.client.hiccups = match self.is_over() && self.pending.is_empty() {
-                true => watch.take_all(),
-                false => watch.take(interval.index),
-            };
-            interval.window_from_ns = control.window_from_ns();
-            let soon_ns = || clock::now_ns() + self.interval_ns / AHEAD_SHARE;
-            match on_interval(&interval) {
-                Flow::Continue => {}
-                Flow::StopAfter(count) => {
-                    control.stop_at(interval.end_ns + count * self.interval_ns);
-                }
-                Flow::Measure(count) => {
-                    let from_ns = self.edge_after(interval.end_ns, soon_ns());
-                    control.measure_from(from_ns);
-                    control.stop_at(from_ns + count * self.interval_ns);
-                }
-                Flow::StopNow => control.stop_at(soon_ns()),
-                Flow::Abandon => control.abandon(clock::now_ns()),
-            }
-        }
-    }
-
-    /// The first end of an interval after `end_ns`, which is one, that is not before `soon_ns`.
-    fn edge_after(&self, end_ns: u64, soon_ns: u64) -> u64 {
-        let ahead_ns = soon_ns.saturating_sub(end_ns).max(1);
-        end_ns + ahead_ns.next_multiple_of(self.interval_ns)
-    }
 }
 
 /// A node of the target, for the one-line way of building it.

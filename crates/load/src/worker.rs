@@ -33,12 +33,12 @@ pub(crate) use release::Batch;
 
 use crate::config::VerifyReads;
 use crate::connection::{Connection, Memory};
+use crate::control::Control;
 use crate::facts::Facts;
 use crate::inflight::InFlight;
 use crate::ledger::{LedgerPart, WriteState};
 use crate::recorder::Recorder;
 use crate::router::Router;
-use crate::run::Control;
 use crate::schedule::Arrivals;
 use crate::world::{Ready, World};
 use crate::written::Written;

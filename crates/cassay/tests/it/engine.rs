@@ -358,7 +358,7 @@ fn a_caller_can_end_a_run_after_any_interval() {
         }
         if told_ns.is_none() && interval.index >= 1 {
             told_ns = Some(interval.end_ns);
-            return Flow::StopAfter(2);
+            return Flow::StopAt(interval.end_ns + 2 * interval_ns);
         }
         Flow::Continue
     })

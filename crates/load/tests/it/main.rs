@@ -11,6 +11,7 @@ mod courses;
 mod ledger;
 mod program;
 mod server;
+mod steering;
 mod traps;
 mod window;
 

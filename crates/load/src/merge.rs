@@ -1,0 +1,68 @@
+//! Puts the workers' parts of an interval together, on the caller's thread.
+//!
+//! What must hold: an interval is given away once, when no worker can add to it any more, and in
+//! order; every part that was handed over is in one.
+
+use crate::recorder::{Part, kinds_of};
+use measure::Interval;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use workload::Program;
+
+/// The intervals that are not whole yet.
+pub(crate) struct Merger {
+    pending: BTreeMap<u64, Interval>,
+    /// The lowest interval that each worker may still add to; `None` once it has finished.
+    next: Vec<Option<u64>>,
+    program: Arc<Program>,
+}
+
+impl Merger {
+    pub fn new(workers: usize, program: Arc<Program>) -> Merger {
+        Merger {
+            pending: BTreeMap::new(),
+            next: vec![Some(0); workers],
+            program,
+        }
+    }
+
+    /// Whether no worker has anything more to tell.
+    pub fn is_over(&self) -> bool {
+        self.next.iter().all(Option::is_none)
+    }
+
+    /// No worker will tell anything more: one has panicked, which is found when it is joined.
+    pub fn close(&mut self) {
+        self.next.fill(None);
+    }
+
+    pub fn add(&mut self, part: &Part) {
+        self.next[part.worker] = (!part.last).then_some(part.index + 1);
+        let program = &self.program;
+        let interval = self.pending.entry(part.index).or_insert_with(|| Interval {
+            index: part.index,
+            start_ns: part.start_ns,
+            end_ns: part.end_ns,
+            window_from_ns: u64::MAX,
+            draining: part.draining,
+            kinds: kinds_of(program.kinds()),
+            client: Default::default(),
+        });
+        interval.start_ns = interval.start_ns.min(part.start_ns);
+        interval.end_ns = interval.end_ns.max(part.end_ns);
+        interval.draining |= part.draining;
+        for (sum, kind) in interval.kinds.iter_mut().zip(&part.kinds) {
+            sum.add(kind);
+        }
+        interval.client.add(&part.client);
+    }
+
+    /// The next interval that no worker can add to any more, and whether it is the last of all.
+    pub fn take(&mut self) -> Option<(Interval, bool)> {
+        let open_from = self.next.iter().flatten().min();
+        let open_from = open_from.copied().unwrap_or(u64::MAX);
+        let entry = self.pending.first_entry()?;
+        let interval = (*entry.key() < open_from).then(|| entry.remove())?;
+        Some((interval, self.is_over() && self.pending.is_empty()))
+    }
+}
