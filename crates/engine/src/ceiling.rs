@@ -8,7 +8,7 @@ use super::offer::{self, Offer};
 use super::running::Running;
 use anyhow::{Context, Result};
 use cluster::Dirs;
-use load::{Flow, Limit, Schedule, VerifyReads, Window};
+use load::{Flow, Limit, Schedule};
 use std::sync::Arc;
 use std::time::Duration;
 use study::settings::{Null, Settings, Target};
@@ -60,19 +60,10 @@ pub fn measure(settings: &Settings, program: &Arc<Program>, dirs: &Dirs) -> Resu
     for table in &schema.create_tables {
         session.execute_schema(table)?;
     }
-    let offer = Offer {
-        stage: Stage::Main,
-        retries_min: 0,
-        schedule: Schedule::Closed {
-            in_flight: IN_FLIGHT,
-        },
-        limit: Limit::Duration(SLICE * SLICES),
-        window: Window::Whole,
-        first_operation: 0,
-        verify: VerifyReads::Off,
-        keeps_ledger: false,
-        written: None,
+    let schedule = Schedule::Closed {
+        in_flight: IN_FLIGHT,
     };
+    let offer = Offer::of(Stage::Main, schedule, Limit::Duration(SLICE * SLICES));
     let access = running.access(settings.client.compression);
     let mut config = offer::config(settings, program, running.nodes(), access, &offer);
     config.interval = SLICE;

@@ -1,13 +1,12 @@
 //! Warm-up and measured window: when the one ends, and the other begins and is full.
 
-use super::offer::Decision;
-use super::tally::Tally;
+use super::conduct::Decision;
 use analysis::steady::{Steady, SteadyLimits, SteadyState};
 use imports::StepLimit;
 use imports::stress::Uncertainty;
 use load::{Flow, Limit, Window};
+use measure::Summed;
 use measure::clock::SECOND_NS;
-use measure::{Histogram, Interval, Outcome};
 use std::time::Duration;
 use store::record::WarmupRecord;
 use study::plan::PhaseKind;
@@ -25,13 +24,11 @@ pub struct Course {
     /// How an auto warm-up ended.
     pub ended: Option<SteadyState>,
     warmup_s: f64,
-    /// The measured window.
-    pub tally: Tally,
 }
 
 impl Course {
     /// At the start line.
-    pub fn new(settings: &Settings, kinds_count: usize) -> Course {
+    pub fn new(settings: &Settings) -> Course {
         let window = settings.window;
         let warmup_count = match window.warmup {
             // Whole seconds: anything else was refused.
@@ -45,7 +42,6 @@ impl Course {
             measuring: warmup_count == Some(0),
             ended: None,
             warmup_s: 0.0,
-            tally: Tally::new(kinds_count),
         }
     }
 
@@ -67,8 +63,8 @@ impl Course {
 
     /// Takes the next interval, and says what it belongs to and whether to go on. The window begins
     /// ahead of time: with the interval after the one in which a steady state is reported.
-    pub fn see(&mut self, interval: &Interval) -> Decision {
-        self.tally.push(interval);
+    pub fn see(&mut self, summed: &Summed) -> Decision {
+        let interval = &summed.interval;
         if self.measuring {
             return Decision::go_on("measure", interval);
         }
@@ -81,25 +77,13 @@ impl Course {
             self.measuring = true;
             decision.next = Some(PhaseKind::Measure);
         } else if self.warmup_count.is_none() && self.ended.is_none() {
-            let steady = self.push_steady(interval);
+            let steady = self.steady.push(summed.ok_per_s(), summed.p99_ms());
             if steady != SteadyState::Warming {
                 self.ended = Some(steady);
                 decision.flow = Flow::Measure(self.measure_count);
             }
         }
         decision
-    }
-
-    fn push_steady(&mut self, interval: &Interval) -> SteadyState {
-        let mut latency = Histogram::default();
-        let mut ok = 0;
-        for kind in interval.whole_kinds() {
-            latency.add(&kind.latency_of_all());
-            ok += kind.outcomes.get(Outcome::Ok);
-        }
-        let p99_ms = latency.quantile_ns(0.99) as f64 / 1e6;
-        self.steady
-            .push(ok as f64 / interval.seconds().max(1e-9), p99_ms)
     }
 
     /// How the warm-up went.
@@ -116,26 +100,20 @@ impl Course {
     }
 }
 
-/// An import's step as a course of intervals: it ends by its operations, its time, or when its
-/// rate is known well enough.
+/// An import's step as a course of intervals: the engine ends it by its operations or its time;
+/// here it ends when its rate is known well enough.
 pub struct StepCourse {
     limit: StepLimit,
     /// How well the operations per second of whole intervals tell their mean.
     uncertainty: Uncertainty,
-    /// Length of the warm-up.
-    pub warmup_s: f64,
-    /// What counts.
-    pub tally: Tally,
 }
 
 impl StepCourse {
     /// At the start line.
-    pub fn new(limit: StepLimit, kinds_count: usize) -> StepCourse {
+    pub fn new(limit: StepLimit) -> StepCourse {
         StepCourse {
             limit,
             uncertainty: Uncertainty::default(),
-            warmup_s: 0.0,
-            tally: Tally::new(kinds_count),
         }
     }
 
@@ -148,32 +126,21 @@ impl StepCourse {
         }
     }
 
-    /// Takes an interval of the warm-up.
-    pub fn warm(&mut self, interval: &Interval) -> Decision {
-        self.warmup_s += interval.seconds();
-        Decision {
-            phase: "warmup",
-            flow: Flow::Continue,
-            next: None,
+    /// After how long it ends, if its operations have not ended it before.
+    pub fn ends_after(&self) -> Option<Duration> {
+        match self.limit {
+            StepLimit::Either(_, length) => Some(length),
+            _ => None,
         }
     }
 
-    /// Takes an interval that counts, and says whether to go on.
-    pub fn see(&mut self, interval: &Interval) -> Decision {
-        self.tally.push(interval);
-        let mut decision = Decision::go_on("measure", interval);
-        if let StepLimit::Either(_, length) = self.limit
-            && self.tally.seconds >= length.as_secs_f64()
-        {
-            decision.flow = Flow::StopNow;
-        }
+    /// Takes the next interval, and says whether to go on.
+    pub fn see(&mut self, summed: &Summed) -> Decision {
+        let mut decision = Decision::go_on("measure", &summed.interval);
         if let StepLimit::Uncertainty { target, min, max } = self.limit
-            && !interval.draining
+            && !summed.interval.draining
         {
-            let whole = interval.whole_kinds();
-            let ok: u64 = whole.map(|kind| kind.outcomes.get(Outcome::Ok)).sum();
-            let rate = ok as f64 / interval.seconds().max(1e-9);
-            self.uncertainty.add(rate);
+            self.uncertainty.add(summed.ok_per_s());
             if self.uncertainty.reached(target, min, max) {
                 decision.flow = Flow::StopNow;
             }
@@ -198,7 +165,7 @@ fn steady_limits(warmup: Warmup) -> SteadyLimits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use measure::KindInterval;
+    use measure::{Interval, KindInterval, Outcome};
     use study::resolve::resolve;
     use study::settings::Overrides;
 
@@ -212,6 +179,10 @@ mod tests {
         study.variants.into_iter().next().unwrap().settings
     }
 
+    fn summed(interval: Interval) -> Summed {
+        Summed::new(interval.into())
+    }
+
     fn interval(index: u64, ok: u64) -> Interval {
         let mut kind = KindInterval::default();
         kind.succeed(true, 1_000_000, 1_000_000, ok);
@@ -220,7 +191,7 @@ mod tests {
 
     /// The phases of intervals with so many operations each, and when the engine is to measure.
     fn phases(window: &str, operations: &[u64]) -> (Vec<&'static str>, Option<(usize, u64)>) {
-        let mut course = Course::new(&settings(window), 1);
+        let mut course = Course::new(&settings(window));
         let mut from_ns = match course.window() {
             Window::After(warmup) => warmup.as_nanos() as u64,
             Window::Whole | Window::WhenTold => u64::MAX,
@@ -230,11 +201,12 @@ mod tests {
         for (index, ok) in operations.iter().enumerate() {
             let mut interval = interval(index as u64, *ok);
             interval.window_from_ns = from_ns;
-            let decision = course.see(&interval);
+            let end_ns = interval.end_ns;
+            let decision = course.see(&summed(interval));
             phases.push(decision.phase);
             if let Flow::Measure(count) = decision.flow {
                 told = Some((index, count));
-                from_ns = interval.end_ns + SECOND_NS;
+                from_ns = end_ns + SECOND_NS;
             }
         }
         (phases, told)
@@ -275,9 +247,10 @@ mod tests {
             max: 6,
         };
         let stops_at = |rates: &[u64]| {
-            let mut course = StepCourse::new(limit, 1);
+            let mut course = StepCourse::new(limit);
             let flows = rates.iter().enumerate();
-            let mut flows = flows.map(|(index, ok)| course.see(&interval(index as u64, *ok)).flow);
+            let mut flows =
+                flows.map(|(index, ok)| course.see(&summed(interval(index as u64, *ok))).flow);
             flows.position(|flow| matches!(flow, Flow::StopNow))
         };
         assert_eq!(
@@ -301,10 +274,11 @@ mod tests {
             min: 2,
             max: 200,
         };
-        let mut course = StepCourse::new(limit, 1);
+        let mut course = StepCourse::new(limit);
         // Mean 100, deviation 10: 0.1 / sqrt(4) is 0.050, and 0.058 by the other formula.
         let rates = [90, 110, 90, 110, 90, 110].into_iter().enumerate();
-        let mut flows = rates.map(|(index, ok)| course.see(&interval(index as u64, ok)).flow);
+        let mut flows =
+            rates.map(|(index, ok)| course.see(&summed(interval(index as u64, ok))).flow);
         let stops_at = flows.position(|flow| matches!(flow, Flow::StopNow));
         assert_eq!(stops_at, Some(3));
     }
@@ -318,13 +292,13 @@ mod tests {
             min: 3,
             max: 6,
         };
-        let mut course = StepCourse::new(limit, 2);
+        let mut course = StepCourse::new(limit);
         let flows = [5, 500, 50].map(|parts| {
             let mut interval = interval(0, 100);
             interval.kinds.push(KindInterval::default());
             interval.kinds[1].is_part = true;
             interval.kinds[1].outcomes.add_many(Outcome::Ok, parts);
-            course.see(&interval).flow
+            course.see(&summed(interval)).flow
         });
         assert!(matches!(flows[2], Flow::StopNow), "{:?}", flows[2]);
         let mut steady = Uncertainty::default();
@@ -337,12 +311,12 @@ mod tests {
     fn no_steady_state_is_seen_in_less_time_than_it_takes() {
         for (limit, ended_after, how) in [(5, 4, "forced"), (30, 10, "detected")] {
             let window = format!("{{warmup_max: {limit}s}}");
-            let mut course = Course::new(&settings(&window), 1);
+            let mut course = Course::new(&settings(&window));
             let mut index = 0;
             while course.ended.is_none() {
                 let mut interval = interval(index, 1000);
                 interval.window_from_ns = u64::MAX;
-                course.see(&interval);
+                course.see(&summed(interval));
                 index += 1;
             }
             assert_eq!(
@@ -354,12 +328,12 @@ mod tests {
 
     #[test]
     fn an_auto_warm_up_that_never_calms_is_forced_at_its_limit() {
-        let mut course = Course::new(&settings("{warmup_max: 3s}"), 1);
+        let mut course = Course::new(&settings("{warmup_max: 3s}"));
         let mut flows = Vec::new();
         for index in 0..2 {
             let mut interval = interval(index, 0);
             interval.window_from_ns = u64::MAX;
-            flows.push(course.see(&interval).flow);
+            flows.push(course.see(&summed(interval)).flow);
         }
         // The third second begins no sooner than the word is there, and is the last one allowed.
         assert_eq!(flows, [Flow::Continue, Flow::Measure(60)]);

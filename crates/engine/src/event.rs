@@ -3,7 +3,7 @@
 //! The callback is called on the run's own thread and must not block: a slow terminal would delay
 //! the end of a phase, though never the load itself, which has threads of its own.
 
-use measure::Interval;
+use measure::{Interval, Summed};
 use std::path::PathBuf;
 use std::sync::Arc;
 use store::record::TrialFinding;
@@ -91,4 +91,15 @@ pub struct Progress {
     pub p99_ms: f64,
     /// Failed operations since the begin of the phase.
     pub errors: u64,
+}
+
+impl Progress {
+    /// Adds the next interval of the phase.
+    pub(crate) fn push(&mut self, summed: &Summed) {
+        self.seconds += summed.interval.seconds();
+        self.operations += summed.all.outcomes.total();
+        self.errors += summed.all.outcomes.errors();
+        self.ops_per_s = summed.ok_per_s();
+        self.p99_ms = summed.p99_ms();
+    }
 }

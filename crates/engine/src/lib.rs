@@ -7,10 +7,10 @@
 
 mod asked;
 mod ceiling;
+mod conduct;
 mod course;
 mod describe;
 mod event;
-mod finding;
 mod gather;
 mod generation;
 pub mod needs;
@@ -283,7 +283,7 @@ impl<'a> Engine<'a> {
             Err(_) if self.interrupted() => return Ok(Some(End::Interrupted)),
             Err(error) => {
                 let why = format!("{error:#}");
-                let finding = finding::failed(trial, &record, &why);
+                let finding = trial::finding::failed(trial, &record, &why);
                 self.fail(trial, name, finding, &why)?;
                 if self.is_broken() {
                     // Others may still be had: this one configuration is not asked for again.
@@ -331,7 +331,7 @@ impl<'a> Engine<'a> {
         let running = self.running.as_mut().expect("ready_target has started it");
         self.logs = Some(trial.slug.clone());
         let inputs = Inputs::recorded(&self.study.inputs);
-        let stagehand = TrialRun {
+        let run = TrialRun {
             trial,
             record: record.clone(),
             settings: &self.study.variants[trial.variant].settings,
@@ -348,7 +348,7 @@ impl<'a> Engine<'a> {
             events: self.events,
             interrupt: self.options.interrupt,
         };
-        stagehand.run(running)
+        run.run(running)
     }
 
     /// Starts the trial's target, unless one runs that is the same but for restarts.

@@ -4,7 +4,8 @@ use analysis::blocks::Blocks;
 use analysis::rules::Window;
 use analysis::series;
 use measure::interval::CheckCounts;
-use measure::{Histogram, Interval, KindInterval, Outcome, Times};
+use measure::outcome::OutcomeCounts;
+use measure::{Histogram, Interval, KindInterval, Outcome, Summed, Times};
 use store::convert;
 use store::record::{CountsRecord, QuantilesRecord, SeriesRecord};
 
@@ -19,10 +20,10 @@ const UNCERTAIN: [Outcome; 7] = [
     Outcome::Unavailable,
 ];
 
-/// Sums over a run that holds a measured window. Latencies and errors are those of the population:
-/// every operation that was due in the window, however late it ended. Throughput and the client's
-/// own figures are of what ended within the window's time.
-#[derive(Debug)]
+/// Sums over a run of the load engine: the one place that its intervals are added up in. Latencies
+/// and errors are those of the population: every operation that was due in the window, however late
+/// it ended. Throughput and the client's own figures are of what ended within the window's time.
+#[derive(Debug, Default)]
 pub struct Tally {
     /// For the rules.
     pub window: Window,
@@ -30,16 +31,18 @@ pub struct Tally {
     pub kinds: Vec<Series>,
     /// All kinds together.
     pub all: Series,
-    /// Verified reads.
-    pub checks: CheckCounts,
     /// Release lag.
     pub lag: Histogram,
-    /// CPU of the workers in the window, ns.
-    pub cpu_ns: u64,
     /// Operations that ended in the window, whatever their outcome.
     pub ended: u64,
-    /// Length of the window, seconds.
-    pub seconds: f64,
+    /// How all operations of the run ended, those before the window too.
+    pub outcomes: OutcomeCounts,
+    /// What the client had answered, over the whole run.
+    pub answered: Answered,
+    /// Whether a kind writes.
+    is_write: Vec<bool>,
+    /// Begin of the first interval and end of the last, monotonic clock.
+    span_ns: Option<(u64, u64)>,
 }
 
 /// One kind of operation, or all, in the window.
@@ -55,42 +58,47 @@ pub struct Series {
 }
 
 impl Tally {
-    /// Nothing seen yet, of a program with so many kinds.
-    pub fn new(kinds_count: usize) -> Tally {
+    /// Nothing seen yet, of a program of whose kinds these write.
+    pub fn new(is_write: &[bool]) -> Tally {
         Tally {
-            window: Window::default(),
-            kinds: (0..kinds_count).map(|_| Series::default()).collect(),
-            all: Series::default(),
-            checks: CheckCounts::default(),
-            lag: Histogram::default(),
-            cpu_ns: 0,
-            ended: 0,
-            seconds: 0.0,
+            kinds: is_write.iter().map(|_| Series::default()).collect(),
+            is_write: is_write.to_vec(),
+            ..Tally::default()
         }
     }
 
     /// Adds the next interval of the run, from its start line on.
-    pub fn push(&mut self, interval: &Interval) {
-        self.window.push(interval);
-        let counts = interval.is_measured() || interval.draining;
-        let mut together = KindInterval::default();
+    pub fn push(&mut self, summed: &Summed) {
+        let interval = &*summed.interval;
+        self.window.push(summed);
         for (series, kind) in self.kinds.iter_mut().zip(&interval.kinds) {
             series.push(kind, interval);
         }
-        for kind in interval.whole_kinds() {
-            together.add(kind);
-            if counts {
-                self.checks.add(&kind.checks);
-            }
+        self.all.push(&summed.all, interval);
+        self.outcomes.add(&summed.all.outcomes);
+        self.answered.push(interval, &self.is_write);
+        let (begin_ns, _) = self.span_ns.unwrap_or((interval.start_ns, 0));
+        self.span_ns = Some((begin_ns, interval.end_ns));
+        if interval.is_measured() {
+            self.lag.add(&interval.client.lag);
+            self.ended += summed.all.outcomes.total();
         }
-        self.all.push(&together, interval);
-        if !interval.is_measured() {
-            return;
-        }
-        self.lag.add(&interval.client.lag);
-        self.cpu_ns += interval.client.cpu_ns;
-        self.ended += interval.ended();
-        self.seconds += interval.seconds();
+    }
+
+    /// Verified reads of the population.
+    pub fn checks(&self) -> &CheckCounts {
+        &self.all.counts.checks
+    }
+
+    /// Tries after the first one of operations of the population.
+    pub fn retries(&self) -> u64 {
+        self.all.counts.retries
+    }
+
+    /// Length of the whole run, seconds.
+    pub fn run_s(&self) -> f64 {
+        let (begin_ns, end_ns) = self.span_ns.unwrap_or_default();
+        (end_ns - begin_ns) as f64 / 1e9
     }
 }
 
@@ -158,6 +166,13 @@ pub struct Answered {
 }
 
 impl Answered {
+    /// Adds those of another run.
+    pub fn add(&mut self, other: &Answered) {
+        self.reads += other.reads;
+        self.writes += other.writes;
+        self.uncertain += other.uncertain;
+    }
+
     /// Adds an interval; `is_write` by kind, in the program's order.
     pub fn push(&mut self, interval: &Interval, is_write: &[bool]) {
         for (kind, is_write) in interval.kinds.iter().zip(is_write) {
@@ -185,27 +200,28 @@ mod population;
 mod tests {
     use super::*;
 
-    fn interval(index: u64, draining: bool, ok: u64, failed: u64) -> Interval {
+    fn summed(index: u64, draining: bool, ok: u64, failed: u64) -> Summed {
         let mut kind = KindInterval::default();
         kind.succeed(false, 1_000_000, 900_000, ok);
         for _ in 0..failed {
             let (latency_ns, service_ns) = (5_000_000, Some(4_000_000));
             kind.fail(false, Outcome::ClientTimeout, latency_ns, service_ns);
         }
-        Interval {
+        let interval = Interval {
             draining,
             ..Interval::second(index, vec![kind])
-        }
+        };
+        Summed::new(interval.into())
     }
 
     #[test]
     fn the_drain_gives_latencies_and_errors_and_neither_time_nor_throughput() {
-        let mut tally = Tally::new(1);
-        tally.push(&interval(0, false, 100, 0));
-        tally.push(&interval(1, false, 100, 1));
-        tally.push(&interval(2, true, 7, 2));
-        let record = tally.all.record(tally.seconds);
-        assert_eq!((tally.seconds, tally.ended), (2.0, 201));
+        let mut tally = Tally::new(&[true]);
+        tally.push(&summed(0, false, 100, 0));
+        tally.push(&summed(1, false, 100, 1));
+        tally.push(&summed(2, true, 7, 2));
+        let record = tally.all.record(tally.window.seconds);
+        assert_eq!((tally.window.seconds, tally.ended), (2.0, 201));
         assert_eq!((record.ops, record.ops_per_s), (200, 100.0));
         // Time-outs are latencies of at least so long.
         assert_eq!((record.latency_ms.count, record.error_ms.count), (210, 3));
@@ -220,8 +236,8 @@ mod tests {
     #[test]
     fn what_nobody_knows_is_counted_apart() {
         let mut answered = Answered::default();
-        answered.push(&interval(0, false, 10, 3), &[true]);
-        answered.push(&interval(1, true, 5, 0), &[false]);
+        answered.push(&summed(0, false, 10, 3).interval, &[true]);
+        answered.push(&summed(1, true, 5, 0).interval, &[false]);
         let expected = Answered {
             reads: 5,
             writes: 10,

@@ -1,13 +1,17 @@
-//! When the phases of a trial really were.
+//! The phases of a trial: which of the plan's have begun, and when they really were.
 
 use measure::clock;
 use store::record::PhaseTimeRecord;
+use study::plan::{Phase, PhaseKind};
 
-/// The phases so far, on the monotonic clock.
+/// The phases so far, on the monotonic clock. A kind may come twice (a restart for the load phase
+/// and one for the rest): the second has words and a length of its own.
 #[derive(Debug)]
 pub struct Timeline {
     start_ns: u64,
     phases: Vec<(&'static str, u64, Option<u64>)>,
+    /// Of the plan's phases, the first that may still begin.
+    next: usize,
 }
 
 impl Timeline {
@@ -16,7 +20,23 @@ impl Timeline {
         Timeline {
             start_ns,
             phases: Vec::new(),
+            next: 0,
         }
+    }
+
+    /// Of those `planned`, the next phase of `kind` and those after it. What comes once more than
+    /// planned (a round of loading) has the words of the one before; what is not planned has none.
+    pub fn advance<'p>(
+        &mut self,
+        kind: PhaseKind,
+        planned: &'p [Phase],
+    ) -> (Option<&'p Phase>, &'p [Phase]) {
+        let (begun, left) = planned.split_at(self.next.min(planned.len()));
+        let Some(at) = left.iter().position(|phase| phase.kind == kind) else {
+            return (begun.iter().rev().find(|phase| phase.kind == kind), left);
+        };
+        self.next += at + 1;
+        (Some(&left[at]), &left[at + 1..])
     }
 
     /// A phase begins, and the one before has ended.
@@ -81,5 +101,37 @@ mod tests {
         assert_eq!(spans, [(1.0, 4.0), (4.0, 5.0)]);
         assert_eq!(timeline.of("measure"), Some((5_000_000_000, 6_000_000_000)));
         assert_eq!(timeline.of("verify"), None);
+    }
+
+    /// The second restart of a trial had the first one's words, and its time was counted again.
+    #[test]
+    fn the_second_phase_of_a_kind_has_words_and_time_of_its_own() {
+        let phase = |kind, what: &str, seconds| Phase {
+            kind,
+            what: what.to_owned(),
+            seconds,
+        };
+        let planned = [
+            phase(PhaseKind::Restart, "for loading", 20.0),
+            phase(PhaseKind::Load, "rows", 5.0),
+            phase(PhaseKind::Restart, "for measuring", 40.0),
+            phase(PhaseKind::Measure, "a window", 10.0),
+        ];
+        let mut timeline = Timeline::new(0);
+        let mut begin = |kind| {
+            let (planned, after) = timeline.advance(kind, &planned);
+            let words = planned.map(|phase| phase.what.as_str());
+            (words, after.iter().map(|phase| phase.seconds).sum::<f64>())
+        };
+        assert_eq!(begin(PhaseKind::Restart), (Some("for loading"), 55.0));
+        assert_eq!(begin(PhaseKind::Settle), (None, 55.0), "not planned");
+        assert_eq!(begin(PhaseKind::Load), (Some("rows"), 50.0));
+        assert_eq!(
+            begin(PhaseKind::Load),
+            (Some("rows"), 50.0),
+            "a second round"
+        );
+        assert_eq!(begin(PhaseKind::Restart), (Some("for measuring"), 10.0));
+        assert_eq!(begin(PhaseKind::Measure), (Some("a window"), 0.0));
     }
 }

@@ -2,30 +2,28 @@
 
 mod count;
 mod data;
+pub mod finding;
+mod offering;
 mod step;
 
+use super::conduct::Decision;
 use super::course::Course;
 use super::event::Event;
-use super::finding::{self, Facts};
 use super::gather::{Gather, Looked};
 use super::nodes;
-use super::offer::{self, Cut, Decision, Offer, Offered, PhaseCursor, Watch, closed};
-use super::recorded;
+use super::offer::{self, Offer, Offered, closed};
 use super::running::Running;
 use super::tally::{Answered, Tally};
 use super::timeline::Timeline;
-use analysis::rules;
-use analysis::steady::SteadyState;
+use analysis::rules::{Environment, Evidence};
 use anyhow::{Error, Result};
 use cluster::LogMarks;
 use count::Counting;
 use imports::Step;
-use load::{Flow, Limit, VerifyReads, Window};
-use measure::Interval;
-use measure::interval::CheckCounts;
+use load::{Limit, VerifyReads};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use store::record::{DataRecord, LoadRecord, TrialFinding, TrialRecord, WarmupRecord};
+use store::record::{TrialFinding, TrialRecord};
 use store::{RunWriter, TrialWriter};
 use study::inputs::Inputs;
 use study::plan::{PhaseKind, Trial};
@@ -74,34 +72,22 @@ pub enum TrialEnd {
     TargetLost(Box<TrialFinding>),
 }
 
-/// What a trial has gathered so far.
+/// What a trial has gathered so far: the evidence and the finding as far as they are known, and
+/// what the rest of them will be made of.
 struct State {
     writer: TrialWriter,
     answered: Answered,
     counting: Counting,
     gather: Gather,
     timeline: Timeline,
-    agenda: PhaseCursor,
-    load: Option<LoadRecord>,
-    data: Option<DataRecord>,
-    settle: Option<rules::Settle>,
+    /// The measured window.
     tally: Tally,
-    warmup: WarmupRecord,
-    steady: Option<SteadyState>,
-    checks: CheckCounts,
-    workers: usize,
-    connections: usize,
-    aborted: Option<String>,
-    /// Settings that were asked for and are not in effect.
-    not_in_effect: Vec<String>,
-    /// Settings that were asked for and that nobody shows.
-    not_shown: Vec<String>,
+    evidence: Evidence,
+    finding: TrialFinding,
     /// The nodes' processes when the measured part began.
     pids: Vec<(String, Option<u32>)>,
     /// How far their logs went then.
     log_marks: LogMarks,
-    /// Why they refused operations since, as far as logs and volumes tell.
-    causes: Vec<String>,
 }
 
 /// An error behind what the nodes say of themselves: one that is full, or was killed, answers with
@@ -111,9 +97,9 @@ fn explained(error: Error, running: &Running, state: &State) -> Error {
     if state.pids.is_empty() {
         return error;
     }
-    let causes = match state.causes.is_empty() {
+    let causes = match state.evidence.causes.is_empty() {
         true => running.cluster.causes(&state.log_marks),
-        false => state.causes.clone(),
+        false => state.evidence.causes.clone(),
     };
     behind(error, &causes)
 }
@@ -167,22 +153,11 @@ impl TrialRun<'_> {
             answered: Answered::default(),
             counting: Counting::default(),
             gather: Gather::default(),
-            agenda: PhaseCursor::default(),
-            load: None,
-            data: None,
-            settle: None,
-            tally: Tally::new(kinds.len()),
-            warmup: WarmupRecord::default(),
-            steady: None,
-            checks: CheckCounts::default(),
-            workers: 0,
-            connections: 0,
-            aborted: None,
-            not_in_effect: Vec::new(),
-            not_shown: Vec::new(),
+            tally: Tally::default(),
+            evidence: Evidence::default(),
+            finding: finding::begun(self.trial, &self.record),
             pids: Vec::new(),
             log_marks: LogMarks::default(),
-            causes: Vec::new(),
         })
     }
 
@@ -225,8 +200,11 @@ impl TrialRun<'_> {
         // The tables of an import's step are its own.
         let asked = self.step.is_none().then_some(&self.settings.keyspace);
         let record = nodes::record(running, self.settings, &self.program, asked);
-        state.not_in_effect = nodes::not_in_effect(&record.proofs);
-        state.not_shown = nodes::not_shown(&record.proofs);
+        state.evidence.environment = Some(Environment {
+            not_in_effect: nodes::not_in_effect(&record.proofs),
+            not_shown: nodes::not_shown(&record.proofs),
+            ..Environment::default()
+        });
         state.pids = running.pids();
         state.log_marks = running.cluster.log_marks();
         state.writer.write_nodes(&record)
@@ -247,20 +225,14 @@ impl TrialRun<'_> {
 
     /// Warm-up and measured window, in one run of the engine: nothing is reconnected in between.
     fn measure(&mut self, running: &mut Running, state: &mut State) -> Result<Option<TrialEnd>> {
-        let mut course = Course::new(self.settings, self.program.kinds().len());
+        let mut course = Course::new(self.settings);
+        let schedule = offer::schedule(self.trial.point, self.settings.poisson);
         let offer = Offer {
-            stage: Stage::Main,
-            retries_min: 0,
-            schedule: offer::schedule(self.trial.point, self.settings.poisson),
-            limit: course.limit(),
             window: course.window(),
             first_operation: self.trial.first_operation,
-            verify: match self.settings.verify.every_nth {
-                Some(nth) => VerifyReads::EveryNth(nth),
-                None => VerifyReads::Off,
-            },
+            verify: self.verified(),
             keeps_ledger: running.written.is_some(),
-            written: None,
+            ..Offer::of(Stage::Main, schedule, course.limit())
         };
         let first_phase = if course.measuring {
             PhaseKind::Measure
@@ -268,7 +240,7 @@ impl TrialRun<'_> {
             PhaseKind::Warmup
         };
         self.begin_phase(first_phase, state)?;
-        let offered = self.offer(running, state, &offer, &mut |interval| course.see(interval))?;
+        let offered = self.offer(running, state, &offer, &mut |summed| course.see(summed))?;
         let first = self.trial.first_operation;
         let range = first..offered.summary.next_operation;
         // Writes that nobody has written down may be on any row: then nothing is known any more.
@@ -279,14 +251,16 @@ impl TrialRun<'_> {
             }
             _ => None,
         };
-        state.steady = course.ended;
-        state.workers = offered.summary.workers;
-        state.connections = offered.summary.connections;
-        state.checks.add(&course.tally.checks);
-        state.warmup = course.warmup_record();
-        state.tally = course.tally;
+        state.evidence.warmup = course.ended;
+        state.finding.warmup = course.warmup_record();
         self.note_errors(&offered, running, state);
-        Ok(self.cut(&offered, state))
+        Ok(self.measured(offered, state))
+    }
+
+    /// Which reads are compared while load is measured.
+    fn verified(&self) -> VerifyReads {
+        let nth = self.settings.verify.every_nth;
+        nth.map_or(VerifyReads::Off, VerifyReads::EveryNth)
     }
 
     /// Says what failed while load was offered, and looks for why in the nodes' logs and on their
@@ -295,137 +269,33 @@ impl TrialRun<'_> {
         let Some(errors) = offered.errors_words() else {
             return;
         };
-        state.causes = running.cluster.causes(&state.log_marks);
-        let said = [&[errors][..], &state.causes].concat();
+        state.evidence.causes = running.cluster.causes(&state.log_marks);
+        let said = [&[errors][..], &state.evidence.causes].concat();
         (self.events)(Event::Said(said.join("; ")));
     }
 
     /// Reads rows back and compares them with what the seed says.
     fn verify(&mut self, running: &mut Running, state: &mut State) -> Result<Option<TrialEnd>> {
         let rows = self.settings.verify.sample;
-        if rows == 0 || self.step.is_some() || state.aborted.is_some() {
+        if rows == 0 || self.step.is_some() || state.evidence.aborted.is_some() {
             return Ok(None);
         }
         self.begin_phase(PhaseKind::Verify, state)?;
+        let schedule = closed(VERIFY_IN_FLIGHT, rows);
         let offer = Offer {
-            stage: Stage::Verify,
-            retries_min: 0,
-            schedule: closed(VERIFY_IN_FLIGHT, rows),
-            limit: Limit::Operations(rows),
-            window: Window::Whole,
-            first_operation: 0,
             verify: VerifyReads::EveryNth(1),
-            keeps_ledger: false,
             written: running.written.take().map(Arc::new),
+            ..Offer::of(Stage::Verify, schedule, Limit::Operations(rows))
         };
-        let mut checks = CheckCounts::default();
-        let offered = self.offer(running, state, &offer, &mut |interval| {
-            for kind in interval.whole_kinds() {
-                checks.add(&kind.checks);
-            }
-            Decision {
-                phase: "verify",
-                flow: Flow::Continue,
-                next: None,
-            }
-        })?;
+        let offered = self.offer(running, state, &offer, &mut |_| Decision::of("verify"))?;
         running.written = offer.written.and_then(Arc::into_inner);
-        state.checks.add(&checks);
+        state.evidence.checks.add(offered.tally.checks());
         if let Some(errors) = offered.errors_words() {
             (self.events)(Event::Said(format!(
                 "not every row could be read back: {errors}"
             )));
         }
-        Ok(self.cut(&offered, state))
-    }
-
-    fn begin_phase(&mut self, kind: PhaseKind, state: &mut State) -> Result<()> {
-        state.timeline.begin(kind.name(), measure::clock::now_ns());
-        state
-            .agenda
-            .begin(kind, self.trial, self.writer, self.events)
-    }
-
-    fn offer(
-        &mut self,
-        running: &mut Running,
-        state: &mut State,
-        offer: &Offer,
-        decide: &mut dyn FnMut(&Interval) -> Decision,
-    ) -> Result<Offered> {
-        let access = running.access(self.settings.client.compression);
-        let config = offer::config(self.settings, &self.program, running.nodes(), access, offer);
-        let mut watch = Watch {
-            trial: self.trial,
-            run: self.writer,
-            files: &mut state.writer,
-            answered: &mut state.answered,
-            gather: &mut state.gather,
-            timeline: &mut state.timeline,
-            agenda: &mut state.agenda,
-            events: self.events,
-            interrupt: self.interrupt,
-        };
-        offer::offer(&config, running, &mut watch, decide)
-    }
-
-    /// What a cut phase makes of the trial; none if the phase ended as planned.
-    fn cut(&mut self, offered: &Offered, state: &mut State) -> Option<TrialEnd> {
-        match &offered.cut {
-            None => None,
-            Some(Cut::Interrupted) => Some(TrialEnd::Interrupted),
-            Some(Cut::NodeDied(how)) => {
-                state.aborted = Some(how.clone());
-                let finding = self.judge(None, state);
-                Some(TrialEnd::TargetLost(Box::new(finding)))
-            }
-        }
-    }
-
-    fn judge(&self, running: Option<&Running>, state: &mut State) -> TrialFinding {
-        let server = match self.program.uncountable() {
-            Some(why) => Some(Err(why)),
-            None => state.counting.beside(&state.answered).map(Ok),
-        };
-        let (from_ns, to_ns) = state.timeline.of("measure").unwrap_or_default();
-        let facts = Facts {
-            trial: self.trial,
-            record: &self.record,
-            started_unix_ns: state.writer.start_unix_ns(),
-            settings: self.settings,
-            program: &self.program,
-            ceilings_ops_per_s: &self.ceilings_ops_per_s,
-            shared_machine: self.shared_machine,
-            tally: &state.tally,
-            checks: state.checks,
-            warmup: state.warmup.clone(),
-            steady: state.steady,
-            settle: state.settle,
-            load: state.load.clone(),
-            data: state.data.clone(),
-            phases: state.timeline.records(),
-            probes: state.gather.records(),
-            seen: state.gather.seen(from_ns, to_ns),
-            not_in_effect: state.not_in_effect.clone(),
-            not_shown: state.not_shown.clone(),
-            nodes_restarted: running.map(|r| r.pids_changed(&state.pids)),
-            aborted: state.aborted.clone(),
-            workers: state.workers,
-            connections: state.connections,
-            server,
-            is_null: running.is_some_and(Running::is_null),
-            shares_cores: running.is_some_and(|r| r.shares_cores(&self.settings.client.cpus)),
-            has_strange_nodes: running.is_some_and(Running::has_strange_nodes),
-            settings_changed: running.and_then(|r| r.settings_changed().ok()),
-            memory_bytes: running.and_then(Running::memory_bytes),
-            causes: state.causes.clone(),
-            not_recorded: recorded::missing(
-                self.writer.path(),
-                self.trial.index,
-                running.is_some_and(Running::is_null),
-            ),
-        };
-        finding::trial(&facts)
+        Ok(self.cut(offered.cut, state))
     }
 }
 

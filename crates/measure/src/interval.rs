@@ -10,6 +10,7 @@
 use crate::clock::SECOND_NS;
 use crate::outcome::{Outcome, OutcomeCounts};
 use crate::{Histogram, Times};
+use std::sync::Arc;
 
 /// One interval, merged over all workers.
 #[derive(Clone, Debug)]
@@ -65,6 +66,36 @@ impl Interval {
     /// of an operation is in the figures of its whole already.
     pub fn whole_kinds(&self) -> impl Iterator<Item = &KindInterval> {
         self.kinds.iter().filter(|kind| !kind.is_part)
+    }
+}
+
+/// An interval, and what its operations came to together: added up once, for whoever needs it.
+#[derive(Clone, Debug)]
+pub struct Summed {
+    /// The interval.
+    pub interval: Arc<Interval>,
+    /// All of its whole kinds.
+    pub all: KindInterval,
+}
+
+impl Summed {
+    /// Adds up.
+    pub fn new(interval: Arc<Interval>) -> Summed {
+        let mut all = KindInterval::default();
+        interval.whole_kinds().for_each(|kind| all.add(kind));
+        Summed { interval, all }
+    }
+
+    /// Successful operations per second; 0 in an interval without length.
+    pub fn ok_per_s(&self) -> f64 {
+        let seconds = self.interval.seconds();
+        let ok = self.all.outcomes.get(Outcome::Ok) as f64;
+        if seconds > 0.0 { ok / seconds } else { 0.0 }
+    }
+
+    /// p99 of the latencies of all successes, ms.
+    pub fn p99_ms(&self) -> f64 {
+        self.all.latency_of_all().quantile_ns(0.99) as f64 / 1e6
     }
 }
 

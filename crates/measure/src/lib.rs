@@ -15,7 +15,7 @@ pub mod timeline;
 pub mod times;
 
 pub use histogram::Histogram;
-pub use interval::{ClientInterval, Interval, KindInterval};
+pub use interval::{ClientInterval, Interval, KindInterval, Summed};
 pub use known::Known;
 pub use outcome::Outcome;
 pub use times::Times;

@@ -5,7 +5,7 @@
 
 use crate::steady::SteadyState;
 use measure::interval::CheckCounts;
-use measure::{Histogram, Interval, Outcome};
+use measure::{Histogram, Outcome, Summed};
 
 /// The evidence of one trial.
 #[derive(Clone, Debug, Default)]
@@ -174,10 +174,9 @@ pub struct Window {
 impl Window {
     /// Adds the next interval of the run. The population's values are taken from all of them, time
     /// and throughput only from those that lie in the window.
-    pub fn push(&mut self, interval: &Interval) {
-        for kind in interval.whole_kinds() {
-            self.push_kind(kind);
-        }
+    pub fn push(&mut self, summed: &Summed) {
+        let (interval, all) = (&*summed.interval, &summed.all);
+        self.push_kinds(all);
         self.buckets_used = self.latency.as_ref().map_or(0, Histogram::buckets_used);
         if !interval.is_measured() && !interval.draining {
             return;
@@ -188,10 +187,7 @@ impl Window {
         }
         self.end_ns = interval.end_ns;
         if interval.is_measured() && interval.end_ns > interval.start_ns {
-            let ok = interval
-                .whole_kinds()
-                .map(|kind| kind.outcomes.get(Outcome::Ok));
-            self.push_time(interval.seconds(), ok.sum());
+            self.push_time(interval.seconds(), all.outcomes.get(Outcome::Ok));
             let from_ns = match interval.window_from_ns {
                 0 => interval.start_ns,
                 from_ns => from_ns,
@@ -263,10 +259,11 @@ impl Window {
         }
     }
 
-    fn push_kind(&mut self, kind: &measure::KindInterval) {
-        self.ok += kind.outcomes_of_population(Outcome::Ok);
+    /// Of all kinds together.
+    fn push_kinds(&mut self, all: &measure::KindInterval) {
+        self.ok += all.outcomes_of_population(Outcome::Ok);
         for &outcome in measure::outcome::OUTCOMES.iter().skip(1) {
-            let count = kind.outcomes_of_population(outcome);
+            let count = all.outcomes_of_population(outcome);
             if count > 0 {
                 match self.errors.iter_mut().find(|(seen, _)| *seen == outcome) {
                     Some((_, sum)) => *sum += count,
@@ -274,7 +271,7 @@ impl Window {
                 }
             }
         }
-        let sides = [&kind.latency, &kind.service, &kind.errors];
+        let sides = [&all.latency, &all.service, &all.errors];
         for (sum, values) in self.values_count.iter_mut().zip(sides) {
             *sum += values.count();
         }
@@ -285,10 +282,10 @@ impl Window {
                 values.mean_ns() * values.count() as f64
             };
         }
-        self.censored_count += kind.censored.latency.count();
-        self.clamped += kind.latency.clamped_count();
-        self.latency.get_or_insert_default().add(&kind.latency);
-        self.rows_missing += kind.rows_missing;
+        self.censored_count += all.censored.latency.count();
+        self.clamped += all.latency.clamped_count();
+        self.latency.get_or_insert_default().add(&all.latency);
+        self.rows_missing += all.rows_missing;
     }
 
     /// Operations per second that ended well within the window's time. 0 without a window.

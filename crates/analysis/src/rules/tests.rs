@@ -4,7 +4,7 @@ use super::Outcome::{Fail, Warn};
 use super::*;
 use crate::steady::SteadyState;
 use measure::interval::{CheckCounts, ClientInterval};
-use measure::{Interval, KindInterval, Outcome as Ended};
+use measure::{Interval, KindInterval, Outcome as Ended, Summed};
 
 mod causes;
 mod schedule;
@@ -34,9 +34,13 @@ fn second(index: u64, count: u64, failed: &[(Ended, u64)]) -> Interval {
     interval
 }
 
+fn push(window: &mut Window, interval: Interval) {
+    window.push(&Summed::new(interval.into()));
+}
+
 fn window(failed: &[(Ended, u64)]) -> Window {
     let mut window = Window::default();
-    (0..10).for_each(|index| window.push(&second(index, 2000, failed)));
+    (0..10).for_each(|index| push(&mut window, second(index, 2000, failed)));
     window
 }
 
@@ -183,7 +187,7 @@ fn counting_and_window_cases() -> Vec<Case> {
     vec![
         (
             "silence",
-            Box::new(|e| e.window.push(&second(14, 2000, &[]))),
+            Box::new(|e| push(&mut e.window, second(14, 2000, &[]))),
             &[("V4", Fail)],
         ),
         (
@@ -377,7 +381,7 @@ fn the_null_target_measures_the_client_and_needs_no_settling() {
 fn few_operations_make_the_p99_suspect() {
     for (each_second, expected) in [(999, Verdict::Suspect), (1000, Verdict::Valid)] {
         let mut window = Window::default();
-        (0..10).for_each(|index| window.push(&second(index, each_second, &[])));
+        (0..10).for_each(|index| push(&mut window, second(index, each_second, &[])));
         let evidence = Evidence {
             window,
             server: None,
@@ -427,7 +431,7 @@ fn draining_adds_operations_and_no_time() {
     let mut drain = second(10, 5, &[]);
     drain.draining = true;
     drain.client.due_never_sent = 3;
-    sums.push(&drain);
+    push(&mut sums, drain);
     assert_eq!(
         (sums.seconds, sums.ok, sums.due_never_sent),
         (10.0, 20_005, 3)
@@ -442,7 +446,7 @@ fn a_fragment_of_an_interval_does_not_weigh_as_a_whole_one() {
         let mut fragment = second(10, count, &[]);
         fragment.start_ns = start_ms * 1_000_000;
         fragment.end_ns = fragment.start_ns + length_ms * 1_000_000;
-        sums.push(&fragment);
+        push(&mut sums, fragment);
     }
     assert_eq!(sums.ops_per_s.len(), 10);
     assert!(

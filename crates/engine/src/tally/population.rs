@@ -2,7 +2,7 @@
 //! engine does, summed up and written to disk.
 
 use super::Tally;
-use measure::{Histogram, Interval, KindInterval, Outcome, Times};
+use measure::{Histogram, Interval, KindInterval, Outcome, Summed, Times};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -58,8 +58,9 @@ fn end_ns(operation: &Operation) -> u64 {
 }
 
 fn tally(intervals: &[Interval]) -> Tally {
-    let mut tally = Tally::new(KINDS.len());
-    intervals.iter().for_each(|interval| tally.push(interval));
+    let mut tally = Tally::new(&[false; KINDS.len()]);
+    let intervals = intervals.iter().cloned();
+    intervals.for_each(|interval| tally.push(&Summed::new(interval.into())));
     tally
 }
 
@@ -104,7 +105,7 @@ fn exponential(timeout_s: f64) -> Tally {
 #[test]
 fn long_operations_are_counted_as_often_as_they_were_begun() {
     let tally = exponential(1e9);
-    let record = tally.all.record(tally.seconds);
+    let record = tally.all.record(tally.window.seconds);
     let latency = &record.latency_ms;
     let (p50_ms, p99_ms) = (latency.p50.least(), latency.p99.least());
     println!(
@@ -119,13 +120,13 @@ fn long_operations_are_counted_as_often_as_they_were_begun() {
         "{}",
         record.ops_per_s
     );
-    assert_eq!((tally.seconds, latency.at_least().len()), (60.0, 0));
+    assert_eq!((tally.window.seconds, latency.at_least().len()), (60.0, 0));
 }
 
 #[test]
 fn a_percentile_beyond_the_time_out_is_at_least_the_time_out() {
     let tally = exponential(3.0);
-    let record = tally.all.record(tally.seconds);
+    let record = tally.all.record(tally.window.seconds);
     let (latency, service) = (&record.latency_ms, &record.service_ms);
     assert!(
         (latency.p50.least() / 693.1 - 1.0).abs() < 0.04,
@@ -257,7 +258,7 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let trial = written(folder.path(), &intervals);
         for (kind, name) in KINDS.iter().enumerate() {
-            let found = tally.kinds[kind].record(tally.seconds);
+            let found = tally.kinds[kind].record(tally.window.seconds);
             let [latency, service] = truth(&operations, kind, from_ns);
             for (service, found, truth) in
                 [(false, &found.latency_ms, latency), (true, &found.service_ms, service)] {

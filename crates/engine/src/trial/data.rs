@@ -8,14 +8,15 @@ mod amount;
 
 use self::amount::{fullness, not_loaded, size};
 use super::{State, TrialEnd, TrialRun};
+use crate::conduct::Decision;
 use crate::event::Event;
 use crate::nodes;
-use crate::offer::{Decision, LOAD_RETRIES, Offer, closed};
+use crate::offer::{LOAD_RETRIES, Offer, closed};
 use crate::running::Running;
 use analysis::rules;
 use anyhow::{Context, Result, bail, ensure};
 use cluster::{Ability, DataUse, RestoreHow, SettleOutcome};
-use load::{Flow, LEDGER_OPERATIONS_MAX, Limit, VerifyReads, Window, Written};
+use load::{LEDGER_OPERATIONS_MAX, Limit, Written};
 use serde_json::json;
 use std::time::Duration;
 use store::record::{DataRecord, LoadRecord};
@@ -72,7 +73,7 @@ impl TrialRun<'_> {
             self.restore(running, state)?;
         } else {
             self.set_options(running, &settings.keyspace)?;
-            if restarts || state.load.is_none() {
+            if restarts || state.finding.load.is_none() {
                 self.settle(running, state)?;
             }
             self.page_cache(running)?;
@@ -213,7 +214,7 @@ impl TrialRun<'_> {
         running
             .standing
             .prepared(self.settings, &self.program, rows);
-        if state.load.is_some() && self.settings.data.load.rows_are_known() {
+        if state.finding.load.is_some() && self.settings.data.load.rows_are_known() {
             self.settle(running, state)?;
         }
         Ok(None)
@@ -274,45 +275,34 @@ impl TrialRun<'_> {
         first: u64,
         count: u64,
     ) -> Result<Option<TrialEnd>> {
+        let schedule = closed(LOAD_IN_FLIGHT, count);
         let offer = Offer {
-            stage: Stage::Load,
             retries_min: LOAD_RETRIES,
-            schedule: closed(LOAD_IN_FLIGHT, count),
-            limit: Limit::Operations(count),
-            window: Window::Whole,
             first_operation: first,
-            verify: VerifyReads::Off,
             keeps_ledger: first == 0 && self.keeps_ledger(count),
-            written: None,
+            ..Offer::of(Stage::Load, schedule, Limit::Operations(count))
         };
         let marks = running.cluster.log_marks();
-        let mut retries = 0;
-        let offered = self.offer(running, state, &offer, &mut |interval| {
-            retries += interval.whole_kinds().map(|kind| kind.retries).sum::<u64>();
-            Decision {
-                phase: "load",
-                flow: Flow::Continue,
-                next: None,
-            }
-        })?;
-        if let Some(end) = self.cut(&offered, state) {
+        let mut offered = self.offer(running, state, &offer, &mut |_| Decision::of("load"))?;
+        if let Some(end) = self.cut(offered.cut.take(), state) {
             return Ok(Some(end));
         }
         if let Some(errors) = offered.errors_words() {
             bail!(not_loaded(count, &errors, &running.cluster.causes(&marks)));
         }
+        let retries = offered.tally.retries();
         if retries > 0 {
             let text = format!("{retries} writes of the load were tried again, and succeeded");
             (self.events)(Event::Said(text));
         }
         running.written = offered.summary.ledger.clone().map(Written::by_load);
-        let load = state.load.get_or_insert_with(|| LoadRecord {
+        let load = state.finding.load.get_or_insert_with(|| LoadRecord {
             settle: "skipped".to_owned(),
             ..LoadRecord::default()
         });
         load.operations += offered.summary.operations_ended;
         load.retries += retries;
-        load.seconds += offered.seconds;
+        load.seconds += offered.tally.run_s();
         Ok(None)
     }
 
@@ -327,11 +317,11 @@ impl TrialRun<'_> {
         let can = running.cluster.can(Ability::Settle);
         match self.settings.data.settle {
             Settle::None => {
-                state.settle = Some(rules::Settle::NotAsked);
+                state.evidence.settle = Some(rules::Settle::NotAsked);
                 return Ok(());
             }
             Settle::Auto if !can => {
-                state.settle = Some(rules::Settle::Unknown);
+                state.evidence.settle = Some(rules::Settle::Unknown);
                 return Ok(());
             }
             Settle::Compactions if !can => bail!(
@@ -354,8 +344,8 @@ impl TrialRun<'_> {
             SettleOutcome::Timeout => ("timeout", rules::Settle::Timeout),
             SettleOutcome::Unknown => ("unknown", rules::Settle::Unknown),
         };
-        state.settle = Some(outcome);
-        if let Some(load) = &mut state.load {
+        state.evidence.settle = Some(outcome);
+        if let Some(load) = &mut state.finding.load {
             load.settle = word.to_owned();
             load.settle_seconds += settled.seconds;
         }
@@ -377,7 +367,7 @@ impl TrialRun<'_> {
         )?;
         running.snapshots.push(name.clone());
         running.standing.kept(self.settings, &self.program, name);
-        running.settled = state.settle;
+        running.settled = state.evidence.settle;
         Ok(())
     }
 
@@ -410,9 +400,9 @@ impl TrialRun<'_> {
             Some(written) => Some(written.without_main()),
             None => self.loads_are_whole().then(|| Written::by_loads(rows)),
         };
-        state.settle = running.settled;
+        state.evidence.settle = running.settled;
         let page_cache = self.page_cache(running)?;
-        state.data = Some(DataRecord {
+        state.finding.data = Some(DataRecord {
             snapshot: name,
             how: restored.how.name().to_owned(),
             seconds: restored.seconds,

@@ -1,12 +1,14 @@
 //! A trial that is a step of an import: its statements, its warm-up, its operations.
 
 use super::{State, TrialEnd, TrialRun};
+use crate::conduct::Decision;
 use crate::course::StepCourse;
 use crate::offer::{self, Offer};
 use crate::running::Running;
 use anyhow::{Context, Result};
 use imports::Step;
-use load::{Limit, VerifyReads, Window};
+use load::Limit;
+use measure::Summed;
 use store::record::WarmupRecord;
 use study::plan::PhaseKind;
 
@@ -33,27 +35,20 @@ impl TrialRun<'_> {
         running: &mut Running,
         state: &mut State,
     ) -> Result<Option<TrialEnd>> {
+        let schedule = offer::schedule(self.trial.point, false);
+        let warmup = Limit::Operations(step.warmup_operations);
         let mut offer = Offer {
-            stage: step.stage,
-            retries_min: 0,
-            schedule: offer::schedule(self.trial.point, false),
-            limit: Limit::Operations(step.warmup_operations),
-            window: Window::Whole,
             first_operation: step.first_operation,
-            verify: match self.settings.verify.every_nth {
-                Some(nth) => VerifyReads::EveryNth(nth),
-                None => VerifyReads::Off,
-            },
-            keeps_ledger: false,
-            written: None,
+            verify: self.verified(),
+            ..Offer::of(step.stage, schedule, warmup)
         };
-        let mut course = StepCourse::new(step.limit, self.program.kinds().len());
+        let mut warmup_s = 0.0;
         if step.warmup_operations > 0 {
             self.begin_phase(PhaseKind::Warmup, state)?;
-            let offered = self.offer(running, state, &offer, &mut |interval| {
-                course.warm(interval)
-            })?;
-            if let Some(end) = self.cut(&offered, state) {
+            let warm = &mut |_: &Summed| Decision::of("warmup");
+            let offered = self.offer(running, state, &offer, warm)?;
+            warmup_s = offered.tally.run_s();
+            if let Some(end) = self.cut(offered.cut, state) {
                 return Ok(Some(end));
             }
         }
@@ -61,17 +56,14 @@ impl TrialRun<'_> {
             self.execute(running, &step.truncate)?;
         }
         self.begin_phase(PhaseKind::Measure, state)?;
-        offer.limit = course.limit();
-        let offered = self.offer(running, state, &offer, &mut |interval| course.see(interval))?;
-        state.workers = offered.summary.workers;
-        state.connections = offered.summary.connections;
-        state.checks.add(&course.tally.checks);
-        state.warmup = WarmupRecord {
-            seconds: course.warmup_s,
+        let mut course = StepCourse::new(step.limit);
+        (offer.limit, offer.ends_after) = (course.limit(), course.ends_after());
+        let offered = self.offer(running, state, &offer, &mut |summed| course.see(summed))?;
+        state.finding.warmup = WarmupRecord {
+            seconds: warmup_s,
             steady: "fixed".to_owned(),
         };
-        state.tally = course.tally;
         self.note_errors(&offered, running, state);
-        Ok(self.cut(&offered, state))
+        Ok(self.measured(offered, state))
     }
 }

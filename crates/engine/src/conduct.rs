@@ -1,0 +1,313 @@
+//! What is done while load is offered, and when: the one loop, on any clock.
+//!
+//! [`Conduct`] decides: it is told what happened and what time it is, and says what is to be done.
+//! It waits for nothing and does nothing itself. A [`World`] has the clock, the load and the hands.
+//!
+//! What must hold: a dead node and Ctrl-C end the load within [`TICK_NS`], whatever the load does;
+//! what is due is done at its time. So nothing that the world does may take longer than a tick:
+//! what would has a thread of its own, and comes back as something that happened.
+
+use super::event::Progress;
+use super::tally::Tally;
+use anyhow::Result;
+use load::{Flow, Next};
+use measure::clock::{MILLISECOND_NS, SECOND_NS};
+use measure::{Interval, Summed};
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+use study::plan::PhaseKind;
+
+/// How often it is looked whether all nodes are there, and whether somebody wants an end: as soon
+/// as a person sees it at once, and so seldom that looking costs nothing.
+pub const TICK_NS: u64 = 100 * MILLISECOND_NS;
+/// How often what probes have read is written down.
+const READINGS_EVERY_NS: u64 = SECOND_NS;
+/// A stop is told so long before it comes: workers look once in half of that.
+const STOP_AHEAD_NS: u64 = 100 * MILLISECOND_NS;
+
+/// Something that happened.
+#[derive(Debug)]
+pub enum Happened {
+    /// Time has passed: whatever is due is to be done.
+    Time,
+    /// An interval of the load has ended.
+    Interval(Box<Summed>),
+    /// The load has ended.
+    Over,
+    /// A node is not there.
+    Died(Died),
+    /// Ctrl-C.
+    Interrupted,
+}
+
+/// A node that is not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Died {
+    /// Its name.
+    pub node: String,
+    /// Its name, how it ended, and its last log lines.
+    pub how: String,
+}
+
+/// What is to be done.
+#[derive(Debug)]
+pub enum Act {
+    /// Write an interval down, and show it.
+    Keep {
+        /// The phase that it belongs to, as in the records.
+        phase: &'static str,
+        /// What it came to, for people.
+        progress: Progress,
+        /// All its counts.
+        interval: Arc<Interval>,
+    },
+    /// A phase has begun, at this time of the monotonic clock.
+    Begin(PhaseKind, u64),
+    /// Tell the load how it goes on.
+    Steer(Flow),
+    /// Look whether all nodes are there.
+    LookAtNodes,
+    /// Write down what probes have read.
+    KeepReadings,
+}
+
+/// Whoever does what is to be done, with its clock.
+pub trait World {
+    /// Now, monotonic clock.
+    fn now_ns(&self) -> u64;
+
+    /// Waits for the next interval of the load, until a time at most.
+    fn wait(&mut self, until_ns: u64) -> Next;
+
+    /// Whether Ctrl-C was pressed.
+    fn is_interrupted(&self) -> bool;
+
+    /// Does it; what has come of it.
+    ///
+    /// # Errors
+    /// It cannot be done, and the load makes no sense without.
+    fn act(&mut self, act: Act) -> Result<Option<Happened>>;
+}
+
+/// What is due at its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Due {
+    LookAtNodes,
+    KeepReadings,
+    /// The load is to end then.
+    Stop(u64),
+}
+
+impl Due {
+    /// After how long it is due again.
+    fn every_ns(self) -> Option<u64> {
+        match self {
+            Due::LookAtNodes => Some(TICK_NS),
+            Due::KeepReadings => Some(READINGS_EVERY_NS),
+            Due::Stop(_) => None,
+        }
+    }
+
+    fn act(self) -> Act {
+        match self {
+            Due::LookAtNodes => Act::LookAtNodes,
+            Due::KeepReadings => Act::KeepReadings,
+            Due::Stop(at_ns) => Act::Steer(Flow::StopAt(at_ns)),
+        }
+    }
+}
+
+/// What is due, by its time.
+#[derive(Debug, Default)]
+struct Agenda(BTreeSet<(u64, Due)>);
+
+impl Agenda {
+    fn next_ns(&self) -> u64 {
+        self.0.first().map_or(u64::MAX, |(at_ns, _)| *at_ns)
+    }
+
+    /// What has come due by now. What was due several times meanwhile is due once.
+    fn take(&mut self, now_ns: u64) -> Vec<Due> {
+        let later = self
+            .0
+            .split_off(&(now_ns.saturating_add(1), Due::LookAtNodes));
+        let due = std::mem::replace(&mut self.0, later);
+        for (at_ns, due) in &due {
+            if let Some(every_ns) = due.every_ns() {
+                let missed = (now_ns - at_ns) / every_ns;
+                self.0.insert((at_ns + (missed + 1) * every_ns, *due));
+            }
+        }
+        due.into_iter().map(|(_, due)| due).collect()
+    }
+}
+
+/// A node that is meant to be away, between two times of the monotonic clock.
+#[derive(Clone, Debug)]
+pub struct Away {
+    /// Its name.
+    pub node: String,
+    /// From when on.
+    pub from_ns: u64,
+    /// When it must be back.
+    pub until_ns: u64,
+}
+
+/// What whoever decides says of an interval.
+pub struct Decision {
+    /// The phase that the interval belongs to, as in the records.
+    pub phase: &'static str,
+    /// Whether to go on.
+    pub flow: Flow,
+    /// The phase that begins with the next interval, if one does.
+    pub next: Option<PhaseKind>,
+}
+
+impl Decision {
+    /// Go on; the interval belongs to `phase`.
+    pub fn of(phase: &'static str) -> Decision {
+        Decision {
+            phase,
+            flow: Flow::Continue,
+            next: None,
+        }
+    }
+
+    /// Go on in `phase`; the drain is a phase of its own.
+    pub fn go_on(phase: &'static str, interval: &Interval) -> Decision {
+        Decision::of(if interval.draining { "drain" } else { phase })
+    }
+}
+
+/// How a phase ended, when it did not end as planned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// Ctrl-C.
+    Interrupted,
+    /// A node has died; its name, how, and its last log lines.
+    NodeDied(String),
+}
+
+/// The load of one phase while it is offered: what it has come to, and what is due.
+pub struct Conduct<'c> {
+    decide: &'c mut dyn FnMut(&Summed) -> Decision,
+    agenda: Agenda,
+    away: Vec<Away>,
+    progress: Progress,
+    /// What it came to so far.
+    pub tally: Tally,
+    /// Why it ends before its plan does.
+    pub cut: Option<Cut>,
+}
+
+impl<'c> Conduct<'c> {
+    /// From the start line on, at `start_ns`. `decide` sees each interval, says the phase that it
+    /// belongs to and whether to go on; nodes that are `away` are not missed.
+    pub fn new(
+        start_ns: u64,
+        tally: Tally,
+        away: Vec<Away>,
+        decide: &'c mut dyn FnMut(&Summed) -> Decision,
+    ) -> Conduct<'c> {
+        let looks = [Due::LookAtNodes, Due::KeepReadings];
+        let looks = looks.map(|due| (start_ns + due.every_ns().unwrap_or(0), due));
+        // Whoever is to be back is looked for when the time has come, and not a tick later.
+        let back = away.iter().map(|away| (away.until_ns, Due::LookAtNodes));
+        Conduct {
+            decide,
+            agenda: Agenda(looks.into_iter().chain(back).collect()),
+            away,
+            progress: Progress::default(),
+            tally,
+            cut: None,
+        }
+    }
+
+    /// The load ends at `at_ns`, if nothing ends it before.
+    pub fn ends_at(&mut self, at_ns: u64) {
+        let told_ns = at_ns.saturating_sub(STOP_AHEAD_NS);
+        self.agenda.0.insert((told_ns, Due::Stop(at_ns)));
+    }
+
+    /// Goes on until the load has ended.
+    pub fn run(&mut self, world: &mut impl World) -> Result<()> {
+        let mut is_over = false;
+        while !is_over {
+            let mut happened = VecDeque::new();
+            match world.wait(self.agenda.next_ns()) {
+                Next::Interval(interval) => {
+                    happened.push_back(Happened::Interval(Box::new(Summed::new(interval))));
+                }
+                Next::Time => {}
+                Next::Over => {
+                    is_over = true;
+                    happened.push_back(Happened::Over);
+                }
+            }
+            happened.push_back(Happened::Time);
+            if world.is_interrupted() {
+                happened.push_back(Happened::Interrupted);
+            }
+            while let Some(one) = happened.pop_front() {
+                for act in self.take(world.now_ns(), one) {
+                    happened.extend(world.act(act)?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What is to be done about what happened, in this order.
+    fn take(&mut self, now_ns: u64, happened: Happened) -> Vec<Act> {
+        match happened {
+            Happened::Time => {
+                let mut due = self.agenda.take(now_ns);
+                // Whoever is missed has been missed.
+                due.retain(|due| self.cut.is_none() || *due != Due::LookAtNodes);
+                due.into_iter().map(Due::act).collect()
+            }
+            Happened::Interval(summed) => self.interval(&summed),
+            // Once more: a node may have died since the last look.
+            Happened::Over => vec![Act::LookAtNodes, Act::KeepReadings],
+            Happened::Died(died) if self.is_away(&died.node, now_ns) => Vec::new(),
+            Happened::Died(died) => self.end(Cut::NodeDied(died.how)),
+            Happened::Interrupted => self.end(Cut::Interrupted),
+        }
+    }
+
+    fn interval(&mut self, summed: &Summed) -> Vec<Act> {
+        self.tally.push(summed);
+        self.progress.push(summed);
+        let decision = (self.decide)(summed);
+        let mut acts = vec![Act::Keep {
+            phase: decision.phase,
+            progress: self.progress,
+            interval: Arc::clone(&summed.interval),
+        }];
+        if let Some(kind) = decision.next {
+            self.progress = Progress::default();
+            acts.push(Act::Begin(kind, summed.interval.end_ns));
+        }
+        if self.cut.is_none() && decision.flow != Flow::Continue {
+            acts.push(Act::Steer(decision.flow));
+        }
+        acts
+    }
+
+    /// The first reason holds.
+    fn end(&mut self, cut: Cut) -> Vec<Act> {
+        if self.cut.is_some() {
+            return Vec::new();
+        }
+        self.cut = Some(cut);
+        vec![Act::Steer(Flow::Abandon)]
+    }
+
+    fn is_away(&self, node: &str, now_ns: u64) -> bool {
+        let mut away = self.away.iter();
+        away.any(|away| away.node == node && (away.from_ns..away.until_ns).contains(&now_ns))
+    }
+}
+
+#[cfg(test)]
+mod tests;

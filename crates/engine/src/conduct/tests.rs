@@ -1,0 +1,254 @@
+//! The loop on a simulated clock, without load: a script of what happens when, and what is done.
+
+use super::*;
+use measure::KindInterval;
+
+const MS: u64 = MILLISECOND_NS;
+/// A start line that is not the clock's begin.
+const START: u64 = 1000 * SECOND_NS;
+
+/// Something that happens by itself.
+#[derive(Clone, Copy)]
+enum Fate {
+    /// An interval ends.
+    Interval,
+    /// A node dies, and is back a while later.
+    Dies(&'static str, u64),
+    CtrlC,
+}
+
+/// A load that ends when it is told to, on a clock of its own.
+struct Sim {
+    now_ns: u64,
+    /// By time, in ms since the start line.
+    script: VecDeque<(u64, Fate)>,
+    dead: Vec<(&'static str, u64)>,
+    stop_ns: u64,
+    interrupted: bool,
+    intervals: u64,
+    /// What was done when, in ms since the start line; looks and readings only if asked for.
+    done: Vec<(u64, String)>,
+    tells_looks: bool,
+}
+
+impl Sim {
+    fn since_ms(&self) -> u64 {
+        (self.now_ns - START) / MS
+    }
+}
+
+impl World for Sim {
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn wait(&mut self, until_ns: u64) -> Next {
+        loop {
+            let next = self.script.front().map(|(at_ms, _)| START + at_ms * MS);
+            let ends_ns = self.stop_ns.max(self.now_ns);
+            let fate_ns = next.unwrap_or(u64::MAX);
+            if ends_ns <= fate_ns.min(until_ns) {
+                self.now_ns = ends_ns;
+                return Next::Over;
+            }
+            if until_ns < fate_ns {
+                self.now_ns = until_ns.max(self.now_ns);
+                return Next::Time;
+            }
+            self.now_ns = fate_ns.max(self.now_ns);
+            match self.script.pop_front().expect("it was looked at").1 {
+                Fate::Interval => {
+                    let kind = KindInterval::default();
+                    let mut interval = Interval::second(self.intervals, vec![kind]);
+                    interval.end_ns = self.now_ns;
+                    self.intervals += 1;
+                    return Next::Interval(interval.into());
+                }
+                // Nobody is woken by these: they are seen when somebody looks.
+                Fate::Dies(node, for_ms) => {
+                    self.dead.push((node, self.now_ns + for_ms * MS));
+                }
+                Fate::CtrlC => self.interrupted = true,
+            }
+        }
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.interrupted
+    }
+
+    fn act(&mut self, act: Act) -> Result<Option<Happened>> {
+        let (text, tells) = match &act {
+            Act::Keep { phase, .. } => (format!("keep {phase}"), true),
+            Act::Begin(kind, at_ns) => {
+                let at_ms = (at_ns - START) / MS;
+                (format!("begin {} at {at_ms}", kind.name()), true)
+            }
+            Act::Steer(flow) => (format!("{flow:?}"), true),
+            Act::LookAtNodes => ("look".to_owned(), self.tells_looks),
+            Act::KeepReadings => ("readings".to_owned(), self.tells_looks),
+        };
+        if tells {
+            self.done.push((self.since_ms(), text));
+        }
+        match act {
+            Act::Steer(Flow::StopAt(at_ns)) => self.stop_ns = self.stop_ns.min(at_ns),
+            Act::Steer(Flow::Abandon) => self.stop_ns = self.now_ns,
+            Act::LookAtNodes => {
+                self.dead.retain(|(_, back_ns)| self.now_ns < *back_ns);
+                let died = self.dead.first().map(|(node, _)| Died {
+                    node: (*node).to_owned(),
+                    how: format!("{node} died"),
+                });
+                return Ok(died.map(Happened::Died));
+            }
+            _ => {}
+        }
+        Ok(None)
+    }
+}
+
+fn sim(script: &[(u64, Fate)], ends_ms: u64) -> Sim {
+    Sim {
+        now_ns: START,
+        script: script.iter().copied().collect(),
+        dead: Vec::new(),
+        stop_ns: START + ends_ms * MS,
+        interrupted: false,
+        intervals: 0,
+        done: Vec::new(),
+        tells_looks: false,
+    }
+}
+
+/// What was done, and why it ended early.
+fn run(sim: &mut Sim, away: &[(&str, u64, u64)], ends_at_ms: Option<u64>) -> Option<Cut> {
+    let away = away.iter().map(|(node, from_ms, until_ms)| Away {
+        node: (*node).to_owned(),
+        from_ns: START + from_ms * MS,
+        until_ns: START + until_ms * MS,
+    });
+    let mut decide = |_: &Summed| Decision::of("measure");
+    let mut conduct = Conduct::new(START, Tally::new(&[false]), away.collect(), &mut decide);
+    if let Some(at_ms) = ends_at_ms {
+        conduct.ends_at(START + at_ms * MS);
+    }
+    conduct.run(sim).unwrap();
+    conduct.cut
+}
+
+fn done(sim: &Sim) -> Vec<(u64, &str)> {
+    let done = sim.done.iter();
+    done.map(|(at_ms, text)| (*at_ms, text.as_str())).collect()
+}
+
+/// A node's death was seen when the next second was over.
+#[test]
+fn a_death_and_ctrl_c_are_seen_at_the_next_look_and_not_at_the_next_interval() {
+    let mut died = sim(
+        &[(1000, Fate::Interval), (1730, Fate::Dies("node1", 9000))],
+        9000,
+    );
+    let cut = run(&mut died, &[], None);
+    assert_eq!(cut, Some(Cut::NodeDied("node1 died".to_owned())));
+    assert_eq!(done(&died), [(1000, "keep measure"), (1800, "Abandon")]);
+
+    let mut pressed = sim(&[(1730, Fate::CtrlC)], 9000);
+    assert_eq!(run(&mut pressed, &[], None), Some(Cut::Interrupted));
+    assert_eq!(done(&pressed), [(1800, "Abandon")]);
+}
+
+#[test]
+fn a_node_that_is_meant_to_be_away_does_not_end_the_load() {
+    let away = [("node1", 1000, 2350)];
+    let dies = |at_ms, for_ms| [(at_ms, Fate::Dies("node1", for_ms))];
+    let why = || Some(Cut::NodeDied("node1 died".to_owned()));
+
+    let mut back_in_time = sim(&dies(1100, 1200), 4000);
+    assert_eq!(run(&mut back_in_time, &away, None), None);
+    assert_eq!(
+        (back_in_time.since_ms(), done(&back_in_time)),
+        (4000, vec![])
+    );
+
+    let mut too_soon = sim(&dies(850, 9000), 4000);
+    assert_eq!(run(&mut too_soon, &away, None), why());
+    assert_eq!(done(&too_soon), [(900, "Abandon")]);
+
+    let mut another = sim(&[(1100, Fate::Dies("node2", 9000))], 4000);
+    assert!(run(&mut another, &away, None).is_some());
+
+    let mut not_back = sim(&dies(1100, 9000), 4000);
+    assert_eq!(run(&mut not_back, &away, None), why());
+    assert_eq!(done(&not_back), [(2350, "Abandon")], "missed at its time");
+}
+
+#[test]
+fn what_is_due_between_two_intervals_is_done_at_its_time() {
+    let script = [(1000, Fate::Interval), (2000, Fate::Interval)];
+    let mut sim = sim(&script, 9000);
+    assert_eq!(run(&mut sim, &[], Some(2450)), None);
+    let stop = format!("StopAt({})", START + 2450 * MS);
+    assert_eq!(
+        done(&sim),
+        [
+            (1000, "keep measure"),
+            (2000, "keep measure"),
+            (2350, &*stop)
+        ]
+    );
+    assert_eq!(sim.since_ms(), 2450);
+}
+
+#[test]
+fn what_is_due_again_and_again_is_done_once_after_a_pause() {
+    let mut agenda = Agenda(BTreeSet::from([(START, Due::LookAtNodes)]));
+    assert_eq!(agenda.next_ns(), START);
+    assert_eq!(agenda.take(START - 1), []);
+    assert_eq!(agenda.take(START + 350 * MS), [Due::LookAtNodes]);
+    assert_eq!(agenda.next_ns(), START + 400 * MS, "in step with its begin");
+
+    let mut sim = sim(&[], 1050);
+    sim.tells_looks = true;
+    run(&mut sim, &[], None);
+    let looks = (1..=10).map(|tick| (tick * 100, "look"));
+    let end = [(1000, "readings"), (1050, "look"), (1050, "readings")];
+    assert_eq!(done(&sim), looks.chain(end).collect::<Vec<_>>());
+}
+
+/// A node that died in the last moments of the load was seen by nobody.
+#[test]
+fn a_node_that_dies_just_before_the_end_is_seen_and_the_first_reason_holds() {
+    let mut sim = sim(
+        &[(3960, Fate::Dies("node1", 9000)), (3970, Fate::CtrlC)],
+        3990,
+    );
+    let cut = run(&mut sim, &[], None);
+    assert_eq!(cut, Some(Cut::Interrupted), "seen before it was looked");
+    assert_eq!(done(&sim), [(3990, "Abandon")]);
+}
+
+#[test]
+fn the_phase_that_an_interval_ends_begins_with_the_next_one() {
+    let mut sim = sim(&[(1000, Fate::Interval), (2000, Fate::Interval)], 2500);
+    let mut seen = 0;
+    let mut decide = |summed: &Summed| {
+        seen += 1;
+        let next = (seen == 1).then_some(PhaseKind::Measure);
+        let phase = if seen == 1 { "warmup" } else { "measure" };
+        Decision {
+            next,
+            ..Decision::go_on(phase, &summed.interval)
+        }
+    };
+    let tally = Tally::new(&[false]);
+    Conduct::new(START, tally, Vec::new(), &mut decide)
+        .run(&mut sim)
+        .unwrap();
+    let expected = [
+        (1000, "keep warmup"),
+        (1000, "begin measure at 1000"),
+        (2000, "keep measure"),
+    ];
+    assert_eq!(done(&sim), expected);
+}

@@ -1,0 +1,318 @@
+//! What one trial found: the evidence that it has gathered, judged by the rules, and its figures.
+
+use super::{State, TrialRun};
+use crate::gather::Seen;
+use crate::recorded;
+use crate::running::Running;
+use crate::tally::Tally;
+use analysis::procedure::Point;
+use analysis::rules::{
+    self, Environment, Evidence, Judgement, Limits, Machine, Offered, ServerCounts,
+};
+use analysis::series;
+use store::convert;
+use store::record::{
+    ClientRecord, LagRecord, MachineRecord, RuleRecord, ServerCountsRecord, TrialFinding,
+    TrialRecord,
+};
+use study::plan::Trial;
+use study::settings::{Settings, Target};
+use workload::Program;
+
+/// The finding of a trial that has found nothing yet.
+pub fn begun(trial: &Trial, record: &TrialRecord) -> TrialFinding {
+    TrialFinding {
+        index: trial.index,
+        variant: record.variant.clone(),
+        point: record.point.clone(),
+        block: trial.block,
+        phase: "measure".to_owned(),
+        ..TrialFinding::default()
+    }
+}
+
+/// The finding of a trial that could not be done.
+pub fn failed(trial: &Trial, record: &TrialRecord, reason: &str) -> TrialFinding {
+    TrialFinding {
+        verdict: rules::Verdict::Invalid.name().to_owned(),
+        reasons: vec![format!("the trial failed: {reason}")],
+        ..begun(trial, record)
+    }
+}
+
+impl TrialRun<'_> {
+    /// Ends evidence and finding. The target is none where it is lost.
+    pub(super) fn judge(&self, running: Option<&Running>, state: &mut State) -> TrialFinding {
+        let (from_ns, to_ns) = state.timeline.of("measure").unwrap_or_default();
+        let seen = state.gather.seen(from_ns, to_ns);
+        let tally = std::mem::take(&mut state.tally);
+        let mut evidence = self.evidence(running, state, &seen, &tally);
+        let limits = Limits {
+            shared_machine: self.shared_machine,
+            ..Limits::default()
+        };
+        let judgement = rules::judge(&evidence, &limits);
+        let known = std::mem::take(&mut state.finding);
+        let finding = TrialFinding {
+            started_unix_ns: state.writer.start_unix_ns(),
+            client: client(&evidence, &tally, &known.client),
+            machine: evidence
+                .machine
+                .take()
+                .map(|machine| machine_record(&machine)),
+            verify: convert::verify(&evidence.checks),
+            server: evidence.server.and_then(Result::ok).map(server_record),
+            phases: state.timeline.records(),
+            probes: state.gather.records(),
+            ..known
+        };
+        judged(with_figures(finding, &tally, &self.program), judgement)
+    }
+
+    fn evidence(
+        &self,
+        running: Option<&Running>,
+        state: &mut State,
+        seen: &Seen,
+        tally: &Tally,
+    ) -> Evidence {
+        let window = &tally.window;
+        let server = match self.program.uncountable() {
+            Some(why) => Some(Err(why)),
+            None => state.counting.beside(&state.answered).map(Ok),
+        };
+        let is_null = running.is_some_and(Running::is_null);
+        let looking_s = window.stalls_cpu_ns as f64 / 1e9;
+        let mut known = std::mem::take(&mut state.evidence);
+        let noted = known.environment.take().unwrap_or_default();
+        Evidence {
+            offered: match self.trial.point {
+                Point::Threads(_) => None,
+                Point::Rate(rate) => Some(Offered {
+                    operations: rate as f64 * window.span_s(),
+                    is_random: self.settings.poisson,
+                }),
+            },
+            // A step that ends by its operations is as long as they take.
+            planned_s: match self.settings.window.measure_ns {
+                0 => window.seconds,
+                ns => ns as f64 / 1e9,
+            },
+            window: window.clone(),
+            target_is_null: is_null,
+            client_cores: state.finding.client.workers as f64,
+            shares_cores: running.is_some_and(|r| r.shares_cores(&self.settings.client.cpus)),
+            ceilings_ops_per_s: self.ceilings_ops_per_s.clone(),
+            machine: Some(Machine {
+                has_strange_nodes: running.is_some_and(Running::has_strange_nodes),
+                ..seen.machine.clone()
+            }),
+            server,
+            pending_compactions: seen.pending_compactions.clone(),
+            environment: running.and_then(|running| environment(running, noted, &state.pids, seen)),
+            weak_consistency: weak_consistency(self.settings, &self.program),
+            not_recorded: Some(recorded::missing(
+                self.writer.path(),
+                self.trial.index,
+                is_null,
+            )),
+            data_and_memory_bytes: running
+                .and_then(Running::memory_bytes)
+                .map(|memory| (data_bytes(self.settings, &self.program), memory)),
+            // The probes' threads, and the threads that look for stalls.
+            probes_cpu_share: Some(
+                seen.cpu_share.unwrap_or(0.0) + looking_s / window.seconds.max(1e-9),
+            ),
+            ..known
+        }
+    }
+}
+
+/// What was noted of the nodes when they were measured, and whether they stayed so; none where
+/// their settings cannot be read.
+fn environment(
+    running: &Running,
+    noted: Environment,
+    pids: &[(String, Option<u32>)],
+    seen: &Seen,
+) -> Option<Environment> {
+    Some(Environment {
+        settings_changed: running.settings_changed().ok()?,
+        nodes_restarted: running.pids_changed(pids),
+        steal_share: seen.steal_share,
+        ..noted
+    })
+}
+
+fn judged(finding: TrialFinding, judgement: Judgement) -> TrialFinding {
+    let rules = judgement.rules.into_iter();
+    TrialFinding {
+        verdict: judgement.verdict.name().to_owned(),
+        reasons: judgement.reasons,
+        rules: rules
+            .map(|rule| RuleRecord {
+                rule: rule.id.to_owned(),
+                result: rule.outcome.name().to_owned(),
+                detail: rule.detail,
+            })
+            .collect(),
+        ..finding
+    }
+}
+
+/// The finding with what the measured window came to.
+fn with_figures(finding: TrialFinding, tally: &Tally, program: &Program) -> TrialFinding {
+    let window = &tally.window;
+    let kinds = || program.kinds().iter().zip(&tally.kinds);
+    let errors = window.errors.iter();
+    let records = kinds().map(|(kind, series)| (kind.name.clone(), series.record(window.seconds)));
+    let counts = kinds().filter_map(|(kind, series)| Some((kind.name.clone(), series.counts()?)));
+    let parts = program.kinds().iter().filter(|kind| kind.part);
+    TrialFinding {
+        seconds: window.seconds,
+        short_window: series::is_short_window(window.seconds),
+        ops_total: tally.ended,
+        errors: errors
+            .map(|(outcome, count)| (outcome.name().to_owned(), *count))
+            .collect(),
+        sent_in_drain: window.sent_in_drain,
+        due_never_sent: window.due_never_sent,
+        late: window.late,
+        dropped: window.dropped,
+        all: tally.all.record(window.seconds),
+        kinds: records
+            // A kind without weight in the mix has nothing to show.
+            .filter(|(_, record)| record.ops > 0 || record.error_ms.count > 0)
+            .collect(),
+        parts: parts.map(|kind| kind.name.clone()).collect(),
+        counts: counts.collect(),
+        ..finding
+    }
+}
+
+fn server_record(counts: ServerCounts) -> ServerCountsRecord {
+    ServerCountsRecord {
+        source: counts.source,
+        reads: counts.server[0],
+        writes: counts.server[1],
+        client_reads: counts.client[0],
+        client_writes: counts.client[1],
+    }
+}
+
+/// The instrument's own figures, beside those that are `known` since the start line.
+fn client(evidence: &Evidence, tally: &Tally, known: &ClientRecord) -> ClientRecord {
+    let window = &tally.window;
+    let us = |q| tally.lag.quantile_ns(q) as f64 / 1e3;
+    let cores_s = window.seconds * known.workers.max(1) as f64;
+    let of_cores = |ns: u64| ns as f64 / 1e9 / cores_s.max(1e-9);
+    let ceilings = evidence.ceilings_ops_per_s.iter().copied();
+    ClientRecord {
+        cpu_us_per_op: window.cpu_ns as f64 / 1e3 / tally.ended.max(1) as f64,
+        cpu_share: of_cores(window.cpu_ns),
+        lag_us: LagRecord {
+            p50: us(0.5),
+            p99: us(0.99),
+        },
+        // The one that is certain.
+        ceiling_ops_per_s: ceilings.min_by(f64::total_cmp).unwrap_or(0.0),
+        ceilings_ops_per_s: evidence.ceilings_ops_per_s.clone(),
+        stall_ms_longest: window.stall_longest_s.map(|s| s * 1e3),
+        stalled_share: window.stalled_s / window.seconds.max(1e-9),
+        wait_share: window.wait_ns.map(of_cores),
+        quiet_ms_longest: window.quiet_longest_s * 1e3,
+        memory_bytes: memory_peak_bytes(),
+        ..known.clone()
+    }
+}
+
+/// Who used the machine, as far as it could be read.
+fn machine_record(machine: &Machine) -> MachineRecord {
+    MachineRecord {
+        cpus: machine.cpu.map(|cpu| cpu.cpus as u64),
+        cpu_others: machine.cpu.map(|cpu| cpu.others),
+        cpu_nodes: machine.cpu.map(|cpu| cpu.nodes),
+        cpu_client: machine.cpu.map(|cpu| cpu.client),
+        disk_busy_for_others: machine.disk_others,
+        pressure_cpu: machine.pressure.cpu,
+        pressure_io: machine.pressure.io,
+        pressure_memory: machine.pressure.memory,
+    }
+}
+
+/// Data of one node, without what the database adds to it, bytes.
+fn data_bytes(settings: &Settings, program: &Program) -> u64 {
+    let copies = settings.keyspace.replication.copies();
+    let nodes = match &settings.target {
+        Target::Local(local) => local.nodes as u64,
+        Target::Attach(_) | Target::Null(_) => 1,
+    };
+    let rows = program.rows().saturating_mul(program.row_bytes_estimate());
+    rows.saturating_mul(copies) / nodes.max(1)
+}
+
+/// Whether a read may miss an acknowledged write: R + W <= RF.
+fn weak_consistency(settings: &Settings, program: &Program) -> bool {
+    let copies = settings.keyspace.replication.copies();
+    let kinds = program.kinds();
+    let replicas = |is_write: bool| {
+        let statements = program.statements().iter();
+        statements
+            .filter(|s| {
+                kinds
+                    .get(usize::from(s.kind))
+                    .is_some_and(|k| k.is_write == is_write)
+            })
+            .map(|s| replicas_asked(&s.consistency.to_string(), copies))
+            .min()
+    };
+    match (replicas(false), replicas(true)) {
+        (Some(reads), Some(writes)) => reads + writes <= copies,
+        _ => false,
+    }
+}
+
+/// How many replicas must answer at a consistency level.
+fn replicas_asked(level: &str, copies: u64) -> u64 {
+    match level {
+        "TWO" => 2,
+        "THREE" => 3,
+        "ALL" => copies,
+        "QUORUM" | "LOCAL_QUORUM" | "EACH_QUORUM" => copies / 2 + 1,
+        _ => 1,
+    }
+}
+
+/// Peak resident memory of this process, bytes; 0 where the system does not say.
+fn memory_peak_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    kib.unwrap_or(0) * 1024
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replicas_follow_the_level() {
+        for (level, copies, expected) in [
+            ("LOCAL_ONE", 3, 1),
+            ("QUORUM", 3, 2),
+            ("LOCAL_QUORUM", 5, 3),
+            ("ALL", 3, 3),
+        ] {
+            assert_eq!(
+                replicas_asked(level, copies),
+                expected,
+                "{level} of {copies}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_system_tells_our_peak_memory() {
+        assert!(memory_peak_bytes() > 1 << 20);
+    }
+}

@@ -1,0 +1,154 @@
+//! The load of a trial: offered, and what is done meanwhile.
+//!
+//! What is done when is decided in `conduct`; here is its world: intervals and probes' readings go
+//! to disk, nodes are looked for, progress is told.
+
+use super::{State, TrialEnd, TrialRun};
+use crate::conduct::{Act, Conduct, Cut, Decision, Died, Happened, World};
+use crate::event::Event;
+use crate::offer::{self, Offer, Offered};
+use crate::running::Running;
+use crate::tally::Tally;
+use anyhow::{Context, Result};
+use load::{Load, Next};
+use measure::{Summed, clock};
+use serde_json::json;
+use std::sync::atomic::Ordering;
+use study::plan::PhaseKind;
+
+struct Offering<'o, 'a> {
+    load: Load,
+    running: &'o mut Running,
+    run: &'o mut TrialRun<'a>,
+    state: &'o mut State,
+}
+
+impl World for Offering<'_, '_> {
+    fn now_ns(&self) -> u64 {
+        clock::now_ns()
+    }
+
+    fn wait(&mut self, until_ns: u64) -> Next {
+        self.load.next(until_ns)
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.run.interrupt.load(Ordering::Relaxed)
+    }
+
+    fn act(&mut self, act: Act) -> Result<Option<Happened>> {
+        let state = &mut *self.state;
+        match act {
+            Act::Keep {
+                phase,
+                progress,
+                interval,
+            } => {
+                let kept = state.writer.write_interval(phase, &interval);
+                kept.context("keep an interval")?;
+                if interval.draining {
+                    state.timeline.begin_drain(interval.start_ns);
+                }
+                (self.run.events)(Event::Interval {
+                    progress,
+                    phase,
+                    interval,
+                });
+            }
+            Act::Begin(kind, at_ns) => self.run.begin_phase_at(kind, at_ns, state)?,
+            Act::Steer(flow) => self.load.steer(flow),
+            Act::KeepReadings => state.gather.write(&mut state.writer)?,
+            Act::LookAtNodes => {
+                let died = self.running.cluster.alive().err();
+                return Ok(died.map(|died| {
+                    Happened::Died(Died {
+                        how: died.to_string(),
+                        node: died.name,
+                    })
+                }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl TrialRun<'_> {
+    /// A phase begins, now.
+    pub(super) fn begin_phase(&mut self, kind: PhaseKind, state: &mut State) -> Result<()> {
+        self.begin_phase_at(kind, clock::now_ns(), state)
+    }
+
+    /// Says that a phase begins: to the journal first, then to whoever watches.
+    fn begin_phase_at(&mut self, kind: PhaseKind, at_ns: u64, state: &mut State) -> Result<()> {
+        self.writer.journal(
+            "phase_started",
+            Some(self.trial.index),
+            json!({"phase": kind.name()}),
+        )?;
+        state.timeline.begin(kind.name(), at_ns);
+        let (planned, after) = state.timeline.advance(kind, &self.trial.phases);
+        (self.events)(Event::PhaseStarted {
+            phase: kind.name(),
+            what: planned.map(|phase| phase.what.clone()).unwrap_or_default(),
+            seconds: planned.map_or(0.0, |phase| phase.seconds),
+            seconds_after: after.iter().map(|phase| phase.seconds).sum(),
+        });
+        Ok(())
+    }
+
+    /// Offers load until the offer's limit, `decide`, Ctrl-C or a dead node ends it. `decide` sees
+    /// each interval, says the phase that it belongs to and whether to go on.
+    pub(super) fn offer(
+        &mut self,
+        running: &mut Running,
+        state: &mut State,
+        offer: &Offer,
+        decide: &mut dyn FnMut(&Summed) -> Decision,
+    ) -> Result<Offered> {
+        let access = running.access(self.settings.client.compression);
+        let config = offer::config(self.settings, &self.program, running.nodes(), access, offer);
+        let kinds = self.program.kinds().iter();
+        let tally = Tally::new(&kinds.map(|kind| kind.is_write).collect::<Vec<_>>());
+        let load = Load::start(&config).context("offer load")?;
+        let start_ns = load.start_ns();
+        let mut conduct = Conduct::new(start_ns, tally, Vec::new(), decide);
+        if let Some(length) = offer.ends_after {
+            conduct.ends_at(start_ns + length.as_nanos() as u64);
+        }
+        let mut offering = Offering {
+            load,
+            running,
+            run: self,
+            state,
+        };
+        conduct.run(&mut offering)?;
+        let summary = offering.load.end().context("offer load")?;
+        state.answered.add(&conduct.tally.answered);
+        Ok(Offered {
+            summary,
+            cut: conduct.cut,
+            tally: conduct.tally,
+        })
+    }
+
+    /// Puts down what the measured window came to; what it makes of the trial if it was cut.
+    pub(super) fn measured(&mut self, offered: Offered, state: &mut State) -> Option<TrialEnd> {
+        state.finding.client.workers = offered.summary.workers;
+        state.finding.client.connections = offered.summary.connections;
+        state.evidence.checks.add(offered.tally.checks());
+        state.tally = offered.tally;
+        self.cut(offered.cut, state)
+    }
+
+    /// What a cut phase makes of the trial; none if the phase ended as planned.
+    pub(super) fn cut(&mut self, cut: Option<Cut>, state: &mut State) -> Option<TrialEnd> {
+        match cut? {
+            Cut::Interrupted => Some(TrialEnd::Interrupted),
+            Cut::NodeDied(how) => {
+                state.evidence.aborted = Some(how);
+                let finding = self.judge(None, state);
+                Some(TrialEnd::TargetLost(Box::new(finding)))
+            }
+        }
+    }
+}
