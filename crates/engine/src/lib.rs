@@ -41,13 +41,12 @@ use asked::{Asked, Histories};
 use ceiling::Ceilings;
 use cluster::Dirs;
 use running::Running;
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::RunWriter;
-use store::record::{FindingsRecord, TrialFinding, TrialRecord};
+use store::record::{FindingsRecord, JournalEvent, TrialFinding, TrialRecord};
 use study::inputs::Inputs;
 use study::plan::{PhaseKind, Plan, Trial, Turn};
 use study::settings::{Change, Study, Target};
@@ -161,7 +160,7 @@ impl<'a> Engine<'a> {
         let path = self.writer.path().to_owned();
         let reason = match end {
             End::Interrupted => {
-                self.writer.journal("run_interrupted", None, Value::Null)?;
+                self.writer.journal(None, JournalEvent::RunInterrupted)?;
                 return Ok(Outcome {
                     path,
                     findings: None,
@@ -175,9 +174,8 @@ impl<'a> Engine<'a> {
         trials.append(&mut self.failed);
         let trials = trials.into_values().collect();
         let findings = self.findings_of(trials, reason.as_deref());
-        let detail = json!({"verdict": findings.verdict, "stopped": reason});
         self.writer
-            .finish(&findings, self.options.version, detail)?;
+            .finish(&findings, self.options.version, reason)?;
         Ok(Outcome {
             path,
             findings: Some(findings),
@@ -203,7 +201,8 @@ impl<'a> Engine<'a> {
             .map(|(index, finding)| (self.plan.trials[*index].slug.clone(), finding))
             .collect();
         for said in series::lay_beside(self.study, &ended, &mut self.writer) {
-            self.writer.journal("imported", None, json!(said))?;
+            let imported = JournalEvent::Imported(said.clone());
+            self.writer.journal(None, imported)?;
             (self.events)(Event::Said(said));
         }
         Ok(())
@@ -219,12 +218,12 @@ impl<'a> Engine<'a> {
     }
 
     fn begin(&mut self) -> Result<()> {
-        let detail = json!({
-            "cassay": self.options.version,
-            "machine": machine(),
-            "finished_before": self.findings.keys().collect::<Vec<_>>(),
-        });
-        self.writer.journal("run_started", None, detail)?;
+        let started = JournalEvent::RunStarted {
+            cassay: self.options.version.to_owned(),
+            machine: recorded::machine(),
+            finished_before: self.findings.keys().copied().collect(),
+        };
+        self.writer.journal(None, started)?;
         let seconds = if self.findings.is_empty() {
             self.plan.estimate.seconds
         } else {
@@ -321,11 +320,9 @@ impl<'a> Engine<'a> {
             name: name.to_owned(),
             seconds_after,
         });
-        self.writer.journal(
-            "trial_started",
-            Some(trial.index),
-            json!({"slug": trial.slug}),
-        )?;
+        let slug = trial.slug.clone();
+        self.writer
+            .journal(Some(trial.index), JournalEvent::TrialStarted { slug })?;
         self.ready_target(trial)?;
         let ceilings_ops_per_s = self.ceilings(trial)?;
         let running = self.running.as_mut().expect("ready_target has started it");
@@ -365,13 +362,16 @@ impl<'a> Engine<'a> {
             Some(_) => &settings.target,
             None => settings.load_target(),
         };
-        let detail = json!({"kind": target.kind(), "what": study::plan::target_words(target)});
-        self.writer
-            .journal("target_starting", Some(trial.index), detail)?;
+        let what = study::plan::target_words(target);
+        let starting = JournalEvent::TargetStarting {
+            kind: target.kind().to_owned(),
+            what: what.clone(),
+        };
+        self.writer.journal(Some(trial.index), starting)?;
         let seconds = target_seconds(trial);
         (self.events)(Event::PhaseStarted {
             phase: "target",
-            what: study::plan::target_words(target),
+            what,
             seconds,
             seconds_after: (trial_seconds(trial) - seconds).max(0.0),
         });
@@ -383,8 +383,11 @@ impl<'a> Engine<'a> {
             self.refused.push(settings.target.clone());
         }
         let running = started?;
-        self.writer
-            .journal("target_ready", Some(trial.index), running.describe())?;
+        let ready = JournalEvent::TargetReady {
+            kind: running.settings.kind().to_owned(),
+            nodes: nodes::at_start(&running),
+        };
+        self.writer.journal(Some(trial.index), ready)?;
         self.running = Some(running);
         Ok(())
     }
@@ -394,7 +397,7 @@ impl<'a> Engine<'a> {
         let Some(running) = self.running.take() else {
             return Ok(());
         };
-        self.writer.journal("target_stopped", None, Value::Null)?;
+        self.writer.journal(None, JournalEvent::TargetStopped)?;
         let Some(slug) = slug else {
             return running.stop(None);
         };
@@ -434,9 +437,8 @@ impl<'a> Engine<'a> {
     fn finish(&mut self, trial: &Trial, name: String, mut finding: TrialFinding) -> Result<()> {
         let settings = &self.study.variants[trial.variant].settings;
         finding.generation = generation::of(settings, self.start);
-        let detail = json!({"verdict": finding.verdict, "ops_per_s": finding.all.ops_per_s});
         self.writer
-            .finish_trial(trial.index, &trial.slug, &finding, detail)?;
+            .finish_trial(trial.index, &trial.slug, &finding)?;
         self.histories.note(trial, Some(&finding));
         self.findings.insert(trial.index, finding.clone());
         (self.events)(Event::TrialFinished {
@@ -447,8 +449,9 @@ impl<'a> Engine<'a> {
     }
 
     fn fail(&mut self, trial: &Trial, name: String, found: TrialFinding, why: &str) -> Result<()> {
+        let reason = why.to_owned();
         self.writer
-            .journal("trial_failed", Some(trial.index), json!({"reason": why}))?;
+            .journal(Some(trial.index), JournalEvent::TrialFailed { reason })?;
         self.histories.note(trial, None);
         self.failed.insert(trial.index, found);
         (self.events)(Event::TrialFailed {
@@ -460,8 +463,8 @@ impl<'a> Engine<'a> {
 
     fn skip(&mut self, turn: &Turn, reason: String) -> Result<()> {
         let name = trial_name(self.study, turn);
-        self.writer
-            .journal("trial_skipped", Some(turn.index), json!(reason))?;
+        let skipped = JournalEvent::TrialSkipped(reason.clone());
+        self.writer.journal(Some(turn.index), skipped)?;
         (self.events)(Event::TrialSkipped { name, reason });
         Ok(())
     }
@@ -481,20 +484,4 @@ fn target_seconds(trial: &Trial) -> f64 {
     let mut phases = trial.phases.iter();
     let start = phases.find(|phase| phase.kind == PhaseKind::Target);
     start.map_or(0.0, |phase| phase.seconds)
-}
-
-/// What the machine is, for the report: what decides how fast things are.
-fn machine() -> Value {
-    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let field = |text: &str, name: &str| {
-        let line = text.lines().find(|line| line.starts_with(name));
-        line.and_then(|line| line.split_once(':'))
-            .map(|(_, value)| value.trim().to_owned())
-    };
-    json!({
-        "cpus": std::thread::available_parallelism().map_or(0, |cpus| cpus.get()),
-        "cpu": field(&read("/proc/cpuinfo"), "model name"),
-        "memory": field(&read("/proc/meminfo"), "MemTotal"),
-        "kernel": read("/proc/sys/kernel/osrelease").trim(),
-    })
 }

@@ -54,6 +54,17 @@ pub fn record(
     record
 }
 
+/// The nodes as they are when their target is ready, with all settings that can be read.
+pub fn at_start(running: &Running) -> Vec<NodeRecord> {
+    let mut nodes = nodes(running);
+    for (name, settings) in &running.node_settings {
+        if let Some(node) = by_name(&mut nodes, name) {
+            node.settings.clone_from(settings);
+        }
+    }
+    nodes
+}
+
 /// Settings that were asked for and are not in effect, a sentence each.
 pub fn not_in_effect(proofs: &[ProofRecord]) -> Vec<String> {
     let failed = proofs.iter();

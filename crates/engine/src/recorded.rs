@@ -1,12 +1,8 @@
 //! Whether what is needed to do a trial again stands on disk: read back from the files, not from
 //! what we meant to write.
 
-use serde_json::Value;
 use store::Run;
-use store::record::NodesRecord;
-
-/// What of a machine decides how fast things are, as the journal's first line names it.
-const MACHINE: [&str; 4] = ["cpus", "cpu", "memory", "kernel"];
+use store::record::{JournalEvent, MachineFacts, NodesRecord};
 
 /// What is missing of the trial `index` of the run at `path`, in words; empty if nothing is.
 pub fn missing(path: &std::path::Path, index: usize, is_null: bool) -> Vec<String> {
@@ -24,12 +20,11 @@ pub fn missing(path: &std::path::Path, index: usize, is_null: bool) -> Vec<Strin
     if !run.plan.trials.iter().any(|trial| trial.index == index) {
         missing.push("the trial's entry of the plan".to_owned());
     }
-    let mut started = run
-        .journal
-        .iter()
-        .filter(|line| line.event == "run_started");
-    let machine = started.next_back().map(|line| &line.detail["machine"]);
-    missing.extend(of_machine(machine.unwrap_or(&Value::Null)));
+    let machine = run.journal.iter().rev().find_map(|line| match &line.event {
+        JournalEvent::RunStarted { machine, .. } => Some(machine.clone()),
+        _ => None,
+    });
+    missing.extend(of_machine(&machine.unwrap_or_default()));
     match run.trial(index) {
         Ok(Some(trial)) => {
             let nodes = trial.nodes().ok().flatten();
@@ -40,14 +35,27 @@ pub fn missing(path: &std::path::Path, index: usize, is_null: bool) -> Vec<Strin
     missing
 }
 
-fn of_machine(machine: &Value) -> Vec<String> {
-    let is_there = |field: &&&str| {
-        let value = &machine[**field];
-        !value.is_null() && value.as_str() != Some("")
+/// What the machine is, for the report: what decides how fast things are.
+pub fn machine() -> MachineFacts {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let field = |text: &str, name: &str| {
+        let line = text.lines().find(|line| line.starts_with(name));
+        line.and_then(|line| line.split_once(':'))
+            .map(|(_, value)| value.trim().to_owned())
     };
-    let absent = MACHINE.iter().filter(|field| !is_there(field));
+    MachineFacts {
+        cpus: std::thread::available_parallelism().map_or(0, |cpus| cpus.get()),
+        cpu: field(&read("/proc/cpuinfo"), "model name"),
+        memory: field(&read("/proc/meminfo"), "MemTotal"),
+        kernel: Some(read("/proc/sys/kernel/osrelease").trim().to_owned()),
+    }
+}
+
+fn of_machine(machine: &MachineFacts) -> Vec<String> {
+    let facts = machine.named().into_iter();
+    let absent = facts.filter(|(_, fact)| fact.is_none());
     absent
-        .map(|field| format!("the machine's {field}"))
+        .map(|(name, _)| format!("the machine's {name}"))
         .collect()
 }
 
@@ -68,17 +76,26 @@ fn of_nodes(nodes: Option<&NodesRecord>, is_null: bool) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
     use store::record::NodeRecord;
 
     #[test]
     fn a_machine_of_which_nothing_is_known_is_missing_and_so_is_a_part_of_it() {
-        let whole = json!({"cpus": 2, "cpu": "x", "memory": "1 kB", "kernel": "6.1"});
+        let text = |text: &str| Some(text.to_owned());
+        let whole = MachineFacts {
+            cpus: 2,
+            cpu: text("x"),
+            memory: text("1 kB"),
+            kernel: text("6.1"),
+        };
         assert_eq!(of_machine(&whole), Vec::<String>::new());
-        let part = json!({"cpus": 2, "cpu": null, "memory": "1 kB", "kernel": ""});
+        let part = MachineFacts {
+            cpu: None,
+            kernel: text(""),
+            ..whole
+        };
         let missing = of_machine(&part);
         assert_eq!(missing, ["the machine's cpu", "the machine's kernel"]);
-        assert_eq!(of_machine(&Value::Null).len(), 4);
+        assert_eq!(of_machine(&MachineFacts::default()).len(), 4);
     }
 
     /// One node with settings was enough for all of them to be said to be on record.

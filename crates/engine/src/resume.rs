@@ -7,7 +7,7 @@ use crate::record;
 use anyhow::{Context, Result, anyhow, bail};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use store::record::TrialFinding;
+use store::record::{JournalEvent, TrialFinding};
 use store::{Damage, RunWriter, Salvaged};
 use study::plan::Plan;
 use study::resolve::resolve;
@@ -66,7 +66,8 @@ impl Interrupted {
             has_findings: run.findings.is_some() && !run.is_journal_damaged,
             starts: {
                 let lines = run.journal.iter();
-                lines.filter(|line| line.event == "run_started").count() as u64
+                let is_start = |event| matches!(event, &JournalEvent::RunStarted { .. });
+                lines.filter(|line| is_start(&line.event)).count() as u64
             },
             damages: salvaged.damages.clone(),
         })

@@ -8,7 +8,6 @@ use anyhow::{Context, Result, bail};
 use cluster::{Ability, AttachSpec, Cluster, Dirs, Restarts, RestoreHow, Restored, Spec};
 use load::Written;
 use null::NullServer;
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, UdpSocket};
 use std::path::Path;
@@ -250,31 +249,6 @@ impl Running {
             }),
             compression,
         }
-    }
-
-    /// For the journal: what the nodes are and how they are set.
-    pub fn describe(&self) -> Value {
-        let nodes: Vec<Value> = self
-            .cluster
-            .nodes()
-            .iter()
-            .map(|node| {
-                let settings = self
-                    .node_settings
-                    .iter()
-                    .find(|(name, _)| *name == node.name);
-                json!({
-                    "name": node.name,
-                    "address": node.address.to_string(),
-                    "version": node.version,
-                    "datacenter": node.datacenter,
-                    "rack": node.rack,
-                    "tokens": node.tokens.len(),
-                    "settings": settings.map(|(_, settings)| settings),
-                })
-            })
-            .collect();
-        json!({"kind": self.settings.kind(), "nodes": nodes})
     }
 
     fn remove_snapshots(&self) -> Result<()> {

@@ -5,14 +5,13 @@
 //! details: `machine` of `run_started`, `nodes` (each with `name`, facts and `settings`) of
 //! `target_ready`.
 
-use crate::sections::setup::flatten;
 use crate::summary::{ALL, points};
 use crate::view::{Curve, FileView, NodeView, PointView, ProbeSeries, RunView, TrialView};
 use anyhow::Result;
 use measure::Times;
-use serde_json::Value;
 use std::collections::BTreeMap;
-use store::record::{FORMAT, FindingsRecord, JournalRecord, PlanRecord, TrialFinding};
+use store::record::{FORMAT, FindingsRecord, JournalEvent, JournalRecord, NodeRecord};
+use store::record::{PlanRecord, TrialFinding};
 use store::{HistogramKind, Run, Trial, WindowHistograms};
 
 impl RunView {
@@ -145,45 +144,44 @@ fn notes(run: &Run) -> Vec<String> {
     notes
 }
 
-/// The details of the last line of one event.
-fn detail<'a>(journal: &'a [JournalRecord], event: &str) -> Option<&'a Value> {
-    let line = journal.iter().rev().find(|line| line.event == event);
-    line.map(|line| &line.detail)
+/// What the last line says that `which` takes.
+fn last<T>(journal: &[JournalRecord], which: impl Fn(&JournalEvent) -> Option<T>) -> Option<T> {
+    journal.iter().rev().find_map(|line| which(&line.event))
 }
 
 fn machine(journal: &[JournalRecord]) -> Vec<(String, String)> {
-    let machine = detail(journal, "run_started").and_then(|d| d.get("machine"));
-    machine
-        .map(|m| flatten(m).into_iter().collect())
-        .unwrap_or_default()
+    let machine = last(journal, |event| match event {
+        JournalEvent::RunStarted { machine, .. } => Some(machine.named()),
+        _ => None,
+    });
+    let facts = machine.into_iter().flatten();
+    facts
+        .filter_map(|(name, fact)| Some((name.to_owned(), fact?)))
+        .collect()
 }
 
 fn nodes(journal: &[JournalRecord]) -> Vec<NodeView> {
-    let nodes = detail(journal, "target_ready").and_then(|d| d.get("nodes"));
-    let Some(Value::Array(nodes)) = nodes else {
-        return Vec::new();
-    };
-    nodes.iter().map(node).collect()
+    let nodes = last(journal, |event| match event {
+        JournalEvent::TargetReady { nodes, .. } => Some(nodes.iter().map(node).collect()),
+        _ => None,
+    });
+    nodes.unwrap_or_default()
 }
 
-/// A node is an object with a name, or just the name.
-fn node(value: &Value) -> NodeView {
-    if let Value::String(name) = value {
-        return NodeView {
-            name: name.clone(),
-            ..NodeView::default()
-        };
-    }
-    let mut facts = value.clone();
-    let settings = facts
-        .as_object_mut()
-        .and_then(|map| map.shift_remove("settings"));
-    let mut facts: Vec<(String, String)> = flatten(&facts).into_iter().collect();
-    let name = facts.iter().position(|(key, _)| key == "name");
+fn node(node: &NodeRecord) -> NodeView {
+    let tokens = (node.tokens > 0).then(|| node.tokens.to_string());
+    let facts = [
+        ("address", node.address.clone()),
+        ("datacenter", node.datacenter.clone()),
+        ("rack", node.rack.clone()),
+        ("tokens", tokens.unwrap_or_default()),
+        ("version", node.version.clone()),
+    ];
+    let known = facts.into_iter().filter(|(_, fact)| !fact.is_empty());
     NodeView {
-        name: name.map(|at| facts.remove(at).1).unwrap_or_default(),
-        facts,
-        settings: settings.as_ref().map(flatten).unwrap_or_default(),
+        name: node.name.clone(),
+        facts: known.map(|(name, fact)| (name.to_owned(), fact)).collect(),
+        settings: node.settings.clone(),
     }
 }
 

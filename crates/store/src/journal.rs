@@ -6,8 +6,8 @@
 //! sentence that says so; the others are read: what the trials found stands in files of their own.
 //! Journals of earlier versions have no chain, and are read line by line as they are.
 
+use crate::event::JournalRecord;
 use crate::lines::LineWriter;
-use crate::record::JournalRecord;
 use crate::sums;
 use anyhow::{Context, Result};
 use std::fs;
@@ -157,6 +157,7 @@ fn split(line: &[u8]) -> Option<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::JournalEvent;
     use serde_json::json;
 
     /// The text of a journal of four events.
@@ -168,9 +169,11 @@ mod tests {
         for event in ["a", "b", "c", "d"] {
             let record = JournalRecord {
                 unix_ns: 1,
-                event: event.to_owned(),
                 trial: None,
-                detail: json!({"n": 1}),
+                event: JournalEvent::Unknown {
+                    event: event.to_owned(),
+                    detail: json!({"n": 1}),
+                },
             };
             writer.append(&record).unwrap();
         }
@@ -183,7 +186,7 @@ mod tests {
         let path = folder.path().join("j");
         fs::write(&path, text).unwrap();
         let journal = Journal::read(&path).unwrap();
-        let events = journal.records.iter().map(|record| record.event.as_str());
+        let events = journal.records.iter().map(|record| record.event.name());
         let lines = journal.damaged.iter().map(|(line, _)| *line);
         (events.collect(), lines.collect())
     }

@@ -3,7 +3,7 @@
 //! Asked from the nodes themselves after the last restart before the measured window, so that the
 //! report shows what was in effect, not what was wished for. Sizes are bytes, shares 0 to 1.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
 /// `trials/NN-slug/nodes.json`.
@@ -48,7 +48,7 @@ pub struct HostRecord {
 }
 
 /// A node.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NodeRecord {
     /// `node1`, or the address of an attached one.
     pub name: String,
@@ -79,7 +79,7 @@ pub struct NodeRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owns: Option<f64>,
     /// `system_views.settings`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "settings")]
     pub settings: BTreeMap<String, String>,
     /// The JVM's flags, by name, where they differ from its defaults.
     #[serde(default)]
@@ -87,6 +87,14 @@ pub struct NodeRecord {
     /// The JVM: version, vendor, what it takes its machine for.
     #[serde(default)]
     pub jvm: BTreeMap<String, String>,
+}
+
+/// In older lines of the journal settings that cannot be read are null.
+fn settings<'de, D>(from: D) -> Result<BTreeMap<String, String>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    Ok(Option::deserialize(from)?.unwrap_or_default())
 }
 
 /// One setting that was asked for, and what a node says.

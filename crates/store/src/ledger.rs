@@ -6,13 +6,13 @@
 //! others with it. Lines of the journal are chained, so that the whole hangs on nothing that could
 //! be changed by itself.
 
+use crate::event::{JournalEvent, JournalRecord};
 use crate::journal::Journal;
-use crate::record::{JournalRecord, PlanRecord, TrialFinding, TrialFindingRecord};
+use crate::record::{PlanRecord, TrialFinding, TrialFindingRecord};
 use crate::run::read_json;
 use crate::sums::{self, Damage, Depth, FileSum, Sums};
 use crate::{file, name};
 use anyhow::Result;
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -47,16 +47,15 @@ impl Ledger {
             Some(trial.slug.as_str())
         };
         for line in &journal.records {
-            match (line.event.as_str(), slug_of(line)) {
-                (PLANNED, _) => sums.extend(files_of(&line.detail)),
-                (ADDED, _) => added.extend(files_of(&line.detail)),
-                ("trial_started", Some(slug)) => {
+            match (&line.event, slug_of(line)) {
+                (JournalEvent::RunPlanned { files }, _) => sums.extend(files.clone()),
+                (JournalEvent::FilesAdded { files }, _) => added.extend(files.clone()),
+                (JournalEvent::TrialStarted { .. }, Some(slug)) => {
                     forget(&mut sums, slug);
                     forget(&mut added, slug);
                 }
-                ("trial_finished", Some(slug)) => {
-                    let sum = sum_of(&line.detail, "finding");
-                    sums.extend(sum.map(|sum| (finding_path(slug), sum)));
+                (JournalEvent::TrialFinished { finding, .. }, Some(slug)) => {
+                    sums.extend(finding.clone().map(|sum| (finding_path(slug), sum)));
                 }
                 _ => {}
             }
@@ -109,18 +108,14 @@ impl Ledger {
     }
 }
 
-/// The event that vouches for the study and the plan.
-pub(crate) const PLANNED: &str = "run_planned";
-/// The event that vouches for files that were added to a trial after its end.
-pub(crate) const ADDED: &str = "files_added";
-/// The event that says which lines of the journal a resume found damaged.
-pub(crate) const READ_AROUND: &str = "journal_damaged";
-
 /// What the journal says of `findings.json`: none while there is none.
 pub(crate) fn vouched_findings(journal: &[JournalRecord]) -> Option<FileSum> {
     let mut lines = journal.iter().rev();
-    let last = lines.find(|line| ["run_finished", "run_started"].contains(&line.event.as_str()))?;
-    sum_of(&last.detail, "findings")
+    lines.find_map(|line| match &line.event {
+        JournalEvent::RunFinished { findings, .. } => Some(findings.clone()),
+        JournalEvent::RunStarted { .. } => Some(None),
+        _ => None,
+    })?
 }
 
 /// The folder of a trial as the paths of its files begin.
@@ -137,20 +132,4 @@ pub(crate) fn finding_path(slug: &str) -> String {
 pub(crate) fn forget(sums: &mut Sums, slug: &str) {
     let prefix = prefix(slug);
     sums.retain(|path, _| !path.starts_with(&prefix));
-}
-
-fn sum_of(detail: &Value, key: &str) -> Option<FileSum> {
-    serde_json::from_value(detail.get(key)?.clone()).ok()
-}
-
-/// The files that a line of the journal vouches for.
-pub(crate) fn files_of_line(line: &JournalRecord) -> Sums {
-    files_of(&line.detail)
-}
-
-fn files_of(detail: &Value) -> Sums {
-    let files = detail.get("files").cloned();
-    files
-        .and_then(|files| serde_json::from_value(files).ok())
-        .unwrap_or_default()
 }

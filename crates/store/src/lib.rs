@@ -11,7 +11,8 @@
 //! [`Run::open`] is the only door, and what is damaged does not pass it.
 
 pub mod convert;
-pub mod find;
+mod event;
+mod find;
 pub mod hlog;
 mod journal;
 mod lab;

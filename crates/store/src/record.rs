@@ -5,6 +5,7 @@
 //!
 //! Long because it is one format.
 
+pub use crate::event::{JournalEvent, JournalRecord, MachineFacts};
 pub use crate::lab::{
     DataRecord, HostRecord, NodeRecord, NodesRecord, PhaseTimeRecord, ProbeRecord, ProofOutcome,
     ProofRecord,
@@ -99,24 +100,6 @@ pub struct PhaseRecord {
     pub what: String,
     /// Expected length in seconds.
     pub seconds: f64,
-}
-
-/// One line of `journal.ndjson`, written before the change is made.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct JournalRecord {
-    /// When, nanoseconds since 1970.
-    pub unix_ns: u64,
-    /// `run_planned`, `run_started`, `target_starting`, `target_ready`, `trial_started`,
-    /// `phase_started`, `nodes_restarting`, `configuration_proved`, `imported`, `trial_finished`,
-    /// `trial_failed`, `trial_skipped`, `target_stopped`, `files_added`, `journal_damaged`,
-    /// `run_finished`, `run_interrupted`.
-    pub event: String,
-    /// Number of the trial it belongs to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trial: Option<usize>,
-    /// Details: phase name, reason, node names.
-    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
-    pub detail: serde_json::Value,
 }
 
 /// One line of `intervals.ndjson`: one interval of one kind; kind `client` carries the

@@ -9,13 +9,12 @@ mod trial;
 
 pub use trial::{HistogramKind, Trial};
 
+use crate::event::{JournalEvent, JournalRecord};
 use crate::file;
 use crate::journal::Journal;
 use crate::ledger::{self, Ledger};
 use crate::name::Name;
-use crate::record::{
-    FORMAT, FindingsFileRecord, FindingsRecord, JournalRecord, PlanRecord, TrialFinding,
-};
+use crate::record::{FORMAT, FindingsFileRecord, FindingsRecord, PlanRecord, TrialFinding};
 use crate::sums::{self, Damage, Damaged, Depth, Sums};
 use anyhow::{Context, Result, bail};
 use serde::de::DeserializeOwned;
@@ -235,7 +234,7 @@ impl Run {
         let finished = self
             .journal
             .iter()
-            .filter(|line| line.event == "trial_finished");
+            .filter(|line| matches!(line.event, JournalEvent::TrialFinished { .. }));
         let mut numbers: BTreeSet<usize> = finished.filter_map(|line| line.trial).collect();
         numbers.extend(self.ledger.findings.keys());
         numbers.into_iter().collect()
@@ -281,10 +280,13 @@ fn locate(path: &Path) -> Result<PathBuf> {
 /// The plan. It and the study are what the journal's first line says, or nothing is read at all.
 fn read_plan(path: &Path, journal: &Journal) -> Result<PlanRecord> {
     let mut records = journal.records.iter();
-    let planned = records.find(|line| line.event == ledger::PLANNED);
+    let planned = records.find_map(|line| match &line.event {
+        JournalEvent::RunPlanned { files } => Some(files),
+        _ => None,
+    });
     let mut files = Vec::new();
-    for (file, sum) in planned.map(ledger::files_of_line).unwrap_or_default() {
-        files.extend(sums::damage(path, &file, &sum, Depth::Bytes)?);
+    for (file, sum) in planned.into_iter().flatten() {
+        files.extend(sums::damage(path, file, sum, Depth::Bytes)?);
     }
     if !files.is_empty() {
         return Err(Damaged {
@@ -331,13 +333,11 @@ fn unvouched() -> Damage {
 /// that no resume has taken note of.
 fn notes(path: &Path, journal: &Journal, summed: bool, plan: &PlanRecord) -> (Vec<String>, bool) {
     let mut notes: Vec<String> = journal.torn.iter().cloned().collect();
-    let known: BTreeSet<usize> = journal
-        .records
-        .iter()
-        .filter(|line| line.event == ledger::READ_AROUND)
-        .filter_map(|line| serde_json::from_value::<Vec<usize>>(line.detail["lines"].clone()).ok())
-        .flatten()
-        .collect();
+    let noted = journal.records.iter().filter_map(|line| match &line.event {
+        JournalEvent::JournalDamaged { lines } => Some(lines),
+        _ => None,
+    });
+    let known: BTreeSet<usize> = noted.flatten().copied().collect();
     notes.extend(journal.damaged.iter().map(|(_, said)| said.clone()));
     if !summed {
         notes.push(format!(

@@ -3,11 +3,12 @@
 mod damage;
 
 use crate::record::{
-    EstimateRecord, FORMAT, FindingsRecord, PlanRecord, SampleRecord, TrialFinding, TrialRecord,
+    EstimateRecord, FORMAT, FindingsRecord, JournalEvent, MachineFacts, PlanRecord, SampleRecord,
+    TrialFinding, TrialRecord,
 };
 use crate::{HistogramKind, Run, RunState, RunWriter, find, list};
 use measure::{Interval, KindInterval, Outcome};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -73,6 +74,17 @@ fn start(results: &Path, study: &str) -> RunWriter {
     RunWriter::create(results, "study: first\n", &plan(study)).unwrap()
 }
 
+fn started() -> JournalEvent {
+    JournalEvent::RunStarted {
+        cassay: "0.1.0".to_owned(),
+        machine: MachineFacts {
+            cpus: 8,
+            ..MachineFacts::default()
+        },
+        finished_before: Vec::new(),
+    }
+}
+
 fn write_trial(run: &mut RunWriter, index: usize) {
     let mut trial = run
         .begin_trial(&trial(index), &["write".to_owned()])
@@ -106,16 +118,12 @@ fn write_trial(run: &mut RunWriter, index: usize) {
 fn a_finished_run_gives_back_what_was_written() {
     let results = tempfile::tempdir().unwrap();
     let mut writer = start(results.path(), "first");
-    writer.journal("run_started", None, Value::Null).unwrap();
+    writer.journal(None, started()).unwrap();
     write_trial(&mut writer, 0);
     let finding = TrialFinding::default();
-    writer
-        .finish_trial(0, &trial(0).slug, &finding, json!({"verdict": "valid"}))
-        .unwrap();
+    writer.finish_trial(0, &trial(0).slug, &finding).unwrap();
     writer.write_report("<html>").unwrap();
-    writer
-        .finish(&findings("valid"), "0.1.0", Value::Null)
-        .unwrap();
+    writer.finish(&findings("valid"), "0.1.0", None).unwrap();
 
     let run = Run::open(writer.path()).unwrap();
     assert_eq!((run.state, run.plan.seed), (RunState::Finished, 7));
@@ -124,7 +132,7 @@ fn a_finished_run_gives_back_what_was_written() {
     assert_eq!(
         run.journal
             .iter()
-            .map(|j| j.event.as_str())
+            .map(|j| j.event.name())
             .collect::<Vec<_>>(),
         [
             "run_planned",
@@ -222,10 +230,13 @@ fn runs_of_one_second_have_stamps_of_their_own_and_latest_is_the_last() {
 fn a_run_is_running_while_it_has_a_writer_then_interrupted_and_can_be_resumed() {
     let results = tempfile::tempdir().unwrap();
     let mut writer = start(results.path(), "first");
-    writer.journal("run_started", None, Value::Null).unwrap();
-    writer
-        .journal("trial_finished", Some(0), Value::Null)
-        .unwrap();
+    writer.journal(None, started()).unwrap();
+    let finished = JournalEvent::TrialFinished {
+        verdict: "valid".to_owned(),
+        ops_per_s: 0.0,
+        finding: None,
+    };
+    writer.journal(Some(0), finished).unwrap();
     write_trial(&mut writer, 1);
     let path = writer.path().to_owned();
     assert_eq!(Run::open(&path).unwrap().state, RunState::Running);
@@ -246,9 +257,7 @@ fn a_run_is_running_while_it_has_a_writer_then_interrupted_and_can_be_resumed() 
     );
 
     let mut writer = RunWriter::resume(&path).unwrap();
-    writer
-        .journal("run_started", None, json!({"resumed": true}))
-        .unwrap();
+    writer.journal(None, started()).unwrap();
     write_trial(&mut writer, 1);
     let run = Run::open(&path).unwrap();
     assert_eq!((run.journal.len(), run.notes.len()), (4, 0));
@@ -276,16 +285,12 @@ fn an_interrupted_run_has_what_its_finished_trials_found() {
         ..TrialFinding::default()
     };
     let slug = trial(0).slug;
-    writer
-        .finish_trial(0, &slug, &finding, Value::Null)
-        .unwrap();
+    writer.finish_trial(0, &slug, &finding).unwrap();
     write_trial(&mut writer, 1);
     let found = Run::open(writer.path()).unwrap().trial_findings();
     assert_eq!(found.iter().map(|f| f.ops_total).collect::<Vec<_>>(), [42]);
     // Findings, once written, are what counts.
-    writer
-        .finish(&findings("valid"), "0.1.0", Value::Null)
-        .unwrap();
+    writer.finish(&findings("valid"), "0.1.0", None).unwrap();
     let run = Run::open(writer.path()).unwrap();
     assert!(run.trial_findings().is_empty());
     assert_eq!(run.findings_by, "0.1.0");

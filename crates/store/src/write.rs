@@ -5,11 +5,12 @@
 //! whole or not at all. The writer holds a lock on the journal, so that a reader can tell a
 //! running run from an interrupted one, and a run has one writer.
 
+use crate::event::{JournalEvent, JournalRecord};
 use crate::journal::{Journal, JournalWriter};
 use crate::ledger::{self, Ledger};
 use crate::lines::LineWriter;
 use crate::name::Name;
-use crate::record::{FORMAT, FindingsFileRecord, FindingsRecord, JournalRecord, PlanRecord};
+use crate::record::{FORMAT, FindingsFileRecord, FindingsRecord, PlanRecord};
 use crate::record::{SampleRecord, TrialFinding, TrialFindingRecord, TrialRecord};
 use crate::run::{read_json, stamp_of};
 use crate::sums::{self, FileSum, Sums};
@@ -18,7 +19,6 @@ use crate::{file, stamp};
 use anyhow::{Context, Result, bail};
 use measure::clock;
 use serde::Serialize;
-use serde_json::{Value, json};
 use std::fs::{self, File, Permissions};
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -66,8 +66,8 @@ impl RunWriter {
                 (file::PLAN.to_owned(), plan_sum),
             ]),
         };
-        let detail = json!({"files": writer.sums});
-        writer.journal(ledger::PLANNED, None, detail)?;
+        let files = writer.sums.clone();
+        writer.journal(None, JournalEvent::RunPlanned { files })?;
         Ok(writer)
     }
 
@@ -76,10 +76,9 @@ impl RunWriter {
     /// while another process still writes it.
     pub fn resume(path: &Path) -> Result<RunWriter> {
         let (mut writer, journal) = RunWriter::take(path)?;
-        let damaged: Vec<usize> = journal.damaged.iter().map(|(line, _)| *line).collect();
-        if !damaged.is_empty() {
-            let detail = json!({"lines": damaged});
-            writer.journal(ledger::READ_AROUND, None, detail)?;
+        let lines: Vec<usize> = journal.damaged.iter().map(|(line, _)| *line).collect();
+        if !lines.is_empty() {
+            writer.journal(None, JournalEvent::JournalDamaged { lines })?;
         }
         for old in [file::FINDINGS, file::REPORT] {
             set_aside(&path.join(old))?;
@@ -125,12 +124,11 @@ impl RunWriter {
     }
 
     /// Writes a journal line and waits until it is on the disk. Called *before* the change.
-    pub fn journal(&mut self, event: &str, trial: Option<usize>, detail: Value) -> Result<()> {
+    pub fn journal(&mut self, trial: Option<usize>, event: JournalEvent) -> Result<()> {
         self.journal.append(&JournalRecord {
             unix_ns: clock::unix_ns(),
-            event: event.to_owned(),
             trial,
-            detail,
+            event,
         })
     }
 
@@ -148,16 +146,9 @@ impl RunWriter {
     }
 
     /// Ends the trial number `index` in folder `slug`: its files are brought to the disk, and what
-    /// they are is written into `finding.json` with what was found; then the journal says, with
-    /// `detail`, that it is finished. A resumed or interrupted run has what its finished trials
-    /// found.
-    pub fn finish_trial(
-        &mut self,
-        index: usize,
-        slug: &str,
-        finding: &TrialFinding,
-        mut detail: Value,
-    ) -> Result<()> {
+    /// they are is written into `finding.json` with what was found; then the journal says that it
+    /// is finished. A resumed or interrupted run has what its finished trials found.
+    pub fn finish_trial(&mut self, index: usize, slug: &str, finding: &TrialFinding) -> Result<()> {
         let folder = self.trial_folder(slug)?;
         fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
         let mut record = TrialFindingRecord {
@@ -170,8 +161,12 @@ impl RunWriter {
             record.files.insert(inner, sum);
         }
         let sum = write_json(&folder.join(file::FINDING), &record)?;
-        detail["finding"] = json!(sum);
-        self.journal("trial_finished", Some(index), detail)?;
+        let finished = JournalEvent::TrialFinished {
+            verdict: finding.verdict.clone(),
+            ops_per_s: finding.all.ops_per_s,
+            finding: Some(sum.clone()),
+        };
+        self.journal(Some(index), finished)?;
         let files = record.files.into_iter();
         self.sums
             .extend(files.map(|(inner, sum)| (ledger::prefix(slug) + &inner, sum)));
@@ -220,19 +215,18 @@ impl RunWriter {
         if added.is_empty() {
             return Ok(());
         }
-        self.journal(ledger::ADDED, None, json!({"files": added}))?;
-        self.sums.extend(added);
-        Ok(())
+        self.sums.extend(added.clone());
+        self.journal(None, JournalEvent::FilesAdded { files: added })
     }
 
-    /// Ends the run: the journal says, with `detail`, that it is finished, and what `findings.json`
-    /// will be; then that is written, whole, by this version `cassay`. Files of trials that were
-    /// begun and not finished are taken as they are now.
+    /// Ends the run: the journal says that it is finished, why it `stopped` before its end if it
+    /// did, and what `findings.json` will be; then that is written, whole, by this version
+    /// `cassay`. Files of trials that were begun and not finished are taken as they are now.
     pub fn finish(
         &mut self,
         findings: &FindingsRecord,
         cassay: &str,
-        mut detail: Value,
+        stopped: Option<String>,
     ) -> Result<()> {
         for slug in &self.slugs {
             let folder = Name::new("trial", slug)?.in_folder(&self.path.join(file::TRIALS));
@@ -251,8 +245,12 @@ impl RunWriter {
         };
         let path = self.path.join(file::FINDINGS);
         let bytes = encode(&path, &record)?;
-        detail["findings"] = json!(FileSum::of(&bytes));
-        self.journal("run_finished", None, detail)?;
+        let finished = JournalEvent::RunFinished {
+            verdict: findings.verdict.clone(),
+            stopped,
+            findings: Some(FileSum::of(&bytes)),
+        };
+        self.journal(None, finished)?;
         write_whole(&path, &bytes)
     }
 

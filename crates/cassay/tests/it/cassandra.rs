@@ -21,6 +21,7 @@ use crate::program::{Lab, Said, Started, command};
 use cluster::{Dirs, LocalSpec};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use store::record::{JournalEvent, JournalRecord, NodeRecord};
 
 /// A node that starts in seconds and fits beside a build.
 const HEAP: &str = "512MiB";
@@ -174,10 +175,9 @@ fn a_run_on_a_local_node_is_believed_and_leaves_nothing() {
     run.wait_for("· measure:");
     let password = authentication::password(&lab);
     authentication::assert_in_no_command_line(&jvms(&lab), &password);
-    let ready = lab.run().journal;
-    let ready = ready.iter().find(|line| line.event == "target_ready");
-    let node = &ready.expect("a node").detail["nodes"][0]["address"];
-    let node = node.as_str().and_then(|address| address.parse().ok());
+    let journal = lab.run().journal;
+    let node = &ready_nodes(&journal)[0].address;
+    let node = node.parse().ok();
     authentication::assert_closed(node.expect("its address"), &password);
     let said = run.end().measured(&lab);
     assert_nothing_is_left(&lab);
@@ -200,25 +200,20 @@ fn a_run_on_a_local_node_is_believed_and_leaves_nothing() {
         "target_stopped",
         "run_finished",
     ];
-    let at = |event: &str| run.journal.iter().position(|line| line.event == event);
+    let at = |event: &str| {
+        run.journal
+            .iter()
+            .position(|line| line.event.name() == event)
+    };
     let places = order.map(at);
     assert!(
         places.iter().all(Option::is_some) && places.is_sorted(),
         "{places:?}"
     );
-    let ready = &run.journal[places[3].unwrap()].detail;
-    assert_eq!(
-        ready["nodes"].as_array().map(Vec::len),
-        Some(1),
-        "{ready:#}"
-    );
-    assert!(
-        ready["nodes"][0]["version"]
-            .as_str()
-            .is_some_and(|v| v.starts_with("5.0"))
-    );
-    let settings = ready["nodes"][0]["settings"].as_object();
-    assert!(settings.is_some_and(|all| all.len() > 50), "{ready:#}");
+    let ready = ready_nodes(&run.journal);
+    assert_eq!(ready.len(), 1, "{ready:#?}");
+    assert!(ready[0].version.starts_with("5.0"));
+    assert!(ready[0].settings.len() > 50, "{ready:#?}");
 
     let logs = run.trial(0).unwrap().expect("the trial").logs_dir();
     let log = std::fs::read_to_string(logs.join("node1/system.log")).unwrap();
@@ -270,4 +265,13 @@ fn tool(program: &str, arguments: &[String], folder: &Path) -> String {
         "{program} ended with {end}\n{stdout}\n{stderr}"
     );
     stdout
+}
+
+/// The nodes of the first target, as the journal has them.
+fn ready_nodes(journal: &[JournalRecord]) -> &[NodeRecord] {
+    let nodes = journal.iter().find_map(|line| match &line.event {
+        JournalEvent::TargetReady { nodes, .. } => Some(nodes),
+        _ => None,
+    });
+    nodes.expect("a target that was ready")
 }

@@ -15,6 +15,7 @@ mod watching;
 use crate::cli::SMALL;
 use crate::program::{Lab, Started};
 use serde_json::Value;
+use store::record::JournalEvent;
 
 /// One point on the null target.
 const POINT: &str = "\
@@ -304,9 +305,9 @@ fn started_measuring(lab: &Lab, index: usize) -> Started {
             return false;
         };
         let measures = |line: &&store::record::JournalRecord| {
+            let event = &line.event;
             line.trial == Some(index)
-                && line.event == "phase_started"
-                && line.detail.to_string().contains("measure")
+                && matches!(event, JournalEvent::PhaseStarted { phase } if phase == "measure")
         };
         run.journal.iter().any(|line| measures(&line))
     });

@@ -125,7 +125,7 @@ impl Lab {
         let journal = self.run().journal;
         let fits = journal
             .iter()
-            .filter(|line| line.event == event && (trial.is_none() || line.trial == trial));
+            .filter(|line| line.event.name() == event && (trial.is_none() || line.trial == trial));
         fits.count()
     }
 }

@@ -17,9 +17,8 @@ use analysis::rules;
 use anyhow::{Context, Result, bail, ensure};
 use cluster::{Ability, DataUse, RestoreHow, SettleOutcome};
 use load::{LEDGER_OPERATIONS_MAX, Limit, Written};
-use serde_json::json;
 use std::time::Duration;
-use store::record::{DataRecord, LoadRecord};
+use store::record::{DataRecord, JournalEvent, LoadRecord};
 use study::plan::PhaseKind;
 use study::settings::{How, Keyspace, Load, PageCache, Reset, Settle, Target};
 use study::standing::Preparation;
@@ -92,9 +91,11 @@ impl TrialRun<'_> {
         }
         let proofs = nodes::proofs(running, &self.program, Some(keyspace))?;
         let failed = nodes::not_in_effect(&proofs);
-        let detail = json!({"phase": "load", "proofs": proofs});
-        self.writer
-            .journal("configuration_proved", Some(self.trial.index), detail)?;
+        let proved = JournalEvent::ConfigurationProved {
+            phase: "load".to_owned(),
+            proofs,
+        };
+        self.writer.journal(Some(self.trial.index), proved)?;
         ensure!(
             failed.is_empty(),
             "the configuration of `phases.load` is not in effect: {}",
@@ -116,11 +117,8 @@ impl TrialRun<'_> {
         self.begin_phase(PhaseKind::Restart, state)?;
         let restarts = targets::restarts(self.settings);
         let what = targets::difference_words(&running.settings, target, restarts);
-        self.writer.journal(
-            "nodes_restarting",
-            Some(self.trial.index),
-            json!({"what": what}),
-        )?;
+        let restarting = JournalEvent::NodesRestarting { what };
+        self.writer.journal(Some(self.trial.index), restarting)?;
         state.gather.stop(&mut state.writer)?;
         let events = &mut *self.events;
         running.reconfigure(target, restarts, &mut |text| {

@@ -12,8 +12,8 @@ use crate::tally::Tally;
 use anyhow::{Context, Result};
 use load::{Load, Next};
 use measure::{Summed, clock};
-use serde_json::json;
 use std::sync::atomic::Ordering;
+use store::record::JournalEvent;
 use study::plan::PhaseKind;
 
 struct Offering<'o, 'a> {
@@ -80,11 +80,10 @@ impl TrialRun<'_> {
 
     /// Says that a phase begins: to the journal first, then to whoever watches.
     fn begin_phase_at(&mut self, kind: PhaseKind, at_ns: u64, state: &mut State) -> Result<()> {
-        self.writer.journal(
-            "phase_started",
-            Some(self.trial.index),
-            json!({"phase": kind.name()}),
-        )?;
+        let started = JournalEvent::PhaseStarted {
+            phase: kind.name().to_owned(),
+        };
+        self.writer.journal(Some(self.trial.index), started)?;
         state.timeline.begin(kind.name(), at_ns);
         let (planned, after) = state.timeline.advance(kind, &self.trial.phases);
         (self.events)(Event::PhaseStarted {

@@ -473,21 +473,17 @@ fn make(blocks: usize) -> RunView {
         .enumerate()
         .map(|(i, s)| intervals(*s, i as u64))
         .collect();
-    let line = |unix_ns: u64, event: &str| JournalRecord {
+    let line = |unix_ns: u64| JournalRecord {
         unix_ns,
-        event: event.into(),
         trial: None,
-        detail: serde_json::Value::Null,
+        event: JournalEvent::RunInterrupted,
     };
     RunView {
         name: "vtopology/20261120T230500Z".into(),
         folder: "results/vtopology/20261120T230500Z".into(),
         plan: plan(&shapes),
         findings: findings(&shapes, &trials),
-        journal: vec![
-            line(0, "run_started"),
-            line(731_000_000_000, "run_finished"),
-        ],
+        journal: vec![line(0), line(731_000_000_000)],
         points: point_views(&shapes, &trials),
         trials: trials
             .iter()

@@ -2,8 +2,8 @@
 
 use crate::fixture;
 use report::{RunView, html, page};
-use serde_json::json;
 use store::RunWriter;
+use store::record::{JournalEvent, NodeRecord};
 
 #[test]
 fn a_run_on_disk_becomes_the_same_curves_and_findings() {
@@ -12,10 +12,17 @@ fn a_run_on_disk_becomes_the_same_curves_and_findings() {
     let trials: Vec<_> = shapes.iter().map(|s| fixture::intervals(*s, 7)).collect();
     let plan = fixture::plan(shapes);
     let mut writer = RunWriter::create(folder.path(), "study: vtopology\n", &plan).expect("run");
-    let ready = json!({ "nodes": [
-        { "name": "node1", "rack": "r1", "settings": { "commitlog_sync": "batch" } },
-    ] });
-    writer.journal("target_ready", None, ready).expect("a line");
+    let node = NodeRecord {
+        name: "node1".to_owned(),
+        rack: "r1".to_owned(),
+        settings: [("commitlog_sync".to_owned(), "batch".to_owned())].into(),
+        ..NodeRecord::default()
+    };
+    let ready = JournalEvent::TargetReady {
+        kind: "local".to_owned(),
+        nodes: vec![node],
+    };
+    writer.journal(None, ready).expect("a line");
     let kinds = fixture::KINDS.map(str::to_string);
     for (record, intervals) in plan.trials.iter().zip(&trials) {
         let mut trial = writer.begin_trial(record, &kinds).expect("a trial");
@@ -24,9 +31,7 @@ fn a_run_on_disk_becomes_the_same_curves_and_findings() {
         }
     }
     let findings = fixture::findings(shapes, &trials);
-    writer
-        .finish(&findings, "0.1.0", serde_json::Value::Null)
-        .expect("findings");
+    writer.finish(&findings, "0.1.0", None).expect("findings");
 
     let run = store::Run::open(writer.path()).expect("the run opens");
     let view = RunView::read(&run).expect("the run reads");

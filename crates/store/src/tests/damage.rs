@@ -1,9 +1,8 @@
 //! A run folder, damaged in every way that comes to mind: none is read with other numbers.
 
-use super::{findings, interval, plan, trial};
-use crate::record::{HostRecord, NodesRecord, SampleRecord, TrialFinding};
+use super::{findings, interval, plan, started, trial};
+use crate::record::{HostRecord, JournalEvent, NodesRecord, SampleRecord, TrialFinding};
 use crate::{Damaged, HistogramKind, Run, RunWriter, list};
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
@@ -71,17 +70,14 @@ fn finding(index: usize) -> TrialFinding {
 /// report; finished if `is_finished`, and else interrupted after them.
 fn make(results: &Path, is_finished: bool) -> RunWriter {
     let mut run = RunWriter::create(results, "study: first\n", &plan("first")).unwrap();
-    let machine = json!({"machine": {"cpus": 8}});
-    run.journal("run_started", None, machine).unwrap();
+    run.journal(None, started()).unwrap();
     write_trial(&mut run, 0);
     for index in [0, 1] {
         let slug = trial(index).slug;
-        let detail = json!({"slug": slug});
-        run.journal("trial_started", Some(index), detail).unwrap();
+        let started = JournalEvent::TrialStarted { slug: slug.clone() };
+        run.journal(Some(index), started).unwrap();
         write_trial(&mut run, index);
-        let detail = json!({"verdict": "valid"});
-        run.finish_trial(index, &slug, &finding(index), detail)
-            .unwrap();
+        run.finish_trial(index, &slug, &finding(index)).unwrap();
         let late = run.trial_folder(&slug).unwrap().join("logs/node1/gc.log");
         fs::write(late, format!("pause {index}\n")).unwrap();
         run.note_added(&slug).unwrap();
@@ -90,7 +86,7 @@ fn make(results: &Path, is_finished: bool) -> RunWriter {
         let mut all = findings("valid");
         all.trials = vec![finding(0), finding(1)];
         all.answer = vec!["It did 200.5 op/s.".to_owned()];
-        run.finish(&all, "0.1.0", Value::Null).unwrap();
+        run.finish(&all, "0.1.0", None).unwrap();
         run.write_report("<html>200.5</html>").unwrap();
     }
     run
@@ -369,7 +365,7 @@ fn a_torn_line_of_the_journal_stops_nobody() {
     assert_eq!(run.trial_findings().len(), 2);
     let mut writer = RunWriter::resume(&folder).unwrap();
     let found = findings("valid");
-    writer.finish(&found, "0.1.0", Value::Null).unwrap();
+    writer.finish(&found, "0.1.0", None).unwrap();
     let run = Run::open(&folder).unwrap();
     assert!(!run.is_journal_damaged && !run.notes.is_empty());
 }
@@ -423,9 +419,7 @@ fn what_is_added_to_a_finished_trial_is_vouched_for_and_the_rest_is_not_read() {
     write_trial(&mut writer, 0);
     let slug = trial(0).slug;
     let finding = TrialFinding::default();
-    writer
-        .finish_trial(0, &slug, &finding, Value::Null)
-        .unwrap();
+    writer.finish_trial(0, &slug, &finding).unwrap();
     let folder = writer.trial_folder(&slug).unwrap();
     fs::write(folder.join("logs/node1/gc.log.0.current"), "pause").unwrap();
     writer.note_added(&slug).unwrap();
@@ -446,9 +440,7 @@ fn what_is_added_to_a_finished_trial_is_vouched_for_and_the_rest_is_not_read() {
     // The same when another program takes the run up.
     drop(writer);
     let mut writer = RunWriter::resume(&path).unwrap();
-    writer
-        .finish(&findings("valid"), "0.1.0", Value::Null)
-        .unwrap();
+    writer.finish(&findings("valid"), "0.1.0", None).unwrap();
     assert_eq!(probes().unwrap(), ["esxtop-a", "jvm"]);
     fs::write(folder.join("logs/node1/gc.log.0.current"), "Pause").unwrap();
     let said = format!("{:#}", probes().unwrap_err());

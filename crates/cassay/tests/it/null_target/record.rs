@@ -270,9 +270,9 @@ fn the_files_of_a_run_are_there_and_can_be_read() {
     assert!(run.notes.is_empty(), "{:?}", run.notes);
     let latest = finished().0.path().join("results/latest");
     assert_eq!(std::fs::canonicalize(latest).unwrap(), run.path);
-    assert_eq!(run.journal[0].event, "run_planned");
-    assert_eq!(run.journal[1].event, "run_started");
-    assert_eq!(run.journal.last().unwrap().event, "run_finished");
+    assert_eq!(run.journal[0].event.name(), "run_planned");
+    assert_eq!(run.journal[1].event.name(), "run_started");
+    assert_eq!(run.journal.last().unwrap().event.name(), "run_finished");
     assert!(run.journal.is_sorted_by_key(|line| line.unix_ns));
 
     let findings = run.findings.as_ref().unwrap();
