@@ -219,8 +219,11 @@ pub(super) fn window(evidence: &Evidence, limits: &Limits) -> Judged {
     let few = (window.ok as f64) < needed;
     note(few, format!("{} values (p99 needs {needed:.0})", window.ok));
     match evidence.warmup {
-        Some(SteadyState::Detected) => note(false, "steady before it began".to_owned()),
-        Some(_) => note(true, "no steady state was seen before it began".to_owned()),
+        Some(SteadyState::Detected) => note(false, "steady before the window began".to_owned()),
+        Some(_) => note(
+            true,
+            "no steady state was seen before the window began".to_owned(),
+        ),
         None => note(false, "after a warm-up of a fixed length".to_owned()),
     }
     let trend = steady::trend_of_correlated(&thinned(&window.ops_per_s));

@@ -125,8 +125,8 @@ pub(super) fn present(evidence: &Evidence, limits: &Limits) -> Judged {
         None => "; nobody looked whether its timers were late".to_owned(),
     };
     let detail = format!(
-        "in {:.0} s it was away for {silence_s:.2} s at the longest (limit {:.2} s), and for \
-         {:.2} s in stalls together (limit {:.2} s){looked}",
+        "in {:.0} s the client was away for {silence_s:.2} s at the longest (limit {:.2} s), and \
+         for {:.2} s in stalls together (limit {:.2} s){looked}",
         window.seconds, longest[0], window.stalled_s, together[0]
     );
     (at_most_warned(judged, limits), detail)
@@ -281,7 +281,7 @@ pub(super) fn answering(evidence: &Evidence, limits: &Limits) -> Judged {
         return (Outcome::Pass, detail);
     }
     if quiet_s < QUIET_MEDIANS * window.latency_median_s() {
-        let detail = format!("{detail}: its answers take that long");
+        let detail = format!("{detail}: the target's answers take that long");
         return (Outcome::Pass, detail);
     }
     // Whoever was away himself has heard nothing.

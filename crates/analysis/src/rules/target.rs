@@ -64,7 +64,7 @@ pub(super) fn settled(evidence: &Evidence) -> Judged {
         ),
         Some(Settle::Timeout) => (Outcome::Warn, "compactions were still running at the limit"),
         Some(Settle::Unknown) => (Outcome::Unknown, "the target cannot say whether it settled"),
-        None => (Outcome::Unknown, "nobody looked whether it settled"),
+        None => (Outcome::Unknown, "nobody looked whether the target settled"),
     };
     (outcome, detail.to_owned())
 }

@@ -8,6 +8,7 @@ use measure::{Interval, KindInterval, Outcome as Ended, Summed};
 
 mod causes;
 mod schedule;
+mod words;
 
 const SECOND: u64 = 1_000_000_000;
 
