@@ -1,6 +1,8 @@
 //! Lines of scenarios and operations → programs and steps.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::OsStr;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::File;
@@ -20,6 +22,9 @@ use yaml::{Diagnostics, Node, Place};
 
 /// More kinds than this are not told apart in results.
 const KINDS_MAX: usize = 64;
+
+/// Drivers whose operations are CQL.
+pub(super) const DRIVERS: [&str; 3] = ["cql", "cqld3", "cqld4"];
 
 /// Makes steps of the operations of a file.
 pub(super) struct Builder<'a> {
@@ -164,6 +169,7 @@ impl<'a> Builder<'a> {
 
     /// The operations that a line chooses, after its settings have been read.
     fn chosen(&mut self, node: &Node, line: &Line) -> Option<Vec<Op>> {
+        self.own_file(node, line)?;
         self.connect(node, line);
         self.tell(node, line);
         self.defaults = match Settings::of_line(line) {
@@ -187,6 +193,27 @@ impl<'a> Builder<'a> {
         let note = format!("tags={tags} fits no operation unless - and _ are taken as the same");
         self.note_at(&node.place.clone(), &note);
         Some(ops)
+    }
+
+    /// A mistake when a line asks for the operations of another file than its own.
+    fn own_file(&mut self, node: &Node, line: &Line) -> Option<()> {
+        fn stem(path: &str) -> Option<&OsStr> {
+            Path::new(path).file_stem()
+        }
+        let named = line.get("workload").or_else(|| line.get("yaml"));
+        let own = stem(&self.file.source.name);
+        match named.filter(|named| stem(named) != own) {
+            None => Some(()),
+            Some(other) => {
+                let hint = format!("say run driver=cql workload={other} and what the line says");
+                let message = format!(
+                    "the line asks for operations of {other}, and only those of {} are read here",
+                    self.file.source.name
+                );
+                self.out.add(&node.place, message, Some(hint));
+                None
+            }
+        }
     }
 
     /// The operations with these tags.
@@ -275,7 +302,7 @@ impl<'a> Builder<'a> {
             if acts || value.is_empty() || self.file.parameters.contains(key) {
                 continue;
             }
-            let note = match params::told(key) {
+            let note = match params::told(On::Line, key) {
                 Some(why) => format!("{key}={value} {why}"),
                 None => {
                     let mut known: Vec<&str> = params::acting(On::Line).collect();
@@ -380,7 +407,7 @@ impl<'a> Builder<'a> {
 
     fn connect(&mut self, node: &Node, line: &Line) {
         if let Some(driver) = line.get("driver").or_else(|| line.get("type"))
-            && !["cql", "cqld3", "cqld4"].contains(&driver)
+            && !DRIVERS.contains(&driver)
         {
             let hint = "add driver=cql if the statements are CQL".to_owned();
             let message = format!("driver {driver} is not understood; cql is");

@@ -186,15 +186,17 @@ fn operation(name: &str, node: &Node, level: &Level, ops: &mut Vec<Op>) {
             return ops.push(op);
         };
         op.shape.clone_from(&text.key);
+        let has_map = node.at("op").is_some_and(|op| op.entries().is_some());
         let aside = |e: &&Entry| {
             !["tags", "params", "bindings", "op_template", "name"].contains(&e.key.as_str())
                 && e.key != text.key
+                && !(has_map && e.key == "op")
         };
         let mut own: Vec<Entry> = entries.iter().filter(aside).cloned().collect();
         let body_entries = body.entries().unwrap_or(&[]).iter();
         if node.at("op_template").is_some() {
             op.inner = body_entries.filter(aside).cloned().collect();
-        } else if node.at("op").is_some_and(|op| op.entries().is_some()) {
+        } else if has_map {
             own.extend(body_entries.filter(aside).cloned());
         }
         op.params.splice(0..0, own);

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::collections::HashMap;
 
-use super::build::Builder;
+use super::build::{Builder, DRIVERS};
 use super::file::Op;
 use super::params::{self, On, Settings};
 use super::scenario;
@@ -106,6 +106,7 @@ impl Builder<'_> {
             let message = format!("operation {} is no statement of CQL: `{begins}…`", op.name);
             return self.wrong(&op.cql.place, message);
         }
+        self.driver(op)?;
         self.tell_operation(op);
         let anchored = anchors(&text);
         let table = self.tables.iter();
@@ -133,7 +134,7 @@ impl Builder<'_> {
         statement.returns_rows = ["select", "list"].contains(&first_word(&lower).as_str());
         statement.idempotent = set.idempotent.unwrap_or(statement.returns_rows);
         statement.conditional = is_conditional(&statement.cql);
-        if op.repeat.is_some() {
+        if op.repeat.is_some() || op.param("batch").is_some() {
             statement.batch = set.batch.or(Some(BatchKind::Unlogged));
         }
         self.paging(op, &set, &mut statement, marked_as);
@@ -144,8 +145,27 @@ impl Builder<'_> {
         })
     }
 
+    /// A mistake when an operation is for another driver than its line.
+    fn driver(&mut self, op: &Op) -> Option<()> {
+        let Some(node) = op.param("driver") else {
+            return Some(());
+        };
+        let (driver, place) = (node.text().unwrap_or("…"), node.place.clone());
+        match DRIVERS.contains(&driver) {
+            true => Some(()),
+            false => self.wrong(&place, format!("driver {driver} is not understood; cql is")),
+        }
+    }
+
     /// Notes the settings of an operation that do not act.
     fn tell_operation(&mut self, op: &Op) {
+        let types = ["prepared", "simple", "raw"];
+        if let Some(node) = op.param("type")
+            && let Some(other) = node.text().filter(|typ| !types.contains(typ))
+        {
+            let note = format!("type: {other} is used by nothing; {} are", types.join(", "));
+            self.note_at(&node.place.clone(), &note);
+        }
         for entry in &op.inner {
             let note = format!(
                 "{}: within op_template has no effect: the settings beside it count for the batch",
@@ -162,7 +182,7 @@ impl Builder<'_> {
             seen.push(key);
             let value = entry.value.text().and_then(|text| text.lines().next());
             let value = value.unwrap_or("…");
-            let note = match params::told(key) {
+            let note = match params::told(On::Operation, key) {
                 Some(why) => format!("{key}: {value} {why}"),
                 None => {
                     let hint = yaml::did_you_mean(key, params::acting(On::Operation));

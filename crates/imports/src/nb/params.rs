@@ -105,15 +105,18 @@ const ROWS: [Row; 13] = [
     }),
 ];
 
-/// Settings of lines that are read where they are needed, or name what is so anyhow.
-const LINE: &str = "driver, type, cqldriver, tags, cycles, recycles, threads, async, cyclerate, \
-    targetrate, rate, striderate, stride, seq, alias, yaml, workload, host, hosts, port, localdc, \
+/// Settings of lines that are read where they are needed.
+pub(super) const LINE: &str = "driver, type, tags, cycles, recycles, threads, async, cyclerate, \
+    targetrate, rate, striderate, stride, seq, yaml, workload, host, hosts, port, localdc, \
     username, userfile, password, passfile, ssl, pooling, compression, \
     driver.advanced.protocol.compression";
 
 /// Settings of operations that are read where they are needed, or with the statement.
-const OPERATION: &str = "ratio, repeat, batch, type, driver, name, desc, description, tags, \
-    params, bindings, stmt, statement, op, op_template, cql, raw, simple, errors";
+pub(super) const OPERATION: &str = "ratio, repeat, batch, type, driver, tags, params, bindings, \
+    op_template";
+
+/// Names and words for people: they do nothing, in NoSQLBench as here.
+const LABELS: &str = "alias, cqldriver, name, desc, description";
 
 /// Settings without effect, and why.
 const TOLD: &[(&str, &str)] = &[
@@ -177,6 +180,13 @@ const TOLD: &[(&str, &str)] = &[
     ),
 ];
 
+/// Settings of lines that have no effect on an operation, and why.
+const TOLD_OF_OPERATIONS: &[(&str, &str)] = &[(
+    "errors, maxtries, speculative",
+    "has no effect on an operation, in NoSQLBench as here; it acts on a line of a scenario or on \
+     the command line",
+)];
+
 /// The names in a list of them.
 fn listed(names: &'static str) -> impl Iterator<Item = &'static str> {
     names.split(", ").filter(|name| !name.is_empty())
@@ -189,14 +199,17 @@ pub(crate) fn acting(on: On) -> impl Iterator<Item = &'static str> {
         On::Operation => OPERATION,
     };
     let rows = ROWS.iter().flat_map(move |row| listed(row.names(on)));
-    rows.chain(listed(others))
+    rows.chain(listed(others)).chain(listed(LABELS))
 }
 
 /// Why a setting that does not act does not.
-pub(crate) fn told(key: &str) -> Option<&'static str> {
-    let found = TOLD
-        .iter()
-        .find(|(keys, _)| listed(keys).any(|name| name == key));
+pub(crate) fn told(on: On, key: &str) -> Option<&'static str> {
+    let own = match on {
+        On::Line => &[],
+        On::Operation => TOLD_OF_OPERATIONS,
+    };
+    let mut all = own.iter().chain(TOLD);
+    let found = all.find(|(keys, _)| listed(keys).any(|name| name == key));
     found.map(|(_, why)| *why)
 }
 
@@ -569,7 +582,7 @@ mod tests {
         for on in [On::Line, On::Operation] {
             let mut seen = std::collections::BTreeSet::new();
             for key in acting(on) {
-                assert!(told(key).is_none(), "{key}");
+                assert!(told(on, key).is_none(), "{key}");
                 assert!(seen.insert(key), "{key} stands twice");
             }
         }

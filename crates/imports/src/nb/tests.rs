@@ -3,6 +3,7 @@
 //! Long because each table of examples stands whole.
 
 mod chosen;
+mod effects;
 
 use super::import;
 use super::virtdata::resolve::Env;
