@@ -8,11 +8,11 @@
 
 use crate::access::{self, Access, Tls};
 use anyhow::{Context, Result, anyhow, bail};
-use cql::Consistency;
-use cql::frame::{self, HEADER_BYTES, Header, opcode};
+use cql::frame::{self, Header};
 use cql::request::QueryParams;
 use cql::response::{ErrorCode, Response, ResultBody, Rows};
 use cql::value::{CqlType, Value};
+use cql::{Consistency, Handshake, HandshakeError};
 use measure::clock::{self, Deadline};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -37,6 +37,9 @@ const SCHEMA_POLL: Duration = Duration::from_millis(50);
 
 /// Where a study says how sessions are encrypted.
 const SECTION: &str = "target.attach";
+
+/// What an error says of what was asked before there were statements.
+const HANDSHAKE: &str = "the CQL handshake";
 
 /// Longest part of a statement that an error repeats.
 const STATEMENT_CHARS_SHOWN: usize = 200;
@@ -146,7 +149,13 @@ impl Session {
     /// # Errors
     /// The node is not reachable, or does not speak CQL v4.
     pub(crate) fn authenticator(node: SocketAddr, timeout: Duration) -> Result<Option<String>> {
-        Session::connect(node, None, &Access::default(), timeout)?.startup()
+        let nobody = Access::default();
+        let mut session = Session::connect(node, None, &nobody, timeout)?;
+        match session.begin(&nobody)? {
+            Ok(()) => Ok(None),
+            Err(HandshakeError::NoCredentials { class }) => Ok(Some(class)),
+            Err(why) => bail!("{node} does not let us in: {why}"),
+        }
     }
 
     /// A connection on which nothing was said yet.
@@ -323,41 +332,37 @@ impl Session {
         Ok(result.rows.iter().filter_map(pair).collect())
     }
 
-    /// Begins the handshake; the authenticator's class if the node wants to know who we are.
-    fn startup(&mut self) -> Result<Option<String>> {
-        const WHAT: &str = "the CQL handshake";
+    fn handshake(&mut self, access: &Access) -> Result<()> {
         let node = self.node;
-        self.request.clear();
-        cql::request::startup(&mut self.request, 0, None);
-        let header = self.exchange(WHAT)?;
-        match parse(&header, &self.body, node, WHAT)? {
-            Response::Ready => Ok(None),
-            Response::Authenticate { class } => Ok(Some(class.to_string())),
-            _ => bail!("{node} answered STARTUP with {}", name_of(&header)),
+        match self.begin(access)? {
+            Ok(()) => Ok(()),
+            Err(HandshakeError::Refused { code, message, .. }) => bail!(ServerError {
+                node,
+                code,
+                message,
+                statement: HANDSHAKE.to_owned(),
+            }),
+            Err(why) => bail!("{node} does not let us in: {why}"),
         }
     }
 
-    fn handshake(&mut self, access: &Access) -> Result<()> {
-        let node = self.node;
-        let Some(class) = self.startup()? else {
-            return Ok(());
-        };
-        let Some(credentials) = &access.credentials else {
-            bail!("{node} wants a user and password ({class}), and none are given");
-        };
-        let token = cql::request::sasl_plain(&credentials.user, credentials.password.reveal());
+    /// The handshake, with what the node has against it.
+    fn begin(&mut self, access: &Access) -> Result<Result<(), HandshakeError>> {
+        let credentials = access.credentials.as_ref();
+        let credentials = credentials.map(|who| (who.user.as_str(), who.password.reveal()));
         self.request.clear();
-        cql::request::auth_response(&mut self.request, 0, &token);
-        let answer = self.exchange("authentication");
-        // The password is in there until the next request.
-        self.request.fill(0);
-        let header = answer?;
-        match parse(&header, &self.body, node, "authentication")? {
-            Response::AuthSuccess(_) => Ok(()),
-            _ => bail!(
-                "{node} answered the password with {}: only SASL PLAIN is spoken here",
-                name_of(&header)
-            ),
+        let mut handshake = Handshake::begin(&mut self.request, None);
+        loop {
+            let answer = self.exchange(HANDSHAKE);
+            // The password may be in there.
+            self.request.fill(0);
+            let header = answer?;
+            self.request.clear();
+            match handshake.answered((&header, &self.body), credentials, &mut self.request) {
+                Ok(false) => {}
+                Ok(true) => return Ok(Ok(())),
+                Err(why) => return Ok(Err(why)),
+            }
         }
     }
 
@@ -401,27 +406,8 @@ impl Session {
             .and_then(|()| stream.flush())
             .map_err(|error| access::explained(error, SECTION))
             .context("send a request")?;
-        loop {
-            let mut bytes = [0u8; HEADER_BYTES];
-            receive(stream, socket, &mut bytes, deadline)?;
-            let header = Header::parse_response(&bytes)?.context("a header was incomplete")?;
-            if header.length > ANSWER_BYTES_MAX {
-                bail!(
-                    "an answer of {} bytes; the most is {ANSWER_BYTES_MAX} for what is asked here",
-                    header.length
-                );
-            }
-            let length = header.length as usize;
-            body.clear();
-            while body.len() < length {
-                let arrived = body.len();
-                body.resize(frame::room_bytes(arrived, length), 0);
-                receive(stream, socket, &mut body[arrived..], deadline)?;
-            }
-            if header.opcode != opcode::EVENT {
-                return Ok(header);
-            }
-        }
+        let fill = |room: &mut [u8]| receive(stream, socket, room, deadline);
+        frame::receive(body, ANSWER_BYTES_MAX, fill, anyhow::Error::from)
     }
 }
 

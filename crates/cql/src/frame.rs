@@ -212,6 +212,39 @@ pub fn room_bytes(arrived: usize, frame_bytes: usize) -> usize {
     frame_bytes.min(earned)
 }
 
+/// Reads the next answer: its header, and its body into `body`. Events, which nobody has asked for,
+/// are passed over. `fill` fills the whole of the room that it is given with what comes next.
+///
+/// # Errors
+/// Those of `fill`; or what comes is no CQL, or longer than `limit`.
+pub fn receive<E>(
+    body: &mut Vec<u8>,
+    limit: u32,
+    mut fill: impl FnMut(&mut [u8]) -> Result<(), E>,
+    wrong: impl Fn(FrameError) -> E,
+) -> Result<Header, E> {
+    loop {
+        let mut head = [0; HEADER_BYTES];
+        fill(&mut head)?;
+        let header = Header::parse_response(&head).map_err(&wrong)?;
+        let header = header.expect("all bytes of a header are there");
+        if header.length > limit {
+            let (length, limit) = (u64::from(header.length), u64::from(limit));
+            return Err(wrong(FrameError::TooLong { length, limit }));
+        }
+        let length = header.length as usize;
+        body.clear();
+        while body.len() < length {
+            let arrived = body.len();
+            body.resize(room_bytes(arrived, length), 0);
+            fill(&mut body[arrived..])?;
+        }
+        if header.opcode != opcode::EVENT {
+            return Ok(header);
+        }
+    }
+}
+
 /// Opens a frame of this version byte: a header whose length [`end`] fills in. Returns where the
 /// frame begins.
 pub(crate) fn begin(out: &mut Vec<u8>, version: u8, stream: i16, opcode: u8) -> usize {

@@ -10,6 +10,7 @@
 pub mod compression;
 pub mod consistency;
 pub mod frame;
+pub mod handshake;
 pub mod reply;
 pub mod request;
 pub mod response;
@@ -22,5 +23,6 @@ mod wire;
 pub use compression::Compression;
 pub use consistency::{Consistency, UnknownConsistency};
 pub use frame::{FrameError, Header};
+pub use handshake::{Handshake, HandshakeError};
 pub use value::{CqlType, Value};
 pub use wire::ParseError;

@@ -7,11 +7,11 @@
 
 use crate::config::{Access, Endpoint, LoadError};
 use crate::connection::Link;
-use cql::Compression;
-use cql::frame::{self, HEADER_BYTES, Header, flag};
+use cql::frame::{self, Header, flag};
 use cql::request::{self, BatchKind, QueryParams};
 use cql::response::{self, Response, ResultBody};
 use cql::template::{BatchTemplate, Template};
+use cql::{Compression, Handshake};
 use measure::clock;
 use rustls::pki_types::ServerName;
 use std::io::{self, Read, Write};
@@ -131,27 +131,18 @@ struct Wire {
 
 impl Wire {
     fn handshake(&mut self, access: &Access) -> io::Result<()> {
+        let credentials = access.credentials.as_ref();
+        let credentials = credentials.map(|(user, password)| (user.as_str(), password.as_str()));
         let mut frame = Vec::new();
-        request::startup(&mut frame, 0, access.compression);
-        let mut answer = self.exchange(&frame)?;
-        for _ in 0..3 {
-            let wants_credentials = match parse(&answer.0, &answer.1)? {
-                Response::Ready | Response::AuthSuccess(_) => return Ok(()),
-                Response::Authenticate { .. } | Response::AuthChallenge(_) => true,
-                Response::Error(error) => return Err(refused("STARTUP", &error)),
-                other => return Err(unexpected("STARTUP", &other)),
-            };
-            let Some((user, password)) = access.credentials.as_ref().filter(|_| wants_credentials)
-            else {
-                return Err(io::Error::other(
-                    "the node wants a user and a password, and none is given",
-                ));
-            };
+        let mut handshake = Handshake::begin(&mut frame, access.compression);
+        loop {
+            let (header, body) = self.exchange(&frame)?;
             frame.clear();
-            request::auth_response(&mut frame, 0, &request::sasl_plain(user, password));
-            answer = self.exchange(&frame)?;
+            let answered = handshake.answered((&header, &body), credentials, &mut frame);
+            if answered.map_err(io::Error::other)? {
+                return Ok(());
+            }
         }
-        Err(io::Error::other("the node goes on asking for credentials"))
     }
 
     fn prepare(&mut self, statement: &Statement) -> io::Result<Template> {
@@ -176,33 +167,9 @@ impl Wire {
 
     fn exchange(&mut self, frame: &[u8]) -> io::Result<(Header, Vec<u8>)> {
         self.write_all(frame)?;
-        loop {
-            let (header, body) = self.read_frame()?;
-            // Events have negative stream ids; we asked for none, but a proxy may send some.
-            if header.stream >= 0 {
-                return Ok((header, body));
-            }
-        }
-    }
-
-    fn read_frame(&mut self) -> io::Result<(Header, Vec<u8>)> {
-        let mut head = [0; HEADER_BYTES];
-        self.read_exact(&mut head)?;
-        let header = Header::parse_response(&head)
-            .map_err(io::Error::other)?
-            .ok_or_else(|| io::Error::other("a short header"))?;
-        if header.length > HANDSHAKE_BYTES_MAX {
-            return Err(io::Error::other(format!(
-                "an answer of {} bytes to the handshake; the most is {HANDSHAKE_BYTES_MAX}",
-                header.length
-            )));
-        }
-        let (mut body, length) = (Vec::new(), header.length as usize);
-        while body.len() < length {
-            let arrived = body.len();
-            body.resize(frame::room_bytes(arrived, length), 0);
-            self.read_exact(&mut body[arrived..])?;
-        }
+        let mut body = Vec::new();
+        let fill = |room: &mut [u8]| self.read_exact(room);
+        let header = frame::receive(&mut body, HANDSHAKE_BYTES_MAX, fill, io::Error::other)?;
         if header.flags & flag::COMPRESSED != 0 {
             let limit = HANDSHAKE_BYTES_MAX as usize;
             let compression = self.compression.ok_or_else(|| {

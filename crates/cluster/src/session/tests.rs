@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::access::{Credentials, Secret};
+use cql::frame::{HEADER_BYTES, opcode};
 use std::net::TcpListener;
 
 /// A server on a free port that answers the requests of one connection with `answers`: opcode
@@ -166,7 +167,7 @@ fn an_answer_gets_room_for_what_has_come_and_not_for_what_it_says() {
     );
     let (room, error) = claims(ANSWER_BYTES_MAX + 1);
     assert!(
-        room == 0 && error.contains("the most is 67108864"),
+        room == 0 && error.contains("the limit of 67108864 bytes"),
         "{room}: {error}"
     );
 }
