@@ -3,15 +3,16 @@
 //!
 //! A binary of its own, since the counting allocator sees every thread of the process.
 
+#[path = "../../cql/tests/it/allocator.rs"]
+mod allocator;
+
+use allocator::Telling;
 use load::{Access, Config, Endpoint, Flow, Limit, Schedule, VerifyReads};
 use null::{NullServer, NullSpec};
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-
-struct Counting;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
@@ -20,34 +21,15 @@ thread_local! {
     static IS_CONTROL: Cell<bool> = const { Cell::new(false) };
 }
 
-fn count() {
-    if !IS_CONTROL.try_with(Cell::get).unwrap_or(true) {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-// SAFETY: every call is handed on to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the contract of `dealloc`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        // SAFETY: the caller keeps the contract of `realloc`.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: Telling = Telling {
+    given: |_| {
+        if !IS_CONTROL.try_with(Cell::get).unwrap_or(true) {
+            ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        }
+    },
+    returned: |_| (),
+};
 
 /// Stopped by the caller, so that the end of the run is never among what was counted, however late
 /// the caller's thread gets to run.

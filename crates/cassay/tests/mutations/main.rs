@@ -7,14 +7,16 @@
 //! as it takes. `cargo xtask mutate` tries more. A binary of its own: its allocator sees every
 //! thread of the process.
 
+#[path = "../../../cql/tests/it/allocator.rs"]
+mod allocator;
 mod corpus;
 mod mutator;
 #[path = "../../../../fuzz/read.rs"]
 mod read;
 
+use allocator::Telling;
 use corpus::Kind;
 use mutator::Mutator;
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -33,48 +35,21 @@ const MEMORY_BYTES_MAX: usize = 512 << 20;
 /// An input that takes longer never ends: the slowest take a second on a busy machine.
 const HANG: Duration = Duration::from_secs(120);
 
-struct Bounded;
-
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
-/// Counts what is given. A null pointer for too much would end the process without a name for the
-/// input, so it is only counted: memory that nobody touches costs nothing.
-fn given(bytes: usize) {
-    let live = LIVE.fetch_add(bytes, Ordering::Relaxed) + bytes;
-    PEAK.fetch_max(live, Ordering::Relaxed);
-}
-
-// SAFETY: every call is handed on to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Bounded {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        given(layout.size());
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        given(layout.size());
-        // SAFETY: the caller keeps the contract of `alloc_zeroed`.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract of `dealloc`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
-        given(size);
-        // SAFETY: the caller keeps the contract of `realloc`.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Bounded = Bounded;
+static ALLOCATOR: Telling = Telling {
+    // Only counted: a null pointer for too much would end the process without a name for the input,
+    // and memory that nobody touches costs nothing.
+    given: |bytes| {
+        let live = LIVE.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        PEAK.fetch_max(live, Ordering::Relaxed);
+    },
+    returned: |bytes| {
+        LIVE.fetch_sub(bytes, Ordering::Relaxed);
+    },
+};
 
 /// A number of the environment, or what stands in the gate.
 fn number(name: &str, default: u64) -> u64 {

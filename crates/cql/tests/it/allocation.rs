@@ -1,7 +1,6 @@
 //! A counting allocator: what the hot path must not do, and by how much a parser may exceed the
 //! bytes that it is given.
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use cql::Compression;
@@ -10,9 +9,8 @@ use cql::response::{self, RawRows};
 use cql::template::{Template, append_null, append_value};
 use cql::{Header, Value, reply};
 
+use crate::allocator::Telling;
 use crate::samples;
-
-struct Counting;
 
 thread_local! {
     /// Bytes that this thread has asked for so far, freed or not.
@@ -20,39 +18,13 @@ thread_local! {
 }
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-fn count(bytes: usize) {
+static ALLOCATOR: Telling = Telling {
     // A thread that is ending has no cell any more; nobody measures it then.
-    let _ = REQUESTED_BYTES.try_with(|total| total.set(total.get() + bytes));
-}
-
-// SAFETY: every call is passed on unchanged to the system's allocator, which upholds the contract;
-// counting touches a thread-local cell without a destructor and never allocates.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size());
-        // SAFETY: the caller's promises about `layout` are passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        count(layout.size());
-        // SAFETY: the caller's promises about `layout` are passed on.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        count(new_size);
-        // SAFETY: the caller's promises about `pointer` and sizes are passed on.
-        unsafe { System.realloc(pointer, layout, new_size) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promises about `pointer` and `layout` are passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
+    given: |bytes| {
+        let _ = REQUESTED_BYTES.try_with(|total| total.set(total.get() + bytes));
+    },
+    returned: |_| (),
+};
 
 /// Bytes that `work` asks the allocator for, on this thread; what is freed counts too.
 pub fn requested_bytes<T>(work: impl FnOnce() -> T) -> (usize, T) {

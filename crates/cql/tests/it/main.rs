@@ -7,6 +7,7 @@
 )]
 
 mod allocation;
+mod allocator;
 mod cost;
 mod golden_requests;
 mod golden_responses;

@@ -21,9 +21,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use workload::{Program, Stage};
 
-/// Nothing to prepare: only the test of allocations tells threads apart.
-fn begin_server_thread() {}
-
 /// A closed loop of 4 over `nodes`, one connection to each.
 fn config(nodes: &[&server::Server], program: Program, operations: u64) -> Config {
     Config {

@@ -74,10 +74,7 @@ impl Server {
         std::thread::spawn(move || {
             for socket in listener.incoming().flatten() {
                 let (log, behaviour) = (Arc::clone(&log), Arc::clone(&behaviour));
-                std::thread::spawn(move || {
-                    crate::begin_server_thread();
-                    serve(socket, &log, &*behaviour);
-                });
+                std::thread::spawn(move || serve(socket, &log, &*behaviour));
             }
         });
         Server { address, asked }

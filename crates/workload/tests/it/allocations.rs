@@ -1,47 +1,23 @@
 //! The hot path allocates nothing, counted per thread by an allocator that counts.
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use cql::response::RawRows;
 use workload::Stage;
 
+use crate::allocator::Telling;
 use crate::checks::body;
 use crate::{program, spec_with, values};
-
-struct Counting;
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-fn count() {
-    ALLOCATIONS.with(|allocations| allocations.set(allocations.get() + 1));
-}
-
-// SAFETY: every call is passed on to the system's allocator as it came; counting touches a
-// thread-local number that needs neither an allocation nor a destructor.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller keeps `alloc`'s contract.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps `dealloc`'s contract; `alloc` above is the system's.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        // SAFETY: the caller keeps `realloc`'s contract; `alloc` above is the system's.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
 #[global_allocator]
-static COUNTING: Counting = Counting;
+static ALLOCATOR: Telling = Telling {
+    given: |_| ALLOCATIONS.with(|allocations| allocations.set(allocations.get() + 1)),
+    returned: |_| (),
+};
 
 #[test]
 fn generating_and_checking_allocates_nothing_after_construction() {

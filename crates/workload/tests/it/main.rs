@@ -1,6 +1,8 @@
 //! The workloads from the outside: what the engine and the study rely on.
 
 mod allocations;
+#[path = "../../../cql/tests/it/allocator.rs"]
+mod allocator;
 mod checks;
 mod fingerprints;
 mod operations;
