@@ -1,17 +1,17 @@
 //! A program with a statement of each shape that the worker tells apart. The values of an operation
 //! are its number, so that the server knows what it is asked.
 
+#[expect(dead_code, reason = "the tests' file, of which this uses a part")]
+#[path = "../../tests/it/program.rs"]
+mod script;
+
 use super::world;
 use cql::Consistency;
-use cql::response::RawRows;
-use cql::template::append_value;
+use script::Script;
 use std::sync::Arc;
 use std::time::Duration;
 use workload::random::mix;
-use workload::{
-    BatchKind, Check, Kind, Operation, OperationEncoder, OperationSource, Policy, Program, Stage,
-    Statement,
-};
+use workload::{BatchKind, Kind, Policy, Program, Statement};
 
 /// The kinds of the two parts of a chain.
 pub const PARTS: [u8; 2] = [6, 7];
@@ -24,13 +24,6 @@ pub const CONDITION: u16 = 8;
 /// The one that is never prepared.
 pub const TEXT: u16 = 9;
 
-#[derive(Debug)]
-struct Script {
-    seed: u64,
-    first: Vec<u16>,
-    kinds: Vec<u8>,
-}
-
 /// Statements of operation `n` if it is a batch: none at all is what nobody can send.
 pub fn entries(seed: u64, n: u64) -> usize {
     (mix(seed ^ n) % 16).min(3) as usize
@@ -38,7 +31,11 @@ pub fn entries(seed: u64, n: u64) -> usize {
 
 /// The statement with which operation `n` begins.
 pub fn first_statement(seed: u64, first: &[u16], n: u64) -> u16 {
-    first[(mix(seed.wrapping_add(n)) as usize) % first.len()]
+    first[index(seed, first.len(), n)]
+}
+
+fn index(seed: u64, length: usize, n: u64) -> usize {
+    (mix(seed.wrapping_add(n)) as usize) % length
 }
 
 /// The text of a statement.
@@ -47,74 +44,6 @@ pub fn text(statement: u16) -> String {
         1 | 3 | PAGED | 5 => format!("SELECT v FROM t{statement} WHERE k = ?"),
         CONDITION => format!("INSERT INTO t{statement} (k) VALUES (?) IF NOT EXISTS"),
         _ => format!("INSERT INTO t{statement} (k) VALUES (?)"),
-    }
-}
-
-#[derive(Debug)]
-struct Encoder {
-    script: Arc<Script>,
-    operation: Operation,
-}
-
-impl OperationSource for Script {
-    fn cursor(self: Arc<Self>, _stage: Stage) -> Box<dyn OperationEncoder> {
-        Box::new(Encoder {
-            script: self,
-            operation: Operation::default(),
-        })
-    }
-
-    fn row_bytes_estimate(&self) -> u64 {
-        8
-    }
-}
-
-impl OperationEncoder for Encoder {
-    fn begin(&mut self, n: u64) -> Operation {
-        let script = &self.script;
-        let statement = first_statement(script.seed, &script.first, n);
-        self.operation = Operation {
-            number: n,
-            key: n,
-            statement,
-            kind: script.kinds[usize::from(statement)],
-        };
-        world::begun(self.operation);
-        self.operation
-    }
-
-    fn seek(&mut self, operation: Operation) {
-        self.operation = operation;
-    }
-
-    fn token(&self) -> Option<i64> {
-        Some(mix(self.operation.number) as i64)
-    }
-
-    fn entries(&self) -> usize {
-        match self.operation.statement {
-            BATCH => entries(self.script.seed, self.operation.number),
-            _ => 1,
-        }
-    }
-
-    fn entry_statement(&self, _entry: usize) -> u16 {
-        self.operation.statement
-    }
-
-    fn append_values(&mut self, _entry: usize, out: &mut Vec<u8>) {
-        append_value(out, &self.operation.number.to_be_bytes());
-    }
-
-    fn check(&mut self, rows: &RawRows) -> Check {
-        match rows.rows_count {
-            0 => Check::Missing,
-            _ => Check::Right,
-        }
-    }
-
-    fn values_bytes_max(&self) -> usize {
-        64
     }
 }
 
@@ -129,8 +58,14 @@ pub fn program(
     let (kinds, statements) = (kinds(timeout_ns, speculate_ns), statements(extra));
     let script = Script {
         seed,
-        first: first.to_vec(),
-        kinds: statements.iter().map(|s| s.kind).collect(),
+        choose: |script, n| index(script.seed, script.first.len(), n),
+        entries: |script, operation| match operation.statement {
+            BATCH => entries(script.seed, operation.number),
+            _ => 1,
+        },
+        token: |n| Some(mix(n) as i64),
+        begun: world::begun,
+        ..Script::of(&statements, first)
     };
     Arc::new(Program::of_source(kinds, statements, Arc::new(script)))
 }

@@ -1,12 +1,12 @@
 //! Operations that are more than one prepared statement and one answer.
 
-use crate::program::{batches, kind, program, statement};
+use crate::program::{Script, batches, kind, program, statement};
 use crate::server::{Asked, Does, Server};
 use crate::{config, run};
 use cql::response::ErrorCode;
 use measure::Outcome;
 use std::time::Duration;
-use workload::{BatchKind, Kind, Policy, Statement};
+use workload::{BatchKind, Kind, Operation, Policy, Statement};
 
 const INSERT: &str = "INSERT INTO t (k) VALUES (?)";
 const SELECT: &str = "SELECT v FROM t WHERE k = ?";
@@ -36,7 +36,7 @@ fn the_statements_of_an_operation_go_as_one_batch_of_the_kind_asked_for() {
             ..statement(UPDATE, 0)
         };
         let second = |entry| (entry == 1).then_some(1);
-        let entries = |n| if n % 2 == 0 { 3 } else { 1 };
+        let entries = |_: &Script, of: &Operation| if of.number.is_multiple_of(2) { 3 } else { 1 };
         let program = batches(write(), vec![batch(of), text], &[0], entries, second);
         let ran = run(&config(&[&server], program, 100));
         assert_eq!(ran.kinds[0].outcomes.get(Outcome::Ok), 100);
@@ -58,7 +58,7 @@ fn a_batch_is_expected_in_the_servers_counts_once_for_each_of_its_tables() {
         let server = Server::start(|_| Does::Acknowledges);
         let statements = vec![batch(BatchKind::Logged), statement(third, 0)];
         let second = |entry| (entry == 2).then_some(1);
-        let program = batches(write(), statements, &[0], |_| 3, second);
+        let program = batches(write(), statements, &[0], |_, _| 3, second);
         let ran = run(&config(&[&server], program, 100));
         assert_eq!(ran.kinds[0].outcomes.get(Outcome::Ok), 100);
         let beyond = (ran.kinds[0].extra_reads, ran.kinds[0].extra_writes);
@@ -69,7 +69,7 @@ fn a_batch_is_expected_in_the_servers_counts_once_for_each_of_its_tables() {
 #[test]
 fn what_no_frame_can_hold_is_an_error_of_the_client_and_no_panic() {
     let server = Server::start(|_| Does::Acknowledges);
-    let entries = |n| match n % 4 {
+    let entries = |_: &Script, of: &Operation| match of.number % 4 {
         0 => 65_536,
         1 => 0,
         2 => 65_535,
@@ -185,7 +185,7 @@ fn the_statements_of_a_batch_are_counted_once_and_when_it_succeeds() {
         vec![kind("write", policy)],
         statements,
         &[0],
-        |_| 3,
+        |_, _| 3,
         |_| None,
     );
     let ran = run(&config(&[&server], program, 10));
@@ -303,7 +303,7 @@ fn every_statement_of_a_batch_that_was_forgotten_is_prepared_again() {
     });
     let statements = vec![batch(BatchKind::Logged), statement(UPDATE, 0)];
     let second = |entry| (entry == 1).then_some(1);
-    let program = batches(write(), statements, &[0], |_| 2, second);
+    let program = batches(write(), statements, &[0], |_, _| 2, second);
     let ran = run(&config(&[&server], program, 10));
     assert_eq!(ran.kinds[0].outcomes.get(Outcome::Ok), 10);
     assert_eq!(ran.kinds[0].reprepared, 20);

@@ -1,4 +1,4 @@
-//! Programs whose operations are written down by a test.
+//! Programs whose operations are written down by a test; the simulation of the worker has them too.
 
 use cql::Consistency;
 use cql::response::RawRows;
@@ -8,18 +8,43 @@ use workload::{
     Check, Kind, Operation, OperationEncoder, OperationSource, Policy, Program, Stage, Statement,
 };
 
-/// Every operation begins with `statements[n % count]`, and its values are its number.
+/// Operations whose values are their number, so that a server knows what it is asked.
 #[derive(Clone, Debug)]
 pub struct Script {
+    #[allow(dead_code, reason = "what only the simulation chooses by")]
+    pub seed: u64,
+    /// Statements with which operations begin.
     pub first: Vec<u16>,
+    /// Which of `first` operation n begins with.
+    pub choose: fn(&Script, u64) -> usize,
     /// The kind of each statement.
     pub kinds: Vec<u8>,
     /// Bind markers of each statement.
     pub values: Vec<u16>,
-    /// Statements in operation n.
-    pub entries: fn(u64) -> usize,
+    /// Statements in an operation.
+    pub entries: fn(&Script, &Operation) -> usize,
     /// Which statement an entry of an operation is; `None`: the operation's.
     pub entry: fn(usize) -> Option<u16>,
+    pub token: fn(u64) -> Option<i64>,
+    /// Told of each operation that begins.
+    pub begun: fn(Operation),
+}
+
+impl Script {
+    /// Operations begin with the statements `first` in turn; each is a single one.
+    pub fn of(statements: &[Statement], first: &[u16]) -> Script {
+        Script {
+            seed: 0,
+            first: first.to_vec(),
+            choose: |script, n| n as usize % script.first.len(),
+            kinds: statements.iter().map(|s| s.kind).collect(),
+            values: statements.iter().map(|s| s.values_count).collect(),
+            entries: |_, _| 1,
+            entry: |_| None,
+            token: |_| None,
+            begun: |_| (),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -43,14 +68,15 @@ impl OperationSource for Script {
 
 impl OperationEncoder for ScriptCursor {
     fn begin(&mut self, n: u64) -> Operation {
-        let first = &self.script.first;
-        let statement = first[n as usize % first.len()];
+        let script = &self.script;
+        let statement = script.first[(script.choose)(script, n)];
         self.operation = Operation {
             number: n,
             key: n,
             statement,
-            kind: self.script.kinds[usize::from(statement)],
+            kind: script.kinds[usize::from(statement)],
         };
+        (script.begun)(self.operation);
         self.operation
     }
 
@@ -59,11 +85,11 @@ impl OperationEncoder for ScriptCursor {
     }
 
     fn token(&self) -> Option<i64> {
-        None
+        (self.script.token)(self.operation.number)
     }
 
     fn entries(&self) -> usize {
-        (self.script.entries)(self.operation.number)
+        (self.script.entries)(&self.script, &self.operation)
     }
 
     fn entry_statement(&self, entry: usize) -> u16 {
@@ -85,7 +111,7 @@ impl OperationEncoder for ScriptCursor {
     }
 
     fn values_bytes_max(&self) -> usize {
-        self.script.values.iter().copied().max().unwrap_or(0).into()
+        64
     }
 }
 
@@ -110,7 +136,8 @@ pub fn kind(name: &str, policy: Policy) -> Kind {
 
 /// A program whose operations begin with the statements `first` in turn, each a single one.
 pub fn program(kinds: Vec<Kind>, statements: Vec<Statement>, first: &[u16]) -> Program {
-    batches(kinds, statements, first, |_| 1, |_| None)
+    let script = Script::of(&statements, first);
+    Program::of_source(kinds, statements, Arc::new(script))
 }
 
 /// As [`program`], with so many entries per operation.
@@ -118,15 +145,13 @@ pub fn batches(
     kinds: Vec<Kind>,
     statements: Vec<Statement>,
     first: &[u16],
-    entries: fn(u64) -> usize,
+    entries: fn(&Script, &Operation) -> usize,
     entry: fn(usize) -> Option<u16>,
 ) -> Program {
     let script = Script {
-        first: first.to_vec(),
-        kinds: statements.iter().map(|s| s.kind).collect(),
-        values: statements.iter().map(|s| s.values_count).collect(),
         entries,
         entry,
+        ..Script::of(&statements, first)
     };
     Program::of_source(kinds, statements, Arc::new(script))
 }
