@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn of_studies_without_a_difference_one_in_thirty_has_one_among_thirty() {
-        let mut chance = Chance(77);
+        let mut chance = Chance::new(77);
         let studies = 400;
         let mut called = 0;
         for _ in 0..studies {

@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn coverage_of_autocorrelated_series_is_near_95_percent() {
-        let mut chance = Chance(7);
+        let mut chance = Chance::new(7);
         for (count, phi, least) in [
             (10, 0.0, 0.93),
             // Ten seconds cannot show how correlated they are.
@@ -299,7 +299,7 @@ mod tests {
     /// Share of windows whose interval holds the true throughput, and of those the share whose
     /// interval is said to rest on few incidents.
     fn coverage(pauses: Pauses, seconds: usize, windows: u32, seed: u64) -> [f64; 2] {
-        let mut chance = Chance(seed);
+        let mut chance = Chance::new(seed);
         let (mut hits, mut few) = (0, 0);
         let truth = 1.0 - pauses.share();
         for _ in 0..windows {
@@ -377,7 +377,7 @@ mod tests {
 
     #[test]
     fn correlation_costs_effective_values() {
-        let mut chance = Chance(3);
+        let mut chance = Chance::new(3);
         let independent = mean_estimate(&chance.autocorrelated(200, 0.0));
         let correlated = mean_estimate(&chance.autocorrelated(200, 0.8));
         assert!(independent.effective_count > 120.0, "{independent:?}");

@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn noise_without_trend_is_steady_soon() {
         for seed in 0..50 {
-            let mut chance = Chance(seed);
+            let mut chance = Chance::new(seed);
             let (state, seconds) = feed(|_| {
                 let (rate, tail) = (chance.normal(), chance.normal());
                 (1000.0 * (1.0 + 0.05 * rate), 5.0 * (0.2 * tail).exp())
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn a_ramp_as_of_a_compiler_warming_up_is_waited_for() {
         for seed in 0..50 {
-            let mut chance = Chance(seed);
+            let mut chance = Chance::new(seed);
             let level = |t: f64| 1.0 - 0.7 * (-t / 6.0).exp();
             let (state, seconds) = feed(|t| {
                 let rate = level(t) * (1.0 + 0.02 * chance.normal());
@@ -290,7 +290,7 @@ mod tests {
     #[test]
     fn lasting_drift_of_throughput_or_p99_is_not_called_steady() {
         for seed in 0..50 {
-            let mut chance = Chance(seed);
+            let mut chance = Chance::new(seed);
             let falling = feed(|t| (1000.0 * (1.0 - 0.01 * t + 0.01 * chance.normal()), 5.0));
             assert_eq!(falling, (SteadyState::Forced, 60), "seed {seed}");
             let slower = feed(|t| (1000.0, 5.0 * (0.03 * t + 0.05 * chance.normal()).exp()));
@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn swings_of_a_correlated_series_are_rarely_called_a_trend() {
-        let mut chance = Chance(31);
+        let mut chance = Chance::new(31);
         for (count, phi, most) in [(30, 0.0, 0.12), (60, 0.3, 0.13), (60, 0.6, 0.15)] {
             let series = 1000;
             let mut called = [0; 2];
@@ -354,7 +354,7 @@ mod tests {
 
     #[test]
     fn a_true_drift_is_seen_through_correlation() {
-        let mut chance = Chance(32);
+        let mut chance = Chance::new(32);
         let drifting = |chance: &mut Chance| -> Vec<f64> {
             let noise = chance.autocorrelated(60, 0.3);
             let value =

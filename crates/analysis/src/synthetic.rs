@@ -1,20 +1,25 @@
 //! Known series for the tests: noise with a fixed seed, autocorrelated if asked, and servers that
 //! pause at random.
 
+#[expect(dead_code, reason = "workload's file, of which tests use a part")]
+#[path = "../../workload/src/random.rs"]
+mod random;
+
 use crate::Blocks;
 use measure::Histogram;
+use random::Draws;
 
-/// SplitMix64 (Steele, Lea, Flood 2014): small, good enough for tests, the same everywhere.
-pub(crate) struct Chance(pub u64);
+/// The same draws everywhere.
+pub(crate) struct Chance(Draws);
 
 impl Chance {
+    pub(crate) fn new(seed: u64) -> Chance {
+        Chance(Draws::sequence(seed))
+    }
+
     /// Uniform in (0, 1).
     pub(crate) fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64 + 1e-17
+        self.0.unit()
     }
 
     /// Standard normal (Box and Muller 1958).

@@ -4,7 +4,7 @@
 //! `w, w + W, w + 2W, …`, and the union over all workers is the schedule that was asked for.
 
 use std::time::Duration;
-use workload::random::{GOLDEN, mix};
+use workload::random::{Draws, mix};
 
 /// When operations are due.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,7 +57,7 @@ pub(crate) enum Arrivals {
     Poisson {
         next_ns: f64,
         mean_ns: f64,
-        state: u64,
+        draws: Draws,
     },
     Ramp {
         index: u64,
@@ -93,7 +93,7 @@ impl Arrivals {
                 let mut arrivals = Arrivals::Poisson {
                     next_ns: 0.0,
                     mean_ns,
-                    state: mix(seed ^ mix(worker + 1)),
+                    draws: Draws::sequence(mix(seed ^ mix(worker + 1))),
                 };
                 arrivals.advance();
                 Some(arrivals)
@@ -149,12 +149,8 @@ impl Arrivals {
             Arrivals::Poisson {
                 next_ns,
                 mean_ns,
-                state,
-            } => {
-                *state = state.wrapping_add(GOLDEN);
-                let unit = ((mix(*state) >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
-                *next_ns += -unit.ln() * *mean_ns;
-            }
+                draws,
+            } => *next_ns += -draws.unit().ln() * *mean_ns,
             Arrivals::Ramp { index, step, .. } => *index += *step,
         }
     }

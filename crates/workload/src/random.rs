@@ -36,6 +36,12 @@ impl Draws {
         }
     }
 
+    /// The published sequence of `seed`, of no operation.
+    #[inline]
+    pub fn sequence(seed: u64) -> Draws {
+        Draws { state: seed }
+    }
+
     /// 64 uniform bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
@@ -71,7 +77,7 @@ mod tests {
 
     #[test]
     fn splitmix64_gives_the_published_sequence_of_seed_0() {
-        let mut draws = Draws { state: 0 };
+        let mut draws = Draws::sequence(0);
         assert_eq!(draws.bits(), 0xE220_A839_7B1D_CDAF);
         assert_eq!(draws.bits(), 0x6E78_9E6A_A1B9_65F4);
         assert_eq!(draws.bits(), 0x06C4_5D18_8009_454F);

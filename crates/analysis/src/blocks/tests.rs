@@ -19,7 +19,7 @@ fn window(chance: &mut Chance, phi: f64, swing: f64) -> Blocks {
 
 /// The true quantile of that mixture, from far more values than any window has.
 fn truth(q: f64, swing: f64) -> f64 {
-    let mut chance = Chance(99);
+    let mut chance = Chance::new(99);
     let mut all = Histogram::new();
     for _ in 0..8_000 {
         let scale = (swing * chance.normal()).exp();
@@ -30,7 +30,7 @@ fn truth(q: f64, swing: f64) -> f64 {
 
 #[test]
 fn coverage_of_percentiles_is_near_95_percent() {
-    let mut chance = Chance(11);
+    let mut chance = Chance::new(11);
     for (phi, swing, least) in [(0.0, 0.0, 0.92), (0.0, 0.2, 0.90), (0.5, 0.2, 0.87)] {
         let windows = 100;
         let made: Vec<Blocks> = (0..windows)
@@ -64,7 +64,7 @@ fn coverage_of_percentiles_is_near_95_percent() {
 #[test]
 fn swings_between_seconds_make_the_interval_longer() {
     let width = |swing: f64| {
-        let [low, high] = window(&mut Chance(5), 0.5, swing)
+        let [low, high] = window(&mut Chance::new(5), 0.5, swing)
             .quantile_ci95_ns(0.5)
             .unwrap();
         high - low
@@ -75,7 +75,7 @@ fn swings_between_seconds_make_the_interval_longer() {
 #[test]
 fn a_percentile_with_under_100_values_above_it_has_no_interval() {
     let mut blocks = Blocks::new();
-    let mut chance = Chance(1);
+    let mut chance = Chance::new(1);
     for _ in 0..10 {
         let mut second = Histogram::new();
         (0..2000).for_each(|_| second.record((chance.uniform() * 1e6) as u64));
@@ -127,7 +127,7 @@ fn a_long_run_keeps_few_blocks_and_every_value() {
 /// Of windows of 30 s, the shares with an interval of p99 that does not hold the true one, and with
 /// such a one that is not labelled. The server pauses; operations are due at a rate.
 fn wrong(pauses: Pauses, windows: u32, seed: u64) -> [f64; 2] {
-    let mut chance = Chance(seed);
+    let mut chance = Chance::new(seed);
     let truth = pauses.truth(&mut chance).quantile_ns(0.99) as f64;
     let mut counts = [0u32; 3];
     for _ in 0..windows {

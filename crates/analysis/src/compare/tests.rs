@@ -116,7 +116,7 @@ fn equal_runs(chance: &mut Chance, rounds: u32, blocks: usize, noise: f64) -> f6
 
 #[test]
 fn of_equal_runs_at_most_one_in_thirty_looks_different() {
-    let mut chance = Chance(61);
+    let mut chance = Chance::new(61);
     for blocks in [2, 3, 5] {
         for noise in [0.01, 0.02, 0.05, 0.10] {
             let called = equal_runs(&mut chance, 4000, blocks, noise);
@@ -155,7 +155,7 @@ fn values_that_have_no_logarithm_are_left_out() {
 
 #[test]
 fn what_it_could_have_seen_is_seen_in_four_of_five() {
-    let mut chance = Chance(8);
+    let mut chance = Chance::new(8);
     let noise = 0.02;
     let pairs = |chance: &mut Chance, effect: f64| -> Vec<(f64, f64)> {
         let ratio = |chance: &mut Chance| (effect + noise * chance.normal()).exp();
@@ -270,7 +270,7 @@ fn a_lower_bound_decides_in_the_direction_that_holds_for_all_larger_values() {
 /// different than the level says.
 #[test]
 fn of_equal_variants_of_which_one_is_cut_off_at_most_one_in_thirty_is_called_different() {
-    let mut chance = Chance(29);
+    let mut chance = Chance::new(29);
     for blocks in [2, 3, 5, 10] {
         for limit in [-1.0, 0.0, 0.5, 1.5] {
             let rounds = 4000;

@@ -34,7 +34,7 @@ const CALM: Server = Server {
 impl Server {
     /// The same at the same point, whenever it is asked.
     fn trial(&self, point: Point) -> Seen {
-        let mut chance = Chance(self.seed ^ (point.value() as u64).wrapping_mul(0x9E37_79B9));
+        let mut chance = Chance::new(self.seed ^ (point.value() as u64).wrapping_mul(0x9E37_79B9));
         let has_failed = chance.uniform() < self.fails;
         let mut noisy = |value: f64| value * (self.noise * chance.normal()).exp();
         let (ops_per_s, mean_ms) = match point {
@@ -80,7 +80,7 @@ fn go_on(
             Next::Answer(answer) => return (seen, answer),
             Next::Measure(points) => points,
         };
-        let pick = Chance(order ^ seen.len() as u64).uniform() * points.len() as f64;
+        let pick = Chance::new(order ^ seen.len() as u64).uniform() * points.len() as f64;
         let point = points[(pick as usize).min(points.len() - 1)];
         assert!(outlook.any_order || points.len() == 1, "{points:?}");
         match outlook.points.get(seen.len()) {

@@ -222,7 +222,7 @@ const HALVES: [f64; 6] = [8.0, 12.0, 16.0, 24.0, 32.0, 48.0];
 
 #[test]
 fn of_ladders_that_rise_to_the_end_at_most_one_in_twenty_has_a_knee() {
-    let mut chance = Chance(41);
+    let mut chance = Chance::new(41);
     for loads in [DOUBLING, SHORT, HALVES] {
         for elasticity in [0.5, 0.8, 1.0] {
             for noise in [(0.02, 1), (0.02, 3), (0.05, 1), (0.10, 1), (0.10, 3)] {
@@ -237,7 +237,7 @@ fn of_ladders_that_rise_to_the_end_at_most_one_in_twenty_has_a_knee() {
 
 #[test]
 fn the_knee_of_a_ladder_that_has_one_is_found() {
-    let mut chance = Chance(43);
+    let mut chance = Chance::new(43);
     for noise in [(0.02, 1), (0.02, 3), (0.05, 3)] {
         let made = (0..400).map(|_| ladder(&mut chance, &DOUBLING, (0.9, 16.0), noise));
         let seen = share(made, Some(2));

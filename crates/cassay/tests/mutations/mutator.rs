@@ -1,6 +1,8 @@
 //! Changes of a text, as a function of a seed: what slips of the hand, torn writes and people with
 //! intentions make of it.
 
+use workload::random::Draws;
+
 /// Words that parsers have opinions about.
 const WORDS: &[&str] = &[
     "-1",
@@ -48,22 +50,18 @@ const WORDS: &[&str] = &[
 
 /// Draws numbers, and changes texts by them.
 pub struct Mutator {
-    state: u64,
+    draws: Draws,
 }
 
 impl Mutator {
     /// One whose draws are a function of `seed`.
     pub fn new(seed: u64) -> Mutator {
-        Mutator { state: seed }
+        let draws = Draws::sequence(seed);
+        Mutator { draws }
     }
 
-    /// SplitMix64 (Steele, Lea, Flood 2014): equidistributed, and every seed is a good one.
     fn draw(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.draws.bits()
     }
 
     /// A number below `end`, or 0.

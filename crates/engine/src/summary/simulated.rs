@@ -12,23 +12,12 @@ use store::record::{FindingsRecord, TrialFinding};
 use study::plan::order::{order, outlooks};
 use study::resolve::resolve;
 use study::settings::{Overrides, Study};
+use workload::random::Draws;
 
-/// SplitMix64 (Steele, Lea, Flood 2014), and Box and Muller's normal values from it.
-struct Chance(u64);
-
-impl Chance {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64 + 1e-17
-    }
-
-    fn normal(&mut self) -> f64 {
-        let radius = (-2.0 * self.uniform().ln()).sqrt();
-        radius * (std::f64::consts::TAU * self.uniform()).cos()
-    }
+/// A standard normal value (Box and Muller 1958).
+fn normal(chance: &mut Draws) -> f64 {
+    let radius = (-2.0 * chance.unit().ln()).sqrt();
+    radius * (std::f64::consts::TAU * chance.unit()).cos()
 }
 
 /// What acts on a trial, as shares of its throughput.
@@ -60,15 +49,17 @@ const ONE_POINT: &str = "procedure: {fixed: {threads: 8}}\n";
 fn run(study: &Study, seed: u64, world: World) -> FindingsRecord {
     let mut study = study.clone();
     study.seed = seed;
-    let mut chance = Chance(seed.wrapping_mul(0x5851_F42D_4C95_7F2D));
-    let blocks: Vec<f64> = (0..study.repeat.blocks).map(|_| chance.normal()).collect();
+    let mut chance = Draws::sequence(seed.wrapping_mul(0x5851_F42D_4C95_7F2D));
+    let blocks: Vec<f64> = (0..study.repeat.blocks)
+        .map(|_| normal(&mut chance))
+        .collect();
     let mut seen = BTreeMap::new();
     let cells = order(&study, &outlooks(&study)).into_iter();
     let trials = cells.enumerate().map(|(index, trial)| {
         let procedure = &study.variants[trial.variant].settings.procedure;
         let place = procedure.outlook().points[trial.rung].value();
         let mut level = world.block * blocks[trial.block];
-        level += world.noise / 2.0_f64.sqrt() * chance.normal() + world.drift * index as f64;
+        level += world.noise / 2.0_f64.sqrt() * normal(&mut chance) + world.drift * index as f64;
         if seen.insert((trial.block, trial.rung), ()).is_none() {
             level -= world.first;
         }
@@ -84,8 +75,8 @@ fn run(study: &Study, seed: u64, world: World) -> FindingsRecord {
             ..TrialFinding::default()
         };
         finding.all.ops_per_s = 1000.0 * level.exp();
-        finding.all.latency_ms.p50 = (8.0 / (level + 0.02 * chance.normal()).exp()).into();
-        finding.all.latency_ms.p99 = (20.0 / (level + 0.05 * chance.normal()).exp()).into();
+        finding.all.latency_ms.p50 = (8.0 / (level + 0.02 * normal(&mut chance)).exp()).into();
+        finding.all.latency_ms.p99 = (20.0 / (level + 0.05 * normal(&mut chance)).exp()).into();
         finding
     });
     findings(&study, trials.collect(), &|_| None, None)

@@ -1,18 +1,17 @@
 //! Chance by a seed.
 
-use workload::random::{GOLDEN, mix};
+use workload::random::{Draws, mix};
 
 #[derive(Debug)]
-pub struct Dice(u64);
+pub struct Dice(Draws);
 
 impl Dice {
     pub fn new(seed: u64) -> Dice {
-        Dice(mix(seed ^ 0x005e_ed0f_51a1))
+        Dice(Draws::sequence(mix(seed ^ 0x005e_ed0f_51a1)))
     }
 
     pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(GOLDEN);
-        mix(self.0)
+        self.0.bits()
     }
 
     /// A number from 0 to `end`, without it.

@@ -7,6 +7,11 @@
 use crate::requests::{counts, request};
 use measure::outcome::OutcomeCounts;
 use measure::{ClientInterval, Histogram, Interval, KindInterval, Outcome};
+#[expect(dead_code, reason = "workload's file, of which this uses a part")]
+#[path = "../../../workload/src/random.rs"]
+mod random;
+
+use random::Draws;
 use report::{Curve, FileView, NodeView, PointView, ProbeSeries, RunView, TrialView};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -17,23 +22,10 @@ pub const KINDS: [&str; 2] = ["read", "write"];
 const WARMUP_S: u64 = 5;
 const MEASURE_S: u64 = 30;
 
-/// A sequence of numbers in 0..1 that only depends on its seed (SplitMix64).
-pub struct Chance(pub u64);
-
-impl Chance {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    /// Lognormal, by the sum of twelve.
-    fn lognormal(&mut self, median: f64, spread: f64) -> f64 {
-        let normal: f64 = (0..12).map(|_| self.next()).sum::<f64>() - 6.0;
-        median * (normal * spread).exp()
-    }
+/// Lognormal, by the sum of twelve.
+fn lognormal(chance: &mut Draws, median: f64, spread: f64) -> f64 {
+    let normal: f64 = (0..12).map(|_| chance.unit()).sum::<f64>() - 6.0;
+    median * (normal * spread).exp()
 }
 
 /// What one trial is like.
@@ -47,7 +39,7 @@ pub struct Shape {
 
 /// The intervals of one trial, measured ones last.
 pub fn intervals(shape: Shape, seed: u64) -> Vec<(&'static str, Interval)> {
-    let mut chance = Chance(seed);
+    let mut chance = Draws::sequence(seed);
     let gain = if shape.variant == "on" { 1.18 } else { 1.0 };
     let capacity = 52_000.0 * gain;
     let threads = shape.threads as f64;
@@ -64,7 +56,7 @@ pub fn intervals(shape: Shape, seed: u64) -> Vec<(&'static str, Interval)> {
             false => 1.0,
         };
         let dip = if index % 11 == 9 { 0.82 } else { 1.0 };
-        let ops = rate * warm * dip * (0.97 + 0.06 * chance.next());
+        let ops = rate * warm * dip * (0.97 + 0.06 * chance.unit());
         let slow = 1.0 / (warm * dip);
         let kinds = KINDS.map(|kind| {
             let share = if kind == "read" { 0.1 } else { 0.9 };
@@ -86,7 +78,7 @@ pub fn intervals(shape: Shape, seed: u64) -> Vec<(&'static str, Interval)> {
 }
 
 fn kind_interval(
-    chance: &mut Chance,
+    chance: &mut Draws,
     shape: Shape,
     ops: f64,
     median_ns: f64,
@@ -95,8 +87,8 @@ fn kind_interval(
     let mut kind = KindInterval::default();
     // A fiftieth of the operations is recorded: the shape is the same, the tests are faster.
     for _ in 0..(ops / 50.0) as u64 {
-        let tail = if chance.next() < 0.003 { 6.0 } else { 1.0 };
-        let ns = chance.lognormal(median_ns * tail, 0.45);
+        let tail = if chance.unit() < 0.003 { 6.0 } else { 1.0 };
+        let ns = lognormal(chance, median_ns * tail, 0.45);
         kind.latency.record(ns as u64);
         kind.service.record((ns * 0.94) as u64);
         kind.outcomes.add_one(Outcome::Ok);

@@ -1,8 +1,13 @@
 //! A run folder, damaged in every way that comes to mind: none is read with other numbers.
 
+#[expect(dead_code, reason = "workload's file, of which this uses a part")]
+#[path = "../../../workload/src/random.rs"]
+mod random;
+
 use super::{findings, interval, plan, started, trial};
 use crate::record::{HostRecord, JournalEvent, NodesRecord, SampleRecord, TrialFinding};
 use crate::{Damaged, HistogramKind, Run, RunWriter, list};
+use random::Draws;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
@@ -11,16 +16,12 @@ use std::path::Path;
 /// How many damaged folders are read.
 const SEEDS: u64 = 1000;
 
-/// SplitMix64: any damage can be made again from its seed.
-struct Chance(u64);
+/// Any damage can be made again from its seed.
+struct Chance(Draws);
 
 impl Chance {
     fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % end.max(1) as u64) as usize
+        (self.0.bits() % end.max(1) as u64) as usize
     }
 }
 
@@ -146,7 +147,7 @@ fn restore(folder: &Path, as_it_was: &BTreeMap<String, Vec<u8>>) {
 
 /// Damages the folder in a way that the seed chooses; says how.
 fn damage(folder: &Path, whole: &BTreeMap<String, Vec<u8>>, seed: u64) -> String {
-    let mut chance = Chance(seed);
+    let mut chance = Chance(Draws::sequence(seed));
     let names: Vec<&String> = whole.keys().collect();
     let name = names[chance.below(names.len())];
     let path = folder.join(name);

@@ -2,7 +2,7 @@
 
 use crate::settings::Study;
 use analysis::procedure::Outlook;
-use workload::random::{GOLDEN, mix};
+use workload::random::Draws;
 
 /// One trial before it is spelled out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub fn order(study: &Study, outlooks: &[Outlook]) -> Vec<Cell> {
         }
         return cells;
     }
-    let mut chance = Chance(study.seed);
+    let mut chance = Chance(Draws::sequence(study.seed));
     let groups = groups_by_target(study);
     let turns: Vec<Turns> = groups
         .iter()
@@ -149,19 +149,14 @@ fn groups_by_target(study: &Study) -> Vec<Vec<usize>> {
     groups
 }
 
-/// SplitMix64, seeded, the same on every machine; only shuffles.
-pub(super) struct Chance(pub(super) u64);
+/// Seeded, the same on every machine; only shuffles.
+pub(super) struct Chance(pub(super) Draws);
 
 impl Chance {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(GOLDEN);
-        mix(self.0)
-    }
-
     /// Fisher and Yates. The modulo's bias is below 2^-50 for any number of variants.
     fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
-            let other = (self.next() % (last as u64 + 1)) as usize;
+            let other = (self.0.bits() % (last as u64 + 1)) as usize;
             items.swap(last, other);
         }
     }
