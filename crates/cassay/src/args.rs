@@ -4,7 +4,7 @@
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use std::path::PathBuf;
-use study::settings::{Granted, Secret};
+use study::settings::{Granted, SecretSource};
 
 const ABOUT: &str =
     "A performance laboratory for Apache Cassandra: a study in one file, its answer in a report.";
@@ -109,7 +109,7 @@ pub struct TrustArgs {
     /// Where a secret is that the study has a name for: NAME=file:PATH or NAME=env:VARIABLE; may be
     /// given again.
     #[arg(long, value_name = "NAME=WHERE", value_parser = secret)]
-    pub secret: Vec<(String, Secret)>,
+    pub secret: Vec<(String, SecretSource)>,
 }
 
 impl TrustArgs {
@@ -122,12 +122,12 @@ impl TrustArgs {
     }
 }
 
-fn secret(text: &str) -> Result<(String, Secret), String> {
+fn secret(text: &str) -> Result<(String, SecretSource), String> {
     let parts = text.split_once('=').filter(|(name, _)| !name.is_empty());
     let (name, place) = parts.ok_or("write NAME=file:PATH or NAME=env:VARIABLE")?;
     let secret = match place.split_once(':') {
-        Some(("file", path)) if !path.is_empty() => Secret::File(path.into()),
-        Some(("env", variable)) if !variable.is_empty() => Secret::Env(variable.to_owned()),
+        Some(("file", path)) if !path.is_empty() => SecretSource::File(path.into()),
+        Some(("env", variable)) if !variable.is_empty() => SecretSource::Env(variable.to_owned()),
         // What stands there may be the secret itself.
         _ => return Err("a secret is file:PATH or env:VARIABLE, never the secret itself".into()),
     };
@@ -481,7 +481,7 @@ pub struct CheckArgs {
     /// Where the secret is that a setting has a name for, as db in target.attach.password={secret:
     /// db}: NAME=file:PATH or NAME=env:VARIABLE; may be given again.
     #[arg(long, value_name = "NAME=WHERE", requires = "target", value_parser = secret)]
-    pub secret: Vec<(String, Secret)>,
+    pub secret: Vec<(String, SecretSource)>,
 }
 
 /// A target that can say something of statements.
@@ -538,9 +538,9 @@ mod tests {
 
     #[test]
     fn a_secret_on_the_command_line_is_a_place_and_never_the_secret() {
-        let file = Secret::File("p".into());
+        let file = SecretSource::File("p".into());
         assert_eq!(secret("db=file:p"), Ok(("db".to_owned(), file)));
-        let variable = Secret::Env("P".to_owned());
+        let variable = SecretSource::Env("P".to_owned());
         assert_eq!(secret("db=env:P"), Ok(("db".to_owned(), variable)));
         for bad in [
             "db",

@@ -10,7 +10,7 @@
 
 use anyhow::{Context, Result};
 use cluster::probe::{ProbeCost, ProbeSpec, Reading};
-use cluster::{AttachSpec, Cluster, Dirs, LocalSpec, Spec};
+use cluster::{AttachSpec, Cluster, Dirs, LocalSpec, Target};
 use measure::clock::{self, SECOND_NS};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -40,12 +40,12 @@ fn main() -> Result<()> {
         ..LocalSpec::default()
     };
     let mut say = |line: &str| println!("{line}");
-    let ours = cluster::start(&Spec::Local(spec), &dirs, &mut say)?;
+    let ours = cluster::start(&Target::Local(spec), &dirs, &mut say)?;
     let attach = AttachSpec {
         contact_points: vec![ours.nodes()[0].address.to_string()],
         ..AttachSpec::default()
     };
-    let theirs = cluster::start(&Spec::Attach(attach), &dirs, &mut say)?;
+    let theirs = cluster::start(&Target::Attach(attach), &dirs, &mut say)?;
     let pid = ours.nodes()[0].pid.context("a node without a process")?;
     prepare(&ours)?;
     let spec = ProbeSpec {

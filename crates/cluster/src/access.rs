@@ -58,6 +58,9 @@ impl Secret {
     pub fn read(source: &SecretSource) -> Result<Secret> {
         let (text, place) = match source {
             SecretSource::Held(secret) => return Ok(secret.clone()),
+            SecretSource::Named(name) => {
+                bail!("read the password: nothing says where the secret `{name}` is")
+            }
             SecretSource::File(path) => {
                 let place = format!("the file {}", path.display());
                 let text = std::fs::read_to_string(path)

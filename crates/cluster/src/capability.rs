@@ -6,7 +6,7 @@
 //! is refused on a guess.
 
 use crate::local::place;
-use crate::spec::{AttachSpec, Spec};
+use crate::spec::{AttachSpec, Target};
 use std::collections::BTreeMap;
 
 /// Something that a plan may need from a target.
@@ -130,12 +130,14 @@ pub struct Capability {
 /// How something is done, or why not and what would bring it.
 pub(crate) type Answer = Result<String, String>;
 
-/// Every ability of the target that `spec` describes, in the order of [`Ability::ALL`], before
+/// Every ability of such a target, in the order of [`Ability::ALL`], before
 /// anything starts: this machine is probed, nodes of somebody else are not asked.
-pub fn abilities_of(spec: &Spec) -> Vec<Capability> {
-    match spec {
-        Spec::Local(spec) => of_local(&local_mbeans(), &place::answer(spec)),
-        Spec::Attach(spec) => of_attached(&attached_tables(), &attached_mbeans(spec)),
+pub fn abilities_of(target: &Target) -> Vec<Capability> {
+    let attached = |spec| of_attached(&attached_tables(), &attached_mbeans(spec));
+    match target {
+        Target::Local(spec) => of_local(&local_mbeans(), &place::answer(spec)),
+        Target::Attach(spec) => attached(spec),
+        Target::Null(_) => attached(&AttachSpec::default()),
     }
 }
 
@@ -339,7 +341,7 @@ mod tests {
                 isolation,
                 ..HostsSpec::default()
             });
-            abilities_of(&Spec::Local(LocalSpec {
+            abilities_of(&Target::Local(LocalSpec {
                 hosts,
                 ..LocalSpec::default()
             }))
@@ -379,7 +381,7 @@ mod tests {
     #[test]
     fn an_attached_cluster_is_seen_by_cql_and_more_by_agents() {
         let there = |spec: AttachSpec| -> Vec<&'static str> {
-            let all = abilities_of(&Spec::Attach(spec));
+            let all = abilities_of(&Target::Attach(spec));
             let present = all.into_iter().filter(|one| one.present);
             present.map(|one| one.ability.name()).collect()
         };

@@ -24,6 +24,7 @@ use crate::spec::LocalSpec;
 use crate::status::{NodeState, Overview};
 use crate::{attach, cause, counts, data_use, local, page_cache, probe, settle, snapshot, status};
 use anyhow::{Context, Result, bail};
+use null::NullServer;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
@@ -38,6 +39,8 @@ pub struct Cluster {
     access: Access,
     capabilities: Vec<Capability>,
     control: Control,
+    /// The server behind a null target. It ends last, after the connections to it.
+    null: Option<NullServer>,
 }
 
 /// By what a target is controlled.
@@ -56,6 +59,7 @@ impl Cluster {
             access: nodes.access().clone(),
             capabilities: local::capabilities(&nodes),
             control: Control::Local(Box::new(nodes)),
+            null: None,
         }
     }
 
@@ -69,6 +73,15 @@ impl Cluster {
             nodes,
             access,
             control: Control::Attached(agents),
+            null: None,
+        }
+    }
+
+    /// With the server of ours that is behind it.
+    pub(crate) fn with_null(self, server: NullServer) -> Cluster {
+        Cluster {
+            null: Some(server),
+            ..self
         }
     }
 
@@ -115,7 +128,10 @@ impl Cluster {
     /// # Errors
     /// A node does not answer.
     pub fn operation_counts(&self, keyspace: &str) -> Result<Option<OperationCounts>> {
-        counts::read(self, keyspace)
+        match &self.null {
+            Some(server) => Ok(Some(OperationCounts::of_null(&server.counts()))),
+            None => counts::read(self, keyspace),
+        }
     }
 
     /// Flushes the tables of `keyspace`, asks for the compactions that are due, and waits until
@@ -140,7 +156,8 @@ impl Cluster {
     /// A node does not answer.
     pub fn settings(&self) -> Result<Vec<(String, BTreeMap<String, String>)>> {
         let mut all = Vec::with_capacity(self.nodes.len());
-        for node in &self.nodes {
+        // A null target has none but those of its plan.
+        for node in self.nodes.iter().filter(|_| self.null.is_none()) {
             let mut session = self.session_to(node)?;
             match session.pairs("SELECT name, value FROM system_views.settings") {
                 Ok(settings) => all.push((node.name.clone(), settings)),

@@ -36,6 +36,16 @@ pub struct OperationCounts {
     pub writes: u64,
 }
 
+impl OperationCounts {
+    pub(crate) fn of_null(counts: &null::NullCounts) -> OperationCounts {
+        OperationCounts {
+            source: "the null target".to_owned(),
+            reads: counts.reads,
+            writes: counts.writes,
+        }
+    }
+}
+
 /// See [`Cluster::operation_counts`].
 pub(crate) fn read(cluster: &Cluster, keyspace: &str) -> Result<Option<OperationCounts>> {
     let (mut writes, mut reads) = (0, 0);

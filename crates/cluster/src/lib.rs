@@ -1,7 +1,7 @@
 //! The only crate that knows Cassandra as processes on hosts: supply, provisioning, nodes, control,
 //! probes; attached targets.
 //!
-//! [`start`] turns a [`Spec`] into a [`Cluster`], whose drop stops all that it started. What a
+//! [`start`] turns a [`Target`] into a [`Cluster`], whose drop stops all that it started. What a
 //! cluster cannot do is in its [`Cluster::capabilities`], so that a plan that asks for more is
 //! refused before anything starts. Nothing here prints: progress goes to a `say` callback.
 
@@ -9,6 +9,7 @@ mod access;
 mod attach;
 mod capability;
 mod cause;
+mod change;
 mod cluster;
 mod counts;
 mod data_use;
@@ -34,6 +35,7 @@ pub mod trust;
 pub use access::{Access, Credentials, Secret, Tls};
 pub use capability::{Ability, Capability, abilities_of};
 pub use cause::LogMarks;
+pub use change::Change;
 pub use cluster::{Cluster, NodeDied, NodeInfo};
 pub use counts::OperationCounts;
 pub use data_use::DataUse;
@@ -41,6 +43,7 @@ pub use host::{HostSpec, HostsSpec, Isolation, LinkSpec, VolumeUse};
 pub use local::{
     Effect, HostInfo, NodeConfiguration, Proof, Restarts, TableOption, memory_bytes, yaml_refusal,
 };
+pub use null::{ErrorCode, Latency, NullSpec, Stall};
 pub use ring::{Replication, Ring};
 pub use session::{QueryResult, ServerError, Session};
 pub use settle::{Settle, SettleOutcome};
@@ -49,17 +52,28 @@ pub use snapshot::{
 };
 pub use spec::{
     AttachSpec, Authentication, CASSANDRA_VERSION, Collector, Dirs, JOLOKIA_PORT, JolokiaAccess,
-    LocalSpec, NODES_COUNT_MAX, SecretSource, Spec, TlsSpec,
+    LocalSpec, NODES_COUNT_MAX, SecretSource, Target, TlsSpec,
 };
 pub use status::{NodeState, Overview};
 
-/// Starts the target of `spec`, or attaches to it. `say` hears what goes on, a line at a time.
+use anyhow::Context;
+use null::NullServer;
+
+/// Starts a target, or attaches to it. `say` hears what goes on, a line at a time.
 ///
 /// # Errors
 /// The target cannot be had; the message says why and what to do. Nothing is left running.
-pub fn start(spec: &Spec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> anyhow::Result<Cluster> {
-    match spec {
-        Spec::Local(spec) => local::start(spec, dirs, false, say),
-        Spec::Attach(spec) => attach::attach(spec, say),
+pub fn start(target: &Target, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> anyhow::Result<Cluster> {
+    match target {
+        Target::Local(spec) => local::start(spec, dirs, false, say),
+        Target::Attach(spec) => attach::attach(spec, say),
+        Target::Null(spec) => {
+            let server = NullServer::start(spec).context("start the null target")?;
+            let spec = AttachSpec {
+                contact_points: vec![server.address().to_string()],
+                ..AttachSpec::default()
+            };
+            Ok(attach::attach(&spec, say)?.with_null(server))
+        }
     }
 }

@@ -3,6 +3,7 @@
 //! Only descriptions live here: making one of these touches nothing but memory.
 
 use host::HostsSpec;
+use null::NullSpec;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,17 +17,38 @@ pub const NODES_COUNT_MAX: usize = 24;
 /// The port that a Jolokia agent takes unless it is told another.
 pub const JOLOKIA_PORT: u16 = 8778;
 
-/// Which system is under test.
-#[derive(Clone, Debug)]
-pub enum Spec {
+/// Which system is under test. Two are the same if they are equal.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Target {
     /// Cassandra nodes that we start on this machine.
     Local(LocalSpec),
     /// A cluster that somebody else runs.
     Attach(AttachSpec),
+    /// A server of ours that answers at once. It is attached to.
+    Null(NullSpec),
+}
+
+impl Target {
+    /// `local`, `attach` or `null`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Target::Local(_) => "local",
+            Target::Attach(_) => "attach",
+            Target::Null(_) => "null",
+        }
+    }
+
+    /// The local cluster that it is; none for others.
+    pub fn local(&self) -> Option<&LocalSpec> {
+        match self {
+            Target::Local(local) => Some(local),
+            Target::Attach(_) | Target::Null(_) => None,
+        }
+    }
 }
 
 /// A local cluster of Apache Cassandra: on loopback addresses, or on hosts of its own.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LocalSpec {
     /// Version of Cassandra; [`CASSANDRA_VERSION`] unless `CASSANDRA_HOME` names a distribution.
     pub version: String,
@@ -74,6 +96,14 @@ impl Default for LocalSpec {
             start_timeout: Duration::from_secs(180),
             authentication: Authentication::None,
         }
+    }
+}
+
+impl LocalSpec {
+    /// Nodes on each host; without hosts, all of them.
+    pub fn nodes_per_host(&self) -> usize {
+        let hosts = self.hosts.as_ref().map_or(1, |hosts| hosts.count);
+        self.nodes / hosts.max(1)
     }
 }
 
@@ -157,7 +187,7 @@ impl Collector {
 }
 
 /// An existing cluster.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct AttachSpec {
     /// `host` or `host:port` (port 9042 when left out; `[v6]:port` for IPv6). At least one.
     pub contact_points: Vec<String>,
@@ -174,7 +204,7 @@ pub struct AttachSpec {
 }
 
 /// How the Jolokia agents of a cluster are reached: on each node's CQL address, at one port.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct JolokiaAccess {
     /// The same on every node.
     pub port: u16,
@@ -204,12 +234,14 @@ pub enum SecretSource {
     File(PathBuf),
     /// The value of an environment variable.
     Env(String),
+    /// Under a name, of which nobody has said yet where it is.
+    Named(String),
     /// In memory already.
     Held(crate::access::Secret),
 }
 
 /// How TLS is done.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TlsSpec {
     /// PEM file of certificate authorities; the system's trust store when absent.
     pub ca: Option<PathBuf>,

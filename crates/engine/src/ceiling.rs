@@ -11,7 +11,7 @@ use cluster::Dirs;
 use load::{Flow, Limit, Schedule};
 use std::sync::Arc;
 use std::time::Duration;
-use study::settings::{Null, Settings, Target};
+use study::settings::{NullSpec, Settings, Target};
 use workload::{Program, Stage};
 
 /// In flight while the ceiling is measured: enough to keep both sides busy, as in the peers' runs.
@@ -52,7 +52,7 @@ impl Ceilings {
 
 /// Operations per second of `program` with the client of `settings` on a fresh null target.
 pub fn measure(settings: &Settings, program: &Arc<Program>, dirs: &Dirs) -> Result<f64> {
-    let target = Target::Null(Null::default());
+    let target = Target::Null(NullSpec::default());
     let running = Running::start(&target, dirs, &mut |_| {})?;
     let mut session = running.cluster.session()?;
     let schema = program.schema();

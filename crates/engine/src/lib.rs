@@ -15,7 +15,6 @@ mod gather;
 mod generation;
 pub mod needs;
 mod nodes;
-mod null_target;
 mod offer;
 mod prepare;
 pub mod record;
@@ -30,7 +29,6 @@ mod trial;
 
 pub use describe::{Definition, Described, describe};
 pub use event::{Event, Progress};
-pub use null_target::null_spec;
 pub use offer::workers_auto;
 pub use prepare::{Prepared, prepare};
 pub use resume::Interrupted;

@@ -4,11 +4,10 @@
 use crate::offer::workers;
 use analysis::procedure::Point;
 use anyhow::{Result, bail};
-use cluster::{Ability, Capability, Spec};
+use cluster::{Ability, Capability};
 use load::{Connections, Room};
 use study::needs::{Need, PROBES, Strength, needs};
 use study::settings::{Settings, Study, Target};
-use study::targets::{attach_spec, local_spec};
 
 /// Something needed that is not there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,11 +27,11 @@ pub fn missing(study: &Study) -> Vec<Missing> {
     let mut probed: Vec<(&Target, Vec<Capability>)> = Vec::new();
     for variant in &study.variants {
         let target = &variant.settings.target;
-        let Some(spec) = spec_of(target) else {
+        if matches!(target, Target::Null(_)) {
             continue;
-        };
+        }
         if !probed.iter().any(|(known, _)| *known == target) {
-            probed.push((target, cluster::abilities_of(&spec)));
+            probed.push((target, cluster::abilities_of(target)));
         }
         let known = probed.iter().find(|(known, _)| *known == target);
         let capabilities = known.map_or(&[][..], |(_, capabilities)| capabilities);
@@ -63,15 +62,6 @@ fn lacking(needs: Vec<Need>, capabilities: &[Capability]) -> Vec<Missing> {
         })
     };
     needs.into_iter().filter_map(missing).collect()
-}
-
-/// The target crate's own form; none for the null target.
-fn spec_of(target: &Target) -> Option<Spec> {
-    match target {
-        Target::Local(local) => Some(Spec::Local(local_spec(local))),
-        Target::Attach(attach) => Some(Spec::Attach(attach_spec(attach))),
-        Target::Null(_) => None,
-    }
 }
 
 /// Refuses a study that needs what is not there, all of it at once.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use store::record::{EstimateRecord, FORMAT, LeastRecord, PhaseRecord, PlanRecord, TrialRecord};
 use study::human;
 use study::plan::{Plan, Trial};
-use study::settings::{Client, Folder, Granted, Overrides, PrimaryMetric, Secret, Study};
+use study::settings::{Client, Folder, Granted, Overrides, PrimaryMetric, SecretSource, Study};
 use study::tree::Tree;
 use workload::{Program, Statement};
 
@@ -169,10 +169,12 @@ fn rerun(study: &Study) -> String {
     }
     for (name, secret) in &overrides.granted.secrets {
         match secret {
-            Secret::File(path) => option("--secret", &format!("{name}=file:{}", path.display())),
-            Secret::Env(variable) => option("--secret", &format!("{name}=env:{variable}")),
+            SecretSource::File(path) => {
+                option("--secret", &format!("{name}=file:{}", path.display()))
+            }
+            SecretSource::Env(variable) => option("--secret", &format!("{name}=env:{variable}")),
             // It came with the command itself.
-            Secret::Named(_) | Secret::Held(_) => {}
+            SecretSource::Named(_) | SecretSource::Held(_) => {}
         }
     }
     if overrides.granted.trust {

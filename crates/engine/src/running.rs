@@ -3,17 +3,14 @@
 //! The null target is a server of ours that speaks CQL: it is attached to like any other cluster,
 //! so that a run without Java takes the same way as one with it.
 
-use crate::null_target::null_spec;
 use anyhow::{Context, Result, bail};
-use cluster::{Ability, AttachSpec, Cluster, Dirs, Restarts, RestoreHow, Restored, Spec};
+use cluster::{Ability, Cluster, Dirs, Restarts, RestoreHow, Restored};
 use load::Written;
-use null::NullServer;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, UdpSocket};
 use std::path::Path;
 use study::settings::Target;
 use study::standing::Standing;
-use study::targets;
 
 /// A running target. Dropping it stops what was started.
 pub struct Running {
@@ -33,39 +30,13 @@ pub struct Running {
     pub broken: bool,
     /// Settings of each node when it was ready; empty where they cannot be read.
     pub node_settings: Vec<(String, BTreeMap<String, String>)>,
-    /// The server behind a null target. After the cluster: connections end before it does.
-    null: Option<NullServer>,
-}
-
-/// Reads and writes that the server counted, and where.
-#[derive(Clone, Debug)]
-pub struct Counted {
-    /// Where the counts come from.
-    pub source: String,
-    /// Reads.
-    pub reads: u64,
-    /// Writes.
-    pub writes: u64,
 }
 
 impl Running {
     /// Starts or attaches.
     pub fn start(target: &Target, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<Running> {
-        let (spec, null) = match target {
-            Target::Local(local) => (Spec::Local(targets::local_spec(local)), None),
-            Target::Attach(attach) => (Spec::Attach(targets::attach_spec(attach)), None),
-            Target::Null(null) => {
-                let server =
-                    NullServer::start(&null_spec(null)?).context("start the null target")?;
-                let spec = AttachSpec {
-                    contact_points: vec![server.address().to_string()],
-                    ..AttachSpec::default()
-                };
-                (Spec::Attach(spec), Some(server))
-            }
-        };
-        let cluster = cluster::start(&spec, dirs, say)?;
-        let node_settings = node_settings(&cluster, null.is_some())?;
+        let cluster = cluster::start(target, dirs, say)?;
+        let node_settings = node_settings(&cluster)?;
         Ok(Running {
             settings: target.clone(),
             cluster,
@@ -75,7 +46,6 @@ impl Running {
             settled: None,
             broken: false,
             node_settings,
-            null,
         })
     }
 
@@ -93,11 +63,10 @@ impl Running {
             bail!("only nodes of our own can be given another configuration");
         };
         self.broken = true;
-        let spec = targets::local_spec(local);
         self.cluster
-            .reconfigure(&spec, restarts, say)
+            .reconfigure(local, restarts, say)
             .context("restart the nodes with another configuration")?;
-        self.node_settings = node_settings(&self.cluster, false)?;
+        self.node_settings = node_settings(&self.cluster)?;
         self.settings = target.clone();
         self.broken = false;
         Ok(())
@@ -133,7 +102,7 @@ impl Running {
 
     /// Whether it is the null target.
     pub fn is_null(&self) -> bool {
-        self.null.is_some()
+        matches!(self.settings, Target::Null(_))
     }
 
     /// Whether nodes run on this machine, on cores that the client uses too. Hosts with CPUs of
@@ -147,7 +116,7 @@ impl Running {
             .as_ref()
             .filter(|_| self.cluster.isolation() == "hosts");
         let theirs = hosts
-            .and_then(|hosts| hosts.cpus.as_deref())
+            .and_then(|hosts| hosts.host.cpus.as_deref())
             .unwrap_or_default();
         let is_apart = !theirs.is_empty()
             && !client_cpus.is_empty()
@@ -177,8 +146,8 @@ impl Running {
             .hosts
             .as_ref()
             .filter(|_| self.cluster.isolation() == "hosts");
-        if let Some((hosts, bytes)) = limit.and_then(|hosts| Some((hosts, hosts.memory_bytes?))) {
-            return Some(bytes / hosts.nodes_per_host.max(1) as u64);
+        if let Some(bytes) = limit.and_then(|hosts| hosts.host.memory_bytes) {
+            return Some(bytes / local.nodes_per_host().max(1) as u64);
         }
         let text = std::fs::read_to_string("/proc/meminfo").ok()?;
         let line = text
@@ -186,24 +155,6 @@ impl Running {
             .find_map(|line| line.strip_prefix("MemTotal:"))?;
         let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
         Some(kib * 1024 / local.nodes.max(1) as u64)
-    }
-
-    /// The server's own counts until now; none where it keeps none.
-    pub fn counts(&self, keyspace: &str) -> Result<Option<Counted>> {
-        if let Some(null) = &self.null {
-            let counts = null.counts();
-            return Ok(Some(Counted {
-                source: "the null target".to_owned(),
-                reads: counts.reads,
-                writes: counts.writes,
-            }));
-        }
-        let counts = self.cluster.operation_counts(keyspace)?;
-        Ok(counts.map(|counts| Counted {
-            source: counts.source,
-            reads: counts.reads,
-            writes: counts.writes,
-        }))
     }
 
     /// Settings that differ from those at the start: `node1 concurrent_reads`.
@@ -274,19 +225,15 @@ impl Running {
             Target::Local(_) | Target::Null(_) => Ok(()),
         };
         self.cluster.stop()?;
-        drop(self.null);
         removed?;
         collected.context("collect the logs of the nodes")
     }
 }
 
 /// The effective settings of every node; none where they cannot be read.
-fn node_settings(
-    cluster: &Cluster,
-    is_null: bool,
-) -> Result<Vec<(String, BTreeMap<String, String>)>> {
-    if is_null || !cluster.can(Ability::Settings) {
-        return Ok(Vec::new());
+fn node_settings(cluster: &Cluster) -> Result<Vec<(String, BTreeMap<String, String>)>> {
+    match cluster.can(Ability::Settings) {
+        true => cluster.settings(),
+        false => Ok(Vec::new()),
     }
-    cluster.settings()
 }

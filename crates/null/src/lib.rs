@@ -39,13 +39,14 @@ mod types;
 
 pub use server::NullServer;
 
+pub use cql::response::ErrorCode;
+
 use cql::frame::opcode;
-use cql::response::ErrorCode;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 /// What a null server is told to be. The default answers at once, on any free port.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct NullSpec {
     /// The latency added to every answer.
     pub latency: Latency,
@@ -99,7 +100,7 @@ pub enum Latency {
 /// A periodic stall: nothing at all is answered during it, and at its end all that came is.
 ///
 /// The first one begins one `every` after the server's start ([`NullServer::started_ns`]).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stall {
     /// From the beginning of one stall to the beginning of the next.
     pub every: Duration,

@@ -7,7 +7,7 @@ mod partial;
 
 use crate::format::{self, Exclusive, Type};
 use crate::human;
-use crate::settings::Secret;
+use crate::settings::secret_kind;
 use crate::tree::Tree;
 use yaml::{Diagnostics, Place, did_you_mean};
 use yaml::{Node, Raw};
@@ -243,7 +243,7 @@ fn secret(node: &Node, path: &str, key_place: &Place, diagnostics: &mut Diagnost
         diagnostics.add_secret(key_place, message, hint());
         return Tree::Null;
     };
-    if Secret::kind(&entry.key).is_none() {
+    if secret_kind(&entry.key).is_none() {
         let message = format!(
             "`{path}` knows `secret`, `file` and `env`, not `{}`",
             entry.key

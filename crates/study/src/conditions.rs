@@ -5,8 +5,8 @@
 
 use crate::human;
 use crate::settings::{
-    Authentication, Collector, Hosts, How, Import, Isolation, Keyspace, Load, Local, PageCache,
-    Probes, Replication, Reset, Settings, Study, Target,
+    Authentication, Collector, HostSpec, How, Import, Isolation, Keyspace, Load, LocalSpec,
+    PageCache, Probes, Replication, Reset, Settings, Study, Target,
 };
 use cluster::hidden::{hidden, hide_all};
 use std::collections::BTreeMap;
@@ -77,7 +77,7 @@ fn of(settings: &Settings) -> Vec<(usize, String)> {
     };
     if let Target::Local(local) = &settings.target {
         add(0, hosts(local));
-        add(1, local.hosts.as_ref().map(limits).unwrap_or_default());
+        add(1, limits(local));
         add(2, nodes(local));
     }
     if !matches!(settings.target, Target::Null(_)) {
@@ -89,10 +89,10 @@ fn of(settings: &Settings) -> Vec<(usize, String)> {
     all
 }
 
-fn hosts(local: &Local) -> Vec<String> {
+fn hosts(local: &LocalSpec) -> Vec<String> {
     let mut racks: Vec<&str> = Vec::new();
-    for rack in (0..local.nodes).map(|node| local.rack_of(node)) {
-        if !racks.contains(&rack) {
+    for rack in &local.racks {
+        if !racks.contains(&rack.as_str()) {
             racks.push(rack);
         }
     }
@@ -109,7 +109,7 @@ fn hosts(local: &Local) -> Vec<String> {
         Isolation::Hosts => "kept apart",
         Isolation::Loopback => "on loopback, not kept apart",
     };
-    let (count, each) = (hosts.count, hosts.nodes_per_host);
+    let (count, each) = (hosts.count, local.nodes_per_host());
     vec![
         format!("{count} of {each} node(s)"),
         racks,
@@ -117,33 +117,40 @@ fn hosts(local: &Local) -> Vec<String> {
     ]
 }
 
-fn limits(hosts: &Hosts) -> Vec<String> {
+fn limits(local: &LocalSpec) -> Vec<String> {
+    local
+        .hosts
+        .as_ref()
+        .map_or_else(Vec::new, |hosts| of_host(&hosts.host))
+}
+
+fn of_host(host: &HostSpec) -> Vec<String> {
     let mut parts = Vec::new();
-    if let Some(cpus) = &hosts.cpus {
+    if let Some(cpus) = &host.cpus {
         let cpus: Vec<_> = cpus.iter().map(usize::to_string).collect();
         parts.push(format!("CPUs {}", cpus.join(" ")));
     }
-    if let Some(cores) = hosts.cpu_quota {
+    if let Some(cores) = host.cpu_quota {
         parts.push(format!("CPU time of {cores} core(s)"));
     }
-    if let Some(bytes) = hosts.memory_bytes {
+    if let Some(bytes) = host.memory_bytes {
         let bytes = human::format_bytes(bytes);
         parts.push(format!("{bytes} of memory with its page cache"));
     }
-    if let Some(bytes) = hosts.volume_bytes {
+    if let Some(bytes) = host.volume_bytes {
         parts.push(format!("a volume of {}", human::format_bytes(bytes)));
     }
-    if let Some(rate) = hosts.link_rate_bits {
+    if let Some(rate) = host.link.rate_bits_per_s {
         parts.push(format!("a link of {}/s", human::format_bit_rate(rate)));
     }
-    if let Some(delay) = hosts.link_delay_ns {
-        let delay = human::format_duration_ns(delay);
+    if let Some(delay) = host.link.delay {
+        let delay = human::format_duration_ns(delay.as_nanos() as u64);
         parts.push(format!("{delay} of delay each way"));
     }
     parts
 }
 
-fn nodes(local: &Local) -> Vec<String> {
+fn nodes(local: &LocalSpec) -> Vec<String> {
     let mut parts = vec![
         format!("Cassandra {}", local.version),
         format!("heap {}", human::format_bytes(local.heap_bytes)),
@@ -162,7 +169,7 @@ fn nodes(local: &Local) -> Vec<String> {
     }
     let yaml = local.yaml.iter();
     parts.extend(yaml.map(|(key, value)| format!("{key}: {}", yaml_words(key, value))));
-    parts.extend(local.jvm.iter().map(|one| hidden(one).into_owned()));
+    parts.extend(local.jvm_options.iter().map(|one| hidden(one).into_owned()));
     let shared = local.class_sharing.then(|| "class data sharing".to_owned());
     parts.extend(shared);
     parts
@@ -234,9 +241,8 @@ fn loading(settings: &Settings) -> Vec<String> {
         parts.extend(there.into_iter().filter(|part| !usual.contains(part)));
     };
     if let (Some(local), Some(usual)) = (settings.load_target().local(), settings.target.local()) {
-        let of_hosts = |local: &Local| local.hosts.as_ref().map(limits).unwrap_or_default();
         add(nodes(local), &nodes(usual));
-        add(of_hosts(local), &of_hosts(usual));
+        add(limits(local), &limits(usual));
     }
     add(
         tables(settings.load_keyspace()),

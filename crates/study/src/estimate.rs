@@ -5,7 +5,7 @@
 
 use crate::human;
 use crate::plan::{PhaseKind, Turn};
-use crate::settings::{How, Load, Local, Reset, Settings, Study, Target, Warmup};
+use crate::settings::{How, Load, LocalSpec, Reset, Settings, Study, Target, Warmup};
 use crate::targets;
 use crate::work::Work;
 use analysis::procedure::Point;
@@ -78,8 +78,9 @@ fn bytes_per_node(settings: &Settings) -> Option<u64> {
         Load::None | Load::Operations(_) => None,
         Load::BytesPerNode(bytes) => Some(bytes),
         Load::Fraction(share) => {
-            let hosts = settings.target.local()?.hosts.as_ref()?;
-            let share = hosts.volume_bytes? as f64 * share / hosts.nodes_per_host as f64;
+            let local = settings.target.local()?;
+            let volume_bytes = local.hosts.as_ref()?.host.volume_bytes?;
+            let share = volume_bytes as f64 * share / local.nodes_per_host() as f64;
             let share = share as u64;
             // Of a small volume the commit log takes less, as the server reckons it.
             Some(share.saturating_sub(NODE_DISK_BYTES).max(share / 2).max(1))
@@ -194,7 +195,7 @@ pub fn warnings(study: &Study, works: &[Work]) -> Vec<String> {
 fn volume_warning(settings: &Settings, row_bytes: u64) -> Option<String> {
     let local = settings.target.local()?;
     let hosts = local.hosts.as_ref()?;
-    let volume = hosts.volume_bytes?;
+    let volume = hosts.host.volume_bytes?;
     // A load of an amount of bytes is checked with the study.
     let Load::Operations(rows) = settings.data.load else {
         return None;
@@ -216,7 +217,7 @@ fn volume_warning(settings: &Settings, row_bytes: u64) -> Option<String> {
 }
 
 /// What the nodes leave on this machine's disk at the most, bytes.
-fn disk_bytes(settings: &Settings, local: &Local, blocks: u64, row_bytes: u64) -> u64 {
+fn disk_bytes(settings: &Settings, local: &LocalSpec, blocks: u64, row_bytes: u64) -> u64 {
     let nodes = local.nodes as u64;
     let measure_s = settings.window.measure_ns / 1_000_000_000;
     // What a trial wrote is gone when the data is reset before the next one.
@@ -237,7 +238,7 @@ fn disk_bytes(settings: &Settings, local: &Local, blocks: u64, row_bytes: u64) -
     let disk = data.saturating_add(nodes * NODE_DISK_BYTES);
     // A volume takes no more than its size, whatever is asked of it.
     let volumes = local.hosts.as_ref().and_then(|hosts| {
-        let bytes = hosts.volume_bytes?;
+        let bytes = hosts.host.volume_bytes?;
         Some(bytes.saturating_mul(hosts.count as u64))
     });
     disk.min(volumes.unwrap_or(u64::MAX))
@@ -245,10 +246,10 @@ fn disk_bytes(settings: &Settings, local: &Local, blocks: u64, row_bytes: u64) -
 
 /// What the nodes take of this machine's memory, bytes; page cache is not counted, unless a limit
 /// says how much of it there is.
-fn memory_bytes(local: &Local) -> u64 {
+fn memory_bytes(local: &LocalSpec) -> u64 {
     let nodes = cluster::memory_bytes(local.nodes, local.heap_bytes);
     let hosts = local.hosts.as_ref().and_then(|hosts| {
-        let bytes = hosts.memory_bytes?;
+        let bytes = hosts.host.memory_bytes?;
         Some(bytes.saturating_mul(hosts.count as u64))
     });
     hosts.unwrap_or(nodes)

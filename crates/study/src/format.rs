@@ -8,7 +8,7 @@ mod fields;
 
 pub use fields::LOCAL_NODES_MAX;
 
-use crate::settings::{Draft, Secret};
+use crate::settings::{Draft, SecretSource};
 use crate::tree::Tree;
 use cql::Consistency;
 
@@ -50,7 +50,7 @@ pub enum Type {
     /// Fixed keys: the rows below, which come after what their section does.
     Section(fn(&mut Draft)),
     /// A name, a file, or an environment variable, never the secret itself.
-    Secret(fn(&mut Draft, Secret)),
+    Secret(fn(&mut Draft, SecretSource)),
     /// Names with partial studies.
     Variants,
     /// Names of axes with names of values with partial studies.

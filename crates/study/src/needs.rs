@@ -7,7 +7,7 @@
 
 use crate::human;
 use crate::settings::{
-    Data, Hosts, How, Isolation, Load, PageCache, Probes, Reset, Settings, Settle, Target,
+    Data, HostsSpec, How, Isolation, Load, PageCache, Probes, Reset, Settings, Settle, Target,
 };
 use cluster::Ability;
 
@@ -67,34 +67,32 @@ fn must(ability: Ability, why: String, needs: &mut Vec<Need>) {
     });
 }
 
-fn of_hosts(hosts: &Hosts, needs: &mut Vec<Need>) {
+fn of_hosts(hosts: &HostsSpec, needs: &mut Vec<Need>) {
     let bytes = |bytes: u64| human::format_bytes(bytes);
+    let host = &hosts.host;
+    let delay = host.link.delay.map(|delay| delay.as_nanos() as u64);
     let limits = [
         (
             Ability::CpuSet,
             "cpus",
-            hosts.cpus.as_ref().map(|cpus| format!("{cpus:?}")),
+            host.cpus.as_ref().map(|cpus| format!("{cpus:?}")),
         ),
         (
             Ability::CpuLimit,
             "cpu_quota",
-            hosts.cpu_quota.map(|cores| cores.to_string()),
+            host.cpu_quota.map(|cores| cores.to_string()),
         ),
-        (
-            Ability::MemoryLimit,
-            "memory",
-            hosts.memory_bytes.map(bytes),
-        ),
-        (Ability::Volume, "volume", hosts.volume_bytes.map(bytes)),
+        (Ability::MemoryLimit, "memory", host.memory_bytes.map(bytes)),
+        (Ability::Volume, "volume", host.volume_bytes.map(bytes)),
         (
             Ability::LinkRate,
             "link.rate",
-            hosts.link_rate_bits.map(human::format_bit_rate),
+            host.link.rate_bits_per_s.map(human::format_bit_rate),
         ),
         (
             Ability::LinkDelay,
             "link.delay",
-            hosts.link_delay_ns.map(human::format_duration_ns),
+            delay.map(human::format_duration_ns),
         ),
     ];
     // Loopback is a choice, and what it lacks was not asked for; limits beside it are a mistake

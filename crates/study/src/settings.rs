@@ -11,9 +11,10 @@ mod target;
 
 pub use self::draft::Draft;
 pub use self::target::{
-    Attach, Authentication, Change, Collector, Hosts, Isolation, Jolokia, Latency, Local, Null,
-    Secret, Target, Tls,
+    AttachSpec, Authentication, Change, Collector, HostSpec, HostsSpec, Isolation, JolokiaAccess,
+    Latency, LocalSpec, NullSpec, SecretSource, Target, TlsSpec,
 };
+pub(crate) use self::target::{secret_kind, secret_of};
 pub use data::{Data, How, Load, PageCache, Reset, Settle};
 pub use keyspace::{Keyspace, Replication};
 pub use probes::{Import, PERIOD_NS, Probes};
@@ -84,7 +85,7 @@ pub struct Granted {
     /// code, read secrets anywhere.
     pub trust: bool,
     /// Where the secrets are that the study has names for.
-    pub secrets: BTreeMap<String, Secret>,
+    pub secrets: BTreeMap<String, SecretSource>,
 }
 
 /// Where the files that a workload names are read from.

@@ -210,10 +210,10 @@ impl Secret {
     }
 
     /// Where the password is, by the name that the written study has for it.
-    fn given(&self) -> BTreeMap<String, settings::Secret> {
-        let held = |text: &String| settings::Secret::Held(cluster::Secret::new(text.clone()));
+    fn given(&self) -> BTreeMap<String, settings::SecretSource> {
+        let held = |text: &String| settings::SecretSource::Held(cluster::Secret::new(text.clone()));
         let held = self.password.as_ref().map(held);
-        let given = held.or_else(|| self.named.clone().map(settings::Secret::File));
+        let given = held.or_else(|| self.named.clone().map(settings::SecretSource::File));
         given
             .map(|secret| (SECRET.to_owned(), secret))
             .into_iter()

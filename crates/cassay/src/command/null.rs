@@ -3,13 +3,12 @@
 use crate::args::{Common, NullArgs};
 use crate::exit::Exit;
 use crate::{interrupt, terminal};
-use ::null::{NullServer, NullSpec};
-use anyhow::{Context, Result};
+use ::null::{ErrorCode, Latency, NullServer, NullSpec, Stall};
+use anyhow::{Context, Result, bail};
 use measure::clock;
 use serde_json::json;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use study::settings::{Latency, Null};
 
 /// How often Ctrl-C is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -17,19 +16,28 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Serves until Ctrl-C.
 pub fn run(args: &NullArgs, common: &Common) -> Result<Exit> {
     let interrupt = interrupt::flag()?;
-    let null = Null {
+    let error = |(name, share): &(String, f64)| match ErrorCode::of_any_request(name) {
+        Some(code) => Ok((code, *share)),
+        None => bail!("`{name}` is not an error that the null target answers"),
+    };
+    let errors: Result<Vec<_>> = args.error.iter().map(error).collect();
+    let spec = NullSpec {
         latency: match (args.latency, args.exponential) {
             (None, _) => Latency::None,
-            (Some(ns), false) => Latency::Fixed(ns),
-            (Some(ns), true) => Latency::Exponential(ns),
+            (Some(ns), false) => Latency::Fixed { ns },
+            (Some(mean_ns), true) => Latency::Exponential { mean_ns },
         },
-        stall_ns: args.stall_every.zip(args.stall),
-        errors: args.error.clone(),
-        cpu: args.cpu,
-    };
-    let spec = NullSpec {
+        stall: args
+            .stall_every
+            .zip(args.stall)
+            .map(|(every, length)| Stall {
+                every: Duration::from_nanos(every),
+                length: Duration::from_nanos(length),
+            }),
+        errors: errors?,
+        cpus: args.cpu.into_iter().collect(),
         port: args.port,
-        ..engine::null_spec(&null)?
+        ..NullSpec::default()
     };
     let server =
         NullServer::start(&spec).with_context(|| format!("serve at 127.0.0.1:{}", args.port))?;

@@ -10,7 +10,7 @@ use crate::{interrupt, terminal};
 use ::cluster::kept;
 use ::cluster::{
     AttachSpec, Authentication, Capability, Cluster, Dirs, HostSpec, HostsSpec, LinkSpec,
-    LocalSpec, Spec,
+    LocalSpec, Target,
 };
 use anyhow::Result;
 use serde_json::json;
@@ -122,7 +122,7 @@ fn show_status(args: &StatusArgs, dirs: &Dirs, common: &Common) -> Result<Exit> 
 }
 
 fn attach(point: &str, dirs: &Dirs) -> Result<Cluster> {
-    let spec = Spec::Attach(AttachSpec {
+    let spec = Target::Attach(AttachSpec {
         contact_points: vec![point.to_owned()],
         ..AttachSpec::default()
     });
@@ -133,7 +133,7 @@ fn show_abilities(args: &AbilitiesArgs, dirs: &Dirs, common: &Common) -> Result<
     let capabilities = match &args.target {
         Some(point) => attach(point, dirs)?.capabilities().to_vec(),
         // With hosts, so that what they would have is among it.
-        None => ::cluster::abilities_of(&Spec::Local(LocalSpec {
+        None => ::cluster::abilities_of(&Target::Local(LocalSpec {
             hosts: Some(HostsSpec {
                 count: 1,
                 ..HostsSpec::default()

@@ -446,3 +446,24 @@ fn a_machine_without_clusters_has_nothing_to_stop() {
     let down = lab.cassay(&["target", "down", "--json"]).ended_with(0);
     assert_eq!(down.json(), serde_json::json!({"stopped": []}));
 }
+
+/// Whoever compares runs, or resumes one, relies on it. A plan that is meant to be another brings
+/// its fingerprint along.
+#[test]
+fn the_plans_of_the_shipped_studies_are_those_of_earlier_versions() {
+    let lab = Lab::new();
+    let fingerprint = |name: &str| {
+        let path = format!("{}/../../studies/{name}.yaml", env!("CARGO_MANIFEST_DIR"));
+        let plan = lab.cassay(&["plan", &path, "--json"]).ended_with(0).json();
+        cql::token::murmur3(plan["trials"].to_string().as_bytes())
+    };
+    let plans = ["first-look", "hosts", "known-stall"].map(fingerprint);
+    assert_eq!(
+        plans,
+        [
+            7525225569693599709,
+            -7703019157471986388,
+            -4318869822923824369
+        ]
+    );
+}

@@ -5,7 +5,7 @@
 
 use crate::engine::{config, null, run};
 use base64::Engine;
-use cluster::{AttachSpec, Dirs, JolokiaAccess, Spec, TlsSpec};
+use cluster::{AttachSpec, Dirs, JolokiaAccess, Target, TlsSpec};
 use load::{Access, Flow, Limit, Schedule, Tls};
 use measure::{Outcome, clock};
 use null::NullSpec;
@@ -155,7 +155,7 @@ fn agents_whose_issuer_is_unknown_name_the_key_that_helps() {
         data: folder.path().to_owned(),
     };
     let mut said = String::new();
-    let cluster = cluster::start(&Spec::Attach(spec), &dirs, &mut |text| said += text);
+    let cluster = cluster::start(&Target::Attach(spec), &dirs, &mut |text| said += text);
     // A server without MBeans is a target nevertheless.
     drop(cluster.expect("it answers CQL"));
     assert!(

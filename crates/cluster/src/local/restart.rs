@@ -26,74 +26,6 @@ pub enum Restarts {
     Together,
 }
 
-/// Keys of `cassandra.yaml` that decide how data is placed or written: a node that has data under
-/// one value of them does not start, does not find it, or has files of both kinds under another.
-const STORAGE_KEYS: [&str; 9] = [
-    "allocate_tokens_for_keyspace",
-    "allocate_tokens_for_local_replication_factor",
-    "endpoint_snitch",
-    "initial_token",
-    "num_tokens",
-    "partitioner",
-    "sstable",
-    "storage_compatibility_mode",
-    "uuid_sstable_identifiers_enabled",
-];
-
-impl LocalSpec {
-    /// Whether nodes that run as `from` come to this by restarting with other files, and hosts by
-    /// other limits: the ring, the version, the volumes and the format of the data stay.
-    pub fn restart_suffices(&self, from: &LocalSpec) -> bool {
-        self.hindrances(from).is_empty()
-    }
-
-    /// What only a new cluster can change, in words.
-    fn hindrances(&self, from: &LocalSpec) -> Vec<&'static str> {
-        let fixed = |spec: &LocalSpec| {
-            let hosts = spec.hosts.as_ref();
-            hosts.map(|hosts| (hosts.count, hosts.isolation, hosts.host.volume_bytes))
-        };
-        let mut found = Vec::new();
-        let mut differs = |what: &'static str, differs: bool| {
-            if differs {
-                found.push(what);
-            }
-        };
-        differs("the version", self.version != from.version);
-        differs("the number of nodes", self.nodes != from.nodes);
-        differs("the racks", self.racks != from.racks);
-        differs("the data center", self.datacenter != from.datacenter);
-        differs("the address", self.address != from.address);
-        differs(
-            "who may connect",
-            self.authentication != from.authentication,
-        );
-        differs("the hosts or their volumes", fixed(self) != fixed(from));
-        for key in STORAGE_KEYS {
-            differs(key, self.yaml.get(key) != from.yaml.get(key));
-        }
-        found
-    }
-
-    /// Whether files or options of the nodes differ.
-    fn has_other_files(&self, from: &LocalSpec) -> bool {
-        self.heap_bytes != from.heap_bytes
-            || self.collector != from.collector
-            || self.yaml != from.yaml
-            || self.jvm_options != from.jvm_options
-            || self.class_sharing != from.class_sharing
-    }
-
-    /// Whether the machine is another one to a JVM, which asks for its size once.
-    fn has_other_machine(&self, from: &LocalSpec) -> bool {
-        let machine = |spec: &LocalSpec| {
-            let host = spec.hosts.as_ref().map(|hosts| hosts.host.clone());
-            host.map(|host| (host.cpus, host.cpu_quota, host.memory_bytes))
-        };
-        machine(self) != machine(from)
-    }
-}
-
 impl Nodes {
     /// See [`crate::Cluster::reconfigure`].
     pub fn reconfigure(
@@ -313,22 +245,6 @@ fn drain(node: &LocalNode) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{Authentication, Collector};
-    use host::HostsSpec;
-    use serde_json::json;
-
-    fn changed(change: impl FnOnce(&mut LocalSpec)) -> LocalSpec {
-        let mut spec = LocalSpec {
-            hosts: Some(HostsSpec::default()),
-            ..LocalSpec::default()
-        };
-        change(&mut spec);
-        spec
-    }
-
-    fn host(change: impl FnOnce(&mut HostSpec)) -> LocalSpec {
-        changed(|spec| change(&mut spec.hosts.as_mut().unwrap().host))
-    }
 
     #[test]
     fn together_all_nodes_are_one_group_and_the_seed_is_its_first() {
@@ -337,49 +253,5 @@ mod tests {
             [[0, 1, 2, 3, 4, 5]]
         );
         assert_eq!(together(Vec::new()), Vec::<Vec<usize>>::new());
-    }
-
-    #[test]
-    fn a_restart_changes_what_files_options_and_limits_say() {
-        let from = changed(|_| ());
-        let yaml = |key: &str| {
-            let key = key.to_string();
-            changed(move |spec| {
-                spec.yaml.insert(key, json!(7));
-            })
-        };
-        let cases = [
-            (changed(|_| ()), true, false),
-            (changed(|spec| spec.heap_bytes = 640 << 20), true, true),
-            (
-                changed(|spec| spec.collector = Some(Collector::Z)),
-                true,
-                true,
-            ),
-            (yaml("concurrent_reads"), true, true),
-            (host(|host| host.cpu_quota = Some(0.5)), true, true),
-            (
-                host(|host| host.link.rate_bits_per_s = Some(1000)),
-                true,
-                false,
-            ),
-            (host(|host| host.volume_bytes = Some(1 << 30)), false, false),
-            (yaml("num_tokens"), false, true),
-            (yaml("sstable"), false, true),
-            (changed(|spec| spec.class_sharing = true), true, true),
-            (changed(|spec| spec.nodes = 2), false, false),
-            (changed(|spec| spec.hosts = None), false, true),
-            (
-                changed(|spec| spec.authentication = Authentication::Password),
-                false,
-                false,
-            ),
-            (changed(|spec| spec.version = "5.0.6".into()), false, false),
-        ];
-        for (index, (to, suffices, restarts)) in cases.iter().enumerate() {
-            assert_eq!(to.restart_suffices(&from), *suffices, "case {index}");
-            let restarted = to.has_other_files(&from) || to.has_other_machine(&from);
-            assert_eq!(restarted, *restarts, "case {index}");
-        }
     }
 }

@@ -4,15 +4,16 @@
 //! A trial has one pair around its load and one around the rest; a restart may lie between them.
 
 use super::{State, TrialRun};
-use crate::running::{Counted, Running};
+use crate::running::Running;
 use crate::tally::Answered;
 use analysis::rules::ServerCounts;
 use anyhow::Result;
+use cluster::OperationCounts;
 
 /// What the server has counted so far.
 #[derive(Debug, Default)]
 pub struct Counting {
-    before: Option<Counted>,
+    before: Option<OperationCounts>,
     source: Option<String>,
     reads: u64,
     writes: u64,
@@ -21,11 +22,11 @@ pub struct Counting {
 }
 
 impl Counting {
-    fn begin(&mut self, counted: Option<Counted>) {
+    fn begin(&mut self, counted: Option<OperationCounts>) {
         self.before = counted;
     }
 
-    fn end(&mut self, after: Option<Counted>) {
+    fn end(&mut self, after: Option<OperationCounts>) {
         let (Some(before), Some(after)) = (self.before.take(), after) else {
             self.broken = true;
             return;
@@ -51,13 +52,13 @@ impl Counting {
 
 impl TrialRun<'_> {
     pub(super) fn begin_count(&self, running: &Running, state: &mut State) -> Result<()> {
-        let counted = running.counts(self.program.keyspace())?;
+        let counted = running.cluster.operation_counts(self.program.keyspace())?;
         state.counting.begin(counted);
         Ok(())
     }
 
     pub(super) fn end_count(&self, running: &Running, state: &mut State) -> Result<()> {
-        let counted = running.counts(self.program.keyspace())?;
+        let counted = running.cluster.operation_counts(self.program.keyspace())?;
         state.counting.end(counted);
         Ok(())
     }
@@ -70,7 +71,7 @@ mod tests {
     #[test]
     fn counts_of_two_lives_of_a_server_are_added() {
         let counted = |reads, writes| {
-            Some(Counted {
+            Some(OperationCounts {
                 source: "x".into(),
                 reads,
                 writes,

@@ -5,7 +5,7 @@
 use super::Subject;
 use super::statements::is_foreign_class;
 use crate::inputs;
-use crate::settings::{Overrides, Secret, Target, Tls};
+use crate::settings::{Overrides, SecretSource, Target, TlsSpec};
 use cluster::trust::{harmful_settings, is_harmless_option};
 use std::net::IpAddr;
 use yaml::{Diagnostics, Node, Raw};
@@ -214,7 +214,7 @@ pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) {
             *file = folder.path.join(&*file);
         }
     };
-    let mut parts: Vec<(&str, Option<&mut Secret>, Option<&mut Tls>)> = vec![(
+    let mut parts: Vec<(&str, Option<&mut SecretSource>, Option<&mut TlsSpec>)> = vec![(
         "target.attach",
         attach.password.as_mut(),
         attach.tls.as_mut(),
@@ -228,9 +228,9 @@ pub fn settle(target: &mut Target, node: &Node, overrides: &Overrides) {
     }
     for (path, password, tls) in parts {
         match password {
-            Some(Secret::File(file)) => locate(&format!("{path}.password.file"), file),
-            Some(secret @ Secret::Named(_)) => {
-                let Secret::Named(name) = &*secret else {
+            Some(SecretSource::File(file)) => locate(&format!("{path}.password.file"), file),
+            Some(secret @ SecretSource::Named(_)) => {
+                let SecretSource::Named(name) = &*secret else {
                     continue;
                 };
                 if let Some(given) = overrides.granted.secrets.get(name) {

@@ -4,9 +4,9 @@
 //! study may leave out. One with mistakes gives settings too, which nobody may run.
 
 use super::{
-    Attach, Client, Data, Hosts, Import, Imported, Jolokia, Keyspace, LADDER_POINTS_MAX, Load,
-    Local, Null, Phase, Primary, Probes, ROWS_UNLOADED, Repeat, Secret, Settings, Target, Tls,
-    Verify, Warmup, Window, Workload,
+    AttachSpec, Client, Data, HostsSpec, Import, Imported, JolokiaAccess, Keyspace,
+    LADDER_POINTS_MAX, Load, LocalSpec, NullSpec, Phase, Primary, Probes, ROWS_UNLOADED, Repeat,
+    Settings, Target, TlsSpec, Verify, Warmup, Window, Workload, secret_of,
 };
 use crate::format::{self, Type};
 use crate::tree::Tree;
@@ -24,11 +24,15 @@ pub struct Draft {
     pub(crate) repeat: Repeat,
     pub(crate) primary: Primary,
     pub(crate) kind: Kind,
-    pub(crate) local: Local,
-    /// Of no host: none are said.
-    pub(crate) hosts: Hosts,
-    pub(crate) attach: Attach,
-    pub(crate) null: Null,
+    pub(crate) local: LocalSpec,
+    /// Racks that are dealt to the hosts in turn, or without hosts to the nodes; none: one a host.
+    pub(crate) racks: Vec<String>,
+    /// Of how many hosts; 0: none are said.
+    pub(crate) hosts_count: usize,
+    pub(crate) hosts: HostsSpec,
+    pub(crate) nodes_per_host: usize,
+    pub(crate) attach: AttachSpec,
+    pub(crate) null: NullSpec,
     pub(crate) keyspace: Keyspace,
     pub(crate) workload: Workload,
     pub(crate) data: Data,
@@ -143,7 +147,7 @@ impl Draft {
             (Type::Number(.., set), Tree::Number(n)) => set(self, *n),
             (Type::Bool(set), Tree::Bool(on)) => set(self, *on),
             (Type::Secret(set), Tree::Map(_)) => {
-                if let Some(secret) = Secret::of(tree) {
+                if let Some(secret) = secret_of(tree) {
                     set(self, secret);
                 }
             }
@@ -187,15 +191,15 @@ impl Draft {
         }
     }
 
-    pub(crate) fn tls(&mut self) -> &mut Tls {
+    pub(crate) fn tls(&mut self) -> &mut TlsSpec {
         self.attach.tls.get_or_insert_default()
     }
 
-    pub(crate) fn jolokia(&mut self) -> &mut Jolokia {
+    pub(crate) fn jolokia(&mut self) -> &mut JolokiaAccess {
         self.attach.jolokia.get_or_insert_default()
     }
 
-    pub(crate) fn jolokia_tls(&mut self) -> &mut Tls {
+    pub(crate) fn jolokia_tls(&mut self) -> &mut TlsSpec {
         self.jolokia().tls.get_or_insert_default()
     }
 
@@ -272,22 +276,28 @@ impl Draft {
         }
     }
 
-    fn local(&self) -> Local {
-        let hosts = (self.hosts.count > 0).then(|| self.hosts.clone());
-        let nodes = match &hosts {
-            Some(hosts) => hosts.count * hosts.nodes_per_host,
-            None => self.local.nodes.max(1),
+    fn local(&self) -> LocalSpec {
+        let count = self.hosts_count;
+        let hosts = (count > 0).then(|| HostsSpec {
+            count,
+            ..self.hosts.clone()
+        });
+        let nodes = match count {
+            0 => self.local.nodes,
+            _ => count * self.nodes_per_host,
         };
-        let mut local = Local {
+        // Nodes of one host are in one rack: they fail together.
+        let rack = |host: usize| match self.racks.len() {
+            0 => format!("rack{}", if count > 0 { host + 1 } else { 1 }),
+            racks => self.racks[host % racks].clone(),
+        };
+        let host_of = |node: usize| if count > 0 { node % count } else { node };
+        LocalSpec {
             nodes,
             hosts,
+            racks: (0..nodes).map(|node| rack(host_of(node))).collect(),
             ..self.local.clone()
-        };
-        if local.racks.is_empty() {
-            let count = local.hosts.as_ref().map_or(1, |hosts| hosts.count);
-            local.racks = (1..=count).map(|rack| format!("rack{rack}")).collect();
         }
-        local
     }
 
     /// The workload; what is said of all kinds comes first, so that a kind's own word wins.
@@ -398,7 +408,7 @@ mod tests {
         assert_eq!(range("{from: 1, factor: 1000}, until: timeout"), thousands);
     }
 
-    /// Values that a type takes.
+    /// Values that a type takes; of a mapping by names, under one that the null target knows.
     fn samples(typ: &Type) -> Vec<Tree> {
         let words = |typ: &Type| {
             typ.words()
@@ -421,7 +431,7 @@ mod tests {
             Type::Map(item) => {
                 let entries = samples(item).into_iter();
                 vec![Tree::Map(
-                    entries.map(|one| ("key".to_owned(), one)).collect(),
+                    entries.map(|one| ("overloaded".to_owned(), one)).collect(),
                 )]
             }
             Type::Secret(_) => vec![Tree::Map(vec![("env".to_owned(), text)])],
@@ -435,7 +445,10 @@ mod tests {
     fn every_key_but_those_of_sections_sets_something() {
         let mut before = Draft::default();
         // Which is what the upper limit of `uniform` is laid on.
-        before.null.latency = Latency::Uniform(1, 1);
+        before.null.latency = Latency::Uniform {
+            from_ns: 1,
+            to_ns: 1,
+        };
         for field in format::fields() {
             let values = samples(&field.typ);
             let sets = values.iter().any(|value| {

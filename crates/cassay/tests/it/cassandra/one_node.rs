@@ -5,7 +5,7 @@
 //! what a killed one has left; `cargo xtask cassandra` does so at once.
 
 use super::{dirs_with, patient};
-use cluster::{Cluster, Spec};
+use cluster::{Cluster, Target};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock};
@@ -20,7 +20,7 @@ pub fn address() -> SocketAddr {
     let start = || {
         let dirs = dirs_with(&Path::new(env!("CARGO_TARGET_TMPDIR")).join(FOLDER));
         cluster::leftovers::clear(&dirs, &mut |_| ());
-        let started = cluster::start(&Spec::Local(patient(1)), &dirs, &mut |_| ());
+        let started = cluster::start(&Target::Local(patient(1)), &dirs, &mut |_| ());
         let cluster = started.expect("a node");
         (cluster.nodes()[0].address, Mutex::new(cluster))
     };

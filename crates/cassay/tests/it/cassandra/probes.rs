@@ -5,7 +5,7 @@
 use super::{dirs, small};
 use crate::program::{HANG_LIMIT, Lab};
 use cluster::probe::{ProbeSpec, Reading};
-use cluster::{Ability, AttachSpec, Cluster, JolokiaAccess, SecretSource, Spec};
+use cluster::{Ability, AttachSpec, Cluster, JolokiaAccess, SecretSource, Target};
 use measure::clock::{self, SECOND_NS};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -24,7 +24,7 @@ fn every_probe() -> ProbeSpec {
     }
 }
 
-fn start(spec: &Spec, lab: &Lab) -> Cluster {
+fn start(spec: &Target, lab: &Lab) -> Cluster {
     cluster::start(spec, &dirs(lab), &mut |_| ()).unwrap()
 }
 
@@ -142,7 +142,7 @@ fn assert_the_jvm_is_seen(series: &BTreeMap<String, Series>, heap_bytes: f64) {
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn probes_of_a_node_of_ours_count_what_is_done_to_it_and_see_its_pauses() {
     let lab = Lab::new();
-    let cluster = start(&Spec::Local(small(1)), &lab);
+    let cluster = start(&Target::Local(small(1)), &lab);
     let mut session = cluster.session().unwrap();
     session
         .execute_schema(
@@ -203,7 +203,7 @@ fn probes_of_a_node_of_ours_count_what_is_done_to_it_and_see_its_pauses() {
 }
 
 fn with_its_password_an_attached_node_shows_as_much(attach: &AttachSpec, lab: &Lab) {
-    let theirs = start(&Spec::Attach(attach.clone()), lab);
+    let theirs = start(&Target::Attach(attach.clone()), lab);
     assert!(theirs.can(Ability::Settle));
     let unseen = theirs.unseen(&every_probe());
     assert_eq!(unseen.len(), 1, "{unseen:?}");
@@ -220,7 +220,7 @@ fn with_its_password_an_attached_node_shows_as_much(attach: &AttachSpec, lab: &L
 
 fn with_a_wrong_password_it_says_so(attach: &AttachSpec, password: &std::path::Path, lab: &Lab) {
     std::fs::write(password, "not-the-password").unwrap();
-    let theirs = start(&Spec::Attach(attach.clone()), lab);
+    let theirs = start(&Target::Attach(attach.clone()), lab);
     assert!(!theirs.can(Ability::Settle));
     let unseen = theirs.unseen(&every_probe()).join("\n");
     assert!(unseen.contains("refuses the user or password"), "{unseen}");
@@ -233,7 +233,7 @@ fn by_cql_alone_operations_are_seen_and_the_rest_is_named(attach: &AttachSpec, l
         jolokia: None,
         ..attach.clone()
     };
-    let theirs = start(&Spec::Attach(attach), lab);
+    let theirs = start(&Target::Attach(attach), lab);
     assert!(!theirs.can(Ability::Settle));
     let unseen = theirs.unseen(&every_probe()).join("\n");
     for what in [

@@ -2,7 +2,7 @@
 
 use super::{POINT, assert_nothing_is_left, dirs, script, small};
 use crate::program::Lab;
-use cluster::{LocalSpec, Spec};
+use cluster::{LocalSpec, Target};
 use std::net::{Ipv4Addr, TcpListener};
 
 #[test]
@@ -67,7 +67,7 @@ fn a_taken_port_is_refused_with_its_holder() {
         address: Some(address),
         ..small(2)
     };
-    let error = cluster::start(&Spec::Local(spec), &dirs(&lab), &mut |_| ()).unwrap_err();
+    let error = cluster::start(&Target::Local(spec), &dirs(&lab), &mut |_| ()).unwrap_err();
     drop(listener);
     let error = format!("{error:#}");
     let holder = format!("is taken by process {}", std::process::id());

@@ -6,7 +6,7 @@ use super::{Kept, assert_nothing_is_left, dirs, up};
 use crate::program::Lab;
 use cluster::{
     AttachSpec, Cluster, JolokiaAccess, RestoreHow, Restored, SecretSource, SettleOutcome,
-    Snapshot, Spec, kept,
+    Snapshot, Target, kept,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -215,7 +215,7 @@ fn attached(lab: &Lab, ours: &Cluster) {
             jolokia,
             ..AttachSpec::default()
         };
-        cluster::start(&Spec::Attach(spec), &dirs(lab), &mut |_| ()).unwrap()
+        cluster::start(&Target::Attach(spec), &dirs(lab), &mut |_| ()).unwrap()
     };
     let blind = attach(None)
         .snapshot_create("seen", "k", &[], &mut |_| ())

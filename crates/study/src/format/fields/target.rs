@@ -3,7 +3,9 @@
 use super::{LOCAL_NODES_MAX, S, SECTION, optional, required, with};
 use crate::format::{Field, Type};
 use crate::settings::draft::Kind;
-use crate::settings::{Authentication, Collector, Isolation, Jolokia, Latency, Tls};
+use crate::settings::{Authentication, Collector, Isolation, JolokiaAccess, Latency, TlsSpec};
+use cql::response::ErrorCode;
+use std::time::Duration;
 
 pub(super) const FIELDS: &[Field] = &[
     required(
@@ -31,15 +33,13 @@ pub(super) const FIELDS: &[Field] = &[
     ),
     optional(
         "target.local.hosts",
-        Type::Count(1, LOCAL_NODES_MAX, |d, n| d.hosts.count = n as usize),
+        Type::Count(1, LOCAL_NODES_MAX, |d, n| d.hosts_count = n as usize),
         "Number of stand-ins for machines that the nodes live on, each with its own network, \
          limits and data volume. Default: none, the nodes share this machine.",
     ),
     with(
         "target.local.nodes_per_host",
-        Type::Count(1, LOCAL_NODES_MAX, |d, n| {
-            d.hosts.nodes_per_host = n as usize
-        }),
+        Type::Count(1, LOCAL_NODES_MAX, |d, n| d.nodes_per_host = n as usize),
         "1",
         "Number of nodes on each host.",
     ),
@@ -47,7 +47,7 @@ pub(super) const FIELDS: &[Field] = &[
         "target.local.racks",
         Type::WordOr(
             &[("per-host", |_| {})],
-            &Type::List(&Type::Name(|d, text| d.local.racks.push(text.into()))),
+            &Type::List(&Type::Name(|d, text| d.racks.push(text.into()))),
         ),
         "Racks: hosts are dealt to them in turn (without hosts, nodes); `per-host`: each host is \
          one, so that replicas are on different hosts. Default: `per-host` with hosts, else \
@@ -72,23 +72,27 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.local.host.cpus",
         Type::List(&Type::Count(0, 4095, |d, n| {
-            d.hosts.cpus.get_or_insert_default().push(n as usize)
+            d.hosts.host.cpus.get_or_insert_default().push(n as usize)
         })),
         "Numbers of the CPUs that it may use.",
     ),
     optional(
         "target.local.host.cpu_quota",
-        Type::Number(0.1, 4096.0, |d, n| d.hosts.cpu_quota = Some(n)),
+        Type::Number(0.1, 4096.0, |d, n| d.hosts.host.cpu_quota = Some(n)),
         "CPU time, in cores: 1.5 is 150 ms in each 100 ms.",
     ),
     optional(
         "target.local.host.memory",
-        Type::Bytes(512 << 20, 64 << 40, |d, n| d.hosts.memory_bytes = Some(n)),
+        Type::Bytes(512 << 20, 64 << 40, |d, n| {
+            d.hosts.host.memory_bytes = Some(n)
+        }),
         "Memory of its processes and their page cache together.",
     ),
     optional(
         "target.local.host.volume",
-        Type::Bytes(256 << 20, 256 << 40, |d, n| d.hosts.volume_bytes = Some(n)),
+        Type::Bytes(256 << 20, 256 << 40, |d, n| {
+            d.hosts.host.volume_bytes = Some(n)
+        }),
         "Size of its data volume, a file system of its own; it takes room on this machine's disk \
          as it fills. Default: the data is on this machine's file system.",
     ),
@@ -100,13 +104,15 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.local.host.link.rate",
         Type::BitRate(64_000, 1_000_000_000_000, |d, n| {
-            d.hosts.link_rate_bits = Some(n)
+            d.hosts.host.link.rate_bits_per_s = Some(n)
         }),
         "Rate. Default: what the machine does.",
     ),
     optional(
         "target.local.host.link.delay",
-        Type::Duration(1_000, 10 * S, |d, ns| d.hosts.link_delay_ns = Some(ns)),
+        Type::Duration(1_000, 10 * S, |d, ns| {
+            d.hosts.host.link.delay = Some(Duration::from_nanos(ns))
+        }),
         "Delay, one way.",
     ),
     with(
@@ -132,13 +138,13 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.local.yaml",
         Type::Map(&Type::Any(|d, tree| {
-            d.local.yaml.push((d.key.clone(), tree.to_json()))
+            d.local.yaml.insert(d.key.clone(), tree.to_json());
         })),
         "Settings of cassandra.yaml that differ from its defaults.",
     ),
     optional(
         "target.local.jvm",
-        Type::List(&Type::Text(|d, text| d.local.jvm.push(text.into()))),
+        Type::List(&Type::Text(|d, text| d.local.jvm_options.push(text.into()))),
         "JVM options, added after cassandra's own.",
     ),
     with(
@@ -150,7 +156,9 @@ pub(super) const FIELDS: &[Field] = &[
     ),
     with(
         "target.local.start_timeout",
-        Type::Duration(S, 3_600 * S, |d, ns| d.local.start_timeout_ns = ns),
+        Type::Duration(S, 3_600 * S, |d, ns| {
+            d.local.start_timeout = Duration::from_nanos(ns)
+        }),
         "3m",
         "How long a node may take until it answers CQL.",
     ),
@@ -191,8 +199,8 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.attach.tls",
         Type::Either(
-            &Type::Bool(|d, on| d.attach.tls = on.then(Tls::default)),
-            &Type::Section(|d| d.attach.tls = Some(Tls::default())),
+            &Type::Bool(|d, on| d.attach.tls = on.then(TlsSpec::default)),
+            &Type::Section(|d| d.attach.tls = Some(TlsSpec::default())),
         ),
         "Encrypt the connections; `true`: with the defaults.",
     ),
@@ -219,7 +227,7 @@ pub(super) const FIELDS: &[Field] = &[
     ),
     optional(
         "target.attach.jolokia",
-        Type::Section(|d| d.attach.jolokia = Some(Jolokia::default())),
+        Type::Section(|d| d.attach.jolokia = Some(JolokiaAccess::default())),
         "The nodes' Jolokia agents: JVMs and MBeans are read through them. Default: only what CQL \
          tells.",
     ),
@@ -242,8 +250,8 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.attach.jolokia.tls",
         Type::Either(
-            &Type::Bool(|d, on| d.jolokia().tls = on.then(Tls::default)),
-            &Type::Section(|d| d.jolokia().tls = Some(Tls::default())),
+            &Type::Bool(|d, on| d.jolokia().tls = on.then(TlsSpec::default)),
+            &Type::Section(|d| d.jolokia().tls = Some(TlsSpec::default())),
         ),
         "Whether the agents speak HTTPS; `true`: with the defaults.",
     ),
@@ -272,19 +280,21 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.null.latency",
         Type::Either(
-            &Type::Duration(0, 60 * S, |d, ns| d.null.latency = Latency::Fixed(ns)),
+            &Type::Duration(0, 60 * S, |d, ns| d.null.latency = Latency::Fixed { ns }),
             &SECTION,
         ),
         "Known latency of every answer; a duration is fixed.",
     ),
     optional(
         "target.null.latency.fixed",
-        Type::Duration(0, 60 * S, |d, ns| d.null.latency = Latency::Fixed(ns)),
+        Type::Duration(0, 60 * S, |d, ns| d.null.latency = Latency::Fixed { ns }),
         "The same for every answer.",
     ),
     optional(
         "target.null.latency.exponential",
-        Type::Duration(0, 60 * S, |d, ns| d.null.latency = Latency::Exponential(ns)),
+        Type::Duration(0, 60 * S, |d, ns| {
+            d.null.latency = Latency::Exponential { mean_ns: ns }
+        }),
         "Exponential with this mean.",
     ),
     optional(
@@ -294,14 +304,19 @@ pub(super) const FIELDS: &[Field] = &[
     ),
     required(
         "target.null.latency.uniform.from",
-        Type::Duration(0, 60 * S, |d, ns| d.null.latency = Latency::Uniform(ns, ns)),
+        Type::Duration(0, 60 * S, |d, ns| {
+            d.null.latency = Latency::Uniform {
+                from_ns: ns,
+                to_ns: ns,
+            }
+        }),
         "Lower limit.",
     ),
     required(
         "target.null.latency.uniform.to",
         Type::Duration(0, 60 * S, |d, ns| {
-            if let Latency::Uniform(_, to) = &mut d.null.latency {
-                *to = ns;
+            if let Latency::Uniform { to_ns, .. } = &mut d.null.latency {
+                *to_ns = ns;
             }
         }),
         "Upper limit.",
@@ -314,27 +329,29 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "target.null.stall.every",
         Type::Duration(1_000_000, 3_600 * S, |d, ns| {
-            d.null.stall_ns.get_or_insert_default().0 = ns
+            d.null.stall.get_or_insert_default().every = Duration::from_nanos(ns)
         }),
         "From begin to begin.",
     ),
     required(
         "target.null.stall.length",
         Type::Duration(1_000_000, 3_600 * S, |d, ns| {
-            d.null.stall_ns.get_or_insert_default().1 = ns
+            d.null.stall.get_or_insert_default().length = Duration::from_nanos(ns)
         }),
         "How long nothing is answered.",
     ),
     optional(
         "target.null.errors",
         Type::Map(&Type::Number(0.0, 1.0, |d, n| {
-            d.null.errors.push((d.key.clone(), n))
+            // Another name is a mistake that the rules find.
+            let code = ErrorCode::of_any_request(&d.key);
+            d.null.errors.extend(code.map(|code| (code, n)));
         })),
         "Share of the answers that are this error: `{overloaded: 0.01}`.",
     ),
     optional(
         "target.null.cpu",
-        Type::Count(0, 4095, |d, n| d.null.cpu = Some(n as usize)),
+        Type::Count(0, 4095, |d, n| d.null.cpus = vec![n as usize]),
         "Number of the CPU that the server is pinned to.",
     ),
 ];

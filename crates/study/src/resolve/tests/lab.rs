@@ -4,8 +4,12 @@
 mod states;
 
 use super::*;
-use crate::settings::{Collector, Granted, Hosts, Isolation, Jolokia, Secret};
+use crate::settings::{
+    Collector, Granted, HostSpec, HostsSpec, Isolation, JolokiaAccess, SecretSource,
+};
+use cluster::LinkSpec;
 use serde_json::json;
+use std::time::Duration;
 
 /// A study with this target; `rest` are further sections.
 fn text(target: &str, rest: &str) -> String {
@@ -51,30 +55,27 @@ fn hosts_have_what_is_said_of_them_and_nodes_alone_are_on_loopback() {
     let hosts = |target: &str| settings(target, "").target.local().unwrap().hosts.clone();
     assert_eq!(hosts("local: {nodes: 3}"), None);
     assert_eq!(hosts("local: {}"), None);
-    let plain = Hosts {
+    let plain = HostsSpec {
         count: 3,
-        nodes_per_host: 1,
         isolation: Isolation::Auto,
-        cpus: None,
-        cpu_quota: None,
-        memory_bytes: None,
-        volume_bytes: None,
-        link_rate_bits: None,
-        link_delay_ns: None,
+        host: HostSpec::default(),
     };
     assert_eq!(hosts("local: {hosts: 3}").as_ref(), Some(&plain));
     let whole = "local: {hosts: 2, nodes_per_host: 4, isolation: hosts, host: {cpus: [0, 1], \
                  cpu_quota: 1.5, memory: 8GiB, volume: 20GiB, link: {rate: 1Gbit, delay: 1ms}}}";
-    let expected = Hosts {
+    let expected = HostsSpec {
         count: 2,
-        nodes_per_host: 4,
         isolation: Isolation::Hosts,
-        cpus: Some(vec![0, 1]),
-        cpu_quota: Some(1.5),
-        memory_bytes: Some(8 << 30),
-        volume_bytes: Some(20 << 30),
-        link_rate_bits: Some(1_000_000_000),
-        link_delay_ns: Some(1_000_000),
+        host: HostSpec {
+            cpus: Some(vec![0, 1]),
+            cpu_quota: Some(1.5),
+            memory_bytes: Some(8 << 30),
+            volume_bytes: Some(20 << 30),
+            link: LinkSpec {
+                rate_bits_per_s: Some(1_000_000_000),
+                delay: Some(Duration::from_millis(1)),
+            },
+        },
     };
     assert_eq!(hosts(whole), Some(expected));
     assert_eq!(settings(whole, "").target.local().unwrap().nodes, 8);
@@ -99,8 +100,7 @@ fn racks_follow_hosts_unless_they_are_named() {
     ] {
         let target = settings(target, "").target;
         let local = target.local().unwrap();
-        let racks: Vec<_> = (0..local.nodes).map(|node| local.rack_of(node)).collect();
-        assert_eq!(racks.join(" "), expected, "{target:?}");
+        assert_eq!(local.racks.join(" "), expected, "{target:?}");
     }
 }
 
@@ -203,7 +203,7 @@ fn collectors_and_jolokia_are_read() {
                   jolokia: {user: u, password: {secret: s}, tls: {verify: false}}}";
     let overrides = Overrides {
         granted: Granted {
-            secrets: [("s".to_owned(), Secret::Env("P".to_owned()))].into(),
+            secrets: [("s".to_owned(), SecretSource::Env("P".to_owned()))].into(),
             ..Granted::default()
         },
         ..Overrides::default()
@@ -213,7 +213,7 @@ fn collectors_and_jolokia_are_read() {
         panic!("attached")
     };
     assert!(attach.tls.is_some_and(|tls| tls.verify && tls.ca.is_none()));
-    let Some(Jolokia {
+    let Some(JolokiaAccess {
         port,
         user,
         password,
@@ -223,7 +223,7 @@ fn collectors_and_jolokia_are_read() {
         panic!("a way to the JVMs")
     };
     assert_eq!((port, user.as_deref()), (8778, Some("u")));
-    assert_eq!(password, Some(Secret::Env("P".to_owned())));
+    assert_eq!(password, Some(SecretSource::Env("P".to_owned())));
     assert!(tls.is_some_and(|tls| !tls.verify));
     check(&[
         (
@@ -406,7 +406,7 @@ fn an_auto_warm_up_on_the_null_target_is_what_the_documents_say() {
 #[test]
 fn whole_numbers_below_zero_stay_whole() {
     let target = settings("local: {yaml: {a: -1, b: -1.5, c: '-1', d: 7, e: 1.0}}", "").target;
-    let yaml: serde_json::Map<_, _> = target.local().unwrap().yaml.iter().cloned().collect();
+    let yaml = target.local().unwrap().yaml.clone();
     let expected = json!({"a": -1, "b": -1.5, "c": "-1", "d": 7, "e": 1.0});
     assert_eq!(json!(yaml).to_string(), expected.to_string());
 }

@@ -1,7 +1,7 @@
 //! A study from a stranger: what it may do by itself, what it may not, and who may let it.
 
 use super::*;
-use crate::settings::Secret;
+use crate::settings::SecretSource;
 use std::path::PathBuf;
 
 const REST: &str = "study: s\nquestion: q\nworkload: {use: standard1, mix: {write: 1}}\n\
@@ -163,12 +163,12 @@ fn secrets_are_beside_the_study_or_named_on_the_command_line() {
             _ => Err("another target".to_owned()),
         }
     };
-    let beside = Secret::File(PathBuf::from("/studies/secret.txt"));
+    let beside = SecretSource::File(PathBuf::from("/studies/secret.txt"));
     assert_eq!(
         password("{file: secret.txt}", &given(|_| {})),
         Ok(Some(beside))
     );
-    let named = Secret::Env("P".to_owned());
+    let named = SecretSource::Env("P".to_owned());
     let secrets = |o: &mut Overrides| o.granted.secrets = [("db".to_owned(), named.clone())].into();
     assert_eq!(
         password("{secret: db}", &given(secrets)),

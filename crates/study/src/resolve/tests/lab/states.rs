@@ -153,12 +153,12 @@ fn a_phase_is_laid_over_the_variant_and_comes_back() {
         let (local, loading) = (settings.target.local(), settings.load_target().local());
         let (local, loading) = (local.unwrap(), loading.unwrap());
         assert_eq!((local.heap_bytes, loading.heap_bytes), (1 << 30, 512 << 20));
-        let sync_of = |yaml: &[(String, serde_json::Value)]| {
-            let found = yaml.iter().find(|(key, _)| key == "commitlog_sync");
-            found.map(|(_, value)| value.as_str().unwrap().to_owned())
+        let sync_of = |local: &cluster::LocalSpec| {
+            let found = local.yaml.get("commitlog_sync");
+            found.map(|value| value.as_str().unwrap().to_owned())
         };
-        assert_eq!(sync_of(&local.yaml).as_deref(), sync, "{}", variant.name);
-        assert_eq!(sync_of(&loading.yaml).as_deref(), Some("periodic"));
+        assert_eq!(sync_of(local).as_deref(), sync, "{}", variant.name);
+        assert_eq!(sync_of(loading).as_deref(), Some("periodic"));
         let options = |keyspace: &crate::settings::Keyspace| keyspace.table_options();
         assert_eq!(
             options(&settings.keyspace).unwrap(),
