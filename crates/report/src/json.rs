@@ -6,7 +6,7 @@ use crate::sections::{effective, spread};
 use crate::summary::{ALL, Point, best, variants};
 use crate::view::{RunView, TrialView};
 use serde_json::{Value, json};
-use store::record::ProofOutcome;
+use store::record::{ProofOutcome, left_out};
 
 /// The data of a page, pretty-printed with a newline at the end.
 pub fn json(page: &Page) -> String {
@@ -48,6 +48,7 @@ pub fn run(view: &RunView, points: &[Point<'_>]) -> Value {
         "seed": view.plan.seed,
         "trials_planned": view.plan.trials.len(),
         "trials_finished": view.findings.trials.len(),
+        "trials_left_out": left_out(&view.journal).len(),
         "best": best.collect::<Vec<_>>(),
         "rerun": view.plan.rerun,
     });

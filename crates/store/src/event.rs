@@ -8,6 +8,7 @@ use crate::lab::{NodeRecord, ProofRecord};
 use crate::sums::{FileSum, Sums};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// A change of state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -237,9 +238,77 @@ impl From<JournalRecord> for RawRecord {
     }
 }
 
+/// The trials that were left out and that nothing has come of since, by number, with the reason.
+pub fn left_out(journal: &[JournalRecord]) -> BTreeMap<usize, &str> {
+    let mut left_out = BTreeMap::new();
+    for line in journal {
+        match (line.trial, &line.event) {
+            (Some(trial), JournalEvent::TrialSkipped(why)) => {
+                left_out.insert(trial, why.as_str());
+            }
+            (Some(trial), JournalEvent::TrialStarted { .. }) => {
+                left_out.remove(&trial);
+            }
+            _ => {}
+        }
+    }
+    left_out
+}
+
+/// The same in words, for a line: `6 left out: the ladder ended at 8 threads: …`.
+pub fn left_out_words(journal: &[JournalRecord]) -> Option<String> {
+    let left_out = left_out(journal);
+    let mut reasons: Vec<&str> = Vec::new();
+    for why in left_out.values() {
+        if !reasons.contains(why) {
+            reasons.push(why);
+        }
+    }
+    let (first, others) = reasons.split_first()?;
+    let more = match others.len() {
+        0 => String::new(),
+        1 => format!("; {}", others[0]),
+        count => format!("; and {count} other reasons"),
+    };
+    Some(format!("{} left out: {first}{more}", left_out.len()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Trials that a ladder no longer asked for looked as if they were still to come.
+    #[test]
+    fn what_is_left_out_is_said_with_its_reasons_until_it_is_done() {
+        let skipped = |why: &str| JournalEvent::TrialSkipped(why.to_owned());
+        let started = JournalEvent::TrialStarted {
+            slug: String::new(),
+        };
+        let events = [
+            (0, started.clone()),
+            (1, skipped("the ladder ended at 1 threads")),
+            (2, skipped("the ladder ended at 1 threads")),
+            (3, skipped("its target could not be started")),
+        ];
+        let line = |(trial, event)| JournalRecord {
+            unix_ns: 1,
+            trial: Some(trial),
+            event,
+        };
+        let mut journal: Vec<JournalRecord> = events.into_iter().map(line).collect();
+        assert_eq!(left_out_words(&journal[..1]), None);
+        let words = |journal: &[JournalRecord]| left_out_words(journal).unwrap();
+        assert_eq!(
+            words(&journal),
+            "3 left out: the ladder ended at 1 threads; its target could not be started"
+        );
+        // A resume had the target.
+        journal.push(line((3, started)));
+        assert_eq!(words(&journal), "2 left out: the ladder ended at 1 threads");
+        journal.push(line((4, skipped("a"))));
+        journal.push(line((5, skipped("b"))));
+        assert!(words(&journal).ends_with("; and 2 other reasons"));
+    }
 
     fn read(line: &str) -> JournalEvent {
         serde_json::from_str::<JournalRecord>(line).unwrap().event

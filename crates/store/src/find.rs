@@ -1,7 +1,7 @@
 //! Finding runs under a results folder: the list, and one run by a short name.
 
 use crate::name::{self, Name};
-use crate::record::FindingsRecord;
+use crate::record::{FindingsRecord, left_out_words};
 use crate::run::{Run, RunState, Salvaged, names_in};
 use crate::{file, stamp};
 use anyhow::{Result, bail};
@@ -24,6 +24,8 @@ pub struct Listed {
     pub trials_finished: usize,
     /// Trials of the plan.
     pub trials_planned: usize,
+    /// How many of them were left out, and why; none if none was.
+    pub left_out: Option<String>,
     /// Why the run cannot be read.
     pub error: Option<String>,
 }
@@ -43,6 +45,7 @@ fn listed(path: PathBuf) -> Listed {
         verdict: "-".to_owned(),
         trials_finished: 0,
         trials_planned: 0,
+        left_out: None,
         error: None,
     };
     match Run::look(&line.path) {
@@ -50,6 +53,7 @@ fn listed(path: PathBuf) -> Listed {
             line.state = Some(run.state);
             line.trials_finished = run.finished_trials().len();
             line.trials_planned = run.plan.trials.len();
+            line.left_out = left_out_words(&run.journal);
             line.verdict = run
                 .findings
                 .map_or(line.verdict, |f: FindingsRecord| f.verdict);

@@ -5,7 +5,7 @@
 //!
 //! Long because it is one format.
 
-pub use crate::event::{JournalEvent, JournalRecord, MachineFacts};
+pub use crate::event::{JournalEvent, JournalRecord, MachineFacts, left_out, left_out_words};
 pub use crate::lab::{
     DataRecord, HostRecord, NodeRecord, NodesRecord, PhaseTimeRecord, ProbeRecord, ProofOutcome,
     ProofRecord,

@@ -27,8 +27,14 @@ pub fn run(common: &Common) -> Result<Exit> {
     for (run, name) in runs.iter().zip(&names) {
         let state = run.state.map_or("damaged", RunState::name);
         text += &format!(
-            "{name:width$}  {state:11}  {:7}  {}/{} trials\n",
-            run.verdict, run.trials_finished, run.trials_planned
+            "{name:width$}  {state:11}  {:7}  {}/{} trials{}\n",
+            run.verdict,
+            run.trials_finished,
+            run.trials_planned,
+            run.left_out
+                .iter()
+                .map(|why| format!(", {why}"))
+                .collect::<String>(),
         );
         if let Some(error) = &run.error {
             text += &format!("{:width$}  {error}\n", "");
@@ -47,6 +53,7 @@ fn to_json(run: &Listed) -> serde_json::Value {
         "verdict": run.verdict,
         "trials_finished": run.trials_finished,
         "trials_planned": run.trials_planned,
+        "left_out": run.left_out,
         "error": run.error,
     })
 }

@@ -147,7 +147,19 @@ client: {timeout: 20ms}
     assert_eq!(findings["verdict"], "invalid");
     assert_eq!(findings["trials"].as_array().map(Vec::len), Some(1));
     assert!(findings["trials"][0]["errors"]["client_timeout"].as_u64() > Some(0));
-    assert!(lab.run().report().is_some(), "an invalid run is kept");
+    let report = lab.run().report().expect("an invalid run is kept");
+    // It looked as if two trials were still to come.
+    let ended = "1 of 3, 2 left out: the ladder ended at 1 threads: a request times out";
+    let page = std::fs::read_to_string(report).unwrap();
+    assert!(page.contains(ended), "{}", &page[..page.len().min(4000)]);
+    let report = lab
+        .cassay(&["show", "latest", "--json"])
+        .ended_with(0)
+        .json();
+    assert_eq!(report["summary"]["trials_left_out"], 2);
+    let listed = lab.cassay(&["list"]).ended_with(0);
+    let ended = "1/3 trials, 2 left out: the ladder ended at 1 threads";
+    assert!(listed.stdout.contains(ended), "{listed}");
 }
 
 #[test]

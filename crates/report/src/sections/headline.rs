@@ -5,7 +5,7 @@ use crate::page::{Figure, Headline, Verdict};
 use crate::sections::results::{interval_words, metric_name, ratio_words, verdict_words};
 use crate::summary::{ALL, Point, best, variant_name, variants};
 use crate::view::RunView;
-use store::record::ComparisonRecord;
+use store::record::{ComparisonRecord, left_out_words};
 
 /// What stands above everything else.
 pub fn headline(view: &RunView, points: &[Point<'_>]) -> Headline {
@@ -45,10 +45,10 @@ fn facts(view: &RunView) -> Vec<(String, String)> {
     }
     let done = view.findings.trials.len();
     let planned = view.plan.trials.len();
-    let trials = if done == planned {
-        number::count(done as u64)
-    } else {
-        format!("{done} of {planned}")
+    let trials = match left_out_words(&view.journal) {
+        Some(left_out) => format!("{done} of {planned}, {left_out}"),
+        None if done == planned => number::count(done as u64),
+        None => format!("{done} of {planned}"),
     };
     facts.push(("Trials".into(), trials));
     let scale = view.plan.scale.as_deref().unwrap_or("as written");
