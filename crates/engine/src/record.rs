@@ -5,7 +5,10 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
-use store::record::{EstimateRecord, FORMAT, LeastRecord, PhaseRecord, PlanRecord, TrialRecord};
+use store::record::{
+    EstimateRecord, FORMAT, LeastRecord, OverridesRecord, PhaseRecord, PlanRecord, PrimaryRecord,
+    RepeatRecord, RequestRecord, ResolvedRecord, TrialRecord,
+};
 use study::human;
 use study::plan::{Plan, Trial};
 use study::settings::{Client, Folder, Granted, Overrides, PrimaryMetric, SecretSource, Study};
@@ -14,11 +17,6 @@ use workload::{Program, Statement};
 
 /// `plan.json` of a plan, made by this version `cassay`.
 pub fn plan_record(study: &Study, plan: &Plan, cassay: &str) -> PlanRecord {
-    let variants: serde_json::Map<_, _> = study
-        .variants
-        .iter()
-        .map(|variant| (variant.name.clone(), settings_json(&variant.tree)))
-        .collect();
     PlanRecord {
         format: FORMAT,
         cassay: cassay.to_owned(),
@@ -38,25 +36,38 @@ pub fn plan_record(study: &Study, plan: &Plan, cassay: &str) -> PlanRecord {
             .iter()
             .map(|trial| trial_record(study, trial))
             .collect(),
-        resolved: json!({
-            "source": study.source,
-            "published": study.published,
-            "overrides": overrides_json(&study.overrides, &study.inputs),
-            "repeat": {
-                "blocks": study.repeat.blocks,
-                "order": if study.repeat.interleaved { "interleaved" } else { "sequential" },
-            },
-            "primary": {
-                "metric": match study.primary.metric {
-                    PrimaryMetric::Auto => "auto",
-                    PrimaryMetric::Named(name) => name,
-                },
-                "point": study.primary.point,
-            },
-            "notes": study.notes,
-            "variants": variants,
-            "requests": requests(study, plan),
-        }),
+        resolved: resolved(study, plan),
+    }
+}
+
+fn resolved(study: &Study, plan: &Plan) -> ResolvedRecord {
+    let variants = study.variants.iter();
+    let order = match study.repeat.interleaved {
+        true => "interleaved",
+        false => "sequential",
+    };
+    let metric = match study.primary.metric {
+        PrimaryMetric::Auto => "auto",
+        PrimaryMetric::Named(name) => name,
+    };
+    ResolvedRecord {
+        source: study.source.clone(),
+        published: study.published.clone(),
+        overrides: overrides_record(&study.overrides, &study.inputs),
+        repeat: RepeatRecord {
+            blocks: study.repeat.blocks,
+            order: order.to_owned(),
+        },
+        primary: PrimaryRecord {
+            metric: metric.to_owned(),
+            point: study.primary.point,
+        },
+        notes: study.notes.clone(),
+        variants: variants
+            .map(|variant| (variant.name.clone(), settings_json(&variant.tree)))
+            .collect(),
+        requests: requests(study, plan),
+        ..ResolvedRecord::default()
     }
 }
 
@@ -78,40 +89,52 @@ fn settings_json(tree: &Tree) -> Value {
 }
 
 /// Every statement of each variant with all that decides how it is sent and judged.
-fn requests(study: &Study, plan: &Plan) -> Value {
+fn requests(study: &Study, plan: &Plan) -> BTreeMap<String, Vec<RequestRecord>> {
     let all = study.variants.iter().zip(&plan.works);
     let all = all.map(|(variant, work)| {
         let program = &work.program;
         let one = |statement: &Statement| request(program, statement, &variant.settings.client);
-        let statements: Vec<Value> = program.statements().iter().map(one).collect();
-        (variant.name.clone(), Value::from(statements))
+        (
+            variant.name.clone(),
+            program.statements().iter().map(one).collect(),
+        )
     });
-    Value::Object(all.collect())
+    all.collect()
 }
 
-fn request(program: &Program, statement: &Statement, client: &Client) -> Value {
+fn request(program: &Program, statement: &Statement, client: &Client) -> RequestRecord {
     let kind = &program.kinds()[usize::from(statement.kind)];
     let timeout = Duration::from_nanos(client.timeout_ns);
-    let ms = |time: Option<Duration>| time.map(|time| time.as_secs_f64() * 1e3);
-    json!({
-        "kind": kind.name,
-        "cql": statement.cql,
-        "consistency": statement.consistency.to_string(),
-        "serial_consistency": statement.serial_consistency.map(|level| level.to_string()),
-        // Whatever it says of itself, reading twice is the same as once.
-        "idempotent": statement.idempotent || (statement.returns_rows && !statement.conditional),
-        "prepared": statement.prepared,
-        "batch": statement.batch.map(|batch| format!("{batch:?}").to_lowercase()),
-        "conditional": statement.conditional,
-        "returns_rows": statement.returns_rows,
-        "page_size": statement.page_size,
-        "pages_max": statement.pages_max,
-        "timestamps": if statement.client_timestamp { "client" } else { "server" },
-        "timeout_ms": ms(Some(kind.policy.timeout.unwrap_or(timeout))),
-        "retries": kind.policy.retries,
-        "speculate_after_ms": ms(kind.policy.speculate_after),
-        "compression": client.compression.map_or("none", cql::Compression::name),
-    })
+    let ms = |time: Duration| time.as_secs_f64() * 1e3;
+    let by = if statement.client_timestamp {
+        "client"
+    } else {
+        "server"
+    };
+    let compression = client.compression.map_or("none", cql::Compression::name);
+    let serial = statement.serial_consistency;
+    // Whatever it says of itself, reading twice is the same as once.
+    let reads = statement.returns_rows && !statement.conditional;
+    RequestRecord {
+        kind: kind.name.clone(),
+        cql: statement.cql.clone(),
+        consistency: Some(statement.consistency.to_string()),
+        serial_consistency: serial.map(|level| level.to_string()),
+        idempotent: Some(statement.idempotent || reads),
+        prepared: Some(statement.prepared),
+        batch: statement
+            .batch
+            .map(|batch| format!("{batch:?}").to_lowercase()),
+        conditional: statement.conditional,
+        returns_rows: Some(statement.returns_rows),
+        page_size: statement.page_size.map(|rows| rows.max(0) as u64),
+        pages_max: statement.pages_max.map(u64::from),
+        timestamps: Some(by.to_owned()),
+        timeout_ms: Some(ms(kind.policy.timeout.unwrap_or(timeout))),
+        retries: Some(u64::from(kind.policy.retries)),
+        speculate_after_ms: kind.policy.speculate_after.map(ms),
+        compression: Some(compression.to_owned()),
+    }
 }
 
 /// `trial.json` of a trial, or its entry in `plan.json`: there it may be without a point.
@@ -183,16 +206,16 @@ fn rerun(study: &Study) -> String {
     words.join(" ")
 }
 
-fn overrides_json(overrides: &Overrides, inputs: &BTreeMap<String, String>) -> Value {
-    json!({
-        "target": overrides.target,
-        "scale": overrides.scale,
-        "set": overrides.set,
-        "seed": overrides.seed,
-        "inputs": inputs,
-        "trust": overrides.granted.trust,
-        "folder": overrides.files.as_ref().and_then(folder_of),
-    })
+fn overrides_record(overrides: &Overrides, inputs: &BTreeMap<String, String>) -> OverridesRecord {
+    OverridesRecord {
+        target: overrides.target.clone(),
+        scale: overrides.scale.clone(),
+        set: overrides.set.clone(),
+        seed: overrides.seed,
+        inputs: inputs.clone(),
+        trust: overrides.granted.trust,
+        folder: overrides.files.as_ref().and_then(folder_of),
+    }
 }
 
 /// The whole path of a study's folder. That of a command line is where it was given: nowhere.
@@ -205,44 +228,19 @@ fn folder_of(folder: &Folder) -> Option<PathBuf> {
 /// be a stranger's, as a study may: it is trusted with nothing, its folder of files included,
 /// unless what is `granted` says so.
 pub fn overrides_of(plan: &PlanRecord, granted: Granted) -> Overrides {
-    let recorded = &plan.resolved["overrides"];
-    let text = |key: &str| recorded[key].as_str().map(str::to_owned);
-    let set = recorded["set"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
+    let recorded = plan.resolved.overrides.clone();
+    let folder = recorded.folder.filter(|_| granted.trust);
     Overrides {
-        target: text("target"),
-        scale: text("scale"),
-        set: set
-            .iter()
-            .filter_map(|v| v.as_str().map(str::to_owned))
-            .collect(),
-        seed: recorded["seed"].as_u64(),
-        inputs: recorded["inputs"]
-            .as_object()
-            .into_iter()
-            .flatten()
-            .filter_map(|(name, text)| Some((name.clone(), text.as_str()?.to_owned())))
-            .collect(),
+        target: recorded.target,
+        scale: recorded.scale,
+        set: recorded.set,
+        seed: recorded.seed,
+        inputs: recorded.inputs,
         command: None,
-        files: text("folder")
-            .filter(|_| granted.trust)
-            .map(|folder| Folder {
-                path: folder.into(),
-                open: false,
-            }),
+        files: folder.map(|path| Folder { path, open: false }),
         granted,
         recorded: true,
     }
-}
-
-/// What the study was called when the plan was made.
-pub fn source_of(plan: &PlanRecord) -> String {
-    plan.resolved["source"]
-        .as_str()
-        .unwrap_or("study.yaml")
-        .to_owned()
 }
 
 #[cfg(test)]
@@ -267,7 +265,7 @@ mod tests {
             let study = resolve("s", STUDY, &overrides).unwrap();
             let plan = study::plan::plan(&study).unwrap();
             let record = plan_record(&study, &plan, "0.0.0");
-            assert_eq!(record.resolved["overrides"]["trust"], trust);
+            assert_eq!(record.resolved.overrides.trust, trust);
             assert_eq!(
                 record.rerun.ends_with(" --trust"),
                 trust,

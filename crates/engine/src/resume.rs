@@ -40,8 +40,8 @@ impl Interrupted {
         let run = &salvaged.run;
         let text = run.study_yaml()?;
         let overrides = record::overrides_of(&run.plan, granted);
-        let source = record::source_of(&run.plan);
-        let study = resolve(&source, &text, &overrides)
+        let source = Some(run.plan.resolved.source.as_str()).filter(|source| !source.is_empty());
+        let study = resolve(source.unwrap_or("study.yaml"), &text, &overrides)
             .map_err(|mistakes| anyhow!("{mistakes}"))
             .context("resolve the run's study again")?;
         let plan = study::plan::plan(&study).map_err(|why| anyhow!(why))?;

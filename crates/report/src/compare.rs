@@ -434,7 +434,7 @@ fn unmatched(left: &[Point<'_>], right: &[Point<'_>], matched: &Matched<'_, '_>)
 
 /// Everything about a run that can be told apart by a name.
 fn properties(run: &RunView) -> BTreeMap<String, String> {
-    let mut all: BTreeMap<String, String> = flatten(&run.plan.resolved)
+    let mut all: BTreeMap<String, String> = flatten(&json!(run.plan.resolved))
         .into_iter()
         .map(|(key, value)| (format!("study: {key}"), value))
         .collect();

@@ -21,6 +21,7 @@ mod lines;
 pub mod name;
 mod quantiles;
 pub mod record;
+mod resolved;
 mod run;
 mod stamp;
 mod sums;

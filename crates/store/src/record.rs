@@ -11,6 +11,9 @@ pub use crate::lab::{
     ProofRecord,
 };
 pub use crate::quantiles::QuantilesRecord;
+pub use crate::resolved::{
+    OverridesRecord, PrimaryRecord, RepeatRecord, RequestRecord, ResolvedRecord,
+};
 use crate::sums::Sums;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -42,7 +45,7 @@ pub struct PlanRecord {
     /// Every trial, in order.
     pub trials: Vec<TrialRecord>,
     /// The study with every default filled in, for resuming and for the report.
-    pub resolved: serde_json::Value,
+    pub resolved: ResolvedRecord,
 }
 
 /// What a run is expected to take.

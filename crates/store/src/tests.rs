@@ -3,8 +3,8 @@
 mod damage;
 
 use crate::record::{
-    EstimateRecord, FORMAT, FindingsRecord, JournalEvent, MachineFacts, PlanRecord, SampleRecord,
-    TrialFinding, TrialRecord,
+    EstimateRecord, FORMAT, FindingsRecord, JournalEvent, MachineFacts, PlanRecord, ResolvedRecord,
+    SampleRecord, TrialFinding, TrialRecord,
 };
 use crate::{HistogramKind, Run, RunState, RunWriter, find, list};
 use measure::{Interval, KindInterval, Outcome};
@@ -37,7 +37,7 @@ fn plan(study: &str) -> PlanRecord {
         rerun: format!("cassay run {study}.yaml"),
         estimate: EstimateRecord::default(),
         trials: vec![trial(0), trial(1)],
-        resolved: json!({"seed": 7}),
+        resolved: ResolvedRecord::default(),
     }
 }
 

@@ -115,7 +115,7 @@ mod tests {
             rerun: String::new(),
             estimate: EstimateRecord::default(),
             trials: vec![record.clone()],
-            resolved: serde_json::Value::Null,
+            resolved: Default::default(),
         };
         let mut run = RunWriter::create(results.path(), "study: s\n", &plan).unwrap();
         let names = ["change".to_owned(), "read".to_owned()];

@@ -179,7 +179,7 @@ fn written(folder: &std::path::Path, intervals: &[Interval]) -> Trial {
         rerun: String::new(),
         estimate: EstimateRecord::default(),
         trials: vec![record.clone()],
-        resolved: json!({}),
+        resolved: Default::default(),
     };
     let mut run = RunWriter::create(folder, "study: made-up\n", &plan).unwrap();
     let kinds = KINDS.map(str::to_owned);

@@ -5,10 +5,10 @@
 
 use crate::number;
 use crate::page::{Block, Cell, Column, Row, Table, Tone};
-use crate::summary::variant_name;
+use crate::summary::{variant_name, variants};
 use crate::view::RunView;
-use serde_json::Value;
 use std::collections::BTreeSet;
+use store::record::RequestRecord;
 
 /// Characters of a statement that tell it from others in a cell; the whole is in its own table.
 const CQL_CHARS_SHORT: usize = 40;
@@ -18,7 +18,7 @@ const CQL_CHARS_SHORT: usize = 40;
 struct Field {
     title: &'static str,
     /// The value of a statement; none where it does not apply or is not on record.
-    value: fn(&Value) -> Option<String>,
+    value: fn(&RequestRecord) -> Option<String>,
     /// How it is said of all statements together; none: it always has its column.
     said: Option<fn(&str) -> String>,
 }
@@ -26,22 +26,26 @@ struct Field {
 const FIELDS: [Field; 10] = [
     Field {
         title: "Consistency",
-        value: |r| word(&r["consistency"]),
+        value: |r| r.consistency.clone(),
         said: None,
     },
     Field {
         title: "Serial consistency",
-        value: serial_consistency,
+        // Conditional statements without one of their own have the protocol's default.
+        value: |r| {
+            let default = || r.conditional.then(|| "SERIAL".to_owned());
+            r.serial_consistency.clone().or_else(default)
+        },
         said: Some(|v| format!("serial consistency {v}")),
     },
     Field {
         title: "Time-out",
-        value: |r| milliseconds(&r["timeout_ms"]),
+        value: |r| r.timeout_ms.map(milliseconds),
         said: None,
     },
     Field {
         title: "Retries",
-        value: |r| r["retries"].as_u64().map(times),
+        value: |r| r.retries.map(times),
         said: Some(|v| match v {
             "none" => "no retries".into(),
             count => format!("retries of a failed try: {count}"),
@@ -50,7 +54,9 @@ const FIELDS: [Field; 10] = [
     Field {
         title: "Speculative execution",
         value: |r| {
-            let after = milliseconds(r.get("speculate_after_ms")?);
+            // What was not recorded of one was not of the other.
+            r.retries?;
+            let after = r.speculate_after_ms.map(milliseconds);
             Some(after.map_or("none".into(), |after| format!("after {after}")))
         },
         said: Some(|v| match v {
@@ -60,16 +66,7 @@ const FIELDS: [Field; 10] = [
     },
     Field {
         title: "Idempotent",
-        value: |r| {
-            Some(
-                if r["idempotent"].as_bool()? {
-                    "yes"
-                } else {
-                    "no"
-                }
-                .into(),
-            )
-        },
+        value: |r| Some(if r.idempotent? { "yes" } else { "no" }.into()),
         said: Some(|v| match v {
             "yes" => "idempotent".into(),
             _ => "not idempotent".into(),
@@ -95,25 +92,21 @@ const FIELDS: [Field; 10] = [
     Field {
         title: "Timestamps",
         // A read has none.
-        value: |r| match r["returns_rows"].as_bool() {
+        value: |r| match r.returns_rows {
             Some(true) => None,
-            _ => word(&r["timestamps"]),
+            _ => r.timestamps.clone(),
         },
         said: Some(|v| format!("timestamps by the {v}")),
     },
     Field {
         title: "Compression",
-        value: |r| word(&r["compression"]),
+        value: |r| r.compression.clone(),
         said: Some(|v| match v {
             "none" => "no compression".into(),
             how => format!("compression {how}"),
         }),
     },
 ];
-
-fn word(value: &Value) -> Option<String> {
-    value.as_str().map(str::to_owned)
-}
 
 fn times(count: u64) -> String {
     match count {
@@ -123,36 +116,29 @@ fn times(count: u64) -> String {
 }
 
 /// A time in ms as people write it: `2 s`, `50 ms`.
-fn milliseconds(value: &Value) -> Option<String> {
-    let ms = value.as_f64()?;
+fn milliseconds(ms: f64) -> String {
     let (value, unit) = match ms {
         1000.0.. => (ms / 1e3, "s"),
         _ => (ms, "ms"),
     };
     // Six digits are more than anybody states; without them 0.1 + 0.2 would be shown in full.
-    Some(format!("{} {unit}", number::round(value, 6)))
+    format!("{} {unit}", number::round(value, 6))
 }
 
-/// Conditional statements without one of their own have the protocol's default.
-fn serial_consistency(request: &Value) -> Option<String> {
-    let default = || (request["conditional"] == true).then(|| "SERIAL".to_owned());
-    word(&request["serial_consistency"]).or_else(default)
-}
-
-fn sent_as(request: &Value) -> Option<String> {
-    match (request["batch"].as_str(), request["prepared"].as_bool()?) {
+fn sent_as(request: &RequestRecord) -> Option<String> {
+    match (&request.batch, request.prepared?) {
         (Some(kind), _) => Some(format!("{} BATCH", kind.to_uppercase())),
         (None, true) => Some("prepared".into()),
         (None, false) => Some("not prepared".into()),
     }
 }
 
-fn page_size(request: &Value) -> Option<String> {
-    let Some(rows) = request["page_size"].as_u64() else {
-        return (request["returns_rows"] == true).then(|| "no paging".into());
+fn page_size(request: &RequestRecord) -> Option<String> {
+    let Some(rows) = request.page_size else {
+        return (request.returns_rows == Some(true)).then(|| "no paging".into());
     };
     let rows = format!("{} rows", number::count(rows));
-    Some(match request["pages_max"].as_u64() {
+    Some(match request.pages_max {
         None => rows,
         Some(1) => format!("{rows}, first page only"),
         Some(pages) => format!("{rows}, at most {} pages", number::count(pages)),
@@ -192,21 +178,19 @@ pub fn blocks(view: &RunView) -> Vec<Block> {
 /// The statements on record whose kind was executed, in the order of the plan.
 fn requests(view: &RunView) -> Vec<Request<'_>> {
     let executed = executed_kinds(view);
-    let mut requests = Vec::new();
-    let variants = view.plan.resolved["requests"].as_object();
-    for (variant, list) in variants.into_iter().flatten() {
-        for one in list.as_array().into_iter().flatten() {
-            let kind = one["kind"].as_str();
-            let kind = kind.filter(|kind| executed.is_empty() || executed.contains(kind));
-            requests.extend(kind.map(|kind| Request {
-                variant,
-                kind,
-                cql: one["cql"].as_str().unwrap_or_default(),
-                values: FIELDS.iter().map(|field| (field.value)(one)).collect(),
-            }));
-        }
-    }
-    requests
+    let recorded = &view.plan.resolved.requests;
+    let variants = variants(view).into_iter();
+    let of = |variant| Some((variant, recorded.get(variant)?));
+    let all = variants.filter_map(of).flat_map(|(variant, list)| {
+        list.iter().map(move |one| Request {
+            variant,
+            kind: &one.kind,
+            cql: &one.cql,
+            values: FIELDS.iter().map(|field| (field.value)(one)).collect(),
+        })
+    });
+    let is_executed = |r: &Request<'_>| executed.is_empty() || executed.contains(r.kind);
+    all.filter(is_executed).collect()
 }
 
 /// Kinds of which any trial has an operation; none for a run without records.

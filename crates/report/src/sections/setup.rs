@@ -5,7 +5,7 @@ use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
 use crate::sections::{effective, requests};
 use crate::summary::{variant_name, variants};
 use crate::view::RunView;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// What to know, what differs, how requests are sent, the nodes and the machine, then the whole
@@ -46,8 +46,7 @@ pub fn configuration(view: &RunView) -> Option<Section> {
 
 /// What was adapted, and what an import does differently here.
 fn notes(view: &RunView) -> Option<Block> {
-    let notes = view.plan.resolved["notes"].as_array()?.iter();
-    let notes: Vec<String> = notes.filter_map(Value::as_str).map(str::to_owned).collect();
+    let notes = view.plan.resolved.notes.clone();
     (!notes.is_empty()).then(|| Block::List("Notes".into(), notes))
 }
 
@@ -56,9 +55,7 @@ const INPUT_BYTES_MAX: usize = 64 << 10;
 
 /// The files that the study names, as they were read.
 fn input_files(view: &RunView) -> Vec<Block> {
-    let files = view.plan.resolved["overrides"]["inputs"].as_object();
-    let file = |(name, text): (&String, &Value)| {
-        let text = text.as_str()?;
+    let file = |(name, text): (&String, &String)| {
         let shown = text.floor_char_boundary(INPUT_BYTES_MAX);
         let mut blocks = vec![Block::Code(text[..shown].to_owned())];
         if shown < text.len() {
@@ -66,14 +63,20 @@ fn input_files(view: &RunView) -> Vec<Block> {
             let rest = format!("This is its beginning; plan.json has all of its {whole}.");
             blocks.push(Block::Text(rest));
         }
-        Some(Block::Details(format!("The file {name}"), blocks))
+        Block::Details(format!("The file {name}"), blocks)
     };
-    files.into_iter().flatten().filter_map(file).collect()
+    view.plan
+        .resolved
+        .overrides
+        .inputs
+        .iter()
+        .map(file)
+        .collect()
 }
 
 /// The study with its defaults, without what has a place of its own.
 fn resolved(view: &RunView) -> Vec<(String, String)> {
-    let mut tree = view.plan.resolved.clone();
+    let mut tree = json!(view.plan.resolved);
     if let Some(map) = tree.as_object_mut() {
         map.retain(|key, _| !["notes", "requests"].contains(&key.as_str()));
     }

@@ -316,7 +316,7 @@ pub fn plan(shapes: &[Shape]) -> PlanRecord {
         rerun: "./cassay run studies/vtopology.yaml --scale laptop --seed 42".into(),
         estimate: EstimateRecord::default(),
         trials: shapes.iter().enumerate().map(trial).collect(),
-        resolved: json!({
+        resolved: serde_json::from_value(json!({
             "study": "vtopology",
             "target": { "local": { "cassandra": "5.0.8", "nodes": 2, "heap": "1GiB" } },
             "workload": { "use": "cql-iot", "mix": { "write": 9, "read": 1 } },
@@ -326,7 +326,8 @@ pub fn plan(shapes: &[Shape]) -> PlanRecord {
                 "off": [request("write"), request("read")],
                 "on": [request("write"), request("read")],
             },
-        }),
+        }))
+        .expect("a plan"),
     }
 }
 

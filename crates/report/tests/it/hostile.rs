@@ -23,12 +23,13 @@ fn hostile_run() -> RunView {
     let request = serde_json::json!({
         "kind": HOSTILE, "cql": HOSTILE, "consistency": HOSTILE, "batch": HOSTILE,
     });
-    run.plan.resolved = serde_json::json!({
+    let resolved = serde_json::json!({
         HOSTILE: [HOSTILE, { "a": HOSTILE }],
         "notes": [HOSTILE],
         "overrides": { "inputs": { HOSTILE: HOSTILE } },
         "requests": { HOSTILE: [request], "on": [] },
     });
+    run.plan.resolved = serde_json::from_value(resolved).expect("a plan");
     run.findings.reasons = vec![HOSTILE.into()];
     run.findings.answer = vec![HOSTILE.into()];
     run.facts = vec![(HOSTILE.into(), HOSTILE.into())];

@@ -204,11 +204,10 @@ fn a_table_that_the_cluster_knows(lab: &Lab, node: SocketAddr) {
     assert_rows_are_right(&trial, PARTITIONS);
     let plan = lab.run().plan;
     let note = "bare.yaml has no table_definition";
-    let notes = plan.resolved["notes"].as_array().expect("notes").iter();
-    let said = notes.filter(|said| said.as_str().is_some_and(|said| said.starts_with(note)));
+    let notes = plan.resolved.notes.iter();
+    let said = notes.filter(|said| said.starts_with(note));
     assert_eq!(said.count(), 1);
-    let kept = &plan.resolved["overrides"]["inputs"]["bare.yaml"];
-    let kept = kept.as_str().expect("the profile");
+    let kept = &plan.resolved.overrides.inputs["bare.yaml"];
     assert!(
         kept.contains("CREATE TYPE IF NOT EXISTS kinds.point") && kept.contains("vector<float, 3>"),
         "{kept}"

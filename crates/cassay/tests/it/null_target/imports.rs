@@ -262,9 +262,9 @@ fn a_study_s_own_workload_file_lies_beside_it_and_is_kept_with_the_run() {
     lab.write("own.yaml", OWN);
     lab.cassay(&["run", "study.yaml"]).measured(&lab);
     let plan = lab.run().plan;
-    assert_eq!(plan.resolved["overrides"]["inputs"]["own.yaml"], OWN);
-    let requests = &plan.resolved["requests"]["-"];
-    assert_eq!(requests[0]["retries"], 0, "{requests}");
+    assert_eq!(plan.resolved.overrides.inputs["own.yaml"], OWN);
+    let requests = &plan.resolved.requests["-"];
+    assert_eq!(requests[0].retries, Some(0), "{requests:?}");
 
     let outside = STUDY.replace("own.yaml", "../own.yaml");
     lab.write("study.yaml", &outside);
@@ -297,7 +297,7 @@ fn what_an_import_does_differently_is_said_once_planned_and_reported() {
         let said = on_null(&lab, &words).measured(&lab);
         assert_eq!(times(&said, NOTE), 1, "{said}");
         let run = lab.run();
-        let notes = run.plan.resolved["notes"].to_string();
+        let notes = run.plan.resolved.notes.concat();
         assert!(notes.contains(NOTE), "{notes}");
         let html = std::fs::read_to_string(run.path.join("report.html")).expect("a report");
         // The page's own text, with code as such; the plan is not in it a second time.

@@ -1,0 +1,113 @@
+//! What stands under `resolved` in `plan.json`: the study with every default filled in, for
+//! resuming and for the report.
+//!
+//! What is absent was not recorded, or not stated: every field has a default. Settings of a variant
+//! are a tree, as in its study.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// The study, resolved.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ResolvedRecord {
+    /// What the study was called where it was named.
+    pub source: String,
+    /// Name of the published figures that are shown beside.
+    pub published: Option<String>,
+    /// What the command line has changed.
+    pub overrides: OverridesRecord,
+    /// Repetitions.
+    pub repeat: RepeatRecord,
+    /// The one comparison that keeps its whole level.
+    pub primary: PrimaryRecord,
+    /// What was adapted, and what an import does differently here.
+    pub notes: Vec<String>,
+    /// Settings of each variant, without the values of secrets.
+    pub variants: Map<String, Value>,
+    /// Every statement of each variant.
+    pub requests: BTreeMap<String, Vec<RequestRecord>>,
+    /// What other versions have recorded.
+    #[serde(flatten)]
+    pub others: Map<String, Value>,
+}
+
+/// What the command line has changed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OverridesRecord {
+    /// `--target`.
+    pub target: Option<String>,
+    /// `--scale`.
+    pub scale: Option<String>,
+    /// `--set`, in order.
+    pub set: Vec<String>,
+    /// `--seed`.
+    pub seed: Option<u64>,
+    /// The files that the study names, as they were read.
+    pub inputs: BTreeMap<String, String>,
+    /// Whether the study was trusted. It is not trusted again for that.
+    pub trust: bool,
+    /// The study's folder.
+    pub folder: Option<PathBuf>,
+}
+
+/// Repetitions.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RepeatRecord {
+    /// How often everything is measured.
+    pub blocks: usize,
+    /// `interleaved` or `sequential`.
+    pub order: String,
+}
+
+/// The primary comparison.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PrimaryRecord {
+    /// Its metric; `auto`.
+    pub metric: String,
+    /// At which value of the axis.
+    pub point: Option<f64>,
+}
+
+/// A statement, with all that decides how it is sent and judged.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RequestRecord {
+    /// Kind of operation.
+    pub kind: String,
+    /// Its text.
+    pub cql: String,
+    /// Consistency level.
+    pub consistency: Option<String>,
+    /// That of a condition.
+    pub serial_consistency: Option<String>,
+    /// Whether doing it twice is the same as once.
+    pub idempotent: Option<bool>,
+    /// Whether it is prepared.
+    pub prepared: Option<bool>,
+    /// Kind of the batch that it is sent in.
+    pub batch: Option<String>,
+    /// Whether it has a condition.
+    pub conditional: bool,
+    /// Whether it reads.
+    pub returns_rows: Option<bool>,
+    /// Rows of a page.
+    pub page_size: Option<u64>,
+    /// Most pages that are read.
+    pub pages_max: Option<u64>,
+    /// Who states them: `client` or `server`.
+    pub timestamps: Option<String>,
+    /// Time-out of a try, ms.
+    pub timeout_ms: Option<f64>,
+    /// Tries after the first.
+    pub retries: Option<u64>,
+    /// After how long another try is made beside the first, ms.
+    pub speculate_after_ms: Option<f64>,
+    /// Of frames: `none`, `lz4`, ….
+    pub compression: Option<String>,
+}
