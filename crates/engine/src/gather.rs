@@ -5,7 +5,7 @@
 //! the files go on.
 
 use super::running::Running;
-use analysis::rules::{CpuUse, Machine, Pressure};
+use analysis::rules::{CpuUse, Evidence, Machine, Pressure};
 use anyhow::{Context, Result};
 use cluster::probe::{ProbeCost, ProbeSpec, Probes, Reading, ScrapeSpec};
 use measure::clock;
@@ -37,19 +37,6 @@ pub struct Gather {
     costs: Vec<ProbeCost>,
     /// Readings of [`PENDING`], of [`STEAL`], and of the probe [`OTHERS`].
     kept: Vec<Reading>,
-}
-
-/// What the rules need of the readings.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Seen {
-    /// Pending compactions of all nodes, second by second of the window.
-    pub pending_compactions: Option<Vec<f64>>,
-    /// Share of the CPU time that was stolen in the window.
-    pub steal_share: Option<f64>,
-    /// Who used the machine in the window.
-    pub machine: Machine,
-    /// CPU of the probes while they ran, as a share of one core; none if none ran.
-    pub cpu_share: Option<f64>,
 }
 
 impl Gather {
@@ -109,17 +96,8 @@ impl Gather {
     fn keep(&mut self, files: &mut TrialWriter, readings: Vec<Reading>) -> Result<()> {
         let mut by_probe: BTreeMap<&str, Vec<SampleRecord>> = BTreeMap::new();
         for reading in &readings {
-            let since_ns = reading.at_ns as i128 - i128::from(files.start_ns());
-            by_probe
-                .entry(reading.probe)
-                .or_default()
-                .push(SampleRecord {
-                    t_s: since_ns as f64 / 1e9,
-                    name: reading.name.to_string(),
-                    place: reading.place.to_string(),
-                    unit: reading.unit.to_owned(),
-                    value: reading.value,
-                });
+            let samples = by_probe.entry(reading.probe).or_default();
+            samples.push(sample(reading, files.start_ns()));
         }
         for (probe, samples) in by_probe {
             files.write_samples(probe, &samples)?;
@@ -131,8 +109,8 @@ impl Gather {
         Ok(())
     }
 
-    /// What the rules need, of the window between two times of the monotonic clock.
-    pub fn seen(&self, from_ns: u64, to_ns: u64) -> Seen {
+    /// Puts down what the rules judge, of the window between two times of the monotonic clock.
+    pub fn tell(&self, evidence: &mut Evidence, (from_ns, to_ns): (u64, u64)) {
         let within = |reading: &&Reading| (from_ns..=to_ns).contains(&reading.at_ns);
         let kept: Vec<&Reading> = self.kept.iter().filter(within).collect();
         let of = |name: &'static str| kept.iter().filter(move |reading| &*reading.name == name);
@@ -146,12 +124,12 @@ impl Gather {
         let steal = share(&machine.map(|reading| reading.value).collect::<Vec<_>>());
         let others: Vec<&Reading> = kept.iter().copied().filter(|r| r.probe == OTHERS).collect();
         let cpu_ns: u64 = self.costs.iter().map(|cost| cost.cpu_ns).sum();
-        Seen {
-            pending_compactions: (!pending.is_empty()).then(|| pending.into_values().collect()),
-            steal_share: steal.or_else(|| share(&values(&others, "cpu.stolen"))),
-            machine: machine_of(&others, self.others_unseen.clone()),
-            cpu_share: (self.ran_ns > 0).then(|| cpu_ns as f64 / self.ran_ns as f64),
-        }
+        evidence.pending_compactions =
+            (!pending.is_empty()).then(|| pending.into_values().collect());
+        let environment = evidence.environment.get_or_insert_default();
+        environment.steal_share = steal.or_else(|| share(&values(&others, "cpu.stolen")));
+        evidence.machine = Some(machine_of(&others, self.others_unseen.clone()));
+        evidence.probes_cpu_share = (self.ran_ns > 0).then(|| cpu_ns as f64 / self.ran_ns as f64);
     }
 
     /// What each probe was and cost; those of one name and place together.
@@ -186,6 +164,18 @@ impl Gather {
             }
         }
         records
+    }
+}
+
+/// A reading as it is written down, by its time since `start_ns`.
+pub fn sample(reading: &Reading, start_ns: u64) -> SampleRecord {
+    let since_ns = i128::from(reading.at_ns) - i128::from(start_ns);
+    SampleRecord {
+        t_s: since_ns as f64 / 1e9,
+        name: reading.name.to_string(),
+        place: reading.place.to_string(),
+        unit: reading.unit.to_owned(),
+        value: reading.value,
     }
 }
 
@@ -270,6 +260,17 @@ fn scrape(import: &Import) -> Option<ScrapeSpec> {
 mod tests {
     use super::*;
 
+    /// What the rules are told of a window.
+    fn told(gather: &Gather, window_ns: (u64, u64)) -> Evidence {
+        let mut evidence = Evidence::default();
+        gather.tell(&mut evidence, window_ns);
+        evidence
+    }
+
+    fn steal_share(evidence: &Evidence) -> Option<f64> {
+        evidence.environment.as_ref().unwrap().steal_share
+    }
+
     #[test]
     fn who_used_the_machine_is_the_mean_of_the_looks_in_the_window() {
         let others = |at_s, name, value| Reading {
@@ -291,15 +292,20 @@ mod tests {
             ],
             ..Gather::default()
         };
-        let seen = gather.seen(1_000_000_000, 3_000_000_000);
-        let cpu = seen.machine.cpu.unwrap();
+        let told_all = told(&gather, (1_000_000_000, 3_000_000_000));
+        let machine = told_all.machine.as_ref().unwrap();
+        let cpu = machine.cpu.unwrap();
         assert_eq!((cpu.others, cpu.nodes, cpu.cpus), (0.2, 0.05, 2.0));
-        assert_eq!(seen.machine.pressure.cpu, Some(0.5));
-        assert_eq!(seen.machine.pressure.io, None);
-        assert_eq!(seen.steal_share, Some(0.04), "without the hosts' probe");
+        assert_eq!(machine.pressure.cpu, Some(0.5));
+        assert_eq!(machine.pressure.io, None);
         assert_eq!(
-            gather.seen(9_000_000_000, 9_500_000_000).machine,
-            Machine::default()
+            steal_share(&told_all),
+            Some(0.04),
+            "without the hosts' probe"
+        );
+        assert_eq!(
+            told(&gather, (9_000_000_000, 9_500_000_000)).machine,
+            Some(Machine::default())
         );
     }
 
@@ -346,10 +352,10 @@ mod tests {
             ],
             ..Gather::default()
         };
-        let seen = gather.seen(1_000_000_000, 3_000_000_000);
+        let seen = told(&gather, (1_000_000_000, 3_000_000_000));
         assert_eq!(seen.pending_compactions, Some(vec![5.0, 7.0]));
-        assert!((seen.steal_share.unwrap() - 0.03).abs() < 1e-9);
-        assert_eq!(seen.cpu_share, None, "no probe ran");
-        assert_eq!(Gather::default().seen(0, 1), Seen::default());
+        assert!((steal_share(&seen).unwrap() - 0.03).abs() < 1e-9);
+        assert_eq!(seen.probes_cpu_share, None, "no probe ran");
+        assert_eq!(told(&Gather::default(), (0, 1)).pending_compactions, None);
     }
 }

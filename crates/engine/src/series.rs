@@ -4,6 +4,7 @@
 //! A file that cannot be read is no reason to throw a run away: it is said, written down in the
 //! journal, and the rest goes on.
 
+use crate::gather::sample;
 use anyhow::{Context, Result};
 use cluster::probe::import::{Anchor, Series, line_up, read_esxtop, read_prometheus};
 use measure::clock::SECOND_NS;
@@ -96,14 +97,8 @@ fn readings(
         now_ns: from_ns,
     };
     let readings = line_up(probe, series, anchor, from_ns, to_ns)?;
-    let sample = |reading: cluster::probe::Reading| SampleRecord {
-        t_s: (reading.at_ns - from_ns) as f64 / SECOND_NS as f64,
-        name: reading.name.to_string(),
-        place: reading.place.to_string(),
-        unit: reading.unit.to_owned(),
-        value: reading.value,
-    };
-    Ok(readings.into_iter().map(sample).collect())
+    let samples = readings.iter().map(|reading| sample(reading, from_ns));
+    Ok(samples.collect())
 }
 
 /// A text as a part of a file's name.

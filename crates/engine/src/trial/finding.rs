@@ -1,7 +1,6 @@
 //! What one trial found: the evidence that it has gathered, judged by the rules, and its figures.
 
 use super::{State, TrialRun};
-use crate::gather::Seen;
 use crate::recorded;
 use crate::running::Running;
 use crate::tally::Tally;
@@ -43,10 +42,8 @@ pub fn failed(trial: &Trial, record: &TrialRecord, reason: &str) -> TrialFinding
 impl TrialRun<'_> {
     /// Ends evidence and finding. The target is none where it is lost.
     pub(super) fn judge(&self, running: Option<&Running>, state: &mut State) -> TrialFinding {
-        let (from_ns, to_ns) = state.timeline.of("measure").unwrap_or_default();
-        let seen = state.gather.seen(from_ns, to_ns);
         let tally = std::mem::take(&mut state.tally);
-        let mut evidence = self.evidence(running, state, &seen, &tally);
+        let mut evidence = self.evidence(running, state, &tally);
         let limits = Limits {
             shared_machine: self.shared_machine,
             ..Limits::default()
@@ -69,13 +66,7 @@ impl TrialRun<'_> {
         judged(with_figures(finding, &tally, &self.program), judgement)
     }
 
-    fn evidence(
-        &self,
-        running: Option<&Running>,
-        state: &mut State,
-        seen: &Seen,
-        tally: &Tally,
-    ) -> Evidence {
+    fn evidence(&self, running: Option<&Running>, state: &mut State, tally: &Tally) -> Evidence {
         let window = &tally.window;
         let server = match self.program.uncountable() {
             Some(why) => Some(Err(why)),
@@ -84,7 +75,10 @@ impl TrialRun<'_> {
         let is_null = running.is_some_and(Running::is_null);
         let looking_s = window.stalls_cpu_ns as f64 / 1e9;
         let mut known = std::mem::take(&mut state.evidence);
+        let measured_ns = state.timeline.of("measure").unwrap_or_default();
+        state.gather.tell(&mut known, measured_ns);
         let noted = known.environment.take().unwrap_or_default();
+        let probes_share = known.probes_cpu_share.unwrap_or(0.0);
         Evidence {
             offered: match self.trial.point {
                 Point::Threads(_) => None,
@@ -103,13 +97,12 @@ impl TrialRun<'_> {
             client_cores: state.finding.client.workers as f64,
             shares_cores: running.is_some_and(|r| r.shares_cores(&self.settings.client.cpus)),
             ceilings_ops_per_s: self.ceilings_ops_per_s.clone(),
-            machine: Some(Machine {
+            machine: known.machine.take().map(|machine| Machine {
                 has_strange_nodes: running.is_some_and(Running::has_strange_nodes),
-                ..seen.machine.clone()
+                ..machine
             }),
             server,
-            pending_compactions: seen.pending_compactions.clone(),
-            environment: running.and_then(|running| environment(running, noted, &state.pids, seen)),
+            environment: running.and_then(|running| environment(running, noted, &state.pids)),
             weak_consistency: weak_consistency(self.settings, &self.program),
             not_recorded: Some(recorded::missing(
                 self.writer.path(),
@@ -120,9 +113,7 @@ impl TrialRun<'_> {
                 .and_then(Running::memory_bytes)
                 .map(|memory| (data_bytes(self.settings, &self.program), memory)),
             // The probes' threads, and the threads that look for stalls.
-            probes_cpu_share: Some(
-                seen.cpu_share.unwrap_or(0.0) + looking_s / window.seconds.max(1e-9),
-            ),
+            probes_cpu_share: Some(probes_share + looking_s / window.seconds.max(1e-9)),
             ..known
         }
     }
@@ -134,12 +125,10 @@ fn environment(
     running: &Running,
     noted: Environment,
     pids: &[(String, Option<u32>)],
-    seen: &Seen,
 ) -> Option<Environment> {
     Some(Environment {
         settings_changed: running.settings_changed().ok()?,
         nodes_restarted: running.pids_changed(pids),
-        steal_share: seen.steal_share,
         ..noted
     })
 }
