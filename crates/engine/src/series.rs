@@ -6,7 +6,7 @@
 
 use crate::gather::sample;
 use anyhow::{Context, Result};
-use cluster::probe::import::{Anchor, Series, line_up, read_esxtop, read_prometheus};
+use host::probe::import::{Anchor, Series, line_up, read_esxtop, read_prometheus};
 use measure::clock::SECOND_NS;
 use std::path::Path;
 use store::RunWriter;
@@ -114,7 +114,7 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cluster::probe::import::Point;
+    use host::probe::import::Point;
 
     #[test]
     fn points_count_from_the_begin_of_the_trial() {

@@ -5,7 +5,6 @@
 mod beans;
 mod cassandra;
 mod gc_log;
-pub mod import;
 mod jvm;
 mod node;
 mod virtual_tables;
@@ -15,6 +14,7 @@ pub use host::probe::{ProbeCost, Probes, Reading};
 use crate::cluster::{Cluster, NodeInfo};
 use crate::local::Nodes;
 use anyhow::Result;
+use host::probe::import::Scrape;
 use host::probe::{Sampler, Task};
 use host::{Host, Hosts};
 use std::time::Duration;
@@ -43,19 +43,8 @@ pub struct ScrapeSpec {
     pub url: String,
     /// Time between two looks.
     pub period: Duration,
-    /// Which metrics are taken, as in [`import::read_prometheus`].
+    /// Which metrics are taken, as in [`host::probe::import::read_prometheus`].
     pub metrics: Vec<String>,
-}
-
-/// Starts the probes of `spec` that need no cluster: those of this machine, of this process and of
-/// `others` by their places and process ids. For a client whose target is not a [`Cluster`].
-///
-/// # Errors
-/// A probe cannot start at all: the message says which and why.
-pub fn this_machine(spec: &ProbeSpec, others: &[(&str, u32)]) -> Result<Probes> {
-    let mut samplers = scrapers(spec)?;
-    samplers.push(os(spec, others, &[])?);
-    Probes::start(samplers)
 }
 
 /// See [`Cluster::probe`].
@@ -86,7 +75,7 @@ pub(crate) fn unseen(cluster: &Cluster, spec: &ProbeSpec) -> Vec<String> {
 /// A sampler for each end point of somebody else: a slow one keeps nobody waiting.
 fn scrapers(spec: &ProbeSpec) -> Result<Vec<Sampler>> {
     let scraper = |one: &ScrapeSpec| {
-        let look = import::Scrape::new(&one.url, &one.metrics)?;
+        let look = Scrape::new(&one.url, &one.metrics)?;
         let place = look.place().to_string();
         let mut sampler = Sampler::new("probe-scrape");
         sampler.add(Task::new("prometheus", &place, one.period, Box::new(look)));

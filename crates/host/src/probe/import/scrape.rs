@@ -5,8 +5,8 @@
 
 use super::Filter;
 use super::prometheus::{Exposition, SCRAPE_BYTES_MAX};
+use crate::probe::{Last, Look, Out};
 use anyhow::{Context, Result, ensure};
-use host::probe::{Last, Look, Out};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 const SERIES_COUNT_MAX: usize = 5_000;
 
 /// One end point.
-pub(crate) struct Scrape {
+pub struct Scrape {
     url: String,
     place: String,
     filter: Filter,

@@ -10,10 +10,10 @@ mod scrape;
 
 pub use esxtop::read_esxtop;
 pub use prometheus::read_prometheus;
-pub(crate) use scrape::Scrape;
+pub use scrape::Scrape;
 
+use crate::probe::Reading;
 use anyhow::{Context, Result, bail, ensure};
-use host::probe::Reading;
 use measure::clock;
 use std::sync::Arc;
 
