@@ -78,6 +78,21 @@ pub enum BatchKind {
     Counter = 2,
 }
 
+impl BatchKind {
+    /// Every kind, by its name in lower case.
+    pub const NAMES: [(&str, BatchKind); 3] = [
+        ("logged", BatchKind::Logged),
+        ("unlogged", BatchKind::Unlogged),
+        ("counter", BatchKind::Counter),
+    ];
+
+    /// The kind of a name, whatever its case.
+    pub fn of_name(name: &str) -> Option<BatchKind> {
+        let named = |(known, _): &&(&str, BatchKind)| known.eq_ignore_ascii_case(name);
+        BatchKind::NAMES.iter().find(named).map(|(_, kind)| *kind)
+    }
+}
+
 /// One statement of a batch.
 #[derive(Clone, Copy, Debug)]
 pub struct BatchEntry<'a> {

@@ -8,7 +8,7 @@
 use crate::config::{Access, Endpoint, LoadError};
 use crate::connection::Link;
 use cql::frame::{self, Header, flag};
-use cql::request::{self, BatchKind, QueryParams};
+use cql::request::{self, QueryParams};
 use cql::response::{self, Response, ResultBody};
 use cql::template::{BatchTemplate, Template};
 use cql::{Compression, Handshake};
@@ -62,12 +62,7 @@ pub(crate) fn execute_template(statement: &Statement, id: &[u8]) -> Template {
 /// The frame of an operation of several statements that begins with this one; `None`: it is always
 /// alone.
 pub(crate) fn batch_template(statement: &Statement) -> Option<BatchTemplate> {
-    let kind = match statement.batch? {
-        workload::BatchKind::Logged => BatchKind::Logged,
-        workload::BatchKind::Unlogged => BatchKind::Unlogged,
-        workload::BatchKind::Counter => BatchKind::Counter,
-    };
-    Some(BatchTemplate::new(kind, &params(statement)))
+    Some(BatchTemplate::new(statement.batch?, &params(statement)))
 }
 
 /// Opens a connection to `node` with the statements of `program` prepared on it, and makes their

@@ -187,8 +187,8 @@ pub(crate) fn yaml_words(key: &str, value: &serde_json::Value) -> String {
 
 fn tables(keyspace: &Keyspace) -> Vec<String> {
     let replicas = match &keyspace.replication {
-        Replication::Simple(copies) => format!("{copies}"),
-        Replication::ByDatacenter(all) => {
+        Replication::Simple { factor } => factor.to_string(),
+        Replication::NetworkTopology(all) => {
             let all = all.iter().map(|(name, copies)| format!("{name}: {copies}"));
             all.collect::<Vec<_>>().join(", ")
         }

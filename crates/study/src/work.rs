@@ -2,9 +2,7 @@
 
 use crate::estimate;
 use crate::inputs::Inputs;
-use crate::settings::{
-    self, Data, Draft, Imported, Keyspace, Replication, Settings, Warmup, Window,
-};
+use crate::settings::{self, Data, Draft, Imported, Keyspace, Settings, Warmup, Window};
 use crate::tree::Tree;
 use analysis::procedure::{Fixed, Point, Procedure, Sweep, Until};
 use imports::{Import, Offer, Step, StepLimit, stress};
@@ -336,10 +334,7 @@ fn spec(parts: &Parts<'_>, seed: u64) -> Spec {
     Spec {
         use_: workload.name.clone(),
         keyspace: keyspace.name.clone(),
-        replication: match &keyspace.replication {
-            Replication::Simple(factor) => workload::Replication::Simple { factor: *factor },
-            Replication::ByDatacenter(by) => workload::Replication::NetworkTopology(by.clone()),
-        },
+        replication: keyspace.replication.clone(),
         mix: workload.mix.clone(),
         params: params(&workload.params),
         seed,

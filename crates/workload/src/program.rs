@@ -1,5 +1,7 @@
 //! A compiled workload: its schema, its statements, and how operation numbers become rows.
 
+pub use cql::request::BatchKind;
+
 use core::time::Duration;
 use std::sync::Arc;
 
@@ -88,17 +90,6 @@ pub struct Policy {
     pub retries: u8,
     /// Time from the send after which the operation is sent to another node too.
     pub speculate_after: Option<Duration>,
-}
-
-/// How the statements of one operation are sent together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BatchKind {
-    /// Through the batch log: all or nothing.
-    Logged,
-    /// Without the batch log.
-    Unlogged,
-    /// Counter updates only.
-    Counter,
 }
 
 /// A statement to prepare. Operations name theirs by its index in [`Program::statements`].

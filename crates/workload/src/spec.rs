@@ -31,7 +31,7 @@ impl Spec {
         Spec {
             use_: use_.to_owned(),
             keyspace: None,
-            replication: Replication::Simple { factor: 1 },
+            replication: Replication::default(),
             mix: Vec::new(),
             params: BTreeMap::new(),
             seed,
@@ -51,6 +51,31 @@ pub enum Replication {
     },
     /// `NetworkTopologyStrategy`: copies of every row, per data centre.
     NetworkTopology(Vec<(String, u32)>),
+}
+
+impl Default for Replication {
+    fn default() -> Replication {
+        Replication::Simple { factor: 1 }
+    }
+}
+
+impl Replication {
+    /// Adds a data centre.
+    pub fn push(&mut self, datacenter: &str, factor: u32) {
+        let added = (datacenter.to_owned(), factor);
+        match self {
+            Replication::Simple { .. } => *self = Replication::NetworkTopology(vec![added]),
+            Replication::NetworkTopology(all) => all.push(added),
+        }
+    }
+
+    /// Copies of each row.
+    pub fn copies(&self) -> u64 {
+        match self {
+            Replication::Simple { factor } => u64::from(*factor),
+            Replication::NetworkTopology(all) => all.iter().map(|(_, n)| u64::from(*n)).sum(),
+        }
+    }
 }
 
 /// The value of a parameter as the study's file has it.

@@ -286,14 +286,8 @@ fn put<T>(into: &mut Option<T>, value: Result<T, String>) -> Result<(), String> 
 }
 
 fn batch(value: &str) -> Result<BatchKind, String> {
-    match value {
-        "logged" => Ok(BatchKind::Logged),
-        "unlogged" => Ok(BatchKind::Unlogged),
-        "counter" => Ok(BatchKind::Counter),
-        _ => Err(format!(
-            "batchtype is `{value}`; logged, unlogged and counter are there"
-        )),
-    }
+    BatchKind::of_name(value)
+        .ok_or_else(|| format!("batchtype is `{value}`; logged, unlogged and counter are there"))
 }
 
 /// A consistency level.

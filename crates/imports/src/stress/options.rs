@@ -289,11 +289,9 @@ fn population(groups: &mut Groups, verb: &Verb, limit: Limit, d: &mut Diagnostic
 
 fn insert(groups: &mut Groups, d: &mut Diagnostics) -> Insert {
     let params = params_or_none("-insert", groups, &INSERT, d);
-    let batch = |text: &str| match text.to_ascii_lowercase().as_str() {
-        "logged" => Ok(BatchKind::Logged),
-        "unlogged" => Ok(BatchKind::Unlogged),
-        "counter" => Ok(BatchKind::Counter),
-        _ => Err(format!("`{text}` is none of logged, unlogged, counter")),
+    let batch = |text: &str| {
+        let kind = BatchKind::of_name(text);
+        kind.ok_or_else(|| format!("`{text}` is none of logged, unlogged, counter"))
     };
     let or = |spelled: Option<Spelled>, default: &str| {
         spelled.unwrap_or_else(|| Spelled::default_of(default))

@@ -533,16 +533,13 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn batch(&mut self, node: &Node) -> Option<BatchKind> {
-        match node.text().unwrap_or_default().to_lowercase().as_str() {
-            "logged" => Some(BatchKind::Logged),
-            "unlogged" => Some(BatchKind::Unlogged),
-            "counter" => Some(BatchKind::Counter),
-            other => {
-                let message = format!("batchtype is `{other}`; it is LOGGED, UNLOGGED or COUNTER");
-                self.say(&node.place, message);
-                None
-            }
+        let name = node.text().unwrap_or_default();
+        let kind = BatchKind::of_name(name);
+        if kind.is_none() {
+            let message = format!("batchtype is `{name}`; it is LOGGED, UNLOGGED or COUNTER");
+            self.say(&node.place, message);
         }
+        kind
     }
 
     fn level(&mut self, node: &Node) -> Option<Consistency> {

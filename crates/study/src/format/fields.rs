@@ -149,7 +149,7 @@ const SECTIONS: &[Field] = &[
         "keyspace.replication",
         Type::Either(
             &Type::Count(1, 100, |d, n| {
-                d.keyspace.replication = Replication::Simple(n as u32)
+                d.keyspace.replication = Replication::Simple { factor: n as u32 }
             }),
             &Type::Map(&Type::Count(1, 100, |d, n| {
                 d.keyspace.replication.push(&d.key, n as u32)

@@ -1,5 +1,7 @@
 //! The keyspace, and what its tables are set to beyond what the workload says.
 
+pub use workload::Replication;
+
 use serde_json::Value;
 
 /// The keyspace.
@@ -18,14 +20,6 @@ pub struct Keyspace {
 }
 
 impl Keyspace {
-    /// A keyspace of which only the number of replicas is known.
-    pub fn of_copies(copies: u32) -> Keyspace {
-        Keyspace {
-            replication: Replication::Simple(copies),
-            ..Keyspace::default()
-        }
-    }
-
     /// The options that the study states, by name, as its tables must have them.
     pub fn asked_options(&self) -> Vec<(String, Value)> {
         let map = |name: &str, entries: &[(String, String)]| {
@@ -89,41 +83,6 @@ fn literal(value: &Value) -> String {
     }
 }
 
-/// Replicas.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Replication {
-    /// In all, whatever the datacenters.
-    Simple(u32),
-    /// By datacenter.
-    ByDatacenter(Vec<(String, u32)>),
-}
-
-impl Default for Replication {
-    fn default() -> Replication {
-        Replication::Simple(1)
-    }
-}
-
-impl Replication {
-    /// Adds a datacenter.
-    pub(crate) fn push(&mut self, datacenter: &str, copies: u32) {
-        if let Replication::Simple(_) = self {
-            *self = Replication::ByDatacenter(Vec::new());
-        }
-        if let Replication::ByDatacenter(all) = self {
-            all.push((datacenter.to_owned(), copies));
-        }
-    }
-
-    /// Copies of each row.
-    pub fn copies(&self) -> u64 {
-        match self {
-            Replication::Simple(copies) => u64::from(*copies),
-            Replication::ByDatacenter(all) => all.iter().map(|(_, n)| u64::from(*n)).sum(),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,7 +90,7 @@ mod tests {
 
     #[test]
     fn options_are_written_as_cql_and_cannot_leave_their_quotes() {
-        let mut keyspace = Keyspace::of_copies(1);
+        let mut keyspace = Keyspace::default();
         assert_eq!(keyspace.table_options(), None);
         let text = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         keyspace.compaction = vec![

@@ -35,12 +35,7 @@ impl<'a> File<'a, '_> {
 
     fn batch(&mut self, node: &'a Node, options: &mut Options) {
         self.check_keys(node, &["kind", "size", "partition"], "batch");
-        let kinds = [
-            ("logged", BatchKind::Logged),
-            ("unlogged", BatchKind::Unlogged),
-            ("counter", BatchKind::Counter),
-        ];
-        let kind = self.one_of(node, "kind", &kinds);
+        let kind = self.one_of(node, "kind", &BatchKind::NAMES);
         options.batch = Some(kind.unwrap_or(BatchKind::Logged));
         options.same_partition = self
             .one_of(node, "partition", &[("same", true), ("each", false)])
