@@ -386,16 +386,8 @@ fn chart(baseline: &RunView, contender: &RunView, matched: &Matched<'_, '_>) -> 
         },
         panels: vec![Panel {
             share: 1.0,
-            left: Axis {
-                title: "op/s".into(),
-                scale: Scale::Linear,
-                ..Axis::default()
-            },
-            right: Some(Axis {
-                title: "p99 latency, ms".into(),
-                scale: Scale::Log,
-                ..Axis::default()
-            }),
+            left: Axis::new("op/s", Scale::Linear),
+            right: Some(Axis::new("p99 latency, ms", Scale::Log)),
             series,
             ..Panel::default()
         }],

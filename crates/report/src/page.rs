@@ -314,6 +314,17 @@ pub struct Axis {
     pub names: Vec<String>,
 }
 
+impl Axis {
+    /// One without names.
+    pub fn new(title: impl Into<String>, scale: Scale) -> Axis {
+        Axis {
+            title: title.into(),
+            scale,
+            names: Vec::new(),
+        }
+    }
+}
+
 /// How an axis is divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {

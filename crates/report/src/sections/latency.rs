@@ -91,11 +91,7 @@ fn chart(view: &RunView, points: &[&Point<'_>], kind: &str, clock: Clock) -> Opt
         title: String::new(),
         what: String::new(),
         height_px: 440,
-        x: Axis {
-            title: "percentile".into(),
-            scale: Scale::Percentile,
-            ..Axis::default()
-        },
+        x: Axis::new("percentile", Scale::Percentile),
         panels: vec![Panel {
             share: 1.0,
             left: Axis {

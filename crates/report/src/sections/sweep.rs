@@ -36,16 +36,8 @@ pub fn throughput_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
         },
         panels: vec![Panel {
             share: 1.0,
-            left: Axis {
-                title: "op/s".into(),
-                scale: Scale::Linear,
-                ..Axis::default()
-            },
-            right: Some(Axis {
-                title: "p99.9 latency, ms".into(),
-                scale: Scale::Log,
-                ..Axis::default()
-            }),
+            left: Axis::new("op/s", Scale::Linear),
+            right: Some(Axis::new("p99.9 latency, ms", Scale::Log)),
             series,
             ..Panel::default()
         }],
@@ -176,18 +168,10 @@ pub fn tradeoff_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
              waiting. Invalid and saturated points are left out."
         ),
         height_px: 380,
-        x: Axis {
-            title: "throughput, op/s".into(),
-            scale: Scale::Linear,
-            ..Axis::default()
-        },
+        x: Axis::new("throughput, op/s", Scale::Linear),
         panels: vec![Panel {
             share: 1.0,
-            left: Axis {
-                title: "latency, ms".into(),
-                scale: Scale::Log,
-                ..Axis::default()
-            },
+            left: Axis::new("latency, ms", Scale::Log),
             right: None,
             series,
             ..Panel::default()

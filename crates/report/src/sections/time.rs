@@ -169,11 +169,7 @@ fn course(view: &RunView, trial: &TrialView, places: usize) -> Chart {
         title: String::new(),
         what,
         height_px: 760,
-        x: Axis {
-            title: "seconds since the start line".into(),
-            scale: Scale::Linear,
-            ..Axis::default()
-        },
+        x: Axis::new("seconds since the start line", Scale::Linear),
         panels: panels(rates, latencies, errors, client, stalls),
         bands: bands(view, trial),
         unified_hover: true,
@@ -190,11 +186,7 @@ fn panels(
 ) -> Vec<Panel> {
     let panel = |share, title: &str, scale, series| Panel {
         share,
-        left: Axis {
-            title: title.into(),
-            scale,
-            ..Axis::default()
-        },
+        left: Axis::new(title, scale),
         series,
         ..Panel::default()
     };

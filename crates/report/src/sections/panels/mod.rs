@@ -124,11 +124,7 @@ fn chart(view: &RunView, trial: &TrialView, buckets: &Buckets) -> Chart {
 /// The axis and the bands that all figures of a trial share.
 pub fn frame(view: &RunView, trial: &TrialView) -> Chart {
     Chart {
-        x: Axis {
-            title: "seconds since the start line".into(),
-            scale: Scale::Linear,
-            ..Axis::default()
-        },
+        x: Axis::new("seconds since the start line", Scale::Linear),
         bands: time::bands(view, trial),
         unified_hover: true,
         ..Chart::default()
