@@ -129,11 +129,6 @@ impl Template {
         self.head.len() + self.tail.len()
     }
 
-    /// Bytes of the statement within a BATCH, without its values.
-    pub fn entry_bytes(&self) -> usize {
-        self.entry.len()
-    }
-
     /// Appends the statement to a BATCH; its values come next.
     #[inline]
     pub fn append_entry(&self, out: &mut Vec<u8>) {
@@ -231,10 +226,4 @@ pub fn append_value(out: &mut Vec<u8>, value: &[u8]) {
 #[inline]
 pub fn append_null(out: &mut Vec<u8>) {
     out.extend_from_slice(&(-1i32).to_be_bytes());
-}
-
-/// Appends a value that is not set, so that what is there stays: the length -2.
-#[inline]
-pub fn append_unset(out: &mut Vec<u8>) {
-    out.extend_from_slice(&(-2i32).to_be_bytes());
 }

@@ -7,9 +7,9 @@
 //! window, however late it ends. An interval keeps it apart from the *early* operations, which were
 //! due before the window, so that nobody downstream has to choose.
 
+use crate::Histogram;
 use crate::clock::SECOND_NS;
 use crate::outcome::{Outcome, OutcomeCounts};
-use crate::{Histogram, Times};
 use std::sync::Arc;
 
 /// One interval, merged over all workers.
@@ -235,12 +235,6 @@ impl KindInterval {
         let mut all = self.latency.clone();
         all.add(&self.early.latency);
         all
-    }
-
-    /// Adds the population's latencies and service times, as far as they are known.
-    pub fn add_times_to(&self, latency: &mut Times, service: &mut Times) {
-        latency.add(&self.latency, &self.censored.latency);
-        service.add(&self.service, &self.censored.service);
     }
 
     /// Adds another worker's part of the same interval.

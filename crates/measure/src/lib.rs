@@ -1,5 +1,5 @@
 //! The only crate that knows how a measurement is represented: units, clock, histogram, interval,
-//! outcome, timeline.
+//! outcome.
 //!
 //! It depends on no other crate of ours, does no I/O and starts no thread; [`clock`] is the one
 //! place in the workspace that reads time. Every duration is in nanoseconds (`_ns`), every point
@@ -11,7 +11,6 @@ pub mod interval;
 pub mod known;
 pub mod number;
 pub mod outcome;
-pub mod timeline;
 pub mod times;
 
 pub use histogram::Histogram;

@@ -69,14 +69,6 @@ impl Tree {
         }
     }
 
-    /// Whether it is true.
-    pub fn bool(&self) -> Option<bool> {
-        match self {
-            Tree::Bool(value) => Some(*value),
-            _ => None,
-        }
-    }
-
     /// The whole number.
     pub fn count(&self) -> Option<u64> {
         match self {
@@ -107,14 +99,6 @@ impl Tree {
     pub fn bytes(&self) -> Option<u64> {
         match self {
             Tree::Bytes(bytes) => Some(*bytes),
-            _ => None,
-        }
-    }
-
-    /// The bit rate, in bit/s.
-    pub fn bit_rate(&self) -> Option<u64> {
-        match self {
-            Tree::BitRate(bits_per_s) => Some(*bits_per_s),
             _ => None,
         }
     }

@@ -117,12 +117,6 @@ impl<'a> RawRows<'a> {
         }
     }
 
-    /// Whether there is another page.
-    #[inline]
-    pub fn has_more_pages(&self) -> bool {
-        self.paging_state.is_some()
-    }
-
     /// The rows in order. After an error there are no more.
     #[inline]
     pub fn rows(&self) -> impl Iterator<Item = Result<Row<'a>>> + use<'a> {

@@ -108,12 +108,6 @@ impl Verb {
             Verb::Read | Verb::Mixed(_) | Verb::CounterRead => false,
         }
     }
-
-    /// Whether the tool counts the command among those that change data: it then rests between
-    /// the steps of its ladder of threads.
-    pub fn is_update(&self) -> bool {
-        !matches!(self, Verb::Read | Verb::CounterRead)
-    }
 }
 
 /// An operation and its share.

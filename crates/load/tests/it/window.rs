@@ -30,8 +30,9 @@ fn client(ran: &Ran, count: fn(&Interval) -> u64) -> u64 {
 }
 
 fn latencies(ran: &Ran) -> Times {
-    let (mut latency, mut service) = (Times::default(), Times::default());
-    ran.kinds[0].add_times_to(&mut latency, &mut service);
+    let mut latency = Times::default();
+    let kind = &ran.kinds[0];
+    latency.add(&kind.latency, &kind.censored.latency);
     latency
 }
 

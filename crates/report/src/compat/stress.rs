@@ -459,8 +459,5 @@ pub fn improvement(threads_before: u32, share: f64) -> String {
 /// The line before a ladder.
 pub const NO_THREADS: &str = "Thread count was not specified\n";
 
-/// The line of a run of no operations, which only makes the schema.
-pub const SCHEMA_ONLY: &str = "N=0: SCHEMA CREATED, NOTHING ELSE DONE.\n";
-
 #[cfg(test)]
 mod tests;
