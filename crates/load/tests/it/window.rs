@@ -147,8 +147,19 @@ fn an_abandoned_run_sends_nothing_more() {
 }
 
 /// Which side of the window's begin an operation is on does not hang on when anybody saw it.
+/// A busy machine may sleep through a window of 150 ms: then it shows nothing, and another is
+/// looked at.
 #[test]
 fn a_window_that_begins_when_told_takes_nothing_that_was_due_before() {
+    let shows = |_| a_window_when_told() == (true, true);
+    assert!(
+        (0..50).any(shows),
+        "no window has anything before it and in it"
+    );
+}
+
+/// Whether operations were in flight when it began, and others ended in it.
+fn a_window_when_told() -> (bool, bool) {
     let server = Server::start(|_| Does::Acknowledges);
     let mut config = config(&[&server], writes(), 0);
     config.limit = Limit::Unlimited;
@@ -184,11 +195,11 @@ fn a_window_that_begins_when_told_takes_nothing_that_was_due_before() {
         .map(|interval| interval.kinds[0].early.latency.count())
         .sum();
     assert_eq!(early + population, summary.unwrap().operations_ended);
-    assert!(early > 0 && population > 0);
     let measured = intervals.iter().filter(|interval| interval.is_measured());
     let seconds: f64 = measured.map(Interval::seconds).sum();
     assert!(
         (seconds - 0.15).abs() < 1e-9,
         "{seconds} s of three intervals"
     );
+    (early > 0, population > 0)
 }
