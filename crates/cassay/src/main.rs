@@ -1,7 +1,8 @@
 //! The only crate that knows the terminal: arguments, progress, exit codes, wiring.
 //!
-//! `main` is the sentence: step aside with our mounts, read the arguments, clear what a killed run
-//! left, do the command, say what went wrong once, exit with the code that says how it ended.
+//! `main` is the sentence: be an agent if we were started as one; otherwise read the arguments,
+//! clear what a killed run left, do the command, say what went wrong once, exit with the code that
+//! says how it ended.
 //! stdout is data, stderr is conversation.
 
 mod args;
@@ -18,8 +19,10 @@ use clap::Parser;
 use imports::Tool;
 
 fn main() -> std::process::ExitCode {
-    // First of all: a thread that runs already would stay outside.
-    host::separate_mounts();
+    // First of all: a thread that runs already would stay outside of the agent's host.
+    if let Some(code) = agent::answer() {
+        return code.into();
+    }
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(usage) => return terminal::end(terminal::usage(&usage)).into(),

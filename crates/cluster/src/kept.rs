@@ -70,7 +70,7 @@ pub struct KeptNode {
 /// # Errors
 /// As [`crate::start`]; nothing is left running then.
 pub fn up(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<KeptCluster> {
-    let cluster = local::start(spec, dirs, true, say)?;
+    let cluster = local::start(spec, dirs, say)?;
     let Some(nodes) = cluster.into_local() else {
         bail!("a local cluster has no nodes");
     };

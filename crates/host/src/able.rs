@@ -1,17 +1,17 @@
-//! What this machine lets us do for hosts, found by trying it on things that vanish at once.
+//! What this machine lets us do for hosts, found by trying it on things that vanish with whoever
+//! tries, or by asking the kernel.
 //!
 //! Never by the user's id: root may lack rights in a container, and others may have them.
 
-use super::cgroup::{self, Group, Hierarchy};
+use super::cgroup::{self, CgroupDir, Hierarchy};
 use super::message::Message;
-use super::net::{Namespace, Netlink};
+use super::net::{self, Namespace, Netlink};
 use super::volume;
 use crate::HostSpec;
-use crate::process::Identity;
 use anyhow::{Context, Result};
+use rustix::fs::Access;
 use rustix::io::Errno;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What hosts may need of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,22 +63,19 @@ impl Able {
 }
 
 /// Every [`HostAbility`], there or not. The machine is asked the first time only, since that makes
-/// namespaces and groups; nothing of them stays.
+/// namespaces; nothing of them stays.
 pub fn abilities() -> &'static [Able] {
     static KNOWN: OnceLock<Vec<Able>> = OnceLock::new();
     KNOWN.get_or_init(ask)
 }
 
 fn ask() -> Vec<Able> {
-    let hierarchies = cgroup::hierarchies();
-    let groups = match &hierarchies {
-        Ok(hierarchies) => trial_group(hierarchies),
+    let places = cgroup::hierarchies().and_then(|hierarchies| groups(&hierarchies));
+    let of_groups = |look: &dyn Fn(&[CgroupDir]) -> Result<String>| match &places {
+        Ok(places) => look(places),
         Err(error) => Err(anyhow::anyhow!("{error:#}")),
     };
-    let controller = |name: &str| match &groups {
-        Ok(trial) => trial.controller(name),
-        Err(error) => Err(anyhow::anyhow!("{error:#}")),
-    };
+    let controller = |name: &str| of_groups(&|places| controller(places, name));
     vec![
         Able::of(HostAbility::Network, network()),
         Able::of(HostAbility::Cpus, controller("cpuset")),
@@ -90,7 +87,7 @@ fn ask() -> Vec<Able> {
             HostAbility::LinkDelay,
             queue("netem", "CONFIG_NET_SCH_NETEM"),
         ),
-        Able::of(HostAbility::PageCache, page_cache(&groups)),
+        Able::of(HostAbility::PageCache, of_groups(&page_cache)),
     ]
 }
 
@@ -177,60 +174,68 @@ fn queue(kind: &str, option: &str) -> Result<String> {
 fn volume() -> Result<String> {
     volume::loop_control().context("volumes need root and loop devices (CONFIG_BLK_DEV_LOOP)")?;
     let mkfs = volume::mkfs()?;
-    anyhow::ensure!(
-        volume::separate(),
-        "this process has no mount namespace of its own, which needs CAP_SYS_ADMIN: the machine \
-         would keep the mounts"
-    );
+    net::own_mounts().context("mounts of its own need root, or CAP_SYS_ADMIN")?;
     Ok(format!("ext4 on a loop device, by {}", mkfs.display()))
 }
 
-/// Groups made for a moment.
-struct Trial {
-    group: Group,
-}
-
-impl Drop for Trial {
-    fn drop(&mut self) {
-        // Nothing was ever in it; what is refused here was refused at its making.
-        let _ = self.group.end();
+/// Where groups may be made; nothing is made to find it out, since a directory would outlive a
+/// command that is killed.
+fn groups(hierarchies: &[Hierarchy]) -> Result<Vec<CgroupDir>> {
+    let needs = "limits of hosts need root, or write access to /sys/fs/cgroup";
+    let places = cgroup::places(hierarchies, "cassay");
+    for place in &places {
+        let top = place.dir.parent().context("a control group at the root")?;
+        let writable = rustix::fs::access(top, Access::WRITE_OK);
+        writable.with_context(|| format!("make a group in {}: {needs}", top.display()))?;
     }
+    Ok(places)
 }
 
-impl Trial {
-    fn controller(&self, name: &str) -> Result<String> {
-        let place = self.group.place(name).with_context(|| {
-            format!("this machine has no control group for {name}: none is mounted")
-        })?;
-        let version = if place.unified { 2 } else { 1 };
-        Ok(format!("control groups, version {version}"))
+fn controller(places: &[CgroupDir], name: &str) -> Result<String> {
+    let place = places.iter().find(|place| place.has(name));
+    let missing = || format!("this machine has no control group for {name}: none is mounted");
+    let place = place.with_context(missing)?;
+    let version = if place.unified { 2 } else { 1 };
+    Ok(format!("control groups, version {version}"))
+}
+
+fn page_cache(places: &[CgroupDir]) -> Result<String> {
+    let place = places.iter().find(|place| place.has("memory"));
+    let place = place.context("no memory group")?;
+    let top = place.dir.parent().context("a control group at the root")?;
+    let files = ["memory.force_empty", "memory.reclaim"];
+    let found = files.into_iter().find(|file| top.join(file).exists());
+    found.map(str::to_owned).with_context(|| {
+        format!(
+            "{} has neither memory.force_empty nor memory.reclaim (version 2: Linux 5.19)",
+            top.display()
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_machine_is_asked_once_what_it_can_do() {
+        abilities();
+        let made = net::MADE.get();
+        for _ in 0..3 {
+            // Refused where hosts cannot be made: that is known by now, too.
+            let _ = require(&HostSpec::default());
+            abilities();
+        }
+        assert_eq!(net::MADE.get(), made);
     }
-}
 
-fn trial_group(hierarchies: &[Hierarchy]) -> Result<Trial> {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let name = format!("cassay-trial-{}-{number}", Identity::own().pid);
-    let trial = Trial {
-        group: Group::of(cgroup::places(hierarchies, &name)),
-    };
-    Group::make(trial.group.places().to_vec())
-        .context("limits of hosts need root, or write access to /sys/fs/cgroup")?;
-    Ok(trial)
-}
-
-fn page_cache(trial: &Result<Trial>) -> Result<String> {
-    let trial = trial
-        .as_ref()
-        .map_err(|error| anyhow::anyhow!("{error:#}"))?;
-    let place = trial.group.place("memory").context("no memory group")?;
-    for file in ["memory.force_empty", "memory.reclaim"] {
-        if place.dir.join(file).exists() {
-            return Ok(file.to_string());
+    #[test]
+    fn abilities_are_told_each_once() {
+        let told = abilities();
+        assert_eq!(told.len(), 8);
+        for (at, able) in told.iter().enumerate() {
+            assert!(!able.detail.is_empty(), "{able:?}");
+            assert!(!told[..at].iter().any(|other| other.what == able.what));
         }
     }
-    anyhow::bail!(
-        "{} has neither memory.force_empty nor memory.reclaim (version 2: Linux 5.19)",
-        place.dir.display()
-    )
 }

@@ -2,7 +2,7 @@
 //!
 //! Both versions are spoken, also side by side: version 1 has a hierarchy per controller, version 2
 //! one for all, which even without any controller kills a group at once. What must hold: a group's
-//! directory is named in [`Group::places`] before it is made, since directories are all of a host
+//! directory is named in [`places`] before it is made, since directories are all of a host
 //! that outlives us; it is only ever removed after the last process in it has gone, and every
 //! process in it is ours.
 
@@ -21,7 +21,9 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 /// The period in which a CPU quota is counted, microseconds: the kernel's own default. A shorter
@@ -80,10 +82,6 @@ impl Group {
             }
         }
         Ok(group)
-    }
-
-    pub fn places(&self) -> &[CgroupDir] {
-        &self.places
     }
 
     /// Refuses directories that are no control groups: where groups are was read from a file, and
@@ -236,17 +234,27 @@ impl Group {
         Ok(limits)
     }
 
-    /// The files into which a process writes `0` to go in itself.
+    /// Lets the child of `command` go in between its fork and its program, by system calls alone.
     ///
     /// # Errors
-    /// They cannot be opened.
-    pub fn doors(&self) -> Result<Vec<OwnedFd>> {
+    /// The group is gone.
+    pub fn admit(&self, command: &mut Command) -> Result<()> {
         let open = |place: &CgroupDir| {
             let path = place.dir.join("cgroup.procs");
             rustix::fs::open(&path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())
                 .with_context(|| format!("open {}", path.display()))
         };
-        self.places.iter().map(open).collect()
+        let doors: Vec<OwnedFd> = self.places.iter().map(open).collect::<Result<_>>()?;
+        let enter = move || {
+            for door in &doors {
+                // To the kernel, "0" is the process that writes it.
+                rustix::io::write(door, b"0")?;
+            }
+            Ok(())
+        };
+        // SAFETY: between fork and exec only system calls are made: no allocation, no lock.
+        unsafe { command.pre_exec(enter) };
+        Ok(())
     }
 
     /// Drops the page cache that is charged to this group, while its processes run on.
@@ -317,7 +325,7 @@ impl Group {
 }
 
 impl CgroupDir {
-    fn has(&self, controller: &str) -> bool {
+    pub(super) fn has(&self, controller: &str) -> bool {
         self.controllers.iter().any(|name| name == controller)
     }
 }

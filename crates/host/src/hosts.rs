@@ -1,35 +1,36 @@
-//! Stand-ins for machines: a network namespace on a switch, control groups and a volume each.
+//! Stand-ins for machines: a network on a switch, control groups and a volume each, held by an
+//! agent each.
 //!
-//! What must hold: everything is held by descriptors and mounts that go with this process and its
-//! children, however they end. Only directories outlive them, of control groups and in the
-//! cluster's folder: they are listed by [`HostsState::before`] before the first is made, and
+//! What must hold: everything is held by the agents' namespaces and mounts, and goes with them,
+//! however they end. Only directories could outlive them, of control groups and in the cluster's
+//! folder: they are listed by [`HostsState::before`] before the first is made, and
 //! [`Hosts::clear`] removes them. In the machine's own namespaces there is one link end per
 //! cluster and no mount.
 
-use crate::cgroup::Group;
-use crate::net::{self, Namespace};
+use crate::agent::Agent;
+use crate::calls::{MakeHost, Role};
+use crate::net;
 use crate::switch::{self, Switch};
-use crate::volume::{self, Volume};
-use crate::{Host, HostSpec, HostsSpec, HostsState, able, holder};
+use crate::undo::undo;
+use crate::{Host, HostSpec, HostsSpec, HostsState, able, volume};
 use anyhow::{Context, Result};
 use std::net::Ipv4Addr;
 use std::path::Path;
-use std::sync::Arc;
 
-/// The hosts of one cluster. Dropping them ends them, unless they are kept.
+/// The hosts of one cluster. Dropping them ends them, with the cluster's folder, unless they are
+/// kept.
 #[derive(Debug)]
 pub struct Hosts {
     state: HostsState,
-    /// `None` once they have ended: with its last holder the switch goes.
-    switch: Option<Switch>,
+    /// Before the switch: their links end before it does.
     hosts: Vec<Host>,
-    /// Whether they end with us.
-    ours: bool,
+    switch: Switch,
 }
 
 impl Hosts {
-    /// Makes the hosts of `spec`. `folder` is the cluster's: host 1 has its volume, or a plain
-    /// folder, at `folder/host1`. [`HostsState::before`] has to be on disk by now.
+    /// Makes the hosts of `spec`, by the agent of their switch, which has made `folder`: host 1 has
+    /// its volume, or a plain folder, at `folder/host1`. [`HostsState::before`] has to be on disk
+    /// by now.
     ///
     /// # Errors
     /// What this machine cannot do, all of it with what would bring it; nothing is left then.
@@ -37,82 +38,66 @@ impl Hosts {
         id: &str,
         spec: &HostsSpec,
         folder: &Path,
+        switch: Agent,
         say: &mut dyn FnMut(&str),
     ) -> Result<Hosts> {
         check(spec, folder)?;
         able::require(&spec.host)?;
         let mut state = HostsState::before(id, spec, folder)?;
-        let switch = Switch::make()?;
-        state.network = Some(switch.network);
+        let switch = Switch::make(switch)?;
         let network = switch.network;
+        state.network = Some(network);
         let mut hosts = Hosts {
             state,
-            switch: None,
             hosts: Vec::new(),
-            ours: true,
+            switch,
         };
         for number in 1..=spec.count {
-            let host = hosts.make_host(number, &switch, &spec.host);
+            let host = hosts.make_host(number, &spec.host, folder, say);
             let host = host.with_context(|| format!("make host{number}"))?;
             hosts.hosts.push(host);
         }
-        hosts.switch = Some(switch);
         say(&format!(
-            "{} hosts in the network {}/{}",
+            "{} hosts in the network {network}/{}",
             spec.count,
-            network,
             net::PREFIX
         ));
-        hosts.warn(say);
         Ok(hosts)
     }
 
-    fn make_host(&mut self, number: usize, switch: &Switch, spec: &HostSpec) -> Result<Host> {
+    fn make_host(
+        &mut self,
+        number: usize,
+        spec: &HostSpec,
+        folder: &Path,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Host> {
         let state = &mut self.state.hosts[number - 1];
-        let namespace = Namespace::new()?;
-        switch.plug(number, &namespace)?;
-        state.address = Some(switch.address(number));
-        let group = Group::make(state.places.clone())?;
-        group.limit(spec)?;
-        let volume = match spec.volume_bytes {
-            Some(bytes) => {
-                let volume = Volume::make(&state.folder, bytes)?;
-                state.device = Some(volume.device().to_string());
-                Some(volume)
-            }
-            None => {
-                std::fs::create_dir_all(&state.folder)
-                    .with_context(|| format!("make {}", state.folder.display()))?;
-                None
-            }
-        };
-        let host = Host::new(state, number, namespace, switch, group, volume)?;
-        host.limit_link(&spec.link)?;
-        Ok(host)
-    }
-
-    /// What is not as it should be, though the hosts work.
-    fn warn(&self, say: &mut dyn FnMut(&str)) {
-        for host in &self.hosts {
-            if host.volume().is_some_and(|one| !one.is_direct()) {
-                say(&format!(
-                    "{}: the file system of {} cannot pass the machine's page cache by, so data is \
-                     cached twice: in the host's memory and outside",
-                    host.name(),
-                    host.folder().display()
-                ));
-            }
+        let agent = Agent::begin(&self.state.id, &state.name, folder, Role::StandIn, false)?;
+        self.switch.plug(number, &agent)?;
+        state.address = Some(self.switch.address(number));
+        let made = agent.call(&MakeHost {
+            places: state.places.clone(),
+            folder: state.folder.clone(),
+            spec: spec.clone(),
+        })?;
+        state.device = made.device;
+        if !made.is_direct {
+            say(&format!(
+                "{}: the file system of {} cannot pass the machine's page cache by, so data is \
+                 cached twice: in the host's memory and outside",
+                state.name,
+                state.folder.display()
+            ));
         }
+        let host = Host::new(state, number, agent, &self.switch);
+        host.set_limits(spec)?;
+        Ok(host)
     }
 
     /// The hosts, in order.
     pub fn all(&self) -> &[Host] {
         &self.hosts
-    }
-
-    /// The hosts, to change their limits.
-    pub fn all_mut(&mut self) -> &mut [Host] {
-        &mut self.hosts
     }
 
     /// The address of the node in `slot` of the host at `index`, both counted from 0: the host's
@@ -131,8 +116,7 @@ impl Hosts {
             "a network has {} addresses for nodes, and number {number} is asked for",
             switch::HOSTS_COUNT_MAX
         );
-        let switch = self.switch.as_ref().context("the hosts have ended")?;
-        let address = switch.address(number);
+        let address = self.switch.address(number);
         host.add_address(address)?;
         Ok(address)
     }
@@ -142,117 +126,66 @@ impl Hosts {
         self.state.clone()
     }
 
-    /// Kills what runs on them and removes them. A second call does nothing.
+    /// Kills what runs on them and removes them, kept or not, with the cluster's folder. A second
+    /// call does nothing.
     ///
     /// # Errors
     /// The first thing that does not go; all others are removed all the same.
-    pub fn end(&mut self) -> Result<()> {
-        self.switch = None;
-        if !self.ours && self.state.holder.is_some() {
-            self.hosts.clear();
-            return Hosts::clear(&self.state);
-        }
-        self.ours = false;
-        let mut result = Ok(());
-        for host in &self.state.hosts {
-            keep_first(&mut result, Group::of(host.places.clone()).end());
-        }
-        for host in self.hosts.drain(..) {
-            if let Some(volume) = host.volume() {
-                keep_first(&mut result, volume.end());
-            }
-        }
-        result
+    pub fn end(&self) -> Result<()> {
+        let ended = std::thread::scope(|scope| {
+            let agents = self.hosts.iter().map(Host::agent);
+            let ends: Vec<_> = agents.map(|agent| scope.spawn(|| agent.end())).collect();
+            let all = ends.into_iter().map(|end| match end.join() {
+                Ok(ended) => ended,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            all.fold(Ok(()), Result::and)
+        });
+        ended.and(self.switch.agent.end())
     }
 
-    /// Lets them outlive us: a process of its own holds them from now on.
+    /// Lets them outlive us: their agents go on, and wait for the next command.
     ///
     /// # Errors
-    /// It cannot be started; the hosts have ended then.
-    pub fn keep(mut self) -> Result<HostsState> {
-        let namespaces: Vec<&Namespace> = self.hosts.iter().map(Host::namespace).collect();
-        let switch = self.switch.as_ref().context("the hosts have ended")?;
-        let holder = holder::start(&self.state.id, &switch.namespace, &namespaces)?;
-        self.state.holder = Some(holder.identity);
-        for (host, fd) in self.state.hosts.iter_mut().zip(holder.fds) {
-            host.namespace_fd = Some(fd);
+    /// An agent cannot do it.
+    pub fn keep(&self) -> Result<()> {
+        for host in &self.hosts {
+            host.agent().keep()?;
         }
-        self.ours = false;
-        Ok(self.state())
+        self.switch.agent.keep()
     }
 
-    /// Hosts that an earlier command has kept. Dropping these leaves them as they are.
+    /// Hosts that an earlier command has kept; `folder` is the cluster's. Dropping these leaves
+    /// them as they are.
     ///
     /// # Errors
-    /// They are gone (the machine was started anew, their holder was killed), or not ours.
-    pub fn reach(state: &HostsState) -> Result<Hosts> {
-        let holder = holder::Held::find(state)?;
+    /// Their agents are gone (the machine was started anew, or they were killed), or of another
+    /// build.
+    pub fn reach(state: &HostsState, folder: &Path) -> Result<Hosts> {
         let network = state
             .network
             .context("no network is noted for these hosts")?;
-        let switch = Switch {
-            namespace: holder.switch()?,
-            network,
-        };
-        let mounts = Arc::new(holder.mounts()?);
+        let switch = Switch::reach(network, folder)?;
         let mut hosts = Vec::new();
-        for (at, known) in state.hosts.iter().enumerate() {
-            let namespace = holder.host(known)?;
-            let group = Group::of(known.places.clone());
-            group.check()?;
-            let volume = known
-                .device
-                .as_ref()
-                .map(|device| Volume::of(known.folder.clone(), device.clone()));
-            let mut host = Host::new(known, at + 1, namespace, &switch, group, volume)?;
-            host.see_from_outside(holder.path(&known.folder), Arc::clone(&mounts));
-            hosts.push(host);
+        for (known, number) in state.hosts.iter().zip(1..) {
+            let agent = Agent::reach(&known.name, folder)?;
+            hosts.push(Host::new(known, number, agent, &switch));
         }
+        let state = state.clone();
         Ok(Hosts {
-            state: state.clone(),
-            switch: Some(switch),
+            state,
             hosts,
-            ours: false,
+            switch,
         })
     }
 
-    /// Removes what the hosts of `state` have left, or the kept hosts themselves: kills what runs
-    /// on them. Only to be called when their owner has ended. What is gone already is no error.
+    /// Removes what the hosts of `state` have left. Only to be called when their owner and their
+    /// agents have ended. What is gone already is no error.
     ///
     /// # Errors
     /// The first thing that does not go; all others are removed all the same.
     pub fn clear(state: &HostsState) -> Result<()> {
-        let mut result = Ok(());
-        for host in &state.hosts {
-            keep_first(&mut result, Group::of(host.places.clone()).end());
-        }
-        keep_first(&mut result, holder::end(&state.id));
-        for host in &state.hosts {
-            match std::fs::remove_file(volume::image(&host.folder)) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    let what = format!("remove the image of {}", host.name);
-                    keep_first(&mut result, Err(error).context(what));
-                }
-                _ => {}
-            }
-            keep_first(&mut result, volume::remove_empty(&host.folder));
-        }
-        result
-    }
-}
-
-impl Drop for Hosts {
-    fn drop(&mut self) {
-        if self.ours {
-            // Nobody is left to hear of it; the next command clears what has stayed.
-            let _ = self.end();
-        }
-    }
-}
-
-fn keep_first(result: &mut Result<()>, next: Result<()>) {
-    if result.is_ok() {
-        *result = next;
+        undo(&state.undo())
     }
 }
 
@@ -281,6 +214,3 @@ fn check(spec: &HostsSpec, folder: &Path) -> Result<()> {
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests;

@@ -6,23 +6,28 @@
 //! not known here.
 
 mod able;
+mod agent;
+mod calls;
 mod cgroup;
-mod holder;
+pub mod here;
 mod hosts;
 mod message;
 mod net;
 pub mod probe;
-pub mod process;
 mod spec;
 mod stand_in;
 mod state;
 mod switch;
+pub mod undo;
 mod volume;
 
 pub use able::{Able, HostAbility, abilities};
+pub use agent::{Agent, Ended, end_agents};
+pub use calls::{Begin, Role};
 pub use cgroup::CgroupDir;
 pub use hosts::Hosts;
+pub use reach::process;
 pub use spec::{HostSpec, HostsSpec, Isolation, LinkSpec};
 pub use stand_in::Host;
 pub use state::{HostState, HostsState};
-pub use volume::{VolumeUse, separate_mounts, usage as volume_use};
+pub use volume::{VolumeUse, usage as volume_use};

@@ -13,7 +13,6 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
-use std::fs::File;
 use std::net::Ipv4Addr;
 
 /// The largest answer that the kernel sends at once.
@@ -67,16 +66,6 @@ impl Namespace {
         self.inside(Netlink::open)?
     }
 
-    /// A file below `/proc/net` as this namespace has it: `dev`, `snmp`, `netstat`. It stays with
-    /// the namespace, whoever reads it.
-    ///
-    /// # Errors
-    /// Not permitted, or there is no such file.
-    pub fn proc_net(&self, name: &str) -> Result<File> {
-        let path = format!("/proc/thread-self/net/{name}");
-        self.inside(|| File::open(&path).with_context(|| format!("open {path}")))?
-    }
-
     /// Runs it in this namespace, in a thread that ends afterwards. Sockets that it opens stay.
     ///
     /// # Errors
@@ -107,6 +96,16 @@ fn in_thread<T: Send>(run: impl FnOnce() -> T + Send) -> Result<T> {
             Err(panic) => std::panic::resume_unwind(panic),
         }
     })
+}
+
+/// Whether a process may have mounts of its own, tried by a thread that ends at once.
+///
+/// # Errors
+/// Not permitted.
+pub(super) fn own_mounts() -> Result<()> {
+    // SAFETY: the thread is ours alone and ends after this; no other's view of files changes.
+    let tried = in_thread(|| unsafe { unshare_unsafe(UnshareFlags::NEWNS) })?;
+    tried.context("have a mount namespace")
 }
 
 fn open_own() -> rustix::io::Result<OwnedFd> {

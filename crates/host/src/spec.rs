@@ -1,5 +1,6 @@
 //! What hosts are asked to be. Only descriptions: making one of these touches nothing but memory.
 
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Stand-ins for machines, all alike, as [`crate::Hosts::make`] makes them.
@@ -43,7 +44,7 @@ impl Isolation {
 }
 
 /// What a host is limited to; what is absent is not limited.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostSpec {
     /// Numbers of the CPUs that it may use.
     pub cpus: Option<Vec<usize>>,
@@ -58,7 +59,7 @@ pub struct HostSpec {
 }
 
 /// A host's link, the same in both directions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkSpec {
     /// Bits per second.
     pub rate_bits_per_s: Option<u64>,

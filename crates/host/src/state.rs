@@ -2,7 +2,7 @@
 
 use super::cgroup::{self, CgroupDir};
 use crate::HostsSpec;
-use crate::process::Identity;
+use crate::undo::Undo;
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
@@ -15,8 +15,6 @@ pub struct HostsState {
     pub id: String,
     /// Their network; absent until it is made.
     pub network: Option<Ipv4Addr>,
-    /// The process that holds kept hosts.
-    pub holder: Option<Identity>,
     /// In order.
     pub hosts: Vec<HostState>,
 }
@@ -36,8 +34,6 @@ pub struct HostState {
     pub device: Option<String>,
     /// The directories of its control groups: all that outlives a killed command.
     pub places: Vec<CgroupDir>,
-    /// The descriptor by which the holder has its network.
-    pub namespace_fd: Option<i32>,
 }
 
 impl HostsState {
@@ -54,14 +50,23 @@ impl HostsState {
             volume_bytes: spec.host.volume_bytes,
             device: None,
             places: cgroup::places(&hierarchies, &format!("cassay-{id}-h{number}")),
-            namespace_fd: None,
         };
         Ok(HostsState {
             id: id.to_string(),
             network: None,
-            holder: None,
             hosts: (1..=spec.count).map(host).collect(),
         })
+    }
+
+    /// What of the hosts would outlive a machine's agents that were killed.
+    pub(crate) fn undo(&self) -> Vec<Undo> {
+        let of_host = |host: &HostState| {
+            [
+                Undo::Volume(host.folder.clone()),
+                Undo::Groups(host.places.clone()),
+            ]
+        };
+        self.hosts.iter().flat_map(of_host).collect()
     }
 
     /// Makes sure that what is written down is what [`HostsState::before`] names for the cluster

@@ -5,8 +5,10 @@
 //! with the switch. The network has an address range that none of the machine's routes leads to:
 //! two commands that look for one at the same time do so one after the other.
 
-use super::message::Subnet;
-use super::net::{Namespace, Netlink, PREFIX};
+use crate::agent::{self, Agent};
+use crate::calls::{Address, MakeBridge, Plug, RaiseUplink};
+use crate::message::Subnet;
+use crate::net::{Namespace, Netlink, PREFIX};
 use anyhow::{Context, Result};
 use measure::clock::{self, Deadline};
 use rustix::io::Errno;
@@ -14,6 +16,8 @@ use std::io::ErrorKind;
 use std::net::Ipv4Addr;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The private ranges 10.N.0.0/16 in which networks are looked for. Unusual ones, so that the
@@ -27,10 +31,10 @@ const MACHINE: u8 = 254;
 pub(super) const HOSTS_COUNT_MAX: usize = MACHINE as usize - 1;
 
 /// Name of the bridge, in its own namespace.
-const BRIDGE: &str = "switch";
+pub(super) const BRIDGE: &str = "switch";
 
 /// The link's end in the switch.
-const UPLINK: &str = "uplink";
+pub(super) const UPLINK: &str = "uplink";
 
 /// The link's end in a host.
 pub(super) const HOST_LINK: &str = "eth0";
@@ -47,41 +51,41 @@ const POLL: Duration = Duration::from_millis(2);
 /// A switch with its uplink.
 #[derive(Debug)]
 pub(super) struct Switch {
-    pub namespace: Namespace,
+    pub agent: Arc<Agent>,
     pub network: Ipv4Addr,
 }
 
 impl Switch {
-    /// Makes one, in a network that is free.
+    /// Makes one by its agent, in a network that is free.
     ///
     /// # Errors
     /// Not permitted, or no network is free.
-    pub fn make() -> Result<Switch> {
-        let namespace = Namespace::new()?;
-        let mut inside = namespace.socket()?;
-        inside
-            .ask(super::message::Message::bridge(BRIDGE))
-            .context("make a bridge")?;
-        let mut machine = Netlink::open()?;
-        let network = uplink(&mut machine, &namespace)?;
-        inside.up(UPLINK, Some(BRIDGE))?;
-        Ok(Switch { namespace, network })
+    pub fn make(agent: Agent) -> Result<Switch> {
+        agent.call(&MakeBridge)?;
+        let namespace = Namespace::open(&format!("/proc/{}/ns/net", agent.process().pid))?;
+        let network = uplink(&mut Netlink::open()?, &namespace)?;
+        agent.call(&RaiseUplink)?;
+        let agent = Arc::new(agent);
+        Ok(Switch { agent, network })
+    }
+
+    /// The switch that an earlier command has kept.
+    ///
+    /// # Errors
+    /// Its agent has ended.
+    pub fn reach(network: Ipv4Addr, folder: &Path) -> Result<Switch> {
+        let agent = Arc::new(Agent::reach(agent::SWITCH, folder)?);
+        Ok(Switch { agent, network })
     }
 
     /// Plugs a host in: its link `eth0` with its address, and `lo`, both up.
     ///
     /// # Errors
     /// The kernel refuses.
-    pub fn plug(&self, number: usize, host: &Namespace) -> Result<()> {
-        let (mut inside, mut own) = (self.namespace.socket()?, host.socket()?);
-        let port = port(number);
-        inside
-            .veth(&port, HOST_LINK, host)
-            .with_context(|| format!("make the link {port}"))?;
-        inside.up(&port, Some(BRIDGE))?;
-        own.address(HOST_LINK, self.address(number))?;
-        own.up(HOST_LINK, None)?;
-        own.up("lo", None)
+    pub fn plug(&self, number: usize, host: &Agent) -> Result<()> {
+        let process = host.process();
+        self.agent.call(&Plug { number, process })?;
+        host.call(&Address(self.address(number)))
     }
 
     /// The address of host `number`, counted from 1.

@@ -1,7 +1,7 @@
 //! The data volume of a host: a sparse image on a loop device, with a file system of its own.
 //!
 //! What must hold: the image has no name any more once it is mounted, the loop device lets go of it
-//! with its last user, and the mount is only seen in a mount namespace of ours. So the volume is
+//! with its last user, and the mount is only seen in the mount namespace of its host. So it is
 //! gone when nobody lives in that namespace, however we end. The image is sparse, which is why the
 //! space behind it is checked before.
 
@@ -12,13 +12,9 @@ use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::ioctl;
-use rustix::mount::{
-    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_change, unmount,
-};
-use rustix::thread::{UnshareFlags, unshare_unsafe};
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// The smallest volume: below it, ext4 has no journal and Cassandra no room for a commit log.
@@ -47,28 +43,6 @@ const INFO_FLAGS: usize = 52;
 const INFO_NAME: usize = 56;
 const INFO_NAME_BYTES: usize = 64;
 
-/// Whether this process has a mount namespace of its own.
-static SEPARATE: AtomicBool = AtomicBool::new(false);
-
-/// Gives this process, and all that it starts, a mount namespace of its own, into which the
-/// machine's mounts go on coming and out of which nothing goes.
-///
-/// To be called before any thread is started. Where it is not permitted nothing happens, and hosts
-/// have no volumes.
-pub fn separate_mounts() {
-    // SAFETY: called before any thread is started, so nobody else's view of the files changes.
-    let unshared = unsafe { unshare_unsafe(UnshareFlags::NEWNS) };
-    let downstream = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
-    if unshared.is_ok() && mount_change("/", downstream).is_ok() {
-        SEPARATE.store(true, Ordering::Release);
-    }
-}
-
-/// Whether [`separate_mounts`] has worked.
-pub(super) fn separate() -> bool {
-    SEPARATE.load(Ordering::Acquire)
-}
-
 /// Total, used and available bytes of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VolumeUse {
@@ -94,10 +68,9 @@ pub fn usage(path: &Path) -> Result<VolumeUse> {
     })
 }
 
-/// A mounted volume. Dropping it leaves it mounted: its end is [`Volume::end`] or our own.
+/// A mounted volume. Dropping it leaves it mounted: its end is [`end`] or our own.
 #[derive(Debug)]
 pub(super) struct Volume {
-    folder: PathBuf,
     device: String,
 }
 
@@ -112,7 +85,7 @@ impl Volume {
             "a volume of {bytes} bytes is too small; {BYTES_MIN} is the least"
         );
         let image = image(folder);
-        std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
+        std::fs::create_dir(folder).with_context(|| format!("make {}", folder.display()))?;
         let made = Volume::mounted(&image, folder, bytes);
         match std::fs::remove_file(&image) {
             Err(error) if made.is_ok() => {
@@ -140,15 +113,7 @@ impl Volume {
         mount(&path, folder, "ext4", MountFlags::NOATIME, Some(c"discard"))
             .with_context(|| format!("mount {path} at {}", folder.display()))?;
         drop(open);
-        Ok(Volume {
-            folder: folder.to_path_buf(),
-            device,
-        })
-    }
-
-    /// As it was made before.
-    pub fn of(folder: PathBuf, device: String) -> Volume {
-        Volume { folder, device }
+        Ok(Volume { device })
     }
 
     /// The name of its device below `/sys/block`.
@@ -162,45 +127,46 @@ impl Volume {
         let path = format!("/sys/block/{}/loop/dio", self.device);
         std::fs::read_to_string(path).is_ok_and(|text| text.trim() == "1")
     }
+}
 
-    /// Unmounts it and removes its folder, which makes all in it vanish.
-    ///
-    /// # Errors
-    /// The kernel refuses.
-    pub fn end(&self) -> Result<()> {
-        let deadline = Deadline::after(BUSY_LIMIT);
-        loop {
-            // Once the limit has passed, the last users may keep it until they end.
-            let flags = if deadline.passed() {
-                UnmountFlags::DETACH
-            } else {
-                UnmountFlags::empty()
-            };
-            match unmount(&self.folder, flags) {
-                Err(Errno::BUSY) if !deadline.passed() => clock::sleep(POLL),
-                // Not mounted, or its folder is gone: it has ended before.
-                Ok(()) | Err(Errno::INVAL | Errno::NOENT) => break,
-                Err(error) => {
-                    return Err(error)
-                        .with_context(|| format!("unmount {}", self.folder.display()));
-                }
+/// Unmounts the volume at `folder` and removes the folder, which makes all in it vanish; a plain
+/// folder in its place is removed if it is empty.
+///
+/// # Errors
+/// The kernel refuses.
+pub(super) fn end(folder: &Path) -> Result<()> {
+    let deadline = Deadline::after(BUSY_LIMIT);
+    loop {
+        // Once the limit has passed, the last users may keep it until they end.
+        let flags = if deadline.passed() {
+            UnmountFlags::DETACH
+        } else {
+            UnmountFlags::empty()
+        };
+        match unmount(folder, flags) {
+            Err(Errno::BUSY) if !deadline.passed() => clock::sleep(POLL),
+            // Not mounted, not by us, or its folder is gone: it has ended before.
+            Ok(()) | Err(Errno::INVAL | Errno::NOENT | Errno::PERM) => break,
+            Err(error) => {
+                return Err(error).with_context(|| format!("unmount {}", folder.display()));
             }
         }
-        remove_empty(&self.folder)
+    }
+    match std::fs::remove_file(image(folder)) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(error).with_context(|| format!("remove the image of {}", folder.display()));
+        }
+        _ => {}
+    }
+    match rustix::fs::rmdir(folder) {
+        Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY) => Ok(()),
+        Err(error) => Err(error).with_context(|| format!("remove {}", folder.display())),
     }
 }
 
 /// Where the image of the volume at `folder` is until it is mounted.
 pub(super) fn image(folder: &Path) -> PathBuf {
     folder.with_extension("img")
-}
-
-/// Removes a folder that is empty; one with files in it stays.
-pub(super) fn remove_empty(folder: &Path) -> Result<()> {
-    match rustix::fs::rmdir(folder) {
-        Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY) => Ok(()),
-        Err(error) => Err(error).with_context(|| format!("remove {}", folder.display())),
-    }
 }
 
 /// The program that makes file systems, which is often outside of a user's search path.

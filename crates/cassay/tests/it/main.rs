@@ -17,3 +17,18 @@ mod null_target;
 mod program;
 mod tls;
 mod trust;
+
+/// Runs before `main`, as the binary does it in its first line: targets that a test starts by
+/// itself have this program as their agents.
+#[used]
+// SAFETY: a pointer to a C function is what this section holds.
+#[unsafe(link_section = ".init_array")]
+static ANSWER: extern "C" fn() = {
+    #[expect(clippy::disallowed_methods, reason = "there is no main to return to")]
+    extern "C" fn answer() {
+        if let Some(code) = agent::answer() {
+            std::process::exit(i32::from(code));
+        }
+    }
+    answer
+};

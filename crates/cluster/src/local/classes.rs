@@ -8,11 +8,10 @@
 //! started for nothing else, written under another name and renamed, and its digest is compared as
 //! those of the jars are. That it is mapped is asked of each JVM: see [`super::proof`].
 
-use super::{Nodes, Program, ports};
+use super::{Nodes, Program};
 use crate::spec::{Collector, LocalSpec};
 use crate::supply;
 use anyhow::{Context, Result, bail};
-use host::process::Life;
 use measure::clock;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -156,7 +155,6 @@ fn make(program: &Program, clusters: &Path, path: &Path, say: &mut dyn FnMut(&st
     let written = fresh.path().join("classes.jsa");
     let mut recording = program.clone();
     recording.classes = Classes::Archived(written.clone());
-    recording.life = Life::Ours;
     // The JVM calls an archive that has seen agents one for tests only.
     recording.supply.jolokia = None;
     let spec = LocalSpec {
@@ -165,8 +163,8 @@ fn make(program: &Program, clusters: &Path, path: &Path, say: &mut dyn FnMut(&st
         ..LocalSpec::default()
     };
     super::room::check(spec.nodes, spec.heap_bytes, clusters)?;
-    let mut nodes = Nodes::new(&spec, clusters, recording, None)?;
-    nodes.settle_at(ports::choose(spec.nodes, None)?)?;
+    let mut nodes = Nodes::new(&spec, clusters, recording, None, None, say)?;
+    nodes.settle()?;
     nodes.bring_up(&mut |_| ())?;
     nodes.end_node(0, WRITE_LIMIT)?;
     if !written.is_file() {

@@ -162,8 +162,7 @@ pub(crate) fn command(
     // Jars only: with a folder among them there would be no archive of their classes.
     command.args(["-cp", &program.supply.classpath]);
     command.arg("org.apache.cassandra.service.CassandraDaemon");
-    // As we reach it: the folder is entered before the host is.
-    command.current_dir(&node.reached);
+    command.current_dir(&node.folder);
     // As Apache's scripts do: more arenas than this only fragment native memory.
     command.env("MALLOC_ARENA_MAX", "4");
     // Options that come in by the environment would be in no plan and no report.

@@ -42,19 +42,17 @@ use crate::spec::{Dirs, LocalSpec, NODES_COUNT_MAX};
 use crate::supply::{self, Supply};
 use anyhow::{Context, Result, bail};
 use classes::Classes;
-use host::process::{self, Identity, Life};
-use host::{Hosts, HostsSpec, HostsState};
+use host::{Agent, Hosts, HostsSpec, HostsState};
 use measure::clock::{self, Deadline};
 use node::{OUTPUT, Process};
-use ports::{Chosen, Claim, Ports};
+use ports::{Claim, Ports};
 use record::SpecState;
 use settings::NodeLayout;
 use state::{NodeState, State};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::time::Duration;
+use std::sync::Arc;
 
 /// The nodes of a local cluster. Dropping it kills them and removes their folder, unless it is
 /// meant to be kept.
@@ -65,8 +63,8 @@ pub(crate) struct Nodes {
     /// What the nodes were last started as.
     spec: LocalSpec,
     nodes: Vec<LocalNode>,
-    /// The hosts that nodes live on, where they are more than addresses.
-    hosts: Option<Hosts>,
+    /// What nodes are on, and by whose agents they are started.
+    ground: Ground,
     program: Program,
     /// The nodes' addresses are ours, also while none of them listens.
     claim: Option<Claim>,
@@ -80,12 +78,20 @@ pub(crate) struct Nodes {
     _lock: Option<std::fs::File>,
 }
 
+/// What nodes are on.
+#[derive(Debug)]
+enum Ground {
+    /// This machine, with an address for each.
+    Machine(Arc<Agent>),
+    /// Hosts that are more than addresses.
+    Hosts(Hosts),
+}
+
 /// What every node is started with.
 #[derive(Clone, Debug)]
 struct Program {
     java: Java,
     supply: Supply,
-    life: Life,
     classes: Classes,
     /// Where what survives runs is.
     cache: PathBuf,
@@ -96,12 +102,7 @@ struct Program {
 /// # Errors
 /// See the messages: Java, Maven, memory, disk, ports, settings, a node that dies or does not
 /// answer in time. Nothing is left running.
-pub(crate) fn start(
-    spec: &LocalSpec,
-    dirs: &Dirs,
-    keep: bool,
-    say: &mut dyn FnMut(&str),
-) -> Result<Cluster> {
+pub(crate) fn start(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<Cluster> {
     check(spec)?;
     let clusters = state::clusters_folder(dirs);
     // Parents that are there keep what they allow; each cluster's folder is private in any case.
@@ -117,7 +118,7 @@ pub(crate) fn start(
             .context("look at CASSANDRA_HOME")
     });
     let home = home.transpose()?;
-    let mut program = Program::find(&spec.version, dirs, home.as_deref(), keep, say)?;
+    let mut program = Program::find(&spec.version, dirs, home.as_deref(), say)?;
     program.share_classes(spec, &clusters, say)?;
     room::check(spec.nodes, spec.heap_bytes, &clusters)?;
     let wanted = place::wanted(spec, say)?;
@@ -129,15 +130,8 @@ pub(crate) fn start(
         program.java.version,
         spec.heap_bytes >> 20
     ));
-    let mut nodes = Nodes::new(spec, &clusters, program, home)?;
-    match wanted {
-        None => nodes.settle_at(ports::choose(spec.nodes, spec.address)?)?,
-        Some(wanted) => {
-            // In a network of their own, which is nobody else's.
-            let addresses = nodes.make_hosts(wanted, say)?;
-            nodes.prepare(&addresses, ports::CHOICES[0])?;
-        }
-    }
+    let mut nodes = Nodes::new(spec, &clusters, program, home, wanted, say)?;
+    nodes.settle()?;
     nodes.bring_up(say)?;
     let seconds = (clock::now_ns() - began_ns) as f64 / clock::SECOND_NS as f64;
     say(&format!("ready after {seconds:.1} s"));
@@ -151,7 +145,6 @@ impl Program {
         version: &str,
         dirs: &Dirs,
         home: Option<&Path>,
-        keep: bool,
         say: &mut dyn FnMut(&str),
     ) -> Result<Program> {
         let java = java::find()?;
@@ -159,7 +152,6 @@ impl Program {
         Ok(Program {
             java,
             supply: supply::resolve(&cache, version, home, say)?,
-            life: if keep { Life::Detached } else { Life::Ours },
             classes: Classes::Loaded,
             cache,
         })
@@ -223,67 +215,71 @@ fn check(spec: &LocalSpec) -> Result<()> {
 }
 
 impl Nodes {
-    /// The folder and state of a cluster that has no nodes yet.
+    /// A cluster that has no nodes yet: its agents, its folder and its state. What would outlive
+    /// the agents is written down before any of it is there.
     fn new(
         spec: &LocalSpec,
         clusters: &Path,
         program: Program,
         home: Option<PathBuf>,
+        wanted: Option<&HostsSpec>,
+        say: &mut dyn FnMut(&str),
     ) -> Result<Nodes> {
         let id = state::new_id();
         let folder = clusters.join(&id);
-        // Data, logs and the agents' passwords are nobody else's.
-        private()
-            .create(&folder)
-            .with_context(|| format!("make {}", folder.display()))?;
-        let version = program.supply.version.clone();
-        let access = roles::make(spec, &folder)?;
-        let mut nodes = Nodes {
-            state: State::new(id, version, spec.datacenter.clone()),
-            folder,
+        let agent = match wanted {
+            Some(_) => Agent::of_switch(&id, &folder)?,
+            None => Agent::of_machine(&id, &folder)?,
+        };
+        let mut state = State::new(id, program.supply.version.clone(), spec.datacenter.clone());
+        state.spec = Some(SpecState::of(spec));
+        state.home = home;
+        let before = wanted.map(|wanted| HostsState::before(&state.id, wanted, &folder));
+        state.hosts = before.transpose()?;
+        state.write(&folder)?;
+        let ground = match wanted {
+            Some(wanted) => Ground::Hosts(Hosts::make(&state.id, wanted, &folder, agent, say)?),
+            None => Ground::Machine(Arc::new(agent)),
+        };
+        if let Ground::Hosts(hosts) = &ground {
+            state.hosts = Some(hosts.state());
+            state.write(&folder)?;
+        }
+        Ok(Nodes {
+            state,
             spec: spec.clone(),
             nodes: Vec::new(),
-            hosts: None,
+            ground,
             program,
             claim: None,
             secret: random_secret()?,
-            access,
+            access: roles::make(spec, &folder)?,
+            folder,
             armed: true,
             _lock: None,
-        };
-        nodes.state.spec = Some(SpecState::of(spec));
-        nodes.state.home = home;
-        nodes.state.write(&nodes.folder)?;
-        Ok(nodes)
+        })
     }
 
-    /// Makes the hosts; the addresses of the nodes on them. What would outlive us is written down
-    /// before any of it is there.
-    fn make_hosts(
-        &mut self,
-        wanted: &HostsSpec,
-        say: &mut dyn FnMut(&str),
-    ) -> Result<Vec<Ipv4Addr>> {
-        let id = self.state.id.clone();
-        self.state.hosts = Some(HostsState::before(&id, wanted, &self.folder)?);
-        self.state.write(&self.folder)?;
-        let hosts = Hosts::make(&id, wanted, &self.folder, say)?;
-        self.state.hosts = Some(hosts.state());
-        self.state.write(&self.folder)?;
-        let hosts = self.hosts.insert(hosts);
-        place::addresses(&self.spec, hosts)
-    }
-
-    /// Folders and files of all nodes, at a place of the machine that is theirs from now on.
-    fn settle_at(&mut self, chosen: Chosen) -> Result<()> {
-        self.claim = Some(chosen.claim);
-        self.prepare(&chosen.addresses, chosen.ports)
+    /// Gives the nodes their places: folders and files, and addresses, which are theirs from now
+    /// on.
+    fn settle(&mut self) -> Result<()> {
+        match &self.ground {
+            Ground::Machine(_) => {
+                let chosen = ports::choose(self.spec.nodes, self.spec.address)?;
+                self.claim = Some(chosen.claim);
+                self.prepare(&chosen.addresses, chosen.ports)
+            }
+            // In a network of their own, which is nobody else's.
+            Ground::Hosts(hosts) => {
+                let addresses = place::addresses(&self.spec, hosts)?;
+                self.prepare(&addresses, ports::CHOICES[0])
+            }
+        }
     }
 
     /// Folders and files of all nodes.
     fn prepare(&mut self, addresses: &[Ipv4Addr], ports: Ports) -> Result<()> {
-        let hosts = self.hosts.as_ref();
-        for layout in place::layouts(&self.spec, &self.folder, hosts, addresses, ports)? {
+        for layout in place::layouts(&self.spec, &self.folder, self.hosts(), addresses, ports)? {
             settings::write(&layout, &self.spec.yaml, &self.secret)?;
             self.state.nodes.push(NodeState {
                 name: layout.name.clone(),
@@ -357,30 +353,19 @@ impl Nodes {
         self.nodes[index] = self.node_of(self.nodes[index].layout.clone());
         let node = &self.nodes[index];
         let start = node.starts_count() + 1;
-        let mut command = jvm::command(
+        let command = jvm::command(
             &self.program,
             &self.state.id,
             &node.layout,
             &self.spec,
             start,
         );
-        let path = node.layout.logs().join(OUTPUT);
-        // What an earlier start said stays.
-        let mut output = std::fs::OpenOptions::new();
-        let output = output.create(true).append(true).open(&path);
-        let output = output.with_context(|| format!("write {}", path.display()))?;
-        let errors = output.try_clone().context("share the node's output file")?;
-        command
-            .stdout(Stdio::from(output))
-            .stderr(Stdio::from(errors));
-        if let Some(host) = self.host_of(index) {
-            host.enter(&mut command)
-                .with_context(|| format!("enter {}", host.name()))?;
-        }
-        let child = process::spawn(command, self.program.life)
-            .with_context(|| format!("start {}", node.layout.name))?;
-        self.state.nodes[index].process = Identity::of(child.id());
-        self.nodes[index].process = Some(Process::Child(child));
+        let output = node.layout.folder.join("logs").join(OUTPUT);
+        let agent = Arc::clone(self.agent_of(index));
+        let started = agent.start(&command, &output);
+        let identity = started.with_context(|| format!("start {}", node.layout.name))?;
+        self.state.nodes[index].process = Some(identity);
+        self.nodes[index].process = Some(Process { agent, identity });
         self.state.write(&self.folder)
     }
 
@@ -405,8 +390,8 @@ impl Nodes {
     }
 
     /// The first node that has died, if any.
-    pub fn alive(&mut self) -> Result<(), NodeDied> {
-        match self.nodes.iter_mut().find_map(LocalNode::died) {
+    pub fn alive(&self) -> Result<(), NodeDied> {
+        match self.nodes.iter().find_map(LocalNode::died) {
             Some(died) => Err(died),
             None => Ok(()),
         }
@@ -464,8 +449,9 @@ impl Nodes {
     /// # Errors
     /// The state cannot be written; the cluster is removed then.
     pub fn keep(mut self) -> Result<(PathBuf, State)> {
-        if let Some(hosts) = self.hosts.take() {
-            self.state.hosts = Some(hosts.keep()?);
+        match &self.ground {
+            Ground::Hosts(hosts) => hosts.keep()?,
+            Ground::Machine(agent) => agent.keep()?,
         }
         self.state.keep = true;
         self.state.write(&self.folder)?;
@@ -482,23 +468,11 @@ impl Nodes {
         if !std::mem::take(&mut self.armed) {
             return Ok(());
         }
-        for process in self.nodes.iter().filter_map(|node| node.process.as_ref()) {
-            // All at once: removing below looks for what is left, and waiting takes its time.
-            if let Some(identity) = Identity::of(process.pid()) {
-                identity.signal(rustix::process::Signal::KILL);
-            }
-        }
-        for node in &mut self.nodes {
-            if let Some(process) = node.process.take() {
-                // What does not go now is named below.
-                let _ = process.end(Duration::ZERO);
-            }
-        }
-        let ended = match &mut self.hosts {
-            Some(hosts) => hosts.end(),
-            None => Ok(()),
+        let ended = match &self.ground {
+            Ground::Hosts(hosts) => hosts.end(),
+            Ground::Machine(agent) => agent.end(),
         };
-        // Once more by what is written down: a host that was being made is nowhere else.
+        // Once more by what is written down: agents may have been killed.
         let removed = state::remove(&self.folder, &self.state).map(drop);
         ended.and(removed)
     }

@@ -3,11 +3,12 @@
 use super::settings::NodeLayout;
 use crate::cluster::NodeDied;
 use crate::jolokia::Jolokia;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use host::process::Identity;
+use host::{Agent, Ended};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, ExitStatus};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How many log lines an error carries: enough for an exception with its cause.
@@ -25,49 +26,24 @@ pub(crate) struct LocalNode {
     pub process: Option<Process>,
 }
 
-/// A node's process.
-#[derive(Debug)]
-pub(crate) enum Process {
-    /// Our child: it leaves an exit status, which we must take.
-    Child(Child),
-    /// The child of an earlier command.
-    Other(Identity),
+/// A node's process, on the host of an agent.
+#[derive(Clone, Debug)]
+pub(crate) struct Process {
+    pub agent: Arc<Agent>,
+    pub identity: Identity,
 }
 
 impl Process {
     pub fn pid(&self) -> u32 {
-        match self {
-            Process::Child(child) => child.id(),
-            Process::Other(identity) => identity.pid,
-        }
-    }
-
-    /// How it ended, in words with `explain`; `None` while it runs.
-    fn ended(&mut self) -> Option<Option<ExitStatus>> {
-        match self {
-            Process::Child(child) => child.try_wait().ok()?.map(Some),
-            Process::Other(identity) => (!identity.alive()).then_some(None),
-        }
+        self.identity.pid
     }
 
     /// SIGTERM with `grace`, then SIGKILL; at once with no grace. True if it went by itself.
     ///
     /// # Errors
     /// It is still there after SIGKILL.
-    pub fn end(self, grace: Duration) -> Result<bool> {
-        let identity = match &self {
-            Process::Child(child) => Identity::of(child.id()),
-            Process::Other(identity) => Some(*identity),
-        };
-        let gentle = match identity {
-            Some(identity) => identity.end(grace)?,
-            None => true,
-        };
-        if let Process::Child(mut child) = self {
-            // Comes back when the last thread is gone, and with it ports and files.
-            child.wait().context("wait for the end of a node")?;
-        }
-        Ok(gentle)
+    pub fn end(&self, grace: Duration) -> Result<bool> {
+        self.agent.end_process(self.identity, grace)
     }
 }
 
@@ -77,14 +53,15 @@ impl LocalNode {
     }
 
     /// Whether the process has ended, and how.
-    pub fn died(&mut self) -> Option<NodeDied> {
-        let status = self.process.as_mut()?.ended()?;
+    pub fn died(&self) -> Option<NodeDied> {
+        let process = self.process.as_ref()?;
+        let ended = process.agent.how_ended(process.identity)?;
         let log_tail = log_tail(&self.layout.logs());
         Some(NodeDied {
             name: self.layout.name.clone(),
-            status: match status {
-                Some(status) => explain(status, &log_tail),
-                None => "it was started by an earlier command, so how is not known".to_string(),
+            status: match ended {
+                Ended::Status(status) => explain(status, &log_tail),
+                Ended::WithItsAgent(why) => format!("the agent of its host has ended ({why})"),
             },
             log_tail,
         })

@@ -7,15 +7,16 @@
 
 use super::ports::Ports;
 use super::settings::{self, NodeLayout};
-use super::{Nodes, room};
+use super::{Ground, Nodes, room};
 use crate::capability::{self, Ability, Answer, HostsAnswer};
 use crate::cluster::NodeInfo;
 use crate::spec::LocalSpec;
 use anyhow::{Context, Result, bail};
-use host::{Able, Host, HostAbility, HostSpec, Hosts, HostsSpec, Isolation};
+use host::{Able, Agent, Host, HostAbility, HostSpec, Hosts, HostsSpec, Isolation};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A host of a running target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -327,24 +328,36 @@ pub(super) fn addresses(spec: &LocalSpec, hosts: &Hosts) -> Result<Vec<Ipv4Addr>
 impl Nodes {
     /// The hosts, where they are more than addresses.
     pub fn hosts(&self) -> Option<&Hosts> {
-        self.hosts.as_ref()
+        match &self.ground {
+            Ground::Hosts(hosts) => Some(hosts),
+            Ground::Machine(_) => None,
+        }
     }
 
     /// The host of a node, where it is more than an address.
     pub fn host_of(&self, index: usize) -> Option<&Host> {
-        let hosts = self.hosts.as_ref()?.all();
+        let hosts = self.hosts()?.all();
         hosts.get(index % hosts.len().max(1))
+    }
+
+    /// By which everything on the host of a node is done.
+    pub(super) fn agent_of(&self, index: usize) -> &Arc<Agent> {
+        match &self.ground {
+            Ground::Machine(agent) => agent,
+            // There is at least one.
+            Ground::Hosts(hosts) => hosts.all()[index % hosts.all().len()].agent(),
+        }
     }
 
     /// What hosts were asked to be limited to, where they can be limited.
     pub(super) fn limits(&self) -> Option<&HostSpec> {
-        self.hosts.as_ref()?;
+        self.hosts()?;
         self.spec.hosts.as_ref().map(|hosts| &hosts.host)
     }
 
     /// What a cluster of ours has of hosts.
     pub(super) fn hosts_answer(&self) -> HostsAnswer {
-        match (&self.hosts, &self.spec.hosts) {
+        match (self.hosts(), &self.spec.hosts) {
             (Some(_), _) => Ok(answers(host::abilities())),
             (None, None) => Err(capability::NO_HOSTS.to_string()),
             (None, Some(_)) => Err(capability::LOOPBACK.to_string()),

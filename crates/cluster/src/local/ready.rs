@@ -125,7 +125,7 @@ pub(super) fn wait(
         if host::process::is_interrupted() {
             bail!("interrupted while waiting for {}", nodes[index].layout.name);
         }
-        if let Some(died) = nodes.iter_mut().find_map(LocalNode::died) {
+        if let Some(died) = nodes.iter().find_map(LocalNode::died) {
             return Err(anyhow!(died).context("start the cluster"));
         }
         let node = &nodes[index];

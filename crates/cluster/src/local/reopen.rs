@@ -3,13 +3,14 @@
 
 use super::node::{LocalNode, Process};
 use super::ports::Claim;
-use super::state::{self, State};
-use super::{Nodes, Program, place, roles, settings};
+use super::state::State;
+use super::{Ground, Nodes, Program, place, roles, settings};
 use crate::cluster::Cluster;
 use crate::spec::Dirs;
 use anyhow::{Context, Result, bail};
-use host::Hosts;
+use host::{Agent, Hosts};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 impl Nodes {
     /// The cluster of a state in `folder`; `say` hears when jars have to be fetched.
@@ -34,10 +35,20 @@ impl Nodes {
                 state.id
             );
         };
-        let program = Program::find(&state.version, dirs, state.home.as_deref(), true, say)?;
+        let program = Program::find(&state.version, dirs, state.home.as_deref(), say)?;
         let addresses: Vec<_> = state.nodes.iter().map(|node| node.address).collect();
-        let hosts = state.hosts.as_ref().map(Hosts::reach).transpose()?;
-        let layouts = place::layouts(&spec, folder, hosts.as_ref(), &addresses, ports)?;
+        let ground = ground(folder, &state).with_context(|| {
+            format!(
+                "nothing can be done with the cluster {} any more; end it with `cassay target down \
+                 {}`",
+                state.id, state.id
+            )
+        })?;
+        let hosts = match &ground {
+            Ground::Hosts(hosts) => Some(hosts),
+            Ground::Machine(_) => None,
+        };
+        let layouts = place::layouts(&spec, folder, hosts, &addresses, ports)?;
         let first = layouts.first().context("the cluster has no node")?;
         let secret = settings::read_secret(first)?;
         let access = roles::read(spec.authentication, folder)?;
@@ -46,7 +57,7 @@ impl Nodes {
             state,
             spec,
             nodes: Vec::new(),
-            hosts,
+            ground,
             program,
             claim: Claim::of(&addresses, ports),
             secret,
@@ -54,19 +65,26 @@ impl Nodes {
             armed: false,
             _lock: Some(lock),
         };
-        let running = state::processes(&nodes.state.id);
         for (index, layout) in layouts.into_iter().enumerate() {
+            let agent = Arc::clone(nodes.agent_of(index));
             let process = nodes.state.nodes[index].process;
+            let process = process.filter(|one| agent.how_ended(*one).is_none());
             let node = LocalNode {
-                process: process
-                    .filter(|one| running.contains(one))
-                    .map(Process::Other),
+                process: process.map(|identity| Process { agent, identity }),
                 ..nodes.node_of(layout)
             };
             nodes.nodes.push(node);
         }
         Ok(nodes)
     }
+}
+
+/// What the nodes are on, by the agents that were kept.
+fn ground(folder: &Path, state: &State) -> Result<Ground> {
+    Ok(match &state.hosts {
+        Some(hosts) => Ground::Hosts(Hosts::reach(hosts, folder)?),
+        None => Ground::Machine(Arc::new(Agent::reach_machine(folder)?)),
+    })
 }
 
 /// The file that says that a command works on a cluster, by being locked.

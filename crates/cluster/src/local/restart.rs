@@ -49,7 +49,7 @@ impl Nodes {
         let limits = spec.hosts.as_ref().map(|hosts| hosts.host.clone());
         let limits = limits.filter(|limits| {
             let before = old.hosts.as_ref().map(|hosts| &hosts.host);
-            self.hosts.is_some() && before != Some(limits)
+            self.hosts().is_some() && before != Some(limits)
         });
         let other_machine = limits.is_some() && spec.has_other_machine(&old);
         let mut groups = self.groups(other_machine, spec.has_other_files(&old));
@@ -65,7 +65,7 @@ impl Nodes {
             )?);
         }
         if let Some(limits) = limits.as_ref().filter(|_| !other_machine) {
-            for host in self.hosts.iter_mut().flat_map(Hosts::all_mut) {
+            for host in self.hosts().into_iter().flat_map(Hosts::all) {
                 host.set_limits(limits)?;
             }
         }
@@ -122,7 +122,7 @@ impl Nodes {
     /// a time; none if no file changes either.
     fn groups(&self, other_machine: bool, other_files: bool) -> Vec<Vec<usize>> {
         let indexes = 0..self.nodes.len();
-        match (&self.hosts, other_machine, other_files) {
+        match (self.hosts(), other_machine, other_files) {
             (Some(hosts), true, _) => {
                 let count = hosts.all().len().max(1);
                 let of_host = |host| indexes.clone().skip(host).step_by(count).collect();
@@ -134,10 +134,9 @@ impl Nodes {
     }
 
     /// Gives the host of a node other limits.
-    fn limit_host(&mut self, index: usize, limits: &HostSpec) -> Result<()> {
-        let hosts = self.hosts.as_mut().context("there are no hosts")?.all_mut();
-        let at = index % hosts.len().max(1);
-        hosts[at].set_limits(limits)
+    fn limit_host(&self, index: usize, limits: &HostSpec) -> Result<()> {
+        let host = self.host_of(index).context("there are no hosts")?;
+        host.set_limits(limits)
     }
 
     /// Writes down what the nodes run as now.

@@ -21,8 +21,9 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Format number of `state.json`: 2 has what the cluster was started as, and its hosts.
-const FORMAT: u32 = 2;
+/// Format number of `state.json`: 2 has what the cluster was started as, and its hosts; 3 has
+/// agents.
+const FORMAT: u32 = 3;
 
 /// The oldest format that can be read: what is missing in it is needed only to start a node again.
 const FORMAT_MIN: u32 = 1;
@@ -239,6 +240,7 @@ pub(crate) fn remove(folder: &Path, state: &State) -> Result<usize> {
         );
     }
     let processes = processes(&state.id);
+    host::end_agents(&state.id)?;
     for process in &processes {
         process.signal(rustix::process::Signal::KILL);
     }
@@ -314,12 +316,10 @@ mod tests {
                     unified: true,
                     controllers: Vec::new(),
                 }],
-                namespace_fd: None,
             };
             state.hosts = Some(HostsState {
                 id: "1a2b-c".into(),
                 network: None,
-                holder: None,
                 hosts: vec![host(1), host(2)],
             });
             change(&mut state);

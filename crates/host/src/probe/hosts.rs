@@ -100,8 +100,6 @@ pub(crate) fn stand_in(host: &Host) -> Result<StandIn> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{HostAbility, Hosts, abilities};
-    use crate::{HostSpec, HostsSpec};
 
     #[test]
     fn this_machine_has_figures_from_the_second_look_on() {
@@ -124,57 +122,5 @@ mod tests {
             );
         }
         assert!(second.iter().all(|one| one.place.starts_with(MACHINE)));
-    }
-
-    #[test]
-    fn a_stand_in_host_has_its_own_figures() {
-        let needed = [
-            HostAbility::Network,
-            HostAbility::CpuQuota,
-            HostAbility::Memory,
-        ];
-        if let Some(lack) = abilities()
-            .iter()
-            .find(|able| needed.contains(&able.what) && !able.present)
-        {
-            println!("not tried: this machine makes no hosts: {}", lack.detail);
-            return;
-        }
-        let folder = tempfile::tempdir().unwrap();
-        let spec = HostsSpec {
-            count: 1,
-            host: HostSpec {
-                cpu_quota: Some(0.5),
-                memory_bytes: Some(64 << 20),
-                ..HostSpec::default()
-            },
-            ..HostsSpec::default()
-        };
-        let id = format!("probe{}", std::process::id());
-        let mut hosts = Hosts::make(&id, &spec, folder.path(), &mut |_| {}).unwrap();
-        let mut look = stand_in(&hosts.all()[0]).unwrap();
-        let mut out = Out::new();
-        look.look(1_000_000_000, &mut out).unwrap();
-        look.look(2_000_000_000, &mut out).unwrap();
-        drop(look);
-        hosts.end().unwrap();
-        let of = |name: &str| {
-            let found = out.readings().iter().find(|one| &*one.name == name);
-            found.unwrap_or_else(|| panic!("{name} is missing")).value
-        };
-        // Nothing runs on it.
-        assert_eq!(of("cgroup.cpu_used"), 0.0);
-        assert!(of("cgroup.memory_used") < 1e6);
-        assert_eq!(of("netstat.established"), 0.0);
-        assert!(
-            out.readings()
-                .iter()
-                .all(|one| one.place.starts_with("host1"))
-        );
-        assert!(
-            out.readings()
-                .iter()
-                .all(|one| !one.name.starts_with("volume."))
-        );
     }
 }

@@ -1,7 +1,7 @@
 //! The probes of a node by themselves: what they read of a real Cassandra and what they cost it.
 //!
 //! ```text
-//! cargo run --release -p cluster --example node_probe -- [seconds] [period in ms]
+//! cargo run --release -p cassay --example node_probe -- [seconds] [period in ms]
 //! ```
 //! Starts a node in a folder of its own, writes rows while one probe after the other looks, prints
 //! the mean of each series, then the CPU time of the node and of the probe per look while nothing
@@ -20,6 +20,10 @@ const KEYSPACE: &str = "watched";
 const TABLE: &str = "rows";
 
 fn main() -> Result<()> {
+    if let Some(code) = agent::answer() {
+        anyhow::ensure!(code == 0, "an agent of ours has failed; see its log");
+        return Ok(());
+    }
     let numbers: Vec<u64> = std::env::args()
         .skip(1)
         .map(|text| {

@@ -22,7 +22,7 @@ use std::time::Duration;
 const POLL: Duration = Duration::from_millis(10);
 
 /// How long a killed process may take to be gone: the kernel has to tear down its memory.
-const KILL_LIMIT: Duration = Duration::from_secs(20);
+pub const KILL_LIMIT: Duration = Duration::from_secs(20);
 
 /// Whether a child ends with us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub enum Life {
 }
 
 /// A process as another process can find it again: its id alone may be somebody else's by then.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Identity {
     /// Its id.
     pub pid: u32,
@@ -89,6 +89,18 @@ impl Identity {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let (state, start_ticks) = parse_stat(&stat)?;
         (state != 'Z' && state != 'X').then_some(Identity { pid, start_ticks })
+    }
+
+    /// The identity of a child whose status nobody has taken yet, whether it still runs or not.
+    ///
+    /// # Errors
+    /// Its status has been taken.
+    pub fn of_child(child: &Child) -> Result<Identity> {
+        let pid = child.id();
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+        let stat = stat.with_context(|| format!("look at the child {pid}"))?;
+        let (_, start_ticks) = parse_stat(&stat).context("a line of another form in /proc")?;
+        Ok(Identity { pid, start_ticks })
     }
 
     /// Our own identity.
@@ -152,12 +164,17 @@ impl Identity {
         if self.wait_gone(KILL_LIMIT) {
             return Ok(false);
         }
-        Err(anyhow!(
+        Err(self.stuck())
+    }
+
+    /// That it is still there after SIGKILL.
+    pub fn stuck(self) -> anyhow::Error {
+        anyhow!(
             "process {} is still there {} s after SIGKILL; look at /proc/{}/stack",
             self.pid,
             KILL_LIMIT.as_secs(),
             self.pid
-        ))
+        )
     }
 }
 

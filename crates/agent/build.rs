@@ -1,0 +1,34 @@
+//! Names the build by what both sides of a conversation are made of: `CASSAY_BUILD` is a digest of
+//! the sources of the crates that an agent speaks with. Two programs made of the same sources
+//! understand each other, whatever machine they are for.
+
+use std::hash::{DefaultHasher, Hasher};
+use std::path::{Path, PathBuf};
+
+const CRATES: [&str; 5] = ["measure", "reach", "host", "cluster", "agent"];
+
+fn main() {
+    let mut digest = DefaultHasher::new();
+    for name in CRATES {
+        let sources = format!("../{name}/src");
+        println!("cargo::rerun-if-changed={sources}");
+        let mut files = files(Path::new(&sources));
+        files.sort();
+        for file in files {
+            digest.write(file.to_string_lossy().as_bytes());
+            digest.write(&std::fs::read(&file).unwrap_or_default());
+        }
+    }
+    println!("cargo::rustc-env=CASSAY_BUILD={:016x}", digest.finish());
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let below = entries.map(|entry| entry.path());
+    below
+        .flat_map(|path| match path.is_dir() {
+            true => files(&path),
+            false => vec![path],
+        })
+        .collect()
+}

@@ -1,0 +1,119 @@
+//! The only crate that knows what an agent is: this program again, on a host, with a lease and a
+//! guard.
+//!
+//! It begins with one message that says what it stands for, answers calls, and ends what it began
+//! when its controller says so, hangs up or is silent for too long. One that is kept waits for the
+//! next controller instead. What must hold: whoever of controller, agent and guard is killed,
+//! what was begun ends: processes with the agent, by the kernel; the rest by the agent or, when
+//! that was killed, by its guard.
+
+mod guard;
+
+use anyhow::{Context, Result};
+use guard::Guard;
+use host::here::{CALLS, Here};
+use host::undo::{Undo, UndoList};
+use host::{Begin, process};
+use reach::serve::{self, Ending, Mouth};
+use rustix::fs::{Mode, OFlags};
+use std::fs::{DirBuilder, File};
+use std::io::{IsTerminal, Read, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Names the build, then does what this program does if it was started as an agent, or as the guard
+/// of one; `None` if it was not. The exit code. To be called first of all: no thread may run yet.
+pub fn answer() -> Option<u8> {
+    reach::name_build(env!("CASSAY_BUILD"));
+    let words: Vec<String> = std::env::args_os()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let done = match words[..] {
+        [_, reach::ARGUMENT, name] if is_asked_by_a_program() => run(name),
+        [_, reach::ARGUMENT, _, guard::ARGUMENT] if is_asked_by_a_program() => guard::run(),
+        [_, reach::ARGUMENT, ..] => Err(anyhow::anyhow!(
+            "cassay starts its agents itself, one on each host: there is nothing to be done by hand"
+        )),
+        _ => return None,
+    };
+    let Err(error) = done else {
+        return Some(0);
+    };
+    // Of an agent, this is its log.
+    let _ = writeln!(std::io::stderr(), "error: {error:#}");
+    Some(2)
+}
+
+fn is_asked_by_a_program() -> bool {
+    !std::io::stdin().is_terminal()
+}
+
+/// The agent `name`, from its first message to its end.
+fn run(name: &str) -> Result<()> {
+    // SAFETY: no handler is installed, and no other thread runs yet.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+    let (mut reader, mut writer) = pipes()?;
+    let begun = begin(name, &mut reader);
+    let (here, guard, lease, mouth) = match begun {
+        Ok(begun) => begun,
+        Err(error) => {
+            serve::refuse(&mut writer, &error);
+            return Err(error);
+        }
+    };
+    loop {
+        let ending = serve::serve(&CALLS, &here, &mouth, reader, writer, lease);
+        // A controller on this machine that hangs up has ended: the kernel closes its pipes, and
+        // nothing lies between that could have cut us off.
+        match (ending, here.door()) {
+            (Ending::Left | Ending::HungUp | Ending::Silent, Some(door)) => {
+                mouth.turn_away();
+                let (stream, _) = door.accept().context("await another command")?;
+                let other = stream.try_clone().context("answer another command")?;
+                (reader, writer) = (Box::new(stream), Box::new(other));
+            }
+            _ => break,
+        }
+    }
+    let ended = here.end();
+    guard.dismiss();
+    mouth.end(&ended);
+    ended
+}
+
+type Begun = (Here, Arc<Guard>, Duration, Mouth);
+
+fn begin(name: &str, reader: &mut impl Read) -> Result<Begun> {
+    let begin: Begin = serve::first(reader)?;
+    begin.role.enter()?;
+    let guard = Guard::start(name)?;
+    let telling = Arc::clone(&guard);
+    let undo = UndoList::new(Box::new(move |all| telling.tell(all)));
+    let owns = begin.tree.is_some();
+    if let Some(tree) = begin.tree {
+        undo.add(Undo::Tree(tree))?;
+    }
+    // Who does not own the tree does not make it either: its owner may just be removing it.
+    let mut private = DirBuilder::new();
+    let made = private.recursive(owns).mode(0o700).create(&begin.folder);
+    made.with_context(|| format!("make {}", begin.folder.display()))?;
+    let log = File::create(begin.folder.join("agent.log")).context("make the agent's log")?;
+    rustix::stdio::dup2_stderr(&log).context("write the agent's log")?;
+    let mouth = Mouth::default();
+    let here = Here::new(begin.folder, undo, mouth.clone());
+    Ok((here, guard, Duration::from_secs(begin.lease_s), mouth))
+}
+
+/// Our input and output, out of the way of whatever prints or reads besides us.
+fn pipes() -> Result<(Box<dyn Read + Send>, Box<dyn Write + Send>)> {
+    let copy = |fd| rustix::io::fcntl_dupfd_cloexec(fd, 3).context("copy a pipe");
+    let reader = File::from(copy(rustix::stdio::stdin())?);
+    let writer = File::from(copy(rustix::stdio::stdout())?);
+    let nothing = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
+        .context("open /dev/null")?;
+    rustix::stdio::dup2_stdin(&nothing).context("leave the input alone")?;
+    rustix::stdio::dup2_stdout(&nothing).context("leave the output alone")?;
+    Ok((Box::new(reader), Box::new(writer)))
+}

@@ -1,0 +1,191 @@
+//! Whoever is killed, and whenever: what was begun ends by itself.
+
+use crate::hosts::{able, assert_gone, id, link_of, make, start, wait_until};
+use crate::outlive::{another, load, part, save, volume_spec};
+use host::process::{Identity, all_pids, command_line};
+use host::{Ended, Host, HostAbility, Hosts, HostsState, end_agents};
+use measure::clock;
+use rustix::process::Signal;
+use std::time::Duration;
+
+/// The agents and guards of a cluster: `guard` tells which.
+fn of_cluster(cluster: &str, name: &str, guard: bool) -> Vec<Identity> {
+    let mark = format!("CASSAY_AGENT={cluster}");
+    let is_one = |pid: u32| {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        let marked = environment
+            .split(|&byte| byte == 0)
+            .any(|one| one == mark.as_bytes());
+        let words = command_line(pid).unwrap_or_default();
+        let role = [Some("agent"), Some(name), guard.then_some("guard")];
+        let wanted: Vec<&str> = role.into_iter().flatten().collect();
+        marked && words.get(1..).is_some_and(|words| words == wanted)
+    };
+    let all = all_pids().into_iter().filter_map(Identity::of);
+    all.filter(|one| is_one(one.pid)).collect()
+}
+
+fn kill(all: &[Identity]) {
+    all.iter().for_each(|one| one.signal(Signal::KILL));
+}
+
+fn assert_nobody_is_left(state: &HostsState) {
+    for name in ["switch", "host1", "host2"] {
+        for guard in [false, true] {
+            wait_until("agents and guards have ended", || {
+                of_cluster(&state.id, name, guard).is_empty()
+            });
+        }
+    }
+}
+
+/// A process with a child of its own, which no signal reaches with its parent.
+fn work(host: &Host) -> Identity {
+    let folder = host.folder_inside().display();
+    start(host, &format!("cd {folder}; sleep 600 & wait")).0
+}
+
+#[test]
+fn what_a_killed_controller_began_ends_by_itself() {
+    if let Some(folder) = part() {
+        let spec = volume_spec();
+        let cluster = folder.join("cluster");
+        let before = HostsState::before(&id("killed"), &spec, &cluster).unwrap();
+        save(&before, &folder, "before");
+        let hosts = make("killed", &spec, &cluster);
+        work(&hosts.all()[0]);
+        save(&hosts.state(), &folder, "made");
+        // It is killed in here.
+        clock::sleep(Duration::from_secs(600));
+        return;
+    }
+    if !able(&[HostAbility::Network, HostAbility::Volume]) {
+        return;
+    }
+    let test = "endings::what_a_killed_controller_began_ends_by_itself";
+    // In the middle of making them, at moments all over it, and when all is made.
+    for moment_ms in (0..200).step_by(10).map(Some).chain([None]) {
+        let folder = tempfile::tempdir().unwrap();
+        let (folder, cluster) = (folder.path(), folder.path().join("cluster"));
+        let mut child = another(test, folder);
+        wait_until("it begins", || folder.join("before").exists());
+        match moment_ms {
+            Some(ms) => clock::sleep(Duration::from_millis(ms)),
+            None => wait_until("the hosts are made", || folder.join("made").exists()),
+        }
+        let state = load(folder, "before");
+        let made = folder.join("made").exists().then(|| load(folder, "made"));
+        let link = made.as_ref().map(link_of);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        match (&made, link) {
+            (Some(made), Some(link)) => assert_gone(made, link),
+            _ => assert_no_directory(&state),
+        }
+        // It was the agent that made it, and not before somebody guarded it.
+        wait_until("the cluster's folder has gone", || !cluster.exists());
+        assert_nobody_is_left(&state);
+    }
+}
+
+fn assert_no_directory(state: &HostsState) {
+    for place in state.hosts.iter().flat_map(|host| &host.places) {
+        wait_until("no control group is left", || !place.dir.exists());
+    }
+}
+
+#[test]
+fn what_a_killed_agent_began_its_guard_undoes() {
+    if !able(&[HostAbility::Network, HostAbility::Volume]) {
+        return;
+    }
+    for round in 0..10 {
+        let root = tempfile::tempdir().unwrap();
+        let hosts = make(
+            &format!("agent{round}"),
+            &volume_spec(),
+            &root.path().join("cluster"),
+        );
+        let (state, link) = (hosts.state(), link_of(&hosts.state()));
+        let [one, two] = hosts.all() else {
+            panic!("two were asked for")
+        };
+        let (first, second) = (work(one), work(two));
+        kill(&[one.agent().process()]);
+        wait_until("its end is known", || {
+            matches!(one.agent().how_ended(first), Some(Ended::WithItsAgent(_)))
+        });
+        wait_until("its process has ended", || !first.alive());
+        for place in &state.hosts[0].places {
+            wait_until("its control group has gone", || !place.dir.exists());
+        }
+        assert!(two.agent().how_ended(second).is_none(), "host2 goes on");
+        let said = format!("{:#}", one.limits().unwrap_err());
+        assert!(said.contains("its agent has ended"), "{said}");
+        // What is left ends as ever.
+        hosts.end().unwrap();
+        assert_gone(&state, link);
+        assert_nobody_is_left(&state);
+    }
+}
+
+#[test]
+fn a_killed_guard_is_replaced() {
+    if !able(&[HostAbility::Network, HostAbility::Volume]) {
+        return;
+    }
+    let root = tempfile::tempdir().unwrap();
+    let hosts = make("guard", &volume_spec(), &root.path().join("cluster"));
+    let (state, link) = (hosts.state(), link_of(&hosts.state()));
+    let host = &hosts.all()[0];
+    work(host);
+    for _ in 0..10 {
+        let guards = of_cluster(&state.id, "host1", true);
+        assert_eq!(guards.len(), 1);
+        kill(&guards);
+        wait_until("there is another", || {
+            let now = of_cluster(&state.id, "host1", true);
+            now.len() == 1 && now != guards
+        });
+    }
+    // The last one knows all that there is to be undone.
+    kill(&[host.agent().process()]);
+    for place in &state.hosts[0].places {
+        wait_until("its control group has gone", || !place.dir.exists());
+    }
+    drop(hosts);
+    assert_gone(&state, link);
+    assert_nobody_is_left(&state);
+}
+
+/// Nobody is left to undo anything, and the next command does.
+#[test]
+fn what_agents_and_guards_leave_that_were_killed_together_is_cleared_by_its_state() {
+    if !able(&[HostAbility::Network, HostAbility::Volume]) {
+        return;
+    }
+    let root = tempfile::tempdir().unwrap();
+    let cluster = root.path().join("cluster");
+    let hosts = make("both", &volume_spec(), &cluster);
+    let (state, link) = (hosts.state(), link_of(&hosts.state()));
+    let works = work(&hosts.all()[0]);
+    // Agents that are stopped start no new guards.
+    let names = ["switch", "host1", "host2"];
+    let agents: Vec<_> = names
+        .map(|name| of_cluster(&state.id, name, false))
+        .concat();
+    agents.iter().for_each(|agent| agent.signal(Signal::STOP));
+    kill(&names.map(|name| of_cluster(&state.id, name, true)).concat());
+    kill(&agents);
+    wait_until("the process has ended with its agent", || !works.alive());
+    let mut places = state.hosts.iter().flat_map(|host| &host.places);
+    assert!(
+        places.all(|place| place.dir.exists()),
+        "directories outlive them"
+    );
+    end_agents(&state.id).unwrap();
+    Hosts::clear(&state).unwrap();
+    assert_gone(&state, link);
+    Hosts::clear(&state).unwrap();
+    assert!(hosts.end().is_ok(), "there is nobody to be told");
+}

@@ -1,0 +1,182 @@
+//! What limits a stand-in, by its agent.
+
+use crate::hosts::{able, assert_gone, link_of, make, shell, spec, start, try_make, wait_until};
+use host::{Ended, Host, HostAbility, HostSpec, Hosts, LinkSpec, abilities};
+use std::collections::BTreeMap;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The directory of a controller's group.
+fn group(hosts: &Hosts, host: usize, controller: &str) -> PathBuf {
+    let state = hosts.state();
+    let mut places = state.hosts[host].places.iter();
+    let has = |name: &String| name == controller;
+    let place = places.find(|place| place.controllers.iter().any(has));
+    place.unwrap().dir.clone()
+}
+
+fn words(limits: &[(&str, &str)]) -> BTreeMap<String, String> {
+    let pairs = limits.iter();
+    pairs
+        .map(|(key, value)| (key.to_string(), value.to_string()))
+        .collect()
+}
+
+/// With CPU 0 and 64 MiB.
+fn assert_cpus_and_memory_obeyed(hosts: &Hosts) {
+    let host = &hosts.all()[0];
+    let cpus = shell(host, "grep Cpus_allowed_list /proc/self/status");
+    assert!(cpus.text.ends_with("\t0"), "{}", cpus.text);
+    // `tail` keeps all of it in memory, which is more than there is.
+    let eater = shell(host, "head -c 200000000 /dev/zero | tail -c 200000000");
+    // Of which nothing is said, but perhaps that it was killed before it could.
+    assert!(eater.text.len() < 100, "{}", eater.text.len());
+    let memory = group(hosts, 0, "memory");
+    let kills = ["memory.oom_control", "memory.events"]
+        .iter()
+        .find_map(|name| std::fs::read_to_string(memory.join(name)).ok())
+        .unwrap();
+    assert!(kills.contains("oom_kill 1"), "{kills}");
+}
+
+#[test]
+fn limits_are_set_obeyed_and_changed_while_a_host_runs() {
+    let needs = [
+        HostAbility::Network,
+        HostAbility::Cpus,
+        HostAbility::CpuQuota,
+        HostAbility::Memory,
+        HostAbility::LinkRate,
+    ];
+    if !able(&needs) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let link = LinkSpec {
+        rate_bits_per_s: Some(100_000_000),
+        delay: None,
+    };
+    let limits = HostSpec {
+        cpus: Some(vec![0]),
+        cpu_quota: Some(0.2),
+        memory_bytes: Some(64 << 20),
+        volume_bytes: None,
+        link,
+    };
+    let hosts = make("limits", &spec(1, limits.clone()), folder.path());
+    let state = hosts.state();
+    let before = link_of(&state);
+    let read = |host: &Host| host.limits().unwrap();
+    let host = &hosts.all()[0];
+    let expected = [
+        ("cpu_quota", "0.2"),
+        ("cpu_weight", "4"),
+        ("cpus", "0"),
+        ("link_rate", "100000000"),
+        ("memory", "67108864"),
+    ];
+    assert_eq!(read(host), words(&expected));
+    assert_cpus_and_memory_obeyed(&hosts);
+
+    let (spinner, _) = start(host, "while :; do :; done");
+    let stat = group(&hosts, 0, "cpu").join("cpu.stat");
+    wait_until("the quota has throttled it", || {
+        let text = std::fs::read_to_string(&stat).unwrap();
+        !text.contains("nr_throttled 0\n")
+    });
+    let mut other = limits.clone();
+    (other.cpu_quota, other.link) = (None, LinkSpec::default());
+    other.memory_bytes = Some(256 << 20);
+    host.set_limits(&other).unwrap();
+    assert!(host.agent().how_ended(spinner).is_none(), "it runs on");
+    let expected = [("cpu_weight", "4"), ("cpus", "0"), ("memory", "268435456")];
+    assert_eq!(read(host), words(&expected));
+    host.set_limits(&limits).unwrap();
+    assert_eq!(read(host)["link_rate"], "100000000");
+    host.set_limits(&HostSpec::default()).unwrap();
+    assert!(read(host).into_keys().eq(["cpu_weight", "cpus"]));
+
+    let volume = HostSpec {
+        volume_bytes: Some(1 << 30),
+        ..HostSpec::default()
+    };
+    let error = format!("{:#}", host.set_limits(&volume).unwrap_err());
+    assert!(error.contains("size of a volume is fixed"), "{error}");
+    // The spinner is killed with its host, which says so before it ends.
+    hosts.end().unwrap();
+    let Some(Ended::Status(status)) = host.agent().how_ended(spinner) else {
+        panic!("its end was not told")
+    };
+    assert_eq!(status.signal(), Some(9));
+    assert_gone(&state, before);
+}
+
+#[test]
+fn a_delay_is_set_or_refused_with_the_kernel_option() {
+    if !able(&[HostAbility::Network]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let host = HostSpec {
+        link: LinkSpec {
+            rate_bits_per_s: None,
+            delay: Some(Duration::from_millis(1)),
+        },
+        ..HostSpec::default()
+    };
+    let made = try_make("delay", &spec(1, host), folder.path());
+    let present = abilities()
+        .iter()
+        .any(|able| able.what == HostAbility::LinkDelay && able.present);
+    match made {
+        Ok(hosts) => {
+            assert!(present);
+            assert_eq!(hosts.all()[0].limits().unwrap()["link_delay"], "1000000");
+        }
+        Err(error) => {
+            let error = format!("{error:#}");
+            assert!(
+                !present && error.contains("CONFIG_NET_SCH_NETEM"),
+                "{error}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_page_cache_of_one_host_is_dropped_alone() {
+    let needs = [
+        HostAbility::Network,
+        HostAbility::Volume,
+        HostAbility::PageCache,
+    ];
+    if !able(&needs) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let host = HostSpec {
+        volume_bytes: Some(128 << 20),
+        ..HostSpec::default()
+    };
+    let hosts = make("cache", &spec(2, host), folder.path());
+    let cached = |host: usize| -> u64 {
+        let stat = group(&hosts, host, "memory").join("memory.stat");
+        let text = std::fs::read_to_string(stat).unwrap();
+        let mut lines = text.lines();
+        let value = lines.find_map(|line| {
+            let words = line.split_once(' ')?;
+            ["cache", "file"].contains(&words.0).then_some(words.1)
+        });
+        value.unwrap().parse().unwrap()
+    };
+    for (number, host) in hosts.all().iter().enumerate() {
+        let file = host.folder_inside().join("file").display().to_string();
+        let line = format!("head -c 20000000 /dev/zero > {file}");
+        assert!(shell(host, &line).status.success());
+        assert!(cached(number) >= 20_000_000, "{}", cached(number));
+    }
+    hosts.all()[0].drop_page_cache().unwrap();
+    assert!(cached(0) < 2_000_000, "{}", cached(0));
+    assert!(cached(1) >= 20_000_000, "{}", cached(1));
+}

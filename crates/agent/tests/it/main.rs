@@ -1,0 +1,28 @@
+//! Agents as they are: this test program is started again as the agents of its hosts, and as their
+//! guards. Where a machine does not permit stand-ins, tests say so on stderr, past the harness, and
+//! are skipped.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a panic is how a test fails, in its helpers too"
+)]
+
+mod endings;
+mod hosts;
+mod limits;
+mod machine;
+mod outlive;
+
+/// Runs before `main`, as the binary does it in its first line.
+#[used]
+// SAFETY: a pointer to a C function is what this section holds.
+#[unsafe(link_section = ".init_array")]
+static ANSWER: extern "C" fn() = {
+    #[expect(clippy::disallowed_methods, reason = "there is no main to return to")]
+    extern "C" fn answer() {
+        if let Some(code) = agent::answer() {
+            std::process::exit(i32::from(code));
+        }
+    }
+    answer
+};

@@ -1,0 +1,244 @@
+//! The near side of a host's agent.
+
+use crate::calls::{Begin, EndProcess, Keep, Note, Processes, Role, StartProcess};
+use crate::process::{self, Identity};
+use anyhow::{Context, Result};
+use reach::{Call, Link};
+use std::collections::HashMap;
+use std::fs::File;
+use std::os::unix::net::UnixListener;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// The variable that marks an agent and its guard; its value is the cluster's id.
+pub(crate) const MARK: &str = "CASSAY_AGENT";
+
+/// The mark of what held kept hosts before there were agents: such clusters can still be ended.
+const MARK_BEFORE: &str = "CASSAY_HOLDS";
+
+/// How long a controller may be silent. Nodes that it started end then.
+const LEASE_S: u64 = 60;
+
+/// How long a call may take that only asks the kernel: much, on a machine that is overloaded.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// How long an agent may take to end what it began: processes are killed, a volume unmounted.
+const END_LIMIT: Duration = Duration::from_secs(120);
+
+/// The agent of one host, or of this machine. Dropping it ends what it began, unless it is kept.
+#[derive(Debug)]
+pub struct Agent {
+    link: Link,
+    /// The processes of which we know that they have ended.
+    ended: Mutex<HashMap<Identity, ExitStatus>>,
+    kept: AtomicBool,
+}
+
+/// How a process ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// With its status.
+    Status(ExitStatus),
+    /// With its agent, of which this is known.
+    WithItsAgent(String),
+}
+
+impl Agent {
+    /// That of this machine, for what runs on it without a stand-in. It makes `folder`, which is
+    /// the cluster's, and removes it when it ends, with all that is in it then.
+    ///
+    /// # Errors
+    /// It cannot be started, or the folder cannot be made.
+    pub fn of_machine(cluster: &str, folder: &Path) -> Result<Agent> {
+        Agent::begin(cluster, MACHINE, folder, Role::Machine, true)
+    }
+
+    /// That of the switch between the stand-ins to be, in a network of its own. With the folder it
+    /// is as [`Agent::of_machine`].
+    ///
+    /// # Errors
+    /// As there; or this machine does not permit it.
+    pub fn of_switch(cluster: &str, folder: &Path) -> Result<Agent> {
+        Agent::begin(cluster, SWITCH, folder, Role::Switch, true)
+    }
+
+    /// That of this machine, kept by an earlier command.
+    ///
+    /// # Errors
+    /// As [`Agent::reach`].
+    pub fn reach_machine(folder: &Path) -> Result<Agent> {
+        Agent::reach(MACHINE, folder)
+    }
+
+    /// Starts the agent of the host `name` for what belongs to `cluster`; `owns` if the cluster's
+    /// folder goes when this one ends.
+    pub(crate) fn begin(
+        cluster: &str,
+        name: &str,
+        folder: &Path,
+        role: Role,
+        owns: bool,
+    ) -> Result<Agent> {
+        let begin = Begin {
+            role,
+            folder: folder_of(folder, name),
+            tree: owns.then(|| folder.to_owned()),
+            lease_s: LEASE_S,
+        };
+        Ok(Agent {
+            link: Link::open(name, &begin, (MARK, cluster))?,
+            ended: Mutex::default(),
+            kept: AtomicBool::new(false),
+        })
+    }
+
+    /// Takes up the conversation with the kept agent of the host `name`.
+    ///
+    /// # Errors
+    /// It has ended, or is of another build.
+    pub(crate) fn reach(name: &str, folder: &Path) -> Result<Agent> {
+        let own = folder_of(folder, name);
+        let link = with_short_path(&own, |socket| Link::connect(name, socket))?;
+        let agent = Agent {
+            link,
+            ended: Mutex::default(),
+            kept: AtomicBool::new(true),
+        };
+        let ended = agent.call(&Processes)?.into_iter();
+        let ended = ended.filter_map(|(one, status)| Some((one, ExitStatus::from_raw(status?))));
+        agent.ended().extend(ended);
+        Ok(agent)
+    }
+
+    /// Asks for what takes little time.
+    pub(crate) fn call<C: Call>(&self, call: &C) -> Result<C::Answer> {
+        self.link.call(call, LIMIT)
+    }
+
+    /// Its process.
+    pub fn process(&self) -> Identity {
+        self.link.hello().process
+    }
+
+    /// Starts what `command` says on the host, with its output to the file `output`. It ends with
+    /// the agent.
+    ///
+    /// # Errors
+    /// The program cannot be executed, or the agent is gone.
+    pub fn start(&self, command: &Command, output: &Path) -> Result<Identity> {
+        self.call(&StartProcess::of(command, output)?)
+    }
+
+    /// How a process ended that was started here; `None` while it runs. Asks nobody: the agent
+    /// says it by itself.
+    pub fn how_ended(&self, process: Identity) -> Option<Ended> {
+        let mut ended = self.ended();
+        for Note::Ended(process, status) in self.link.notes() {
+            ended.insert(process, ExitStatus::from_raw(status));
+        }
+        match ended.get(&process) {
+            Some(status) => Some(Ended::Status(*status)),
+            None => self.link.lost().map(Ended::WithItsAgent),
+        }
+    }
+
+    /// Asks a process to end, kills it after `grace`, and waits until it is gone. True if it went
+    /// by itself.
+    ///
+    /// # Errors
+    /// It is still there.
+    pub fn end_process(&self, process: Identity, grace: Duration) -> Result<bool> {
+        if self.how_ended(process).is_some() {
+            return Ok(true);
+        }
+        let grace_ms = grace.as_millis() as u64;
+        let call = EndProcess { process, grace_ms };
+        self.link.call(&call, grace + LIMIT)
+    }
+
+    /// Lets it go on when we end, with all that it began; another command may reach it.
+    ///
+    /// # Errors
+    /// It cannot listen for another command.
+    pub fn keep(&self) -> Result<()> {
+        self.call(&Keep)?;
+        self.kept.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Ends it, with all that it began, whether it is kept or not.
+    ///
+    /// # Errors
+    /// It is not gone in time.
+    pub fn end(&self) -> Result<()> {
+        self.link.end(END_LIMIT)
+    }
+
+    fn ended(&self) -> std::sync::MutexGuard<'_, HashMap<Identity, ExitStatus>> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        if self.kept.load(Ordering::Relaxed) {
+            return self.link.leave();
+        }
+        // Nobody is left to hear of it; the next command clears what has stayed.
+        let _ = self.end();
+    }
+}
+
+/// The name of the agent that stands for the machine itself.
+const MACHINE: &str = "machine";
+
+/// The name of the agent that is in the network of the switch.
+pub(crate) const SWITCH: &str = "switch";
+
+/// Below the cluster's folder.
+fn folder_of(cluster: &Path, name: &str) -> PathBuf {
+    cluster.join("agents").join(name)
+}
+
+/// Where a kept agent listens, in its own folder.
+pub(crate) fn listen(folder: &Path) -> Result<UnixListener> {
+    with_short_path(folder, |socket| {
+        UnixListener::bind(socket).context("listen for another command")
+    })
+}
+
+/// The socket in `folder` by a path that fits the kernel's 108 bytes, however deep the folder is.
+fn with_short_path<T>(folder: &Path, run: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
+    use std::os::fd::AsRawFd;
+    let open = File::open(folder).with_context(|| format!("open {}", folder.display()))?;
+    let socket = format!("/proc/self/fd/{}/socket", open.as_raw_fd());
+    run(Path::new(&socket)).with_context(|| folder.display().to_string())
+}
+
+/// Kills what is left of the agents of a cluster and of their guards, without a word: what they
+/// began is then ours to undo. Only to be called when their owner has ended.
+///
+/// # Errors
+/// One does not go.
+pub fn end_agents(cluster: &str) -> Result<()> {
+    let marks = [MARK, MARK_BEFORE].map(|name| format!("{name}={cluster}"));
+    let is_one = |pid: u32| {
+        std::fs::read(format!("/proc/{pid}/environ")).is_ok_and(|bytes| {
+            let mut variables = bytes.split(|&byte| byte == 0);
+            variables.any(|one| marks.iter().any(|mark| one == mark.as_bytes()))
+        })
+    };
+    // The identity is read first: if the id changes hands later, the start time will differ.
+    let all = process::all_pids().into_iter().filter_map(Identity::of);
+    let agents: Vec<Identity> = all.filter(|one| is_one(one.pid)).collect();
+    for agent in &agents {
+        agent.signal(rustix::process::Signal::KILL);
+    }
+    agents
+        .iter()
+        .try_for_each(|agent| agent.end(Duration::ZERO).map(drop))
+}

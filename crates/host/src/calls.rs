@@ -1,0 +1,193 @@
+//! What a host's agent can be asked, as both sides know it. What it does then is in
+//! [`crate::here`].
+
+use crate::cgroup::CgroupDir;
+use crate::process::Identity;
+use crate::{HostSpec, LinkSpec};
+use anyhow::{Context, Result};
+use reach::Call;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What an agent hears first.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Begin {
+    /// What it stands for.
+    pub role: Role,
+    /// Its own folder.
+    pub folder: PathBuf,
+    /// The folder that goes when it ends; none if that is another's to remove.
+    pub tree: Option<PathBuf>,
+    /// How long its controller may be silent, in seconds.
+    pub lease_s: u64,
+}
+
+/// What an agent stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Role {
+    /// The machine itself, as it is.
+    Machine,
+    /// The switch between stand-ins: a network of its own.
+    Switch,
+    /// A stand-in: a network and mounts of its own.
+    StandIn,
+}
+
+/// Declares calls with their names and answers.
+macro_rules! calls {
+    ($($(#[$doc:meta])* $name:ident = $word:literal -> $answer:ty;)*) => {
+        $(impl Call for $name {
+            const NAME: &'static str = $word;
+            type Answer = $answer;
+        })*
+    };
+}
+
+calls! {
+    MakeBridge = "make-the-bridge" -> ();
+    RaiseUplink = "bring-its-uplink-up" -> ();
+    Plug = "plug-a-host-in" -> ();
+    LimitPort = "limit-the-link-to-a-host" -> ();
+    PortLimits = "read-the-limits-of-a-link" -> LinkSpec;
+    MakeHost = "make-its-groups-and-its-volume" -> Made;
+    Address = "take-an-address" -> ();
+    Limit = "limit-itself" -> ();
+    Limits = "read-its-limits" -> HostLimits;
+    DropPageCache = "drop-its-page-cache" -> ();
+    StartProcess = "start-a-process" -> Identity;
+    EndProcess = "end-a-process" -> bool;
+    Processes = "list-its-processes" -> Vec<(Identity, Option<i32>)>;
+    Keep = "stay" -> ();
+}
+
+/// The switch makes its bridge.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct MakeBridge;
+
+/// The switch takes the link that leads to the machine.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct RaiseUplink;
+
+/// The switch makes a link into the network of a stand-in of the same machine.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Plug {
+    /// The host's, counted from 1.
+    pub number: usize,
+    /// Its agent.
+    pub process: Identity,
+}
+
+/// The switch limits what it sends to a host.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct LimitPort {
+    /// The host's, counted from 1.
+    pub number: usize,
+    pub link: LinkSpec,
+}
+
+/// What the switch limits a host's link to.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct PortLimits {
+    /// The host's, counted from 1.
+    pub number: usize,
+}
+
+/// A stand-in makes what limits it, and where its data is.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct MakeHost {
+    pub places: Vec<CgroupDir>,
+    pub folder: PathBuf,
+    pub spec: HostSpec,
+}
+
+/// What a stand-in has made.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Made {
+    /// The name of its volume's device; none without a volume.
+    pub device: Option<String>,
+    /// Whether what is written to its volume goes past the machine's page cache.
+    pub is_direct: bool,
+}
+
+/// A stand-in's link gets an address, unless it has it, and is up.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Address(pub Ipv4Addr);
+
+/// A stand-in limits its groups and what it sends.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Limit(pub HostSpec);
+
+/// What a stand-in is limited to.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Limits;
+
+/// The limits that a stand-in has.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct HostLimits {
+    /// By its groups, in words by name.
+    pub groups: BTreeMap<String, String>,
+    /// Of what it sends.
+    pub link: LinkSpec,
+}
+
+/// Writes what is not written yet, then drops the page cache that is charged to a stand-in.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct DropPageCache;
+
+/// Starts a process, which ends with the agent.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StartProcess {
+    pub program: PathBuf,
+    pub arguments: Vec<String>,
+    /// Set, or taken away.
+    pub environment: Vec<(String, Option<String>)>,
+    pub folder: PathBuf,
+    /// Gets what it says, behind what stands there.
+    pub output: PathBuf,
+}
+
+impl StartProcess {
+    /// What `command` would start, with its output to the file `output`.
+    pub fn of(command: &Command, output: &Path) -> Result<StartProcess> {
+        let text = |text: &OsStr| {
+            let text = text.to_str().map(str::to_owned);
+            text.context("an argument that is no Unicode")
+        };
+        let pair = |(name, value): (&OsStr, Option<&OsStr>)| {
+            Ok((text(name)?, value.map(text).transpose()?))
+        };
+        Ok(StartProcess {
+            program: command.get_program().into(),
+            arguments: command.get_args().map(text).collect::<Result<_>>()?,
+            environment: command.get_envs().map(pair).collect::<Result<_>>()?,
+            folder: command.get_current_dir().unwrap_or(Path::new("/")).into(),
+            output: output.to_owned(),
+        })
+    }
+}
+
+/// Asks a process to end, and kills it after a while. The answer: whether it went by itself.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct EndProcess {
+    pub process: Identity,
+    pub grace_ms: u64,
+}
+
+/// All processes that the agent has started, those that have ended with their status.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Processes;
+
+/// The agent goes on when its controller leaves, and listens for another.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Keep;
+
+/// What an agent says by itself.
+#[derive(Serialize, Deserialize)]
+pub(crate) enum Note {
+    /// A process has ended, with its status.
+    Ended(Identity, i32),
+}

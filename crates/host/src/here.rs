@@ -1,0 +1,256 @@
+//! The far side: a host as its own agent has it, and what it does when it is asked.
+//!
+//! What must hold: what would outlive the agent is on its list, and known to its guard, before it
+//! is made.
+
+mod children;
+
+use crate::calls::{
+    Address, DropPageCache, EndProcess, HostLimits, Keep, Limit, LimitPort, Limits, Made,
+    MakeBridge, MakeHost, Plug, PortLimits, Processes, RaiseUplink, Role, StartProcess,
+};
+use crate::cgroup::Group;
+use crate::net::{Namespace, Netlink};
+use crate::process::{self, Identity};
+use crate::undo::{Undo, UndoList};
+use crate::volume::Volume;
+use crate::{LinkSpec, agent, message, switch};
+use anyhow::{Context, Result};
+use children::Children;
+use reach::serve::Mouth;
+use reach::{Row, Serve};
+use rustix::mount::{MountPropagationFlags, mount_change};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+use std::fs::{File, OpenOptions};
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// All calls that an agent answers for its host.
+pub const CALLS: [Row<Here>; 14] = [
+    Row::of::<MakeBridge>(),
+    Row::of::<RaiseUplink>(),
+    Row::of::<Plug>(),
+    Row::of::<LimitPort>(),
+    Row::of::<PortLimits>(),
+    Row::of::<MakeHost>(),
+    Row::of::<Address>(),
+    Row::of::<Limit>(),
+    Row::of::<Limits>(),
+    Row::of::<DropPageCache>(),
+    Row::of::<StartProcess>(),
+    Row::of::<EndProcess>(),
+    Row::of::<Processes>(),
+    Row::of::<Keep>(),
+];
+
+/// A host as its own agent has it.
+pub struct Here {
+    /// The agent's own folder.
+    folder: PathBuf,
+    undo: UndoList,
+    children: Children,
+    /// Of a stand-in, once they are made.
+    group: OnceLock<Group>,
+    data: OnceLock<PathBuf>,
+    /// Where the next controller is awaited, once there is to be one.
+    door: OnceLock<UnixListener>,
+}
+
+impl Role {
+    /// Makes this process what it stands for, and all that it starts from now on: to be called
+    /// before any thread is started.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn enter(self) -> Result<()> {
+        let flags = match self {
+            Role::Machine => return Ok(()),
+            Role::Switch => UnshareFlags::NEWNET,
+            Role::StandIn => UnshareFlags::NEWNET | UnshareFlags::NEWNS,
+        };
+        // SAFETY: no other thread runs yet, so nobody else's view of files or links changes.
+        unsafe { unshare_unsafe(flags) }
+            .context("have a network and mounts of its own (root, or CAP_SYS_ADMIN)")?;
+        if self == Role::StandIn {
+            // The machine's mounts go on coming in, and none of ours goes out.
+            let downstream = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
+            mount_change("/", downstream).context("keep mounts to itself")?;
+        }
+        Ok(())
+    }
+}
+
+impl Here {
+    /// A host on which nothing was done yet.
+    pub fn new(folder: PathBuf, undo: UndoList, mouth: Mouth) -> Here {
+        Here {
+            folder,
+            undo,
+            children: Children::new(mouth),
+            group: OnceLock::new(),
+            data: OnceLock::new(),
+            door: OnceLock::new(),
+        }
+    }
+
+    /// Where the next controller comes in, if the agent is to stay without one.
+    pub fn door(&self) -> Option<&UnixListener> {
+        self.door.get()
+    }
+
+    /// Ends all processes, and undoes what was done.
+    ///
+    /// # Errors
+    /// The first thing that does not go; all others are undone all the same.
+    pub fn end(&self) -> Result<()> {
+        let killed = self.children.kill();
+        self.undo.run().and(killed)
+    }
+
+    fn group(&self) -> Result<&Group> {
+        self.group.get().context("this host has no groups yet")
+    }
+}
+
+impl Serve<Here> for MakeBridge {
+    fn serve(self, _: &Here) -> Result<()> {
+        let made = Netlink::open()?.ask(message::Message::bridge(switch::BRIDGE));
+        made.context("make a bridge")
+    }
+}
+
+impl Serve<Here> for RaiseUplink {
+    fn serve(self, _: &Here) -> Result<()> {
+        Netlink::open()?.up(switch::UPLINK, Some(switch::BRIDGE))
+    }
+}
+
+impl Serve<Here> for Plug {
+    fn serve(self, _: &Here) -> Result<()> {
+        let host = Namespace::open(&format!("/proc/{}/ns/net", self.process.pid))?;
+        anyhow::ensure!(self.process.alive(), "its agent has ended");
+        let port = switch::port(self.number);
+        let mut inside = Netlink::open()?;
+        inside
+            .veth(&port, switch::HOST_LINK, &host)
+            .with_context(|| format!("make the link {port}"))?;
+        inside.up(&port, Some(switch::BRIDGE))
+    }
+}
+
+impl Serve<Here> for LimitPort {
+    fn serve(self, _: &Here) -> Result<()> {
+        Netlink::open()?.limit(&switch::port(self.number), &self.link)
+    }
+}
+
+impl Serve<Here> for PortLimits {
+    fn serve(self, _: &Here) -> Result<LinkSpec> {
+        Netlink::open()?.limits(&switch::port(self.number))
+    }
+}
+
+impl Serve<Here> for MakeHost {
+    fn serve(self, here: &Here) -> Result<Made> {
+        here.undo.add(Undo::Volume(self.folder.clone()))?;
+        here.undo.add(Undo::Groups(self.places.clone()))?;
+        let group = Group::make(self.places)?;
+        group.limit(&self.spec)?;
+        let mut made = Made {
+            device: None,
+            is_direct: true,
+        };
+        match self.spec.volume_bytes {
+            Some(bytes) => {
+                let volume = Volume::make(&self.folder, bytes)?;
+                made.is_direct = volume.is_direct();
+                made.device = Some(volume.device().to_owned());
+            }
+            None => std::fs::create_dir(&self.folder)
+                .with_context(|| format!("make {}", self.folder.display()))?,
+        }
+        let _ = here.data.set(self.folder);
+        let _ = here.group.set(group);
+        Ok(made)
+    }
+}
+
+impl Serve<Here> for Address {
+    fn serve(self, _: &Here) -> Result<()> {
+        let mut links = Netlink::open()?;
+        links.address(switch::HOST_LINK, self.0)?;
+        links.up(switch::HOST_LINK, None)?;
+        links.up("lo", None)
+    }
+}
+
+impl Serve<Here> for Limit {
+    fn serve(self, here: &Here) -> Result<()> {
+        here.group()?.limit(&self.0)?;
+        Netlink::open()?.limit(switch::HOST_LINK, &self.0.link)
+    }
+}
+
+impl Serve<Here> for Limits {
+    fn serve(self, here: &Here) -> Result<HostLimits> {
+        Ok(HostLimits {
+            groups: here.group()?.limits()?,
+            link: Netlink::open()?.limits(switch::HOST_LINK)?,
+        })
+    }
+}
+
+impl Serve<Here> for DropPageCache {
+    fn serve(self, here: &Here) -> Result<()> {
+        let data = here.data.get().context("this host has no data yet")?;
+        let folder = File::open(data).with_context(|| format!("open {}", data.display()))?;
+        rustix::fs::syncfs(&folder).with_context(|| format!("sync {}", data.display()))?;
+        here.group()?.drop_cache()
+    }
+}
+
+impl Serve<Here> for StartProcess {
+    fn serve(self, here: &Here) -> Result<Identity> {
+        let mut command = process::command(&self.program);
+        command.args(&self.arguments).current_dir(&self.folder);
+        command.env_remove(agent::MARK);
+        for (name, value) in &self.environment {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        let mut output = OpenOptions::new();
+        let output = output.create(true).append(true).open(&self.output);
+        let output = output.with_context(|| format!("write {}", self.output.display()))?;
+        let errors = output.try_clone().context("share the output file")?;
+        command.stdout(output).stderr(errors);
+        if let Some(group) = here.group.get() {
+            group.admit(&mut command)?;
+        }
+        here.children.start(command)
+    }
+}
+
+impl Serve<Here> for EndProcess {
+    fn serve(self, here: &Here) -> Result<bool> {
+        let grace = Duration::from_millis(self.grace_ms);
+        here.children.end(self.process, grace)
+    }
+}
+
+impl Serve<Here> for Processes {
+    fn serve(self, here: &Here) -> Result<Vec<(Identity, Option<i32>)>> {
+        Ok(here.children.all())
+    }
+}
+
+impl Serve<Here> for Keep {
+    fn serve(self, here: &Here) -> Result<()> {
+        let door = agent::listen(&here.folder)?;
+        let _ = here.door.set(door);
+        Ok(())
+    }
+}

@@ -1,0 +1,110 @@
+//! The processes that an agent has started: each has a thread that waits for its end, takes its
+//! status and says so.
+
+use crate::calls::Note;
+use crate::process::{self, Identity, KILL_LIMIT, Life};
+use anyhow::{Context, Result, bail};
+use measure::clock::Deadline;
+use reach::serve::Mouth;
+use rustix::process::Signal;
+use std::collections::HashMap;
+use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// All of them, whether they run or have ended.
+pub(super) struct Children {
+    known: Arc<Known>,
+    mouth: Mouth,
+}
+
+#[derive(Default)]
+struct Known {
+    /// The status of those that have ended.
+    processes: Mutex<HashMap<Identity, Option<i32>>>,
+    news: Condvar,
+}
+
+impl Known {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Identity, Option<i32>>> {
+        self.processes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Children {
+    pub fn new(mouth: Mouth) -> Children {
+        Children {
+            known: Arc::default(),
+            mouth,
+        }
+    }
+
+    pub fn start(&self, command: Command) -> Result<Identity> {
+        let mut child = process::spawn(command, Life::Ours)?;
+        let identity = Identity::of_child(&child)?;
+        self.known.lock().insert(identity, None);
+        let (known, mouth) = (Arc::clone(&self.known), self.mouth.clone());
+        std::thread::Builder::new()
+            .name(format!("await {}", identity.pid))
+            .spawn(move || {
+                // Comes back when the last thread is gone, and with it ports and files.
+                let status = child.wait().map_or(0, ExitStatusExt::into_raw);
+                // Told before it is known here: an agent that is ending waits for the latter.
+                mouth.note(&Note::Ended(identity, status));
+                known.lock().insert(identity, Some(status));
+                known.news.notify_all();
+            })
+            .context("start a thread that awaits a process")?;
+        Ok(identity)
+    }
+
+    pub fn all(&self) -> Vec<(Identity, Option<i32>)> {
+        let known = self.known.lock();
+        known.iter().map(|(one, status)| (*one, *status)).collect()
+    }
+
+    /// SIGTERM with `grace`, then SIGKILL; at once without. Whether it went by itself.
+    pub fn end(&self, process: Identity, grace: Duration) -> Result<bool> {
+        if !self.known.lock().contains_key(&process) {
+            bail!("process {} was not started here", process.pid);
+        }
+        if !grace.is_zero() {
+            process.signal(Signal::TERM);
+            if self.wait(process, grace) {
+                return Ok(true);
+            }
+        }
+        process.signal(Signal::KILL);
+        if self.wait(process, KILL_LIMIT) {
+            return Ok(false);
+        }
+        Err(process.stuck())
+    }
+
+    /// Kills all of them.
+    pub fn kill(&self) -> Result<()> {
+        let all = self.all();
+        for (process, _) in &all {
+            process.signal(Signal::KILL);
+        }
+        let stuck = all.iter().find(|(one, _)| !self.wait(*one, KILL_LIMIT));
+        stuck.map_or(Ok(()), |(process, _)| Err(process.stuck()))
+    }
+
+    /// True if it has ended within `limit`.
+    fn wait(&self, process: Identity, limit: Duration) -> bool {
+        let deadline = Deadline::after(limit);
+        let mut known = self.known.lock();
+        while known.get(&process) == Some(&None) {
+            if deadline.passed() {
+                return false;
+            }
+            let waited = self.known.news.wait_timeout(known, deadline.left());
+            (known, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        true
+    }
+}

@@ -1,0 +1,140 @@
+//! What has to be undone on a host, whoever does it: the agent that did it, its guard, or a later
+//! command.
+
+use crate::cgroup::{CgroupDir, Group};
+use crate::volume;
+use anyhow::{Context, Result};
+use measure::clock::{self, Deadline};
+use serde::{Deserialize, Serialize};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// How long others may go on writing into a folder that is being removed: processes that are
+/// ended at the same time by somebody else.
+const TREE_LIMIT: Duration = Duration::from_secs(60);
+
+const POLL: Duration = Duration::from_millis(50);
+
+/// One thing that was done, as it is undone. What is gone already is no error.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Undo {
+    /// A folder with all that is in it.
+    Tree(PathBuf),
+    /// A data volume, or the plain folder in its place, if that is empty.
+    Volume(PathBuf),
+    /// Control groups, with the processes in them.
+    Groups(Vec<CgroupDir>),
+}
+
+impl Undo {
+    fn run(&self) -> Result<()> {
+        match self {
+            Undo::Tree(folder) => remove_tree(folder),
+            Undo::Volume(folder) => volume::end(folder),
+            Undo::Groups(places) => Group::of(places.clone()).end(),
+        }
+    }
+}
+
+/// Undoes all of it, the last first.
+///
+/// # Errors
+/// The first thing that does not go; all others are undone all the same.
+pub fn undo(all: &[Undo]) -> Result<()> {
+    let mut result = Ok(());
+    for one in all.iter().rev() {
+        let undone = one.run();
+        if result.is_ok() {
+            result = undone;
+        }
+    }
+    result
+}
+
+fn remove_tree(folder: &Path) -> Result<()> {
+    let deadline = Deadline::after(TREE_LIMIT);
+    loop {
+        match std::fs::remove_dir_all(folder) {
+            Ok(()) => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotFound && !folder.exists() => return Ok(()),
+            // Somebody removes it too, or writes into it for a moment still.
+            Err(_) if !deadline.passed() => clock::sleep(POLL),
+            Err(error) => {
+                return Err(error).with_context(|| format!("remove {}", folder.display()));
+            }
+        }
+    }
+}
+
+/// By whom an agent lets somebody else know its list.
+type Tell = Box<dyn Fn(&[Undo]) -> Result<()> + Send + Sync>;
+
+/// What an agent has to undo. An entry is told to its guard before the thing is done.
+pub struct UndoList {
+    entries: Mutex<Vec<Undo>>,
+    tell: Tell,
+}
+
+impl UndoList {
+    /// Nothing yet.
+    pub fn new(tell: Tell) -> UndoList {
+        UndoList {
+            entries: Mutex::default(),
+            tell,
+        }
+    }
+
+    /// One more, which is about to be done.
+    ///
+    /// # Errors
+    /// The guard cannot be told: then it must not be done.
+    pub fn add(&self, undo: Undo) -> Result<()> {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.push(undo);
+        (self.tell)(&entries)
+    }
+
+    /// Undoes all of it; nothing is left on the list then.
+    ///
+    /// # Errors
+    /// As [`undo`].
+    pub fn run(&self) -> Result<()> {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = undo(&entries);
+        entries.clear();
+        result.and((self.tell)(&entries))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn the_guard_knows_before_and_the_last_is_undone_first() {
+        let root = tempfile::tempdir().unwrap();
+        let (outer, inner) = (root.path().join("a"), root.path().join("a/b"));
+        std::fs::create_dir_all(inner.join("c")).unwrap();
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let telling = Arc::clone(&told);
+        let list = UndoList::new(Box::new(move |entries| {
+            telling.lock().unwrap().push(entries.len());
+            Ok(())
+        }));
+        list.add(Undo::Volume(outer.clone())).unwrap();
+        list.add(Undo::Tree(inner)).unwrap();
+        list.run().unwrap();
+        assert!(!outer.exists(), "the folder was empty when its turn came");
+        list.run().unwrap();
+        assert_eq!(*told.lock().unwrap(), [1, 2, 0, 0]);
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_not_done() {
+        let list = UndoList::new(Box::new(|_| anyhow::bail!("the guard is gone")));
+        assert!(list.add(Undo::Tree("/nonexistent".into())).is_err());
+    }
+}

@@ -1,0 +1,15 @@
+//! The only crate that knows how to get onto a machine and talk with it: processes, frames, leases.
+//!
+//! An *agent* is this program again, on a host. [`Link`] is the near side of a conversation with
+//! one, [`serve`] the far side; a [`Call`] is what both know of one question. What must hold:
+//! nothing of the near side (no path, clock or descriptor) means anything on the far side, and an
+//! agent goes by what it hears itself: a controller that is silent for too long is gone.
+
+pub mod call;
+pub mod frame;
+mod link;
+pub mod process;
+pub mod serve;
+
+pub use call::{Call, Row, Serve};
+pub use link::{ARGUMENT, Hello, Link, name_build};

@@ -1,0 +1,382 @@
+//! The near side of a conversation with an agent.
+
+use crate::call::{Call, FromAgent, ToAgent};
+use crate::frame;
+use crate::process::{self, Identity, Life};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use measure::clock::Deadline;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::io::Read;
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+/// How often an agent hears that we are there.
+const ALIVE_EVERY: Duration = Duration::from_secs(1);
+
+/// How long an agent may take to say who it is: it is a program that starts.
+const HELLO_LIMIT: Duration = Duration::from_secs(60);
+
+/// The argument that makes this program an agent.
+pub const ARGUMENT: &str = "agent";
+
+/// The program that we are, also after its file was replaced by a newer one.
+const OURSELVES: &str = "/proc/self/exe";
+
+/// What an agent says first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// The build that it is. There is no conversation with another one than ours.
+    pub build: String,
+    /// Its process.
+    pub process: Identity,
+}
+
+impl Hello {
+    /// Our own.
+    pub fn own() -> Hello {
+        Hello {
+            build: build(),
+            process: Identity::own(),
+        }
+    }
+}
+
+static BUILD: OnceLock<&'static str> = OnceLock::new();
+
+/// Names the build that we are, before the first conversation. Only the first call counts.
+pub fn name_build(build: &'static str) {
+    let _ = BUILD.set(build);
+}
+
+fn build() -> String {
+    BUILD.get().copied().unwrap_or("without a name").to_owned()
+}
+
+/// A conversation with one agent. Dropping it is a farewell without a word: an agent that is not
+/// kept ends what it began.
+#[derive(Debug)]
+pub struct Link {
+    /// Who is there, for messages: `host1`.
+    name: String,
+    hello: Hello,
+    shared: Arc<Shared>,
+}
+
+/// What we say goes here. Ending it says that we hang up, also where somebody still listens.
+enum Writer {
+    Pipe(ChildStdin),
+    Socket(UnixStream),
+}
+
+impl Writer {
+    fn write(&mut self, message: &impl Serialize) -> Result<()> {
+        match self {
+            Writer::Pipe(pipe) => frame::write(pipe, message),
+            Writer::Socket(socket) => frame::write(socket, message),
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if let Writer::Socket(socket) = self {
+            // One that is closed already has been hung up on.
+            let _ = socket.shutdown(Shutdown::Write);
+        }
+    }
+}
+
+struct Shared {
+    writer: Mutex<Option<Writer>>,
+    heard: Mutex<Heard>,
+    news: Condvar,
+}
+
+#[derive(Default)]
+struct Heard {
+    last_id: u64,
+    waiting: HashMap<u64, Sender<Result<serde_json::Value, String>>>,
+    notes: Vec<serde_json::Value>,
+    /// How ending what it began went.
+    ended: Option<Result<(), String>>,
+    /// Why nothing more will be heard.
+    lost: Option<String>,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Shared")
+    }
+}
+
+impl Link {
+    /// Starts an agent as a process of its own, which outlives us as long as its lease says.
+    /// `begin` is the first that it hears; `mark` is a variable of its environment.
+    ///
+    /// # Errors
+    /// It cannot be started, or does not say who it is.
+    pub fn open(name: &str, begin: &impl Serialize, mark: (&str, &str)) -> Result<Link> {
+        let mut command = process::command(Path::new(OURSELVES));
+        command
+            .arg0("cassay")
+            .args([ARGUMENT, name])
+            .env(mark.0, mark.1)
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let mut child = process::spawn(command, Life::Detached)
+            .with_context(|| format!("start the agent of {name}"))?;
+        let (Some(mut writer), Some(reader)) = (child.stdin.take(), child.stdout.take()) else {
+            bail!("the agent of {name} has no pipes");
+        };
+        // One that has ended already is seen below.
+        let sent = frame::write(&mut writer, begin);
+        let link = Link::of(name, Writer::Pipe(writer), Box::new(reader), Some(child))?;
+        sent.with_context(|| format!("tell the agent of {name} what it is"))?;
+        Ok(link)
+    }
+
+    /// Takes up the conversation with a kept agent that listens at `socket`.
+    ///
+    /// # Errors
+    /// Nobody listens there, or it is an agent of another build.
+    pub fn connect(name: &str, socket: &Path) -> Result<Link> {
+        let connect = || -> std::io::Result<_> {
+            let reader = UnixStream::connect(socket)?;
+            Ok((reader.try_clone()?, reader))
+        };
+        let (writer, reader) =
+            connect().with_context(|| format!("the agent of {name} does not answer"))?;
+        let link = Link::of(name, Writer::Socket(writer), Box::new(reader), None)?;
+        ensure!(
+            link.hello.build == build(),
+            "the agent of {name} is of another build of cassay than this command"
+        );
+        Ok(link)
+    }
+
+    fn of(
+        name: &str,
+        writer: Writer,
+        reader: Box<dyn Read + Send>,
+        child: Option<Child>,
+    ) -> Result<Link> {
+        let shared = Arc::new(Shared {
+            writer: Mutex::new(Some(writer)),
+            heard: Mutex::new(Heard::default()),
+            news: Condvar::new(),
+        });
+        let (sender, hello) = channel();
+        let thread = |what: &str, run: Box<dyn FnOnce() + Send>| {
+            let named = std::thread::Builder::new().name(format!("{what} {name}"));
+            named
+                .spawn(run)
+                .with_context(|| format!("start the thread {what} {name}"))
+        };
+        let listening = Arc::clone(&shared);
+        thread(
+            "hear",
+            Box::new(move || hear(reader, child, &sender, &listening)),
+        )?;
+        let hello = match hello.recv_timeout(HELLO_LIMIT) {
+            Ok(hello) => hello,
+            Err(RecvTimeoutError::Timeout) => {
+                bail!(
+                    "the agent of {name} said nothing for {} s",
+                    HELLO_LIMIT.as_secs()
+                )
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                let why = lock(&shared.heard).lost.clone().unwrap_or_default();
+                bail!("the agent of {name} ended before it said who it is: {why}")
+            }
+        };
+        let talking = Arc::clone(&shared);
+        thread("alive", Box::new(move || keep_alive(&talking)))?;
+        Ok(Link {
+            name: name.to_owned(),
+            hello,
+            shared,
+        })
+    }
+
+    /// Who is there: `host1`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it said first.
+    pub fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    /// Asks, and waits for the answer at most for `limit`.
+    ///
+    /// # Errors
+    /// The agent's own words; or it is gone, or does not answer in time.
+    pub fn call<C: Call>(&self, call: &C, limit: Duration) -> Result<C::Answer> {
+        let asked = || -> Result<C::Answer> {
+            let value = serde_json::to_value(call).context("write a call as JSON")?;
+            let answer = self.ask(C::NAME, value, limit)?;
+            serde_json::from_value(answer).context("understand the answer")
+        };
+        asked().with_context(|| format!("ask {} to {}", self.name, C::NAME.replace('-', " ")))
+    }
+
+    fn ask(
+        &self,
+        name: &str,
+        value: serde_json::Value,
+        limit: Duration,
+    ) -> Result<serde_json::Value> {
+        let (sender, answer) = channel();
+        let id = {
+            let mut heard = lock(&self.shared.heard);
+            if let Some(why) = &heard.lost {
+                bail!("its agent has ended: {why}");
+            }
+            heard.last_id += 1;
+            let id = heard.last_id;
+            heard.waiting.insert(id, sender);
+            id
+        };
+        let name = name.to_owned();
+        self.shared.say(&ToAgent::Call { id, name, value })?;
+        match answer.recv_timeout(limit) {
+            Ok(answer) => answer.map_err(|words| anyhow!(words)),
+            Err(RecvTimeoutError::Timeout) => {
+                lock(&self.shared.heard).waiting.remove(&id);
+                bail!("no answer within {} s", limit.as_secs())
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                let why = lock(&self.shared.heard).lost.clone().unwrap_or_default();
+                bail!("its agent has ended: {why}")
+            }
+        }
+    }
+
+    /// What the agent has said by itself since the last call.
+    pub fn notes<T: DeserializeOwned>(&self) -> Vec<T> {
+        let notes = std::mem::take(&mut lock(&self.shared.heard).notes);
+        let read = |note| serde_json::from_value(note).ok();
+        notes.into_iter().filter_map(read).collect()
+    }
+
+    /// Why nothing more will be heard; `None` as long as the agent is there.
+    pub fn lost(&self) -> Option<String> {
+        lock(&self.shared.heard).lost.clone()
+    }
+
+    /// Tells the agent to end what it began, and waits until it has.
+    ///
+    /// # Errors
+    /// Something does not go, in the agent's words; or it is not done within `limit`.
+    pub fn end(&self, limit: Duration) -> Result<()> {
+        // One that is gone need not be told.
+        let _ = self.shared.say(&ToAgent::Bye { end: true });
+        let deadline = Deadline::after(limit);
+        let mut heard = lock(&self.shared.heard);
+        while heard.lost.is_none() {
+            ensure!(
+                !deadline.passed(),
+                "the agent of {} (process {}) is not done with ending what it began after {} s",
+                self.name,
+                self.hello.process.pid,
+                limit.as_secs()
+            );
+            let waited = self.shared.news.wait_timeout(heard, deadline.left());
+            (heard, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        match &heard.ended {
+            Some(Err(words)) => Err(anyhow!("{}: {words}", self.name)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Leaves: a kept agent goes on, and another command may come.
+    pub fn leave(&self) {
+        let _ = self.shared.say(&ToAgent::Bye { end: false });
+        self.shared.hang_up();
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.shared.hang_up();
+    }
+}
+
+impl Shared {
+    fn say(&self, message: &ToAgent) -> Result<()> {
+        match &mut *lock(&self.writer) {
+            Some(writer) => writer.write(message),
+            None => bail!("the conversation has ended"),
+        }
+    }
+
+    fn hang_up(&self) {
+        *lock(&self.writer) = None;
+    }
+}
+
+/// Reads until the agent ends.
+fn hear(
+    mut reader: Box<dyn Read + Send>,
+    child: Option<Child>,
+    hello: &Sender<Hello>,
+    shared: &Shared,
+) {
+    let why = loop {
+        match frame::read(&mut reader) {
+            Ok(Some(FromAgent::Hello(said))) => {
+                let _ = hello.send(said);
+            }
+            Ok(Some(FromAgent::Answer { id, answer })) => {
+                let waiting = lock(&shared.heard).waiting.remove(&id);
+                // Nobody waits any more for an answer that came too late.
+                let _ = waiting.map(|waiting| waiting.send(answer));
+            }
+            Ok(Some(FromAgent::Refusal(why))) => break why,
+            Ok(Some(FromAgent::Ended(ended))) => lock(&shared.heard).ended = Some(ended),
+            Ok(Some(FromAgent::Note(note))) => lock(&shared.heard).notes.push(note),
+            Ok(None) => break "it hung up".to_owned(),
+            Err(error) => break format!("{error:#}"),
+        }
+    };
+    let mut heard = lock(&shared.heard);
+    heard.lost = Some(why);
+    heard.waiting.clear();
+    shared.news.notify_all();
+    drop(heard);
+    // Its status must be taken, or it stays as a zombie. A kept one goes on, perhaps for long.
+    let _ = child.map(|mut child| child.wait());
+}
+
+/// Says each second that we are there, until the conversation ends.
+fn keep_alive(shared: &Shared) {
+    while shared.say(&ToAgent::Alive).is_ok() {
+        let deadline = Deadline::after(ALIVE_EVERY);
+        let mut heard = lock(&shared.heard);
+        while heard.lost.is_none() && !deadline.passed() {
+            let waited = shared.news.wait_timeout(heard, deadline.left());
+            (heard, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        if heard.lost.is_some() {
+            return;
+        }
+    }
+}
+
+/// Nothing is left half-done under these locks.
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

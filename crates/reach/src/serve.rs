@@ -1,0 +1,253 @@
+//! The far side of a conversation.
+
+use crate::call::{FromAgent, Row, ToAgent};
+use crate::{Hello, frame};
+use anyhow::{Result, anyhow};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::io::{Read, Write};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How a conversation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The controller wants what was begun to end.
+    Told,
+    /// It has left in peace.
+    Left,
+    /// It hung up: it has ended, or something has cut us off.
+    HungUp,
+    /// It was silent for longer than its lease allows.
+    Silent,
+}
+
+/// By what an agent speaks, to whoever listens at the time.
+#[derive(Clone, Default)]
+pub struct Mouth(Arc<Mutex<Option<Box<dyn Write + Send>>>>);
+
+impl Mouth {
+    /// Tells the controller what it has not asked for; nobody may listen.
+    pub fn note(&self, note: &impl Serialize) {
+        if let Ok(note) = serde_json::to_value(note) {
+            self.say(&FromAgent::Note(note));
+        }
+    }
+
+    fn say(&self, message: &FromAgent) {
+        let mut writer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // A controller that is gone is noticed by what is not heard of it.
+        if let Some(writer) = &mut *writer {
+            let _ = frame::write(writer, message);
+        }
+    }
+
+    /// Says how ending what was begun went: the last words.
+    pub fn end(&self, ended: &Result<()>) {
+        let ended = ended.as_ref().copied();
+        self.say(&FromAgent::Ended(
+            ended.map_err(|error| format!("{error:#}")),
+        ));
+    }
+
+    /// Lets go of a controller that has left.
+    pub fn turn_away(&self) {
+        self.turn_to(None);
+    }
+
+    fn turn_to(&self, writer: Option<Box<dyn Write + Send>>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = writer;
+    }
+}
+
+/// Reads the first message of a conversation, before any thread is started.
+///
+/// # Errors
+/// There is none, or it is not understood.
+pub fn first<T: DeserializeOwned>(reader: &mut impl Read) -> Result<T> {
+    frame::read(reader)?.ok_or_else(|| anyhow!("nobody has said what is to be done"))
+}
+
+/// Says why there is no conversation.
+pub fn refuse(writer: &mut impl Write, why: &anyhow::Error) {
+    // Whoever has hung up need not know.
+    let _ = frame::write(writer, &FromAgent::Refusal(format!("{why:#}")));
+}
+
+/// Answers calls until the controller leaves, is gone, or is silent for longer than `lease`; calls
+/// under way are finished first. Each call has a thread of its own. The conversation stays open, so
+/// that the controller sees when what follows is done.
+pub fn serve<S: Sync>(
+    rows: &[Row<S>],
+    state: &S,
+    mouth: &Mouth,
+    reader: Box<dyn Read + Send>,
+    writer: Box<dyn Write + Send>,
+    lease: Duration,
+) -> Ending {
+    mouth.turn_to(Some(writer));
+    mouth.say(&FromAgent::Hello(Hello::own()));
+    let messages = listen(reader);
+    std::thread::scope(|scope| {
+        loop {
+            match messages.recv_timeout(lease) {
+                Ok(ToAgent::Alive) => {}
+                Ok(ToAgent::Bye { end: true }) => break Ending::Told,
+                Ok(ToAgent::Bye { end: false }) => break Ending::Left,
+                Ok(ToAgent::Call { id, name, value }) => {
+                    scope.spawn(move || {
+                        let answer = answer(rows, state, &name, value);
+                        let answer = answer.map_err(|error| format!("{error:#}"));
+                        mouth.say(&FromAgent::Answer { id, answer });
+                    });
+                }
+                Err(RecvTimeoutError::Timeout) => break Ending::Silent,
+                Err(RecvTimeoutError::Disconnected) => break Ending::HungUp,
+            }
+        }
+    })
+}
+
+fn answer<S>(
+    rows: &[Row<S>],
+    state: &S,
+    name: &str,
+    value: serde_json::Value,
+) -> Result<serde_json::Value> {
+    let row = rows.iter().find(|row| row.name == name);
+    let row = row.ok_or_else(|| anyhow!("this agent knows no call {name:?}"))?;
+    (row.run)(state, value)
+}
+
+/// A thread that reads, so that silence can be told from a message that is long in coming.
+fn listen(mut reader: Box<dyn Read + Send>) -> Receiver<ToAgent> {
+    let (sender, messages) = channel();
+    std::thread::spawn(move || {
+        while let Ok(Some(message)) = frame::read(&mut reader) {
+            if sender.send(message).is_err() {
+                return;
+            }
+        }
+    });
+    messages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Call, Link, Serve};
+    use serde::Deserialize;
+    use std::os::unix::net::{UnixListener, UnixStream};
+
+    const LIMIT: Duration = Duration::from_secs(60);
+
+    #[derive(Serialize, Deserialize)]
+    struct Double(u64);
+
+    impl Call for Double {
+        const NAME: &'static str = "double";
+        type Answer = u64;
+    }
+
+    impl Serve<Mouth> for Double {
+        fn serve(self, mouth: &Mouth) -> Result<u64> {
+            anyhow::ensure!(self.0 < 1000, "{} is too large", self.0);
+            mouth.note(&self.0);
+            Ok(2 * self.0)
+        }
+    }
+
+    #[derive(Serialize, Deserialize)]
+    struct Unheard;
+
+    impl Call for Unheard {
+        const NAME: &'static str = "never-heard-of";
+        type Answer = ();
+    }
+
+    fn serve_at(stream: UnixStream, lease: Duration) -> Ending {
+        let mouth = Mouth::default();
+        let writer = stream.try_clone().unwrap();
+        let (reader, writer) = (Box::new(stream), Box::new(writer));
+        let ending = serve(
+            &[Row::of::<Double>()],
+            &mouth,
+            &mouth,
+            reader,
+            writer,
+            lease,
+        );
+        mouth.end(&Ok(()));
+        ending
+    }
+
+    /// An agent in a thread, at a socket; how its conversations end.
+    fn agent(conversations: usize) -> (tempfile::TempDir, std::thread::JoinHandle<Vec<Ending>>) {
+        let folder = tempfile::tempdir().unwrap();
+        let listener = UnixListener::bind(folder.path().join("socket")).unwrap();
+        let serving = std::thread::spawn(move || {
+            let streams = listener.incoming().take(conversations);
+            streams
+                .map(|stream| serve_at(stream.unwrap(), LIMIT))
+                .collect()
+        });
+        (folder, serving)
+    }
+
+    #[test]
+    fn calls_are_answered_refused_and_noted_and_farewells_told_apart() {
+        let (folder, serving) = agent(3);
+        let connect = || Link::connect("host1", &folder.path().join("socket")).unwrap();
+        let link = connect();
+        assert_eq!(link.hello(), &Hello::own());
+        assert_eq!(link.call(&Double(21), LIMIT).unwrap(), 42);
+        let said = format!("{:#}", link.call(&Double(1000), LIMIT).unwrap_err());
+        assert_eq!(said, "ask host1 to double: 1000 is too large");
+        let said = format!("{:#}", link.call(&Unheard, LIMIT).unwrap_err());
+        assert!(said.contains("knows no call \"never-heard-of\""), "{said}");
+        assert_eq!(link.notes::<u64>(), [21]);
+        assert!(link.notes::<u64>().is_empty());
+        link.leave();
+        drop(connect());
+        let third = connect();
+        third.end(LIMIT).unwrap();
+        let endings = serving.join().unwrap();
+        assert_eq!(endings, [Ending::Left, Ending::HungUp, Ending::Told]);
+        assert!(third.lost().is_some());
+        let said = format!("{:#}", third.call(&Double(1), LIMIT).unwrap_err());
+        assert!(said.contains("its agent has ended"), "{said}");
+    }
+
+    #[test]
+    fn many_calls_at_once_get_their_own_answers() {
+        let (folder, serving) = agent(1);
+        let link = Link::connect("host1", &folder.path().join("socket")).unwrap();
+        std::thread::scope(|scope| {
+            for thread in 0..8 {
+                let link = &link;
+                scope.spawn(move || {
+                    for number in (thread..800).step_by(8) {
+                        assert_eq!(link.call(&Double(number), LIMIT).unwrap(), 2 * number);
+                    }
+                });
+            }
+        });
+        drop(link);
+        assert_eq!(serving.join().unwrap(), [Ending::HungUp]);
+    }
+
+    #[test]
+    fn a_silent_controller_is_gone_when_its_lease_is_over() {
+        let (near, far) = UnixStream::pair().unwrap();
+        assert_eq!(serve_at(far, Duration::from_millis(50)), Ending::Silent);
+        drop(near);
+    }
+
+    #[test]
+    fn a_controller_that_talks_nonsense_is_hung_up_on() {
+        let (mut near, far) = UnixStream::pair().unwrap();
+        near.write_all(b"\x02\0\0\0[]").unwrap();
+        assert_eq!(serve_at(far, LIMIT), Ending::HungUp);
+    }
+}
