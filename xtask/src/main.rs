@@ -13,6 +13,7 @@
 mod ci;
 mod deny;
 mod docs;
+mod kills;
 mod mutate;
 mod peers;
 mod process;
@@ -42,6 +43,8 @@ enum Command {
     Audit(ci::AuditOptions),
     /// Dependencies: licences, sources, duplicates; advisories where cargo-deny is installed
     Deny,
+    /// kill -9 of command, agent and guard at any moment of a study: nothing may remain
+    Kills(kills::Options),
     /// The mutation run of the gate, many times over and with another seed
     Mutate(mutate::Options),
     /// The load worker against a scripted wire and clock, by seeds
@@ -60,6 +63,7 @@ fn main() -> ExitCode {
         Command::Cassandra(options) => ci::cassandra(&options),
         Command::Audit(options) => ci::audit(&options),
         Command::Deny => deny::run(),
+        Command::Kills(options) => kills::run(&options),
         Command::Mutate(options) => mutate::run(&options),
         Command::Simulate(options) => simulate::run(&options),
         Command::Tidy => tidy::run(),

@@ -3,7 +3,7 @@
 
 use crate::tree;
 use anyhow::{Context, Result, bail};
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 /// What all commands from now on have in their environment besides ours.
@@ -92,6 +92,16 @@ pub fn stderr(program: &str, arguments: &[&str], more: &[(&str, String)]) -> Res
 /// Starts it in the background; whoever calls ends it.
 pub fn start(program: &str, arguments: &[&str]) -> Result<Child> {
     command(program, arguments)
+        .spawn()
+        .with_context(|| format!("start `{program} {}`", arguments.join(" ")))
+}
+
+/// As [`start`], without our terminal.
+pub fn start_silent(program: &str, arguments: &[&str]) -> Result<Child> {
+    command(program, arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
         .spawn()
         .with_context(|| format!("start `{program} {}`", arguments.join(" ")))
 }

@@ -1,0 +1,254 @@
+//! kill -9 of the command, of an agent or of a guard at any moment of a study on a real Cassandra:
+//! nothing may remain when the longest lease is over.
+
+use crate::process;
+use crate::tree;
+use anyhow::{Context, Result, ensure};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::time::Duration;
+
+/// How long anything may remain: a lease, and the time that ending takes.
+const REMAINS_S: u64 = 70;
+
+/// The last moment at which something is killed: the study is done by then.
+const MOMENT_S: u64 = 75;
+
+const POLL: Duration = Duration::from_millis(100);
+
+/// What `cargo xtask kills` may be asked.
+#[derive(clap::Args)]
+pub struct Options {
+    /// How often each of the three is killed
+    #[arg(long, default_value_t = 20)]
+    rounds: u32,
+    /// Chooses the moments
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+/// Two hosts, data that is loaded, kept and restored, and two trials.
+const STUDY: &str = "
+study: kills
+question: What remains of a study that is killed?
+target: {local: {hosts: 2, isolation: auto, heap: 512MiB, host: {memory: 2GiB, volume: 1GiB}}}
+keyspace: {replication: {dc1: 2}}
+workload: {use: standard1, mix: {write: 1, read: 1}}
+data: {load: {operations: 20k}, reset: snapshot}
+procedure: {sweep: {threads: [4, 8]}}
+window: {warmup: 1s, measure: 4s}
+repeat: {blocks: 1}
+";
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Victim {
+    Command,
+    Agent,
+    Guard,
+}
+
+/// Kills each of them, round after round.
+///
+/// # Errors
+/// Something remains: what, and after the kill of what.
+pub fn run(options: &Options) -> Result<()> {
+    process::run(
+        &process::cargo(),
+        &["build", "--quiet", "--package", "cassay"],
+    )?;
+    let mut seed = options.seed;
+    for round in 1..=options.rounds {
+        for victim in [Victim::Command, Victim::Agent, Victim::Guard] {
+            // Knuth's generator: any will do that is the same everywhere.
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let moment_ms = (seed >> 33) % (MOMENT_S * 1000);
+            let told = kill_one(victim, moment_ms, (seed >> 20) as usize);
+            let told = told.with_context(|| {
+                format!("round {round}: {victim:?} killed after {moment_ms} ms of a study")
+            })?;
+            println!("round {round}: {victim:?} killed after {moment_ms} ms: {told}");
+        }
+    }
+    Ok(())
+}
+
+/// A study with its own folders, which go with this.
+struct Lab(PathBuf);
+
+impl Lab {
+    fn make() -> Result<Lab> {
+        let folder = std::env::temp_dir().join(format!("cassay-kills-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).context("make a folder")?;
+        std::fs::write(folder.join("study.yaml"), STUDY).context("write the study")?;
+        Ok(Lab(folder))
+    }
+
+    fn start(&self) -> Result<Child> {
+        let program = tree::root().join("target/debug/cassay");
+        let data = format!("CASSAY_DATA={}", self.0.display());
+        let study = self.0.join("study.yaml").display().to_string();
+        let out = self.0.join("results").display().to_string();
+        let program = program.display().to_string();
+        let words = [&data, &program, "run", &study, "--out", &out];
+        process::start_silent("env", &words)
+    }
+
+    /// Ids of the clusters whose folders are there.
+    fn clusters(&self) -> BTreeSet<String> {
+        let folders = std::fs::read_dir(self.0.join("clusters"));
+        let names = folders.into_iter().flatten().flatten();
+        names
+            .map(|one| one.file_name().to_string_lossy().into_owned())
+            .collect()
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn kill_one(victim: Victim, moment_ms: u64, choice: usize) -> Result<String> {
+    let lab = Lab::make()?;
+    let mut study = lab.start()?;
+    let mut seen = BTreeSet::new();
+    let mut passed_ms = 0;
+    while passed_ms < moment_ms && study.try_wait()?.is_none() {
+        std::thread::park_timeout(POLL);
+        passed_ms += POLL.as_millis() as u64;
+        seen.extend(lab.clusters());
+    }
+    let killed = match victim {
+        Victim::Command => {
+            study.kill().context("kill the command")?;
+            true
+        }
+        Victim::Agent => kill_agent(&seen, false, choice)?,
+        Victim::Guard => kill_agent(&seen, true, choice)?,
+    };
+    let ended = study.wait().context("wait for the command")?;
+    seen.extend(lab.clusters());
+    let mut waited_ms = 0;
+    let mut left = remains(&lab, &seen);
+    while !left.is_empty() && waited_ms < REMAINS_S * 1000 {
+        std::thread::park_timeout(POLL);
+        waited_ms += POLL.as_millis() as u64;
+        left = remains(&lab, &seen);
+    }
+    ensure!(
+        left.is_empty(),
+        "{REMAINS_S} s later there is still: {}",
+        left.join(", ")
+    );
+    let what = if killed { "" } else { " (none was there)" };
+    Ok(format!(
+        "nothing after {waited_ms} ms; the command: {ended}{what}"
+    ))
+}
+
+/// Kills an agent of the clusters, or a guard; whether there was one.
+fn kill_agent(clusters: &BTreeSet<String>, guard: bool, choice: usize) -> Result<bool> {
+    let is_one = |process: &Process| {
+        let is_guard = process.words.last().is_some_and(|word| word == "guard");
+        process.is_agent_of(clusters) && is_guard == guard
+    };
+    let all: Vec<Process> = processes().into_iter().filter(is_one).collect();
+    if all.is_empty() {
+        return Ok(false);
+    }
+    let pid = all[choice % all.len()].pid.to_string();
+    // It may have ended between the two lines.
+    let _ = process::output("kill", &["-9", &pid]);
+    Ok(true)
+}
+
+struct Process {
+    pid: u32,
+    words: Vec<String>,
+    environment: Vec<String>,
+}
+
+impl Process {
+    fn is_agent_of(&self, clusters: &BTreeSet<String>) -> bool {
+        let mark = |one: &String| {
+            let value = one.strip_prefix("CASSAY_AGENT=");
+            value.is_some_and(|id| clusters.contains(id))
+        };
+        self.environment.iter().any(mark)
+    }
+
+    fn is_of(&self, clusters: &BTreeSet<String>) -> bool {
+        let mark = |word: &String| {
+            let value = word.strip_prefix("-Dcassay.cluster=");
+            value.is_some_and(|id| clusters.contains(id))
+        };
+        self.is_agent_of(clusters) || self.words.iter().any(mark)
+    }
+}
+
+fn processes() -> Vec<Process> {
+    let texts = |path: PathBuf| -> Vec<String> {
+        let bytes = std::fs::read(path).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        text.split_terminator('\0').map(str::to_owned).collect()
+    };
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|one| one.file_name().to_str()?.parse::<u32>().ok());
+    let process = |pid: u32| Process {
+        pid,
+        words: texts(Path::new("/proc").join(pid.to_string()).join("cmdline")),
+        environment: texts(Path::new("/proc").join(pid.to_string()).join("environ")),
+    };
+    pids.map(process).collect()
+}
+
+/// What is there of the clusters: processes, control groups, links, mounts, folders.
+fn remains(lab: &Lab, clusters: &BTreeSet<String>) -> Vec<String> {
+    let mut left = Vec::new();
+    for process in processes().iter().filter(|one| one.is_of(clusters)) {
+        let what = process.words.join(" ");
+        left.push(format!("process {} ({what:.60})", process.pid));
+    }
+    let groups = groups(Path::new("/sys/fs/cgroup"));
+    left.extend(groups.iter().map(|dir| format!("group {}", dir.display())));
+    left.extend(lab.clusters().iter().map(|id| format!("folder {id}")));
+    for entry in std::fs::read_dir("/sys/class/net")
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with("cassay") {
+            left.push(format!("link {name}"));
+        }
+    }
+    let folder = lab.0.display().to_string();
+    for entry in std::fs::read_dir("/sys/block")
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        let backing = std::fs::read_to_string(entry.path().join("loop/backing_file"));
+        if backing.is_ok_and(|file| file.starts_with(&folder)) {
+            left.push(format!("device {}", entry.file_name().to_string_lossy()));
+        }
+    }
+    left
+}
+
+/// The control groups that carry our name: nobody else runs beside this check.
+fn groups(top: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let entries = std::fs::read_dir(top).into_iter().flatten().flatten();
+    for entry in entries.filter(|one| one.file_type().is_ok_and(|kind| kind.is_dir())) {
+        match entry.file_name().to_string_lossy().starts_with("cassay-") {
+            true => found.push(entry.path()),
+            false => found.extend(groups(&entry.path())),
+        }
+    }
+    found
+}
