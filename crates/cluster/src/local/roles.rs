@@ -88,6 +88,9 @@ pub(super) fn yaml(authentication: Authentication) -> Map<String, Value> {
             "authorizer": "CassandraAuthorizer",
             // Every node has a replica, and one that is down keeps nobody out.
             "auth_read_consistency_level": "LOCAL_ONE",
+            // So all of them must have a role when it is made: one that missed it on a busy machine
+            // would refuse us until it is told again.
+            "auth_write_consistency_level": "ALL",
         }),
     };
     match settings {
