@@ -1,6 +1,7 @@
 //! The near side of a host's agent.
 
 use crate::calls::{Begin, EndProcess, Keep, Note, Processes, Role, StartProcess};
+use crate::cgroup;
 use crate::process::{self, Identity};
 use anyhow::{Context, Result};
 use reach::{Call, Link};
@@ -63,6 +64,8 @@ impl Agent {
     /// # Errors
     /// As there; or this machine does not permit it.
     pub fn of_switch(cluster: &str, folder: &Path) -> Result<Agent> {
+        // Before there is a second process of ours: all would have to move.
+        cgroup::step_aside()?;
         Agent::begin(cluster, SWITCH, folder, Role::Switch, true)
     }
 

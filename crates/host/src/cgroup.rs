@@ -9,7 +9,7 @@
 mod hierarchy;
 mod weight;
 
-pub(super) use hierarchy::{Hierarchy, hierarchies, places};
+pub(super) use hierarchy::{Hierarchy, hierarchies, places, step_aside};
 
 use crate::HostSpec;
 use anyhow::{Context, Result};
@@ -334,7 +334,6 @@ impl CgroupDir {
 /// groups may have begun to use them; switched on they do nothing by themselves.
 fn hand_down(place: &CgroupDir) -> Result<()> {
     let top = place.dir.parent().context("a control group at the root")?;
-    hierarchy::step_aside(top)?;
     let file = top.join("cgroup.subtree_control");
     let on = std::fs::read_to_string(&file).unwrap_or_default();
     for name in &place.controllers {

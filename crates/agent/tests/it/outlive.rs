@@ -1,6 +1,6 @@
 //! Hosts that outlive the command that made them, because they are to be kept.
 
-use crate::hosts::{able, assert_gone, link_of, make, shell, spec, wait_until};
+use crate::hosts::{able, assert_gone, id, link_of, make, shell, spec, wait_until};
 use host::process::{self, Life};
 use host::{HostAbility, HostSpec, Hosts, HostsSpec, HostsState, LinkSpec};
 use std::path::{Path, PathBuf};
@@ -96,4 +96,62 @@ fn kept_hosts_are_reached_by_another_command_and_taken_down() {
     wait_until("the cluster's folder has gone", || !cluster.exists());
     let error = format!("{:#}", Hosts::reach(&state, &cluster).unwrap_err());
     assert!(error.contains("No such file"), "{error}");
+}
+
+/// As `systemd-run --scope -p Delegate=yes` makes one: groups of hosts go into it, and the command
+/// with all of its agents beside them, since version 2 lets no group have both.
+#[test]
+fn a_scope_that_was_delegated_has_the_groups_of_the_hosts() {
+    let scope = |folder: &Path| {
+        let text = std::fs::read_to_string(folder.join("scope")).unwrap();
+        PathBuf::from(text)
+    };
+    if let Some(folder) = part() {
+        let scope = scope(&folder);
+        std::fs::write(scope.join("cgroup.procs"), "0").unwrap();
+        let hosts = make(
+            "scope",
+            &spec(1, HostSpec::default()),
+            &folder.join("cluster"),
+        );
+        let state = hosts.state();
+        let mut places = state.hosts[0].places.iter();
+        let unified = places.find(|place| place.unified).unwrap();
+        assert_eq!(unified.dir.parent(), Some(&*scope));
+        assert_eq!(
+            std::fs::read_to_string(scope.join("cgroup.procs")).unwrap(),
+            ""
+        );
+        hosts.end().unwrap();
+        std::fs::write(scope.parent().unwrap().join("cgroup.procs"), "0").unwrap();
+        return;
+    }
+    if !able(&[HostAbility::Network, HostAbility::CpuQuota]) {
+        return;
+    }
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let unified = mounts.lines().find(|line| line.contains(" - cgroup2 "));
+    let top = unified.and_then(|line| line.split(' ').nth(4));
+    let Some(top) = top.filter(|top| !Path::new(top).join("cgroup.type").exists()) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let scope = Path::new(top).join(id("scope"));
+    std::fs::create_dir(&scope).unwrap();
+    let mark = rustix::fs::setxattr(
+        &scope,
+        "trusted.delegate",
+        b"1",
+        rustix::fs::XattrFlags::empty(),
+    );
+    mark.unwrap();
+    std::fs::write(folder.path().join("scope"), scope.display().to_string()).unwrap();
+    let test = "outlive::a_scope_that_was_delegated_has_the_groups_of_the_hosts";
+    let done = another(test, folder.path()).wait().unwrap();
+    let aside = scope.join("cassay-itself");
+    wait_until("nobody is left in it", || {
+        std::fs::remove_dir(&aside).is_ok() || !aside.exists()
+    });
+    wait_until("it can be removed", || std::fs::remove_dir(&scope).is_ok());
+    assert!(done.success());
 }

@@ -142,22 +142,26 @@ fn is_delegated(dir: &Path) -> bool {
 }
 
 /// Lets a group that was delegated to us hand controllers down: this process goes into a group of
-/// its own in there. Nothing happens to others. It needs no clearing: the group that was delegated
-/// is removed with all in it when its unit ends.
+/// its own in there, and with it all that it starts from now on. Nothing happens to others. It
+/// needs no clearing: the group that was delegated is removed with all in it when its unit ends.
 ///
 /// # Errors
 /// The kernel refuses.
-pub(super) fn step_aside(top: &Path) -> Result<()> {
+pub(crate) fn step_aside() -> Result<()> {
     let ours = rustix::process::getpid().as_raw_nonzero().get();
-    if pids(top) != [ours] || !is_delegated(top) {
-        return Ok(());
+    for top in hierarchies()?.into_iter().filter(|one| one.unified) {
+        let top = top.parent;
+        if pids(&top) != [ours] || !is_delegated(&top) {
+            continue;
+        }
+        let aside = top.join("cassay-itself");
+        if !aside.is_dir() {
+            std::fs::create_dir(&aside)
+                .with_context(|| format!("make the control group {}", aside.display()))?;
+        }
+        write(&aside.join("cgroup.procs"), "0")?;
     }
-    let aside = top.join("cassay-itself");
-    if !aside.is_dir() {
-        std::fs::create_dir(&aside)
-            .with_context(|| format!("make the control group {}", aside.display()))?;
-    }
-    write(&aside.join("cgroup.procs"), "0")
+    Ok(())
 }
 
 /// Our own group in the hierarchy of a controller of version 1.
