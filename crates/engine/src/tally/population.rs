@@ -64,25 +64,16 @@ fn tally(intervals: &[Interval]) -> Tally {
     tally
 }
 
-/// SplitMix64 (Steele, Lea, Flood 2014), uniform in (0, 1).
-fn chance(state: &mut u64) -> f64 {
-    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64 + 1e-17
-}
-
 /// A closed loop of 128 whose service time is exponential with a mean of 1 s, for 10 s of warm-up
 /// and 60 s of window; what takes longer than `timeout_s` is given up.
 fn exponential(timeout_s: f64) -> Tally {
     let (from_ns, stop_ns) = (10 * SECOND, 70 * SECOND);
-    let mut state = 7;
+    let mut draws = workload::random::Draws::sequence(7);
     let mut operations = Vec::new();
     for _thread in 0..128 {
         let mut due_ns = 0;
         while due_ns < stop_ns {
-            let seconds = -chance(&mut state).ln();
+            let seconds = -draws.unit().ln();
             let outcome = match seconds > timeout_s {
                 true => Outcome::ClientTimeout,
                 false => Outcome::Ok,
