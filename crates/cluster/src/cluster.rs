@@ -13,7 +13,7 @@ use crate::cause::LogMarks;
 use crate::counts::OperationCounts;
 use crate::data_use::DataUse;
 use crate::jolokia::Jolokia;
-use crate::local::{HostInfo, NodeConfiguration, Proof, Restarts, TableOption};
+use crate::local::{HostInfo, NodeConfiguration, Observed, Proof, Restarts, TableOption};
 use crate::probe::{ProbeSpec, Probes};
 use crate::session::{ServerError, Session};
 use crate::settle::Settle;
@@ -172,15 +172,12 @@ impl Cluster {
         Ok(all)
     }
 
-    /// Whether all nodes of ours still run. Always true for an attached cluster, whose processes
-    /// are out of sight.
-    ///
-    /// # Errors
-    /// The first node that has died.
-    pub fn alive(&mut self) -> Result<(), NodeDied> {
-        match &mut self.control {
-            Control::Local(nodes) => nodes.alive(),
-            Control::Attached(_) => Ok(()),
+    /// The nodes of ours that have ended, and how. None of an attached cluster, whose processes are
+    /// out of sight.
+    pub fn died(&self) -> Vec<NodeDied> {
+        match &self.control {
+            Control::Local(nodes) => nodes.died(),
+            Control::Attached(_) => Vec::new(),
         }
     }
 
@@ -214,32 +211,23 @@ impl Cluster {
         self.restarting(not_ours, |nodes| nodes.reconfigure(spec, restarts, say))
     }
 
-    /// The effective configuration of every node: of an attached one, as much as the user may see.
+    /// What every node says of itself, beside what was asked of it.
     ///
     /// # Errors
     /// A node does not answer.
-    pub fn configurations(&self) -> Result<Vec<NodeConfiguration>> {
+    pub fn observe(&self) -> Result<Observed> {
         if let Control::Local(nodes) = &self.control {
-            return nodes.configurations();
+            return nodes.observe();
         }
         let of_node = |(node, settings)| NodeConfiguration {
             node,
             settings,
             ..NodeConfiguration::default()
         };
-        Ok(self.settings()?.into_iter().map(of_node).collect())
-    }
-
-    /// Everything that the spec asked for, key by key and node by node, beside what is in effect;
-    /// nothing for an attached cluster, of which nothing was asked.
-    ///
-    /// # Errors
-    /// A node does not answer.
-    pub fn proofs(&self) -> Result<Vec<Proof>> {
-        match &self.control {
-            Control::Local(nodes) => nodes.proofs(),
-            Control::Attached(_) => Ok(Vec::new()),
-        }
+        Ok(Observed {
+            nodes: self.settings()?.into_iter().map(of_node).collect(),
+            proofs: Vec::new(),
+        })
     }
 
     /// Each of `options` beside what every node's schema says of each of the tables.

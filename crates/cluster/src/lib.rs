@@ -41,7 +41,8 @@ pub use counts::OperationCounts;
 pub use data_use::DataUse;
 pub use host::{HostSpec, HostsSpec, Isolation, LinkSpec, VolumeUse};
 pub use local::{
-    Effect, HostInfo, NodeConfiguration, Proof, Restarts, TableOption, memory_bytes, yaml_refusal,
+    Effect, HostInfo, NodeConfiguration, Observed, Proof, Restarts, TableOption, memory_bytes,
+    yaml_refusal,
 };
 pub use null::{ErrorCode, Latency, NullSpec, Stall};
 pub use ring::{Replication, Ring};

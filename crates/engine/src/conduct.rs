@@ -34,8 +34,8 @@ pub enum Happened {
     Interval(Box<Summed>),
     /// The load has ended.
     Over,
-    /// A node is not there.
-    Died(Died),
+    /// Nodes are not there.
+    Died(Vec<Died>),
     /// Ctrl-C.
     Interrupted,
 }
@@ -269,8 +269,12 @@ impl<'c> Conduct<'c> {
             Happened::Interval(summed) => self.interval(&summed),
             // Once more: a node may have died since the last look.
             Happened::Over => vec![Act::LookAtNodes, Act::KeepReadings],
-            Happened::Died(died) if self.is_away(&died.node, now_ns) => Vec::new(),
-            Happened::Died(died) => self.end(Cut::NodeDied(died.how)),
+            // One that is expected to be away hides no other.
+            Happened::Died(died) => {
+                let mut died = died.into_iter();
+                let missed = died.find(|died| !self.is_away(&died.node, now_ns));
+                missed.map_or(Vec::new(), |died| self.end(Cut::NodeDied(died.how)))
+            }
             Happened::Interrupted => self.end(Cut::Interrupted),
         }
     }

@@ -6,10 +6,10 @@
 use super::gather;
 use super::running::Running;
 use anyhow::Result;
-use cluster::{Effect, Proof, TableOption};
+use cluster::{Effect, NodeConfiguration, Proof, TableOption};
 use std::collections::BTreeMap;
 use store::record::{FORMAT, HostRecord, NodeRecord, NodesRecord, ProofOutcome, ProofRecord};
-use study::settings::{Keyspace, Settings};
+use study::settings::{Keyspace, Settings, Target};
 use workload::Program;
 
 /// `nodes.json` of a trial whose keyspace is there. `asked` is what the study says of its tables;
@@ -39,11 +39,22 @@ pub fn record(
         }
     };
     note("hosts", hosts(running, &mut record.hosts));
-    note("configuration", configurations(running, &mut record.nodes));
+    let observed = cluster.observe().map(|observed| {
+        configured(observed.nodes, &mut record.nodes);
+        observed.proofs
+    });
     note("state", states(running, &mut record.nodes));
     let keyspace = program.keyspace();
     note("ownership", ownership(running, keyspace, &mut record.nodes));
-    match proofs(running, program, asked) {
+    let of_nodes = observed.or_else(|error| {
+        unseen.push(format!("configuration: {error:#}"));
+        // Of nodes that are not ours nothing was asked.
+        match running.settings {
+            Target::Local(_) => Err(error),
+            _ => Ok(Vec::new()),
+        }
+    });
+    match of_nodes.and_then(|of_nodes| beside_tables(of_nodes, running, program, asked)) {
         Ok(proofs) => record.proofs = proofs,
         Err(error) => record.proofs = vec![nothing_proved(&error)],
     }
@@ -128,15 +139,14 @@ fn by_name<'a>(nodes: &'a mut [NodeRecord], name: &str) -> Option<&'a mut NodeRe
     nodes.iter_mut().find(|node| node.name == name)
 }
 
-fn configurations(running: &Running, nodes: &mut [NodeRecord]) -> Result<()> {
-    for configuration in running.cluster.configurations()? {
+fn configured(observed: Vec<NodeConfiguration>, nodes: &mut [NodeRecord]) {
+    for configuration in observed {
         if let Some(node) = by_name(nodes, &configuration.node) {
             node.settings = configuration.settings;
             node.flags = configuration.flags;
             node.jvm = configuration.jvm;
         }
     }
-    Ok(())
 }
 
 fn states(running: &Running, nodes: &mut [NodeRecord]) -> Result<()> {
@@ -168,7 +178,16 @@ pub fn proofs(
     program: &Program,
     asked: Option<&Keyspace>,
 ) -> Result<Vec<ProofRecord>> {
-    let mut proofs = running.cluster.proofs()?;
+    let of_nodes = running.cluster.observe()?.proofs;
+    beside_tables(of_nodes, running, program, asked)
+}
+
+fn beside_tables(
+    mut proofs: Vec<Proof>,
+    running: &Running,
+    program: &Program,
+    asked: Option<&Keyspace>,
+) -> Result<Vec<ProofRecord>> {
     let options: Vec<TableOption> = asked
         .map(Keyspace::asked_options)
         .unwrap_or_default()

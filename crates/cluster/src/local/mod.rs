@@ -27,7 +27,7 @@ pub(crate) mod state;
 pub(crate) use node::LocalNode;
 pub use place::HostInfo;
 pub(crate) use proof::table_proofs;
-pub use proof::{Effect, NodeConfiguration, Proof, TableOption};
+pub use proof::{Effect, NodeConfiguration, Observed, Proof, TableOption};
 pub(crate) use reopen::cluster as reopen;
 pub use restart::Restarts;
 pub use room::memory_bytes;
@@ -389,12 +389,9 @@ impl Nodes {
         &self.nodes[index]
     }
 
-    /// The first node that has died, if any.
-    pub fn alive(&self) -> Result<(), NodeDied> {
-        match self.nodes.iter().find_map(LocalNode::died) {
-            Some(died) => Err(died),
-            None => Ok(()),
-        }
+    /// The nodes that have died.
+    pub fn died(&self) -> Vec<NodeDied> {
+        self.nodes.iter().filter_map(LocalNode::died).collect()
     }
 
     /// Copies every node's log folder.

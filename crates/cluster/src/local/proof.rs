@@ -27,6 +27,16 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+/// What the nodes say of themselves, each asked once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Observed {
+    /// How they are configured, in order; of attached ones as much as the user may see.
+    pub nodes: Vec<NodeConfiguration>,
+    /// Everything that the spec asked for, key by key and node by node, beside what is in effect;
+    /// nothing of an attached cluster, of which nothing was asked.
+    pub proofs: Vec<Proof>,
+}
+
 /// What one node says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeConfiguration {
@@ -113,17 +123,12 @@ const NO_AGENT: &str = "the JVM cannot be asked: no agent";
 const LIMIT: Duration = Duration::from_secs(30);
 
 impl Nodes {
-    /// See [`crate::Cluster::configurations`].
-    pub fn configurations(&self) -> Result<Vec<NodeConfiguration>> {
-        let one = |node: &LocalNode| Ok(see(node, &self.access)?.configuration(&node.layout.name));
-        self.nodes.iter().map(one).collect()
-    }
-
-    /// See [`crate::Cluster::proofs`].
-    pub fn proofs(&self) -> Result<Vec<Proof>> {
-        let mut proofs = Vec::new();
+    /// See [`crate::Cluster::observe`].
+    pub fn observe(&self) -> Result<Observed> {
+        let mut observed = Observed::default();
         for (index, node) in self.nodes.iter().enumerate() {
             let seen = see(node, &self.access)?;
+            let proofs = &mut observed.proofs;
             if self.spec.authentication == Authentication::Password {
                 proofs.push(roles::proof(node)?);
             }
@@ -132,8 +137,9 @@ impl Nodes {
                 proofs.extend(seen.host_proofs(limits, &node.layout.name));
                 proofs.extend(hosts::proofs(limits, host, node)?);
             }
+            observed.nodes.push(seen.configuration(&node.layout.name));
         }
-        Ok(proofs)
+        Ok(observed)
     }
 }
 

@@ -40,9 +40,9 @@ pub(crate) fn restore(
     say: &mut dyn FnMut(&str),
 ) -> Result<Restored> {
     let began_ns = clock::now_ns();
-    nodes
-        .alive()
-        .context("restore online, which needs all nodes")?;
+    if let Some(died) = nodes.died().into_iter().next() {
+        return Err(died).context("restore online, which needs all nodes");
+    }
     let places = nodes.files();
     let manifests = own::read(&places, name)?;
     let first = manifests.first().context("the cluster has no node")?;

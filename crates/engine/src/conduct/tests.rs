@@ -96,11 +96,12 @@ impl World for Sim {
             Act::Steer(Flow::Abandon) => self.stop_ns = self.now_ns,
             Act::LookAtNodes => {
                 self.dead.retain(|(_, back_ns)| self.now_ns < *back_ns);
-                let died = self.dead.first().map(|(node, _)| Died {
+                let died = self.dead.iter().map(|(node, _)| Died {
                     node: (*node).to_owned(),
                     how: format!("{node} died"),
                 });
-                return Ok(died.map(Happened::Died));
+                let died: Vec<Died> = died.collect();
+                return Ok((!died.is_empty()).then_some(Happened::Died(died)));
             }
             _ => {}
         }
@@ -177,6 +178,16 @@ fn a_node_that_is_meant_to_be_away_does_not_end_the_load() {
 
     let mut another = sim(&[(1100, Fate::Dies("node2", 9000))], 4000);
     assert!(run(&mut another, &away, None).is_some());
+
+    // The one that is meant to be away hid it.
+    let both = [
+        (1100, Fate::Dies("node1", 1200)),
+        (1300, Fate::Dies("node2", 9000)),
+    ];
+    let mut behind_it = sim(&both, 4000);
+    let why_two = Some(Cut::NodeDied("node2 died".to_owned()));
+    assert_eq!(run(&mut behind_it, &away, None), why_two);
+    assert_eq!(done(&behind_it), [(1300, "Abandon")]);
 
     let mut not_back = sim(&dies(1100, 9000), 4000);
     assert_eq!(run(&mut not_back, &away, None), why());

@@ -59,13 +59,13 @@ impl World for Offering<'_, '_> {
             Act::Steer(flow) => self.load.steer(flow),
             Act::KeepReadings => state.gather.write(&mut state.writer)?,
             Act::LookAtNodes => {
-                let died = self.running.cluster.alive().err();
-                return Ok(died.map(|died| {
-                    Happened::Died(Died {
-                        how: died.to_string(),
-                        node: died.name,
-                    })
-                }));
+                let died = self.running.cluster.died().into_iter();
+                let died = died.map(|died| Died {
+                    how: died.to_string(),
+                    node: died.name,
+                });
+                let died: Vec<Died> = died.collect();
+                return Ok((!died.is_empty()).then_some(Happened::Died(died)));
             }
         }
         Ok(None)

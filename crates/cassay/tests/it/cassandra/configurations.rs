@@ -60,7 +60,7 @@ fn assert_all_hold(proofs: &[Proof], count_min: usize) {
 }
 
 fn effective(cluster: &Cluster, key: &str) -> String {
-    let proofs = cluster.proofs().expect("proofs");
+    let proofs = cluster.observe().expect("proofs").proofs;
     let found = proofs.iter().find(|proof| proof.key == key);
     let shown = found.expect("the key").effect.shown();
     shown.expect("a value").to_string()
@@ -73,7 +73,7 @@ fn a_node_is_restarted_with_another_configuration_and_proves_it() {
     let (from, to) = (periodic(), batch());
     let say = &mut |text: &str| eprintln!("{text}");
     let mut cluster = cluster::start(&Target::Local(from.clone()), &dirs(&lab), say).unwrap();
-    assert_all_hold(&cluster.proofs().unwrap(), 5);
+    assert_all_hold(&cluster.observe().unwrap().proofs, 5);
     assert_eq!(effective(&cluster, "commitlog_sync"), "periodic");
     assert_eq!(effective(&cluster, "class_sharing"), "true");
     let pid = cluster.nodes()[0].pid;
@@ -88,14 +88,14 @@ fn a_node_is_restarted_with_another_configuration_and_proves_it() {
         ["node1"]
     );
     assert_ne!(cluster.nodes()[0].pid, pid);
-    cluster.alive().unwrap();
+    assert!(cluster.died().is_empty());
 
-    let proofs = cluster.proofs().unwrap();
+    let proofs = cluster.observe().unwrap().proofs;
     assert_all_hold(&proofs, 13);
     assert_eq!(effective(&cluster, "commitlog_sync"), "batch");
     assert_eq!(effective(&cluster, "heap"), (640 << 20).to_string());
     assert_eq!(effective(&cluster, "collector"), "parallel");
-    let configuration = cluster.configurations().unwrap().remove(0);
+    let configuration = cluster.observe().unwrap().nodes.remove(0);
     assert!(configuration.settings.len() > 50);
     assert_eq!(configuration.flags["MaxHeapSize"], (640 << 20).to_string());
 
@@ -148,7 +148,7 @@ fn a_kept_cluster_is_worked_on_by_a_later_command_and_goes_on() {
     let dirs = dirs(&lab);
     let say = &mut |text: &str| eprintln!("{text}");
     let mut cluster = kept::open(&dirs, None, say).unwrap();
-    assert_all_hold(&cluster.proofs().unwrap(), 3);
+    assert_all_hold(&cluster.observe().unwrap().proofs, 3);
     let error = kept::open(&dirs, None, say).unwrap_err().to_string();
     assert!(error.contains("another command works on"), "{error}");
     assert_eq!(
@@ -157,7 +157,7 @@ fn a_kept_cluster_is_worked_on_by_a_later_command_and_goes_on() {
             .unwrap(),
         ["node1"]
     );
-    assert_all_hold(&cluster.proofs().unwrap(), 5);
+    assert_all_hold(&cluster.observe().unwrap().proofs, 5);
     authentication::assert_closed(cluster.nodes()[0].address, &password);
     drop(cluster);
     let now = super::jvms(&lab);

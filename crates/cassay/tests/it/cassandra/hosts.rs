@@ -122,7 +122,7 @@ fn three_hosts_have_a_rack_and_limits_each_and_end_without_a_trace() {
     assert_eq!(hosts[0].limits["cpu_quota"], "1.5 cores");
     let volume = hosts[0].volume_bytes.expect("a volume");
     assert!((1_900 << 20..=2 << 30).contains(&volume), "{hosts:?}");
-    let proofs = cluster.proofs().unwrap();
+    let proofs = cluster.observe().unwrap().proofs;
     let of_hosts = |proof: &&Proof| {
         let keys = ["cpu_quota", "memory", "volume"];
         keys.contains(&proof.key.as_str())
@@ -141,7 +141,7 @@ fn three_hosts_have_a_rack_and_limits_each_and_end_without_a_trace() {
             .unwrap(),
         ["node1", "node2", "node3"]
     );
-    let proofs = cluster.proofs().unwrap();
+    let proofs = cluster.observe().unwrap().proofs;
     let quotas: Vec<&Proof> = proofs.iter().filter(|one| one.key == "cpu_quota").collect();
     assert_eq!(quotas.len(), 3);
     assert!(
