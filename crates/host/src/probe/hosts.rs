@@ -9,6 +9,7 @@ mod memory;
 mod network;
 mod others;
 mod pressure;
+mod softnet;
 mod stand_in;
 
 pub(super) use others::Others;
@@ -22,6 +23,7 @@ use disk::Disks;
 use memory::Memory;
 use network::Network;
 use pressure::Pressure;
+use softnet::Softnet;
 use stand_in::StandIn;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -36,6 +38,8 @@ pub(crate) struct Machine {
     disks: Disks,
     network: Network,
     pressure: Pressure,
+    /// Not every kernel tells.
+    softnet: Option<Softnet>,
 }
 
 impl Machine {
@@ -53,6 +57,7 @@ impl Machine {
             disks: Disks::open(MACHINE, devices)?,
             network: Network::open(MACHINE, net, Box::new(network::machine_speed))?,
             pressure: Pressure::open(MACHINE, Path::new("/proc/pressure"), ""),
+            softnet: Softnet::open(MACHINE, "/proc/self/net/softnet_stat").ok(),
         })
     }
 }
@@ -66,6 +71,9 @@ impl Look for Machine {
             self.disks.look(now_ns, out),
             self.network.look(now_ns, out),
             self.pressure.look(now_ns, out),
+            self.softnet
+                .as_mut()
+                .map_or(Ok(()), |softnet| softnet.look(now_ns, out)),
         ];
         results.into_iter().collect()
     }
@@ -115,6 +123,7 @@ mod tests {
             "vmstat.cs",
             "sar.rxpck/s",
             "netstat.segments_sent",
+            "sar.total/s",
         ] {
             assert!(
                 second.iter().any(|one| &*one.name == name),
