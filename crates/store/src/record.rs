@@ -397,7 +397,7 @@ pub struct WarmupRecord {
 /// One validity rule and how it was judged.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RuleRecord {
-    /// `V1` to `V19`.
+    /// `V1` to `V20`.
     pub rule: String,
     /// `pass`, `warn`, `fail` or `unknown`.
     pub result: String,

@@ -29,6 +29,8 @@ pub struct Evidence {
     /// What the same program reaches on the null target on this machine, op/s, each time that it
     /// was measured.
     pub ceilings_ops_per_s: Vec<f64>,
+    /// How far the machine's clock was moved while the trial went on.
+    pub clock: Option<ClockMove>,
     /// Who else used the machine that the client runs on.
     pub machine: Option<Machine>,
     /// What the server counted over the whole trial, or why that cannot be compared; `None` where
@@ -54,6 +56,15 @@ pub struct Evidence {
     pub data_and_memory_bytes: Option<(u64, u64)>,
     /// CPU that the probes used, as a share of one core; 0 when none ran.
     pub probes_cpu_share: Option<f64>,
+}
+
+/// The clock of the day, beside the one that only counts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClockMove {
+    /// What it gained or lost, s.
+    pub moved_s: f64,
+    /// While so much time went by, s.
+    pub over_s: f64,
 }
 
 /// An open schedule.

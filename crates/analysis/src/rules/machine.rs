@@ -1,5 +1,6 @@
-//! Rules about the client as a process on a machine, and about who else was there: V3, V4, V18; and
-//! about the silence of the target, which must not be taken for the client's: V19.
+//! Rules about the client as a process on a machine, about who else was there and about its clock:
+//! V3, V4, V18, V20; and about the silence of the target, which must not be taken for the client's:
+//! V19.
 //!
 //! What others cost is not what the client waited for: nodes on the same cores make it wait too,
 //! and that is what is measured. So waiting is laid to others by the share that they had of the CPU
@@ -303,4 +304,29 @@ pub(super) fn answering(evidence: &Evidence, limits: &Limits) -> Judged {
     let what = "one silence of the target is a large part of this window; a longer one tells how \
                 often it comes";
     (Outcome::Warn, format!("{detail}: {what}"))
+}
+
+/// V20: nobody set the machine's clock. The order of writes is that of their timestamps: after a
+/// step back, a write may lose against one that came before it. A clock that is disciplined is
+/// moved by up to 0.5 ms each second (`ntpd`), which is no step.
+pub(super) fn clock_unset(evidence: &Evidence, limits: &Limits) -> Judged {
+    let Some(clock) = evidence.clock else {
+        return (Outcome::Unknown, "nobody compared the clocks".to_owned());
+    };
+    let [step_s, slew] = limits.clock_moved;
+    let limit_s = step_s + slew * clock.over_s;
+    let detail = format!(
+        "the clock of this machine moved by {:+.3} s in {:.0} s beside the time that went by \
+         (limit {limit_s:.3} s)",
+        clock.moved_s, clock.over_s
+    );
+    match clock.moved_s.abs() > limit_s {
+        true => (
+            Outcome::Warn,
+            format!(
+                "{detail}: the order of writes by their timestamps is not that in which they came"
+            ),
+        ),
+        false => (Outcome::Pass, detail),
+    }
 }

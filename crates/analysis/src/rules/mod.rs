@@ -1,4 +1,4 @@
-//! The validity rules V1 to V19: whether a trial may be believed.
+//! The validity rules V1 to V20: whether a trial may be believed.
 //!
 //! Each rule says pass, warn, fail or unknown, with the numbers and the limit. Any fail makes the
 //! trial *invalid* (kept, never compared), any warn makes it *suspect*; what is unknown is listed
@@ -13,7 +13,8 @@ mod target;
 mod tests;
 
 pub use evidence::{
-    CpuUse, Environment, Evidence, Fault, Machine, Offered, Pressure, ServerCounts, Settle, Window,
+    ClockMove, CpuUse, Environment, Evidence, Fault, Machine, Offered, Pressure, ServerCounts,
+    Settle, Window,
 };
 
 /// The limits of the rules. Shares are of 1.
@@ -77,6 +78,8 @@ pub struct Limits {
     /// V19: what that is at the least and at the most, s. A collector's pause of 0.2 s is nothing
     /// rare; one of a second is, in any window.
     pub quiet_s: [f64; 2],
+    /// V20: what the clock may be moved by, s; and beyond that in each second.
+    pub clock_moved: [f64; 2],
 }
 
 impl Default for Limits {
@@ -106,6 +109,7 @@ impl Default for Limits {
             shared_machine: false,
             quiet_share: 0.02,
             quiet_s: [0.20, 1.0],
+            clock_moved: [0.05, 0.001],
         }
     }
 }
@@ -138,7 +142,7 @@ impl Outcome {
 /// One rule, judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// `V1` to `V19`.
+    /// `V1` to `V20`.
     pub id: &'static str,
     /// How it was judged.
     pub outcome: Outcome,
@@ -180,7 +184,7 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// Why, worst first, one sentence each; empty when valid.
     pub reasons: Vec<String>,
-    /// All nineteen rules, in order.
+    /// All twenty rules, in order.
     pub rules: Vec<Rule>,
 }
 
@@ -212,6 +216,7 @@ pub fn judge(evidence: &Evidence, limits: &Limits) -> Judgement {
         ("V17", target::probes(evidence, limits)),
         ("V18", machine::undisturbed(evidence, limits)),
         ("V19", machine::answering(evidence, limits)),
+        ("V20", machine::clock_unset(evidence, limits)),
     ];
     let rules: Vec<Rule> = judged
         .into_iter()

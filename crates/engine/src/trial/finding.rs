@@ -6,9 +6,10 @@ use crate::running::Running;
 use crate::tally::Tally;
 use analysis::procedure::Point;
 use analysis::rules::{
-    self, Environment, Evidence, Judgement, Limits, Machine, Offered, ServerCounts,
+    self, ClockMove, Environment, Evidence, Judgement, Limits, Machine, Offered, ServerCounts,
 };
 use analysis::series;
+use measure::clock;
 use store::convert;
 use store::record::{
     ClientRecord, LagRecord, MachineRecord, RuleRecord, ServerCountsRecord, TrialFinding,
@@ -102,6 +103,10 @@ impl TrialRun<'_> {
                 ..machine
             }),
             server,
+            clock: Some(clock_move(
+                state.writer.start_ns(),
+                state.writer.start_unix_ns(),
+            )),
             environment: running.and_then(|running| environment(running, noted, &state.pids)),
             weak_consistency: weak_consistency(self.settings, &self.program),
             not_recorded: Some(recorded::missing(
@@ -116,6 +121,17 @@ impl TrialRun<'_> {
             probes_cpu_share: Some(probes_share + looking_s / window.seconds.max(1e-9)),
             ..known
         }
+    }
+}
+
+/// What the clock of the day gained or lost since it showed `unix_ns` at the time `ns` of the
+/// monotonic one.
+fn clock_move(ns: u64, unix_ns: u64) -> ClockMove {
+    let over_ns = clock::now_ns().saturating_sub(ns);
+    let shown_ns = i128::from(clock::unix_ns()) - i128::from(unix_ns);
+    ClockMove {
+        moved_s: (shown_ns - i128::from(over_ns)) as f64 / 1e9,
+        over_s: over_ns as f64 / 1e9,
     }
 }
 

@@ -6,7 +6,7 @@ use crate::view::RunView;
 use store::record::{RuleRecord, TrialFinding};
 
 /// What each rule asks, in a few words.
-const RULES: [(&str, &str); 19] = [
+const RULES: [(&str, &str); 20] = [
     ("V1", "The load was sent when it was due"),
     ("V2", "Latency runs from the intended start"),
     ("V3", "The client was not the limit"),
@@ -26,6 +26,7 @@ const RULES: [(&str, &str); 19] = [
     ("V17", "The cost of observing is known"),
     ("V18", "Nobody else used the machine"),
     ("V19", "The target answered all the time"),
+    ("V20", "Nobody set the clock"),
 ];
 
 /// How a rule's result is to be taken, and how bad it is.

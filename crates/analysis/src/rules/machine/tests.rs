@@ -2,7 +2,9 @@
 
 use super::super::Outcome::{Fail, Pass, Unknown, Warn};
 use super::super::tests::{after, healthy};
-use super::super::{CpuUse, Evidence, Limits, Machine, Outcome, Pressure, Verdict, Window, judge};
+use super::super::{
+    ClockMove, CpuUse, Evidence, Limits, Machine, Outcome, Pressure, Verdict, Window, judge,
+};
 use measure::{Interval, Summed};
 
 /// A laptop of four CPUs with a browser open: nodes and client use half of it.
@@ -266,5 +268,20 @@ fn a_client_that_fills_cores_of_its_own_is_the_limit_whatever_the_ceiling_says()
         assert_eq!(verdict == Verdict::Valid, expected.is_none());
         // Where nodes use them too, it uses what they leave.
         assert_eq!(after(|e| full(e, true)).1, vec![]);
+    }
+}
+
+#[test]
+fn a_clock_that_was_set_is_told_from_one_that_is_kept_right() {
+    let of = |moved_s: f64| {
+        let over_s = 60.0;
+        after(|e| e.clock = Some(ClockMove { moved_s, over_s })).1
+    };
+    // 50 ms, and 1 ms for each of 60 seconds.
+    for kept_right in [0.0, 0.109, -0.109] {
+        assert_eq!(of(kept_right), []);
+    }
+    for set in [0.111, -0.111, 3600.0] {
+        assert_eq!(of(set), [("V20", Outcome::Warn)]);
     }
 }
