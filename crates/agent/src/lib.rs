@@ -64,7 +64,7 @@ fn run(name: &str) -> Result<()> {
         }
     };
     loop {
-        let ending = serve::serve(&CALLS, &here, &mouth, reader, writer, lease);
+        let ending = serve::serve(CALLS, &here, &mouth, reader, writer, lease);
         // A controller on this machine that hangs up has ended: the kernel closes its pipes, and
         // nothing lies between that could have cut us off.
         match (ending, here.door()) {
@@ -102,7 +102,7 @@ fn begin(name: &str, reader: &mut impl Read) -> Result<Begun> {
     let log = File::create(begin.folder.join("agent.log")).context("make the agent's log")?;
     rustix::stdio::dup2_stderr(&log).context("write the agent's log")?;
     let mouth = Mouth::default();
-    let here = Here::new(begin.folder, undo, mouth.clone());
+    let here = Here::new(begin.folder, begin.files, undo, mouth.clone());
     Ok((here, guard, Duration::from_secs(begin.lease_s), mouth))
 }
 

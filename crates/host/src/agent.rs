@@ -2,8 +2,11 @@
 
 use crate::calls::{Begin, EndProcess, Keep, Note, Processes, Role, StartProcess};
 use crate::cgroup;
+use crate::here::{self, Here};
 use crate::process::{self, Identity};
+use crate::undo::UndoList;
 use anyhow::{Context, Result};
+use reach::serve::{self, Mouth};
 use reach::{Call, Link};
 use std::collections::HashMap;
 use std::fs::File;
@@ -55,7 +58,7 @@ impl Agent {
     /// # Errors
     /// It cannot be started, or the folder cannot be made.
     pub fn of_machine(cluster: &str, folder: &Path) -> Result<Agent> {
-        Agent::begin(cluster, MACHINE, folder, Role::Machine, true)
+        Agent::begin(cluster, MACHINE, folder, Role::Machine)
     }
 
     /// That of the switch between the stand-ins to be, in a network of its own. With the folder it
@@ -66,7 +69,7 @@ impl Agent {
     pub fn of_switch(cluster: &str, folder: &Path) -> Result<Agent> {
         // Before there is a second process of ours: all would have to move.
         cgroup::step_aside()?;
-        Agent::begin(cluster, SWITCH, folder, Role::Switch, true)
+        Agent::begin(cluster, SWITCH, folder, Role::Switch)
     }
 
     /// That of this machine, kept by an earlier command.
@@ -77,19 +80,19 @@ impl Agent {
         Agent::reach(MACHINE, folder)
     }
 
-    /// Starts the agent of the host `name` for what belongs to `cluster`; `owns` if the cluster's
-    /// folder goes when this one ends.
-    pub(crate) fn begin(
-        cluster: &str,
-        name: &str,
-        folder: &Path,
-        role: Role,
-        owns: bool,
-    ) -> Result<Agent> {
+    /// Starts the agent of the host `name` for what belongs to `cluster`. That of a stand-in has
+    /// what is in the folder of its host; the folder of all goes with the others.
+    pub(crate) fn begin(cluster: &str, name: &str, folder: &Path, role: Role) -> Result<Agent> {
+        let (files, tree) = match role {
+            Role::Machine => (vec![folder.to_owned()], Some(folder.to_owned())),
+            Role::Switch => (Vec::new(), Some(folder.to_owned())),
+            Role::StandIn => (vec![folder.join(name)], None),
+        };
         let begin = Begin {
             role,
             folder: folder_of(folder, name),
-            tree: owns.then(|| folder.to_owned()),
+            tree,
+            files,
             lease_s: LEASE_S,
         };
         Ok(Agent {
@@ -117,9 +120,37 @@ impl Agent {
         Ok(agent)
     }
 
+    /// One that is a thread of this process and has what is in `folder`, for tests: what it is
+    /// asked takes the same way.
+    ///
+    /// # Errors
+    /// The folder is not there, or there is one already.
+    #[doc(hidden)]
+    pub fn in_thread(folder: &Path) -> Result<Agent> {
+        let own = folder_of(folder, MACHINE);
+        std::fs::create_dir_all(&own).with_context(|| format!("make {}", own.display()))?;
+        let door = listen(&own)?;
+        let mouth = Mouth::default();
+        let undo = UndoList::new(Box::new(|_| Ok(())));
+        let here = Here::new(own, vec![folder.to_owned()], undo, mouth.clone());
+        std::thread::spawn(move || -> Result<()> {
+            let (reader, _) = door.accept()?;
+            let writer = Box::new(reader.try_clone()?);
+            let lease = Duration::from_secs(LEASE_S);
+            serve::serve(here::CALLS, &here, &mouth, Box::new(reader), writer, lease);
+            Ok(())
+        });
+        Agent::reach_machine(folder)
+    }
+
     /// Asks for what takes little time.
     pub(crate) fn call<C: Call>(&self, call: &C) -> Result<C::Answer> {
         self.link.call(call, LIMIT)
+    }
+
+    /// Asks for what may take as long as `limit`.
+    pub(crate) fn call_for<C: Call>(&self, call: &C, limit: Duration) -> Result<C::Answer> {
+        self.link.call(call, limit)
     }
 
     /// Its process.

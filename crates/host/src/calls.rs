@@ -5,7 +5,6 @@ use crate::cgroup::CgroupDir;
 use crate::process::Identity;
 use crate::{HostSpec, LinkSpec};
 use anyhow::{Context, Result};
-use reach::Call;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -22,6 +21,8 @@ pub struct Begin {
     pub folder: PathBuf,
     /// The folder that goes when it ends; none if that is another's to remove.
     pub tree: Option<PathBuf>,
+    /// The folders whose files it may touch.
+    pub files: Vec<PathBuf>,
     /// How long its controller may be silent, in seconds.
     pub lease_s: u64,
 }
@@ -40,12 +41,14 @@ pub enum Role {
 /// Declares calls with their names and answers.
 macro_rules! calls {
     ($($(#[$doc:meta])* $name:ident = $word:literal -> $answer:ty;)*) => {
-        $(impl Call for $name {
+        $(impl reach::Call for $name {
             const NAME: &'static str = $word;
             type Answer = $answer;
         })*
     };
 }
+
+pub(crate) use calls;
 
 calls! {
     MakeBridge = "make-the-bridge" -> ();

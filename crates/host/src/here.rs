@@ -4,12 +4,15 @@
 //! is made.
 
 mod children;
+mod files;
+mod folders;
 
 use crate::calls::{
     Address, DropPageCache, EndProcess, HostLimits, Keep, Limit, LimitPort, Limits, Made,
     MakeBridge, MakeHost, Plug, PortLimits, Processes, RaiseUplink, Role, StartProcess,
 };
 use crate::cgroup::Group;
+use crate::files::{Change, DeviceBytes, Get, List, Space, Sum, Uncache};
 use crate::net::{Namespace, Netlink};
 use crate::process::{self, Identity};
 use crate::undo::{Undo, UndoList};
@@ -17,6 +20,7 @@ use crate::volume::Volume;
 use crate::{LinkSpec, agent, message, switch};
 use anyhow::{Context, Result};
 use children::Children;
+use folders::Folders;
 use reach::serve::Mouth;
 use reach::{Row, Serve};
 use rustix::mount::{MountPropagationFlags, mount_change};
@@ -28,7 +32,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 /// All calls that an agent answers for its host.
-pub const CALLS: [Row<Here>; 14] = [
+pub const CALLS: &[Row<Here>] = &[
     Row::of::<MakeBridge>(),
     Row::of::<RaiseUplink>(),
     Row::of::<Plug>(),
@@ -43,12 +47,21 @@ pub const CALLS: [Row<Here>; 14] = [
     Row::of::<EndProcess>(),
     Row::of::<Processes>(),
     Row::of::<Keep>(),
+    Row::of::<Change>(),
+    Row::of::<List>(),
+    Row::of::<Get>(),
+    Row::of::<Sum>(),
+    Row::of::<Space>(),
+    Row::of::<DeviceBytes>(),
+    Row::of::<Uncache>(),
 ];
 
 /// A host as its own agent has it.
 pub struct Here {
     /// The agent's own folder.
     folder: PathBuf,
+    /// Those that it may touch.
+    files: Folders,
     undo: UndoList,
     children: Children,
     /// Of a stand-in, once they are made.
@@ -83,10 +96,12 @@ impl Role {
 }
 
 impl Here {
-    /// A host on which nothing was done yet.
-    pub fn new(folder: PathBuf, undo: UndoList, mouth: Mouth) -> Here {
+    /// A host on which nothing was done yet: `folder` is its agent's own, and below `files` is
+    /// what the agent may touch.
+    pub fn new(folder: PathBuf, files: Vec<PathBuf>, undo: UndoList, mouth: Mouth) -> Here {
         Here {
             folder,
+            files: Folders::new(files),
             undo,
             children: Children::new(mouth),
             group: OnceLock::new(),

@@ -73,7 +73,7 @@ impl Hosts {
         say: &mut dyn FnMut(&str),
     ) -> Result<Host> {
         let state = &mut self.state.hosts[number - 1];
-        let agent = Agent::begin(&self.state.id, &state.name, folder, Role::StandIn, false)?;
+        let agent = Agent::begin(&self.state.id, &state.name, folder, Role::StandIn)?;
         self.switch.plug(number, &agent)?;
         state.address = Some(self.switch.address(number));
         let made = agent.call(&MakeHost {

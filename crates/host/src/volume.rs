@@ -9,10 +9,11 @@ use crate::process::{self, Life};
 use anyhow::{Context, Result};
 use measure::clock::{self, Deadline};
 use rustix::fd::{AsRawFd, OwnedFd};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Mode, OFlags, StatVfs};
 use rustix::io::Errno;
 use rustix::ioctl;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -44,7 +45,7 @@ const INFO_NAME: usize = 56;
 const INFO_NAME_BYTES: usize = 64;
 
 /// Total, used and available bytes of a file system.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VolumeUse {
     /// What files can take in all: below the size of the device, which holds tables too.
     pub total_bytes: u64,
@@ -61,11 +62,16 @@ pub struct VolumeUse {
 pub fn usage(path: &Path) -> Result<VolumeUse> {
     let stat = rustix::fs::statvfs(path)
         .with_context(|| format!("ask for the space at {}", path.display()))?;
-    Ok(VolumeUse {
+    Ok(use_of(&stat))
+}
+
+/// The same, as the kernel says it.
+pub(super) fn use_of(stat: &StatVfs) -> VolumeUse {
+    VolumeUse {
         total_bytes: stat.f_blocks * stat.f_frsize,
         used_bytes: (stat.f_blocks - stat.f_bfree) * stat.f_frsize,
         available_bytes: stat.f_bavail * stat.f_frsize,
-    })
+    }
 }
 
 /// A mounted volume. Dropping it leaves it mounted: its end is [`end`] or our own.
