@@ -1,3 +1,5 @@
+//! Files by an agent that is a thread of the test, over a real conversation.
+
 use super::*;
 use std::io::Read;
 
