@@ -5,8 +5,9 @@
 //! log and on its volume, and is looked for there before anybody is told to ask for less.
 
 use crate::snapshot::NodeFiles;
-use host::{VolumeUse, volume_use};
-use std::io::{Read, Seek, SeekFrom};
+use anyhow::Result;
+use host::{Agent, From, VolumeUse};
+use std::io::Read;
 use std::path::Path;
 
 /// Most of a log that is read: what went wrong just now stands at its end.
@@ -63,9 +64,8 @@ pub struct LogMarks(Vec<u64>);
 impl LogMarks {
     /// How far they go now.
     pub(crate) fn of(places: &[NodeFiles<'_>]) -> LogMarks {
-        let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-        let marks = places.iter().map(|place| bytes(&place.log()));
-        LogMarks(marks.collect())
+        let marks = places.iter().map(|place| size(place.host, &place.log()));
+        LogMarks(marks.map(|size| size.unwrap_or(0)).collect())
     }
 }
 
@@ -73,8 +73,12 @@ impl LogMarks {
 pub(crate) fn causes(places: &[NodeFiles<'_>], marks: &LogMarks) -> Vec<String> {
     let cause = |(index, place): (usize, &NodeFiles<'_>)| {
         let mark = marks.0.get(index).copied().unwrap_or(0);
-        let volume = volume_use(&place.folder).ok();
-        of_node(place.name, volume, &log_since(&place.log(), mark))
+        let volume = place.host.space(place.folder).ok();
+        of_node(
+            place.name,
+            volume,
+            &log_since(place.host, &place.log(), mark),
+        )
     };
     places.iter().enumerate().filter_map(cause).collect()
 }
@@ -105,20 +109,24 @@ pub(crate) fn sign(log: &str) -> Option<(&'static str, &str)> {
 }
 
 /// What was written to a log behind `mark`; all of it if it has begun anew since.
-fn log_since(path: &Path, mark: u64) -> String {
-    let read = || -> std::io::Result<Vec<u8>> {
-        let mut file = std::fs::File::open(path)?;
-        let bytes = file.metadata()?.len();
+fn log_since(host: &Agent, path: &Path, mark: u64) -> String {
+    let read = || -> Result<Vec<u8>> {
+        let bytes = size(host, path)?;
         let from = if bytes < mark { 0 } else { mark };
-        file.seek(SeekFrom::Start(
-            from.max(bytes.saturating_sub(LOG_BYTES_MAX)),
-        ))?;
+        let from = from.max(bytes.saturating_sub(LOG_BYTES_MAX));
         let mut text = Vec::new();
-        file.take(LOG_BYTES_MAX).read_to_end(&mut text)?;
+        let mut log = host.reader(path, from).take(LOG_BYTES_MAX);
+        log.read_to_end(&mut text)?;
         Ok(text)
     };
     // A log may hold any bytes, and one that cannot be read tells nothing.
     String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
+}
+
+/// How long a log is; one that is not there has no length.
+fn size(host: &Agent, path: &Path) -> Result<u64> {
+    let end = host.piece(path, From::End(0))?;
+    Ok(end.map_or(0, |end| end.size))
 }
 
 #[cfg(test)]
@@ -166,6 +174,8 @@ mod tests {
     #[test]
     fn what_a_log_said_before_is_no_cause_of_what_happens_now() {
         let folder = tempfile::tempdir().unwrap();
+        let host = Agent::in_thread(folder.path()).unwrap();
+        let log_since = |path: &Path, mark| log_since(&host, path, mark);
         let path = folder.path().join("system.log");
         std::fs::write(&path, FULL).unwrap();
         let mark = FULL.len() as u64;

@@ -2,14 +2,11 @@
 
 use crate::cluster::{Cluster, NodeInfo};
 use crate::jolokia::Jolokia;
-use crate::local::Nodes;
 use crate::mbeans;
 use crate::session::ServerError;
-use crate::snapshot::{NodeFiles, schema};
+use crate::snapshot::schema;
 use anyhow::{Context, Result, bail};
-use host::{VolumeUse, volume_use};
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use host::{Host, VolumeUse};
 
 /// What a node keeps of a keyspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,31 +26,17 @@ pub struct DataUse {
 pub(crate) fn read(cluster: &Cluster, keyspace: &str) -> Result<Vec<DataUse>> {
     let tables = schema::tables(&mut cluster.session()?, keyspace, &[])?;
     let tables: Vec<&str> = tables.keys().map(String::as_str).collect();
-    let places = cluster.local().map(Nodes::files).unwrap_or_default();
-    let of = |node: &NodeInfo| {
-        let place = places.iter().find(|place| place.name == node.name);
+    let of = |(index, node): (usize, &NodeInfo)| {
+        let host = cluster.local().and_then(|nodes| nodes.host_of(index));
+        let host = host.filter(|host| host.has_volume());
         Ok(DataUse {
-            volume: place.map(volume).transpose()?.flatten(),
+            volume: host.map(Host::usage).transpose()?,
             node: node.name.clone(),
             host: node.host.clone(),
             live_bytes: live_bytes(cluster, node, keyspace, &tables)?,
         })
     };
-    cluster.nodes().iter().map(of).collect()
-}
-
-/// The volume of a node's folder, if that is another one than that of the cluster's folder.
-fn volume(place: &NodeFiles<'_>) -> Result<Option<VolumeUse>> {
-    let device = |path: &Path| -> Result<u64> {
-        let metadata = std::fs::metadata(path);
-        Ok(metadata
-            .with_context(|| format!("look at {}", path.display()))?
-            .dev())
-    };
-    if device(&place.folder)? == device(&place.cluster_folder)? {
-        return Ok(None);
-    }
-    volume_use(&place.folder).map(Some)
+    cluster.nodes().iter().enumerate().map(of).collect()
 }
 
 /// Bytes of the tables on the node that has most of them; `None` where no node tells.

@@ -338,12 +338,12 @@ impl Agent {
         self.call(&Get { path, from })
     }
 
-    /// A file from its beginning, piece by piece.
-    pub fn reader<'a>(&'a self, path: &'a Path) -> Reader<'a> {
+    /// A file from a byte on, piece by piece.
+    pub fn reader<'a>(&'a self, path: &'a Path, at: u64) -> Reader<'a> {
         Reader {
             agent: self,
             path,
-            at: 0,
+            at,
             piece: Vec::new(),
             used: 0,
         }
@@ -355,7 +355,7 @@ impl Agent {
     /// There is no such file, or it cannot be read.
     pub fn read(&self, path: &Path) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        let read = std::io::Read::read_to_end(&mut self.reader(path), &mut bytes);
+        let read = std::io::Read::read_to_end(&mut self.reader(path, 0), &mut bytes);
         read.with_context(|| format!("read {}", path.display()))?;
         Ok(bytes)
     }
@@ -407,7 +407,7 @@ impl Agent {
     }
 }
 
-/// A file of a host, read from its beginning.
+/// A file of a host, read piece by piece.
 #[derive(Debug)]
 pub struct Reader<'a> {
     agent: &'a Agent,

@@ -4,7 +4,7 @@ use super::able;
 use super::cgroup::CgroupDir;
 use super::state::HostState;
 use super::switch::Switch;
-use super::volume::{self, VolumeUse};
+use super::volume::VolumeUse;
 use crate::agent::Agent;
 use crate::calls::{Address, DropPageCache, Limit, LimitPort, Limits, PortLimits};
 use crate::process::Identity;
@@ -193,7 +193,7 @@ impl Host {
     /// # Errors
     /// The folder is gone.
     pub fn usage(&self) -> Result<VolumeUse> {
-        volume::usage(&self.folder)
+        self.agent.space(&self.folder_inside)
     }
 
     /// Whether it has a volume of its own.

@@ -168,7 +168,7 @@ fn make(program: &Program, clusters: &Path, path: &Path, say: &mut dyn FnMut(&st
     nodes.bring_up(&mut |_| ())?;
     nodes.end_node(0, WRITE_LIMIT)?;
     if !written.is_file() {
-        let said = super::node::log_tail(&nodes.node(0).layout.logs());
+        let said = nodes.node(0).log_tail();
         bail!("the JVM has written none; it says:\n{said}");
     }
     nodes.stop()?;

@@ -1,19 +1,39 @@
 //! Logs of nodes as they are kept with a run.
 
+use super::node::LocalNode;
 use crate::hidden::hidden;
-use std::ffi::OsStr;
-use std::io::{BufRead, BufReader, BufWriter, Write};
+use anyhow::{Context, Result};
+use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
-/// Copies a log. A node writes the options of its JVM into its own; secrets stay out of the copy.
-pub(super) fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
-    const ARGUMENTS: &[u8] = b"JVM Arguments:";
-    let is_nodes_own = |name: &OsStr| name.as_encoded_bytes().starts_with(b"system.log");
-    if !from.file_name().is_some_and(is_nodes_own) {
-        return std::fs::copy(from, to).map(|_| ());
+/// Copies a node's logs into a folder of its name.
+///
+/// # Errors
+/// One cannot be read or written.
+pub(super) fn collect(node: &LocalNode, into: &Path) -> Result<()> {
+    let (from, to) = (node.layout.logs(), into.join(&node.layout.name));
+    std::fs::create_dir_all(&to).with_context(|| format!("make {}", to.display()))?;
+    let entries = node.host.list(&from, None)?;
+    let entries = entries.with_context(|| format!("there is no {}", from.display()))?;
+    for entry in entries.iter().filter(|entry| !entry.is_folder) {
+        let path = from.join(&entry.name);
+        // It may be written to still: as far as it goes now.
+        let log = node.host.reader(&path, 0).take(entry.bytes);
+        copy(log, &entry.name, &to.join(&entry.name))
+            .with_context(|| format!("copy {} to {}", path.display(), to.display()))?;
     }
-    let mut reader = BufReader::new(std::fs::File::open(from)?);
+    Ok(())
+}
+
+/// Copies a log. A node writes the options of its JVM into its own; secrets stay out of the copy.
+fn copy(mut log: impl Read, name: &str, to: &Path) -> std::io::Result<()> {
+    const ARGUMENTS: &[u8] = b"JVM Arguments:";
     let mut writer = BufWriter::new(std::fs::File::create(to)?);
+    if !name.starts_with("system.log") {
+        std::io::copy(&mut log, &mut writer)?;
+        return writer.flush();
+    }
+    let mut reader = BufReader::new(log);
     let mut line = Vec::new();
     while reader.read_until(b'\n', &mut line)? > 0 {
         let has_options = line.windows(ARGUMENTS.len()).any(|part| part == ARGUMENTS);
@@ -36,11 +56,12 @@ mod tests {
     #[test]
     fn a_copied_log_has_no_secrets_and_all_the_rest() {
         let folder = tempfile::tempdir().unwrap();
-        let (from, to) = (folder.path().join("system.log"), folder.path().join("copy"));
+        let to = folder.path().join("copy");
         let log = b"INFO a\nJVM Arguments: [-Dx.password=hunter2, -ea]\n\xff\nend".as_slice();
-        std::fs::write(&from, log).unwrap();
-        copy(&from, &to).unwrap();
+        copy(log, "system.log", &to).unwrap();
         let copied = b"INFO a\nJVM Arguments: [-Dx.password=***, -ea]\n\xff\nend".as_slice();
         assert_eq!(std::fs::read(&to).unwrap(), copied);
+        copy(log, "jvm.log", &to).unwrap();
+        assert_eq!(std::fs::read(&to).unwrap(), log);
     }
 }

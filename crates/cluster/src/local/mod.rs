@@ -44,7 +44,7 @@ use anyhow::{Context, Result, bail};
 use classes::Classes;
 use host::{Agent, Hosts, HostsSpec, HostsState};
 use measure::clock::{self, Deadline};
-use node::{OUTPUT, Process};
+use node::OUTPUT;
 use ports::{Claim, Ports};
 use record::SpecState;
 use settings::NodeLayout;
@@ -279,8 +279,12 @@ impl Nodes {
 
     /// Folders and files of all nodes.
     fn prepare(&mut self, addresses: &[Ipv4Addr], ports: Ports) -> Result<()> {
-        for layout in place::layouts(&self.spec, &self.folder, self.hosts(), addresses, ports)? {
-            settings::write(&layout, &self.spec.yaml, &self.secret)?;
+        let layouts = place::layouts(&self.spec, &self.folder, &self.ground, addresses, ports)?;
+        for (index, layout) in layouts.into_iter().enumerate() {
+            let node = self.node_of(index, layout);
+            let files = settings::files(&node.layout, &self.spec.yaml, &self.secret);
+            node.host.change(files)?;
+            let layout = &node.layout;
             self.state.nodes.push(NodeState {
                 name: layout.name.clone(),
                 host: layout.host.clone(),
@@ -290,20 +294,20 @@ impl Nodes {
                 ports: Some(ports),
                 process: None,
             });
-            let node = self.node_of(layout);
             self.nodes.push(node);
         }
         self.state.write(&self.folder)
     }
 
     /// A node without a process.
-    fn node_of(&self, layout: NodeLayout) -> LocalNode {
+    fn node_of(&self, index: usize, layout: NodeLayout) -> LocalNode {
         let agent = SocketAddr::from((layout.address, layout.ports.jolokia));
         let has_agent = self.program.supply.jolokia.is_some();
         let jolokia = has_agent.then(|| Jolokia::new(agent, settings::JOLOKIA_USER, &self.secret));
         LocalNode {
             layout,
             jolokia,
+            host: Arc::clone(self.ground.agent(index)),
             process: None,
         }
     }
@@ -350,9 +354,9 @@ impl Nodes {
             program.share_classes(&self.spec, clusters, &mut |_| ())?;
         }
         // The connections to a stopped node's agent are of no use.
-        self.nodes[index] = self.node_of(self.nodes[index].layout.clone());
+        self.nodes[index] = self.node_of(index, self.nodes[index].layout.clone());
         let node = &self.nodes[index];
-        let start = node.starts_count() + 1;
+        let start = node.starts_count()? + 1;
         let command = jvm::command(
             &self.program,
             &self.state.id,
@@ -360,12 +364,10 @@ impl Nodes {
             &self.spec,
             start,
         );
-        let output = node.layout.folder.join("logs").join(OUTPUT);
-        let agent = Arc::clone(self.agent_of(index));
-        let started = agent.start(&command, &output);
-        let identity = started.with_context(|| format!("start {}", node.layout.name))?;
-        self.state.nodes[index].process = Some(identity);
-        self.nodes[index].process = Some(Process { agent, identity });
+        let started = node.host.start(&command, &node.layout.logs().join(OUTPUT));
+        let process = started.with_context(|| format!("start {}", node.layout.name))?;
+        self.state.nodes[index].process = Some(process);
+        self.nodes[index].process = Some(process);
         self.state.write(&self.folder)
     }
 
@@ -378,7 +380,7 @@ impl Nodes {
             datacenter: node.layout.datacenter.clone(),
             rack: node.layout.rack.clone(),
             tokens: node.layout.tokens.clone(),
-            pid: node.process.as_ref().map(Process::pid),
+            pid: node.process.map(|process| process.pid),
             version: self.state.version.clone(),
         };
         self.nodes.iter().map(info).collect()
@@ -396,21 +398,8 @@ impl Nodes {
 
     /// Copies every node's log folder.
     pub fn collect_logs(&self, into: &Path) -> Result<()> {
-        for node in &self.nodes {
-            let to = into.join(&node.layout.name);
-            std::fs::create_dir_all(&to).with_context(|| format!("make {}", to.display()))?;
-            let from = node.layout.logs();
-            let entries = std::fs::read_dir(&from);
-            for entry in entries.with_context(|| format!("read {}", from.display()))? {
-                let path = entry.context("read a log folder")?.path();
-                let Some(name) = path.file_name().filter(|_| path.is_file()) else {
-                    continue;
-                };
-                logs::copy(&path, &to.join(name))
-                    .with_context(|| format!("copy {} to {}", path.display(), to.display()))?;
-            }
-        }
-        Ok(())
+        let collect = |node| logs::collect(node, into);
+        self.nodes.iter().try_for_each(collect)
     }
 
     /// How clients get in.
@@ -426,11 +415,6 @@ impl Nodes {
     /// The version of Cassandra that they are.
     pub fn version(&self) -> &str {
         &self.state.version
-    }
-
-    /// Everything of the cluster is below this.
-    pub fn folder(&self) -> &Path {
-        &self.folder
     }
 
     /// The MBeans of each node, by its name; `None` where there is no agent.

@@ -5,11 +5,9 @@ use crate::cluster::NodeDied;
 use crate::jolokia::Jolokia;
 use anyhow::Result;
 use host::process::Identity;
-use host::{Agent, Ended};
+use host::{Agent, Ended, Entry, From};
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// How many log lines an error carries: enough for an exception with its cause.
 const LOG_LINES_COUNT: usize = 25;
@@ -17,34 +15,18 @@ const LOG_LINES_COUNT: usize = 25;
 /// How much of a log line an error carries.
 const LOG_CHARS_SHOWN: usize = 300;
 
+/// How far from its end a log is looked at, for these lines: one may be of 15 kB.
+const LOG_BYTES: u64 = 256 << 10;
+
 /// One process and what belongs to it.
 #[derive(Debug)]
 pub(crate) struct LocalNode {
     pub layout: NodeLayout,
     pub jolokia: Option<Jolokia>,
+    /// By which everything on its host is done.
+    pub host: Arc<Agent>,
     /// Absent until it is started, and while it is stopped.
-    pub process: Option<Process>,
-}
-
-/// A node's process, on the host of an agent.
-#[derive(Clone, Debug)]
-pub(crate) struct Process {
-    pub agent: Arc<Agent>,
-    pub identity: Identity,
-}
-
-impl Process {
-    pub fn pid(&self) -> u32 {
-        self.identity.pid
-    }
-
-    /// SIGTERM with `grace`, then SIGKILL; at once with no grace. True if it went by itself.
-    ///
-    /// # Errors
-    /// It is still there after SIGKILL.
-    pub fn end(&self, grace: Duration) -> Result<bool> {
-        self.agent.end_process(self.identity, grace)
-    }
+    pub process: Option<Identity>,
 }
 
 impl LocalNode {
@@ -54,9 +36,8 @@ impl LocalNode {
 
     /// Whether the process has ended, and how.
     pub fn died(&self) -> Option<NodeDied> {
-        let process = self.process.as_ref()?;
-        let ended = process.agent.how_ended(process.identity)?;
-        let log_tail = log_tail(&self.layout.logs());
+        let ended = self.host.how_ended(self.process?)?;
+        let log_tail = self.log_tail();
         Some(NodeDied {
             name: self.layout.name.clone(),
             status: match ended {
@@ -68,14 +49,32 @@ impl LocalNode {
     }
 
     /// How often this node has been started, by the logs that it has left.
-    pub fn starts_count(&self) -> usize {
-        let entries = std::fs::read_dir(self.layout.logs()).into_iter().flatten();
-        let number = |entry: std::io::Result<std::fs::DirEntry>| -> Option<usize> {
-            let name = entry.ok()?.file_name();
-            let number = name.to_str()?.strip_prefix(GC_LOG)?.strip_suffix(".log")?;
+    ///
+    /// # Errors
+    /// Its logs cannot be looked at.
+    pub fn starts_count(&self) -> Result<usize> {
+        let entries = self.host.list(&self.layout.logs(), None)?;
+        let number = |entry: Entry| -> Option<usize> {
+            let number = entry.name.strip_prefix(GC_LOG)?.strip_suffix(".log")?;
             number.parse().ok()
         };
-        entries.filter_map(number).max().unwrap_or(0)
+        let numbers = entries.into_iter().flatten().filter_map(number);
+        Ok(numbers.max().unwrap_or(0))
+    }
+
+    /// The last lines of the server's log, behind the JVM's own words.
+    pub fn log_tail(&self) -> String {
+        let end = |name: &str| {
+            let path = self.layout.logs().join(name);
+            match self.host.piece(&path, From::End(LOG_BYTES)) {
+                // A log may hold any bytes.
+                Ok(piece) => {
+                    piece.map(|piece| String::from_utf8_lossy(&piece.bytes.0).into_owned())
+                }
+                Err(error) => Some(format!("{} is out of reach: {error:#}", path.display())),
+            }
+        };
+        last_lines(&[OUTPUT, "system.log"].map(|name| end(name).unwrap_or_default()))
     }
 }
 
@@ -91,13 +90,10 @@ pub(super) fn gc_log_name(start: usize) -> String {
 /// What the JVM itself says, in the node's log folder.
 pub(super) const OUTPUT: &str = "jvm.log";
 
-/// The last lines of the server's log, or of the JVM's own words if it never came to a log.
-pub(super) fn log_tail(logs: &Path) -> String {
+/// What an error carries of texts that follow each other.
+fn last_lines(texts: &[String]) -> String {
     let mut lines = Vec::new();
-    for name in [OUTPUT, "system.log"] {
-        // A log may hold any bytes.
-        let bytes = std::fs::read(logs.join(name)).unwrap_or_default();
-        let text = String::from_utf8_lossy(&bytes).into_owned();
+    for text in texts {
         let kept = text.lines().filter(|line| !line.trim().is_empty());
         lines.extend(kept.map(|line| {
             // The server logs its whole configuration as one line of 15 kB.
@@ -180,21 +176,18 @@ mod tests {
 
     #[test]
     fn the_end_of_the_log_is_shown_with_short_lines() {
-        let logs = tempfile::tempdir().unwrap();
         let lines: Vec<String> = (0..100)
             .map(|n| format!("line {n}{}\n", "x".repeat(1000)))
             .collect();
-        std::fs::write(logs.path().join(OUTPUT), "from the JVM\n").unwrap();
-        std::fs::write(logs.path().join("system.log"), lines.concat()).unwrap();
-        let tail = log_tail(logs.path());
+        let jvm = "from the JVM\n".to_string();
+        let tail = last_lines(&[jvm.clone(), lines.concat()]);
         assert_eq!(tail.lines().count(), LOG_LINES_COUNT);
         assert!(tail.lines().last().unwrap().starts_with("  line 99xxx"));
         assert!(
             tail.lines()
                 .all(|line| line.chars().count() <= LOG_CHARS_SHOWN + 2)
         );
-        std::fs::remove_file(logs.path().join("system.log")).unwrap();
-        assert_eq!(log_tail(logs.path()), "  from the JVM");
+        assert_eq!(last_lines(&[jvm, String::new()]), "  from the JVM");
     }
 
     /// A Java trace was all that was said of a wrong value.

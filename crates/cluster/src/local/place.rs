@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 use host::{Able, Agent, Host, HostAbility, HostSpec, Hosts, HostsSpec, Isolation};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// A host of a running target.
@@ -225,15 +225,6 @@ fn answers(abilities: &[Able]) -> BTreeMap<Ability, Answer> {
     abilities.iter().map(answer).collect()
 }
 
-/// Where one node is.
-struct NodeHome {
-    host: String,
-    /// As its own process sees it.
-    folder: PathBuf,
-    /// As we see it.
-    reached: PathBuf,
-}
-
 /// How many hosts the nodes of `spec` are dealt to.
 fn hosts_count(spec: &LocalSpec) -> usize {
     spec.hosts
@@ -250,7 +241,7 @@ fn hosts_count(spec: &LocalSpec) -> usize {
 pub(super) fn layouts(
     spec: &LocalSpec,
     folder: &Path,
-    hosts: Option<&Hosts>,
+    ground: &Ground,
     addresses: &[Ipv4Addr],
     ports: Ports,
 ) -> Result<Vec<NodeLayout>> {
@@ -259,50 +250,30 @@ pub(super) fn layouts(
     let mut all = Vec::with_capacity(spec.nodes);
     for (index, (address, tokens)) in addresses.iter().zip(ring).enumerate() {
         let name = format!("node{}", index + 1);
-        let place = place(spec, folder, hosts, index, &name);
-        let disk = place.reached.parent().unwrap_or(folder);
-        let sharers = match hosts.map(Hosts::all) {
+        let (host, above) = match ground.host(index) {
+            Some(host) => (host.name().to_string(), host.folder_inside()),
+            None => (format!("host{}", index % hosts_count(spec) + 1), folder),
+        };
+        let sharers = match ground.hosts().map(Hosts::all) {
             Some(all) if all.iter().any(Host::has_volume) => spec.nodes / all.len().max(1),
             _ => spec.nodes,
         };
+        let disk = ground.agent(index).space(above)?;
         all.push(NodeLayout {
-            name,
             address: *address,
             ports,
             datacenter: spec.datacenter.clone(),
             rack: rack(spec, index),
             tokens,
             seed,
-            host: place.host,
-            commitlog_total_mib: room::commitlog_total_mib(disk, sharers)?,
-            folder: place.folder,
-            reached: place.reached,
+            host,
+            commitlog_total_mib: room::commitlog_total_mib(disk.total_bytes, sharers),
+            folder: above.join(&name),
+            name,
             authentication: spec.authentication,
         });
     }
     Ok(all)
-}
-
-fn place(
-    spec: &LocalSpec,
-    folder: &Path,
-    hosts: Option<&Hosts>,
-    index: usize,
-    name: &str,
-) -> NodeHome {
-    let at = index % hosts_count(spec);
-    match hosts.and_then(|hosts| hosts.all().get(at)) {
-        Some(host) => NodeHome {
-            host: host.name().to_string(),
-            folder: host.folder_inside().join(name),
-            reached: host.folder().join(name),
-        },
-        None => NodeHome {
-            host: format!("host{}", at + 1),
-            folder: folder.join(name),
-            reached: folder.join(name),
-        },
-    }
 }
 
 /// The rack of a node: as the spec says, or one per host.
@@ -325,28 +296,40 @@ pub(super) fn addresses(spec: &LocalSpec, hosts: &Hosts) -> Result<Vec<Ipv4Addr>
     (0..spec.nodes).map(address).collect()
 }
 
-impl Nodes {
+impl Ground {
     /// The hosts, where they are more than addresses.
     pub fn hosts(&self) -> Option<&Hosts> {
-        match &self.ground {
+        match self {
             Ground::Hosts(hosts) => Some(hosts),
             Ground::Machine(_) => None,
         }
     }
 
     /// The host of a node, where it is more than an address.
-    pub fn host_of(&self, index: usize) -> Option<&Host> {
+    pub fn host(&self, index: usize) -> Option<&Host> {
         let hosts = self.hosts()?.all();
         hosts.get(index % hosts.len().max(1))
     }
 
     /// By which everything on the host of a node is done.
-    pub(super) fn agent_of(&self, index: usize) -> &Arc<Agent> {
-        match &self.ground {
+    pub fn agent(&self, index: usize) -> &Arc<Agent> {
+        match self {
             Ground::Machine(agent) => agent,
             // There is at least one.
             Ground::Hosts(hosts) => hosts.all()[index % hosts.all().len()].agent(),
         }
+    }
+}
+
+impl Nodes {
+    /// The hosts, where they are more than addresses.
+    pub fn hosts(&self) -> Option<&Hosts> {
+        self.ground.hosts()
+    }
+
+    /// The host of a node, where it is more than an address.
+    pub fn host_of(&self, index: usize) -> Option<&Host> {
+        self.ground.host(index)
     }
 
     /// What hosts were asked to be limited to, where they can be limited.
@@ -386,7 +369,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let ports = super::super::ports::CHOICES[0];
         let addresses: Vec<Ipv4Addr> = (1..=6).map(|n| Ipv4Addr::new(127, 0, 7, n)).collect();
-        let all = layouts(&spec(6, 3), folder.path(), None, &addresses, ports).unwrap();
+        let ground = Ground::Machine(Arc::new(Agent::in_thread(folder.path()).unwrap()));
+        let all = layouts(&spec(6, 3), folder.path(), &ground, &addresses, ports).unwrap();
         let brief = all
             .iter()
             .map(|node| format!("{} {} {}", node.name, node.host, node.rack));

@@ -1,7 +1,7 @@
 //! Is a node ready? Asked over CQL, as its clients will: a log line says what a node believes, an
 //! answer says what it does.
 
-use super::node::{LocalNode, log_tail};
+use super::node::LocalNode;
 use crate::access::Access;
 use crate::session::Session;
 use anyhow::{Result, anyhow, bail};
@@ -137,7 +137,7 @@ pub(super) fn wait(
                 "{} {failure} within {} s (start_timeout): {error:#}\nits last log lines:\n{}",
                 node.layout.name,
                 limit.as_secs(),
-                log_tail(&node.layout.logs())
+                node.log_tail()
             ));
         }
         clock::sleep(POLL);

@@ -1,7 +1,6 @@
 //! A kept cluster, taken up again by a later command: its processes are not our children, and go on
 //! when we end.
 
-use super::node::{LocalNode, Process};
 use super::ports::Claim;
 use super::state::State;
 use super::{Ground, Nodes, Program, place, roles, settings};
@@ -44,13 +43,9 @@ impl Nodes {
                 state.id, state.id
             )
         })?;
-        let hosts = match &ground {
-            Ground::Hosts(hosts) => Some(hosts),
-            Ground::Machine(_) => None,
-        };
-        let layouts = place::layouts(&spec, folder, hosts, &addresses, ports)?;
+        let layouts = place::layouts(&spec, folder, &ground, &addresses, ports)?;
         let first = layouts.first().context("the cluster has no node")?;
-        let secret = settings::read_secret(first)?;
+        let secret = settings::read_secret(ground.agent(0), first)?;
         let access = roles::read(spec.authentication, folder)?;
         let mut nodes = Nodes {
             folder: folder.to_path_buf(),
@@ -66,13 +61,9 @@ impl Nodes {
             _lock: Some(lock),
         };
         for (index, layout) in layouts.into_iter().enumerate() {
-            let agent = Arc::clone(nodes.agent_of(index));
+            let mut node = nodes.node_of(index, layout);
             let process = nodes.state.nodes[index].process;
-            let process = process.filter(|one| agent.how_ended(*one).is_none());
-            let node = LocalNode {
-                process: process.map(|identity| Process { agent, identity }),
-                ..nodes.node_of(layout)
-            };
+            node.process = process.filter(|one| node.host.how_ended(*one).is_none());
             nodes.nodes.push(node);
         }
         Ok(nodes)

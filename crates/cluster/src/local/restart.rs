@@ -7,7 +7,6 @@ use super::record::SpecState;
 use super::{Nodes, check, ready, room, settings};
 use crate::spec::LocalSpec;
 use anyhow::{Context, Result, bail};
-use host::process::Identity;
 use host::{HostSpec, Hosts};
 use measure::clock::Deadline;
 use std::time::Duration;
@@ -98,8 +97,9 @@ impl Nodes {
             }
         }
         for index in group {
-            let layout = &self.nodes[*index].layout;
-            settings::write(layout, &self.spec.yaml, &self.secret)?;
+            let node = &self.nodes[*index];
+            let files = settings::files(&node.layout, &self.spec.yaml, &self.secret);
+            node.host.change(files)?;
         }
         self.start_all()?;
         Ok(names)
@@ -160,8 +160,8 @@ impl Nodes {
     pub(super) fn end_node(&mut self, index: usize, grace: Duration) -> Result<()> {
         let node = &mut self.nodes[index];
         if let Some(process) = node.process.take() {
-            process
-                .end(grace)
+            node.host
+                .end_process(process, grace)
                 .with_context(|| format!("stop {}", node.layout.name))?;
         }
         self.state.nodes[index].process = None;
@@ -231,8 +231,10 @@ fn together(groups: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
 /// Flushes a node and closes it for clients; without an agent, its own end does that.
 fn drain(node: &LocalNode) -> Result<()> {
     const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
-    let runs = node.process.as_ref().map(|process| process.pid());
-    if runs.and_then(Identity::of).is_none() {
+    if node
+        .process
+        .is_none_or(|process| node.host.how_ended(process).is_some())
+    {
         return Ok(());
     }
     if let Some(jolokia) = &node.jolokia {

@@ -7,7 +7,7 @@
 
 use super::node::LocalNode;
 use super::proof::{Effect, Proof};
-use super::{random_secret, ready, settings};
+use super::{random_secret, ready};
 use crate::access::{Access, Credentials, Secret};
 use crate::session::{ServerError, Session};
 use crate::spec::{Authentication, LocalSpec, SecretSource};
@@ -49,10 +49,21 @@ pub(super) fn make(spec: &LocalSpec, folder: &Path) -> Result<Access> {
         Authentication::None => Ok(Access::default()),
         Authentication::Password => {
             let password = random_secret()?;
-            settings::write_private(&password_file(folder), &format!("{password}\n"))?;
+            write_private(&password_file(folder), &format!("{password}\n"))?;
             Ok(access(USER, Secret::new(password)))
         }
     }
+}
+
+/// Writes a file that only we can read.
+fn write_private(path: &Path, text: &str) -> Result<()> {
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut options = std::fs::OpenOptions::new();
+    let open = options.write(true).create(true).truncate(true).mode(0o600);
+    open.open(path)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .with_context(|| format!("write {}", path.display()))
 }
 
 /// How a cluster that is there is entered.

@@ -57,15 +57,9 @@ pub(crate) fn check_growth(nodes: usize, from_bytes: u64, to_bytes: u64) -> Resu
 
 /// Size of all commit log segments of a node in MiB, written out in its settings: what the server
 /// chooses by itself depends on the disk. Its rule is kept: Apache's 8 GiB, or a quarter of a
-/// smaller disk, which `nodes` nodes share.
-///
-/// # Errors
-/// The size of the disk cannot be asked for.
-pub(crate) fn commitlog_total_mib(data: &Path, nodes: usize) -> Result<u64> {
-    let disk = rustix::fs::statvfs(data)
-        .with_context(|| format!("ask for the size of the disk of {}", data.display()))?;
-    let total_mib = disk.f_blocks.saturating_mul(disk.f_frsize) / MIB;
-    Ok(COMMITLOG_TOTAL_MIB.min(total_mib / 4 / nodes.max(1) as u64))
+/// smaller disk of `disk_bytes`, which `nodes` nodes share.
+pub(crate) fn commitlog_total_mib(disk_bytes: u64, nodes: usize) -> u64 {
+    COMMITLOG_TOTAL_MIB.min(disk_bytes / MIB / 4 / nodes.max(1) as u64)
 }
 
 /// `commitlog_total_space` of Apache's `cassandra.yaml`, where the disk is large enough.

@@ -8,6 +8,7 @@ use super::ports::Ports;
 use super::roles;
 use crate::spec::Authentication;
 use anyhow::{Context, Result, bail};
+use host::{Agent, Bytes, Step};
 use serde_json::{Map, Value, json};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -88,10 +89,8 @@ pub(crate) struct NodeLayout {
     pub seed: Ipv4Addr,
     /// The host it lives on.
     pub host: String,
-    /// Everything of the node is in here, as its own process calls it.
+    /// Everything of the node is in here, as its host has it.
     pub folder: PathBuf,
-    /// The same folder as we reach it: another path on the volume of a host that was kept.
-    pub reached: PathBuf,
     /// Most that all its commit log segments may take, in MiB.
     pub commitlog_total_mib: u64,
     /// Who may connect.
@@ -99,14 +98,14 @@ pub(crate) struct NodeLayout {
 }
 
 impl NodeLayout {
-    /// The logs, as we reach them.
+    /// The logs.
     pub fn logs(&self) -> PathBuf {
-        self.reached.join("logs")
+        self.folder.join("logs")
     }
 
-    /// The configuration, as we reach it.
+    /// The configuration.
     pub fn conf(&self) -> PathBuf {
-        self.reached.join("conf")
+        self.folder.join("conf")
     }
 }
 
@@ -162,16 +161,13 @@ pub(crate) fn ring(nodes: usize, tokens_per_node: u64) -> Vec<Vec<i64>> {
     (0..nodes).map(of_node).collect()
 }
 
-/// Makes the node's folders and writes its files.
-///
-/// # Errors
-/// A folder or file cannot be written.
-pub(crate) fn write(
+/// What makes the node's folders and writes its files.
+pub(crate) fn files(
     node: &NodeLayout,
     yaml: &Map<String, Value>,
     jolokia_password: &str,
-) -> Result<()> {
-    for name in [
+) -> Vec<Step> {
+    let names = [
         "data",
         "commitlog",
         "hints",
@@ -180,41 +176,39 @@ pub(crate) fn write(
         "logs",
         "conf",
         "tmp",
-    ] {
-        let folder = node.reached.join(name);
-        std::fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
-    }
-    let conf = node.conf();
-    let put = |name: &str, text: String| {
-        let path = conf.join(name);
-        std::fs::write(&path, text).with_context(|| format!("write {}", path.display()))
-    };
-    put("cassandra.yaml", yaml_text(&yaml_of(node, yaml)))?;
-    put("logback.xml", logback_of(&node.folder.join("logs")))?;
-    put(
-        "cassandra-rackdc.properties",
-        format!("dc={}\nrack={}\n", node.datacenter, node.rack),
-    )?;
+    ];
+    let folders = names.map(|name| Step::Folder(node.folder.join(name)));
+    let put = |name: &str, text: String| Step::write(node.conf().join(name), text);
     let jolokia = format!(
         "host={}\nport={}\nuser={JOLOKIA_USER}\npassword={jolokia_password}\n\
          discoveryEnabled=false\nbacklog=4\nexecutor=fixed\nthreadNr={JOLOKIA_THREADS}\n",
         node.address, node.ports.jolokia
     );
-    write_private(&conf.join(JOLOKIA_FILE), &jolokia)
+    let rack = format!("dc={}\nrack={}\n", node.datacenter, node.rack);
+    let files = [
+        put("cassandra.yaml", yaml_text(&yaml_of(node, yaml))),
+        put("logback.xml", logback_of(&node.logs())),
+        put("cassandra-rackdc.properties", rack),
+        Step::Write {
+            path: node.conf().join(JOLOKIA_FILE),
+            bytes: Bytes(jolokia.into_bytes()),
+            is_private: true,
+        },
+    ];
+    folders.into_iter().chain(files).collect()
 }
 
 /// Threads of the MBean agent: one for a long operation (a flush, an import), one for the probes
 /// that go on meanwhile.
 const JOLOKIA_THREADS: usize = 2;
 
-/// The password of a node's agent, as [`write`] has written it.
+/// The password of a node's agent, as it stands in the node's files.
 ///
 /// # Errors
 /// The file is not there or has no password.
-pub(crate) fn read_secret(node: &NodeLayout) -> Result<String> {
+pub(crate) fn read_secret(host: &Agent, node: &NodeLayout) -> Result<String> {
     let path = node.conf().join(JOLOKIA_FILE);
-    let text = std::fs::read_to_string(&path);
-    let text = text.with_context(|| format!("read {}", path.display()))?;
+    let text = String::from_utf8_lossy(&host.read(&path)?).into_owned();
     let found = text.lines().find_map(|line| line.strip_prefix("password="));
     let found = found.with_context(|| format!("{} has no password", path.display()))?;
     Ok(found.to_string())
@@ -224,17 +218,6 @@ const JOLOKIA_FILE: &str = "jolokia.properties";
 
 /// User name of the MBean agent; the password is random for every cluster.
 pub(crate) const JOLOKIA_USER: &str = "cassay";
-
-/// Writes a file that only we can read.
-pub(super) fn write_private(path: &Path, text: &str) -> Result<()> {
-    use std::io::Write;
-    use std::os::unix::fs::OpenOptionsExt;
-    let mut options = std::fs::OpenOptions::new();
-    let open = options.write(true).create(true).truncate(true).mode(0o600);
-    open.open(path)
-        .and_then(|mut file| file.write_all(text.as_bytes()))
-        .with_context(|| format!("write {}", path.display()))
-}
 
 /// Our settings with the user's over them.
 fn yaml_of(node: &NodeLayout, overrides: &Map<String, Value>) -> Map<String, Value> {
@@ -372,7 +355,6 @@ mod tests {
             seed: Ipv4Addr::new(127, 9, 42, 1),
             host: "host1".to_string(),
             folder: PathBuf::from("/data/a & b/node1"),
-            reached: PathBuf::from("/proc/7/root/data/a & b/node1"),
             commitlog_total_mib: 8192,
             authentication: Authentication::None,
         }

@@ -7,14 +7,12 @@
 //! Followed is the newest log of the folder, so that a node that was started again, which begins
 //! another one, is followed too. What was logged before the first look is not read.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use host::probe::{Look, Out};
+use host::{Agent, Entry, FileId, From};
 use measure::clock::{self, MILLISECOND_NS, SECOND_NS};
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::sync::Arc;
 
 /// How far from the end of a log its last whole line is looked for: lines are of 300 bytes.
 const LAST_LINE_BYTES: u64 = 64 << 10;
@@ -24,6 +22,7 @@ const LINE_BYTES_MAX: usize = 64 << 10;
 
 /// Follows the collector's log of one node.
 pub(super) struct GcLog {
+    host: Arc<Agent>,
     folder: PathBuf,
     place: String,
     followed: Option<Followed>,
@@ -32,9 +31,10 @@ pub(super) struct GcLog {
 }
 
 impl GcLog {
-    /// Of the node `place`, whose logs are in `folder` as `gc-<something>.log`.
-    pub(super) fn new(folder: &Path, place: &str) -> GcLog {
+    /// Of the node `place`, whose logs are in `folder` of its host as `gc-<something>.log`.
+    pub(super) fn new(host: &Arc<Agent>, folder: &Path, place: &str) -> GcLog {
         GcLog {
+            host: Arc::clone(host),
             folder: folder.to_path_buf(),
             place: place.to_string(),
             followed: None,
@@ -46,16 +46,14 @@ impl GcLog {
     fn read(&mut self, now_ns: u64, unix_ns: u64, out: &mut Out) -> Result<()> {
         let mut lines = Vec::new();
         if let Some(followed) = &mut self.followed {
-            followed.read(&mut lines)?;
+            followed.read(&self.host, &mut lines)?;
         }
-        let newest = newest_log(&self.folder)?;
-        let is_followed = |path: &Path| {
-            let followed = self.followed.as_ref();
-            followed.is_some_and(|followed| followed.is_at(path))
-        };
-        if !is_followed(&newest) {
-            let mut followed = Followed::open(&newest, !self.begun)?;
-            followed.read(&mut lines)?;
+        let newest = newest_log(&self.host, &self.folder)?;
+        let path = self.folder.join(&newest.name);
+        let is_it = |followed: &Followed| followed.is(&path, newest.id);
+        if !self.followed.as_ref().is_some_and(is_it) {
+            let mut followed = Followed::open(&self.host, path, newest.id, !self.begun)?;
+            followed.read(&self.host, &mut lines)?;
             self.followed = Some(followed);
         }
         let first = !std::mem::replace(&mut self.begun, true);
@@ -134,56 +132,55 @@ struct Safepoints {
 /// The file that is read, and how far.
 struct Followed {
     path: PathBuf,
-    file: File,
-    inode: u64,
+    id: FileId,
     offset: u64,
     /// The beginning of a line that is not written to its end yet.
     partial: Vec<u8>,
 }
 
 impl Followed {
-    /// Opens a log: at its beginning, or behind its last whole line.
-    fn open(path: &Path, at_end: bool) -> Result<Followed> {
-        let context = || format!("read {}", path.display());
-        let mut file = File::open(path).with_context(context)?;
-        let metadata = file.metadata().with_context(context)?;
+    /// Begins with a log: at its beginning, or behind its last whole line.
+    fn open(host: &Agent, path: PathBuf, id: FileId, at_end: bool) -> Result<Followed> {
         let mut offset = 0;
-        if at_end {
-            let from = metadata.len().saturating_sub(LAST_LINE_BYTES);
-            let mut tail = Vec::new();
-            file.seek(SeekFrom::Start(from)).with_context(context)?;
-            file.read_to_end(&mut tail).with_context(context)?;
-            let whole = tail.iter().rposition(|byte| *byte == b'\n');
-            offset = from + whole.map_or(0, |last| last as u64 + 1);
+        if at_end && let Some(tail) = host.piece(&path, From::End(LAST_LINE_BYTES))? {
+            let whole = tail.bytes.0.iter().rposition(|byte| *byte == b'\n');
+            offset = tail.at + whole.map_or(0, |last| last as u64 + 1);
         }
         Ok(Followed {
-            path: path.to_path_buf(),
-            file,
-            inode: metadata.ino(),
+            path,
+            id,
             offset,
             partial: Vec::new(),
         })
     }
 
-    /// Whether `path` is this file still: the JVM renames a log that it rotates.
-    fn is_at(&self, path: &Path) -> bool {
-        let metadata = std::fs::metadata(path);
-        self.path == path && metadata.is_ok_and(|metadata| metadata.ino() == self.inode)
+    /// Whether the file at `path` is this one still: the JVM renames a log that it rotates.
+    fn is(&self, path: &Path, id: FileId) -> bool {
+        self.path == path && (self.id.device, self.id.inode) == (id.device, id.inode)
     }
 
     /// Adds the lines that have become whole since the last call.
-    fn read(&mut self, lines: &mut Vec<Vec<u8>>) -> Result<()> {
-        let context = || format!("read {}", self.path.display());
-        if self.file.metadata().with_context(context)?.len() < self.offset {
-            // Begun anew under the same name.
-            self.offset = 0;
-            self.partial.clear();
+    fn read(&mut self, host: &Agent, lines: &mut Vec<Vec<u8>>) -> Result<()> {
+        loop {
+            let piece = host.piece(&self.path, From::Byte(self.offset))?;
+            let Some(piece) = piece.filter(|piece| self.is(&self.path, piece.id)) else {
+                return Ok(());
+            };
+            if piece.size < self.offset {
+                // Begun anew under the same name.
+                self.offset = 0;
+                self.partial.clear();
+                continue;
+            }
+            if piece.bytes.0.is_empty() {
+                return Ok(());
+            }
+            self.offset += piece.bytes.0.len() as u64;
+            self.add(&piece.bytes.0, lines);
         }
-        let from = SeekFrom::Start(self.offset);
-        self.file.seek(from).with_context(context)?;
-        let mut new = Vec::new();
-        self.file.read_to_end(&mut new).with_context(context)?;
-        self.offset += new.len() as u64;
+    }
+
+    fn add(&mut self, new: &[u8], lines: &mut Vec<Vec<u8>>) {
         let mut pieces = new.split(|byte| *byte == b'\n');
         let rest = pieces.next_back().unwrap_or_default();
         for piece in pieces {
@@ -194,39 +191,21 @@ impl Followed {
         if self.partial.len() + rest.len() <= LINE_BYTES_MAX {
             self.partial.extend_from_slice(rest);
         }
-        Ok(())
     }
 }
 
 /// The log that was written to last; of equal ones the last by name.
-fn newest_log(folder: &Path) -> Result<PathBuf> {
-    let context = || {
+fn newest_log(host: &Agent, folder: &Path) -> Result<Entry> {
+    let entries = host.list(folder, None)?.unwrap_or_default();
+    let is_log = |entry: &Entry| entry.name.starts_with("gc-") && entry.name.ends_with(".log");
+    let logs = entries.into_iter().filter(is_log);
+    let newest = logs.max_by(|a, b| (a.id.changed_ns, &a.name).cmp(&(b.id.changed_ns, &b.name)));
+    newest.with_context(|| {
         format!(
-            "look for logs of the garbage collector in {}",
-            folder.display()
-        )
-    };
-    let mut newest: Option<(SystemTime, PathBuf)> = None;
-    for entry in std::fs::read_dir(folder).with_context(context)? {
-        let entry = entry.with_context(context)?;
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        if !(name.starts_with("gc-") && name.ends_with(".log")) {
-            continue;
-        }
-        let changed = entry.metadata().and_then(|metadata| metadata.modified());
-        let found = (changed.with_context(context)?, entry.path());
-        if newest.as_ref().is_none_or(|newest| found > *newest) {
-            newest = Some(found);
-        }
-    }
-    match newest {
-        Some((_, path)) => Ok(path),
-        None => bail!(
             "there is no gc-*.log in {}: the node writes no log of its garbage collector",
             folder.display()
-        ),
-    }
+        )
+    })
 }
 
 /// What a line tells.

@@ -7,6 +7,7 @@ use super::gc_log::GcLog;
 use super::jvm::Jvm;
 use super::virtual_tables::VirtualTables;
 use crate::cluster::{Cluster, NodeInfo};
+use crate::local::LocalNode;
 use host::probe::{Look, Sampler, Task};
 use std::collections::BTreeMap;
 
@@ -32,7 +33,8 @@ pub(super) fn samplers(
         let agent = cluster.agent(name).ok();
         let mut sampler = Sampler::new(&format!("probe-{name}"));
         if let (Some(period), Some(local)) = (spec.gc_log, cluster.local()) {
-            let look = GcLog::new(&local.node(index).layout.logs(), name);
+            let LocalNode { host, layout, .. } = local.node(index);
+            let look = GcLog::new(host, &layout.logs(), name);
             sampler.add(Task::new("gc_log", name, period, Box::new(look)));
         }
         if let (Some(period), Some(agent)) = (spec.jvm, agent) {

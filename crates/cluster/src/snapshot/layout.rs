@@ -6,8 +6,9 @@
 //! out of sight (an attached cluster), the server's own counts take their place.
 
 use anyhow::{Context, Result};
+use host::{Agent, Entry, FileId};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::Path;
 
@@ -168,6 +169,8 @@ pub(super) struct TableFiles {
     pub indexes: Vec<File>,
     /// SSTables that are just being written or deleted: some component is missing.
     pub incomplete: u64,
+    /// Which files they are, by the names of all.
+    pub ids: HashMap<String, FileId>,
 }
 
 impl TableFiles {
@@ -195,33 +198,17 @@ impl TableFiles {
 ///
 /// # Errors
 /// The folder or a digest cannot be read.
-pub(super) fn scan(folder: &Path) -> Result<TableFiles> {
-    let context = || format!("read {}", folder.display());
+pub(super) fn scan(host: &Agent, folder: &Path) -> Result<TableFiles> {
     let mut found = TableFiles::default();
-    let mut groups: BTreeMap<String, Vec<File>> = BTreeMap::new();
-    for (name, is_folder, bytes) in entries(folder).with_context(context)? {
-        if is_folder && name.starts_with('.') {
-            let inside = entries(&folder.join(&name)).with_context(context)?;
-            let inside = inside
-                .into_iter()
-                .filter(|(file, is_folder, _)| !is_folder && file.contains('-'));
-            found.indexes.extend(inside.map(|(file, _, bytes)| File {
-                name: format!("{name}/{file}"),
-                bytes,
-                crc32: None,
-            }));
-        }
-        // `nb-10-big-Data.db`; the server's manifest.json, schema.cql and logs have no such form.
-        if let Some((prefix, _)) = name.rsplit_once('-').filter(|_| !is_folder) {
-            let file = File {
-                name: name.clone(),
-                bytes,
-                crc32: None,
-            };
-            groups.entry(format!("{prefix}-")).or_default().push(file);
+    let mut groups: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
+    for (name, entry) in entries(host, folder)? {
+        found.ids.insert(name.clone(), entry.id);
+        match name.rsplit_once('-') {
+            _ if name.contains('/') => found.indexes.push(file(entry)),
+            Some((prefix, _)) => groups.entry(format!("{prefix}-")).or_default().push(entry),
+            None => {}
         }
     }
-    found.indexes.sort_by(|a, b| a.name.cmp(&b.name));
     for (prefix, files) in groups {
         match sstable(folder, prefix, files)? {
             Some(sstable) => found.sstables.push(sstable),
@@ -231,57 +218,74 @@ pub(super) fn scan(folder: &Path) -> Result<TableFiles> {
     Ok(found)
 }
 
+/// What belongs to SSTables in a folder, by name, also in the folders of indexes in it: files whose
+/// names are like `nb-10-big-Data.db`, digests with their text. The server's manifest.json,
+/// schema.cql and logs have no such names.
+///
+/// # Errors
+/// The folder cannot be read.
+pub(super) fn entries(host: &Agent, folder: &Path) -> Result<BTreeMap<String, Entry>> {
+    let mut found = BTreeMap::new();
+    let in_folder = |folder: &Path| -> Result<Vec<Entry>> {
+        let entries = host.list(folder, Some(DIGEST))?;
+        Ok(entries.unwrap_or_default())
+    };
+    let mut add = |entry: Entry| {
+        if !entry.is_folder && entry.name.contains('-') {
+            found.insert(entry.name.clone(), entry);
+        }
+    };
+    for entry in in_folder(folder)? {
+        if entry.is_folder && entry.name.starts_with('.') {
+            for mut file in in_folder(&folder.join(&entry.name))? {
+                file.name = format!("{}/{}", entry.name, file.name);
+                add(file);
+            }
+        } else {
+            add(entry);
+        }
+    }
+    Ok(found)
+}
+
+fn file(entry: Entry) -> File {
+    File {
+        name: entry.name,
+        bytes: entry.bytes,
+        crc32: None,
+    }
+}
+
 /// `None` if it has no data or no digest.
-fn sstable(folder: &Path, prefix: String, mut files: Vec<File>) -> Result<Option<Sstable>> {
-    files.sort_by(|a, b| a.name.cmp(&b.name));
-    let data = files.iter().find(|file| file.name[prefix.len()..] == *DATA);
-    let Some(data_bytes) = data.map(|file| file.bytes) else {
+fn sstable(folder: &Path, prefix: String, files: Vec<Entry>) -> Result<Option<Sstable>> {
+    let named = |end: &str| files.iter().find(|file| file.name[prefix.len()..] == *end);
+    let Some(data_bytes) = named(DATA).map(|file| file.bytes) else {
         return Ok(None);
     };
-    let Some(digest) = read_digest(&folder.join(format!("{prefix}{DIGEST}")))? else {
+    let digest = named(DIGEST).map(|file| read_digest(folder, file));
+    let Some(digest) = digest.transpose()?.flatten() else {
         return Ok(None);
     };
     Ok(Some(Sstable {
         prefix,
         identity: SstableIdentity { digest, data_bytes },
-        files,
+        files: files.into_iter().map(file).collect(),
     }))
 }
 
-/// The number in a `Digest.crc32`; `None` if there is no such file, or nothing in it yet.
+/// The number in a `Digest.crc32`; `None` if there is nothing in it yet.
 ///
 /// # Errors
-/// It cannot be read, or holds something else.
-pub(super) fn read_digest(path: &Path) -> Result<Option<u32>> {
-    let text = match std::fs::read_to_string(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        text => text.with_context(|| format!("read {}", path.display()))?,
-    };
-    if text.trim().is_empty() {
+/// It holds something else.
+pub(super) fn read_digest(folder: &Path, file: &Entry) -> Result<Option<u32>> {
+    let text = file.text.as_deref().map(str::trim).unwrap_or("?");
+    if text.is_empty() {
         return Ok(None);
     }
-    let digest = text.trim().parse();
+    let digest = text.parse();
+    let path = folder.join(&file.name);
     let digest = digest.with_context(|| format!("{} holds no CRC-32", path.display()))?;
     Ok(Some(digest))
-}
-
-/// Names in a folder, whether they are folders, and their sizes; what vanishes meanwhile is left
-/// out, since servers delete files at any time.
-fn entries(folder: &Path) -> std::io::Result<Vec<(String, bool, u64)>> {
-    let entries = match std::fs::read_dir(folder) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries?,
-    };
-    let mut found = Vec::new();
-    for entry in entries {
-        let entry = entry?;
-        let Ok(metadata) = entry.metadata() else {
-            continue;
-        };
-        let name = entry.file_name().to_string_lossy().into_owned();
-        found.push((name, metadata.is_dir(), metadata.len()));
-    }
-    Ok(found)
 }
 
 #[cfg(test)]
@@ -297,8 +301,8 @@ pub(super) mod tests {
         }
     }
 
-    fn fingerprint(folder: &Path, levels: Option<Vec<u64>>) -> Fingerprint {
-        let layout = scan(folder).unwrap().layout(levels);
+    fn fingerprint(host: &Agent, folder: &Path, levels: Option<Vec<u64>>) -> Fingerprint {
+        let layout = scan(host, folder).unwrap().layout(levels);
         Fingerprint {
             tables: BTreeMap::from([("t".to_string(), layout)]),
         }
@@ -307,6 +311,7 @@ pub(super) mod tests {
     #[test]
     fn the_same_sstables_under_other_names_have_the_same_fingerprint() {
         let root = tempfile::tempdir().unwrap();
+        let host = Agent::in_thread(root.path()).unwrap();
         let (a, b) = (root.path().join("a"), root.path().join("b"));
         write(&a, "nb-1-big-", b"one");
         write(&a, "nb-10-big-", b"two");
@@ -315,7 +320,7 @@ pub(super) mod tests {
         // What belongs to no SSTable does not count.
         std::fs::write(b.join("manifest.json"), "{}").unwrap();
         std::fs::create_dir_all(b.join("snapshots/x-y")).unwrap();
-        let (a, b) = (fingerprint(&a, None), fingerprint(&b, None));
+        let (a, b) = (fingerprint(&host, &a, None), fingerprint(&host, &b, None));
         assert_eq!(a.difference(&b), None);
         assert_eq!(a.to_string(), b.to_string());
         assert_eq!((a.sstables(), a.to_string().len()), (2, HEX_DIGITS_SHOWN));
@@ -324,6 +329,7 @@ pub(super) mod tests {
     #[test]
     fn a_difference_is_named() {
         let root = tempfile::tempdir().unwrap();
+        let host = Agent::in_thread(root.path()).unwrap();
         let folder = |name: &str, data: &[&[u8]]| {
             let folder = root.path().join(name);
             for (index, data) in data.iter().enumerate() {
@@ -333,8 +339,8 @@ pub(super) mod tests {
         };
         let wanted = folder("wanted", &[b"one", b"two"]);
         let is = |found: &Path, part: &str| {
-            let found = fingerprint(found, None);
-            let wanted = fingerprint(&wanted, None);
+            let found = fingerprint(&host, found, None);
+            let wanted = fingerprint(&host, &wanted, None);
             let text = found.difference(&wanted).expect("a difference");
             assert!(text.contains(part), "{text}");
             assert_ne!(found.to_string(), wanted.to_string());
@@ -353,10 +359,11 @@ pub(super) mod tests {
         let half = folder("half", &[b"one", b"two"]);
         std::fs::remove_file(half.join("nb-1-big-Digest.crc32")).unwrap();
         is(&half, "are not those");
-        let levels = |levels: &[u64]| fingerprint(&wanted, Some(levels.to_vec()));
+        let levels = |levels: &[u64]| fingerprint(&host, &wanted, Some(levels.to_vec()));
         let text = levels(&[2, 0]).difference(&levels(&[0, 2])).unwrap();
         assert!(text.contains("levels [2, 0] instead of [0, 2]"), "{text}");
-        assert_eq!(levels(&[2]).difference(&fingerprint(&wanted, None)), None);
+        let without = fingerprint(&host, &wanted, None);
+        assert_eq!(levels(&[2]).difference(&without), None);
     }
 
     #[test]
@@ -381,10 +388,11 @@ pub(super) mod tests {
     #[test]
     fn files_of_an_index_are_kept_but_do_not_count() {
         let root = tempfile::tempdir().unwrap();
+        let host = Agent::in_thread(root.path()).unwrap();
         write(root.path(), "nb-1-big-", b"one");
-        let alone = fingerprint(root.path(), None);
+        let alone = fingerprint(&host, root.path(), None);
         write(&root.path().join(".by_city"), "nb-1-big-", b"index");
-        let found = scan(root.path()).unwrap();
+        let found = scan(&host, root.path()).unwrap();
         let names: Vec<&str> = found
             .indexes
             .iter()
@@ -392,6 +400,6 @@ pub(super) mod tests {
             .collect();
         assert_eq!(names[0], ".by_city/nb-1-big-Data.db");
         assert_eq!(names.len(), 3);
-        assert_eq!(fingerprint(root.path(), None), alone);
+        assert_eq!(fingerprint(&host, root.path(), None), alone);
     }
 }

@@ -3,8 +3,10 @@
 //! It is written last, and the folder gets its name after that, so that a snapshot that has a
 //! manifest is whole. A node's file stands alone: it holds the definitions of the tables too.
 
+use super::NodeFiles;
 use super::layout::{File, Fingerprint, Sstable, SstableIdentity, TableFiles};
 use anyhow::{Context, Result, bail, ensure};
+use host::{Agent, Entry, Step};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -86,7 +88,7 @@ impl TableRecord {
         TableFiles {
             sstables: self.sstables.iter().map(sstable).collect(),
             indexes: self.indexes.clone(),
-            incomplete: 0,
+            ..TableFiles::default()
         }
     }
 }
@@ -119,21 +121,20 @@ impl Manifest {
         self.tables.iter().map(count).sum()
     }
 
-    pub fn write(&self, snapshot: &Path) -> Result<()> {
-        let path = snapshot.join(FILE);
+    /// What writes it into a snapshot's folder.
+    pub fn write(&self, snapshot: &Path) -> Result<Step> {
         let text = serde_json::to_vec_pretty(self).context("write the manifest")?;
-        std::fs::write(&path, text).with_context(|| format!("write {}", path.display()))
+        Ok(Step::write(snapshot.join(FILE), text))
     }
 
     /// Reads the manifest in a snapshot's folder.
     ///
     /// # Errors
     /// There is none, or it is of another format.
-    pub fn read(snapshot: &Path) -> Result<Manifest> {
+    pub fn read(host: &Agent, snapshot: &Path) -> Result<Manifest> {
         let path = snapshot.join(FILE);
-        let context = || format!("read {}", path.display());
-        let text = std::fs::read(&path).with_context(context)?;
-        let manifest: Manifest = serde_json::from_slice(&text).with_context(context)?;
+        let manifest = serde_json::from_slice(&host.read(&path)?);
+        let manifest: Manifest = manifest.with_context(|| format!("read {}", path.display()))?;
         ensure!(
             manifest.format == FORMAT,
             "{} has format {}, and this cassay knows {FORMAT}",
@@ -168,21 +169,17 @@ pub(super) fn table_folder(snapshot: &Path, keyspace: &str, table: &str) -> Path
 ///
 /// # Errors
 /// The folder cannot be read.
-pub(super) fn names(node: &Path) -> Result<Vec<String>> {
-    let folder = snapshots_folder(node);
-    let entries = match std::fs::read_dir(&folder) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries.with_context(|| format!("read {}", folder.display()))?,
-    };
+pub(super) fn names(place: &NodeFiles<'_>) -> Result<Vec<String>> {
+    let folder = snapshots_folder(place.folder);
+    let entries = place.host.list(&folder, None)?.unwrap_or_default();
     let mut names = Vec::new();
-    for entry in entries {
-        let entry = entry.with_context(|| format!("read {}", folder.display()))?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if entry.path().join(FILE).is_file() && !name.starts_with('.') {
+    for name in entries.into_iter().map(|entry| entry.name) {
+        let inside = place.host.list(&folder.join(&name), None);
+        let is_manifest = |entry: &Entry| entry.name == FILE && !entry.is_folder;
+        if !name.starts_with('.') && inside?.unwrap_or_default().iter().any(is_manifest) {
             names.push(name);
         }
     }
-    names.sort();
     Ok(names)
 }
 
@@ -209,26 +206,29 @@ mod tests {
     #[test]
     fn a_manifest_is_read_as_it_was_written_and_knows_its_files() {
         let root = tempfile::tempdir().unwrap();
+        let host = Agent::in_thread(root.path()).unwrap();
         let snapshot = folder(root.path(), "s1");
         let table = table_folder(&snapshot, "k", "t");
         layout::tests::write(&table, "nb-1-big-", b"one");
         let mut manifest = Manifest::new("s1", "k", "5.0.8", vec!["CREATE KEYSPACE k".into()]);
-        let files = layout::scan(&table).unwrap();
+        let files = layout::scan(&host, &table).unwrap();
         let record = TableRecord::new("t".into(), "00ff".into(), Some(vec![1, 0]), files);
         manifest.tables.push(record);
+        let place = NodeFiles::of_test(&host, root.path());
         assert_eq!(
-            names(root.path()).unwrap(),
+            names(&place).unwrap(),
             Vec::<String>::new(),
             "not whole yet"
         );
-        manifest.write(&snapshot).unwrap();
-        let read = Manifest::read(&snapshot).unwrap();
+        host.change(vec![manifest.write(&snapshot).unwrap()])
+            .unwrap();
+        let read = Manifest::read(&host, &snapshot).unwrap();
         assert_eq!(read, manifest);
         assert_eq!(read.files_count(), 3);
         let digits = crc32fast::hash(b"one").to_string().len() as u64;
         let found = read.fingerprint();
         assert_eq!((found.sstables(), found.bytes()), (1, 3 + digits + 1));
-        assert_eq!(names(root.path()).unwrap(), ["s1"]);
+        assert_eq!(names(&place).unwrap(), ["s1"]);
     }
 
     #[test]
@@ -236,13 +236,15 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let mut manifest = Manifest::new("s1", "k", "5.0.8", Vec::new());
         manifest.format = 9;
-        manifest.write(root.path()).unwrap();
-        let error = Manifest::read(root.path()).unwrap_err().to_string();
+        let host = Agent::in_thread(root.path()).unwrap();
+        host.change(vec![manifest.write(root.path()).unwrap()])
+            .unwrap();
+        let error = Manifest::read(&host, root.path()).unwrap_err().to_string();
         assert!(
             error.contains("has format 9, and this cassay knows 1"),
             "{error}"
         );
-        assert!(Manifest::read(&root.path().join("absent")).is_err());
+        assert!(Manifest::read(&host, &root.path().join("absent")).is_err());
     }
 
     #[test]

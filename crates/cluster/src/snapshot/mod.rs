@@ -6,7 +6,8 @@
 //! link is as good as a copy. It is brought back *online*, by TRUNCATE and import, or *offline*, by
 //! swapping files while the nodes are down. Either way the layout of every node is compared with
 //! the snapshot's before anybody may measure, and all bytes of the snapshot with its checksums
-//! before it is used.
+//! before it is used. All of it is done by the agents of the hosts, where the files are; what they
+//! consist of is known here.
 //!
 //! An attached cluster keeps its snapshots in its own folders; see [`attached`].
 
@@ -26,8 +27,9 @@ pub(crate) use manifest::check_name;
 use crate::jolokia::Jolokia;
 use crate::local::Nodes;
 use anyhow::{Context, Result, anyhow};
+use host::Agent;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Data that was put away.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,12 +106,10 @@ pub struct Restored {
 /// A node of ours, as this module needs it.
 pub(crate) struct NodeFiles<'a> {
     pub name: &'a str,
-    /// Its folder, as we reach it.
-    pub folder: PathBuf,
-    /// The folder of the cluster, which is on the machine's own volume.
-    pub cluster_folder: PathBuf,
-    /// Its folder, as its own process calls it.
-    pub server_folder: PathBuf,
+    /// By which everything is done with its files.
+    pub host: &'a Agent,
+    /// Its folder, as its host has it.
+    pub folder: &'a Path,
     pub version: &'a str,
     pub agent: Option<&'a Jolokia>,
 }
@@ -130,10 +130,28 @@ impl<'a> NodeFiles<'a> {
         self.folder.join("logs").join("system.log")
     }
 
+    /// Whether there is a folder.
+    fn has(&self, folder: &Path) -> Result<bool> {
+        Ok(self.host.list(folder, None)?.is_some())
+    }
+
     /// The folder of a table's live files, by its id (hexadecimal digits).
     fn table_folder(&self, keyspace: &str, table: &str, id: &str) -> PathBuf {
         let folder = self.folder.join("data").join(keyspace);
         folder.join(format!("{table}-{id}"))
+    }
+}
+
+#[cfg(test)]
+impl<'a> NodeFiles<'a> {
+    fn of_test(host: &'a Agent, folder: &'a Path) -> NodeFiles<'a> {
+        NodeFiles {
+            name: "node1",
+            host,
+            folder,
+            version: "5.0.8",
+            agent: None,
+        }
     }
 }
 
@@ -142,9 +160,8 @@ impl Nodes {
     pub(crate) fn files(&self) -> Vec<NodeFiles<'_>> {
         let nodes = self.all().iter().map(|node| NodeFiles {
             name: node.layout.name.as_str(),
-            folder: node.layout.reached.clone(),
-            cluster_folder: self.folder().to_path_buf(),
-            server_folder: node.layout.folder.clone(),
+            host: &node.host,
+            folder: &node.layout.folder,
             version: self.version(),
             agent: node.jolokia.as_ref(),
         });

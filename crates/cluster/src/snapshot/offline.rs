@@ -14,8 +14,9 @@ use crate::local::{LocalNode, Nodes};
 use crate::mbeans;
 use crate::session::Session;
 use anyhow::{Context, Result, anyhow, bail};
+use host::Step;
 use measure::clock;
-use std::path::Path;
+use std::path::PathBuf;
 
 /// Folders of a node that hold what its tables do not: emptied, so that nothing is replayed over
 /// what was brought back.
@@ -117,7 +118,7 @@ fn tables_of(
         .flat_map(|p| first.tables.iter().map(move |t| (p, t)))
     {
         let folder = place.table_folder(&first.keyspace, &table.name, &table.id);
-        if !folder.is_dir() {
+        if !place.has(&folder)? {
             bail!(
                 "no node answers, and {} has no folder {} any more: start the nodes first, so \
                  that the table can be made again",
@@ -152,14 +153,20 @@ fn stop_all(nodes: &mut Nodes) -> Result<()> {
 /// Puts a node's tables back to what its manifest says, and empties what would be replayed.
 fn swap(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Result<()> {
     let keyspace = manifest.keyspace.as_str();
-    let snapshot = manifest::folder(&place.folder, &manifest.name);
+    let snapshot = manifest::folder(place.folder, &manifest.name);
+    let clear = |folder: PathBuf, but: &[&str]| Step::Clear {
+        folder,
+        but: but.iter().map(|&name| name.to_owned()).collect(),
+    };
     for table in &manifest.tables {
         let id = tables.get(&table.name).context("a table has no id")?;
         let live = place.table_folder(keyspace, &table.name, id);
-        clear(&live, &KEPT_FOLDERS)?;
         let from = manifest::table_folder(&snapshot, keyspace, &table.name);
-        own::link(&table.files(), &from, &live)?;
-        let found = layout::scan(&live)?.layout(None);
+        let link = own::link(&table.files(), from, live.clone());
+        place
+            .host
+            .change(vec![clear(live.clone(), &KEPT_FOLDERS), link])?;
+        let found = layout::scan(place.host, &live)?.layout(None);
         if let Some(difference) = found.difference(&table.files().layout(None)) {
             bail!(
                 "{keyspace}.{} {difference}: verify the snapshot",
@@ -167,30 +174,8 @@ fn swap(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Result<(
             );
         }
     }
-    for name in MEMORIES {
-        clear(&place.folder.join(name), &[])?;
-    }
-    Ok(())
-}
-
-/// Removes everything in a folder but the folders named.
-fn clear(folder: &Path, kept: &[&str]) -> Result<()> {
-    let entries = match std::fs::read_dir(folder) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        entries => entries.with_context(|| format!("read {}", folder.display()))?,
-    };
-    for entry in entries {
-        let entry = entry.with_context(|| format!("read {}", folder.display()))?;
-        let path = entry.path();
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        let removed = match is_folder {
-            true if kept.iter().any(|kept| entry.file_name() == *kept) => Ok(()),
-            true => std::fs::remove_dir_all(&path),
-            false => std::fs::remove_file(&path),
-        };
-        removed.with_context(|| format!("remove {}", path.display()))?;
-    }
-    Ok(())
+    let memories = MEMORIES.map(|name| clear(place.folder.join(name), &[]));
+    place.host.change(memories.into())
 }
 
 /// Whether the server took in all files. A snapshot that was not settled is compacted from the
@@ -216,19 +201,13 @@ mod tests {
     #[test]
     fn a_swap_leaves_the_snapshots_files_and_nothing_to_replay() {
         let root = tempfile::tempdir().unwrap();
-        let place = NodeFiles {
-            name: "node1",
-            folder: root.path().to_path_buf(),
-            cluster_folder: root.path().to_path_buf(),
-            server_folder: root.path().to_path_buf(),
-            version: "5.0.8",
-            agent: None,
-        };
+        let host = host::Agent::in_thread(root.path()).unwrap();
+        let place = NodeFiles::of_test(&host, root.path());
         let put_away = manifest::table_folder(&manifest::folder(root.path(), "s"), "k", "t");
         write(&put_away, "nb-1-big-", b"then");
         write(&put_away.join(".index"), "nb-1-big-", b"index");
         let mut manifest = Manifest::new("s", "k", "5.0.8", Vec::new());
-        let files = layout::scan(&put_away).unwrap();
+        let files = layout::scan(&host, &put_away).unwrap();
         manifest
             .tables
             .push(TableRecord::new("t".into(), "00".into(), None, files));
@@ -244,7 +223,7 @@ mod tests {
         swap(&place, &manifest, &tables).unwrap();
         let found = own::fingerprint(&place, "k", &tables).unwrap();
         assert_eq!(found.difference(&manifest.fingerprint()), None);
-        assert_eq!(layout::scan(&live).unwrap().indexes.len(), 3);
+        assert_eq!(layout::scan(&host, &live).unwrap().indexes.len(), 3);
         assert!(live.join("backups/nb-3-big-Data.db").is_file());
         for name in MEMORIES {
             assert_eq!(

@@ -195,7 +195,7 @@ pub(super) fn truncate(session: &mut Session, keyspace: &str, tables: &Tables) -
 fn import_on(place: &NodeFiles<'_>, manifest: &Manifest) -> Result<()> {
     let agent = place.agent()?;
     let keyspace = manifest.keyspace.as_str();
-    let snapshot = manifest::folder(&place.server_folder, &manifest.name);
+    let snapshot = manifest::folder(place.folder, &manifest.name);
     for table in &manifest.tables {
         let (count, _) = mbeans::live_sstables(agent, keyspace, &table.name)?;
         if count > 0 {

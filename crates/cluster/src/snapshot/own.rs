@@ -12,8 +12,9 @@ use super::{NodeFiles, NodeSnapshot, Snapshot, on_all, schema};
 use crate::cluster::Cluster;
 use crate::mbeans;
 use anyhow::{Context, Result, anyhow, bail};
+use host::Step;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::PathBuf;
 
 pub(crate) fn create(
     cluster: &Cluster,
@@ -25,7 +26,7 @@ pub(crate) fn create(
 ) -> Result<Snapshot> {
     for place in places {
         place.agent()?;
-        if manifest::folder(&place.folder, name).exists() {
+        if place.has(&manifest::folder(place.folder, name))? {
             bail!(
                 "{} has a snapshot {name} already: remove it first, or take another name",
                 place.name
@@ -54,9 +55,9 @@ fn create_on(place: &NodeFiles<'_>, mut manifest: Manifest, tables: &Tables) -> 
     let (name, keyspace) = (manifest.name.clone(), manifest.keyspace.clone());
     let names: Vec<&str> = tables.keys().map(String::as_str).collect();
     let tag = format!("cassay-{name}");
-    let making = manifest::folder_in_making(&place.folder, &name);
+    let making = manifest::folder_in_making(place.folder, &name);
     // What a killed command has left.
-    remove_folder(&making)?;
+    place.host.change(vec![Step::Remove(making.clone())])?;
     mbeans::clear_snapshot(agent, &tag, &keyspace)?;
     mbeans::take_snapshot(agent, &tag, &keyspace, &names)?;
     let levels = mbeans::levels(agent, &keyspace, &names)?;
@@ -65,51 +66,39 @@ fn create_on(place: &NodeFiles<'_>, mut manifest: Manifest, tables: &Tables) -> 
             .table_folder(&keyspace, table, id)
             .join("snapshots")
             .join(&tag);
-        let mut files = layout::scan(&from)?;
+        let mut files = layout::scan(place.host, &from)?;
         if files.incomplete > 0 {
             bail!(
                 "{} has SSTables without Data.db or Digest.crc32",
                 from.display()
             );
         }
-        link(
-            &files,
-            &from,
-            &manifest::table_folder(&making, &keyspace, table),
-        )?;
-        whole::seal(&from, &mut files)?;
+        let to = manifest::table_folder(&making, &keyspace, table);
+        place.host.change(vec![link(&files, from.clone(), to)])?;
+        whole::seal(place.host, &from, &mut files)?;
         let record = TableRecord::new(table.clone(), id.clone(), levels, files);
         manifest.tables.push(record);
     }
     mbeans::clear_snapshot(agent, &tag, &keyspace)?;
-    std::fs::create_dir_all(&making).with_context(|| format!("make {}", making.display()))?;
-    manifest.write(&making)?;
-    let folder = manifest::folder(&place.folder, &name);
-    std::fs::rename(&making, &folder)
-        .with_context(|| format!("rename {} to {}", making.display(), folder.display()))?;
+    place.host.change(vec![
+        Step::Folder(making.clone()),
+        manifest.write(&making)?,
+        Step::Rename {
+            from: making,
+            to: manifest::folder(place.folder, &name),
+        },
+    ])?;
     Ok(manifest)
 }
 
-/// Links files from one folder into another, which is made.
-///
-/// # Errors
-/// A link cannot be made; the message has both names.
-pub(super) fn link(files: &TableFiles, from: &Path, to: &Path) -> Result<()> {
-    std::fs::create_dir_all(to).with_context(|| format!("make {}", to.display()))?;
-    for file in files.all() {
-        let (from, to) = (from.join(&file.name), to.join(&file.name));
-        if let Some(folder) = to.parent() {
-            std::fs::create_dir_all(folder)
-                .with_context(|| format!("make {}", folder.display()))?;
-        }
-        std::fs::hard_link(&from, &to)
-            .with_context(|| format!("link {} to {}", from.display(), to.display()))?;
-    }
-    Ok(())
+/// What links files from one folder into another.
+pub(super) fn link(files: &TableFiles, from: PathBuf, to: PathBuf) -> Step {
+    let names = files.all().map(|file| file.name.clone()).collect();
+    Step::Link { from, to, names }
 }
 
 pub(crate) fn list(places: &[NodeFiles<'_>]) -> Result<Vec<Snapshot>> {
-    let names = on_all(places, |place| manifest::names(&place.folder))?;
+    let names = on_all(places, manifest::names)?;
     let mut common = names.first().cloned().unwrap_or_default();
     common.retain(|name| names.iter().all(|of_node| of_node.contains(name)));
     common
@@ -124,9 +113,9 @@ pub(crate) fn list(places: &[NodeFiles<'_>]) -> Result<Vec<Snapshot>> {
 /// A node has no part of the snapshot; the message lists the snapshots that it has.
 pub(super) fn read(places: &[NodeFiles<'_>], name: &str) -> Result<Vec<Manifest>> {
     let read = |place: &NodeFiles<'_>| {
-        let folder = manifest::folder(&place.folder, name);
-        if !folder.exists() {
-            let names = manifest::names(&place.folder)?.join(", ");
+        let folder = manifest::folder(place.folder, name);
+        if !place.has(&folder)? {
+            let names = manifest::names(place)?.join(", ");
             let known = if names.is_empty() {
                 "none".to_string()
             } else {
@@ -134,7 +123,7 @@ pub(super) fn read(places: &[NodeFiles<'_>], name: &str) -> Result<Vec<Manifest>
             };
             bail!("{} has no snapshot {name}; it has: {known}", place.name);
         }
-        Manifest::read(&folder).with_context(|| place.name.to_string())
+        Manifest::read(place.host, &folder).with_context(|| place.name.to_string())
     };
     places.iter().map(read).collect()
 }
@@ -188,7 +177,7 @@ pub(super) fn fingerprint(
         None => vec![None; names.len()],
     };
     let layout = |((table, id), levels): ((&String, &String), _)| {
-        let files = layout::scan(&place.table_folder(keyspace, table, id))?;
+        let files = layout::scan(place.host, &place.table_folder(keyspace, table, id))?;
         Ok((table.clone(), files.layout(levels)))
     };
     let layouts: Result<_> = tables.iter().zip(levels).map(layout).collect();
@@ -199,15 +188,10 @@ pub(crate) fn verify(
     places: &[NodeFiles<'_>],
     name: &str,
 ) -> Result<Vec<(String, Result<(), String>)>> {
-    if !places
-        .iter()
-        .any(|place| manifest::folder(&place.folder, name).exists())
-    {
-        read(places, name)?;
-    }
+    refuse_unknown(places, name)?;
     let found = on_all(places, |place| {
-        let folder = manifest::folder(&place.folder, name);
-        Ok(whole::check(&folder, Reading::Always))
+        let folder = manifest::folder(place.folder, name);
+        Ok(whole::check(place.host, &folder, Reading::Always))
     })?;
     let text = |result: Result<()>| result.map_err(|error| format!("{error:#}"));
     let names = places.iter().map(|place| place.name.to_string());
@@ -221,7 +205,8 @@ pub(crate) fn verify(
 /// The node and its files, by name; nothing was changed.
 pub(super) fn refuse_damaged(places: &[NodeFiles<'_>], name: &str) -> Result<()> {
     on_all(places, |place| {
-        whole::check(&manifest::folder(&place.folder, name), Reading::Once).map_err(|error| {
+        let folder = manifest::folder(place.folder, name);
+        whole::check(place.host, &folder, Reading::Once).map_err(|error| {
             anyhow!(
                 "its part of the snapshot {name} is not what was put away, so nothing was \
                  restored: {error:#}\nhint: remove the snapshot (`cassay snapshot remove`) and \
@@ -233,34 +218,33 @@ pub(super) fn refuse_damaged(places: &[NodeFiles<'_>], name: &str) -> Result<()>
 }
 
 pub(crate) fn remove(places: &[NodeFiles<'_>], name: &str) -> Result<()> {
-    if !places
-        .iter()
-        .any(|place| manifest::folder(&place.folder, name).exists())
-    {
-        read(places, name)?;
-    }
+    refuse_unknown(places, name)?;
     on_all(places, |place| remove_on(place, name)).map(drop)
 }
 
-fn remove_on(place: &NodeFiles<'_>, name: &str) -> Result<()> {
-    // Out of its name first: half a snapshot must not look like a whole one.
-    let (folder, making) = (
-        manifest::folder(&place.folder, name),
-        manifest::folder_in_making(&place.folder, name),
-    );
-    if folder.exists() {
-        remove_folder(&making)?;
-        std::fs::rename(&folder, &making)
-            .with_context(|| format!("rename {}", folder.display()))?;
+/// Refuses a name of which no node has anything.
+fn refuse_unknown(places: &[NodeFiles<'_>], name: &str) -> Result<()> {
+    for place in places {
+        if place.has(&manifest::folder(place.folder, name))? {
+            return Ok(());
+        }
     }
-    remove_folder(&making)
+    read(places, name).map(drop)
 }
 
-fn remove_folder(folder: &Path) -> Result<()> {
-    match std::fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("remove {}", folder.display()))
-        }
-        _ => Ok(()),
+fn remove_on(place: &NodeFiles<'_>, name: &str) -> Result<()> {
+    let (from, to) = (
+        manifest::folder(place.folder, name),
+        manifest::folder_in_making(place.folder, name),
+    );
+    let mut steps = vec![Step::Remove(to.clone())];
+    // Out of its name first: half a snapshot must not look like a whole one.
+    if place.has(&from)? {
+        steps.push(Step::Rename {
+            from,
+            to: to.clone(),
+        });
+        steps.push(Step::Remove(to));
     }
+    place.host.change(steps)
 }

@@ -7,7 +7,7 @@
 use super::NodeFiles;
 use crate::mbeans;
 use anyhow::{Result, bail};
-use host::{VolumeUse, volume_use};
+use host::VolumeUse;
 
 const MIB: u64 = 1 << 20;
 
@@ -22,7 +22,7 @@ const HEADROOM_BYTES: u64 = 80 * MIB;
 pub(super) fn check(place: &NodeFiles<'_>) -> Result<()> {
     // A node that does not tell has what every node has.
     let memtables = mbeans::memtables_bytes(place.agent()?).unwrap_or(0);
-    judge(place, &volume_use(&place.folder)?, memtables)
+    judge(place, &place.host.space(place.folder)?, memtables)
 }
 
 fn judge(place: &NodeFiles<'_>, volume: &VolumeUse, memtables: u64) -> Result<()> {
@@ -51,15 +51,9 @@ mod tests {
 
     #[test]
     fn a_volume_without_room_is_refused_with_both_numbers_and_the_way_on() {
-        let folder = std::path::PathBuf::from("/v/host1/node1");
-        let place = NodeFiles {
-            name: "node1",
-            folder: folder.clone(),
-            cluster_folder: folder.clone(),
-            server_folder: folder,
-            version: "5.0.8",
-            agent: None,
-        };
+        let root = tempfile::tempdir().unwrap();
+        let host = host::Agent::in_thread(root.path()).unwrap();
+        let place = NodeFiles::of_test(&host, std::path::Path::new("/v/host1/node1"));
         let volume = |available_bytes| VolumeUse {
             total_bytes: 1024 * MIB,
             used_bytes: 1024 * MIB - available_bytes,

@@ -250,7 +250,7 @@ fn a_reader_gives_a_file_out_in_any_pieces() {
     let text: Vec<u8> = (0..PIECE_BYTES + 10).map(|n| (n % 250) as u8).collect();
     std::fs::write(given.join("file"), &text).unwrap();
     let path = given.join("file");
-    let (mut reader, mut found) = (agent.reader(&path), Vec::new());
+    let (mut reader, mut found) = (agent.reader(&path, 0), Vec::new());
     let mut buffer = [0; 4099];
     loop {
         let count = reader.read(&mut buffer).unwrap();

@@ -4,11 +4,9 @@
 use super::{CONTAINER, Effect, NO_AGENT, Proof, Seen};
 use crate::local::compare;
 use crate::local::node::LocalNode;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use host::{Host, HostSpec};
 use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 use std::time::Duration;
 
 const LINK: &str = "rtnetlink";
@@ -30,7 +28,7 @@ pub(super) fn proofs(limits: &HostSpec, host: &Host, node: &LocalNode) -> Result
             node: name.clone(),
             key: "volume".to_string(),
             wanted: format!("{bytes} bytes"),
-            effect: volume(bytes, device_bytes(&node.layout.reached)?),
+            effect: volume(bytes, node.host.device_bytes(&node.layout.folder)?),
             source: DEVICE,
         });
     }
@@ -60,21 +58,6 @@ fn link_proofs(limits: &HostSpec, found: &BTreeMap<String, String>, node: &str) 
         proofs.push(proof("link_delay", wanted, found.get("link_delay"), "ns"));
     }
     proofs
-}
-
-/// The size of the device that a folder is on; none where it is on no block device.
-fn device_bytes(folder: &Path) -> Result<Option<u64>> {
-    let metadata = std::fs::metadata(folder);
-    let device = metadata
-        .with_context(|| format!("look at {}", folder.display()))?
-        .dev();
-    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
-    let sectors = std::fs::read_to_string(format!("{DEVICE}/{major}:{minor}/size"));
-    // The kernel counts in sectors of 512 bytes, whatever the device has.
-    let sectors = sectors
-        .ok()
-        .and_then(|text| text.trim().parse::<u64>().ok());
-    Ok(sectors.map(|sectors| sectors * 512))
 }
 
 fn volume(wanted: u64, found: Option<u64>) -> Effect {

@@ -1,6 +1,7 @@
 //! Lines as JVMs have written them, and logs that grow, begin anew and are torn.
 
 use super::*;
+use std::fs::File;
 use std::io::Write;
 
 /// When the first line of the sample was written: 2026-11-21T09:09:32Z.
@@ -196,7 +197,8 @@ const NOW_NS: u64 = 100 * SECOND_NS;
 impl Logs {
     fn new() -> Logs {
         let folder = tempfile::tempdir().unwrap();
-        let reader = GcLog::new(folder.path(), "node1");
+        let host = Arc::new(Agent::in_thread(folder.path()).unwrap());
+        let reader = GcLog::new(&host, folder.path(), "node1");
         Logs { folder, reader }
     }
 
@@ -291,7 +293,7 @@ fn a_log_that_begins_anew_or_is_renamed_is_read_from_its_beginning() {
 #[test]
 fn safepoints_are_summed_and_no_reading_is_of_the_future() {
     let mut logs = Logs::new();
-    assert!(newest_log(logs.folder.path()).is_err());
+    assert!(newest_log(&logs.reader.host, logs.folder.path()).is_err());
     logs.append("gc-1.log", "");
     assert_eq!(logs.look(), []);
     let safepoint = |reach: u64, total: u64| {
