@@ -3,7 +3,9 @@
 //! What must hold: it follows from the findings alone, in the plan's order. So a run that is taken
 //! up again asks for what it would have asked for without the interruption.
 
-use analysis::procedure::{Found, Next, Point, Seen};
+use crate::summary::block_words;
+use analysis::procedure::{Answer, Found, Next, Point, Seen};
+use indexmap::IndexMap;
 use std::collections::BTreeMap;
 use store::record::TrialFinding;
 use study::plan::{Plan, Trial, Turn};
@@ -48,6 +50,28 @@ impl<'a> Histories<'a> {
     /// Whether a turn that has not come yet may bring a trial.
     pub fn may_come(&self, turn: &Turn) -> bool {
         matches!(self.next(turn), Next::Measure(_))
+    }
+
+    /// What the searches that have ended have come to, a sentence each.
+    pub fn searched(&self) -> Vec<String> {
+        let mut said: IndexMap<(usize, String), Vec<usize>> = IndexMap::new();
+        for (&(variant, block), seen) in &self.seen {
+            let procedure = &self.study.variants[variant].settings.procedure;
+            if let Next::Answer(Answer::Searched { words, .. }) = procedure.next(seen) {
+                said.entry((variant, words)).or_default().push(block + 1);
+            }
+        }
+        let sentence = |((variant, words), blocks): (&(usize, String), &Vec<usize>)| {
+            let who = match self.study.variants[*variant].name.as_str() {
+                "-" => String::new(),
+                name => format!("“{name}”: "),
+            };
+            match self.study.repeat.blocks {
+                1 => format!("{who}{words}."),
+                _ => format!("{who}{words} ({}).", block_words(blocks)),
+            }
+        };
+        said.iter().map(sentence).collect()
     }
 
     fn next(&self, turn: &Turn) -> Next {
@@ -192,6 +216,7 @@ mod tests {
     fn a_run_that_is_killed_anywhere_does_the_trials_of_one_that_is_not() {
         for procedure in [
             "procedure: {sweep: {threads: [1, 2, 4, 8, 16], until: timeout}}\n",
+            "procedure: {band: {threads: {from: 1, step: 2, to: 9}, p99_ms: [1, 2]}}\n",
             "procedure: {sweep: {threads: [1, 2, 4, 8, 16]}}\n",
             "procedure: {fixed: {threads: 4}}\n",
         ] {
@@ -248,7 +273,7 @@ mod tests {
         assert_eq!(asked(None, points()), Asked::Here(four));
         assert_eq!(asked(Some(eight), points()), Asked::Here(eight));
         assert_eq!(asked(Some(Point::Threads(1)), points()), Asked::Elsewhere);
-        let answer = || Next::Answer(analysis::procedure::Answer::Complete);
+        let answer = || Next::Answer(Answer::Complete);
         assert!(matches!(asked(None, answer()), Asked::Nowhere(_)));
 
         let study = study("procedure: {fixed: {threads: 4}}\n");

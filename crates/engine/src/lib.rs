@@ -183,13 +183,15 @@ impl<'a> Engine<'a> {
     /// What the trials say together. Logs that cannot be read back cost percentiles of several
     /// blocks, not the run.
     fn findings_of(&mut self, trials: Vec<TrialFinding>, stopped: Option<&str>) -> FindingsRecord {
-        match summary::read_back(self.writer.path()) {
+        let mut findings = match summary::read_back(self.writer.path()) {
             Ok(merge) => summary::findings(self.study, trials, &merge, stopped),
             Err(error) => {
                 (self.events)(Event::Said(format!("{error:#}")));
                 summary::findings(self.study, trials, &|_| None, stopped)
             }
-        }
+        };
+        findings.answer.splice(0..0, self.histories.searched());
+        findings
     }
 
     /// Adds what others have recorded meanwhile to the trials that have ended.

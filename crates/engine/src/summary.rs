@@ -109,7 +109,7 @@ fn name_of(trial: &TrialFinding) -> String {
 }
 
 /// `block 3`, `blocks 1 to 4, 7`.
-fn block_words(blocks: &[usize]) -> String {
+pub(crate) fn block_words(blocks: &[usize]) -> String {
     let mut sorted = blocks.to_vec();
     sorted.sort_unstable();
     sorted.dedup();

@@ -149,7 +149,7 @@ pub const EXCLUSIVE: &[Exclusive] = &[
     one_of("target", &["local", "attach", "null"]),
     one_of("target.null.latency", &["fixed", "exponential", "uniform"]),
     one_of("workload", &["use", "file", "stress", "nb", "ycsb"]),
-    one_of("procedure", &["sweep", "fixed"]),
+    one_of("procedure", &["sweep", "band", "fixed"]),
     one_of("procedure.sweep", &["threads", "rate"]),
     one_of("procedure.sweep.threads", &["step", "factor"]),
     one_of("procedure.sweep.rate", &["step", "factor"]),

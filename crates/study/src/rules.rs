@@ -76,6 +76,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     for axis in ["threads", "rate"] {
         ladder(subject, axis, out);
     }
+    band(subject, out);
     arrival(subject, out);
     procedure(subject, out);
     whole_seconds(subject, out);
@@ -279,6 +280,38 @@ fn ladder(subject: &Subject<'_>, axis: &str, out: &mut Diagnostics) {
     } else if until && points.windows(2).any(|pair| pair[0] > pair[1]) {
         let message = format!("`{path}` must rise: `until` ends it at the first point too many");
         subject.say(&path, message, None, out);
+    }
+}
+
+fn band(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let path = "procedure.band";
+    if !subject.wrote(path) {
+        return;
+    }
+    let (from, to) = ("procedure.band.threads.from", "procedure.band.threads.to");
+    let ends = subject.count(from).zip(subject.count(to));
+    if ends.is_some_and(|(first, last)| last < first) {
+        subject.say(to, format!("`{to}` is below `{from}`"), None, out);
+    }
+    let p99 = "procedure.band.p99_ms";
+    let items = subject.tree.at(p99).map(Tree::items).unwrap_or_default();
+    let ms: Vec<f64> = items.iter().filter_map(Tree::number).collect();
+    if subject.wrote(p99) && !matches!(ms.as_slice(), [least, most] if least <= most) {
+        let message = format!("`{p99}` is a band: the least and the most, rising");
+        subject.say(p99, message, Some("write `[50, 100]`"), out);
+    }
+    let turns = Draft::of(subject.tree).band().outlook().turns_max;
+    if turns > LADDER_POINTS_MAX {
+        let message = format!(
+            "`{path}` may need {turns} trials for each variant and block; the most is \
+             {LADDER_POINTS_MAX}"
+        );
+        subject.say(
+            path,
+            message,
+            Some("take larger steps, or a lower `to`"),
+            out,
+        );
     }
 }
 

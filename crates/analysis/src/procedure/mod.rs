@@ -8,12 +8,14 @@
 //! What must hold of each (`tests.rs`): it ends, within the turns of its outlook; it asks for no
 //! point twice, nor for one that its outlook leaves out; it goes on after a trial that has failed.
 
+mod band;
 mod fixed;
 mod sweep;
 #[cfg(test)]
 mod tests;
 mod until;
 
+pub use band::Band;
 pub use fixed::Fixed;
 pub use sweep::Sweep;
 pub use until::Until;
@@ -50,6 +52,8 @@ procedures! {
     Fixed,
     /// Several points, one after the other; perhaps only until something happens.
     Sweep,
+    /// Up or down, to where p99 is in a band.
+    Band,
 }
 
 /// What a procedure has to say; pure.
@@ -134,6 +138,13 @@ pub enum Answer {
         /// What.
         until: Until,
     },
+    /// A search has ended.
+    Searched {
+        /// At what it searched for; none if that is nowhere.
+        at: Option<Point>,
+        /// What was found, and where.
+        words: String,
+    },
 }
 
 impl Default for Procedure {
@@ -194,6 +205,7 @@ impl Answer {
     pub fn words(&self) -> String {
         match self {
             Answer::Complete => "every point has been measured".to_owned(),
+            Answer::Searched { words, .. } => words.clone(),
             Answer::Ended { at, until } => format!(
                 "the ladder ended at {} {}: {}",
                 at.value(),

@@ -397,8 +397,8 @@ const SECTIONS: &[Field] = &[
     optional(
         "procedure",
         SECTION,
-        "Which points are measured: either `sweep` or `fixed`. Needed, but for an imported command \
-         line, which says so itself.",
+        "Which points are measured: one of `sweep`, `band` and `fixed`. Needed, but for an imported \
+         command line, which says so itself.",
     ),
     optional(
         "procedure.sweep",
@@ -479,6 +479,38 @@ const SECTIONS: &[Field] = &[
         "procedure.sweep.until.p99_ms",
         Type::Number(0.001, 3_600_000.0, |d, n| d.until = Some(Until::P99Ms(n))),
         "The p99 of latency exceeds this many milliseconds, or a request times out.",
+    ),
+    optional(
+        "procedure.band",
+        Type::Section(|d| d.procedure = Some(Draft::band)),
+        "Goes up or down in steps, then by halves, until the p99 of latency is in a band: for each \
+         variant, in each block.",
+    ),
+    required(
+        "procedure.band.threads",
+        Type::Section(|d| d.range = Some(Range::new(THREADS_MAX, |n| Point::Threads(n as u32)))),
+        "Operations in flight, closed loop.",
+    ),
+    required(
+        "procedure.band.threads.from",
+        Type::Count(1, THREADS_MAX, |d, n| d.range().from = Some(n)),
+        "First point.",
+    ),
+    required(
+        "procedure.band.threads.step",
+        Type::Count(1, THREADS_MAX, |d, n| d.range().step = Some(n)),
+        "By how many it goes up or down.",
+    ),
+    required(
+        "procedure.band.threads.to",
+        Type::Count(1, THREADS_MAX, |d, n| d.range().to = Some(n)),
+        "The most.",
+    ),
+    required(
+        "procedure.band.p99_ms",
+        Type::List(&Type::Number(0.001, 3_600_000.0, |d, n| d.band_ms.push(n))),
+        "The band: the p99 of latency that is wanted at least and at most, in milliseconds, such as \
+         `[50, 100]`.",
     ),
     optional(
         "procedure.fixed",

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::format::{self, Type};
 use crate::tree::Tree;
-use analysis::procedure::{Fixed, Point, Procedure, Sweep, Until};
+use analysis::procedure::{Band, Fixed, Point, Procedure, Sweep, Until};
 use imports::Tool;
 use workload::{ALL_KINDS, Tuning};
 
@@ -42,6 +42,8 @@ pub struct Draft {
     pub(crate) procedure: Option<fn(&Draft) -> Procedure>,
     pub(crate) points: Vec<Point>,
     pub(crate) until: Option<Until>,
+    /// The least and the most p99.
+    pub(crate) band_ms: Vec<f64>,
     pub(crate) poisson: bool,
     pub(crate) range: Option<Range>,
     /// None: until steady.
@@ -337,6 +339,22 @@ impl Draft {
     pub(crate) fn sweep(&self) -> Procedure {
         let (points, until) = (self.points(), self.until);
         Sweep { points, until }.into()
+    }
+
+    /// What `procedure.band` asks for.
+    pub(crate) fn band(&self) -> Procedure {
+        let Some(range) = &self.range else {
+            return Procedure::default();
+        };
+        let [from, step, to] = [range.from, range.step, range.to].map(|n| n.unwrap_or(1) as u32);
+        let ms = |at: usize| self.band_ms.get(at).copied().unwrap_or(0.0);
+        Procedure::from(Band {
+            from,
+            step,
+            to: to.max(from),
+            least_ms: ms(0),
+            most_ms: ms(1),
+        })
     }
 
     /// What `procedure.fixed` asks for.

@@ -1,0 +1,122 @@
+//! Up or down in steps until the p99 of latency lies in a band, as the reference architecture of
+//! Cassandra on vSAN chose its load: from 300 threads by 50 to between 50 and 100 ms.
+//!
+//! What must hold: latency rises with the threads as far as this knows. So there is always one side
+//! on which the band can still be, and each step is towards it.
+
+use super::{Answer, Decide, Found, Next, Outlook, Point, Seen};
+use std::fmt;
+
+/// Threads at which p99 is neither below nor above a band.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Band {
+    /// Where it begins, threads; at least 1.
+    pub from: u32,
+    /// By how many it goes up or down; at least 1.
+    pub step: u32,
+    /// The most threads, at least `from`.
+    pub to: u32,
+    /// The p99 of latency that is wanted at least, ms.
+    pub least_ms: f64,
+    /// The p99 of latency that is wanted at most, ms.
+    pub most_ms: f64,
+}
+
+/// Between neighbours that are a smaller share of themselves apart, trials differ by chance.
+const APART_MIN: f64 = 0.02;
+
+impl Band {
+    /// On which side of the band a trial is. What has failed or timed out had too much to do.
+    fn side(&self, found: Option<&Found>) -> Side {
+        let Some(found) = found else {
+            return Side::Above;
+        };
+        match (found.timed_out, found.p99_ms.is_above(self.most_ms)) {
+            (0, Some(false)) if found.p99_ms.least() < self.least_ms => Side::Below,
+            (0, Some(false)) => Side::Within,
+            _ => Side::Above,
+        }
+    }
+
+    /// What is between neighbours on both sides of the band, if they are worth another trial.
+    fn between(&self, below: u32, above: u32) -> Option<u32> {
+        let apart = above - below;
+        let is_worth = apart > 1 && f64::from(apart) > f64::from(above) * APART_MIN;
+        is_worth.then(|| below + apart / 2)
+    }
+
+    fn threads(&self, (below, above): (Option<u32>, Option<u32>)) -> Option<u32> {
+        match (below, above) {
+            (None, None) => Some(self.from),
+            (Some(below), None) => (below < self.to).then(|| (below + self.step).min(self.to)),
+            (None, Some(above)) => (above > 1).then(|| above.saturating_sub(self.step).max(1)),
+            (Some(below), Some(above)) => self.between(below, above),
+        }
+    }
+}
+
+impl fmt::Display for Band {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} to {} ms", self.least_ms, self.most_ms)
+    }
+}
+
+enum Side {
+    Below,
+    Within,
+    Above,
+}
+
+impl Decide for Band {
+    fn outlook(&self) -> Outlook {
+        let up = (self.to - self.from).div_ceil(self.step);
+        let down = (self.from - 1).div_ceil(self.step);
+        let halvings = self.step.ilog2() + 1;
+        Outlook {
+            points: vec![Point::Threads(self.from)],
+            certain: 1,
+            turns_max: 1 + (up.max(down) + halvings) as usize,
+            up_to: Some(Point::Threads(self.to)),
+            any_order: false,
+            decided_by: Some(format!(
+                "Threads go up or down by {} (then by half) until p99 is within {self}",
+                self.step
+            )),
+        }
+    }
+
+    fn next(&self, seen: &[Seen]) -> Next {
+        let (mut below, mut above) = (None, None);
+        for trial in seen {
+            let threads = trial.point.value() as u32;
+            match self.side(trial.found.as_ref()) {
+                Side::Within => {
+                    return Next::Answer(Answer::Searched {
+                        at: Some(trial.point),
+                        words: format!("p99 was within {self} at {threads} threads"),
+                    });
+                }
+                Side::Below => below = below.max(Some(threads)),
+                Side::Above => above = Some(above.map_or(threads, |least| threads.min(least))),
+            }
+        }
+        match self.threads((below, above)) {
+            Some(threads) => Next::Measure(vec![Point::Threads(threads)]),
+            None => {
+                let parts = [
+                    below.map(|threads| format!("below at {threads} threads")),
+                    above.map(|threads| format!("above at {threads} threads")),
+                ];
+                let parts: Vec<String> = parts.into_iter().flatten().collect();
+                Next::Answer(Answer::Searched {
+                    at: None,
+                    words: format!("p99 was never within {self}: {}", parts.join(", ")),
+                })
+            }
+        }
+    }
+
+    fn p99_bound_ms(&self) -> Option<f64> {
+        Some(self.most_ms)
+    }
+}
