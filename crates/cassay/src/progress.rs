@@ -26,6 +26,8 @@ pub struct Show {
     /// Expected length of the trials after this one, seconds.
     rest_s: f64,
     plain_last_s: f64,
+    /// What was said of the last trial that was left out.
+    left_out: String,
 }
 
 impl Show {
@@ -41,6 +43,7 @@ impl Show {
             phase_begin_ns: clock::now_ns(),
             rest_s: 0.0,
             plain_last_s: 0.0,
+            left_out: String::new(),
         }
     }
 
@@ -89,7 +92,12 @@ impl Show {
                 self.line(&format!("  {name}: failed: {reason}"));
             }
             Event::TrialSkipped { name, reason } => {
-                self.line(&format!("  {name}: left out: {reason}"));
+                let line = format!("  {name}: left out: {reason}");
+                // A search that has ended leaves out all its other points alike.
+                if self.left_out != line {
+                    self.line(&line);
+                    self.left_out = line;
+                }
             }
         }
     }

@@ -176,7 +176,10 @@ mod tests {
 
     /// A trial in which requests time out beyond so many threads.
     fn finding(trial: &Trial, limit: f64) -> TrialFinding {
-        let mut finding = TrialFinding::default();
+        let mut finding = TrialFinding {
+            point: crate::record::point_record(Some(trial.point)),
+            ..TrialFinding::default()
+        };
         if trial.point.value() > limit {
             finding.errors.insert("client_timeout".to_owned(), 1);
         }

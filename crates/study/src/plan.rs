@@ -68,7 +68,10 @@ pub type Turn = Trial<Option<Point>>;
 impl Turn {
     /// The trial at a point.
     pub fn at(&self, point: Point) -> Trial {
-        let turn = self.clone();
+        let mut turn = self.clone();
+        for phase in &mut turn.phases {
+            phase.what = phase.what.replacen(WHERE_ASKED, &point_words(point), 1);
+        }
         Trial {
             index: turn.index,
             slug: turn.slug,
@@ -460,14 +463,21 @@ pub fn target_words(target: &Target) -> String {
 }
 
 fn offered_words(point: Option<Point>, settings: &Settings) -> String {
-    let Some(point) = point else {
-        return "where the procedure asks".to_owned();
-    };
+    match point {
+        None => WHERE_ASKED.to_owned(),
+        Some(point @ Point::Rate(_)) if settings.poisson => {
+            format!("{}, Poisson arrivals", point_words(point))
+        }
+        Some(point) => point_words(point),
+    }
+}
+
+/// What stands for a point that is not known yet.
+const WHERE_ASKED: &str = "where the procedure asks";
+
+fn point_words(point: Point) -> String {
     match point {
         Point::Threads(threads) => format!("{threads} in flight"),
-        Point::Rate(rate) if settings.poisson => {
-            format!("{} op/s, Poisson arrivals", human::format_count(rate))
-        }
         Point::Rate(rate) => format!("{} op/s", human::format_count(rate)),
     }
 }

@@ -10,7 +10,7 @@ use engine::record;
 use engine::trial_name;
 use study::conditions;
 use study::human;
-use study::plan::{self, Plan};
+use study::plan::{self, Plan, Turn};
 use study::settings::Study;
 
 /// Shows the plan; starts nothing.
@@ -54,14 +54,24 @@ fn text(study: &Study, plan: &Plan) -> String {
     if !conditions.is_empty() {
         text.push('\n');
     }
-    for trial in &plan.trials {
+    // Those whose points are still to be found differ by nothing but their numbers.
+    let is_alike = |one: &Turn, next: &Turn| {
+        let name = |turn| trial_name(study, turn);
+        one.point.is_none() && name(one) == name(next) && one.phases == next.phases
+    };
+    for alike in plan.trials.chunk_by(is_alike) {
+        let trial = &alike[0];
         let if_asked = if trial.certain {
             ""
         } else {
             ", if it comes to it"
         };
         let name = trial_name(study, trial);
-        text += &format!("{:>3}. {name}{if_asked}\n", trial.index + 1);
+        let last = trial.index + alike.len();
+        text += &match alike.len() {
+            1 => format!("{last:>3}. {name}{if_asked}\n"),
+            _ => format!("{:>3} to {last}. {name}{if_asked}\n", trial.index + 1),
+        };
         for phase in &trial.phases {
             let about = human::seconds_for_people(phase.seconds);
             text += &format!(

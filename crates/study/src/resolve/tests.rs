@@ -351,19 +351,27 @@ fn a_band_that_cannot_be_searched_for_is_refused() {
     let band = |text: &str| GOOD.replace("sweep: {threads: [4, 8]}", &format!("band: {text}"));
     let text = band("{threads: {from: 300, step: 1, to: 200}, p99_ms: [100, 50]}")
         .replace("procedure.sweep.threads: [2], ", "");
-    mistakes(&text, &Overrides::default(), expect![[r#"
+    mistakes(
+        &text,
+        &Overrides::default(),
+        expect![[r#"
         s.yaml:9:19: `procedure.band` may need 301 trials for each variant and block; the most is 32
           hint: take larger steps, or a lower `to`
         s.yaml:9:54: `procedure.band.threads.to` is below `procedure.band.threads.from`
         s.yaml:9:68: `procedure.band.p99_ms` is a band: the least and the most, rising
           hint: write `[50, 100]`
-    "#]]);
+    "#]],
+    );
     let text = band("{threads: {from: 300, step: 50}, p99_ms: 50}")
         .replace("procedure.sweep.threads: [2], ", "");
-    mistakes(&text, &Overrides::default(), expect![[r#"
+    mistakes(
+        &text,
+        &Overrides::default(),
+        expect![[r#"
         s.yaml:9:29: `procedure.band.threads.to` is missing
           hint: it means: The most.
         s.yaml:9:60: `procedure.band.p99_ms` is a band: the least and the most, rising
           hint: write `[50, 100]`
-    "#]]);
+    "#]],
+    );
 }
