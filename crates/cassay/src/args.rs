@@ -219,9 +219,20 @@ pub enum TargetCommand {
 
 #[derive(Debug, ClapArgs)]
 pub struct AbilitiesArgs {
-    /// A cluster that somebody else runs, instead of one of ours on this machine.
-    #[arg(long, value_name = "attach:HOST[:PORT]", value_parser = contact_point)]
-    pub target: Option<String>,
+    /// A cluster that somebody else runs, instead of one of ours on this machine. Or another
+    /// machine: what stand-in hosts could have there, asked over ssh by this program, which is put
+    /// into your cache there.
+    #[arg(long, value_name = "attach:HOST[:PORT]|ssh:HOST", value_parser = elsewhere)]
+    pub target: Option<Elsewhere>,
+}
+
+/// Where abilities are asked for.
+#[derive(Clone, Debug)]
+pub enum Elsewhere {
+    /// A cluster that is attached to.
+    Attach(String),
+    /// A machine that `ssh` finds by this name.
+    Ssh(String),
 }
 
 #[derive(Debug, ClapArgs)]
@@ -505,6 +516,17 @@ fn contact_point(text: &str) -> Result<String, String> {
     match text.strip_prefix("attach:") {
         Some(point) if !point.is_empty() => Ok(point.to_owned()),
         _ => Err("write attach:HOST or attach:HOST:PORT".to_owned()),
+    }
+}
+
+/// `ssh:HOST`, `ssh://USER@HOST:PORT`, or as [`contact_point`].
+fn elsewhere(text: &str) -> Result<Elsewhere, String> {
+    match text.strip_prefix("ssh:") {
+        Some(uri) if uri.starts_with("//") => Ok(Elsewhere::Ssh(text.to_owned())),
+        Some(host) if !host.is_empty() => Ok(Elsewhere::Ssh(host.to_owned())),
+        _ => contact_point(text)
+            .map(Elsewhere::Attach)
+            .map_err(|words| format!("{words}, or ssh:HOST")),
     }
 }
 

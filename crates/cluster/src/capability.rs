@@ -141,6 +141,16 @@ pub fn abilities_of(target: &Target) -> Vec<Capability> {
     }
 }
 
+/// What stand-in hosts could have on the machine of `agent`; asked there.
+///
+/// # Errors
+/// The agent is gone.
+pub fn abilities_there(agent: &host::Agent) -> anyhow::Result<Vec<Capability>> {
+    let answers = place::answers(&agent.abilities()?);
+    let capability = |(ability, answer)| Capability::of(ability, answer);
+    Ok(answers.into_iter().map(capability).collect())
+}
+
 /// What can be had of hosts that are kept apart, by ability, or why nodes share the machine.
 /// [`Ability::DropPageCache`] is one of them: a host's whole cache at once.
 pub(crate) type HostsAnswer = Result<BTreeMap<Ability, Answer>, String>;
@@ -271,16 +281,18 @@ fn attached(ability: Ability, tables: &Answer, mbeans: &Answer) -> Answer {
 }
 
 fn all(of: impl Fn(Ability) -> Answer) -> Vec<Capability> {
-    let capability = |ability: Ability| {
-        let answer = of(ability);
-        let present = answer.is_ok();
+    let capability = |ability| Capability::of(ability, of(ability));
+    Ability::ALL.into_iter().map(capability).collect()
+}
+
+impl Capability {
+    fn of(ability: Ability, answer: Answer) -> Capability {
         Capability {
             ability,
-            present,
+            present: answer.is_ok(),
             detail: answer.unwrap_or_else(|why| why),
         }
-    };
-    Ability::ALL.into_iter().map(capability).collect()
+    }
 }
 
 #[cfg(test)]

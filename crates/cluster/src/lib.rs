@@ -33,7 +33,7 @@ mod supply;
 pub mod trust;
 
 pub use access::{Access, Credentials, Secret, Tls};
-pub use capability::{Ability, Capability, abilities_of};
+pub use capability::{Ability, Capability, abilities_of, abilities_there};
 pub use cause::LogMarks;
 pub use change::Change;
 pub use cluster::{Cluster, NodeDied, NodeInfo};

@@ -11,10 +11,11 @@ use crate::HostSpec;
 use anyhow::{Context, Result};
 use rustix::fs::Access;
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 
 /// What hosts may need of a machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HostAbility {
     /// A network of their own, with an address each.
     Network,
@@ -35,7 +36,7 @@ pub enum HostAbility {
 }
 
 /// Whether this machine has one of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Able {
     /// Which.
     pub what: HostAbility,

@@ -1,11 +1,13 @@
 //! The near side of a host's agent.
 
-use crate::calls::{Begin, EndProcess, Keep, Note, Processes, Role, StartProcess};
+use crate::able::Able;
+use crate::calls::{Abilities, Begin, EndProcess, Keep, Note, Processes, Role, StartProcess};
 use crate::cgroup;
 use crate::here::{self, Here};
 use crate::process::{self, Identity};
 use crate::undo::UndoList;
 use anyhow::{Context, Result};
+use measure::clock;
 use reach::serve::{self, Mouth};
 use reach::{Call, Link};
 use std::collections::HashMap;
@@ -72,6 +74,28 @@ impl Agent {
         Agent::begin(cluster, SWITCH, folder, Role::Switch)
     }
 
+    /// That of another machine, which `ssh` finds at `destination`, in a folder of its own there
+    /// that goes with it.
+    ///
+    /// # Errors
+    /// As [`Link::over_ssh`].
+    pub fn over_ssh(ssh: &Path, destination: &str) -> Result<Agent> {
+        let own = Identity::own();
+        // Nobody else's there, whoever else comes from wherever.
+        let number = clock::unix_ns() ^ u64::from(own.pid).rotate_left(40);
+        let tree = PathBuf::from(format!("/tmp/cassay-{number:x}"));
+        let begin = begin(MACHINE, &tree, Role::Machine);
+        Ok(Agent::of(Link::over_ssh(ssh, destination, &begin)?))
+    }
+
+    /// What its machine permits; asked there.
+    ///
+    /// # Errors
+    /// The agent is gone.
+    pub fn abilities(&self) -> Result<Vec<Able>> {
+        self.call(&Abilities)
+    }
+
     /// That of this machine, kept by an earlier command.
     ///
     /// # Errors
@@ -83,23 +107,16 @@ impl Agent {
     /// Starts the agent of the host `name` for what belongs to `cluster`. That of a stand-in has
     /// what is in the folder of its host; the folder of all goes with the others.
     pub(crate) fn begin(cluster: &str, name: &str, folder: &Path, role: Role) -> Result<Agent> {
-        let (files, tree) = match role {
-            Role::Machine => (vec![folder.to_owned()], Some(folder.to_owned())),
-            Role::Switch => (Vec::new(), Some(folder.to_owned())),
-            Role::StandIn => (vec![folder.join(name)], None),
-        };
-        let begin = Begin {
-            role,
-            folder: folder_of(folder, name),
-            tree,
-            files,
-            lease_s: LEASE_S,
-        };
-        Ok(Agent {
-            link: Link::open(name, &begin, (MARK, cluster))?,
+        let begin = begin(name, folder, role);
+        Ok(Agent::of(Link::open(name, &begin, (MARK, cluster))?))
+    }
+
+    fn of(link: Link) -> Agent {
+        Agent {
+            link,
             ended: Mutex::default(),
             kept: AtomicBool::new(false),
-        })
+        }
     }
 
     /// Takes up the conversation with the kept agent of the host `name`.
@@ -224,6 +241,22 @@ impl Drop for Agent {
         }
         // Nobody is left to hear of it; the next command clears what has stayed.
         let _ = self.end();
+    }
+}
+
+/// What the agent `name` hears first, in the `folder` of all.
+fn begin(name: &str, folder: &Path, role: Role) -> Begin {
+    let (files, tree) = match role {
+        Role::Machine => (vec![folder.to_owned()], Some(folder.to_owned())),
+        Role::Switch => (Vec::new(), Some(folder.to_owned())),
+        Role::StandIn => (vec![folder.join(name)], None),
+    };
+    Begin {
+        role,
+        folder: folder_of(folder, name),
+        tree,
+        files,
+        lease_s: LEASE_S,
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a host's agent can be asked, as both sides know it. What it does then is in
 //! [`crate::here`].
 
+use crate::able::Able;
 use crate::cgroup::CgroupDir;
 use crate::process::Identity;
 use crate::{HostSpec, LinkSpec};
@@ -63,6 +64,7 @@ calls! {
     DropPageCache = "drop-its-page-cache" -> ();
     StartProcess = "start-a-process" -> Identity;
     EndProcess = "end-a-process" -> bool;
+    Abilities = "say-what-it-can-do" -> Vec<Able>;
     Processes = "list-its-processes" -> Vec<(Identity, Option<i32>)>;
     Keep = "stay" -> ();
 }
@@ -179,6 +181,10 @@ pub(crate) struct EndProcess {
     pub process: Identity,
     pub grace_ms: u64,
 }
+
+/// What the machine permits, as [`crate::abilities`] has it.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Abilities;
 
 /// All processes that the agent has started, those that have ended with their status.
 #[derive(Serialize, Deserialize)]

@@ -7,9 +7,10 @@ mod children;
 mod files;
 mod folders;
 
+use crate::able::{self, Able};
 use crate::calls::{
-    Address, DropPageCache, EndProcess, HostLimits, Keep, Limit, LimitPort, Limits, Made,
-    MakeBridge, MakeHost, Plug, PortLimits, Processes, RaiseUplink, Role, StartProcess,
+    Abilities, Address, DropPageCache, EndProcess, HostLimits, Keep, Limit, LimitPort, Limits,
+    Made, MakeBridge, MakeHost, Plug, PortLimits, Processes, RaiseUplink, Role, StartProcess,
 };
 use crate::cgroup::Group;
 use crate::files::{Change, DeviceBytes, Get, List, Space, Sum, Uncache};
@@ -45,6 +46,7 @@ pub const CALLS: &[Row<Here>] = &[
     Row::of::<DropPageCache>(),
     Row::of::<StartProcess>(),
     Row::of::<EndProcess>(),
+    Row::of::<Abilities>(),
     Row::of::<Processes>(),
     Row::of::<Keep>(),
     Row::of::<Change>(),
@@ -253,6 +255,12 @@ impl Serve<Here> for EndProcess {
     fn serve(self, here: &Here) -> Result<bool> {
         let grace = Duration::from_millis(self.grace_ms);
         here.children.end(self.process, grace)
+    }
+}
+
+impl Serve<Here> for Abilities {
+    fn serve(self, _: &Here) -> Result<Vec<Able>> {
+        Ok(able::abilities().to_vec())
     }
 }
 

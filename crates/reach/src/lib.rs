@@ -10,6 +10,7 @@ pub mod frame;
 mod link;
 pub mod process;
 pub mod serve;
+mod ssh;
 
 pub use call::{Call, Row, Serve};
 pub use link::{ARGUMENT, Hello, Link, name_build};

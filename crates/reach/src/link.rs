@@ -13,8 +13,8 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, ChildStdin, Stdio};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ const HELLO_LIMIT: Duration = Duration::from_secs(60);
 pub const ARGUMENT: &str = "agent";
 
 /// The program that we are, also after its file was replaced by a newer one.
-const OURSELVES: &str = "/proc/self/exe";
+pub(crate) const OURSELVES: &str = "/proc/self/exe";
 
 /// What an agent says first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,7 +56,7 @@ pub fn name_build(build: &'static str) {
     let _ = BUILD.set(build);
 }
 
-fn build() -> String {
+pub(crate) fn build() -> String {
     BUILD.get().copied().unwrap_or("without a name").to_owned()
 }
 
@@ -145,6 +145,16 @@ impl Link {
         Ok(link)
     }
 
+    /// With an agent that `child` leads to, and that has heard its first message.
+    pub(crate) fn of_pipes(
+        name: &str,
+        writer: ChildStdin,
+        reader: ChildStdout,
+        child: Child,
+    ) -> Result<Link> {
+        Link::of(name, Writer::Pipe(writer), Box::new(reader), Some(child))
+    }
+
     /// Takes up the conversation with a kept agent that listens at `socket`.
     ///
     /// # Errors
@@ -156,12 +166,7 @@ impl Link {
         };
         let (writer, reader) =
             connect().with_context(|| format!("the agent of {name} does not answer"))?;
-        let link = Link::of(name, Writer::Socket(writer), Box::new(reader), None)?;
-        ensure!(
-            link.hello.build == build(),
-            "the agent of {name} is of another build of cassay than this command"
-        );
-        Ok(link)
+        Link::of(name, Writer::Socket(writer), Box::new(reader), None)
     }
 
     fn of(
@@ -187,19 +192,8 @@ impl Link {
             "hear",
             Box::new(move || hear(reader, child, &sender, &listening)),
         )?;
-        let hello = match hello.recv_timeout(HELLO_LIMIT) {
-            Ok(hello) => hello,
-            Err(RecvTimeoutError::Timeout) => {
-                bail!(
-                    "the agent of {name} said nothing for {} s",
-                    HELLO_LIMIT.as_secs()
-                )
-            }
-            Err(RecvTimeoutError::Disconnected) => {
-                let why = lock(&shared.heard).lost.clone().unwrap_or_default();
-                bail!("the agent of {name} ended before it said who it is: {why}")
-            }
-        };
+        let hello = shared.hello(&hello).inspect_err(|_| shared.hang_up());
+        let hello = hello.with_context(|| format!("the agent of {name}"))?;
         let talking = Arc::clone(&shared);
         thread("alive", Box::new(move || keep_alive(&talking)))?;
         Ok(Link {
@@ -316,6 +310,24 @@ impl Drop for Link {
 }
 
 impl Shared {
+    /// Who is there, if it is one of ours.
+    fn hello(&self, hello: &Receiver<Hello>) -> Result<Hello> {
+        match hello.recv_timeout(HELLO_LIMIT) {
+            Ok(hello) => {
+                let is_ours = hello.build == build();
+                ensure!(is_ours, "is of another build of cassay than this command");
+                Ok(hello)
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                bail!("said nothing for {} s", HELLO_LIMIT.as_secs())
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                let why = lock(&self.heard).lost.clone().unwrap_or_default();
+                bail!("ended before it said who it is: {why}")
+            }
+        }
+    }
+
     fn say(&self, message: &ToAgent) -> Result<()> {
         match &mut *lock(&self.writer) {
             Some(writer) => writer.write(message),

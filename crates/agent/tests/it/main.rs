@@ -12,6 +12,7 @@ mod hosts;
 mod limits;
 mod machine;
 mod outlive;
+mod ssh;
 
 /// Runs before `main`, as the binary does it in its first line.
 #[used]

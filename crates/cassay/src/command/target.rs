@@ -4,7 +4,7 @@
 mod status;
 
 use super::dirs;
-use crate::args::{AbilitiesArgs, Common, HostArgs, StatusArgs, TargetCommand, UpArgs};
+use crate::args::{AbilitiesArgs, Common, Elsewhere, HostArgs, StatusArgs, TargetCommand, UpArgs};
 use crate::exit::Exit;
 use crate::{interrupt, terminal};
 use ::cluster::kept;
@@ -14,6 +14,7 @@ use ::cluster::{
 };
 use anyhow::Result;
 use serde_json::json;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -131,7 +132,11 @@ fn attach(point: &str, dirs: &Dirs) -> Result<Cluster> {
 
 fn show_abilities(args: &AbilitiesArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
     let capabilities = match &args.target {
-        Some(point) => attach(point, dirs)?.capabilities().to_vec(),
+        Some(Elsewhere::Attach(point)) => attach(point, dirs)?.capabilities().to_vec(),
+        Some(Elsewhere::Ssh(host)) => {
+            let agent = host::Agent::over_ssh(Path::new("ssh"), host)?;
+            ::cluster::abilities_there(&agent)?
+        }
         // With hosts, so that what they would have is among it.
         None => ::cluster::abilities_of(&Target::Local(LocalSpec {
             hosts: Some(HostsSpec {

@@ -202,7 +202,8 @@ pub(crate) fn answer(spec: &LocalSpec) -> HostsAnswer {
     }
 }
 
-fn answers(abilities: &[Able]) -> BTreeMap<Ability, Answer> {
+/// What a machine with these abilities can have of hosts.
+pub(crate) fn answers(abilities: &[Able]) -> BTreeMap<Ability, Answer> {
     let answer = |able: &Able| {
         let ability = match able.what {
             HostAbility::Network => Ability::Hosts,

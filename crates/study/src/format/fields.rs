@@ -397,8 +397,8 @@ const SECTIONS: &[Field] = &[
     optional(
         "procedure",
         SECTION,
-        "Which points are measured: one of `sweep`, `band` and `fixed`. Needed, but for an imported \
-         command line, which says so itself.",
+        "Which points are measured: one of `sweep`, `band`, `fixed`. Needed, but for an \
+         imported command line, which says so itself.",
     ),
     optional(
         "procedure.sweep",
@@ -509,8 +509,8 @@ const SECTIONS: &[Field] = &[
     required(
         "procedure.band.p99_ms",
         Type::List(&Type::Number(0.001, 3_600_000.0, |d, n| d.band_ms.push(n))),
-        "The band: the p99 of latency that is wanted at least and at most, in milliseconds, such as \
-         `[50, 100]`.",
+        "The band: the p99 of latency that is wanted at least and at most, in milliseconds, such \
+         as `[50, 100]`.",
     ),
     optional(
         "procedure.fixed",
