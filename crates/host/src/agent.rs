@@ -39,6 +39,8 @@ const END_LIMIT: Duration = Duration::from_secs(120);
 #[derive(Debug)]
 pub struct Agent {
     link: Link,
+    /// The folder below which its files are.
+    folder: Option<PathBuf>,
     /// The processes of which we know that they have ended.
     ended: Mutex<HashMap<Identity, ExitStatus>>,
     kept: AtomicBool,
@@ -60,7 +62,7 @@ impl Agent {
     /// # Errors
     /// It cannot be started, or the folder cannot be made.
     pub fn of_machine(cluster: &str, folder: &Path) -> Result<Agent> {
-        Agent::begin(cluster, MACHINE, folder, Role::Machine)
+        Agent::begin(cluster, MACHINE, folder)
     }
 
     /// That of the switch between the stand-ins to be, in a network of its own. With the folder it
@@ -71,7 +73,7 @@ impl Agent {
     pub fn of_switch(cluster: &str, folder: &Path) -> Result<Agent> {
         // Before there is a second process of ours: all would have to move.
         cgroup::step_aside()?;
-        Agent::begin(cluster, SWITCH, folder, Role::Switch)
+        Agent::begin(cluster, SWITCH, folder)
     }
 
     /// That of another machine, which `ssh` finds at `destination`, in a folder of its own there
@@ -84,8 +86,9 @@ impl Agent {
         // Nobody else's there, whoever else comes from wherever.
         let number = clock::unix_ns() ^ u64::from(own.pid).rotate_left(40);
         let tree = PathBuf::from(format!("/tmp/cassay-{number:x}"));
-        let begin = begin(MACHINE, &tree, Role::Machine);
-        Ok(Agent::of(Link::over_ssh(ssh, destination, &begin)?))
+        let begin = begin(MACHINE, &tree);
+        let link = Link::over_ssh(ssh, destination, &begin)?;
+        Ok(Agent::of(link, begin, false))
     }
 
     /// What its machine permits; asked there.
@@ -106,16 +109,18 @@ impl Agent {
 
     /// Starts the agent of the host `name` for what belongs to `cluster`. That of a stand-in has
     /// what is in the folder of its host; the folder of all goes with the others.
-    pub(crate) fn begin(cluster: &str, name: &str, folder: &Path, role: Role) -> Result<Agent> {
-        let begin = begin(name, folder, role);
-        Ok(Agent::of(Link::open(name, &begin, (MARK, cluster))?))
+    pub(crate) fn begin(cluster: &str, name: &str, folder: &Path) -> Result<Agent> {
+        let begin = begin(name, folder);
+        let link = Link::open(name, &begin, (MARK, cluster))?;
+        Ok(Agent::of(link, begin, false))
     }
 
-    fn of(link: Link) -> Agent {
+    fn of(link: Link, mut begin: Begin, is_kept: bool) -> Agent {
         Agent {
             link,
+            folder: begin.files.pop(),
             ended: Mutex::default(),
-            kept: AtomicBool::new(false),
+            kept: AtomicBool::new(is_kept),
         }
     }
 
@@ -124,13 +129,9 @@ impl Agent {
     /// # Errors
     /// It has ended, or is of another build.
     pub(crate) fn reach(name: &str, folder: &Path) -> Result<Agent> {
-        let own = folder_of(folder, name);
-        let link = with_short_path(&own, |socket| Link::connect(name, socket))?;
-        let agent = Agent {
-            link,
-            ended: Mutex::default(),
-            kept: AtomicBool::new(true),
-        };
+        let begin = begin(name, folder);
+        let link = with_short_path(&begin.folder, |socket| Link::connect(name, socket))?;
+        let agent = Agent::of(link, begin, true);
         let ended = agent.call(&Processes)?.into_iter();
         let ended = ended.filter_map(|(one, status)| Some((one, ExitStatus::from_raw(status?))));
         agent.ended().extend(ended);
@@ -175,8 +176,14 @@ impl Agent {
         self.link.hello().process
     }
 
-    /// Starts what `command` says on the host, with its output to the file `output`. It ends with
-    /// the agent.
+    /// The folder below which are the files that it may touch, as its host has it; none of the
+    /// agent of a switch.
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+
+    /// Starts what `command` says on the host, with its output to the file `output`, which is one
+    /// of those that the agent may touch. It ends with the agent.
     ///
     /// # Errors
     /// The program cannot be executed, or the agent is gone.
@@ -245,11 +252,12 @@ impl Drop for Agent {
 }
 
 /// What the agent `name` hears first, in the `folder` of all.
-fn begin(name: &str, folder: &Path, role: Role) -> Begin {
-    let (files, tree) = match role {
-        Role::Machine => (vec![folder.to_owned()], Some(folder.to_owned())),
-        Role::Switch => (Vec::new(), Some(folder.to_owned())),
-        Role::StandIn => (vec![folder.join(name)], None),
+fn begin(name: &str, folder: &Path) -> Begin {
+    let all = || folder.to_owned();
+    let (role, files, tree) = match name {
+        MACHINE => (Role::Machine, vec![all()], Some(all())),
+        SWITCH => (Role::Switch, Vec::new(), Some(all())),
+        _ => (Role::StandIn, vec![folder.join(name)], None),
     };
     Begin {
         role,

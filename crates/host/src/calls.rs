@@ -151,7 +151,7 @@ pub(crate) struct StartProcess {
     /// Set, or taken away.
     pub environment: Vec<(String, Option<String>)>,
     pub folder: PathBuf,
-    /// Gets what it says, behind what stands there.
+    /// Gets what it says, behind what stands there; one of the files that the agent may touch.
     pub output: PathBuf,
 }
 

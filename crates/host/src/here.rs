@@ -24,9 +24,10 @@ use children::Children;
 use folders::Folders;
 use reach::serve::Mouth;
 use reach::{Row, Serve};
+use rustix::fs::{Mode, OFlags};
 use rustix::mount::{MountPropagationFlags, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -239,8 +240,9 @@ impl Serve<Here> for StartProcess {
                 None => command.env_remove(name),
             };
         }
-        let mut output = OpenOptions::new();
-        let output = output.create(true).append(true).open(&self.output);
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND;
+        let output = here.files.admit(&self.output)?;
+        let output = output.open(flags, Mode::from_raw_mode(0o666));
         let output = output.with_context(|| format!("write {}", self.output.display()))?;
         let errors = output.try_clone().context("share the output file")?;
         command.stdout(output).stderr(errors);

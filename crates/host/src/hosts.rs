@@ -8,7 +8,7 @@
 //! cluster and no mount.
 
 use crate::agent::Agent;
-use crate::calls::{MakeHost, Role};
+use crate::calls::MakeHost;
 use crate::net;
 use crate::switch::{self, Switch};
 use crate::undo::undo;
@@ -73,7 +73,7 @@ impl Hosts {
         say: &mut dyn FnMut(&str),
     ) -> Result<Host> {
         let state = &mut self.state.hosts[number - 1];
-        let agent = Agent::begin(&self.state.id, &state.name, folder, Role::StandIn)?;
+        let agent = Agent::begin(&self.state.id, &state.name, folder)?;
         self.switch.plug(number, &agent)?;
         state.address = Some(self.switch.address(number));
         let made = agent.call(&MakeHost {

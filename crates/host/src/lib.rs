@@ -32,4 +32,4 @@ pub use reach::process;
 pub use spec::{HostSpec, HostsSpec, Isolation, LinkSpec};
 pub use stand_in::Host;
 pub use state::{HostState, HostsState};
-pub use volume::{VolumeUse, usage as volume_use};
+pub use volume::VolumeUse;

@@ -3,8 +3,8 @@
 use host::probe::{Probes, Reading, Sampler};
 use host::process::{self, Identity};
 use host::{
-    Able, Agent, Ended, Host, HostAbility, HostSpec, Hosts, HostsSpec, HostsState, Isolation,
-    abilities,
+    Able, Agent, Bytes, Ended, Host, HostAbility, HostSpec, Hosts, HostsSpec, HostsState,
+    Isolation, Step, abilities,
 };
 use measure::clock::{self, Deadline};
 use rustix::fs::{Mode, OFlags};
@@ -70,16 +70,18 @@ pub fn shell(host: &Host, line: &str) -> Output {
     let Some(Ended::Status(status)) = host.agent().how_ended(process) else {
         panic!("its agent has ended")
     };
-    let text = std::fs::read_to_string(output).unwrap().trim().to_string();
-    Output { status, text }
+    let text = String::from_utf8(host.agent().read(&output).unwrap()).unwrap();
+    Output {
+        status,
+        text: text.trim().to_string(),
+    }
 }
 
 /// Starts a line of shell on a host; where its output goes.
 pub fn start(host: &Host, line: &str) -> (Identity, PathBuf) {
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let output = std::env::temp_dir().join(format!("{}-{number}.out", id("shell")));
-    let _ = std::fs::remove_file(&output);
+    let output = host.folder_inside().join(format!("shell-{number}.out"));
     let mut command = process::command(Path::new("/bin/sh"));
     command.args(["-c", line]).current_dir("/");
     (host.agent().start(&command, &output).unwrap(), output)
@@ -220,16 +222,31 @@ fn a_volume_has_its_size_and_is_full_at_its_end() {
     let image = host.folder_inside().with_extension("img");
     assert!(!image.exists(), "it has no name");
 
-    let file = host.folder().join("file");
-    let mut full = std::fs::File::create(&file).unwrap();
-    let chunk = vec![7; 1 << 20];
-    let refusal = (0..BYTES >> 20).find_map(|_| full.write_all(&chunk).err());
-    let refusal = refusal.expect("it must be full by now");
-    assert_eq!(refusal.kind(), ErrorKind::StorageFull);
+    let file = host.folder_inside().join("file");
+    let agent = host.agent();
+    agent.change(vec![Step::write(file.clone(), "")]).unwrap();
+    let append = Step::Append {
+        path: file.clone(),
+        bytes: Bytes(vec![7; 512 << 10]),
+    };
+    let refusal = (0..BYTES >> 19).find_map(|_| agent.change(vec![append.clone()]).err());
+    let refusal = format!("{:#}", refusal.expect("it must be full by now"));
+    assert!(refusal.contains("No space left on device"), "{refusal}");
     assert!(host.usage().unwrap().used_bytes > before.used_bytes + before.available_bytes / 2);
     let beside = hosts.all()[1].usage().unwrap();
     assert_eq!(beside.used_bytes, before.used_bytes, "host2 has its own");
-    drop(full);
+    assert_eq!(
+        agent.device_bytes(host.folder_inside()).unwrap(),
+        Some(BYTES)
+    );
+    // Neither by the agent of another host, nor here in its place.
+    let refused = hosts.all()[1].agent().read(&file).unwrap_err();
+    let refused = format!("{refused:#}");
+    assert!(
+        refused.contains("is not among the files of this agent"),
+        "{refused}"
+    );
+    assert!(!file.exists());
     // A drop ends them, too, with the file in it.
     drop(hosts);
     assert_gone(&state, link_before);

@@ -19,7 +19,7 @@ fn processes_are_started_watched_and_ended() {
     let root = tempfile::tempdir().unwrap();
     let cluster = root.path().join("cluster");
     let agent = Agent::of_machine(&id("machine"), &cluster).unwrap();
-    let output = root.path().join("output");
+    let output = cluster.join("output");
 
     let mut command = sh("echo $A-$CASSAY_AGENT-$(pwd); exit 7");
     command.env("A", "set").current_dir("/usr");
@@ -48,6 +48,12 @@ fn processes_are_started_watched_and_ended() {
     let missing = process::command(Path::new("/nonexistent/java"));
     let said = format!("{:#}", agent.start(&missing, &output).unwrap_err());
     assert!(said.contains("/nonexistent/java"), "{said}");
+    let outside = agent.start(&sh("true"), &root.path().join("output"));
+    let said = format!("{:#}", outside.unwrap_err());
+    assert!(
+        said.contains("is not among the files of this agent"),
+        "{said}"
+    );
     let stranger = Identity::own();
     let said = format!("{:#}", agent.end_process(stranger, LIMIT).unwrap_err());
     assert!(said.contains("was not started here"), "{said}");
@@ -66,7 +72,7 @@ fn a_kept_agent_is_found_with_what_has_ended_meanwhile() {
     let root = tempfile::tempdir().unwrap();
     let cluster = root.path().join("cluster");
     let agent = Agent::of_machine(&id("kept-machine"), &cluster).unwrap();
-    let output = root.path().join("output");
+    let output = cluster.join("output");
     let ends = agent.start(&sh("read line < go"), &output);
     // It waits for a file that is not there, and so does not wait.
     let ends = ends.unwrap();

@@ -2,7 +2,7 @@
 
 use crate::hosts::{able, assert_gone, id, link_of, make, shell, spec, wait_until};
 use host::process::{self, Life};
-use host::{HostAbility, HostSpec, Hosts, HostsSpec, HostsState, LinkSpec};
+use host::{HostAbility, HostSpec, Hosts, HostsSpec, HostsState, LinkSpec, Step};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
@@ -51,7 +51,9 @@ pub fn load(folder: &Path, name: &str) -> HostsState {
 fn kept_hosts_are_reached_by_another_command_and_taken_down() {
     if let Some(folder) = part() {
         let hosts = make("kept", &volume_spec(), &folder.join("cluster"));
-        std::fs::write(hosts.all()[0].folder().join("file"), "kept").unwrap();
+        let one = &hosts.all()[0];
+        let write = Step::write(one.folder_inside().join("file"), "kept");
+        one.agent().change(vec![write]).unwrap();
         hosts.keep().unwrap();
         save(&hosts.state(), &folder, "kept");
         return;
@@ -71,9 +73,9 @@ fn kept_hosts_are_reached_by_another_command_and_taken_down() {
     let [one, two] = hosts.all() else {
         panic!("two were kept")
     };
-    let inside = one.folder_inside().join("file");
-    assert_eq!(std::fs::read(one.folder().join("file")).unwrap(), b"kept");
-    let seen = shell(one, &format!("cat {}", inside.display()));
+    let file = one.folder_inside().join("file");
+    assert_eq!(one.agent().read(&file).unwrap(), b"kept");
+    let seen = shell(one, &format!("cat {}", file.display()));
     assert_eq!(seen.text, "kept");
     let total = one.usage().unwrap().total_bytes;
     assert!(total < 128 << 20, "of the volume: {total}");

@@ -35,12 +35,15 @@ fn this_program_is_put_there_once_and_becomes_an_agent() {
         assert_eq!(agent.abilities().unwrap(), host::abilities());
         let mut command = process::command(Path::new("/bin/sleep"));
         command.arg("600");
-        let sleep = agent.start(&command, &root.path().join("out")).unwrap();
+        let folder = agent.folder().unwrap().to_owned();
+        let sleep = agent.start(&command, &folder.join("out")).unwrap();
         let there = agent.process();
         assert!(there.alive() && sleep.alive());
+        assert_eq!(agent.read(&folder.join("out")).unwrap(), b"");
         drop(agent);
         assert!(there.wait_gone(LIMIT));
         wait_until("what it began has ended", || !sleep.alive());
+        assert!(!folder.exists());
         let agents = fs::read_dir(root.path().join("cache/cassay/agents")).unwrap();
         let files = agents.map(|file| file.unwrap().metadata().unwrap());
         files
