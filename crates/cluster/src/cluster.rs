@@ -13,7 +13,7 @@ use crate::cause::LogMarks;
 use crate::counts::OperationCounts;
 use crate::data_use::DataUse;
 use crate::jolokia::Jolokia;
-use crate::local::{HostInfo, NodeConfiguration, Observed, Proof, Restarts, TableOption};
+use crate::local::{HostInfo, NodeConfiguration, Observed, Proof, Restarts, SchemaOption};
 use crate::probe::{ProbeSpec, Probes};
 use crate::session::{ServerError, Session};
 use crate::settle::Settle;
@@ -238,9 +238,17 @@ impl Cluster {
         &self,
         keyspace: &str,
         tables: &[&str],
-        options: &[TableOption],
+        options: &[SchemaOption],
     ) -> Result<Vec<Proof>> {
         local::table_proofs(self, keyspace, tables, options)
+    }
+
+    /// What each node says of the options of a keyspace itself.
+    ///
+    /// # Errors
+    /// As [`Cluster::table_proofs`].
+    pub fn keyspace_proofs(&self, keyspace: &str, options: &[SchemaOption]) -> Result<Vec<Proof>> {
+        local::keyspace_proofs(self, keyspace, options)
     }
 
     /// The hosts that the nodes live on, each once, in the order of the nodes.

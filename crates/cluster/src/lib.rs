@@ -41,7 +41,7 @@ pub use counts::OperationCounts;
 pub use data_use::DataUse;
 pub use host::{HostSpec, HostsSpec, Isolation, LinkSpec, VolumeUse};
 pub use local::{
-    Effect, HostInfo, NodeConfiguration, Observed, Proof, Restarts, TableOption, memory_bytes,
+    Effect, HostInfo, NodeConfiguration, Observed, Proof, Restarts, SchemaOption, memory_bytes,
     yaml_refusal,
 };
 pub use null::{ErrorCode, Latency, NullSpec, Stall};

@@ -6,7 +6,7 @@
 use super::gather;
 use super::running::Running;
 use anyhow::Result;
-use cluster::{Effect, NodeConfiguration, Proof, TableOption};
+use cluster::{Effect, NodeConfiguration, Proof, SchemaOption};
 use std::collections::BTreeMap;
 use store::record::{FORMAT, HostRecord, NodeRecord, NodesRecord, ProofOutcome, ProofRecord};
 use study::settings::{Keyspace, Settings, Target};
@@ -188,17 +188,16 @@ fn beside_tables(
     program: &Program,
     asked: Option<&Keyspace>,
 ) -> Result<Vec<ProofRecord>> {
-    let options: Vec<TableOption> = asked
-        .map(Keyspace::asked_options)
-        .unwrap_or_default()
-        .into_iter()
-        .map(|(name, value)| TableOption { name, value })
-        .collect();
-    let tables = program.tables();
-    let of_tables = running
-        .cluster
-        .table_proofs(program.keyspace(), &tables, &options)?;
-    proofs.extend(of_tables);
+    let options = |asked_of: fn(&Keyspace) -> Vec<(String, serde_json::Value)>| {
+        let all = asked.map(asked_of).unwrap_or_default().into_iter();
+        let option = |(name, value)| SchemaOption { name, value };
+        all.map(option).collect::<Vec<_>>()
+    };
+    let (cluster, keyspace) = (&running.cluster, program.keyspace());
+    let of_itself = options(Keyspace::asked_of_itself);
+    proofs.extend(cluster.keyspace_proofs(keyspace, &of_itself)?);
+    let of_tables = options(Keyspace::asked_options);
+    proofs.extend(cluster.table_proofs(keyspace, &program.tables(), &of_tables)?);
     Ok(proofs.into_iter().map(proof_record).collect())
 }
 

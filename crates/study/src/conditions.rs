@@ -194,6 +194,7 @@ fn tables(keyspace: &Keyspace) -> Vec<String> {
         }
     };
     let mut parts = vec![format!("replicas {replicas}")];
+    parts.extend(keyspace.own_options());
     parts.extend(keyspace.table_options());
     parts
 }

@@ -26,8 +26,8 @@ pub(crate) mod state;
 
 pub(crate) use node::LocalNode;
 pub use place::HostInfo;
-pub(crate) use proof::table_proofs;
-pub use proof::{Effect, NodeConfiguration, Observed, Proof, TableOption};
+pub use proof::{Effect, NodeConfiguration, Observed, Proof, SchemaOption};
+pub(crate) use proof::{keyspace_proofs, table_proofs};
 pub(crate) use reopen::cluster as reopen;
 pub use restart::Restarts;
 pub use room::memory_bytes;

@@ -9,8 +9,8 @@
 mod hosts;
 mod tables;
 
-pub use tables::TableOption;
-pub(crate) use tables::proofs as table_proofs;
+pub use tables::SchemaOption;
+pub(crate) use tables::{of_keyspace as keyspace_proofs, of_tables as table_proofs};
 
 use super::Nodes;
 use super::classes;

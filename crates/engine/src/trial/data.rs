@@ -176,20 +176,25 @@ impl TrialRun<'_> {
         self.set_options(running, keyspace)
     }
 
-    /// Gives the workload's tables the options that the study states.
+    /// Gives the keyspace and the workload's tables the options that the study states.
     fn set_options(&self, running: &Running, keyspace: &Keyspace) -> Result<()> {
-        let Some(options) = keyspace.table_options() else {
+        let name = self.program.keyspace();
+        let own = keyspace.own_options().into_iter();
+        let mut alters: Vec<String> = own
+            .map(|options| format!("ALTER KEYSPACE {name} WITH {options}"))
+            .collect();
+        if let Some(options) = keyspace.table_options() {
+            let tables = self.program.tables().into_iter();
+            alters.extend(tables.map(|table| format!("ALTER TABLE {name}.{table} WITH {options}")));
+        }
+        if alters.is_empty() {
             return Ok(());
-        };
+        }
         let mut session = running.cluster.session()?;
-        for table in self.program.tables() {
-            let alter = format!(
-                "ALTER TABLE {}.{table} WITH {options}",
-                self.program.keyspace()
-            );
+        for alter in alters {
             session
                 .execute_schema(&alter)
-                .with_context(|| format!("set the table options of the study: {alter}"))?;
+                .with_context(|| format!("set the options of the study: {alter}"))?;
         }
         Ok(())
     }

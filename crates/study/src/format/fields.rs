@@ -159,6 +159,11 @@ const SECTIONS: &[Field] = &[
         "Replicas; a number, or a number for each datacenter.",
     ),
     optional(
+        "keyspace.durable_writes",
+        Type::Bool(|d, on| d.keyspace.durable_writes = Some(on)),
+        "Whether writes go to the commit log as well. Default: as the workload says, which is yes.",
+    ),
+    optional(
         "keyspace.compaction",
         Type::Map(&Type::Any(|d, tree| {
             d.keyspace.compaction.push((d.key.clone(), tree.to_word()))

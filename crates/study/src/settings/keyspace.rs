@@ -11,6 +11,8 @@ pub struct Keyspace {
     pub name: Option<String>,
     /// Replicas.
     pub replication: Replication,
+    /// Whether writes go to the commit log; none: as the workload says.
+    pub durable_writes: Option<bool>,
     /// How its tables are compacted, `class` among it; empty: as the workload says.
     pub compaction: Vec<(String, String)>,
     /// How its tables are compressed; empty: as the workload says.
@@ -20,6 +22,19 @@ pub struct Keyspace {
 }
 
 impl Keyspace {
+    /// What stands behind `ALTER KEYSPACE … WITH`; none: there is nothing.
+    pub fn own_options(&self) -> Option<String> {
+        self.durable_writes
+            .map(|on| format!("durable_writes = {on}"))
+    }
+
+    /// The options that the study states of the keyspace itself, by name.
+    pub fn asked_of_itself(&self) -> Vec<(String, Value)> {
+        let durable = self.durable_writes.map(Value::Bool);
+        let durable = durable.map(|on| ("durable_writes".to_owned(), on));
+        durable.into_iter().collect()
+    }
+
     /// The options that the study states, by name, as its tables must have them.
     pub fn asked_options(&self) -> Vec<(String, Value)> {
         let map = |name: &str, entries: &[(String, String)]| {

@@ -79,6 +79,7 @@ const ORDERS: &str = "\
 study: orders
 question: Does the example do what it says?
 target: {null: {}}
+keyspace: {durable_writes: false, options: {gc_grace_seconds: 60}}
 workload: {file: orders.yaml}
 data: {load: {operations: 2k}, settle: none}
 procedure: {fixed: {threads: 8}}
@@ -284,6 +285,13 @@ fn run_of_the_documents_file(lab: &Lab, node: SocketAddr) {
     };
     for name in ["rows", "pages", "batched", "applied", "not_applied"] {
         assert!(sum(name) > 0, "{name}: {}", trial["counts"]);
+    }
+    let trial = lab.run().trial(0).unwrap().expect("the trial");
+    let proofs = trial.nodes().unwrap().expect("nodes.json").proofs;
+    for (key, value) in [(" durable_writes", "false"), (" gc_grace_seconds", "60")] {
+        let proof = proofs.iter().find(|proof| proof.key.ends_with(key));
+        let proof = proof.expect("what the schema shows");
+        assert_eq!((proof.effective.as_str(), proof.holds), (value, true));
     }
 }
 

@@ -10,13 +10,14 @@ use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
 const TABLES: &str = "system_schema.tables";
+const KEYSPACES: &str = "system_schema.keyspaces";
 
-/// Options of a table, by column.
+/// Options of a table or keyspace, by column.
 type Columns = BTreeMap<String, Value>;
 
-/// An option of the tables, as CQL has it behind `WITH`.
+/// An option of tables or of a keyspace, as CQL has it behind `WITH`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TableOption {
+pub struct SchemaOption {
     /// `compaction`, `gc_grace_seconds` …
     pub name: String,
     /// What was asked for; of a mapping, each entry is looked for by itself.
@@ -24,43 +25,71 @@ pub struct TableOption {
 }
 
 /// See [`Cluster::table_proofs`].
-pub(crate) fn proofs(
+pub(crate) fn of_tables(
     cluster: &Cluster,
     keyspace: &str,
     tables: &[&str],
-    options: &[TableOption],
+    options: &[SchemaOption],
 ) -> Result<Vec<Proof>> {
+    let keyspace = quoted(keyspace);
+    let row = |table| {
+        let (keyspace, name) = (&keyspace, quoted(table));
+        let is_it = format!("keyspace_name = {keyspace} AND table_name = {name}");
+        (table, TABLES, is_it)
+    };
+    let rows: Vec<Shown<'_>> = tables.iter().copied().map(row).collect();
+    proofs(cluster, &rows, options)
+}
+
+/// See [`Cluster::keyspace_proofs`].
+pub(crate) fn of_keyspace(
+    cluster: &Cluster,
+    keyspace: &str,
+    options: &[SchemaOption],
+) -> Result<Vec<Proof>> {
+    let is_it = format!("keyspace_name = {}", quoted(keyspace));
+    proofs(cluster, &[(keyspace, KEYSPACES, is_it)], options)
+}
+
+/// Rows that show options: whose, of which table of the schema, and which of its rows.
+type Shown<'a> = (&'a str, &'static str, String);
+
+fn proofs(cluster: &Cluster, rows: &[Shown<'_>], options: &[SchemaOption]) -> Result<Vec<Proof>> {
     if options.is_empty() {
         return Ok(Vec::new());
     }
     let mut proofs = Vec::new();
     for node in cluster.nodes() {
         let mut session = cluster.session_to(node)?;
-        for table in tables {
-            let columns = columns(&mut session, keyspace, table)
-                .with_context(|| format!("ask {} for the options of {table}", node.name))?;
+        for (name, source, is_it) in rows {
+            let columns = columns(&mut session, source, is_it)
+                .with_context(|| format!("ask {} for the options of {name}", node.name))?;
             for option in options {
-                proofs.extend(of_option(&node.name, table, option, &columns));
+                proofs.extend(of_option(&node.name, (name, source), option, &columns));
             }
         }
     }
     Ok(proofs)
 }
 
-fn columns(session: &mut Session, keyspace: &str, table: &str) -> Result<Columns> {
-    let text = |text: &str| text.replace('\'', "''");
-    let found = session.query(&format!(
-        "SELECT * FROM {TABLES} WHERE keyspace_name = '{}' AND table_name = '{}'",
-        text(keyspace),
-        text(table)
-    ))?;
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+fn columns(session: &mut Session, source: &str, is_it: &str) -> Result<Columns> {
+    let found = session.query(&format!("SELECT * FROM {source} WHERE {is_it}"))?;
     let row = found.rows.into_iter().next();
-    let row = row.with_context(|| format!("there is no table {keyspace}.{table}"))?;
+    let row = row.with_context(|| format!("there is nothing in {source} where {is_it}"))?;
     Ok(found.columns.into_iter().zip(row).collect())
 }
 
 /// One proof for a plain option, one for each entry of a mapping.
-fn of_option(node: &str, table: &str, option: &TableOption, columns: &Columns) -> Vec<Proof> {
+fn of_option(
+    node: &str,
+    (whose, source): (&str, &'static str),
+    option: &SchemaOption,
+    columns: &Columns,
+) -> Vec<Proof> {
     let name = &option.name;
     let column = columns.get(name).filter(|value| **value != Value::Null);
     let proof = |key: &str, wanted: &Json, found: Option<String>, why: &str| {
@@ -71,13 +100,13 @@ fn of_option(node: &str, table: &str, option: &TableOption, columns: &Columns) -
         });
         Proof {
             node: node.to_string(),
-            key: format!("{table} {key}"),
+            key: format!("{whose} {key}"),
             wanted,
             effect: Effect::of(judged, why),
-            source: TABLES,
+            source,
         }
     };
-    let no_column = format!("{TABLES} does not show {name}");
+    let no_column = format!("{source} does not show {name}");
     match (&option.value, column) {
         (Json::Object(wanted), Some(Value::Map(shown))) => {
             let text = |value: &Value| value.as_str().map(str::to_string);
@@ -86,7 +115,7 @@ fn of_option(node: &str, table: &str, option: &TableOption, columns: &Columns) -
                 .filter_map(|(key, value)| Some((text(key)?, text(value)?)))
                 .collect();
             let entry = |(key, value): (&String, &Json)| {
-                let why = format!("{name} of {TABLES} has no entry {key}");
+                let why = format!("{name} of {source} has no entry {key}");
                 let found = entry_of(name, key, &shown);
                 proof(&format!("{name}.{key}"), value, found, &why)
             };
@@ -160,8 +189,8 @@ mod tests {
     fn options_of_a_table_are_compared_entry_by_entry_with_its_schema() {
         let check = |name: &str, value: Json| {
             let name = name.to_string();
-            let option = TableOption { name, value };
-            brief(&of_option("node1", "t", &option, &columns())).join("; ")
+            let option = SchemaOption { name, value };
+            brief(&of_option("node1", ("t", TABLES), &option, &columns())).join("; ")
         };
         assert_eq!(
             check(

@@ -243,11 +243,14 @@ fn collectors_and_jolokia_are_read() {
 fn options_of_tables_are_read_and_judged() {
     let keyspace = settings(
         "local: {}",
-        "keyspace: {compaction: {class: UnifiedCompactionStrategy, scaling_parameters: T4}, \
+        "keyspace: {durable_writes: false, \
+         compaction: {class: UnifiedCompactionStrategy, scaling_parameters: T4}, \
          compression: {enabled: false}, \
          options: {gc_grace_seconds: 60, caching: {keys: NONE}}}",
     )
     .keyspace;
+    let own = keyspace.own_options();
+    assert_eq!(own.as_deref(), Some("durable_writes = false"));
     assert_eq!(keyspace.compaction.len(), 2);
     assert_eq!(
         keyspace.compression,
