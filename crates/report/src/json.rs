@@ -23,7 +23,7 @@ pub fn run(view: &RunView, points: &[Point<'_>]) -> Value {
         .into_iter()
         .enumerate()
         .map(|(index, variant)| {
-            let Some(point) = best(points, index) else {
+            let Some(point) = best(view, points, index) else {
                 return json!({ "variant": variant, "point": null });
             };
             json!({

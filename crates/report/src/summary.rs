@@ -270,19 +270,27 @@ pub fn bound_labels(
     }
 }
 
-/// The best point of a variant: most operations per second among valid points, else among those
-/// that are not invalid, else among those that were saturated.
-pub fn best<'p, 'a>(points: &'p [Point<'a>], variant: usize) -> Option<&'p Point<'a>> {
-    let of = |worst: Verdict, saturated: bool| {
-        points
-            .iter()
-            .filter(|p| p.variant_index == variant && p.verdict <= worst)
-            .filter(|p| p.saturated == saturated)
+/// The best point of a variant: the one that its sentence of the answer is about, as the findings say.
+/// Of a single point, and in runs whose findings do not say it: the most operations per second among
+/// points that are not invalid, else among those that were saturated.
+pub fn best<'p, 'a>(
+    view: &RunView,
+    points: &'p [Point<'a>],
+    variant: usize,
+) -> Option<&'p Point<'a>> {
+    let of_variant = || points.iter().filter(|p| p.variant_index == variant);
+    let name = of_variant().next()?.variant;
+    let sweep = view.findings.sweeps.iter().find(|s| s.variant == name);
+    let said = sweep.and_then(|sweep| sweep.best_within_bound.as_ref().or(sweep.best.as_ref()));
+    let most = |saturated: bool| {
+        of_variant()
+            .filter(|p| p.verdict <= Verdict::Suspect && p.saturated == saturated)
             .max_by(|a, b| a.ops_per_s().total_cmp(&b.ops_per_s()))
     };
-    of(Verdict::Valid, false)
-        .or_else(|| of(Verdict::Suspect, false))
-        .or_else(|| of(Verdict::Suspect, true))
+    of_variant()
+        .find(|point| Some(point.at) == said)
+        .or_else(|| most(false))
+        .or_else(|| most(true))
 }
 
 /// The name of a variant for people: a study without variants has one called `-`.

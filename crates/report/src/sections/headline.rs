@@ -74,7 +74,7 @@ fn derived_answer(view: &RunView, points: &[Point<'_>]) -> Vec<String> {
     let mut answer = Vec::new();
     for (index, variant) in variants(view).into_iter().enumerate() {
         let name = variant_name(variant, view);
-        let Some(point) = best(points, index) else {
+        let Some(point) = best(view, points, index) else {
             answer.push(format!("{name}: no trial may be used."));
             continue;
         };
@@ -130,7 +130,7 @@ fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
     let mut figures = Vec::new();
     // More than four tiles are no longer "a few numbers"; the table has all of them.
     for (index, variant) in names.iter().enumerate().take(4) {
-        let Some(point) = best(points, index) else {
+        let Some(point) = best(view, points, index) else {
             continue;
         };
         let error = number::relative_error(point.ops_per_s(), point.ops_per_s_ci95());
@@ -146,8 +146,15 @@ fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
         }
         detail.extend(p99.map(|p99| format!("p99 {p99} ms")));
         detail.retain(|part| !part.is_empty());
+        let sweep = view.findings.sweeps.iter().find(|s| s.variant == *variant);
+        let is_bound = sweep.is_some_and(|s| s.best_within_bound.is_some());
+        let what = if is_bound {
+            "most within the bound"
+        } else {
+            "most throughput"
+        };
         figures.push(Figure {
-            label: format!("{}, most throughput", variant_name(variant, view)),
+            label: format!("{}, {what}", variant_name(variant, view)),
             value: number::rate(point.ops_per_s()),
             unit: "op/s".into(),
             detail: detail.join(" · "),

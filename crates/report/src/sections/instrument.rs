@@ -16,7 +16,7 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     let busiest = variants(view)
         .iter()
         .enumerate()
-        .filter_map(|(index, _)| best(points, index))
+        .filter_map(|(index, _)| best(view, points, index))
         .flat_map(|p| &p.used)
         .filter_map(|t| ceiling_share(t))
         .max_by(f64::total_cmp);

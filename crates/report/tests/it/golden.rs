@@ -124,6 +124,25 @@ fn json_is_the_findings_with_a_summary_beside_them() {
     expected.assert_eq(&best[0]["point"].to_string());
 }
 
+/// The tile and the sentence of the answer above it say the same.
+#[test]
+fn the_best_point_is_the_one_that_the_findings_name() {
+    let mut view = fixture::run(1);
+    let at = |threads: f64| Some([("threads".to_owned(), threads)].into());
+    view.findings.sweeps = vec![store::record::SweepRecord {
+        variant: view.findings.trials[0].variant.clone(),
+        best: at(64.0),
+        best_within_bound: at(16.0),
+        ..store::record::SweepRecord::default()
+    }];
+    let page = page(&view);
+    let printed: serde_json::Value = serde_json::from_str(&json(&page)).expect("JSON");
+    let best = &printed["summary"]["best"];
+    let said: Vec<String> = [0, 1].map(|at| best[at]["point"].to_string()).into();
+    expect![[r#"{"threads":16.0} {"threads":128.0}"#]].assert_eq(&said.join(" "));
+    assert!(html(&page).contains("most within the bound"));
+}
+
 #[test]
 fn a_run_without_findings_has_a_page() {
     let mut view = fixture::run(1);
