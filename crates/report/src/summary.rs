@@ -270,9 +270,9 @@ pub fn bound_labels(
     }
 }
 
-/// The best point of a variant: the one that its sentence of the answer is about, as the findings say.
-/// Of a single point, and in runs whose findings do not say it: the most operations per second among
-/// points that are not invalid, else among those that were saturated.
+/// The best point of a variant: the one that its sentence of the answer is about, as the findings
+/// say. Of a single point, and in runs whose findings do not say it: the most operations per second
+/// among points that are not invalid, else among those that were saturated.
 pub fn best<'p, 'a>(
     view: &RunView,
     points: &'p [Point<'a>],
