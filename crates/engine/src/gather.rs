@@ -5,9 +5,11 @@
 //! the files go on.
 
 use super::running::Running;
+use super::series::import::Scrape;
 use analysis::rules::{CpuUse, Evidence, Machine, Pressure};
 use anyhow::{Context, Result};
-use cluster::probe::{ProbeCost, ProbeSpec, Probes, Reading, ScrapeSpec};
+use cluster::probe::{ProbeCost, ProbeSpec, Probes, Reading};
+use host::probe::{Sampler, Task};
 use measure::clock;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -26,8 +28,8 @@ const OTHERS_PERIOD: Duration = Duration::from_secs(1);
 /// The probes of one trial.
 #[derive(Default)]
 pub struct Gather {
-    probes: Option<Probes>,
-    others: Option<Probes>,
+    /// Those that run.
+    probes: Vec<Probes>,
     /// Why nobody can tell who else uses the machine.
     others_unseen: Option<String>,
     /// Since when they run.
@@ -51,40 +53,36 @@ impl Gather {
             .iter()
             .filter_map(|(name, pid)| Some((name.as_str(), (*pid)?)));
         match host::probe::others(&ours.collect::<Vec<_>>(), OTHERS_PERIOD) {
-            Ok(others) => self.others = Some(others),
+            Ok(others) => self.probes.push(others),
             // A machine that does not tell makes a rule unknown, not a trial impossible.
             Err(error) => self.others_unseen = Some(format!("{error:#}")),
         }
-        let Some(mut spec) = spec(settings) else {
-            return Ok(());
+        let start = || -> Result<Vec<Probes>> {
+            let mut started = vec![Probes::start(scrapers(settings)?)?];
+            // The null target has nothing to read.
+            if let Some(spec) = spec(settings).filter(|_| !running.is_null()) {
+                let tables: Vec<&str> = what.tables.iter().map(String::as_str).collect();
+                started.push(running.cluster.probe(&spec, &what.keyspace, &tables)?);
+            }
+            Ok(started)
         };
-        if running.is_null() {
-            spec = of_others(spec);
-        }
-        if spec == ProbeSpec::default() {
-            return Ok(());
-        }
-        let tables: Vec<&str> = what.tables.iter().map(String::as_str).collect();
-        let probes = running.cluster.probe(&spec, &what.keyspace, &tables);
-        self.probes = Some(probes.context("start the probes")?);
+        self.probes.extend(start().context("start the probes")?);
         Ok(())
     }
 
     /// Writes what was read since the last time.
     pub fn write(&mut self, files: &mut TrialWriter) -> Result<()> {
-        let running = [&self.probes, &self.others].into_iter().flatten();
-        let readings = running.flat_map(Probes::take).collect();
+        let readings = self.probes.iter().flat_map(Probes::take).collect();
         self.keep(files, readings)
     }
 
     /// Ends the probes, before the processes that they look at end.
     pub fn stop(&mut self, files: &mut TrialWriter) -> Result<()> {
-        let running = [self.probes.take(), self.others.take()];
-        if running.iter().all(Option::is_none) {
+        if self.probes.is_empty() {
             return Ok(());
         }
         let mut last = Vec::new();
-        for probes in running.into_iter().flatten() {
+        for probes in self.probes.drain(..) {
             let (readings, costs) = probes.stop();
             last.extend(readings);
             self.costs.extend(costs);
@@ -233,27 +231,27 @@ pub fn spec(settings: &Settings) -> Option<ProbeSpec> {
         jvm: period(probes.jvm_ns),
         cassandra: period(probes.cassandra_ns),
         gc_log: period(probes.gc_log_ns),
-        scrapes: probes.import.iter().filter_map(scrape).collect(),
     })
 }
 
-/// What is left on the null target, which has nothing to read: the series of others.
-fn of_others(spec: ProbeSpec) -> ProbeSpec {
-    ProbeSpec {
-        scrapes: spec.scrapes,
-        ..ProbeSpec::default()
-    }
-}
-
-fn scrape(import: &Import) -> Option<ScrapeSpec> {
-    let Import::PrometheusUrl { url, period_ns } = import else {
-        return None;
+/// A sampler for each end point of somebody else: a slow one keeps nobody waiting.
+fn scrapers(settings: &Settings) -> Result<Vec<Sampler>> {
+    let scraper = |import: &Import| {
+        let Import::PrometheusUrl { url, period_ns } = import else {
+            return None;
+        };
+        let sampler = |look: Scrape| {
+            let place = look.place().to_string();
+            let mut sampler = Sampler::new("probe-scrape");
+            let period = Duration::from_nanos(*period_ns);
+            sampler.add(Task::new("prometheus", &place, period, Box::new(look)));
+            sampler
+        };
+        Some(Scrape::new(url, &[]).map(sampler))
     };
-    Some(ScrapeSpec {
-        url: url.clone(),
-        period: Duration::from_nanos(*period_ns),
-        metrics: Vec::new(),
-    })
+    let probes = settings.probes.iter();
+    let imports = probes.flat_map(|probes| &probes.import);
+    imports.filter_map(scraper).collect()
 }
 
 #[cfg(test)]
@@ -318,23 +316,6 @@ mod tests {
             unit: "count",
             value,
         }
-    }
-
-    /// An end point was accepted by the plan, and then never asked.
-    #[test]
-    fn on_the_null_target_the_series_of_others_are_still_read() {
-        let scrape = ScrapeSpec {
-            url: "http://127.0.0.1:9/metrics".to_owned(),
-            period: Duration::from_secs(1),
-            metrics: Vec::new(),
-        };
-        let spec = ProbeSpec {
-            hosts: Some(Duration::from_secs(1)),
-            scrapes: vec![scrape.clone()],
-            ..ProbeSpec::default()
-        };
-        let left = of_others(spec);
-        assert_eq!((left.hosts, left.scrapes), (None, vec![scrape]));
     }
 
     #[test]

@@ -4,9 +4,11 @@
 //! A file that cannot be read is no reason to throw a run away: it is said, written down in the
 //! journal, and the rest goes on.
 
+pub mod import;
+
 use crate::gather::sample;
 use anyhow::{Context, Result};
-use host::probe::import::{Anchor, Series, line_up, read_esxtop, read_prometheus};
+use import::{Anchor, Series, line_up, read_esxtop, read_prometheus};
 use measure::clock::SECOND_NS;
 use std::path::Path;
 use store::RunWriter;
@@ -114,7 +116,7 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use host::probe::import::Point;
+    use import::Point;
 
     #[test]
     fn points_count_from_the_begin_of_the_trial() {

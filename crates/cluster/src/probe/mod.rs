@@ -14,13 +14,12 @@ pub use host::probe::{ProbeCost, Probes, Reading};
 use crate::cluster::{Cluster, NodeInfo};
 use crate::local::Nodes;
 use anyhow::Result;
-use host::probe::import::Scrape;
-use host::probe::{Sampler, Task};
+use host::probe::Sampler;
 use host::{Host, Hosts};
 use std::time::Duration;
 
 /// Which probes run, each with the time between two looks; `None`: it does not run.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProbeSpec {
     /// The machine and the stand-in hosts: CPUs, memory, devices, network, pressure.
     pub hosts: Option<Duration>,
@@ -32,19 +31,6 @@ pub struct ProbeSpec {
     pub cassandra: Option<Duration>,
     /// Pauses, from the collector's log.
     pub gc_log: Option<Duration>,
-    /// End points of others in Prometheus's text format.
-    pub scrapes: Vec<ScrapeSpec>,
-}
-
-/// An end point in Prometheus's text format.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ScrapeSpec {
-    /// `http://host:port/path`
-    pub url: String,
-    /// Time between two looks.
-    pub period: Duration,
-    /// Which metrics are taken, as in [`host::probe::import::read_prometheus`].
-    pub metrics: Vec<String>,
 }
 
 /// See [`Cluster::probe`].
@@ -58,9 +44,8 @@ pub(crate) fn start(
     let processes: Vec<(&str, u32)> = nodes
         .filter_map(|node| Some((node.name.as_str(), node.pid?)))
         .collect();
-    let mut samplers = scrapers(spec)?;
     let hosts = cluster.local().and_then(Nodes::hosts);
-    samplers.push(os(spec, &processes, hosts.map_or(&[], Hosts::all))?);
+    let mut samplers = vec![os(spec, &processes, hosts.map_or(&[], Hosts::all))?];
     samplers.extend(node::samplers(cluster, spec, keyspace, tables));
     Probes::start(samplers)
 }
@@ -70,18 +55,6 @@ pub(crate) fn unseen(cluster: &Cluster, spec: &ProbeSpec) -> Vec<String> {
     let mut unseen = unseen_by_os(spec, cluster.nodes());
     unseen.extend(node::unseen(cluster, spec));
     unseen
-}
-
-/// A sampler for each end point of somebody else: a slow one keeps nobody waiting.
-fn scrapers(spec: &ProbeSpec) -> Result<Vec<Sampler>> {
-    let scraper = |one: &ScrapeSpec| {
-        let look = Scrape::new(&one.url, &one.metrics)?;
-        let place = look.place().to_string();
-        let mut sampler = Sampler::new("probe-scrape");
-        sampler.add(Task::new("prometheus", &place, one.period, Box::new(look)));
-        Ok(sampler)
-    };
-    spec.scrapes.iter().map(scraper).collect()
 }
 
 /// The looks at this machine and the stand-in hosts on it, at this process and at others by their

@@ -8,7 +8,6 @@
 //! with the readings, so that nobody has to believe that watching is free.
 
 mod hosts;
-pub mod import;
 mod processes;
 mod sampler;
 mod source;

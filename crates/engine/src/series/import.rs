@@ -12,8 +12,8 @@ pub use esxtop::read_esxtop;
 pub use prometheus::read_prometheus;
 pub use scrape::Scrape;
 
-use crate::probe::Reading;
 use anyhow::{Context, Result, bail, ensure};
+use host::probe::Reading;
 use measure::clock;
 use std::sync::Arc;
 
@@ -55,14 +55,6 @@ pub struct Anchor {
 }
 
 impl Anchor {
-    /// This moment.
-    pub fn now() -> Anchor {
-        Anchor {
-            unix_ns: clock::unix_ns(),
-            now_ns: clock::now_ns(),
-        }
-    }
-
     /// The monotonic clock at a time of the wall; `None` before the machine was started.
     fn monotonic(&self, unix_ns: u64) -> Option<u64> {
         let now_ns = i128::from(self.now_ns) + i128::from(unix_ns) - i128::from(self.unix_ns);

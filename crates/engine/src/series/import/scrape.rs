@@ -5,8 +5,8 @@
 
 use super::Filter;
 use super::prometheus::{Exposition, SCRAPE_BYTES_MAX};
-use crate::probe::{Last, Look, Out};
 use anyhow::{Context, Result, ensure};
+use host::probe::{Last, Look, Out};
 use std::collections::HashMap;
 use std::time::Duration;
 

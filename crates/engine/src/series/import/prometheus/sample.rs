@@ -1,6 +1,6 @@
 //! One line of Prometheus's text format: a name with labels, a value, perhaps a time.
 
-use crate::probe::import::unix_ns;
+use crate::series::import::unix_ns;
 use anyhow::{Context, Result, bail, ensure};
 
 /// What a metric counts.
