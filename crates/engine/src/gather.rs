@@ -166,7 +166,7 @@ impl Gather {
 }
 
 /// A reading as it is written down, by its time since `start_ns`.
-pub fn sample(reading: &Reading, start_ns: u64) -> SampleRecord {
+fn sample(reading: &Reading, start_ns: u64) -> SampleRecord {
     let since_ns = i128::from(reading.at_ns) - i128::from(start_ns);
     SampleRecord {
         t_s: since_ns as f64 / 1e9,

@@ -6,13 +6,12 @@
 
 pub mod import;
 
-use crate::gather::sample;
 use anyhow::{Context, Result};
-use import::{Anchor, Series, line_up, read_esxtop, read_prometheus};
+use import::{line_up, read_esxtop, read_prometheus};
 use measure::clock::SECOND_NS;
 use std::path::Path;
 use store::RunWriter;
-use store::record::{SampleRecord, TrialFinding};
+use store::record::TrialFinding;
 use study::inputs::located;
 use study::settings::{Import, Study};
 
@@ -59,7 +58,7 @@ fn add(
     let to_ns = spans.iter().map(|span| span.1).max();
     let whole = from_ns.zip(to_ns).context("no trial has ended")?;
     // Asked for the whole run first, for the message if nothing of it fits.
-    let points = readings(probe, &series, whole)?.len();
+    let points = line_up(probe, &series, whole)?.len();
     // Two files of one kind must not take each other's name.
     let stem = Path::new(file)
         .file_stem()
@@ -67,7 +66,7 @@ fn add(
     let name = format!("{probe}-{}", plain(&stem.unwrap_or_default()));
     for ((slug, _), span) in trials.iter().zip(spans) {
         // A trial between two points has none.
-        if let Ok(samples) = readings(probe, &series, span) {
+        if let Ok(samples) = line_up(probe, &series, span) {
             writer.write_imported(slug, &name, &samples)?;
         }
     }
@@ -87,22 +86,6 @@ fn span(trial: &TrialFinding) -> (u64, u64) {
     (begin, begin + (seconds * SECOND_NS as f64) as u64)
 }
 
-/// The points within a span, by the seconds since its begin.
-fn readings(
-    probe: &'static str,
-    series: &[Series],
-    (from_ns, to_ns): (u64, u64),
-) -> Result<Vec<SampleRecord>> {
-    // Both clocks are the wall's here: the trial's records are related to it by its begin.
-    let anchor = Anchor {
-        unix_ns: from_ns,
-        now_ns: from_ns,
-    };
-    let readings = line_up(probe, series, anchor, from_ns, to_ns)?;
-    let samples = readings.iter().map(|reading| sample(reading, from_ns));
-    Ok(samples.collect())
-}
-
 /// A text as a part of a file's name.
 fn plain(text: &str) -> String {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
@@ -116,31 +99,9 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use import::Point;
 
     #[test]
-    fn points_count_from_the_begin_of_the_trial() {
-        let point = |second: u64| Point {
-            unix_ns: second * SECOND_NS,
-            value: second as f64,
-        };
-        let series = [Series {
-            name: "esxtop.Group Cpu.% Ready".into(),
-            place: "esx1".into(),
-            unit: "%",
-            points: (90..120).map(point).collect(),
-        }];
-        let samples = readings("esxtop", &series, (100 * SECOND_NS, 104 * SECOND_NS)).unwrap();
-        let seen: Vec<_> = samples.iter().map(|s| (s.t_s, s.value)).collect();
-        let expected = [
-            (0.0, 100.0),
-            (1.0, 101.0),
-            (2.0, 102.0),
-            (3.0, 103.0),
-            (4.0, 104.0),
-        ];
-        assert_eq!(seen, expected);
-        assert!(readings("esxtop", &series, (1, 2)).is_err());
+    fn a_file_s_name_is_plain() {
         assert_eq!(plain("../esx top.1"), "-esx-top.1");
     }
 }

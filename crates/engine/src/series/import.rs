@@ -1,8 +1,7 @@
-//! Series that other tools have written, lined up with a run of ours.
+//! Series that other tools have written, lined up with a run of ours by the time of the wall.
 //!
-//! They carry the time of the wall, ours that of the monotonic clock: one pair of both, read at the
-//! same moment, relates them. What must hold: a series that has nothing in common with the run is
-//! an error that says by how much it is off, and never an empty chart.
+//! What must hold: a series that has nothing in common with the run is an error that says by how
+//! much it is off, and never an empty chart.
 
 mod esxtop;
 mod prometheus;
@@ -13,9 +12,8 @@ pub use prometheus::read_prometheus;
 pub use scrape::Scrape;
 
 use anyhow::{Context, Result, bail, ensure};
-use host::probe::Reading;
 use measure::clock;
-use std::sync::Arc;
+use store::record::SampleRecord;
 
 /// The most series of one import: more than anybody looks at, less than fills the memory.
 const SERIES_COUNT_MAX: usize = 20_000;
@@ -45,61 +43,29 @@ pub struct Series {
     pub points: Vec<Point>,
 }
 
-/// The same moment on both clocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Anchor {
-    /// Nanoseconds since 1970-01-01 UTC.
-    pub unix_ns: u64,
-    /// [`clock::now_ns`].
-    pub now_ns: u64,
-}
-
-impl Anchor {
-    /// The monotonic clock at a time of the wall; `None` before the machine was started.
-    fn monotonic(&self, unix_ns: u64) -> Option<u64> {
-        let now_ns = i128::from(self.now_ns) + i128::from(unix_ns) - i128::from(self.unix_ns);
-        u64::try_from(now_ns).ok()
-    }
-
-    /// The time of the wall.
-    fn wall(&self, now_ns: u64) -> i128 {
-        i128::from(self.unix_ns) + i128::from(now_ns) - i128::from(self.now_ns)
-    }
-}
-
-/// The points of `series` between `from_ns` and `to_ns` of the monotonic clock, as readings of
-/// `probe`; `anchor` is a moment of the run on both clocks.
+/// The points of `series` within a span of the wall's time, by the seconds since its begin.
 ///
 /// # Errors
-/// No point falls between the two; the message says by how much they are off, and whether that
-/// looks like a time zone.
+/// No point falls into it; the message says by how much they are off, and whether that looks like a
+/// time zone.
 pub fn line_up(
-    probe: &'static str,
+    probe: &str,
     series: &[Series],
-    anchor: Anchor,
-    from_ns: u64,
-    to_ns: u64,
-) -> Result<Vec<Reading>> {
-    let mut readings = Vec::new();
+    (from_ns, to_ns): (u64, u64),
+) -> Result<Vec<SampleRecord>> {
+    let mut samples = Vec::new();
     for one in series {
-        let (name, place) = (Arc::from(one.name.as_str()), Arc::from(one.place.as_str()));
-        for point in &one.points {
-            let at_ns = anchor.monotonic(point.unix_ns);
-            let Some(at_ns) = at_ns.filter(|at_ns| (from_ns..=to_ns).contains(at_ns)) else {
-                continue;
-            };
-            readings.push(Reading {
-                probe,
-                at_ns,
-                name: Arc::clone(&name),
-                place: Arc::clone(&place),
-                unit: one.unit,
-                value: point.value,
-            });
-        }
+        let within = |point: &&Point| (from_ns..=to_ns).contains(&point.unix_ns);
+        samples.extend(one.points.iter().filter(within).map(|point| SampleRecord {
+            t_s: (point.unix_ns - from_ns) as f64 / clock::SECOND_NS as f64,
+            name: one.name.clone(),
+            place: one.place.clone(),
+            unit: one.unit.to_owned(),
+            value: point.value,
+        }));
     }
-    if !readings.is_empty() {
-        return Ok(readings);
+    if !samples.is_empty() {
+        return Ok(samples);
     }
     let times = || {
         series
@@ -111,7 +77,7 @@ pub fn line_up(
         bail!("{probe}: there is no point in it");
     };
     let series_at = [i128::from(first), i128::from(last)];
-    let run_at = [anchor.wall(from_ns), anchor.wall(to_ns)];
+    let run_at = [i128::from(from_ns), i128::from(to_ns)];
     bail!(
         "{probe}: its points are of {} to {}, the run is of {} to {}: they have no time in \
          common{}",
@@ -266,32 +232,18 @@ mod tests {
     }
 
     #[test]
-    fn points_of_the_run_are_moved_to_its_clock() {
-        let anchor = Anchor {
-            unix_ns: NOON,
-            now_ns: 5 * HOUR,
-        };
-        let series = series(&[NOON - HOUR, NOON, NOON + 7, NOON + HOUR, 3]);
-        let readings = line_up("esxtop", &series, anchor, 5 * HOUR, 6 * HOUR - 1).unwrap();
-        let times: Vec<u64> = readings.iter().map(|one| one.at_ns).collect();
-        assert_eq!(times, [5 * HOUR, 5 * HOUR + 7]);
-        assert_eq!((&*readings[0].place, readings[0].unit), ("esx1", "MB"));
+    fn points_within_the_span_count_from_its_begin() {
+        let series = series(&[NOON - 1, NOON, NOON + HOUR, NOON + HOUR + 1, 3]);
+        let samples = line_up("esxtop", &series, (NOON, NOON + HOUR)).unwrap();
+        let times: Vec<f64> = samples.iter().map(|one| one.t_s).collect();
+        assert_eq!(times, [0.0, 3600.0]);
+        assert_eq!((&*samples[0].place, &*samples[0].unit), ("esx1", "MB"));
     }
 
     #[test]
     fn a_series_of_another_time_is_refused_with_what_may_be_wrong() {
-        let anchor = Anchor {
-            unix_ns: NOON,
-            now_ns: 5 * HOUR,
-        };
         let refused = |times: &[u64]| {
-            let result = line_up(
-                "esxtop",
-                &series(times),
-                anchor,
-                5 * HOUR,
-                5 * HOUR + HOUR / 6,
-            );
+            let result = line_up("esxtop", &series(times), (NOON, NOON + HOUR / 6));
             result.unwrap_err().to_string()
         };
         let error = refused(&[NOON + 2 * HOUR, NOON + 2 * HOUR + 60]);
