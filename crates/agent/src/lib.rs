@@ -70,6 +70,7 @@ fn run(name: &str) -> Result<()> {
         match (ending, here.door()) {
             (Ending::Left | Ending::HungUp | Ending::Silent, Some(door)) => {
                 mouth.turn_away();
+                here.leave();
                 let (stream, _) = door.accept().context("await another command")?;
                 let other = stream.try_clone().context("answer another command")?;
                 (reader, writer) = (Box::new(stream), Box::new(other));

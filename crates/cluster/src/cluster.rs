@@ -13,7 +13,7 @@ use crate::cause::LogMarks;
 use crate::counts::OperationCounts;
 use crate::data_use::DataUse;
 use crate::jolokia::Jolokia;
-use crate::local::{HostInfo, NodeConfiguration, Observed, Proof, Restarts, SchemaOption};
+use crate::local::{HostInfo, NodeConfiguration, Nodes, Observed, Proof, Restarts, SchemaOption};
 use crate::probe::{ProbeSpec, Probes};
 use crate::session::{ServerError, Session};
 use crate::settle::Settle;
@@ -24,9 +24,11 @@ use crate::spec::LocalSpec;
 use crate::status::{NodeState, Overview};
 use crate::{attach, cause, counts, data_use, local, page_cache, probe, settle, snapshot, status};
 use anyhow::{Context, Result, bail};
+use host::Agent;
 use null::NullServer;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a control statement may take: schema changes on a busy laptop take seconds.
@@ -327,6 +329,13 @@ impl Cluster {
     /// no error, see [`Cluster::unseen`].
     pub fn probe(&self, spec: &ProbeSpec, keyspace: &str, tables: &[&str]) -> Result<Probes> {
         probe::start(self, spec, keyspace, tables)
+    }
+
+    /// The processes of our agents that look: their work is ours.
+    pub fn host_agents(&self) -> Vec<u32> {
+        let agents = self.local().map(Nodes::agents).unwrap_or_default();
+        let pid = |(agent, _): (&Arc<Agent>, _)| agent.process().pid;
+        agents.into_iter().map(pid).collect()
     }
 
     /// What the probes of `spec` cannot see, each with the reason and what would bring it.

@@ -49,10 +49,11 @@ impl Gather {
     pub fn start(&mut self, running: &Running, settings: &Settings, what: &Looked) -> Result<()> {
         self.began_ns = clock::now_ns();
         let pids = running.pids();
+        let agents = running.cluster.host_agents();
         let ours = pids
             .iter()
             .filter_map(|(name, pid)| Some((name.as_str(), (*pid)?)));
-        match host::probe::others(&ours.collect::<Vec<_>>(), OTHERS_PERIOD) {
+        match host::probe::others(&ours.collect::<Vec<_>>(), &agents, OTHERS_PERIOD) {
             Ok(others) => self.probes.push(others),
             // A machine that does not tell makes a rule unknown, not a trial impossible.
             Err(error) => self.others_unseen = Some(format!("{error:#}")),
@@ -94,7 +95,7 @@ impl Gather {
     fn keep(&mut self, files: &mut TrialWriter, readings: Vec<Reading>) -> Result<()> {
         let mut by_probe: BTreeMap<&str, Vec<SampleRecord>> = BTreeMap::new();
         for reading in &readings {
-            let samples = by_probe.entry(reading.probe).or_default();
+            let samples = by_probe.entry(&*reading.probe).or_default();
             samples.push(sample(reading, files.start_ns()));
         }
         for (probe, samples) in by_probe {
@@ -137,6 +138,7 @@ impl Gather {
             let (probe, place) = (cost.probe.to_string(), cost.place.to_string());
             let same = |record: &&mut ProbeRecord| record.probe == probe && record.place == place;
             let seconds = |ns: u64| ns as f64 / 1e9;
+            let bound_s = cost.clock_bound_ns.map(seconds);
             let mut problems = cost.problems.clone();
             match records.iter_mut().find(same) {
                 Some(record) => {
@@ -145,6 +147,7 @@ impl Gather {
                     record.values += cost.values;
                     record.cpu_s += seconds(cost.cpu_ns);
                     record.longest_s = record.longest_s.max(seconds(cost.longest_ns));
+                    record.clock_bound_s = bound_s.or(record.clock_bound_s);
                     problems.retain(|problem| !record.problems.contains(problem));
                     record.problems.append(&mut problems);
                 }
@@ -157,6 +160,7 @@ impl Gather {
                     values: cost.values,
                     cpu_s: seconds(cost.cpu_ns),
                     longest_s: seconds(cost.longest_ns),
+                    clock_bound_s: bound_s,
                     problems,
                 }),
             }
@@ -172,7 +176,7 @@ fn sample(reading: &Reading, start_ns: u64) -> SampleRecord {
         t_s: since_ns as f64 / 1e9,
         name: reading.name.to_string(),
         place: reading.place.to_string(),
-        unit: reading.unit.to_owned(),
+        unit: reading.unit.to_string(),
         value: reading.value,
     }
 }
@@ -272,7 +276,7 @@ mod tests {
     #[test]
     fn who_used_the_machine_is_the_mean_of_the_looks_in_the_window() {
         let others = |at_s, name, value| Reading {
-            probe: OTHERS,
+            probe: OTHERS.into(),
             ..reading(at_s, name, "machine", value)
         };
         let gather = Gather {
@@ -309,11 +313,11 @@ mod tests {
 
     fn reading(at_s: f64, name: &str, place: &str, value: f64) -> Reading {
         Reading {
-            probe: "test",
+            probe: "test".into(),
             at_ns: (at_s * 1e9) as u64,
             name: name.into(),
             place: place.into(),
-            unit: "count",
+            unit: "count".into(),
             value,
         }
     }

@@ -9,7 +9,7 @@ use crate::undo::UndoList;
 use anyhow::{Context, Result};
 use measure::clock;
 use reach::serve::{self, Mouth};
-use reach::{Call, Link};
+use reach::{Call, Link, TheirClock};
 use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::net::UnixListener;
@@ -169,6 +169,16 @@ impl Agent {
     /// Asks for what may take as long as `limit`.
     pub(crate) fn call_for<C: Call>(&self, call: &C, limit: Duration) -> Result<C::Answer> {
         self.link.call(call, limit)
+    }
+
+    /// Asks for its clock once.
+    pub(crate) fn ask_clock(&self, theirs: &mut TheirClock) -> Result<()> {
+        theirs.ask(&self.link, LIMIT)
+    }
+
+    /// The name of its host: `host1`, `machine`.
+    pub fn name(&self) -> &str {
+        self.link.name()
     }
 
     /// Its process.

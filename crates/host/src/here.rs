@@ -6,6 +6,7 @@
 mod children;
 mod files;
 mod folders;
+mod watching;
 
 use crate::able::{self, Able};
 use crate::calls::{
@@ -18,12 +19,13 @@ use crate::net::{Namespace, Netlink};
 use crate::process::{self, Identity};
 use crate::undo::{Undo, UndoList};
 use crate::volume::Volume;
+use crate::watch::{BeginWatch, TakeReadings};
 use crate::{LinkSpec, agent, message, switch};
 use anyhow::{Context, Result};
 use children::Children;
 use folders::Folders;
 use reach::serve::Mouth;
-use reach::{Row, Serve};
+use reach::{ReadClock, Row, Serve};
 use rustix::fs::{Mode, OFlags};
 use rustix::mount::{MountPropagationFlags, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
@@ -32,6 +34,7 @@ use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
+use watching::Watching;
 
 /// All calls that an agent answers for its host.
 pub const CALLS: &[Row<Here>] = &[
@@ -57,6 +60,9 @@ pub const CALLS: &[Row<Here>] = &[
     Row::of::<Space>(),
     Row::of::<DeviceBytes>(),
     Row::of::<Uncache>(),
+    Row::of::<BeginWatch>(),
+    Row::of::<TakeReadings>(),
+    Row::of::<ReadClock>(),
 ];
 
 /// A host as its own agent has it.
@@ -67,6 +73,7 @@ pub struct Here {
     files: Folders,
     undo: UndoList,
     children: Children,
+    watching: Watching,
     /// Of a stand-in, once they are made.
     group: OnceLock<Group>,
     data: OnceLock<PathBuf>,
@@ -107,6 +114,7 @@ impl Here {
             files: Folders::new(files),
             undo,
             children: Children::new(mouth),
+            watching: Watching::default(),
             group: OnceLock::new(),
             data: OnceLock::new(),
             door: OnceLock::new(),
@@ -116,6 +124,11 @@ impl Here {
     /// Where the next controller comes in, if the agent is to stay without one.
     pub fn door(&self) -> Option<&UnixListener> {
         self.door.get()
+    }
+
+    /// Its controller has left, and another may come.
+    pub fn leave(&self) {
+        self.watching.end();
     }
 
     /// Ends all processes, and undoes what was done.

@@ -21,6 +21,7 @@ mod state;
 mod switch;
 pub mod undo;
 mod volume;
+mod watch;
 
 pub use able::{Able, HostAbility, abilities};
 pub use agent::{Agent, Ended, end_agents};
@@ -33,3 +34,4 @@ pub use spec::{HostSpec, HostsSpec, Isolation, LinkSpec};
 pub use stand_in::Host;
 pub use state::{HostState, HostsState};
 pub use volume::VolumeUse;
+pub use watch::Watch;

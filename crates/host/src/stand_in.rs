@@ -7,11 +7,10 @@ use super::switch::Switch;
 use super::volume::VolumeUse;
 use crate::agent::Agent;
 use crate::calls::{Address, DropPageCache, Limit, LimitPort, Limits, PortLimits};
-use crate::process::Identity;
+use crate::probe::HostSources;
 use crate::{HostSpec, LinkSpec};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,42 +30,6 @@ pub struct Host {
     places: Vec<CgroupDir>,
     device: Option<String>,
     volume_bytes: Option<u64>,
-}
-
-/// Where the figures of a host are.
-#[derive(Clone, Debug)]
-pub(crate) struct HostSources {
-    /// Its control groups; each says which controllers it has.
-    pub groups: Vec<CgroupDir>,
-    /// The name of its volume's device in `/proc/diskstats`; none without a volume.
-    pub device: Option<String>,
-    agent: Identity,
-}
-
-impl HostSources {
-    /// A file below `/proc/net` as the host has it: `dev`, `snmp`, `netstat`, `sockstat`. Opened
-    /// once it can be read for ever, whatever runs on the host.
-    ///
-    /// # Errors
-    /// There is no such file.
-    pub fn proc_net(&self, name: &str) -> Result<File> {
-        let path = format!("/proc/{}/net/{name}", self.agent.pid);
-        let file = File::open(&path).with_context(|| format!("open {path}"))?;
-        anyhow::ensure!(self.agent.alive(), "the agent of the host has ended");
-        Ok(file)
-    }
-
-    /// The directory of a controller of version 1, or the one of version 2 that has it.
-    pub fn group(&self, controller: &str) -> Option<&Path> {
-        let has = |place: &&CgroupDir| place.controllers.iter().any(|name| name == controller);
-        Some(&self.groups.iter().find(has)?.dir)
-    }
-
-    /// The directory of version 2, for the pressure and CPU time that it has even without
-    /// controllers.
-    pub fn unified(&self) -> Option<&Path> {
-        Some(&self.groups.iter().find(|place| place.unified)?.dir)
-    }
 }
 
 impl Host {
@@ -201,12 +164,19 @@ impl Host {
         self.volume_bytes.is_some()
     }
 
+    /// The name of its volume's device; none without a volume.
+    pub(crate) fn device(&self) -> Option<&str> {
+        self.device.as_deref()
+    }
+
     /// Where its figures are.
-    pub(crate) fn sources(&self) -> HostSources {
-        HostSources {
+    pub(crate) fn sources(&self) -> Result<HostSources> {
+        let rate = self.limits()?.remove("link_rate");
+        Ok(HostSources {
             groups: self.places.clone(),
             device: self.device.clone(),
-            agent: self.agent.process(),
-        }
+            volume: self.has_volume().then(|| self.folder_inside.clone()),
+            link_bits_per_s: rate.and_then(|rate| rate.parse().ok()),
+        })
     }
 }

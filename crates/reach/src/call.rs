@@ -66,6 +66,8 @@ pub(crate) enum FromAgent {
     Answer {
         id: u64,
         answer: Result<Value, String>,
+        /// CPU time of the thread that was started for it.
+        cpu_ns: u64,
     },
     /// It has ended what it began, or could not.
     Ended(Result<(), String>),

@@ -1,4 +1,5 @@
-//! The only crate that knows how to get onto a machine and talk with it: processes, frames, leases.
+//! The only crate that knows how to get onto a machine and talk with it: processes, frames, leases,
+//! clocks.
 //!
 //! An *agent* is this program again, on a host. [`Link`] is the near side of a conversation with
 //! one, [`serve`] the far side; a [`Call`] is what both know of one question. What must hold:
@@ -6,6 +7,7 @@
 //! agent goes by what it hears itself: a controller that is silent for too long is gone.
 
 pub mod call;
+mod clock;
 pub mod frame;
 mod link;
 pub mod process;
@@ -13,4 +15,5 @@ pub mod serve;
 mod ssh;
 
 pub use call::{Call, Row, Serve};
-pub use link::{ARGUMENT, Hello, Link, name_build};
+pub use clock::{Offset, ReadClock, TheirClock};
+pub use link::{ARGUMENT, Hello, Link, cpu_there_ns, name_build};

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use measure::clock::Deadline;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::io::Read;
 use std::net::Shutdown;
@@ -100,10 +101,22 @@ struct Shared {
     news: Condvar,
 }
 
+/// An answer, and the CPU time that it took there.
+type Answer = (Result<serde_json::Value, String>, u64);
+
+thread_local! {
+    static CPU_THERE_NS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// CPU time that agents have used to answer the calls of this thread, in nanoseconds.
+pub fn cpu_there_ns() -> u64 {
+    CPU_THERE_NS.get()
+}
+
 #[derive(Default)]
 struct Heard {
     last_id: u64,
-    waiting: HashMap<u64, Sender<Result<serde_json::Value, String>>>,
+    waiting: HashMap<u64, Sender<Answer>>,
     notes: Vec<serde_json::Value>,
     /// How ending what it began went.
     ended: Option<Result<(), String>>,
@@ -246,7 +259,10 @@ impl Link {
         let name = name.to_owned();
         self.shared.say(&ToAgent::Call { id, name, value })?;
         match answer.recv_timeout(limit) {
-            Ok(answer) => answer.map_err(|words| anyhow!(words)),
+            Ok((answer, cpu_ns)) => {
+                CPU_THERE_NS.set(CPU_THERE_NS.get() + cpu_ns);
+                answer.map_err(|words| anyhow!(words))
+            }
             Err(RecvTimeoutError::Timeout) => {
                 lock(&self.shared.heard).waiting.remove(&id);
                 bail!("no answer within {} s", limit.as_secs())
@@ -352,10 +368,10 @@ fn hear(
             Ok(Some(FromAgent::Hello(said))) => {
                 let _ = hello.send(said);
             }
-            Ok(Some(FromAgent::Answer { id, answer })) => {
+            Ok(Some(FromAgent::Answer { id, answer, cpu_ns })) => {
                 let waiting = lock(&shared.heard).waiting.remove(&id);
                 // Nobody waits any more for an answer that came too late.
-                let _ = waiting.map(|waiting| waiting.send(answer));
+                let _ = waiting.map(|waiting| waiting.send((answer, cpu_ns)));
             }
             Ok(Some(FromAgent::Refusal(why))) => break why,
             Ok(Some(FromAgent::Ended(ended))) => lock(&shared.heard).ended = Some(ended),

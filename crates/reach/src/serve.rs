@@ -3,6 +3,7 @@
 use crate::call::{FromAgent, Row, ToAgent};
 use crate::{Hello, frame};
 use anyhow::{Result, anyhow};
+use measure::clock;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{Read, Write};
@@ -99,7 +100,8 @@ pub fn serve<S: Sync>(
                     scope.spawn(move || {
                         let answer = answer(rows, state, &name, value);
                         let answer = answer.map_err(|error| format!("{error:#}"));
-                        mouth.say(&FromAgent::Answer { id, answer });
+                        let cpu_ns = clock::thread_cpu_ns();
+                        mouth.say(&FromAgent::Answer { id, answer, cpu_ns });
                     });
                 }
                 Err(RecvTimeoutError::Timeout) => break Ending::Silent,
@@ -136,7 +138,7 @@ fn listen(mut reader: Box<dyn Read + Send>) -> Receiver<ToAgent> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Call, Link, Serve};
+    use crate::{Call, Link, Serve, cpu_there_ns};
     use serde::Deserialize;
     use std::os::unix::net::{UnixListener, UnixStream};
 
@@ -201,7 +203,9 @@ mod tests {
         let connect = || Link::connect("host1", &folder.path().join("socket")).unwrap();
         let link = connect();
         assert_eq!(link.hello(), &Hello::own());
+        assert_eq!(cpu_there_ns(), 0);
         assert_eq!(link.call(&Double(21), LIMIT).unwrap(), 42);
+        assert!(cpu_there_ns() > 0, "an answer says what it cost");
         let said = format!("{:#}", link.call(&Double(1000), LIMIT).unwrap_err());
         assert_eq!(said, "ask host1 to double: 1000 is too large");
         let said = format!("{:#}", link.call(&Unheard, LIMIT).unwrap_err());

@@ -181,7 +181,8 @@ pub struct DataRecord {
 /// What one probe was and cost.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ProbeRecord {
-    /// `hosts`, `processes`, `jvm`, `cassandra`, `gc_log`, an import's file.
+    /// `hosts`, `processes`, `jvm`, `cassandra`, `gc_log`, an import's file; `agent`: taking what
+    /// the agent of a host has read, whose own looks stand by their names.
     pub probe: String,
     /// Host or node that it looked at; empty for all.
     #[serde(default)]
@@ -199,6 +200,10 @@ pub struct ProbeRecord {
     pub cpu_s: f64,
     /// Longest look, seconds.
     pub longest_s: f64,
+    /// How far the times of its readings may be off, in seconds, where they were read by another
+    /// clock than the controller's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_bound_s: Option<f64>,
     /// What went wrong, each once.
     #[serde(default)]
     pub problems: Vec<String>,

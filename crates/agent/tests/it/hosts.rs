@@ -1,10 +1,10 @@
 //! Stand-ins for machines, by their agents.
 
-use host::probe::{Probes, Reading, Sampler};
+use host::probe::{Probes, Reading};
 use host::process::{self, Identity};
 use host::{
     Able, Agent, Bytes, Ended, Host, HostAbility, HostSpec, Hosts, HostsSpec, HostsState,
-    Isolation, Step, abilities,
+    Isolation, Step, Watch, abilities,
 };
 use measure::clock::{self, Deadline};
 use rustix::fs::{Mode, OFlags};
@@ -299,6 +299,7 @@ fn a_stand_in_has_its_own_figures() {
         HostAbility::Network,
         HostAbility::CpuQuota,
         HostAbility::Memory,
+        HostAbility::Volume,
     ];
     if !able(&needs) {
         return;
@@ -307,21 +308,30 @@ fn a_stand_in_has_its_own_figures() {
     let limits = HostSpec {
         cpu_quota: Some(0.5),
         memory_bytes: Some(64 << 20),
+        volume_bytes: Some(128 << 20),
         ..HostSpec::default()
     };
     let hosts = make("figures", &spec(1, limits), folder.path());
-    let mut sampler = Sampler::new("probe-test");
-    sampler
-        .add_hosts(Duration::from_millis(20), hosts.all())
-        .unwrap();
-    let probes = Probes::start(vec![sampler]).unwrap();
-    let mut readings = Vec::new();
+    let host = &hosts.all()[0];
+    let period = Duration::from_millis(20);
+    let (mut watch, mut ours) = (Watch::default(), Watch::default());
+    watch.stand_in(period, host).unwrap();
+    ours.machine(period, hosts.all());
+    let samplers = [watch.by(host.agent()), ours.ours("probe-test")];
+    let probes = Probes::start(samplers.map(Result::unwrap).into()).unwrap();
+    let mut readings: Vec<Reading> = Vec::new();
     // From the second look on there is a difference to the one before.
-    wait_until("there are figures", || {
+    wait_until("there are figures of both", || {
         readings.extend(probes.take());
-        readings.iter().any(|one| &*one.name == "cgroup.cpu_used")
+        let has = |name: &str| readings.iter().any(|one| &*one.name == name);
+        has("cgroup.cpu_used") && has("vmstat.cs")
     });
     drop(probes);
+    let device = hosts.state().hosts[0].device.clone().unwrap();
+    let ends_so = |one: &&Reading| one.place.ends_with(&format!("/{device}"));
+    let mut of_device = readings.iter().filter(ends_so).peekable();
+    assert!(of_device.peek().is_some(), "no figures of its volume");
+    assert!(of_device.all(|one| one.place.starts_with("host1/")));
     let of = |name: &str| {
         let own = |one: &&Reading| &*one.name == name && one.place.starts_with("host1");
         let found = readings.iter().find(own);
@@ -331,5 +341,5 @@ fn a_stand_in_has_its_own_figures() {
     assert_eq!(of("cgroup.cpu_used"), 0.0);
     assert!(of("cgroup.memory_used") < 1e6);
     assert_eq!(of("netstat.established"), 0.0);
-    assert!(readings.iter().all(|one| !one.name.starts_with("volume.")));
+    assert!(of("volume.available") > 1e6 && of("volume.used_share") < 100.0);
 }

@@ -333,6 +333,25 @@ impl Nodes {
         self.ground.host(index)
     }
 
+    /// The agents of all hosts, with the stand-in that one is for.
+    pub fn agents(&self) -> Vec<(&Arc<Agent>, Option<&Host>)> {
+        match &self.ground {
+            Ground::Machine(agent) => vec![(agent, None)],
+            Ground::Hosts(hosts) => {
+                let all = hosts.all().iter();
+                all.map(|host| (host.agent(), Some(host))).collect()
+            }
+        }
+    }
+
+    /// The nodes that run by an agent, with their process ids.
+    pub fn processes_of(&self, agent: &Arc<Agent>) -> impl Iterator<Item = (&str, u32)> {
+        self.nodes.iter().filter_map(move |node| {
+            let process = node.process.filter(|_| Arc::ptr_eq(&node.host, agent))?;
+            Some((node.layout.name.as_str(), process.pid))
+        })
+    }
+
     /// What hosts were asked to be limited to, where they can be limited.
     pub(super) fn limits(&self) -> Option<&HostSpec> {
         self.hosts()?;

@@ -1,6 +1,7 @@
 //! Probes: what the machine, the hosts, the processes and the database say of themselves while
 //! work goes on. Those of machine, hosts and processes are [`host::probe`]'s, as are the threads
-//! that look; here are those of the database, and what runs for a cluster.
+//! that look, and run in the host's agent; here are those of the database, which are asked over the
+//! network, and what runs where for a cluster.
 
 mod beans;
 mod cassandra;
@@ -15,7 +16,7 @@ use crate::cluster::{Cluster, NodeInfo};
 use crate::local::Nodes;
 use anyhow::Result;
 use host::probe::Sampler;
-use host::{Host, Hosts};
+use host::{Hosts, Watch};
 use std::time::Duration;
 
 /// Which probes run, each with the time between two looks; `None`: it does not run.
@@ -40,12 +41,7 @@ pub(crate) fn start(
     keyspace: &str,
     tables: &[&str],
 ) -> Result<Probes> {
-    let nodes = cluster.nodes().iter();
-    let processes: Vec<(&str, u32)> = nodes
-        .filter_map(|node| Some((node.name.as_str(), node.pid?)))
-        .collect();
-    let hosts = cluster.local().and_then(Nodes::hosts);
-    let mut samplers = vec![os(spec, &processes, hosts.map_or(&[], Hosts::all))?];
+    let mut samplers = os(cluster, spec)?;
     samplers.extend(node::samplers(cluster, spec, keyspace, tables));
     Probes::start(samplers)
 }
@@ -57,19 +53,35 @@ pub(crate) fn unseen(cluster: &Cluster, spec: &ProbeSpec) -> Vec<String> {
     unseen
 }
 
-/// The looks at this machine and the stand-in hosts on it, at this process and at others by their
-/// places and process ids.
-fn os(spec: &ProbeSpec, others: &[(&str, u32)], hosts: &[Host]) -> Result<Sampler> {
-    let mut sampler = Sampler::new("probe-os");
-    if let Some(period) = spec.hosts {
-        sampler.add_hosts(period, hosts)?;
+/// The looks at machines, stand-ins and processes: by the agent of each host. We ourselves look at
+/// this process, and at this machine where no agent stands for it: stand-ins are made of it, and of
+/// attached nodes it is all that we see.
+fn os(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
+    let mut samplers = Vec::new();
+    let mut ours = Watch::default();
+    let nodes = cluster.local();
+    for (agent, host) in nodes.iter().flat_map(|nodes| nodes.agents()) {
+        let mut watch = Watch::default();
+        match (spec.hosts, host) {
+            (Some(period), Some(host)) => watch.stand_in(period, host)?,
+            (Some(period), None) => watch.machine(period, &[]),
+            (None, _) => {}
+        }
+        if let Some(period) = spec.processes {
+            let there = nodes.iter().flat_map(|nodes| nodes.processes_of(agent));
+            there.for_each(|(name, pid)| watch.process(period, name, pid));
+        }
+        samplers.push(watch.by(agent)?);
+    }
+    let hosts = nodes.and_then(Nodes::hosts);
+    if let Some(period) = spec.hosts.filter(|_| nodes.is_none() || hosts.is_some()) {
+        ours.machine(period, hosts.map_or(&[], Hosts::all));
     }
     if let Some(period) = spec.processes {
-        let own = ("client", std::process::id());
-        let watched: Vec<_> = others.iter().copied().chain([own]).collect();
-        sampler.add_processes(period, &watched)?;
+        ours.process(period, "client", std::process::id());
     }
-    Ok(sampler)
+    samplers.push(ours.ours("probe-os")?);
+    Ok(samplers)
 }
 
 /// What the looks at this machine cannot see.

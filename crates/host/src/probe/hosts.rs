@@ -16,16 +16,16 @@ pub(super) use others::Others;
 
 use super::source::KernelFile;
 use super::{Look, Out};
-use crate::Host;
-use anyhow::Result;
+use crate::CgroupDir;
+use anyhow::{Context, Result};
 use cpu::Cpu;
-use disk::Disks;
+use disk::{Devices, Disks};
 use memory::Memory;
 use network::Network;
 use pressure::Pressure;
+use serde::{Deserialize, Serialize};
 use softnet::Softnet;
 use stand_in::StandIn;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Place of the readings of the whole machine.
@@ -43,19 +43,16 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// The devices of the volumes of `hosts` stand at their places.
+    /// Devices `without` are shown by others.
     ///
     /// # Errors
     /// A file of `/proc` that every kernel has cannot be read.
-    pub fn open(hosts: &[Host]) -> Result<Machine> {
-        let device = |host: &Host| Some((host.sources().device?, host.name().to_string()));
-        let devices: BTreeMap<String, String> = hosts.iter().filter_map(device).collect();
-        let net = |name: &str| KernelFile::open(format!("/proc/self/net/{name}"));
+    pub fn open(without: Vec<String>) -> Result<Machine> {
         Ok(Machine {
             cpu: Cpu::open(MACHINE)?,
             memory: Memory::open(MACHINE)?,
-            disks: Disks::open(MACHINE, devices)?,
-            network: Network::open(MACHINE, net, Box::new(network::machine_speed))?,
+            disks: Disks::open(MACHINE, Devices::AllBut(without))?,
+            network: Network::open(MACHINE, own_net, Box::new(network::machine_speed))?,
             pressure: Pressure::open(MACHINE, Path::new("/proc/pressure"), ""),
             softnet: Softnet::open(MACHINE, "/proc/self/net/softnet_stat").ok(),
         })
@@ -79,30 +76,49 @@ impl Look for Machine {
     }
 }
 
-/// Opens what there is of a stand-in host.
+/// A file below `/proc/net` as this process has it.
+fn own_net(name: &str) -> Result<KernelFile> {
+    KernelFile::open(format!("/proc/self/net/{name}"))
+}
+
+/// Where the figures of a stand-in are, as its agent sees it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct HostSources {
+    /// Its control groups; each says which controllers it has.
+    pub groups: Vec<CgroupDir>,
+    /// The name of its volume's device in `/proc/diskstats`; none without a volume.
+    pub device: Option<String>,
+    /// Where its volume is mounted; none without one.
+    pub volume: Option<PathBuf>,
+    /// What its link is limited to. A virtual one has no speed of its own.
+    pub link_bits_per_s: Option<f64>,
+}
+
+/// Opens what there is of the stand-in `name`, which this process is in.
 ///
 /// # Errors
-/// The host is gone.
-pub(crate) fn stand_in(host: &Host) -> Result<StandIn> {
-    let sources = host.sources();
-    let net = |name: &str| {
-        let path = PathBuf::from(format!("net/{name} of {}", host.name()));
-        Ok(KernelFile::of(path, sources.proc_net(name)?))
+/// A file that every kernel has cannot be read.
+pub(crate) fn stand_in(name: &str, sources: &HostSources) -> Result<StandIn> {
+    // The directory of a controller of version 1, or the one of version 2 that has it.
+    let group = |controller: &str| {
+        let has = |place: &&CgroupDir| place.controllers.iter().any(|name| name == controller);
+        sources.groups.iter().find(has).map(|place| &*place.dir)
     };
-    // A virtual link has no speed of its own: its use is that of the rate that it is limited to.
-    let limits = host.limits()?;
-    let rate: Option<f64> = limits.get("link_rate").and_then(|rate| rate.parse().ok());
+    let unified = sources.groups.iter().find(|place| place.unified);
+    let rate = sources.link_bits_per_s;
     let speed = move |interface: &str| rate.filter(|_| interface != "lo");
     let places = stand_in::HostFiles {
-        name: host.name(),
-        cpu: sources.group("cpu"),
-        cpuacct: sources.group("cpuacct"),
-        memory: sources.group("memory"),
-        unified: sources.unified(),
-        volume: sources.device.as_ref().map(|_| host.folder()),
+        name,
+        cpu: group("cpu"),
+        cpuacct: group("cpuacct"),
+        memory: group("memory"),
+        // For the pressure and CPU time that it has even without controllers.
+        unified: unified.map(|place| &*place.dir),
+        device: sources.device.as_deref(),
+        volume: sources.volume.as_deref(),
     };
-    let network = Network::open(host.name(), net, Box::new(speed))?;
-    Ok(StandIn::open(&places, network))
+    let network = Network::open(name, own_net, Box::new(speed))?;
+    StandIn::open(&places, network).with_context(|| name.to_owned())
 }
 
 #[cfg(test)]
@@ -111,7 +127,7 @@ mod tests {
 
     #[test]
     fn this_machine_has_figures_from_the_second_look_on() {
-        let mut machine = Machine::open(&[]).unwrap();
+        let mut machine = Machine::open(Vec::new()).unwrap();
         let mut out = Out::new();
         machine.look(1_000_000_000, &mut out).unwrap();
         let first = out.readings().len();

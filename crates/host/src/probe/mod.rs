@@ -1,5 +1,6 @@
 //! Probes: what the machine, the stand-in hosts and the processes say of themselves while work goes
-//! on, read at fixed periods by threads of our own; and what looks of others need.
+//! on, read at fixed periods by threads of our own, here or in a host's agent ([`crate::Watch`]);
+//! and what looks of others need.
 //!
 //! A probe is a row of [`Look`]s, each with its period. What must hold: due times are absolute, so
 //! that nothing drifts; a look that comes too late is left out and counted, never made up for; a
@@ -15,9 +16,13 @@ mod source;
 pub use sampler::{Probes, Sampler, Task};
 pub use source::Last;
 
-use crate::Host;
-use anyhow::{Context, Result};
+pub(crate) use hosts::HostSources;
+
+use crate::watch::{Watched, What};
+use anyhow::Result;
 use processes::{NumaMaps, Process};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -28,7 +33,7 @@ use std::time::Duration;
 pub struct Reading {
     /// Which probe read it, as its [`Task`] says: `hosts`, `processes`, `others`; of the database
     /// `jvm`, `cassandra`.
-    pub probe: &'static str,
+    pub probe: Cow<'static, str>,
     /// When, on the clock of [`measure::clock::now_ns`].
     pub at_ns: u64,
     /// `<tool>.<its column>`: `mpstat.%usr`, `iostat.r/s`, `jvm.heap_used`.
@@ -36,18 +41,18 @@ pub struct Reading {
     /// Where: `host1`, `host1/cpu0`, `node1`, `machine`, `client`.
     pub place: Arc<str>,
     /// Unit of the value: `%`, `/s`, `bytes`, `kB`, `ms`, `count`.
-    pub unit: &'static str,
+    pub unit: Cow<'static, str>,
     /// The value; always finite.
     pub value: f64,
 }
 
 /// What one probe at one place did and cost.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProbeCost {
-    /// Which probe.
-    pub probe: &'static str,
-    /// Host or node that it looked at; empty for all of this machine.
-    pub place: Arc<str>,
+    /// Which probe; `agent`: taking what an agent has read.
+    pub probe: Cow<'static, str>,
+    /// Host or node that it looked at.
+    pub place: String,
     /// Time between two looks.
     pub period: Duration,
     /// How often it looked.
@@ -56,10 +61,13 @@ pub struct ProbeCost {
     pub missed: u64,
     /// Values that it read.
     pub values: u64,
-    /// CPU time of its looks and of waiting for them, nanoseconds.
+    /// CPU time of its looks and of waiting for them, that of agents which answer them included,
+    /// nanoseconds.
     pub cpu_ns: u64,
     /// The longest look, nanoseconds on the wall.
     pub longest_ns: u64,
+    /// How far its times may be off, where they are of another clock than ours, nanoseconds.
+    pub clock_bound_ns: Option<u64>,
     /// What went wrong, each once.
     pub problems: Vec<String>,
 }
@@ -80,6 +88,12 @@ pub trait Look: Send {
     /// As [`Look::look`].
     fn last(&mut self, _now_ns: u64, _out: &mut Out) -> Result<()> {
         Ok(())
+    }
+
+    /// Called when that is over: completes its own cost, and gives the costs of those who have
+    /// looked for it.
+    fn ended(&mut self, _own: &mut ProbeCost) -> Vec<ProbeCost> {
+        Vec::new()
     }
 }
 
@@ -116,13 +130,18 @@ impl Out {
             return;
         }
         let reading = Reading {
-            probe: self.probe,
+            probe: Cow::Borrowed(self.probe),
             at_ns,
             name: self.word(name),
             place: self.word(place),
-            unit,
+            unit: Cow::Borrowed(unit),
             value,
         };
+        self.readings.push(reading);
+    }
+
+    /// A reading of somebody else's look.
+    pub(crate) fn pass_on(&mut self, reading: Reading) {
         self.readings.push(reading);
     }
 
@@ -146,14 +165,14 @@ impl Out {
     }
 }
 
-/// Watches who uses this machine beside this process and `nodes`, by their places and process ids:
-/// what is read stands under the probe `others`. Cheap enough for every trial.
+/// Watches who uses this machine beside `nodes`, by their places and process ids, and ourselves
+/// with our `agents`: what is read stands under the probe `others`. Cheap enough for every trial.
 ///
 /// # Errors
 /// The machine does not tell: the message says what could not be read.
-pub fn others(nodes: &[(&str, u32)], period: Duration) -> Result<Probes> {
+pub fn others(nodes: &[(&str, u32)], agents: &[u32], period: Duration) -> Result<Probes> {
     let mut sampler = Sampler::new("probe-others");
-    let look = hosts::Others::open(nodes)?;
+    let look = hosts::Others::open(nodes, agents)?;
     sampler.add(Task::new("others", "machine", period, Box::new(look)));
     Probes::start(vec![sampler])
 }
@@ -161,38 +180,30 @@ pub fn others(nodes: &[(&str, u32)], period: Duration) -> Result<Probes> {
 /// How often NUMA placement is read: it costs the process under test 50 ms of not mapping memory.
 const NUMA_PERIOD: Duration = Duration::from_secs(60);
 
-impl Sampler {
-    /// The looks at this machine and at the stand-in hosts on it.
-    ///
-    /// # Errors
-    /// A file that every kernel has cannot be read, or a host is gone.
-    pub fn add_hosts(&mut self, period: Duration, hosts: &[Host]) -> Result<()> {
-        let machine = hosts::Machine::open(hosts)?;
-        self.add(Task::new("hosts", "machine", period, Box::new(machine)));
-        for host in hosts {
-            let look = hosts::stand_in(host).with_context(|| format!("watch {}", host.name()))?;
-            self.add(Task::new("hosts", host.name(), period, Box::new(look)));
+/// The looks at one thing.
+///
+/// # Errors
+/// A file that every kernel has cannot be read, or there is no such process.
+pub(crate) fn tasks(watched: &Watched) -> Result<Vec<Task>> {
+    let Watched { place, period, .. } = watched;
+    let hosts = |look| Task::new("hosts", place, *period, look);
+    let mut tasks = Vec::new();
+    match &watched.what {
+        What::Machine { without } => {
+            let machine = hosts::Machine::open(without.clone())?;
+            tasks.push(hosts(Box::new(machine)));
         }
-        Ok(())
-    }
-
-    /// The looks at processes by their places and process ids.
-    ///
-    /// # Errors
-    /// There is no such process.
-    pub fn add_processes(&mut self, period: Duration, processes: &[(&str, u32)]) -> Result<()> {
-        let with_numa = processes::numa_nodes().len() > 1;
-        for &(place, pid) in processes {
-            let process = Process::open(place, pid).with_context(|| format!("watch {place}"))?;
-            self.add(Task::new("processes", place, period, Box::new(process)));
-            if with_numa {
-                let maps = NumaMaps::open(place, pid).with_context(|| format!("watch {place}"))?;
-                let period = period.max(NUMA_PERIOD);
-                self.add(Task::new("numa", place, period, Box::new(maps)));
+        What::StandIn(sources) => tasks.push(hosts(Box::new(hosts::stand_in(place, sources)?))),
+        What::Process(pid) => {
+            let process = Process::open(place, *pid)?;
+            tasks.push(Task::new("processes", place, *period, Box::new(process)));
+            if processes::numa_nodes().len() > 1 {
+                let (maps, period) = (NumaMaps::open(place, *pid)?, NUMA_PERIOD.max(*period));
+                tasks.push(Task::new("numa", place, period, Box::new(maps)));
             }
         }
-        Ok(())
     }
+    Ok(tasks)
 }
 
 /// What the looks at this machine cannot see of it, with the reason and what would bring it.

@@ -3,6 +3,7 @@
 use super::{Look, Out, ProbeCost, Reading};
 use anyhow::{Context, Result, ensure};
 use measure::clock;
+use std::borrow::Cow;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -19,6 +20,7 @@ const PERIOD_MIN: Duration = Duration::from_millis(10);
 
 /// One look with its period.
 pub struct Task {
+    probe: &'static str,
     look: Box<dyn Look>,
     due_ns: u64,
     cost: ProbeCost,
@@ -28,17 +30,19 @@ impl Task {
     /// `probe` at `place` is looked at every `period`.
     pub fn new(probe: &'static str, place: &str, period: Duration, look: Box<dyn Look>) -> Task {
         Task {
+            probe,
             look,
             due_ns: 0,
             cost: ProbeCost {
-                probe,
-                place: Arc::from(place),
+                probe: Cow::Borrowed(probe),
+                place: place.to_owned(),
                 period,
                 looks: 0,
                 missed: 0,
                 values: 0,
                 cpu_ns: 0,
                 longest_ns: 0,
+                clock_bound_ns: None,
                 problems: Vec::new(),
             },
         }
@@ -56,7 +60,7 @@ impl Task {
     /// Looks once and hands on what was read.
     fn run(&mut self, last: bool, out: &mut Out, cpu_mark_ns: &mut u64, shared: &Shared) {
         let begun_ns = clock::now_ns();
-        out.begin(self.cost.probe, begun_ns);
+        out.begin(self.probe, begun_ns);
         let result = if last {
             self.look.last(begun_ns, out)
         } else {
@@ -76,7 +80,7 @@ impl Task {
         }
         self.cost.longest_ns = self.cost.longest_ns.max(clock::now_ns() - begun_ns);
         // All CPU time of the thread is somebody's: waking up is charged to who was woken for.
-        let cpu_ns = clock::thread_cpu_ns();
+        let cpu_ns = cpu_ns();
         self.cost.cpu_ns += cpu_ns - *cpu_mark_ns;
         *cpu_mark_ns = cpu_ns;
     }
@@ -231,10 +235,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// CPU time of this thread, and of agents that answer it.
+fn cpu_ns() -> u64 {
+    clock::thread_cpu_ns() + reach::cpu_there_ns()
+}
+
 /// A sampler's thread.
 fn sample(mut tasks: Vec<Task>, shared: &Shared) -> Vec<ProbeCost> {
     let mut out = Out::new();
-    let mut cpu_mark_ns = clock::thread_cpu_ns();
+    let mut cpu_mark_ns = cpu_ns();
     while let Some(task) = tasks.iter_mut().min_by_key(|task| task.due_ns) {
         if !shared.wait_until(task.due_ns) {
             break;
@@ -245,7 +254,13 @@ fn sample(mut tasks: Vec<Task>, shared: &Shared) -> Vec<ProbeCost> {
     for task in &mut tasks {
         task.run(true, &mut out, &mut cpu_mark_ns, shared);
     }
-    tasks.into_iter().map(|task| task.cost).collect()
+    let mut costs = Vec::new();
+    for mut task in tasks {
+        let more = task.look.ended(&mut task.cost);
+        costs.push(task.cost);
+        costs.extend(more);
+    }
+    costs
 }
 
 #[cfg(test)]

@@ -33,16 +33,11 @@ impl KernelFile {
     pub fn open(path: impl Into<PathBuf>) -> Result<KernelFile> {
         let path = path.into();
         let file = File::open(&path).with_context(|| format!("read {}", path.display()))?;
-        Ok(KernelFile::of(path, file))
-    }
-
-    /// A file that somebody else has opened, who calls it `path`.
-    pub fn of(path: PathBuf, file: File) -> KernelFile {
-        KernelFile {
+        Ok(KernelFile {
             path,
             file,
             buffer: vec![0; BUFFER_BYTES],
-        }
+        })
     }
 
     /// The file as it is now.

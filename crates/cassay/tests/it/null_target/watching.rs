@@ -2,6 +2,9 @@
 
 use super::{POINT, rule};
 use crate::program::{Lab, Started, wait_until};
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::time::Duration;
 
 /// How long the client is stopped, of a window of ten seconds: a sixth more than the limit of V4
@@ -48,4 +51,23 @@ fn a_client_that_is_stopped_within_its_window_makes_the_trial_invalid() {
     );
     // Nobody answered meanwhile, and that was not the target's doing.
     assert_eq!(rule(trial, "V19")["result"], "pass", "{trial:#}");
+}
+
+/// An end point was accepted by the plan, and then never asked.
+#[test]
+fn on_the_null_target_the_series_of_others_are_still_read() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nup 1\n");
+        }
+    });
+    let import = format!("probes: {{import: [{{prometheus: 'http://{address}/metrics'}}]}}\n");
+    let lab = Lab::with(&format!("{POINT}{import}"));
+    let findings = lab.cassay(&["run", "study.yaml", "--json"]).measured(&lab);
+    let probes = findings.json()["trials"][0]["probes"].clone();
+    let read = |one: &Value| one["probe"] == "prometheus" && one["values"].as_u64() > Some(0);
+    assert!(probes.as_array().unwrap().iter().any(read), "{probes:#}");
 }

@@ -216,7 +216,7 @@ impl Logs {
         self.reader.read(NOW_NS, SAMPLE_UNIX_NS, &mut out).unwrap();
         let millisecond = MILLISECOND_NS as i64;
         let seen = |reading: &super::super::Reading| {
-            assert_eq!((&*reading.place, reading.probe), ("node1", "gc_log"));
+            assert_eq!((&*reading.place, &*reading.probe), ("node1", "gc_log"));
             let offset = (reading.at_ns as i64 - NOW_NS as i64) / millisecond;
             (reading.name.to_string(), offset, reading.value)
         };

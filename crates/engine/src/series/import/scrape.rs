@@ -159,7 +159,7 @@ mod tests {
         let seen: Vec<_> = out
             .readings()
             .iter()
-            .map(|one| (&*one.name, &*one.place, one.unit, one.value))
+            .map(|one| (&*one.name, &*one.place, &*one.unit, one.value))
             .collect();
         assert_eq!(
             seen,

@@ -2,12 +2,12 @@
 //!
 //! Partitions are left out, since their device has the sum, and so are memory disks. A loop device
 //! is shown from the moment at which it moves: machines have many that never do. That of a stand-in
-//! host stands at the host's place.
+//! host is shown by the host.
 
 use crate::probe::Out;
 use crate::probe::source::{KernelFile, Last, grown};
 use anyhow::{Context, Result};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::Path;
 
 /// Bytes of a sector of this file, whatever the device's own are.
@@ -69,12 +69,19 @@ const DIRECTIONS: [Direction; 3] = [
     },
 ];
 
+/// Which devices are looked at.
+pub(crate) enum Devices {
+    /// The machine's, without those that others show.
+    AllBut(Vec<String>),
+    /// That of a stand-in host.
+    Only(String),
+}
+
 /// Block devices of the machine.
 pub(crate) struct Disks {
     place: String,
     source: KernelFile,
-    /// Which stand-in host a device belongs to.
-    hosts: BTreeMap<String, String>,
+    devices: Devices,
     /// Whether a device is shown; asked once for each.
     shown: HashMap<String, Shown>,
     last: Last<HashMap<String, Columns>>,
@@ -88,15 +95,13 @@ enum Shown {
 }
 
 impl Disks {
-    /// `hosts`: the place of each device that belongs to a stand-in host.
-    ///
     /// # Errors
     /// `/proc/diskstats` cannot be read.
-    pub fn open(place: &str, hosts: BTreeMap<String, String>) -> Result<Disks> {
+    pub fn open(place: &str, devices: Devices) -> Result<Disks> {
         Ok(Disks {
             place: place.to_string(),
             source: KernelFile::open("/proc/diskstats")?,
-            hosts,
+            devices,
             shown: HashMap::new(),
             last: Last::none(),
         })
@@ -116,17 +121,19 @@ impl Disks {
             let Some(before) = before.get(device) else {
                 continue;
             };
-            let host = self.hosts.get(device);
             let shown = self.shown.entry(device.clone());
-            let shown = shown.or_insert_with(|| match host {
-                Some(_) => Shown::Yes,
-                None => usually_shown(device, &Path::new("/sys/block").join(device)),
+            let shown = shown.or_insert_with(|| match &self.devices {
+                Devices::Only(one) if one == device => Shown::Yes,
+                Devices::AllBut(others) if !others.contains(device) => {
+                    usually_shown(device, &Path::new("/sys/block").join(device))
+                }
+                _ => Shown::No,
             });
             if *shown == Shown::OnceItMoves && before != now {
                 *shown = Shown::Yes;
             }
             if *shown == Shown::Yes {
-                let place = format!("{}/{device}", host.unwrap_or(&self.place));
+                let place = format!("{}/{device}", self.place);
                 figures(&place, before, now, seconds, out);
             }
         }

@@ -1,5 +1,5 @@
 //! Who uses this machine beside the nodes and the client: what the machine used, minus what both
-//! did.
+//! did. The client's agents are of the client.
 //!
 //! The CPUs looked at are those that this process may use. Time of interrupts is nobody's and left
 //! out. The kernel counts tasks by their exact time and the machine by ticks, so one look's
@@ -25,6 +25,7 @@ pub(crate) struct Others {
     stat: KernelFile,
     disks: Option<Disks>,
     nodes: Vec<Process>,
+    agents: Vec<Process>,
     own: Process,
     pressure: Pressure,
     last: Last<Now>,
@@ -49,23 +50,28 @@ struct Moved {
 }
 
 impl Others {
-    /// Of `nodes` by their places and process ids.
+    /// Of `nodes` by their places and process ids, and of `agents` of ours.
     ///
     /// # Errors
     /// The machine's CPU time, or a node's, cannot be read.
-    pub fn open(nodes: &[(&str, u32)]) -> Result<Others> {
-        let processes = nodes.iter().map(|(place, pid)| {
+    pub fn open(nodes: &[(&str, u32)], agents: &[u32]) -> Result<Others> {
+        let process = |place: &str, pid: &u32| {
             let process = Process::open(&format!("/proc/{pid}"));
             process.with_context(|| format!("watch {place}"))
-        });
-        let nodes = processes.collect::<Result<Vec<_>>>()?;
+        };
+        let nodes = nodes.iter().map(|(place, pid)| process(place, pid));
+        let nodes = nodes.collect::<Result<Vec<_>>>()?;
+        let agents = agents.iter().map(|pid| process("an agent", pid));
+        let agents = agents.collect::<Result<Vec<_>>>()?;
         let own = Process::open("/proc/self")?;
-        let all_tell = own.io.is_some() && nodes.iter().all(|node| node.io.is_some());
+        let ours = || nodes.iter().chain(&agents).chain([&own]);
+        let all_tell = ours().all(|process| process.io.is_some());
         Ok(Others {
             cpus: allowed()?,
             stat: KernelFile::open("/proc/stat")?,
             disks: Disks::open().ok().filter(|_| all_tell),
             nodes,
+            agents,
             own,
             pressure: Pressure::open(MACHINE, Path::new("/proc/pressure"), ""),
             last: Last::none(),
@@ -91,9 +97,14 @@ impl Others {
         for node in &mut self.nodes {
             now.nodes_ticks += node.cpu_ticks()?;
         }
+        let tick_ns = clock::SECOND_NS / rustix::param::clock_ticks_per_second();
+        for agent in &mut self.agents {
+            now.own_ns += agent.cpu_ticks()? * tick_ns;
+        }
         if let Some(disks) = &mut self.disks {
             let mut ours_kb = [0.0; 2];
-            for process in self.nodes.iter_mut().chain([&mut self.own]) {
+            let beside = self.agents.iter_mut().chain([&mut self.own]);
+            for process in self.nodes.iter_mut().chain(beside) {
                 let moved = process.moved_kb()?;
                 ours_kb = [ours_kb[0] + moved[0], ours_kb[1] + moved[1]];
             }
@@ -272,7 +283,7 @@ mod tests {
     use super::*;
 
     fn others() -> Others {
-        Others::open(&[]).unwrap()
+        Others::open(&[], &[]).unwrap()
     }
 
     fn found(out: &Out) -> HashMap<String, f64> {
@@ -368,6 +379,6 @@ mod tests {
         assert!((0.0..=100.0).contains(&seen["cpu.others"]), "{seen:?}");
         assert_eq!(seen["cpu.nodes"], 0.0);
         assert!(seen["cpu.count"] >= 1.0);
-        assert!(Others::open(&[("node1", u32::MAX)]).is_err());
+        assert!(Others::open(&[("node1", u32::MAX)], &[]).is_err());
     }
 }

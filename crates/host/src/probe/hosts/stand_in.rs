@@ -3,6 +3,7 @@
 //! Both versions of control groups are read by the names of their files, since a machine may have
 //! either, or one for some controllers and the other for the rest.
 
+use super::disk::{Devices, Disks};
 use super::network::Network;
 use super::pressure::Pressure;
 use crate::probe::source::{KernelFile, Last, grown};
@@ -22,6 +23,8 @@ pub(crate) struct HostFiles<'a> {
     pub memory: Option<&'a Path>,
     /// The group of version 2, which has pressure and CPU time even without controllers.
     pub unified: Option<&'a Path>,
+    /// The device of its volume.
+    pub device: Option<&'a str>,
     /// Its data, on a volume of its own.
     pub volume: Option<&'a Path>,
 }
@@ -34,6 +37,7 @@ pub(crate) struct StandIn {
     memory: Option<Memory>,
     pressure: Option<Pressure>,
     network: Network,
+    disk: Option<Disks>,
     volume: Option<PathBuf>,
 }
 
@@ -62,9 +66,14 @@ struct Memory {
 
 impl StandIn {
     /// Opens what there is at `places`; `network` is seen from inside of the host.
-    pub fn open(places: &HostFiles, network: Network) -> StandIn {
+    ///
+    /// # Errors
+    /// The machine says nothing of its devices.
+    pub fn open(places: &HostFiles, network: Network) -> Result<StandIn> {
+        let device = places.device.map(|device| Devices::Only(device.to_owned()));
+        let disk = device.map(|device| Disks::open(places.name, device));
         let stat = |dir: Option<&Path>| KernelFile::open(dir?.join("cpu.stat")).ok();
-        StandIn {
+        Ok(StandIn {
             name: places.name.to_string(),
             used: Used::open(places),
             throttling: stat(places.cpu).map(|source| (source, Last::none())),
@@ -73,8 +82,9 @@ impl StandIn {
                 .unified
                 .map(|dir| Pressure::open(places.name, dir, ".pressure")),
             network,
+            disk: disk.transpose()?,
             volume: places.volume.map(Path::to_path_buf),
-        }
+        })
     }
 
     fn throttled(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
@@ -137,9 +147,13 @@ impl Look for StandIn {
             None => Ok(()),
         };
         let network = self.network.look(now_ns, out);
+        let disk = match &mut self.disk {
+            Some(disk) => disk.look(now_ns, out),
+            None => Ok(()),
+        };
         let volume = self.volume(out);
         // One that fails does not take the others along.
-        let results = [used, throttled, memory, pressure, network, volume];
+        let results = [used, throttled, memory, pressure, network, disk, volume];
         let result: Result<()> = results.into_iter().collect();
         result.with_context(|| self.name.clone())
     }
@@ -287,9 +301,10 @@ mod tests {
             cpuacct: (!version2).then_some(dir),
             memory: Some(dir),
             unified: Some(dir),
+            device: None,
             volume: Some(dir),
         };
-        let mut stand_in = StandIn::open(&places, network.unwrap());
+        let mut stand_in = StandIn::open(&places, network.unwrap()).unwrap();
         let mut out = Out::new();
         stand_in.look(1_000_000_000, &mut out).unwrap();
         let first = out.readings().len();

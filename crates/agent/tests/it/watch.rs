@@ -1,0 +1,174 @@
+//! What an agent looks at for its controller, and by whose clock it says so.
+
+use crate::hosts::{LIMIT, id, wait_until};
+use host::probe::{ProbeCost, Probes, Reading};
+use host::{Agent, Watch, process};
+use measure::clock;
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+const PERIOD: Duration = Duration::from_millis(20);
+
+/// By how much the clock of some agents is ahead of ours.
+const AHEAD_S: u64 = 1000;
+
+/// Such an agent's cluster is called so.
+const SHIFTED: &str = "shifted";
+
+/// Says that the clock is shifted already.
+const DONE: &str = "CASSAY_TEST_SHIFTED";
+
+/// Before `main` of an agent: one of a cluster of that name begins anew with another clock, where
+/// the kernel has that.
+pub fn shift_clock() {
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    let mine = variable("CASSAY_AGENT").starts_with(&format!("test-{SHIFTED}-"));
+    if !mine || !variable(DONE).is_empty() {
+        return;
+    }
+    // SAFETY: no other thread runs yet, and what this one is in stays as it is.
+    let shifted = unsafe { unshare_unsafe(UnshareFlags::NEWTIME) }.is_ok()
+        && std::fs::write(
+            "/proc/self/timens_offsets",
+            format!("monotonic {AHEAD_S} 0\n"),
+        )
+        .is_ok();
+    if shifted {
+        let mut again = process::command(Path::new("/proc/self/exe"));
+        again.args(std::env::args_os().skip(1)).env(DONE, "yes");
+        // The conversation is at these.
+        again.stdin(Stdio::inherit()).stdout(Stdio::inherit());
+        let _ = again.exec();
+    }
+}
+
+/// The agent of this machine for the test `name`, in a folder that stays as long as what is given.
+fn machine(name: &str) -> (tempfile::TempDir, Arc<Agent>) {
+    let root = tempfile::tempdir().unwrap();
+    let agent = Agent::of_machine(&id(name), &root.path().join("cluster")).unwrap();
+    (root, Arc::new(agent))
+}
+
+/// The machine and this process.
+fn everything() -> Watch {
+    let mut watch = Watch::default();
+    watch.machine(PERIOD, &[]);
+    watch.process(PERIOD, "test", std::process::id());
+    watch
+}
+
+/// Readings until there are some of each of two looks.
+fn some(probes: &Probes) -> Vec<Reading> {
+    let mut readings = Vec::new();
+    wait_until("there are rates", || {
+        readings.extend(probes.take());
+        let has = |name: &str| readings.iter().any(|one: &Reading| &*one.name == name);
+        has("vmstat.cs") && has("pidstat.%CPU")
+    });
+    readings
+}
+
+fn cost<'a>(costs: &'a [ProbeCost], probe: &str) -> &'a ProbeCost {
+    let found = costs.iter().find(|one| one.probe == probe);
+    found.unwrap_or_else(|| panic!("no cost of {probe}: {costs:?}"))
+}
+
+#[test]
+fn an_agent_looks_for_us_and_says_what_it_costs() {
+    let (_root, agent) = machine("watch");
+    let probes = Probes::start(vec![everything().by(&agent).unwrap()]).unwrap();
+    let mut readings = some(&probes);
+    let (rest, costs) = probes.stop();
+    readings.extend(rest);
+    let of = |probe: &str| readings.iter().filter(|one| one.probe == probe).count() as u64;
+    for (probe, place) in [("hosts", "machine"), ("processes", "test")] {
+        let cost = cost(&costs, probe);
+        assert_eq!((cost.place.as_str(), cost.values), (place, of(probe)));
+        assert!(cost.looks >= 2 && cost.cpu_ns > 0, "{cost:?}");
+        assert_eq!(cost.problems, Vec::<String>::new());
+    }
+    let taking = cost(&costs, "agent");
+    assert_eq!(
+        taking.values,
+        readings.len() as u64,
+        "none is lost, none is there twice"
+    );
+    assert!(
+        taking.cpu_ns > 0 && taking.clock_bound_ns.is_some(),
+        "{taking:?}"
+    );
+    assert_eq!(taking.problems, Vec::<String>::new());
+
+    let mut nobody = Watch::default();
+    nobody.process(PERIOD, "nobody", u32::MAX);
+    let said = format!("{:#}", nobody.by(&agent).err().unwrap());
+    assert!(
+        said.starts_with("ask machine to watch: watch nobody: "),
+        "{said}"
+    );
+    let mut hasty = Watch::default();
+    hasty.machine(Duration::from_millis(1), &[]);
+    let said = format!("{:#}", hasty.by(&agent).err().unwrap());
+    assert!(said.contains("at least 10ms"), "{said}");
+}
+
+#[test]
+fn an_agent_that_is_gone_is_a_problem_and_keeps_nobody_waiting() {
+    let (_root, agent) = machine("watch-gone");
+    let probes = Probes::start(vec![everything().by(&agent).unwrap()]).unwrap();
+    some(&probes);
+    agent.end().unwrap();
+    let (_, costs) = probes.stop();
+    let problems = &cost(&costs, "agent").problems;
+    assert!(problems[0].contains("its agent has ended"), "{problems:?}");
+}
+
+/// It looked on for nobody, and the readings would have filled its memory.
+#[test]
+fn a_kept_agent_looks_no_longer_when_its_controller_has_left() {
+    let (root, agent) = machine("watch-kept");
+    let pid = agent.process().pid;
+    let looks = || {
+        let threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+        let names = threads.map(|one| std::fs::read_to_string(one.unwrap().path().join("comm")));
+        names.flatten().any(|name| name == "probe\n")
+    };
+    agent.keep().unwrap();
+    let sampler = everything().by(&agent).unwrap();
+    // A thread gives itself its name.
+    wait_until("it looks", looks);
+    // Nobody ends the watch: as it is when a controller is killed.
+    drop(sampler);
+    drop(agent);
+    wait_until("it looks no longer", || !looks());
+    let agent = Agent::reach_machine(&root.path().join("cluster")).unwrap();
+    agent.end().unwrap();
+}
+
+#[test]
+fn what_another_clock_says_stands_at_our_time() {
+    let (_root, agent) = machine(SHIFTED);
+    let time = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/time")).ok();
+    if time(&agent.process().pid.to_string()) == time("self") {
+        let skipped = "SKIPPED: what_another_clock_says_stands_at_our_time: no time namespaces\n";
+        let _ = std::io::stderr().write_all(skipped.as_bytes());
+        return;
+    }
+    let before_ns = clock::now_ns();
+    let probes = Probes::start(vec![everything().by(&agent).unwrap()]).unwrap();
+    let mut readings = some(&probes);
+    let (rest, costs) = probes.stop();
+    let after_ns = clock::now_ns();
+    readings.extend(rest);
+    let bound_ns = cost(&costs, "agent").clock_bound_ns.unwrap();
+    assert!(bound_ns < LIMIT.as_nanos() as u64, "{bound_ns}");
+    let span = before_ns - bound_ns..=after_ns + bound_ns;
+    for one in readings {
+        assert!(span.contains(&one.at_ns), "{one:?} is not within {span:?}");
+    }
+}

@@ -1,0 +1,291 @@
+//! Watching by a host's agent, as both sides know it: what is to be looked at, and the readings on
+//! their way.
+//!
+//! What must hold: nobody waits for readings, and those that nobody takes are limited where they
+//! are read; a message has so many of them that it fits a frame.
+
+mod remote;
+
+use crate::calls::calls;
+use crate::probe::{HostSources, Out, ProbeCost, Reading, Sampler, tasks};
+use crate::{Agent, Host};
+use anyhow::{Context, Result};
+use reach::Offset;
+use remote::Remote;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The most readings of one message: of 30 bytes each, with their series of 120 at worst.
+pub(crate) const READINGS_COUNT_MAX: usize = 4096;
+
+/// What is to be looked at on one machine, and how often.
+#[derive(Default, Serialize, Deserialize)]
+pub struct Watch(Vec<Watched>);
+
+/// One thing to look at.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Watched {
+    /// Where its readings stand.
+    pub place: String,
+    pub period: Duration,
+    pub what: What,
+}
+
+/// What there is to look at.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum What {
+    /// All of a machine, but for devices that belong to stand-ins.
+    Machine { without: Vec<String> },
+    /// What a stand-in has and uses, which only its own agent sees.
+    StandIn(HostSources),
+    /// A process by its id.
+    Process(u32),
+}
+
+impl Watch {
+    /// The machine itself. Devices of `hosts` are left to them.
+    pub fn machine(&mut self, period: Duration, hosts: &[Host]) {
+        let without = hosts.iter().filter_map(Host::device).map(str::to_owned);
+        let without = without.collect();
+        self.add("machine", period, What::Machine { without });
+    }
+
+    /// A stand-in, which its own agent has to look at.
+    ///
+    /// # Errors
+    /// Its limits cannot be read.
+    pub fn stand_in(&mut self, period: Duration, host: &Host) -> Result<()> {
+        let sources = host.sources();
+        let sources = sources.with_context(|| format!("watch {}", host.name()))?;
+        self.add(host.name(), period, What::StandIn(sources));
+        Ok(())
+    }
+
+    /// A process, whose readings stand at `place`.
+    pub fn process(&mut self, period: Duration, place: &str, pid: u32) {
+        self.add(place, period, What::Process(pid));
+    }
+
+    fn add(&mut self, place: &str, period: Duration, what: What) {
+        let place = place.to_owned();
+        self.0.push(Watched {
+            place,
+            period,
+            what,
+        });
+    }
+
+    /// By a thread of this process, which will be called `name`.
+    ///
+    /// # Errors
+    /// A file that every kernel has cannot be read, or there is no such process.
+    pub fn ours(self, name: &str) -> Result<Sampler> {
+        let mut sampler = Sampler::new(name);
+        for watched in &self.0 {
+            for task in tasks(watched).with_context(|| format!("watch {}", watched.place))? {
+                sampler.add(task);
+            }
+        }
+        Ok(sampler)
+    }
+
+    /// By `agent`, from now on; the sampler takes what it has read, and says what that costs.
+    ///
+    /// # Errors
+    /// As [`Watch::ours`], or a period is too short; or the agent is gone.
+    pub fn by(self, agent: &Arc<Agent>) -> Result<Sampler> {
+        let mut sampler = Sampler::new(&format!("probe-{}", agent.name()));
+        if !self.0.is_empty() {
+            sampler.add(Remote::begin(agent, self)?);
+        }
+        Ok(sampler)
+    }
+}
+
+/// Begins to look. The answer names the watch.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct BeginWatch(pub Watch);
+
+/// Hands over what a watch has read.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct TakeReadings {
+    pub watch: u64,
+    /// No further look is begun. The watch is forgotten with its last readings.
+    pub end: bool,
+}
+
+calls! {
+    BeginWatch = "watch" -> u64;
+    TakeReadings = "hand-over-readings" -> Taken;
+}
+
+/// What a watch has read.
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct Taken {
+    pub batch: Batch,
+    /// Whether more wait.
+    pub rest: bool,
+    /// What the looks did and cost, with the last readings of a watch.
+    pub costs: Option<Vec<ProbeCost>>,
+}
+
+/// Readings on their way: each series once, then numbers alone.
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct Batch {
+    /// Series that come for the first time: probe, name, place, unit. They are numbered as they
+    /// come.
+    series: Vec<[String; 4]>,
+    /// A line for readings of one time: that, then number of the series and value of each. Text,
+    /// since that is written in one piece, and a value is read again to the last bit.
+    lines: String,
+}
+
+/// What makes a series.
+type Named<'a> = (Cow<'static, str>, Arc<str>, Arc<str>, Cow<'static, str>);
+
+/// Makes batches, one after the other.
+#[derive(Default)]
+pub(crate) struct Encoder {
+    numbers: HashMap<Named<'static>, usize>,
+}
+
+impl Encoder {
+    pub fn encode(&mut self, readings: impl Iterator<Item = Reading>) -> Batch {
+        use std::fmt::Write;
+        let mut batch = Batch::default();
+        let mut at_ns = None;
+        for one in readings {
+            let value = one.value;
+            if at_ns != Some(one.at_ns) {
+                let end = if at_ns.is_some() { "\n" } else { "" };
+                at_ns = Some(one.at_ns);
+                let _ = write!(batch.lines, "{end}{}", one.at_ns);
+            }
+            let next = self.numbers.len();
+            let named = (one.probe, one.name, one.place, one.unit);
+            let number = *self.numbers.entry(named).or_insert_with_key(|named| {
+                let (probe, name, place, unit) = named;
+                let words = [&**probe, &**name, &**place, &**unit];
+                batch.series.push(words.map(str::to_owned));
+                next
+            });
+            // With an exponent no number is long.
+            let _ = write!(batch.lines, " {number} {value:e}");
+        }
+        batch
+    }
+}
+
+/// Reads batches, in their order.
+#[derive(Default)]
+pub(crate) struct Decoder {
+    series: Vec<Named<'static>>,
+}
+
+impl Decoder {
+    /// Puts the readings of `batch` by our clock.
+    ///
+    /// # Errors
+    /// It is no batch.
+    pub fn decode(&mut self, batch: Batch, theirs: Offset, out: &mut Out) -> Result<()> {
+        let named = batch.series.into_iter().map(|[probe, name, place, unit]| {
+            let (name, place) = (Arc::from(name), Arc::from(place));
+            (Cow::Owned(probe), name, place, Cow::Owned(unit))
+        });
+        self.series.extend(named);
+        for line in batch.lines.lines() {
+            let mut words = line.split(' ');
+            let mut next = || words.next();
+            let at_ns: u64 = next()
+                .and_then(|word| word.parse().ok())
+                .context("a time")?;
+            while let Some(number) = next() {
+                let series = number.parse().ok().and_then(|n: usize| self.series.get(n));
+                let (probe, name, place, unit) = series.context("the number of a series")?;
+                let value: Option<f64> = next().and_then(|word| word.parse().ok());
+                out.pass_on(Reading {
+                    probe: probe.clone(),
+                    at_ns: theirs.ours(at_ns),
+                    name: Arc::clone(name),
+                    place: Arc::clone(place),
+                    unit: unit.clone(),
+                    value: value.context("a value")?,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn readings(values: &[(u64, u8, f64)]) -> Vec<Reading> {
+        let mut out = Out::new();
+        for (at_ns, series, value) in values {
+            let probe = if series % 2 == 0 {
+                "hosts"
+            } else {
+                "processes"
+            };
+            out.begin(probe, *at_ns);
+            out.put(&format!("a {}", series % 3), "host1/cpu 0", "%", *value);
+        }
+        out.drain().collect()
+    }
+
+    const AHEAD: Offset = Offset {
+        ahead_ns: 1000,
+        bound_ns: 0,
+    };
+
+    proptest! {
+        #[test]
+        fn readings_arrive_to_the_last_bit_however_they_are_divided(
+            values in prop::collection::vec((1000_u64..1 << 60, any::<u8>(), any::<f64>()), 0..40),
+            size in 1_usize..20,
+        ) {
+            let sent = readings(&values);
+            let (mut encoder, mut decoder) = (Encoder::default(), Decoder::default());
+            let mut out = Out::new();
+            for piece in sent.chunks(size) {
+                let batch = encoder.encode(piece.iter().cloned());
+                let wire = serde_json::to_vec(&batch).unwrap();
+                let batch = serde_json::from_slice(&wire).unwrap();
+                decoder.decode(batch, AHEAD, &mut out).unwrap();
+            }
+            let mut expected = sent;
+            for one in &mut expected {
+                one.at_ns -= 1000;
+            }
+            prop_assert_eq!(out.readings(), expected);
+        }
+
+        #[test]
+        fn no_batch_panics(lines in "[0-9 e.\n-]{0,60}", words in prop::bool::ANY) {
+            let series = if words { vec![["a", "b", "c", "d"].map(String::from)] } else { vec![] };
+            // Whether it is taken is not the question here.
+            let _ = Decoder::default().decode(Batch { series, lines }, AHEAD, &mut Out::new());
+        }
+    }
+
+    #[test]
+    fn a_full_message_fits_a_frame() {
+        let value = (u64::MAX, 0, -f64::MIN_POSITIVE / 3.0);
+        let mut sent = readings(&vec![value; READINGS_COUNT_MAX]);
+        for (number, one) in sent.iter_mut().enumerate() {
+            one.name = format!("{number:0>60}").into();
+            one.place = format!("{number:0>60}").into();
+            one.at_ns -= number as u64 % 2;
+        }
+        let batch = Encoder::default().encode(sent.into_iter());
+        let mut wire = Vec::new();
+        reach::frame::write(&mut wire, &batch).unwrap();
+        assert!(wire.len() > READINGS_COUNT_MAX * 120);
+    }
+}

@@ -1,0 +1,213 @@
+//! How far the monotonic clock of another machine is ahead of ours, from exchanges over the link.
+//!
+//! An exchange has four times: sent (ours), read and answered (theirs), received (ours). However
+//! long either way took, their clock is ahead by no more than `read - sent` and by no less than
+//! `answered - received`: so half the round trip bounds the error, asymmetry included. What many
+//! exchanges say is intersected, as NTP's clock filter does it in spirit (RFC 5905, section 10: the
+//! shortest delay knows best); a mean would take in every delay of a busy machine.
+
+use crate::{Call, Link, Serve};
+use anyhow::Result;
+use measure::clock;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// Two clocks drift apart by a nanosecond in so many at most: what was known is believed so much
+/// less with age. Quartz is good for 100 millionths, and both may be off in opposite directions.
+const DRIFT_NS: u64 = 5000;
+
+/// What the monotonic clock shows when this is read, and when it is answered.
+#[derive(Serialize, Deserialize)]
+pub struct ReadClock;
+
+impl Call for ReadClock {
+    const NAME: &'static str = "read-its-clock";
+    type Answer = [u64; 2];
+}
+
+impl<S> Serve<S> for ReadClock {
+    fn serve(self, _: &S) -> Result<[u64; 2]> {
+        Ok([clock::now_ns(), clock::now_ns()])
+    }
+}
+
+/// By how much their clock is ahead of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offset {
+    /// Nanoseconds.
+    pub ahead_ns: i64,
+    /// The truth is not further away than that.
+    pub bound_ns: u64,
+}
+
+impl Offset {
+    /// Our time at a time of theirs.
+    pub fn ours(self, theirs_ns: u64) -> u64 {
+        theirs_ns.saturating_add_signed(self.ahead_ns.saturating_neg())
+    }
+}
+
+/// What is known of another machine's clock.
+#[derive(Clone, Debug, Default)]
+pub struct TheirClock {
+    known: Option<Known>,
+    breaks: u64,
+}
+
+/// Their clock is ahead by something between the two, as of a time of ours.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    low_ns: i64,
+    high_ns: i64,
+    at_ns: u64,
+}
+
+impl TheirClock {
+    /// Asks for it once.
+    ///
+    /// # Errors
+    /// The agent is gone, or does not answer in time.
+    pub fn ask(&mut self, link: &Link, limit: Duration) -> Result<()> {
+        let sent_ns = clock::now_ns();
+        let [read_ns, answered_ns] = link.call(&ReadClock, limit)?;
+        self.add([sent_ns, read_ns, answered_ns, clock::now_ns()]);
+        Ok(())
+    }
+
+    /// Adds an exchange: sent, read, answered, received. One that contradicts those before says
+    /// that a clock was set or stood still: what was known is forgotten, and that is counted.
+    pub fn add(&mut self, [sent_ns, read_ns, answered_ns, received_ns]: [u64; 4]) {
+        let new = Known {
+            low_ns: answered_ns.wrapping_sub(received_ns) as i64,
+            high_ns: read_ns.wrapping_sub(sent_ns) as i64,
+            at_ns: sent_ns,
+        };
+        let both = self.known.map_or(new, |before| {
+            let age_ns = received_ns.saturating_sub(before.at_ns);
+            let drift_ns = (age_ns / DRIFT_NS) as i64 + 1;
+            Known {
+                low_ns: new.low_ns.max(before.low_ns.saturating_sub(drift_ns)),
+                high_ns: new.high_ns.min(before.high_ns.saturating_add(drift_ns)),
+                ..new
+            }
+        });
+        let agree = both.low_ns <= both.high_ns;
+        self.breaks += u64::from(!agree);
+        self.known = Some(if agree { both } else { new });
+    }
+
+    /// By how much it is ahead; none before the first exchange.
+    pub fn offset(&self) -> Option<Offset> {
+        let Known {
+            low_ns, high_ns, ..
+        } = self.known?;
+        let width_ns = high_ns.saturating_sub(low_ns).max(0);
+        Some(Offset {
+            ahead_ns: low_ns + width_ns / 2,
+            bound_ns: width_ns.unsigned_abs().div_ceil(2),
+        })
+    }
+
+    /// How often a clock was set or stood still.
+    pub fn breaks(&self) -> u64 {
+        self.breaks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SECOND_NS: u64 = clock::SECOND_NS;
+
+    #[test]
+    fn an_exchange_bounds_the_offset_by_half_its_round_trip() {
+        // (the four times, ahead, bound)
+        for (times, ahead_ns, bound_ns) in [
+            ([0, 15, 25, 20], 10, 5),
+            // All of the way there, nothing of the way back, and 1000 s ahead.
+            (
+                [100, 1_000_000_000_140, 1_000_000_000_140, 140],
+                1_000_000_000_020,
+                20,
+            ),
+            // Behind us, started later.
+            ([5000, 1010, 1030, 5060], -4010, 20),
+            ([7, 7, 7, 7], 0, 0),
+        ] {
+            let mut theirs = TheirClock::default();
+            assert_eq!(theirs.offset(), None);
+            theirs.add(times);
+            let offset = theirs.offset().unwrap();
+            assert_eq!((offset.ahead_ns, offset.bound_ns), (ahead_ns, bound_ns));
+        }
+        let offset = Offset {
+            ahead_ns: 40,
+            bound_ns: 0,
+        };
+        assert_eq!((offset.ours(100), offset.ours(7)), (60, 0));
+    }
+
+    #[test]
+    fn a_clock_that_was_set_is_noticed_and_believed_from_then_on() {
+        let mut theirs = TheirClock::default();
+        theirs.add([0, 10, 10, 20]);
+        theirs.add([
+            SECOND_NS,
+            SECOND_NS + 5010,
+            SECOND_NS + 5010,
+            SECOND_NS + 20,
+        ]);
+        assert_eq!(
+            (theirs.breaks(), theirs.offset().unwrap().ahead_ns),
+            (0, 5000)
+        );
+        let late = 2 * SECOND_NS;
+        theirs.add([late, late + SECOND_NS, late + SECOND_NS, late + 20]);
+        assert_eq!(theirs.breaks(), 1);
+        assert_eq!(theirs.offset().unwrap().ahead_ns, SECOND_NS as i64 - 10);
+    }
+
+    proptest! {
+        /// Whatever the delays, and with a clock that drifts as far as is allowed.
+        #[test]
+        fn the_truth_lies_within_the_bound(
+            ahead_ns in -1_000_000_000_000_i64..1_000_000_000_000,
+            drift in -200_i64..=200,
+            delays in prop::collection::vec(
+                (0_u64..3_000_000_000, 0_u64..50_000_000, 0_u64..9_000, 0_u64..50_000_000), 1..60),
+        ) {
+            let begin_ns = 2_000_000_000_000_u64;
+            let mut now_ns = begin_ns;
+            let ahead_at = |ours_ns: u64| {
+                let drifted = i128::from(ours_ns - begin_ns) * i128::from(drift) / 1_000_000;
+                ahead_ns + drifted as i64
+            };
+            let theirs_at = |ours_ns: u64| ours_ns.strict_add_signed(ahead_at(ours_ns));
+            let mut theirs = TheirClock::default();
+            for (pause, there, within, back) in delays {
+                let sent_ns = now_ns + pause;
+                let read_ns = sent_ns + there;
+                now_ns = read_ns + within + back;
+                theirs.add([sent_ns, theirs_at(read_ns), theirs_at(read_ns + within), now_ns]);
+                let offset = theirs.offset().unwrap();
+                let error_ns = offset.ahead_ns.abs_diff(ahead_at(now_ns));
+                // What they drift apart while an exchange lasts.
+                let within_ns = (now_ns - sent_ns) / DRIFT_NS + 2;
+                prop_assert!(error_ns <= offset.bound_ns + within_ns, "{error_ns} {offset:?}");
+            }
+            prop_assert_eq!(theirs.breaks(), 0);
+        }
+
+        #[test]
+        fn any_times_are_taken_without_a_panic(times in prop::array::uniform8(any::<u64>())) {
+            let mut theirs = TheirClock::default();
+            for four in times.chunks(4) {
+                theirs.add([four[0], four[1], four[2], four[3]]);
+                let offset = theirs.offset().unwrap();
+                let _ = offset.ours(times[0]);
+            }
+        }
+    }
+}
