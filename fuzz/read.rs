@@ -120,6 +120,7 @@ pub fn import(bytes: &[u8]) {
     let tool = match tool {
         "nb" => Tool::Nb,
         "ycsb" => Tool::Ycsb,
+        "easy" => Tool::Easy,
         _ => Tool::Stress,
     };
     imported(tool, words, file);

@@ -12,7 +12,7 @@ pub struct Options {
     /// Seed of the first input; the next one is the next number
     #[arg(long, default_value_t = 1_000_000)]
     seed: u64,
-    /// Only kinds of input with this in their names: study, stress, nb, ycsb, hlog, …
+    /// Only kinds of input with this in their names: study, stress, nb, ycsb, easy, hlog, …
     #[arg(long, value_name = "PART")]
     only: Option<String>,
 }

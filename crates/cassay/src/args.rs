@@ -76,6 +76,8 @@ pub enum Command {
     Nb(ImportArgs),
     /// Run a command line of YCSB: load|run -P FILE -p NAME=VALUE -threads N -target OPS.
     Ycsb(ImportArgs),
+    /// Run a command line of cassandra-easy-stress: run WORKLOAD --rate N -d TIME -r SHARE.
+    Easy(ImportArgs),
 }
 
 #[derive(Debug, ClapArgs)]

@@ -31,6 +31,10 @@ impl Compat {
         Ok(match tool {
             Tool::Stress => Compat::Stress(Box::new(stress::Stress::new(words, step))),
             Tool::Ycsb => Compat::Ycsb(ycsb::Ycsb::new(words, step)),
+            Tool::Easy => bail!(
+                "--compat: what cassandra-easy-stress prints is a table for people, which is not \
+                 imitated. Leave --compat out, or use --json"
+            ),
             Tool::Nb => bail!(
                 "--compat: NoSQLBench prints no results of its own; it sends them to a metrics \
                  server. Leave --compat out, or use --json"

@@ -43,6 +43,7 @@ fn main() -> std::process::ExitCode {
         Command::Stress(words) => command::import::run(Tool::Stress, words, &args.common),
         Command::Nb(words) => command::import::run(Tool::Nb, words, &args.common),
         Command::Ycsb(words) => command::import::run(Tool::Ycsb, words, &args.common),
+        Command::Easy(words) => command::import::run(Tool::Easy, words, &args.common),
     };
     let exit = result.unwrap_or_else(|error| terminal::error(&error));
     terminal::end(exit).into()

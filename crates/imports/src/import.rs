@@ -16,18 +16,29 @@ pub enum Tool {
     Nb,
     /// YCSB.
     Ycsb,
+    /// cassandra-easy-stress, before that easy-cass-stress and tlp-stress.
+    Easy,
 }
 
 impl Tool {
     /// All of them.
-    pub const ALL: [Tool; 3] = [Tool::Stress, Tool::Nb, Tool::Ycsb];
+    pub const ALL: [Tool; 4] = [Tool::Stress, Tool::Nb, Tool::Ycsb, Tool::Easy];
 
-    /// Its key in a study, and our command: `stress`, `nb`, `ycsb`.
+    /// Its key in a study, and our command: `stress`, `nb`, `ycsb`, `easy`.
     pub fn name(self) -> &'static str {
         match self {
             Tool::Stress => "stress",
             Tool::Nb => "nb",
             Tool::Ycsb => "ycsb",
+            Tool::Easy => "easy",
+        }
+    }
+
+    /// The words behind which a password stands as a word of its own.
+    pub fn secret_options(self) -> &'static [&'static str] {
+        match self {
+            Tool::Stress | Tool::Nb | Tool::Ycsb => &[],
+            Tool::Easy => crate::easy::SECRET,
         }
     }
 }
@@ -180,5 +191,6 @@ pub fn import(
         Tool::Stress => crate::stress::import(words, seed, read),
         Tool::Nb => crate::nb::import(words, read),
         Tool::Ycsb => crate::ycsb::import(words, seed, read),
+        Tool::Easy => crate::easy::import(words, seed),
     }
 }

@@ -148,7 +148,7 @@ const fn one_of(path: &'static str, keys: &'static [&'static str]) -> Exclusive 
 pub const EXCLUSIVE: &[Exclusive] = &[
     one_of("target", &["local", "attach", "null"]),
     one_of("target.null.latency", &["fixed", "exponential", "uniform"]),
-    one_of("workload", &["use", "file", "stress", "nb", "ycsb"]),
+    one_of("workload", &["use", "file", "stress", "nb", "ycsb", "easy"]),
     one_of("procedure", &["sweep", "band", "fixed"]),
     one_of("procedure.sweep", &["threads", "rate"]),
     one_of("procedure.sweep.threads", &["step", "factor"]),

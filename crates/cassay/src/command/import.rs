@@ -1,4 +1,4 @@
-//! `cassay stress|nb|ycsb`: another tool's command line, run as a study.
+//! `cassay stress|nb|ycsb|easy`: another tool's command line, run as a study.
 //!
 //! Our own options are taken out of the words; the rest is compiled, so that mistakes end here; a
 //! study is written that holds the command line, and run like any other, so that results, reports
@@ -40,7 +40,7 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
     let answer = match tool {
         Tool::Stress => imports::stress::answer(&words),
         Tool::Nb => imports::nb::answer(&words),
-        Tool::Ycsb => None,
+        Tool::Ycsb | Tool::Easy => None,
     };
     if let Some(text) = answer {
         terminal::data(&text);
@@ -72,7 +72,7 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
     };
     overrides.inputs = inputs;
     let secret = Secret::of(&import.connection)?;
-    let shown = secret.hide(&words);
+    let shown = secret.hide(tool, &words);
     let workers = workers(&overrides.set);
     let text = study_text(tool, &shown, (&import.connection, workers), &secret);
     overrides.granted.secrets = secret.given();
@@ -222,14 +222,18 @@ impl Secret {
 
     /// The words without the password, which is only hidden where it is one: it may well be
     /// `cassandra`, of which the other words have many.
-    fn hide(&self, words: &[String]) -> Vec<String> {
+    fn hide(&self, tool: Tool, words: &[String]) -> Vec<String> {
         let Some(password) = self.password.as_deref().filter(|p| !p.is_empty()) else {
             return words.to_vec();
         };
         let mut before = String::new();
         let mut hidden = Vec::new();
         for word in words {
-            hidden.push(hide_in(word, password, &before));
+            let option = before.rsplit(' ').next().unwrap_or_default();
+            hidden.push(match tool.secret_options().contains(&option) {
+                true => "***".to_owned(),
+                false => hide_in(word, password, &before),
+            });
             before = format!("{before} {word}");
         }
         hidden
@@ -391,31 +395,39 @@ mod tests {
 
     #[test]
     fn a_password_is_hidden_where_it_is_one_and_only_there() {
-        let hidden = |line: &str| {
+        let hidden = |tool: Tool, line: &str| {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
             let password = Some("cassandra".to_owned());
             Secret {
                 password,
                 named: None,
             }
-            .hide(&words)
+            .hide(tool, &words)
             .join(" ")
         };
-        for (line, expected) in [
+        for (tool, line, expected) in [
             (
+                Tool::Ycsb,
                 "run cassandra-cql -p cassandra.username=cassandra -p cassandra.password=cassandra",
                 "run cassandra-cql -p cassandra.username=cassandra -p cassandra.password=***",
             ),
             (
+                Tool::Stress,
                 "-mode user=u password = cassandra -node cassandra",
                 "-mode user=u password = *** -node cassandra",
             ),
             (
+                Tool::Nb,
                 "password=cassandra host=cassandra",
                 "password=*** host=cassandra",
             ),
+            (
+                Tool::Easy,
+                "run KeyValue --password cassandra --host cassandra -U cassandra -P cassandra",
+                "run KeyValue --password *** --host cassandra -U cassandra -P ***",
+            ),
         ] {
-            assert_eq!(hidden(line), expected);
+            assert_eq!(hidden(tool, line), expected);
         }
     }
 }

@@ -66,6 +66,7 @@ pub fn kinds() -> Vec<Kind> {
         Kind::new("stress-profile", 10, stress_profiles, read_stress_profile),
         Kind::new("nb-file", 10, nb_files, read_nb_file),
         Kind::new("ycsb-words", 20, ycsb_words, read_ycsb_words),
+        Kind::new("easy-words", 20, easy_words, read_easy_words),
         Kind::new("import", 10, imports, read::import),
         Kind::of_run("hlog", 10, "trials/00-threads-4/latency.hlog", read::hlog),
         Kind::of_run("journal", 10, "journal.ndjson", read::journal),
@@ -157,6 +158,7 @@ fn imports() -> Texts {
         "stress user profile=p.yaml ops(insert=1) n=10\ntable: t\n",
         "nb own.yaml default\nscenarios: {default: run driver=cql cycles=10}\n",
         "ycsb run cassandra-cql -P file\nrecordcount=10\n",
+        "easy run KeyValue -n 10 -p 100 -r 0.5\n",
     ])
 }
 
@@ -299,6 +301,21 @@ fn read_ycsb_words(bytes: &[u8]) {
         "recordcount=100\nworkload=site.ycsb.workloads.CoreWorkload\n",
     );
     read::imported(Tool::Ycsb, "run -P file", &text.replace(" -p ", "\n"));
+}
+
+fn easy_words() -> Texts {
+    texts_of(&[
+        "run KeyValue -d 1h30m -t 8 --rate 5k -r 0.5 --deletes 0.1 -p 1m --pg normal --populate 9k \
+         --compaction lcs,160,10 --field.keyvalue.value=random(20,40) --cl LOCAL_ONE --drop",
+        "KeyValue -n 10k --pg sequence -p 100 --ttl 60 --id 002 --cql x --host h --port 9043 -U u \
+         -P p --dc dc1 --ssl --paging 10 -w.limit=5 --no-schema --max-connections 4",
+        "tlp-stress run KeyValue --replication {'class':'X','replication_factor':1} --compaction \
+         twcs,1,hours --keycache 10 --rowcache ALL -c 100 --csv f --keyspace k --co",
+    ])
+}
+
+fn read_easy_words(bytes: &[u8]) {
+    read::imported(Tool::Easy, &String::from_utf8_lossy(bytes), "");
 }
 
 /// The run of an earlier version that must stay readable.

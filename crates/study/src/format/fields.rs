@@ -221,6 +221,12 @@ const SECTIONS: &[Field] = &[
         "A command line of YCSB: `run -P workloads/workloada -threads 32`.",
     ),
     optional(
+        "workload.easy",
+        Type::Text(|d, text| d.import(Tool::Easy, text)),
+        "A command line of cassandra-easy-stress: `KeyValue -d 5m --rate 10k -r 0.5 -p 1m`. \
+         Populating, if it asks for that, is a variant of its own.",
+    ),
+    optional(
         "workload.mix",
         Type::Map(&Type::Number(0.0, 1e9, |d, n| {
             d.workload.mix.push((d.key.clone(), n))

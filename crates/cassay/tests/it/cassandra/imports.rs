@@ -1,5 +1,6 @@
 //! Other tools' files on a real Cassandra: what cassandra-stress writes from its own example
-//! profiles cassay reads back, and the other way round; every type of column; YCSB; NoSQLBench.
+//! profiles cassay reads back, and the other way round; every type of column; YCSB; NoSQLBench;
+//! cassandra-easy-stress.
 
 use super::stress::{distribution, stress_tool, summary};
 use super::{assert_rows_are_right, one_node, only_trial};
@@ -237,6 +238,27 @@ fn ycsb_s_workload_counts_and_reads_what_it_loads() {
             assert_eq!(trial["server"]["reads"], 2000);
         }
     }
+}
+
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn easy_stress_reads_what_it_has_populated() {
+    let (lab, node) = (&Lab::new(), one_node::address());
+    // A rate that a busy node keeps up with: what fails to be written is missing.
+    let line = "easy run KeyValue -n 200 -t 2 --rate 200 -p 99 --pg sequence --populate 100 \
+                --drop --compaction lcs,160,10 --compression {'class':'LZ4Compressor'} --cl ONE";
+    let words: Vec<&str> = line.split_whitespace().collect();
+    // In the tool's keyspace, which need not be named.
+    let more = ["--cql", "ALTER TABLE keyvalue WITH comment = 'x'"];
+    let trials = trials(lab, node, &[&words[..], &more].concat());
+    let names: Vec<&str> = trials
+        .iter()
+        .filter_map(|t| t["variant"].as_str())
+        .collect();
+    assert_eq!(names, ["populate", "run"]);
+    assert_eq!(trials[0]["server"]["writes"], 200);
+    // Half of the run reads.
+    assert_rows_are_right(&trials[1], 150);
 }
 
 #[test]

@@ -212,6 +212,7 @@ fn words_with_mistakes_start_nothing_and_a_password_is_written_nowhere() {
         &["stress", "write", "n=10", "-sendto", "127.0.0.1"],
         &["ycsb", "run", "-P", "absent"],
         &["nb", "absent.yaml"],
+        &["easy", "run", "LWT"],
     ] {
         on_null(&lab, words).ended_with(2);
     }
@@ -242,6 +243,10 @@ fn words_with_mistakes_start_nothing_and_a_password_is_written_nowhere() {
                  -p cassandra.password=cassandra";
     let words: Vec<&str> = words.split(' ').filter(|word| !word.is_empty()).collect();
     on_null(&lab, &words).measured(&lab);
+    // A word of its own, behind an option of one letter.
+    let words = ["easy", "run", "KeyValue", "-n", "9", "-P", "topsecret"];
+    let said = on_null(&lab, &words).measured(&lab);
+    assert!(!said.to_string().contains("topsecret"), "{said}");
     let mut folders = vec![lab.path().to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
@@ -252,6 +257,29 @@ fn words_with_mistakes_start_nothing_and_a_password_is_written_nowhere() {
                 let text = String::from_utf8_lossy(&bytes);
                 assert!(!text.contains("topsecret"), "{}", path.display());
             }
+        }
+    }
+}
+
+#[test]
+fn easy_stress_populates_and_then_runs_at_its_rate() {
+    let lab = Lab::new();
+    let line = "run KeyValue -n 1000 -t 2 --rate 5k --populate 100 -p 10k -r 0.25 -c 9";
+    let study =
+        format!("study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{easy: '{line}'}}\n");
+    lab.write("study.yaml", &study);
+    let words: Vec<&str> = line.split(' ').collect();
+    for words in [vec!["run", "study.yaml"], [vec!["easy"], words].concat()] {
+        let said = on_null(&lab, &[&words[..], &["--json"]].concat()).measured(&lab);
+        assert_eq!(times(&said, "options without effect here: -c"), 1, "{said}");
+        let trials = said.json()["trials"].clone();
+        for (trial, name, operations) in [(0, "populate", 200), (1, "run", 2000)] {
+            let trial = &trials[trial];
+            assert_eq!(trial["variant"], name, "{words:?}");
+            assert_eq!(trial["point"]["rate"].as_f64(), Some(5000.0), "{trial}");
+            let kinds = trial["kinds"].as_object().expect("kinds").values();
+            let count: u64 = kinds.filter_map(|kind| kind["ops"].as_u64()).sum();
+            assert_eq!(count, operations, "{trial}");
         }
     }
 }

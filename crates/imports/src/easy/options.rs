@@ -1,0 +1,259 @@
+//! cassandra-easy-stress's command line: `run WORKLOAD --rate 5k -d 1m -r 0.5 …`.
+//!
+//! An option and its value are two words, as the tool has them; `--field.` and `--workload.` stand
+//! in one word with theirs.
+
+use std::collections::BTreeMap;
+
+use super::table::WORKLOAD;
+use yaml::{Diagnostics, Place, SourceText, did_you_mean};
+
+/// The options behind which the password stands.
+pub(crate) const SECRET: &[&str] = &["--password", "-P"];
+
+/// Options with a value that have an effect here, each with its other names behind the first.
+const VALUES: &str = "--cl --compaction --compression --cql --dc --deleterate|--deletes \
+    --duration|-d --host --id --iterations|-i|-n --keycache --keyspace --max-connections \
+    --partitiongenerator|--pg --partitions|-p --password|-P --populate --port --rate \
+    --readrate|--reads|-r --replication --rowcache --threads|-t --ttl --username|-U";
+/// Options without a value that have an effect here.
+const FLAGS: &str = "--drop --no-schema --ssl";
+/// Options with a value, and without one, that have none here. `--concurrency` has none in the tool
+/// either, since easy-cass-stress; pages and conditions are for other workloads.
+const IDLE_VALUES: &str = "--concurrency|-c --core-connections --csv --hdr --max-requests --paging \
+    --parquet --prometheusport --queue --scl";
+const IDLE_FLAGS: &str = "--coordinatoronly|--co --paginate";
+/// What is refused, and what does it here.
+const REFUSED: &[(&str, &str)] = &[
+    ("--maxrlat", SWEEP),
+    ("--maxwlat", SWEEP),
+    ("--maxrate", "the tool's option is --rate"),
+    (
+        "--rf",
+        "--replication \"{'class': 'SimpleStrategy', 'replication_factor': 3}\"",
+    ),
+];
+const SWEEP: &str = "in a study: `procedure: {sweep: {rate: …, until: {p99_ms: …}}}`";
+
+/// The words, taken apart; asking for a value notes what is wrong with it.
+pub(super) struct Options {
+    /// Value and word of each option by its first name; flags have an empty value.
+    given: BTreeMap<&'static str, (String, usize)>,
+    /// `--cql`, which may be said again.
+    pub(super) cql: Vec<String>,
+    /// Words that begin with `--field.` or `--workload.`, without that.
+    pub(super) fields: Vec<(String, usize)>,
+    pub(super) parameters: Vec<(String, usize)>,
+    /// The workload and its word.
+    pub(super) workload: Option<(String, usize)>,
+    /// Options that have no effect, as they were written.
+    pub(super) idle: Vec<String>,
+    /// Mistakes found so far.
+    pub(super) out: Diagnostics,
+    places: Vec<Place>,
+}
+
+/// The first name of an option, if it is in the list.
+fn first_name(list: &'static str, word: &str) -> Option<&'static str> {
+    let mut options = list.split(' ').filter(|names| !names.is_empty());
+    let found = options.find(|names| names.split('|').any(|name| name == word))?;
+    found.split('|').next()
+}
+
+/// The words with stars in the place of a password.
+fn shown(words: &[String]) -> Vec<String> {
+    let hidden = |(at, word): (usize, &String)| {
+        let option = word.split_once('=').map_or("", |(option, _)| option);
+        let before = at.checked_sub(1).map_or("", |before| &words[before]);
+        match (SECRET.contains(&option), SECRET.contains(&before)) {
+            (true, _) => format!("{option}=***"),
+            (_, true) => "***".to_owned(),
+            _ => word.clone(),
+        }
+    };
+    words.iter().enumerate().map(hidden).collect()
+}
+
+impl Options {
+    /// Reads the words.
+    pub(super) fn parse(words: &[String]) -> Options {
+        let shown = shown(words);
+        let mut start = 0;
+        let place = |word: &String| {
+            let span = start..start + word.len();
+            start = span.end + 1;
+            Place { source: 0, span }
+        };
+        let places = shown.iter().map(place).collect();
+        let mut options = Options {
+            given: BTreeMap::new(),
+            cql: Vec::new(),
+            fields: Vec::new(),
+            parameters: Vec::new(),
+            workload: None,
+            idle: Vec::new(),
+            out: Diagnostics::new(vec![SourceText {
+                name: "command line".to_owned(),
+                text: shown.join(" "),
+            }]),
+            places,
+        };
+        // A command line may be pasted with the program that it is for.
+        let mut at = usize::from(words.first().is_some_and(|word| word.ends_with("-stress")));
+        at += usize::from(words.get(at).is_some_and(|word| word == "run"));
+        while let Some(word) = words.get(at) {
+            at += options.take(at, word, (words.get(at + 1), &shown[at]));
+        }
+        options
+    }
+
+    /// Takes the word at `at`, with its value if it has one; returns how many words these are.
+    fn take(&mut self, at: usize, word: &str, (value, shown): (Option<&String>, &str)) -> usize {
+        if let Some(name) = first_name(VALUES, word).or(first_name(IDLE_VALUES, word)) {
+            let Some(value) = value else {
+                self.wrong(at, format!("{word} needs a value"), None);
+                return 1;
+            };
+            match name {
+                "--cql" => self.cql.push(value.clone()),
+                name if first_name(VALUES, name).is_some() => self.set(name, value, at + 1),
+                _ => self.idle.push(word.to_owned()),
+            }
+            return 2;
+        }
+        if let Some(name) = first_name(FLAGS, word) {
+            self.set(name, "", at);
+        } else if first_name(IDLE_FLAGS, word).is_some() {
+            self.idle.push(word.to_owned());
+        } else if let Some(rest) = word.strip_prefix("--field.") {
+            self.fields.push((rest.to_owned(), at));
+        } else if let Some(rest) = word
+            .strip_prefix("--workload.")
+            .or(word.strip_prefix("-w."))
+        {
+            self.parameters.push((rest.to_owned(), at));
+        } else if word.starts_with('-') {
+            self.unknown(at, word, shown);
+            // What follows it is its value, if it is neither an option nor the workload.
+            let is_value = |word: &&String| !word.starts_with('-') && *word != WORKLOAD;
+            return 1 + usize::from(value.filter(is_value).is_some());
+        } else if let Some((first, _)) = &self.workload {
+            self.wrong(
+                at,
+                format!("`{shown}` is a second workload, after {first}"),
+                None,
+            );
+        } else {
+            self.workload = Some((shown.to_owned(), at));
+        }
+        1
+    }
+
+    fn unknown(&mut self, at: usize, word: &str, shown: &str) {
+        let lists = [VALUES, FLAGS, IDLE_VALUES, IDLE_FLAGS];
+        let names: Vec<&str> = lists
+            .iter()
+            .flat_map(|list| list.split([' ', '|']))
+            .collect();
+        let refused = REFUSED.iter().find(|(name, _)| *name == word);
+        let assigned = word
+            .split_once('=')
+            .filter(|(name, _)| names.contains(name));
+        let hint = match (refused, assigned) {
+            (Some((_, hint)), _) => Some((*hint).to_owned()),
+            (None, Some((name, _))) => Some(format!("`{name} VALUE`, in two words")),
+            (None, None) => did_you_mean(word, names),
+        };
+        self.wrong(at, format!("`{shown}` is not understood"), hint);
+    }
+
+    fn set(&mut self, name: &'static str, value: &str, at: usize) {
+        if self.given.insert(name, (value.to_owned(), at)).is_some() {
+            self.wrong(at, format!("{name} is there twice"), None);
+        }
+    }
+
+    /// Notes a mistake in a word.
+    pub(super) fn wrong(&mut self, at: usize, message: String, hint: Option<String>) {
+        let place = self.places.get(at).cloned().unwrap_or_default();
+        self.out.add(&place, message, hint);
+    }
+
+    /// Notes that the value of an option is none of `what`.
+    pub(super) fn wrong_value(&mut self, name: &str, what: &str) {
+        if let Some((text, at)) = self.given.get(name).cloned() {
+            self.wrong(at, format!("{name} is `{text}`; it must be {what}"), None);
+        }
+    }
+
+    /// The value of an option.
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.given.get(name).map(|(value, _)| value.as_str())
+    }
+
+    /// A value, or the default if there is none or it is wrong: `what` says what it must be.
+    pub(super) fn value<T>(
+        &mut self,
+        name: &str,
+        default: T,
+        (what, read): (&str, impl Fn(&str) -> Option<T>),
+    ) -> T {
+        match self.text(name).map(read) {
+            Some(Some(value)) => return value,
+            Some(None) => self.wrong_value(name, what),
+            None => {}
+        }
+        default
+    }
+
+    /// A whole number between limits.
+    pub(super) fn count(&mut self, name: &str, default: u64, (least, most): (u64, u64)) -> u64 {
+        let what = format!("a whole number of {least} to {most}, such as 500 or 10k");
+        let fits = |number: &u64| (least..=most).contains(number);
+        self.value(name, default, (&what, |text| human(text).filter(fits)))
+    }
+
+    /// A share of all operations.
+    pub(super) fn share(&mut self, name: &str, default: f64) -> f64 {
+        let fits = |share: &f64| (0.0..=1.0).contains(share);
+        let read = |text: &str| text.parse().ok().filter(fits);
+        self.value(name, default, ("a number of 0 to 1", read))
+    }
+
+    /// A length in seconds.
+    pub(super) fn seconds(&mut self, name: &str) -> Option<u64> {
+        let what = "a length such as 90s, 5m or \"1d 3h 15m\"";
+        self.value(name, None, (what, |text| seconds(text).map(Some)))
+    }
+}
+
+/// A count with k, m or b for thousands, millions and billions.
+pub(super) fn human(text: &str) -> Option<u64> {
+    let (digits, factor) = match text.as_bytes().last()?.to_ascii_lowercase() {
+        b'k' => (&text[..text.len() - 1], 1_000),
+        b'm' => (&text[..text.len() - 1], 1_000_000),
+        b'b' => (&text[..text.len() - 1], 1_000_000_000),
+        _ => (text, 1u64),
+    };
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+    let number = digits.parse::<u64>().ok().filter(|_| is_number)?;
+    number.checked_mul(factor)
+}
+
+/// Days, hours, minutes and seconds, one after the other: `1d 3h 15m`. More than nothing, and as
+/// many as nanoseconds can be counted of.
+fn seconds(text: &str) -> Option<u64> {
+    let mut sum = 0u64;
+    for part in text.split_inclusive(['d', 'h', 'm', 's']) {
+        let unit = match part.as_bytes().last()? {
+            b'd' => 86_400,
+            b'h' => 3_600,
+            b'm' => 60,
+            b's' => 1,
+            _ => return None,
+        };
+        let count: u64 = part[..part.len() - 1].trim_start().parse().ok()?;
+        sum = sum.checked_add(count.checked_mul(unit)?)?;
+    }
+    (1..=u64::MAX / 1_000_000_000).contains(&sum).then_some(sum)
+}

@@ -1,0 +1,278 @@
+//! The operations of a workload: which key, which statement, what value.
+//!
+//! Keys are the tool's: the run's id, the thread and a number, `001.0.42`. The operations of a run
+//! are dealt to the threads in turn. What the tool draws from random numbers of its threads is
+//! here a function of the seed and the operation's number. A value has as many letters as the tool
+//! draws; its first ones say which operation wrote it, behind a pad of the key, so that to
+//! Cassandra they are as random as the others and every value can be judged by itself.
+
+use std::sync::Arc;
+
+use cql::response::{RawRows, Row};
+use cql::template::append_value;
+use cql::token::murmur3;
+use workload::decimal::Decimal;
+use workload::random::{Draws, lane, mix};
+use workload::{Check, Operation, OperationEncoder, OperationSource, Stage, normal};
+
+/// Statements and kinds have the same indexes.
+pub(super) const SELECT: u8 = 0;
+pub(super) const MUTATION: u8 = 1;
+pub(super) const DELETION: u8 = 2;
+
+/// The lanes of the seed.
+const KEYS: u64 = 41;
+const KINDS: u64 = 42;
+const VALUES: u64 = 43;
+const PADS: u64 = 44;
+/// What the lanes of the populating operations are further.
+const POPULATE: u64 = 8;
+
+const LETTERS: u64 = 26;
+/// Letters that hold any operation's number.
+const WRITER_LETTERS: usize = 14;
+/// Letters behind those without which chance could pass for a value.
+const CONTENT_LETTERS_MIN: u64 = 6;
+
+/// How a thread chooses the number of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Keys {
+    /// Each below the count of partitions is as likely.
+    Random,
+    /// Around the middle, with a quarter of it as deviation; up to the count itself.
+    Normal,
+    /// One after the other from 0 up to the count itself, and again.
+    Sequence,
+}
+
+/// A workload with its numbers.
+#[derive(Clone, Debug)]
+pub(super) struct Source {
+    pub(super) seed: u64,
+    /// What keys begin with.
+    pub(super) id: String,
+    pub(super) threads: u64,
+    pub(super) partitions: u64,
+    pub(super) keys: Keys,
+    /// Operations of each thread that came before those of the run.
+    pub(super) populated: u64,
+    /// Shares of all operations.
+    pub(super) reads: f64,
+    pub(super) deletes: f64,
+    /// Whether rows go by themselves.
+    pub(super) expires: bool,
+    /// Letters of a value: from the first to below the second.
+    pub(super) lengths: (u64, u64),
+}
+
+impl Source {
+    /// Whether values are long enough to be judged.
+    pub(super) fn verifies(&self) -> bool {
+        self.lengths.0 >= WRITER_LETTERS as u64 + CONTENT_LETTERS_MIN
+    }
+
+    fn draws(&self, purpose: u64, stage: Stage, n: u64) -> Draws {
+        let further = if stage == Stage::Main { 0 } else { POPULATE };
+        Draws::new(lane(self.seed, purpose + further), n)
+    }
+
+    /// What operation `n` does: the tool throws a die of a hundred sides, and so a share of 0.005
+    /// is one of 0.01. It populates with deletions too, if there are any, and without reads.
+    fn kind(&self, stage: Stage, n: u64) -> u8 {
+        let side = self.draws(KINDS, stage, n).below(100) as f64;
+        let reads = if stage == Stage::Main {
+            self.reads
+        } else {
+            0.0
+        };
+        if stage == Stage::Verify || reads * 100.0 > side {
+            SELECT
+        } else if self.deletes > 0.0 && reads * 100.0 + self.deletes * 100.0 > side {
+            DELETION
+        } else {
+            MUTATION
+        }
+    }
+
+    /// Thread and number of an operation's key, as one number.
+    fn key(&self, stage: Stage, n: u64) -> u64 {
+        let before = if stage == Stage::Main {
+            self.populated
+        } else {
+            0
+        };
+        let mut draws = self.draws(KEYS, stage, n);
+        let number = match self.keys {
+            Keys::Random => draws.below(self.partitions),
+            Keys::Sequence => before.wrapping_add(n / self.threads) % (self.partitions + 1),
+            Keys::Normal => {
+                let middle = (self.partitions / 2) as f64;
+                loop {
+                    let number = middle + middle / 4.0 * normal::from_bits(draws.bits());
+                    let number = number.trunc();
+                    if (0.0..=self.partitions as f64).contains(&number) {
+                        break number as u64;
+                    }
+                }
+            }
+        };
+        n % self.threads * (self.partitions + 1) + number
+    }
+
+    fn append_key(&self, key: u64, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.id.as_bytes());
+        for number in [key / (self.partitions + 1), key % (self.partitions + 1)] {
+            out.push(b'.');
+            out.extend_from_slice(Decimal::new(number).bytes());
+        }
+    }
+
+    /// Appends the letters that `writer` puts under a key.
+    fn append_letters(&self, key: u64, writer: u64, out: &mut Vec<u8>) {
+        let mut draws = Draws::new(lane(self.seed, VALUES) ^ mix(key), writer);
+        let (least, bound) = self.lengths;
+        let end = out.len() + (least + draws.below(bound - least)) as usize;
+        if self.verifies() {
+            let mut rest = writer ^ self.pad(key);
+            out.extend((0..WRITER_LETTERS).map(|_| {
+                let letter = rest % LETTERS;
+                rest /= LETTERS;
+                b'A' + letter as u8
+            }));
+        }
+        while out.len() < end {
+            // Each letter is the whole part of what is left of a fraction; eight leave 26 bits.
+            let mut fraction = draws.bits();
+            for _ in 0..8.min(end - out.len()) {
+                let product = u128::from(fraction) * u128::from(LETTERS);
+                out.push(b'A' + (product >> 64) as u8);
+                fraction = product as u64;
+            }
+        }
+    }
+
+    /// What hides the writer of a value in its letters.
+    fn pad(&self, key: u64) -> u64 {
+        mix(lane(self.seed, PADS) ^ mix(key))
+    }
+
+    /// Who wrote a value, by its own letters.
+    fn writer_of(&self, key: u64, value: &[u8]) -> Option<u64> {
+        let letters = value.get(..WRITER_LETTERS)?.iter().rev();
+        let number = letters.fold(0u64, |sum, letter| {
+            let digit = u64::from(letter.wrapping_sub(b'A'));
+            sum.wrapping_mul(LETTERS).wrapping_add(digit)
+        });
+        Some(number ^ self.pad(key))
+    }
+
+    /// Whether a row is sure to be there all the time.
+    fn is_there(&self, key: u64) -> bool {
+        let gone = self.expires || self.deletes > 0.0;
+        let number = key % (self.partitions + 1);
+        !gone && self.keys == Keys::Sequence && number < self.populated
+    }
+}
+
+impl OperationSource for Source {
+    fn cursor(self: Arc<Self>, stage: Stage) -> Box<dyn OperationEncoder> {
+        Box::new(Cursor {
+            stage,
+            operation: Operation::default(),
+            key: Vec::with_capacity(self.id.len() + 42),
+            expected: Vec::with_capacity(self.lengths.1 as usize),
+            source: self,
+        })
+    }
+
+    fn row_bytes_estimate(&self) -> u64 {
+        self.id.len() as u64 + 9 + u64::midpoint(self.lengths.0, self.lengths.1)
+    }
+}
+
+#[derive(Debug)]
+struct Cursor {
+    source: Arc<Source>,
+    stage: Stage,
+    operation: Operation,
+    key: Vec<u8>,
+    expected: Vec<u8>,
+}
+
+impl Cursor {
+    /// The operation's own number, as values have it.
+    fn writer(&self) -> u64 {
+        self.operation.number << 1 | u64::from(self.stage == Stage::Main)
+    }
+
+    /// Whether a row is the operation's key and what the letters of the value say.
+    fn is_right(&mut self, row: &Row) -> bool {
+        let (source, key) = (&self.source, self.operation.key);
+        let mut cells = row.cells();
+        let has_key = cells.next().flatten() == Some(&self.key[..]);
+        let value = cells.next().flatten().unwrap_or_default();
+        let Some(writer) = source.writer_of(key, value).filter(|_| has_key) else {
+            return false;
+        };
+        self.expected.clear();
+        source.append_letters(key, writer, &mut self.expected);
+        self.expected == value && cells.next().is_none()
+    }
+}
+
+impl OperationEncoder for Cursor {
+    fn begin(&mut self, n: u64) -> Operation {
+        let kind = self.source.kind(self.stage, n);
+        let operation = Operation {
+            number: n,
+            key: self.source.key(self.stage, n),
+            statement: u16::from(kind),
+            kind,
+        };
+        self.seek(operation);
+        operation
+    }
+
+    fn seek(&mut self, operation: Operation) {
+        self.operation = operation;
+        self.key.clear();
+        self.source.append_key(operation.key, &mut self.key);
+    }
+
+    fn token(&self) -> Option<i64> {
+        Some(murmur3(&self.key))
+    }
+
+    fn entry_statement(&self, _entry: usize) -> u16 {
+        self.operation.statement
+    }
+
+    fn append_values(&mut self, _entry: usize, out: &mut Vec<u8>) {
+        append_value(out, &self.key);
+        if self.operation.kind == MUTATION {
+            let start = out.len();
+            out.extend_from_slice(&[0; 4]);
+            let (source, writer) = (&self.source, self.writer());
+            source.append_letters(self.operation.key, writer, out);
+            let length = (out.len() - start - 4) as u32;
+            out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+        }
+    }
+
+    fn check(&mut self, rows: &RawRows) -> Check {
+        if self.operation.kind != SELECT {
+            return Check::Unknown;
+        }
+        let mut rows = rows.rows();
+        match rows.next() {
+            None if self.source.is_there(self.operation.key) => Check::Missing,
+            None => Check::Unknown,
+            Some(Ok(row)) if self.is_right(&row) && rows.next().is_none() => Check::Right,
+            Some(_) => Check::Wrong,
+        }
+    }
+
+    fn values_bytes_max(&self) -> usize {
+        4 * 2 + self.key.capacity() + self.source.lengths.1 as usize
+    }
+}
