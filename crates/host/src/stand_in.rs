@@ -22,9 +22,7 @@ pub struct Host {
     address: Ipv4Addr,
     /// Its place on the switch, counted from 1.
     number: usize,
-    /// Where we see its files, and where its processes see them.
     folder: PathBuf,
-    folder_inside: PathBuf,
     agent: Arc<Agent>,
     switch: Arc<Agent>,
     places: Vec<CgroupDir>,
@@ -35,20 +33,11 @@ pub struct Host {
 impl Host {
     /// As `state` says it; its agent has made it.
     pub(super) fn new(state: &HostState, number: usize, agent: Agent, switch: &Switch) -> Host {
-        let folder = match state.volume_bytes {
-            // Mounted where only the agent and its processes see it.
-            Some(_) => {
-                let inside = state.folder.strip_prefix("/").unwrap_or(&state.folder);
-                Path::new(&format!("/proc/{}/root", agent.process().pid)).join(inside)
-            }
-            None => state.folder.clone(),
-        };
         Host {
             name: state.name.clone(),
             address: switch.address(number),
             number,
-            folder,
-            folder_inside: state.folder.clone(),
+            folder: state.folder.clone(),
             agent: Arc::new(agent),
             switch: Arc::clone(&switch.agent),
             places: state.places.clone(),
@@ -72,14 +61,10 @@ impl Host {
         self.address
     }
 
-    /// Its volume's mount point, or its plain folder without a volume, as we see it.
+    /// Its volume's mount point, or its plain folder without a volume. What is in a volume is seen
+    /// by its agent and by what runs on the host, and by nobody else.
     pub fn folder(&self) -> &Path {
         &self.folder
-    }
-
-    /// The same folder as processes on the host see it; another path for one with a volume.
-    pub fn folder_inside(&self) -> &Path {
-        &self.folder_inside
     }
 
     /// Gives its link a further address, unless it has it.
@@ -156,7 +141,7 @@ impl Host {
     /// # Errors
     /// The folder is gone.
     pub fn usage(&self) -> Result<VolumeUse> {
-        self.agent.space(&self.folder_inside)
+        self.agent.space(&self.folder)
     }
 
     /// Whether it has a volume of its own.
@@ -175,7 +160,7 @@ impl Host {
         Ok(HostSources {
             groups: self.places.clone(),
             device: self.device.clone(),
-            volume: self.has_volume().then(|| self.folder_inside.clone()),
+            volume: self.has_volume().then(|| self.folder.clone()),
             link_bits_per_s: rate.and_then(|rate| rate.parse().ok()),
         })
     }

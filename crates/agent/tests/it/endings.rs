@@ -41,7 +41,7 @@ fn assert_nobody_is_left(state: &HostsState) {
 
 /// A process with a child of its own, which no signal reaches with its parent.
 fn work(host: &Host) -> Identity {
-    let folder = host.folder_inside().display();
+    let folder = host.folder().display();
     start(host, &format!("cd {folder}; sleep 600 & wait")).0
 }
 

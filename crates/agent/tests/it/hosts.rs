@@ -81,7 +81,7 @@ pub fn shell(host: &Host, line: &str) -> Output {
 pub fn start(host: &Host, line: &str) -> (Identity, PathBuf) {
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let output = host.folder_inside().join(format!("shell-{number}.out"));
+    let output = host.folder().join(format!("shell-{number}.out"));
     let mut command = process::command(Path::new("/bin/sh"));
     command.args(["-c", line]).current_dir("/");
     (host.agent().start(&command, &output).unwrap(), output)
@@ -216,13 +216,13 @@ fn a_volume_has_its_size_and_is_full_at_its_end() {
     let hosts = make("volume", &spec(2, host), folder.path());
     let (state, link_before) = (hosts.state(), link_of(&hosts.state()));
     let host = &hosts.all()[0];
-    assert_eq!(host.folder_inside(), folder.path().join("host1"));
+    assert_eq!(host.folder(), folder.path().join("host1"));
     let before = host.usage().unwrap();
     assert!(before.total_bytes > BYTES / 10 * 8 && before.total_bytes < BYTES);
-    let image = host.folder_inside().with_extension("img");
+    let image = host.folder().with_extension("img");
     assert!(!image.exists(), "it has no name");
 
-    let file = host.folder_inside().join("file");
+    let file = host.folder().join("file");
     let agent = host.agent();
     agent.change(vec![Step::write(file.clone(), "")]).unwrap();
     let append = Step::Append {
@@ -235,10 +235,7 @@ fn a_volume_has_its_size_and_is_full_at_its_end() {
     assert!(host.usage().unwrap().used_bytes > before.used_bytes + before.available_bytes / 2);
     let beside = hosts.all()[1].usage().unwrap();
     assert_eq!(beside.used_bytes, before.used_bytes, "host2 has its own");
-    assert_eq!(
-        agent.device_bytes(host.folder_inside()).unwrap(),
-        Some(BYTES)
-    );
+    assert_eq!(agent.device_bytes(host.folder()).unwrap(), Some(BYTES));
     // Neither by the agent of another host, nor here in its place.
     let refused = hosts.all()[1].agent().read(&file).unwrap_err();
     let refused = format!("{refused:#}");

@@ -171,7 +171,7 @@ fn the_page_cache_of_one_host_is_dropped_alone() {
         value.unwrap().parse().unwrap()
     };
     for (number, host) in hosts.all().iter().enumerate() {
-        let file = host.folder_inside().join("file").display().to_string();
+        let file = host.folder().join("file").display().to_string();
         let line = format!("head -c 20000000 /dev/zero > {file}");
         assert!(shell(host, &line).status.success());
         assert!(cached(number) >= 20_000_000, "{}", cached(number));

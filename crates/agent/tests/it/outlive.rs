@@ -52,7 +52,7 @@ fn kept_hosts_are_reached_by_another_command_and_taken_down() {
     if let Some(folder) = part() {
         let hosts = make("kept", &volume_spec(), &folder.join("cluster"));
         let one = &hosts.all()[0];
-        let write = Step::write(one.folder_inside().join("file"), "kept");
+        let write = Step::write(one.folder().join("file"), "kept");
         one.agent().change(vec![write]).unwrap();
         hosts.keep().unwrap();
         save(&hosts.state(), &folder, "kept");
@@ -73,7 +73,7 @@ fn kept_hosts_are_reached_by_another_command_and_taken_down() {
     let [one, two] = hosts.all() else {
         panic!("two were kept")
     };
-    let file = one.folder_inside().join("file");
+    let file = one.folder().join("file");
     assert_eq!(one.agent().read(&file).unwrap(), b"kept");
     let seen = shell(one, &format!("cat {}", file.display()));
     assert_eq!(seen.text, "kept");

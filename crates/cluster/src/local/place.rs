@@ -252,7 +252,7 @@ pub(super) fn layouts(
     for (index, (address, tokens)) in addresses.iter().zip(ring).enumerate() {
         let name = format!("node{}", index + 1);
         let (host, above) = match ground.host(index) {
-            Some(host) => (host.name().to_string(), host.folder_inside()),
+            Some(host) => (host.name().to_string(), host.folder()),
             None => (format!("host{}", index % hosts_count(spec) + 1), folder),
         };
         let sharers = match ground.hosts().map(Hosts::all) {
