@@ -17,9 +17,9 @@ use crate::worker::WorkerEnd;
 use crate::world::{Net, Parts};
 use cql::template::Template;
 use measure::{Interval, clock};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Barrier};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -93,11 +93,12 @@ impl Load {
             templates: templates.into(),
         };
         let watch = Watch::start(config, &control)?;
-        let ready = Arc::new(Barrier::new(config.workers + 1));
+        let (is_ready, ready) = channel();
         let (full, parts) = sync_channel(config.workers * (PARTS_PER_WORKER + 1));
         let mut workers = Workers {
             empties: Vec::new(),
             handles: Vec::new(),
+            lines: Vec::new(),
             parts,
             finished: Arc::new(AtomicBool::new(false)),
             summary: Summary::at_first(config, links.iter().map(Vec::len).sum()),
@@ -108,15 +109,20 @@ impl Load {
             let setup = WorkerSetup {
                 index,
                 shared: shared.clone(),
-                ready: Arc::clone(&ready),
+                is_ready: is_ready.clone(),
                 finished: Arc::clone(&workers.finished),
             };
             workers.start(config, setup, links, &full)?;
         }
-        drop(full);
-        ready.wait();
+        drop((full, is_ready));
+        let are_ready = ready.iter().take(config.workers).count();
+        if are_ready < config.workers {
+            return Err(LoadError::Panicked(are_ready));
+        }
         workers.summary.start_ns = draw_line(config, &control);
-        ready.wait();
+        for line in workers.lines.drain(..) {
+            let _ = line.send(workers.summary.start_ns);
+        }
         Ok(Load {
             workers,
             control,
@@ -319,7 +325,7 @@ fn open_all(config: &Config) -> Result<(Vec<Vec<Link>>, Vec<Template>), LoadErro
 struct WorkerSetup {
     index: usize,
     shared: Shared,
-    ready: Arc<Barrier>,
+    is_ready: Sender<()>,
     finished: Arc<AtomicBool>,
 }
 
@@ -328,6 +334,8 @@ struct Workers {
     empties: Vec<Sender<Box<Part>>>,
     /// None once they were joined.
     handles: Vec<JoinHandle<std::io::Result<WorkerEnd>>>,
+    /// Where each waits for the start line. One that will not come ends it.
+    lines: Vec<SyncSender<u64>>,
     parts: Receiver<Box<Part>>,
     /// Tells reconnectors that nobody waits for them any more.
     finished: Arc<AtomicBool>,
@@ -371,18 +379,21 @@ impl Workers {
                 build(shared, setup.index, (net, links), recorder, Sizes::USUAL)
             })
             .map_err(failed("set up a load worker"))?;
-        let (ready, control) = (setup.ready, setup.shared.control);
+        let is_ready = setup.is_ready;
+        let (line, start_line) = sync_channel(1);
         let body = move || {
             pin(cpu);
-            ready.wait();
-            ready.wait();
-            worker.run(control.start_ns())
+            match await_line(is_ready, start_line) {
+                Some(start_ns) => worker.run(start_ns),
+                None => Ok(worker.end),
+            }
         };
         let handle = std::thread::Builder::new()
             .name("load-worker".into())
             .spawn(body)
             .map_err(failed("start a load worker"))?;
         self.handles.push(handle);
+        self.lines.push(line);
         Ok(())
     }
 
@@ -423,6 +434,14 @@ impl Workers {
     }
 }
 
+/// Says that a worker is ready, and waits for the start line; none if another could not be started.
+fn await_line(is_ready: Sender<()>, start_line: Receiver<u64>) -> Option<u64> {
+    // Whoever listened has given up.
+    let _ = is_ready.send(());
+    drop(is_ready);
+    start_line.recv().ok()
+}
+
 /// Pins the calling thread and asks for timers without slack. Both are wishes: in a container that
 /// forbids them the run goes on, and its release lag tells.
 pub(crate) fn pin(cpu: Option<usize>) {
@@ -443,5 +462,26 @@ impl Endpoint {
             name: address.to_string(),
             tokens: Vec::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_that_wait_for_the_line_go_when_one_could_not_be_started() {
+        let (is_ready, ready) = channel();
+        let (line, start_line) = sync_channel(1);
+        let waits = std::thread::spawn(move || await_line(is_ready, start_line));
+        assert_eq!(ready.iter().count(), 1, "and nobody else will be");
+        drop(line);
+        assert_eq!(waits.join().unwrap(), None);
+
+        let (is_ready, ready) = channel();
+        let (line, start_line) = sync_channel(1);
+        line.send(7).unwrap();
+        drop(ready);
+        assert_eq!(await_line(is_ready, start_line), Some(7));
     }
 }
