@@ -106,7 +106,8 @@ pub(crate) struct PortLimits {
 pub(crate) struct MakeHost {
     pub places: Vec<CgroupDir>,
     pub folder: PathBuf,
-    pub spec: HostSpec,
+    /// Size of its volume; none without one.
+    pub volume_bytes: Option<u64>,
 }
 
 /// What a stand-in has made.

@@ -188,12 +188,11 @@ impl Serve<Here> for MakeHost {
         here.undo.add(Undo::Volume(self.folder.clone()))?;
         here.undo.add(Undo::Groups(self.places.clone()))?;
         let group = Group::make(self.places)?;
-        group.limit(&self.spec)?;
         let mut made = Made {
             device: None,
             is_direct: true,
         };
-        match self.spec.volume_bytes {
+        match self.volume_bytes {
             Some(bytes) => {
                 let volume = Volume::make(&self.folder, bytes)?;
                 made.is_direct = volume.is_direct();

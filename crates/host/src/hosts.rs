@@ -79,7 +79,7 @@ impl Hosts {
         let made = agent.call(&MakeHost {
             places: state.places.clone(),
             folder: state.folder.clone(),
-            spec: spec.clone(),
+            volume_bytes: spec.volume_bytes,
         })?;
         state.device = made.device;
         if !made.is_direct {

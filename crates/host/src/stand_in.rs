@@ -5,10 +5,10 @@ use super::cgroup::CgroupDir;
 use super::state::HostState;
 use super::switch::Switch;
 use super::volume::VolumeUse;
+use crate::HostSpec;
 use crate::agent::Agent;
 use crate::calls::{Address, DropPageCache, Limit, LimitPort, Limits, PortLimits};
 use crate::probe::HostSources;
-use crate::{HostSpec, LinkSpec};
 use anyhow::Result;
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -89,16 +89,9 @@ impl Host {
             ..spec.clone()
         })?;
         self.agent.call(&Limit(spec.clone()))?;
-        self.limit_port(&spec.link)
-    }
-
-    /// What the switch sends to the host; what the host sends, it limits itself.
-    pub(super) fn limit_port(&self, link: &LinkSpec) -> Result<()> {
-        let number = self.number;
-        self.switch.call(&LimitPort {
-            number,
-            link: *link,
-        })
+        // What the switch sends to the host; what the host sends, it limits itself.
+        let (number, link) = (self.number, spec.link);
+        self.switch.call(&LimitPort { number, link })
     }
 
     /// The limits that the kernel has for this host: `cpus` (a list), `cpu_quota` (cores),
