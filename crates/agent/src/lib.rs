@@ -84,7 +84,7 @@ fn run(name: &str) -> Result<()> {
     ended
 }
 
-type Begun = (Here, Arc<Guard>, Duration, Mouth);
+type Begun = (Arc<Here>, Arc<Guard>, Duration, Mouth);
 
 fn begin(name: &str, reader: &mut impl Read) -> Result<Begun> {
     let begin: Begin = serve::first(reader)?;

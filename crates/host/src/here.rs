@@ -14,6 +14,7 @@ use crate::calls::{
     Made, MakeBridge, MakeHost, Plug, PortLimits, Processes, RaiseUplink, Role, StartProcess,
 };
 use crate::cgroup::Group;
+use crate::faults::{Break, Faults, Heal, StateOf};
 use crate::files::{Change, DeviceBytes, Get, List, Space, Sum, Uncache};
 use crate::net::{Namespace, Netlink};
 use crate::process::{self, Identity};
@@ -32,7 +33,7 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 use std::fs::File;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 use watching::Watching;
 
@@ -63,6 +64,9 @@ pub const CALLS: &[Row<Here>] = &[
     Row::of::<BeginWatch>(),
     Row::of::<TakeReadings>(),
     Row::of::<ReadClock>(),
+    Row::of::<Break>(),
+    Row::of::<Heal>(),
+    Row::of::<StateOf>(),
 ];
 
 /// A host as its own agent has it.
@@ -71,9 +75,12 @@ pub struct Here {
     folder: PathBuf,
     /// Those that it may touch.
     files: Folders,
-    undo: UndoList,
-    children: Children,
     watching: Watching,
+    pub(crate) undo: UndoList,
+    pub(crate) children: Children,
+    pub(crate) faults: Faults,
+    /// For what is done without being asked.
+    own: Weak<Here>,
     /// Of a stand-in, once they are made.
     group: OnceLock<Group>,
     data: OnceLock<PathBuf>,
@@ -108,8 +115,10 @@ impl Role {
 impl Here {
     /// A host on which nothing was done yet: `folder` is its agent's own, and below `files` is
     /// what the agent may touch.
-    pub fn new(folder: PathBuf, files: Vec<PathBuf>, undo: UndoList, mouth: Mouth) -> Here {
-        Here {
+    pub fn new(folder: PathBuf, files: Vec<PathBuf>, undo: UndoList, mouth: Mouth) -> Arc<Here> {
+        Arc::new_cyclic(|own| Here {
+            own: own.clone(),
+            faults: Faults::default(),
             folder,
             files: Folders::new(files),
             undo,
@@ -118,7 +127,12 @@ impl Here {
             group: OnceLock::new(),
             data: OnceLock::new(),
             door: OnceLock::new(),
-        }
+        })
+    }
+
+    /// The same, for a thread of its own.
+    pub(crate) fn own(&self) -> Option<Arc<Here>> {
+        self.own.upgrade()
     }
 
     /// Where the next controller comes in, if the agent is to stay without one.
@@ -136,8 +150,32 @@ impl Here {
     /// # Errors
     /// The first thing that does not go; all others are undone all the same.
     pub fn end(&self) -> Result<()> {
+        self.faults.end();
         let killed = self.children.kill();
         self.undo.run().and(killed)
+    }
+
+    /// Starts a process, which ends with the agent.
+    pub(crate) fn start(&self, start: &StartProcess) -> Result<Identity> {
+        let mut command = process::command(&start.program);
+        command.args(&start.arguments).current_dir(&start.folder);
+        command.env_remove(agent::MARK);
+        for (name, value) in &start.environment {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND;
+        let output = self.files.admit(&start.output)?;
+        let output = output.open(flags, Mode::from_raw_mode(0o666));
+        let output = output.with_context(|| format!("write {}", start.output.display()))?;
+        let errors = output.try_clone().context("share the output file")?;
+        command.stdout(output).stderr(errors);
+        if let Some(group) = self.group.get() {
+            group.admit(&mut command)?;
+        }
+        self.children.start(command)
     }
 
     fn group(&self) -> Result<&Group> {
@@ -243,25 +281,7 @@ impl Serve<Here> for DropPageCache {
 
 impl Serve<Here> for StartProcess {
     fn serve(self, here: &Here) -> Result<Identity> {
-        let mut command = process::command(&self.program);
-        command.args(&self.arguments).current_dir(&self.folder);
-        command.env_remove(agent::MARK);
-        for (name, value) in &self.environment {
-            match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
-            };
-        }
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND;
-        let output = here.files.admit(&self.output)?;
-        let output = output.open(flags, Mode::from_raw_mode(0o666));
-        let output = output.with_context(|| format!("write {}", self.output.display()))?;
-        let errors = output.try_clone().context("share the output file")?;
-        command.stdout(output).stderr(errors);
-        if let Some(group) = here.group.get() {
-            group.admit(&mut command)?;
-        }
-        here.children.start(command)
+        here.start(&self)
     }
 }
 

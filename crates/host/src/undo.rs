@@ -2,9 +2,11 @@
 //! command.
 
 use crate::cgroup::{CgroupDir, Group};
+use crate::process::Identity;
 use crate::volume;
 use anyhow::{Context, Result};
 use measure::clock::{self, Deadline};
+use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -26,6 +28,8 @@ pub enum Undo {
     Volume(PathBuf),
     /// Control groups, with the processes in them.
     Groups(Vec<CgroupDir>),
+    /// A process that is stopped and is to go on.
+    Continue(Identity),
 }
 
 impl Undo {
@@ -34,6 +38,10 @@ impl Undo {
             Undo::Tree(folder) => remove_tree(folder),
             Undo::Volume(folder) => volume::end(folder),
             Undo::Groups(places) => Group::of(places.clone()).end(),
+            Undo::Continue(process) => {
+                process.signal(Signal::CONT);
+                Ok(())
+            }
         }
     }
 }
@@ -96,6 +104,18 @@ impl UndoList {
         (self.tell)(&entries)
     }
 
+    /// One less, which somebody has undone.
+    ///
+    /// # Errors
+    /// The guard cannot be told.
+    pub fn forget(&self, undo: &Undo) -> Result<()> {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = entries.iter().rposition(|one| one == undo) {
+            entries.remove(at);
+        }
+        (self.tell)(&entries)
+    }
+
     /// Undoes all of it; nothing is left on the list then.
     ///
     /// # Errors
@@ -125,11 +145,14 @@ mod tests {
             Ok(())
         }));
         list.add(Undo::Volume(outer.clone())).unwrap();
+        let passing = Undo::Tree("/nonexistent".into());
+        list.add(passing.clone()).unwrap();
+        list.forget(&passing).unwrap();
         list.add(Undo::Tree(inner)).unwrap();
         list.run().unwrap();
         assert!(!outer.exists(), "the folder was empty when its turn came");
         list.run().unwrap();
-        assert_eq!(*told.lock().unwrap(), [1, 2, 0, 0]);
+        assert_eq!(*told.lock().unwrap(), [1, 2, 1, 2, 0, 0]);
     }
 
     #[test]

@@ -188,6 +188,13 @@ fn parse_stat(stat: &str) -> Option<(char, u64)> {
     Some((state, start_ticks))
 }
 
+/// What the kernel says of a process: the letter of its state, as in `ps`; none if it is gone.
+pub fn state(process: Identity) -> Option<char> {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.pid)).ok()?;
+    let (state, start_ticks) = parse_stat(&stat)?;
+    (start_ticks == process.start_ticks && !"ZX".contains(state)).then_some(state)
+}
+
 /// The arguments of a process; `None` if it is gone or not ours to read.
 pub fn command_line(pid: u32) -> Option<Vec<String>> {
     let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;

@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use std::time::Duration;
 
 /// The agents and guards of a cluster: `guard` tells which.
-fn of_cluster(cluster: &str, name: &str, guard: bool) -> Vec<Identity> {
+pub fn of_cluster(cluster: &str, name: &str, guard: bool) -> Vec<Identity> {
     let mark = format!("CASSAY_AGENT={cluster}");
     let is_one = |pid: u32| {
         let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
@@ -25,7 +25,7 @@ fn of_cluster(cluster: &str, name: &str, guard: bool) -> Vec<Identity> {
     all.filter(|one| is_one(one.pid)).collect()
 }
 
-fn kill(all: &[Identity]) {
+pub fn kill(all: &[Identity]) {
     all.iter().for_each(|one| one.signal(Signal::KILL));
 }
 

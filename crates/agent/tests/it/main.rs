@@ -8,6 +8,7 @@
 )]
 
 mod endings;
+mod faults;
 mod hosts;
 mod limits;
 mod machine;

@@ -14,7 +14,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// All of them, whether they run or have ended.
-pub(super) struct Children {
+pub(crate) struct Children {
     known: Arc<Known>,
     mouth: Mouth,
 }
@@ -66,11 +66,17 @@ impl Children {
         known.iter().map(|(one, status)| (*one, *status)).collect()
     }
 
-    /// SIGTERM with `grace`, then SIGKILL; at once without. Whether it went by itself.
-    pub fn end(&self, process: Identity, grace: Duration) -> Result<bool> {
+    /// Whether it is one of them.
+    pub fn check(&self, process: Identity) -> Result<()> {
         if !self.known.lock().contains_key(&process) {
             bail!("process {} was not started here", process.pid);
         }
+        Ok(())
+    }
+
+    /// SIGTERM with `grace`, then SIGKILL; at once without. Whether it went by itself.
+    pub fn end(&self, process: Identity, grace: Duration) -> Result<bool> {
+        self.check(process)?;
         if !grace.is_zero() {
             process.signal(Signal::TERM);
             if self.wait(process, grace) {

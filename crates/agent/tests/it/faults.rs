@@ -1,0 +1,165 @@
+//! Processes that are broken on purpose: whoever is killed or silent, they are whole again in time,
+//! or gone.
+
+use crate::endings::{kill, of_cluster};
+use crate::hosts::{LIMIT, id, wait_until};
+use crate::outlive::{another, part};
+use host::process::{self, Identity};
+use host::{Agent, Ended};
+use measure::clock;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+/// So soon that a test may wait for it.
+const SOON: Duration = Duration::from_millis(200);
+
+fn sleep() -> Command {
+    let mut command = process::command(Path::new("/bin/sh"));
+    command.args(["-c", "echo started; exec sleep 600"]);
+    command
+}
+
+fn start(agent: &Agent, folder: &Path) -> Identity {
+    agent
+        .start(&sleep(), &folder.join("cluster/output"))
+        .unwrap()
+}
+
+fn is_stopped(process: Identity) -> bool {
+    process::state(process) == Some('T')
+}
+
+#[test]
+fn a_paused_process_goes_on_when_it_is_told_to_or_its_time_is_over() {
+    let root = tempfile::tempdir().unwrap();
+    let cluster = id("pause");
+    let agent = Agent::of_machine(&cluster, &root.path().join("cluster")).unwrap();
+    let (one, other) = (start(&agent, root.path()), start(&agent, root.path()));
+
+    let broken = agent.pause(one, LIMIT).unwrap();
+    wait_until("it is stopped", || {
+        agent.state_of(one).unwrap() == Some('T')
+    });
+    assert!(!is_stopped(other) && other.alive(), "and no other");
+    // Another guard, which gets the list too.
+    let guards = of_cluster(&cluster, "machine", true);
+    kill(&guards);
+    wait_until("there is another", || {
+        let now = of_cluster(&cluster, "machine", true);
+        now.len() == 1 && now != guards
+    });
+    assert!(is_stopped(one));
+    let healed = agent.heal(broken).unwrap();
+    assert_eq!((healed.process, healed.by_itself), (one, false));
+    wait_until("it goes on", || !is_stopped(one));
+    assert!(agent.heal(broken).unwrap().by_itself, "it was whole before");
+
+    let broken = agent.pause(one, SOON).unwrap();
+    wait_until("it goes on", || !is_stopped(one));
+    assert!(agent.heal(broken).unwrap().by_itself);
+
+    let said = format!("{:#}", agent.pause(Identity::own(), SOON).unwrap_err());
+    assert!(said.contains("was not started here"), "{said}");
+
+    // A stopped process ends with its agent as any other.
+    agent.pause(other, LIMIT).unwrap();
+    agent.end().unwrap();
+    assert!(!one.alive() && !other.alive());
+}
+
+#[test]
+fn a_killed_process_is_started_again_when_it_is_told_to_or_its_time_is_over() {
+    let root = tempfile::tempdir().unwrap();
+    let agent = Agent::of_machine(&id("kill"), &root.path().join("cluster")).unwrap();
+    let output = root.path().join("cluster/output");
+    let first = start(&agent, root.path());
+    let again = sleep();
+    let again = (&again, output.as_path());
+
+    let begun = |count: usize| {
+        wait_until("it has begun", || {
+            std::fs::read_to_string(&output).unwrap().lines().count() == count
+        });
+    };
+    begun(1);
+    let broken = agent.kill(first, again, LIMIT).unwrap();
+    wait_until("its end is told", || agent.how_ended(first).is_some());
+    assert_eq!(agent.state_of(first).unwrap(), None);
+    let healed = agent.heal(broken).unwrap();
+    let second = healed.process;
+    assert!(second.alive() && second != first && !healed.by_itself);
+    assert_eq!(agent.heal(broken).unwrap().process, second, "not a third");
+
+    begun(2);
+    let broken = agent.kill(second, again, SOON).unwrap();
+    begun(3);
+    let third = agent.heal(broken).unwrap();
+    assert!(third.process.alive() && third.process != second && third.by_itself);
+
+    agent.kill(third.process, again, LIMIT).unwrap();
+    agent.end().unwrap();
+    assert!(!third.process.alive(), "and no fourth");
+    assert!(matches!(
+        agent.how_ended(third.process),
+        Some(Ended::Status(_))
+    ));
+}
+
+/// What a kept agent has broken it heals, though nobody is there who would tell it to.
+#[test]
+fn a_kept_agent_heals_when_its_controller_has_gone() {
+    let root = tempfile::tempdir().unwrap();
+    let cluster = root.path().join("cluster");
+    let agent = Agent::of_machine(&id("kept-pause"), &cluster).unwrap();
+    let process = start(&agent, root.path());
+    agent.keep().unwrap();
+    agent.pause(process, SOON).unwrap();
+    drop(agent);
+    wait_until("it goes on", || process.alive() && !is_stopped(process));
+    Agent::reach_machine(&cluster).unwrap().end().unwrap();
+    assert!(!process.alive());
+}
+
+#[test]
+fn what_is_broken_when_its_controller_or_agent_is_killed_is_gone() {
+    if let Some(folder) = part() {
+        let cluster = folder.join("cluster");
+        let agent = Agent::of_machine(&id("broken"), &cluster).unwrap();
+        let process = start(&agent, &folder);
+        agent.pause(process, LIMIT).unwrap();
+        let text = format!("{} {}", process.pid, process.start_ticks);
+        std::fs::write(folder.join("part"), text).unwrap();
+        std::fs::rename(folder.join("part"), folder.join("broken")).unwrap();
+        // It is killed in here.
+        clock::sleep(Duration::from_secs(600));
+        return;
+    }
+    let test = "faults::what_is_broken_when_its_controller_or_agent_is_killed_is_gone";
+    for kills_agent in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let broken = folder.path().join("broken");
+        let mut child = another(test, folder.path());
+        wait_until("it is broken", || broken.exists());
+        let text = std::fs::read_to_string(&broken).unwrap();
+        let (pid, start_ticks) = text.split_once(' ').unwrap();
+        let process = Identity {
+            pid: pid.parse().unwrap(),
+            start_ticks: start_ticks.parse().unwrap(),
+        };
+        wait_until("it is stopped", || is_stopped(process));
+        let agents = of_cluster(&format!("test-broken-{}", child.id()), "machine", false);
+        assert_eq!(agents.len(), 1);
+        match kills_agent {
+            true => kill(&agents),
+            false => child.kill().unwrap(),
+        }
+        wait_until("it has gone", || !process.alive());
+        wait_until("the folder has gone", || {
+            !folder.path().join("cluster").exists()
+        });
+        // That of the first has ended already.
+        let _ = child.kill();
+        child.wait().unwrap();
+    }
+}
