@@ -12,6 +12,7 @@ use crate::capability::{Ability, Capability};
 use crate::cause::LogMarks;
 use crate::counts::OperationCounts;
 use crate::data_use::DataUse;
+use crate::handle::NodeHandle;
 use crate::jolokia::Jolokia;
 use crate::local::{HostInfo, NodeConfiguration, Nodes, Observed, Proof, Restarts, SchemaOption};
 use crate::probe::{ProbeSpec, Probes};
@@ -25,6 +26,7 @@ use crate::status::{NodeState, Overview};
 use crate::{attach, cause, counts, data_use, local, page_cache, probe, settle, snapshot, status};
 use anyhow::{Context, Result, bail};
 use host::Agent;
+use host::process::Identity;
 use null::NullServer;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -174,13 +176,32 @@ impl Cluster {
         Ok(all)
     }
 
-    /// The nodes of ours that have ended, and how. None of an attached cluster, whose processes are
-    /// out of sight.
-    pub fn died(&self) -> Vec<NodeDied> {
+    /// The nodes of ours that have ended, and how, but for those that are `expected` to be away.
+    /// None of an attached cluster, whose processes are out of sight.
+    pub fn died(&self, expected: &[&str]) -> Vec<NodeDied> {
         match &self.control {
-            Control::Local(nodes) => nodes.died(),
+            Control::Local(nodes) => nodes.died(expected),
             Control::Attached(_) => Vec::new(),
         }
+    }
+
+    /// What a node of ours, counted from 1, is broken and healed by.
+    ///
+    /// # Errors
+    /// There is no such node, it is not ours, or it does not run.
+    pub fn handle(&self, number: usize) -> Result<NodeHandle> {
+        let nodes = self.local().context("the nodes are not ours to break")?;
+        let handle = nodes.handle(number.wrapping_sub(1));
+        handle.with_context(|| format!("look at node {number}"))
+    }
+
+    /// Takes note that the process of a node of ours, counted from 1, is another one now.
+    ///
+    /// # Errors
+    /// It cannot be written down.
+    pub fn started(&mut self, number: usize, process: Identity) -> Result<()> {
+        let not_ours = "the nodes are not ours to start";
+        self.restarting(not_ours, |nodes| nodes.started(number - 1, process))
     }
 
     /// Copies the log folder of every node of ours to `into/<node>/`. Nothing for an attached one.

@@ -13,6 +13,7 @@ mod change;
 mod cluster;
 mod counts;
 mod data_use;
+mod handle;
 pub mod hidden;
 mod java;
 mod jolokia;
@@ -39,6 +40,7 @@ pub use change::Change;
 pub use cluster::{Cluster, NodeDied, NodeInfo};
 pub use counts::OperationCounts;
 pub use data_use::DataUse;
+pub use handle::NodeHandle;
 pub use host::{HostSpec, HostsSpec, Isolation, LinkSpec, VolumeUse};
 pub use local::{
     Effect, HostInfo, NodeConfiguration, Observed, Proof, Restarts, SchemaOption, memory_bytes,

@@ -36,6 +36,8 @@ pub enum Happened {
     Over,
     /// Nodes are not there.
     Died(Vec<Died>),
+    /// A fault, by its number, has come to its end, healed or not.
+    FaultOver(usize),
     /// Ctrl-C.
     Interrupted,
 }
@@ -67,8 +69,14 @@ pub enum Act {
     Steer(Flow),
     /// Look whether all nodes are there.
     LookAtNodes,
+    /// Look what has come of what was broken.
+    LookAtFaults,
     /// Write down what probes have read.
     KeepReadings,
+    /// Break what the fault of this number breaks.
+    Inject(usize),
+    /// Heal it.
+    Heal(usize),
 }
 
 /// Whoever does what is to be done, with its clock.
@@ -93,7 +101,10 @@ pub trait World {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     LookAtNodes,
+    LookAtFaults,
     KeepReadings,
+    Inject(usize),
+    Heal(usize),
     /// The load is to end then.
     Stop(u64),
 }
@@ -102,16 +113,19 @@ impl Due {
     /// After how long it is due again.
     fn every_ns(self) -> Option<u64> {
         match self {
-            Due::LookAtNodes => Some(TICK_NS),
+            Due::LookAtNodes | Due::LookAtFaults => Some(TICK_NS),
             Due::KeepReadings => Some(READINGS_EVERY_NS),
-            Due::Stop(_) => None,
+            Due::Inject(_) | Due::Heal(_) | Due::Stop(_) => None,
         }
     }
 
     fn act(self) -> Act {
         match self {
             Due::LookAtNodes => Act::LookAtNodes,
+            Due::LookAtFaults => Act::LookAtFaults,
             Due::KeepReadings => Act::KeepReadings,
+            Due::Inject(number) => Act::Inject(number),
+            Due::Heal(number) => Act::Heal(number),
             Due::Stop(at_ns) => Act::Steer(Flow::StopAt(at_ns)),
         }
     }
@@ -142,15 +156,15 @@ impl Agenda {
     }
 }
 
-/// A node that is meant to be away, between two times of the monotonic clock.
+/// Something that is to be broken while load is measured.
 #[derive(Clone, Debug)]
-pub struct Away {
-    /// Its name.
-    pub node: String,
-    /// From when on.
-    pub from_ns: u64,
-    /// When it must be back.
-    pub until_ns: u64,
+pub struct Breaking {
+    /// When, after the begin of the measured window, ns.
+    pub at_ns: u64,
+    /// For how long, ns.
+    pub for_ns: u64,
+    /// The node that is away until it is healed; none if all stay.
+    pub takes_away: Option<String>,
 }
 
 /// What whoever decides says of an interval.
@@ -192,7 +206,9 @@ pub enum Cut {
 pub struct Conduct<'c> {
     decide: &'c mut dyn FnMut(&Summed) -> Decision,
     agenda: Agenda,
-    away: Vec<Away>,
+    faults: Vec<Breaking>,
+    /// The numbers of those that are on.
+    open: BTreeSet<usize>,
     progress: Progress,
     /// What it came to so far.
     pub tally: Tally,
@@ -202,21 +218,20 @@ pub struct Conduct<'c> {
 
 impl<'c> Conduct<'c> {
     /// From the start line on, at `start_ns`. `decide` sees each interval, says the phase that it
-    /// belongs to and whether to go on; nodes that are `away` are not missed.
+    /// belongs to and whether to go on; `faults` come when load is measured.
     pub fn new(
         start_ns: u64,
         tally: Tally,
-        away: Vec<Away>,
+        faults: Vec<Breaking>,
         decide: &'c mut dyn FnMut(&Summed) -> Decision,
     ) -> Conduct<'c> {
         let looks = [Due::LookAtNodes, Due::KeepReadings];
         let looks = looks.map(|due| (start_ns + due.every_ns().unwrap_or(0), due));
-        // Whoever is to be back is looked for when the time has come, and not a tick later.
-        let back = away.iter().map(|away| (away.until_ns, Due::LookAtNodes));
         Conduct {
             decide,
-            agenda: Agenda(looks.into_iter().chain(back).collect()),
-            away,
+            agenda: Agenda(looks.into_iter().collect()),
+            faults,
+            open: BTreeSet::new(),
             progress: Progress::default(),
             tally,
             cut: None,
@@ -227,6 +242,19 @@ impl<'c> Conduct<'c> {
     pub fn ends_at(&mut self, at_ns: u64) {
         let told_ns = at_ns.saturating_sub(STOP_AHEAD_NS);
         self.agenda.0.insert((told_ns, Due::Stop(at_ns)));
+    }
+
+    /// What is measured begins at `at_ns`: from then on the times of faults count.
+    pub fn measures_from(&mut self, at_ns: u64) {
+        for (number, fault) in self.faults.iter().enumerate() {
+            let from_ns = at_ns + fault.at_ns;
+            self.agenda.0.insert((from_ns, Due::Inject(number)));
+            let to_ns = from_ns + fault.for_ns;
+            self.agenda.0.insert((to_ns, Due::Heal(number)));
+        }
+        if !self.faults.is_empty() {
+            self.agenda.0.insert((at_ns, Due::LookAtFaults));
+        }
     }
 
     /// Goes on until the load has ended.
@@ -244,10 +272,11 @@ impl<'c> Conduct<'c> {
                     happened.push_back(Happened::Over);
                 }
             }
-            happened.push_back(Happened::Time);
+            // Whoever wants an end has nothing more begun.
             if world.is_interrupted() {
                 happened.push_back(Happened::Interrupted);
             }
+            happened.push_back(Happened::Time);
             while let Some(one) = happened.pop_front() {
                 for act in self.take(world.now_ns(), one) {
                     happened.extend(world.act(act)?);
@@ -262,17 +291,28 @@ impl<'c> Conduct<'c> {
         match happened {
             Happened::Time => {
                 let mut due = self.agenda.take(now_ns);
-                // Whoever is missed has been missed.
-                due.retain(|due| self.cut.is_none() || *due != Due::LookAtNodes);
+                // Whoever is missed has been missed, who ends breaks nothing more, and what is
+                // whole needs no healing.
+                due.retain(|due| match due {
+                    Due::LookAtNodes => self.cut.is_none(),
+                    Due::Inject(number) => self.cut.is_none() && self.open.insert(*number),
+                    Due::Heal(number) => self.open.contains(number),
+                    _ => true,
+                });
                 due.into_iter().map(Due::act).collect()
             }
             Happened::Interval(summed) => self.interval(&summed),
             // Once more: a node may have died since the last look.
             Happened::Over => vec![Act::LookAtNodes, Act::KeepReadings],
+            // From now on its node is missed if it is away.
+            Happened::FaultOver(number) => {
+                self.open.remove(&number);
+                vec![Act::LookAtNodes]
+            }
             // One that is expected to be away hides no other.
             Happened::Died(died) => {
                 let mut died = died.into_iter();
-                let missed = died.find(|died| !self.is_away(&died.node, now_ns));
+                let missed = died.find(|died| !self.is_away(&died.node));
                 missed.map_or(Vec::new(), |died| self.end(Cut::NodeDied(died.how)))
             }
             Happened::Interrupted => self.end(Cut::Interrupted),
@@ -291,6 +331,9 @@ impl<'c> Conduct<'c> {
         if let Some(kind) = decision.next {
             self.progress = Progress::default();
             acts.push(Act::Begin(kind, summed.interval.end_ns));
+            if kind == PhaseKind::Measure {
+                self.measures_from(summed.interval.end_ns);
+            }
         }
         if self.cut.is_none() && decision.flow != Flow::Continue {
             acts.push(Act::Steer(decision.flow));
@@ -304,12 +347,14 @@ impl<'c> Conduct<'c> {
             return Vec::new();
         }
         self.cut = Some(cut);
-        vec![Act::Steer(Flow::Abandon)]
+        // First of all: whoever comes next is to find all whole.
+        let heal = self.open.iter().map(|number| Act::Heal(*number));
+        heal.chain([Act::Steer(Flow::Abandon)]).collect()
     }
 
-    fn is_away(&self, node: &str, now_ns: u64) -> bool {
-        let mut away = self.away.iter();
-        away.any(|away| away.node == node && (away.from_ns..away.until_ns).contains(&now_ns))
+    fn is_away(&self, node: &str) -> bool {
+        let mut open = self.open.iter().map(|number| &self.faults[*number]);
+        open.any(|fault| fault.takes_away.as_deref() == Some(node))
     }
 }
 

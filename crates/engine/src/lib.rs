@@ -308,7 +308,11 @@ impl<'a> Engine<'a> {
 
     fn target_died(&mut self) -> Option<String> {
         let running = self.running.as_mut()?;
-        running.cluster.died().first().map(|died| died.to_string())
+        running
+            .cluster
+            .died(&[])
+            .first()
+            .map(|died| died.to_string())
     }
 
     fn trial(&mut self, trial: &Trial, record: &TrialRecord, name: &str) -> Result<TrialEnd> {

@@ -6,7 +6,7 @@ use analysis::procedure::Point;
 use load::{Config, Limit, Schedule, Summary, VerifyReads, Window, Written};
 use std::sync::Arc;
 use std::time::Duration;
-use study::settings::{Client, Settings};
+use study::settings::{Client, Fault, Settings};
 use workload::{Program, Stage};
 
 /// Length of an interval: what all records and rules are made for.
@@ -18,7 +18,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 pub const LOAD_RETRIES: u8 = 4;
 
 /// What is offered in one phase.
-pub struct Offer {
+pub struct Offer<'o> {
     /// Which part of the program.
     pub stage: Stage,
     /// Tries after the first of any operation, at least.
@@ -39,6 +39,8 @@ pub struct Offer {
     pub keeps_ledger: bool,
     /// What was written before, if it was written down.
     pub written: Option<Arc<Written>>,
+    /// What is broken on purpose while it is measured.
+    pub faults: &'o [Fault],
 }
 
 /// What a phase came to.
@@ -87,9 +89,9 @@ pub fn schedule(point: Point, poisson: bool) -> Schedule {
     }
 }
 
-impl Offer {
+impl Offer<'_> {
     /// Operations from number 0 on, all of them measured and none compared.
-    pub fn of(stage: Stage, schedule: Schedule, limit: Limit) -> Offer {
+    pub fn of(stage: Stage, schedule: Schedule, limit: Limit) -> Offer<'static> {
         Offer {
             stage,
             retries_min: 0,
@@ -101,6 +103,7 @@ impl Offer {
             verify: VerifyReads::Off,
             keeps_ledger: false,
             written: None,
+            faults: &[],
         }
     }
 }
@@ -111,7 +114,7 @@ pub fn config(
     program: &Arc<Program>,
     nodes: Vec<load::Endpoint>,
     access: load::Access,
-    offer: &Offer,
+    offer: &Offer<'_>,
 ) -> Config {
     let client = &settings.client;
     let in_flight = match offer.schedule {

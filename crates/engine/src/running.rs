@@ -92,6 +92,11 @@ impl Running {
         nodes.map(|node| (node.name.clone(), node.pid)).collect()
     }
 
+    /// The process of a node, counted from 1.
+    pub fn process_of(&self, number: usize) -> Option<u32> {
+        self.cluster.nodes().get(number.wrapping_sub(1))?.pid
+    }
+
     /// The nodes whose process is another one than in `before`.
     pub fn pids_changed(&self, before: &[(String, Option<u32>)]) -> Vec<String> {
         let now = self.pids().into_iter();

@@ -49,6 +49,10 @@ pub fn findings(
         compared: &compared,
     };
     let (answer, sweeps) = known.answer();
+    let faults = trials
+        .iter()
+        .flat_map(|trial| trial.faults.clone())
+        .collect();
     FindingsRecord {
         format: FORMAT,
         study: study.name.clone(),
@@ -60,7 +64,7 @@ pub fn findings(
         sweeps,
         comparisons: compared.records,
         multiplicity: compared.multiplicity,
-        faults: Vec::new(),
+        faults,
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod count;
 mod data;
+mod faults;
 pub mod finding;
 mod offering;
 mod step;
@@ -232,6 +233,7 @@ impl TrialRun<'_> {
             first_operation: self.trial.first_operation,
             verify: self.verified(),
             keeps_ledger: running.written.is_some(),
+            faults: &self.settings.faults,
             ..Offer::of(Stage::Main, schedule, course.limit())
         };
         let first_phase = if course.measuring {

@@ -49,12 +49,15 @@ fn no_findings(plan: &PlanRecord, trials: Vec<TrialFinding>) -> FindingsRecord {
         verdict: "not judged".into(),
         reasons: Vec::new(),
         answer: vec!["The run has no findings: it is still going on or was interrupted.".into()],
+        faults: trials
+            .iter()
+            .flat_map(|trial| trial.faults.clone())
+            .collect(),
         trials,
         points: Vec::new(),
         sweeps: Vec::new(),
         comparisons: Vec::new(),
         multiplicity: None,
-        faults: Vec::new(),
     }
 }
 

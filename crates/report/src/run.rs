@@ -2,8 +2,8 @@
 
 use crate::page::Page;
 use crate::sections::{
-    cluster, data, effective, headline, instrument, latency, panels, results, rules, setup, spread,
-    time,
+    cluster, data, effective, faults, headline, instrument, latency, panels, results, rules, setup,
+    spread, time,
 };
 use crate::summary::points;
 use crate::view::RunView;
@@ -20,7 +20,7 @@ pub fn page(view: &RunView) -> Page {
         spread::section(view),
         instrument::section(view, &points),
         data::section(view),
-        data::faults(view),
+        faults::section(view),
         cluster::section(view),
         effective::section(view),
         setup::configuration(view),

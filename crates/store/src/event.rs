@@ -81,6 +81,27 @@ pub enum JournalEvent {
         #[serde(default)]
         phase: String,
     },
+    /// Something is about to be broken on purpose.
+    FaultInjecting {
+        /// How.
+        #[serde(default)]
+        kind: String,
+        /// What: the name of a node.
+        #[serde(default)]
+        place: String,
+        /// For how long, seconds.
+        #[serde(default)]
+        seconds: f64,
+    },
+    /// It is about to be healed.
+    FaultHealing {
+        /// How it was broken.
+        #[serde(default)]
+        kind: String,
+        /// What: the name of a node.
+        #[serde(default)]
+        place: String,
+    },
     /// A trial has ended, and its finding is there.
     TrialFinished {
         /// Its verdict.

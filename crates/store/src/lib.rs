@@ -53,6 +53,7 @@ mod file {
     pub const NODES: &str = "nodes.json";
     pub const INTERVALS: &str = "intervals.ndjson";
     pub const PROBES: &str = "probes";
+    pub const FAULTS: &str = "faults.ndjson";
     pub const LOGS: &str = "logs";
     pub const LATEST: &str = "latest";
 }

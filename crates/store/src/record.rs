@@ -383,6 +383,9 @@ pub struct TrialFinding {
     /// The probes that ran, with their cost.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<ProbeRecord>,
+    /// What was broken on purpose.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<FaultRecord>,
 }
 
 /// How warm-up went.
@@ -725,7 +728,7 @@ pub struct MultiplicityRecord {
 }
 
 /// A fault and what it did.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct FaultRecord {
     /// `node-stop`, …
     pub kind: String,
@@ -733,10 +736,48 @@ pub struct FaultRecord {
     pub verdict: String,
     /// What was seen.
     pub evidence: String,
+    /// Number of the trial; none in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<usize>,
+    /// What was broken: the name of a node.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub place: String,
+    /// When it was injected, in seconds since the trial's start line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub injected_s: Option<f64>,
+    /// When its effect was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen_s: Option<f64>,
+    /// When healing began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub healing_s: Option<f64>,
+    /// When it was seen whole again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole_s: Option<f64>,
     /// Seconds until the client noticed.
-    pub detect_s: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detect_s: Option<f64>,
     /// Share of the throughput that was lost at the worst.
-    pub dip: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dip: Option<f64>,
     /// Seconds until throughput was back.
-    pub recover_s: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recover_s: Option<f64>,
+}
+
+/// `faults.ndjson`: one thing of the course of a fault.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct FaultStepRecord {
+    /// Seconds since the trial's start line.
+    pub t_s: f64,
+    /// Number of the fault in the study's list, from 0.
+    pub fault: usize,
+    /// As in the study: `node-pause`.
+    pub kind: String,
+    /// What was broken: the name of a node.
+    pub place: String,
+    /// `checked`, `injecting`, `seen`, `unseen`, `healing`, `whole` or `not-whole`.
+    pub step: String,
+    /// What was seen.
+    pub said: String,
 }

@@ -422,7 +422,7 @@ fn a_run_of_the_first_version_stays_readable() {
     assert_eq!(trial.kinds["write"].latency_ms.ci95["p50"], [2.9, 3.1]);
     assert_eq!(trial.all.ops_per_s_ci95, Some([99.0, 101.0]));
     assert_eq!(findings.comparisons[0].ci95, Some([0.9, 1.3]));
-    assert_eq!(findings.faults[0].recover_s, 12.5);
+    assert_eq!(findings.faults[0].recover_s, Some(12.5));
     assert!(run.report().is_some());
 
     // Only the first trial's folder is checked in.

@@ -5,7 +5,7 @@ use crate::file;
 use crate::hlog::HlogWriter;
 use crate::lines::LineWriter;
 use crate::name::Name;
-use crate::record::{NodesRecord, SampleRecord};
+use crate::record::{FaultStepRecord, NodesRecord, SampleRecord};
 use crate::run::HistogramKind;
 use crate::write::write_json;
 use anyhow::{Context, Result};
@@ -23,6 +23,7 @@ pub struct TrialWriter {
     intervals: LineWriter,
     logs: [HlogWriter; 5],
     probes: BTreeMap<String, LineWriter>,
+    faults: Option<LineWriter>,
 }
 
 impl TrialWriter {
@@ -46,6 +47,7 @@ impl TrialWriter {
             intervals: LineWriter::open(&path.join(file::INTERVALS))?,
             logs,
             probes: BTreeMap::new(),
+            faults: None,
             path,
         })
     }
@@ -117,6 +119,15 @@ impl TrialWriter {
         }
         let lines = self.probes.get_mut(probe).expect("inserted above");
         samples.iter().try_for_each(|sample| lines.append(sample))
+    }
+
+    /// Writes what came of a fault to `faults.ndjson`.
+    pub fn write_fault_step(&mut self, step: &FaultStepRecord) -> Result<()> {
+        let lines = match &mut self.faults {
+            Some(lines) => lines,
+            none => none.insert(LineWriter::open(&self.path.join(file::FAULTS))?),
+        };
+        lines.append(step)
     }
 
     /// The folder for the log files of `node`, made if it is not there.

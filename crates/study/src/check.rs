@@ -293,7 +293,7 @@ fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) ->
         Type::Number(min, max, _) => human::parse_number(text)
             .and_then(|n| within(n, *min, *max, |n| n.to_string()))
             .map(Tree::Number),
-        Type::Choice(_) | Type::Level(..) => {
+        Type::Choice(_) | Type::Level(..) | Type::Fault(_) => {
             return choice(node, text, path, &typ.words(), diagnostics);
         }
         // The other types are not scalars: `value` has dealt with them.
@@ -380,7 +380,9 @@ pub fn words(typ: &Type) -> String {
         Type::Bytes(..) => "a size".into(),
         Type::BitRate(..) => "a bit rate".into(),
         Type::Bool(_) => "true or false".into(),
-        Type::Choice(_) | Type::Level(..) => format!("one of {}", typ.words().join(", ")),
+        Type::Choice(_) | Type::Level(..) | Type::Fault(_) => {
+            format!("one of {}", typ.words().join(", "))
+        }
         Type::List(item) => format!("a list; each is {}", words(item)),
         Type::Map(item) => format!("a mapping; each value is {}", words(item)),
         Type::Any(_) => "any value".into(),

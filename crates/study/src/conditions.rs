@@ -5,7 +5,7 @@
 
 use crate::human;
 use crate::settings::{
-    Authentication, Collector, HostSpec, How, Import, Isolation, Keyspace, Load, LocalSpec,
+    Authentication, Collector, Fault, HostSpec, How, Import, Isolation, Keyspace, Load, LocalSpec,
     PageCache, Probes, Replication, Reset, Settings, Study, Target,
 };
 use cluster::hidden::{hidden, hide_all};
@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 /// One line of the head of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// What it is about: `hosts`, `each host`, `nodes`, `tables`, `data`, `loading`, `probes`.
+    /// What it is about: `hosts`, `each host`, `nodes`, `tables`, `data`, `loading`, `probes`,
+    /// `faults`.
     pub about: &'static str,
     /// The variant that it holds for; none: all of them.
     pub variant: Option<String>,
@@ -57,7 +58,7 @@ pub fn conditions(study: &Study) -> Vec<Condition> {
 }
 
 /// What conditions are about, in their order.
-const ABOUT: [&str; 7] = [
+const ABOUT: [&str; 8] = [
     "hosts",
     "each host",
     "nodes",
@@ -65,6 +66,7 @@ const ABOUT: [&str; 7] = [
     "data",
     "loading",
     "probes",
+    "faults",
 ];
 
 /// The conditions of one variant: the number of what each is about, and its words.
@@ -86,7 +88,15 @@ fn of(settings: &Settings) -> Vec<(usize, String)> {
         add(5, loading(settings));
     }
     add(6, settings.probes.as_ref().map(probes).unwrap_or_default());
+    add(7, settings.faults.iter().map(broken).collect());
     all
+}
+
+fn broken(fault: &Fault) -> String {
+    let time = human::format_duration_ns;
+    let (kind, node) = (fault.kind.name, fault.node);
+    let (at, for_) = (time(fault.at_ns), time(fault.for_ns));
+    format!("{kind} of node{node} at {at} for {for_}")
 }
 
 fn hosts(local: &LocalSpec) -> Vec<String> {

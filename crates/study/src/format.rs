@@ -35,6 +35,8 @@ pub enum Type {
     Bool(fn(&mut Draft, bool)),
     /// One of these words.
     Choice(&'static [Word]),
+    /// A kind of fault.
+    Fault(fn(&mut Draft, fault::Kind)),
     /// One of these consistency levels.
     Level(&'static [Consistency], fn(&mut Draft, Consistency)),
     /// A list of at least one; each item does what its type says.
@@ -71,6 +73,7 @@ impl Type {
             Type::Choice(words) | Type::WordOr(words, _) => {
                 words.iter().map(|(word, _)| *word).collect()
             }
+            Type::Fault(_) => fault::KINDS.iter().map(|kind| kind.name).collect(),
             Type::Level(levels, _) => levels.iter().map(|level| level.name()).collect(),
             _ => Vec::new(),
         }
@@ -93,7 +96,7 @@ pub struct Field {
 }
 
 /// Keys of the design that come later, so that they get a better answer than "unknown key".
-pub const LATER: &[&str] = &["topology", "faults", "requires"];
+pub const LATER: &[&str] = &["topology", "requires"];
 
 /// Sections that a variant may change.
 pub const VARIANT_SECTIONS: &[&str] = &[
@@ -102,6 +105,7 @@ pub const VARIANT_SECTIONS: &[&str] = &[
     "workload",
     "data",
     "procedure",
+    "faults",
     "window",
     "client",
     "verify",

@@ -56,6 +56,13 @@ pub fn needs(settings: &Settings) -> Vec<Need> {
     if let Some(probes) = &settings.probes {
         of_probes(probes, &mut needs);
     }
+    for fault in &settings.faults {
+        must(
+            fault.kind.needs,
+            format!("faults: {}", fault.kind.name),
+            &mut needs,
+        );
+    }
     needs
 }
 

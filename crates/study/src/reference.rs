@@ -171,7 +171,9 @@ fn value_words(typ: &Type) -> String {
             human::format_bit_rate(*max),
         ),
         Type::Number(min, max, _) => between("a number", min.to_string(), max.to_string()),
-        Type::Choice(_) | Type::Level(..) => format!("`{}`", typ.words().join("`, `")),
+        Type::Choice(_) | Type::Level(..) | Type::Fault(_) => {
+            format!("`{}`", typ.words().join("`, `"))
+        }
         Type::List(item) => format!("a list, each {}", value_words(item)),
         Type::Map(item) => format!("a mapping, each value {}", value_words(item)),
         Type::WordOr(_, other) => {

@@ -391,6 +391,7 @@ fn adapt(mut settings: Settings) -> Settings {
             settings.data.load = Load::Operations(settings.data.load_rows);
         }
         settings.probes = settings.probes.and_then(Probes::imports_only);
+        settings.faults.clear();
         if let Warmup::Auto(max) = settings.window.warmup {
             settings.window.warmup = Warmup::Fixed(max.min(WARMUP_NULL_NS));
         }
@@ -420,6 +421,9 @@ fn notes(resolved: &Resolved, overrides: &Overrides) -> Vec<String> {
             "the null target stores nothing: reads are not verified, nothing is settled or restored"
                 .to_owned(),
         );
+    }
+    if null && resolved.tree.at("faults").is_some() {
+        notes.push("the null target has no node to break: the faults are left out".to_owned());
     }
     notes.extend(notes_of_imports(&resolved.notes));
     notes

@@ -4,6 +4,7 @@
 //! what it finds, and leaves the rest to the others, so that all mistakes are found in one go.
 
 mod data;
+mod faults;
 mod hosts;
 mod options;
 mod probes;
@@ -73,6 +74,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     null_errors(subject, out);
     null_data(subject, out);
     data::check(subject, out);
+    faults::check(subject, out);
     for axis in ["threads", "rate"] {
         ladder(subject, axis, out);
     }
@@ -122,6 +124,7 @@ fn procedure(subject: &Subject<'_>, out: &mut Diagnostics) {
         "workload.mix",
         "workload.params",
         "phases",
+        "faults",
     ] {
         if subject.wrote(path) {
             let message = format!("`{path}` does not apply to `{import}`, which says it itself");

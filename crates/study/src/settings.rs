@@ -5,6 +5,7 @@
 
 mod data;
 pub(crate) mod draft;
+mod faults;
 mod keyspace;
 mod probes;
 mod target;
@@ -16,6 +17,7 @@ pub use self::target::{
 };
 pub(crate) use self::target::{secret_kind, secret_of};
 pub use data::{Data, How, Load, PageCache, Reset, Settle};
+pub use faults::Fault;
 pub use keyspace::{Keyspace, Replication};
 pub use probes::{Import, PERIOD_NS, Probes};
 
@@ -134,6 +136,8 @@ pub struct Settings {
     pub verify: Verify,
     /// What else is read while a trial runs; none: nothing.
     pub probes: Option<Probes>,
+    /// What is broken on purpose while load is measured.
+    pub faults: Vec<Fault>,
     /// What is different while the data is loaded and settled; none: nothing.
     pub load_phase: Option<Box<Phase>>,
 }

@@ -8,6 +8,7 @@
 mod authentication;
 mod configurations;
 mod endings;
+mod faults;
 mod hosts;
 mod imports;
 mod one_node;

@@ -13,6 +13,7 @@ mod cassandra;
 mod check;
 mod cli;
 mod engine;
+mod faults;
 mod null_target;
 mod program;
 mod tls;

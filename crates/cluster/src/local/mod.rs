@@ -36,12 +36,14 @@ pub use settings::yaml_refusal;
 use crate::access::Access;
 use crate::capability::{self, Capability};
 use crate::cluster::{Cluster, NodeDied, NodeInfo};
+use crate::handle::NodeHandle;
 use crate::java::{self, Java};
 use crate::jolokia::Jolokia;
 use crate::spec::{Dirs, LocalSpec, NODES_COUNT_MAX};
 use crate::supply::{self, Supply};
 use anyhow::{Context, Result, bail};
 use classes::Classes;
+use host::process::Identity;
 use host::{Agent, Hosts, HostsSpec, HostsState};
 use measure::clock::{self, Deadline};
 use node::OUTPUT;
@@ -353,22 +355,42 @@ impl Nodes {
             let program = &mut self.program;
             program.share_classes(&self.spec, clusters, &mut |_| ())?;
         }
-        // The connections to a stopped node's agent are of no use.
-        self.nodes[index] = self.node_of(index, self.nodes[index].layout.clone());
+        let (command, output) = self.command_of(index)?;
+        let started = self.nodes[index].host.start(&command, &output);
+        let process =
+            started.with_context(|| format!("start {}", self.nodes[index].layout.name))?;
+        self.started(index, process)
+    }
+
+    /// What starts a node, and where what it says goes.
+    fn command_of(&self, index: usize) -> Result<(std::process::Command, PathBuf)> {
         let node = &self.nodes[index];
         let start = node.starts_count()? + 1;
-        let command = jvm::command(
-            &self.program,
-            &self.state.id,
-            &node.layout,
-            &self.spec,
-            start,
-        );
-        let started = node.host.start(&command, &node.layout.logs().join(OUTPUT));
-        let process = started.with_context(|| format!("start {}", node.layout.name))?;
+        let (program, layout) = (&self.program, &node.layout);
+        let command = jvm::command(program, &self.state.id, layout, &self.spec, start);
+        Ok((command, layout.logs().join(OUTPUT)))
+    }
+
+    /// Writes down that a node's process is this one.
+    pub fn started(&mut self, index: usize, process: Identity) -> Result<()> {
+        // The connections to the MBeans of a process that has ended are of no use.
+        self.nodes[index] = self.node_of(index, self.nodes[index].layout.clone());
         self.state.nodes[index].process = Some(process);
         self.nodes[index].process = Some(process);
         self.state.write(&self.folder)
+    }
+
+    /// What a node is broken and healed by.
+    pub fn handle(&self, index: usize) -> Result<NodeHandle> {
+        let node = self.nodes.get(index).context("there is no such node")?;
+        Ok(NodeHandle {
+            name: node.layout.name.clone(),
+            agent: Arc::clone(&node.host),
+            process: node.process.context("it does not run")?,
+            start: self.command_of(index)?,
+            address: node.cql_address(),
+            access: self.access.clone(),
+        })
     }
 
     /// The nodes, for those who use them.
@@ -391,9 +413,11 @@ impl Nodes {
         &self.nodes[index]
     }
 
-    /// The nodes that have died.
-    pub fn died(&self) -> Vec<NodeDied> {
-        self.nodes.iter().filter_map(LocalNode::died).collect()
+    /// The nodes that have died, but for those that are `expected` to be away.
+    pub fn died(&self, expected: &[&str]) -> Vec<NodeDied> {
+        let nodes = self.nodes.iter();
+        let nodes = nodes.filter(|node| !expected.contains(&node.layout.name.as_str()));
+        nodes.filter_map(LocalNode::died).collect()
     }
 
     /// Copies every node's log folder.

@@ -40,7 +40,7 @@ pub(crate) fn restore(
     say: &mut dyn FnMut(&str),
 ) -> Result<Restored> {
     let began_ns = clock::now_ns();
-    if let Some(died) = nodes.died().into_iter().next() {
+    if let Some(died) = nodes.died(&[]).into_iter().next() {
         return Err(died).context("restore online, which needs all nodes");
     }
     let places = nodes.files();

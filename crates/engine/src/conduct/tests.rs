@@ -28,6 +28,10 @@ struct Sim {
     intervals: u64,
     /// What was done when, in ms since the start line; looks and readings only if asked for.
     done: Vec<(u64, String)>,
+    /// When faults come to their ends, and their numbers.
+    over: Vec<(u64, usize)>,
+    /// How long healing takes, ms.
+    heals_ms: u64,
     tells_looks: bool,
 }
 
@@ -86,6 +90,9 @@ impl World for Sim {
             }
             Act::Steer(flow) => (format!("{flow:?}"), true),
             Act::LookAtNodes => ("look".to_owned(), self.tells_looks),
+            Act::LookAtFaults => (String::new(), false),
+            Act::Inject(number) => (format!("inject {number}"), true),
+            Act::Heal(number) => (format!("heal {number}"), true),
             Act::KeepReadings => ("readings".to_owned(), self.tells_looks),
         };
         if tells {
@@ -94,6 +101,15 @@ impl World for Sim {
         match act {
             Act::Steer(Flow::StopAt(at_ns)) => self.stop_ns = self.stop_ns.min(at_ns),
             Act::Steer(Flow::Abandon) => self.stop_ns = self.now_ns,
+            Act::Heal(number) => self.over.push((self.now_ns + self.heals_ms * MS, number)),
+            Act::LookAtFaults => {
+                let at = self
+                    .over
+                    .iter()
+                    .position(|(at_ns, _)| *at_ns <= self.now_ns);
+                let over = at.map(|at| self.over.remove(at).1);
+                return Ok(over.map(Happened::FaultOver));
+            }
             Act::LookAtNodes => {
                 self.dead.retain(|(_, back_ns)| self.now_ns < *back_ns);
                 let died = self.dead.iter().map(|(node, _)| Died {
@@ -118,19 +134,26 @@ fn sim(script: &[(u64, Fate)], ends_ms: u64) -> Sim {
         interrupted: false,
         intervals: 0,
         done: Vec::new(),
+        over: Vec::new(),
+        heals_ms: 250,
         tells_looks: false,
     }
 }
 
-/// What was done, and why it ended early.
-fn run(sim: &mut Sim, away: &[(&str, u64, u64)], ends_at_ms: Option<u64>) -> Option<Cut> {
-    let away = away.iter().map(|(node, from_ms, until_ms)| Away {
-        node: (*node).to_owned(),
-        from_ns: START + from_ms * MS,
-        until_ns: START + until_ms * MS,
-    });
+/// A fault that takes a node away, from a time for so long, ms.
+fn takes(node: &str, at_ms: u64, for_ms: u64) -> Breaking {
+    Breaking {
+        at_ns: at_ms * MS,
+        for_ns: for_ms * MS,
+        takes_away: Some(node.to_owned()),
+    }
+}
+
+/// What was done, and why it ended early. All of it is measured.
+fn run(sim: &mut Sim, faults: &[Breaking], ends_at_ms: Option<u64>) -> Option<Cut> {
     let mut decide = |_: &Summed| Decision::of("measure");
-    let mut conduct = Conduct::new(START, Tally::new(&[false]), away.collect(), &mut decide);
+    let mut conduct = Conduct::new(START, Tally::new(&[false]), faults.to_vec(), &mut decide);
+    conduct.measures_from(START);
     if let Some(at_ms) = ends_at_ms {
         conduct.ends_at(START + at_ms * MS);
     }
@@ -159,39 +182,103 @@ fn a_death_and_ctrl_c_are_seen_at_the_next_look_and_not_at_the_next_interval() {
     assert_eq!(done(&pressed), [(1800, "Abandon")]);
 }
 
+/// What is done about faults, and when.
+fn of_faults(sim: &Sim) -> Vec<(u64, &str)> {
+    let is_one = |text: &str| text.starts_with("inject") || text.starts_with("heal");
+    let mut done = done(sim);
+    done.retain(|(_, text)| is_one(text) || *text == "Abandon");
+    done
+}
+
 #[test]
-fn a_node_that_is_meant_to_be_away_does_not_end_the_load() {
-    let away = [("node1", 1000, 2350)];
+fn a_node_that_a_fault_takes_away_does_not_end_the_load() {
+    let faults = [takes("node1", 1050, 1000)];
     let dies = |at_ms, for_ms| [(at_ms, Fate::Dies("node1", for_ms))];
     let why = || Some(Cut::NodeDied("node1 died".to_owned()));
+    let (inject, heal) = ((1050, "inject 0"), (2050, "heal 0"));
 
-    let mut back_in_time = sim(&dies(1100, 1200), 4000);
-    assert_eq!(run(&mut back_in_time, &away, None), None);
-    assert_eq!(
-        (back_in_time.since_ms(), done(&back_in_time)),
-        (4000, vec![])
-    );
+    let mut back_in_time = sim(&dies(1060, 1100), 4000);
+    assert_eq!(run(&mut back_in_time, &faults, None), None);
+    assert_eq!(back_in_time.since_ms(), 4000);
+    assert_eq!(of_faults(&back_in_time), [inject, heal]);
 
     let mut too_soon = sim(&dies(850, 9000), 4000);
-    assert_eq!(run(&mut too_soon, &away, None), why());
-    assert_eq!(done(&too_soon), [(900, "Abandon")]);
-
-    let mut another = sim(&[(1100, Fate::Dies("node2", 9000))], 4000);
-    assert!(run(&mut another, &away, None).is_some());
+    assert_eq!(run(&mut too_soon, &faults, None), why());
+    assert_eq!(
+        of_faults(&too_soon),
+        [(900, "Abandon")],
+        "nothing is broken"
+    );
 
     // The one that is meant to be away hid it.
     let both = [
-        (1100, Fate::Dies("node1", 1200)),
-        (1300, Fate::Dies("node2", 9000)),
+        (1060, Fate::Dies("node1", 1100)),
+        (1330, Fate::Dies("node2", 9000)),
     ];
-    let mut behind_it = sim(&both, 4000);
+    let mut another = sim(&both, 4000);
     let why_two = Some(Cut::NodeDied("node2 died".to_owned()));
-    assert_eq!(run(&mut behind_it, &away, None), why_two);
-    assert_eq!(done(&behind_it), [(1300, "Abandon")]);
+    assert_eq!(run(&mut another, &faults, None), why_two);
+    let healed_first = [inject, (1400, "heal 0"), (1400, "Abandon")];
+    assert_eq!(of_faults(&another), healed_first);
 
-    let mut not_back = sim(&dies(1100, 9000), 4000);
-    assert_eq!(run(&mut not_back, &away, None), why());
-    assert_eq!(done(&not_back), [(2350, "Abandon")], "missed at its time");
+    // The fault is over at 2300 ms, and its node is not back.
+    let mut not_back = sim(&dies(1060, 9000), 4000);
+    assert_eq!(run(&mut not_back, &faults, None), why());
+    assert_eq!(of_faults(&not_back), [inject, heal, (2300, "Abandon")]);
+
+    // A fault that leaves a node where it is is no reason for it to die.
+    let stays = [Breaking {
+        takes_away: None,
+        ..takes("node1", 1050, 1000)
+    }];
+    let mut dies_of_it = sim(&dies(1060, 1100), 4000);
+    assert_eq!(run(&mut dies_of_it, &stays, None), why());
+}
+
+#[test]
+fn faults_come_at_their_times_in_the_measured_window_and_ctrl_c_heals_first() {
+    let faults = [takes("node1", 500, 1000), takes("node2", 700, 200)];
+    let mut all = sim(&[(2500, Fate::CtrlC)], 4000);
+    assert_eq!(run(&mut all, &faults, None), Some(Cut::Interrupted));
+    let order = [
+        (500, "inject 0"),
+        (700, "inject 1"),
+        (900, "heal 1"),
+        (1500, "heal 0"),
+        (2500, "Abandon"),
+    ];
+    assert_eq!(of_faults(&all), order, "what is whole is not healed again");
+
+    let mut pressed = sim(&[(650, Fate::CtrlC)], 4000);
+    run(&mut pressed, &faults, None);
+    let order = [(500, "inject 0"), (700, "heal 0"), (700, "Abandon")];
+    assert_eq!(of_faults(&pressed), order);
+
+    // A caller that was away does all of it, in its order.
+    let mut conduct_away = sim(&[], 4000);
+    conduct_away.now_ns += 3000 * MS;
+    run(&mut conduct_away, &faults, None);
+    let texts: Vec<&str> = of_faults(&conduct_away).iter().map(|one| one.1).collect();
+    assert_eq!(texts, ["inject 0", "inject 1", "heal 1", "heal 0"]);
+}
+
+#[test]
+fn the_time_of_faults_begins_with_the_measured_window() {
+    let mut sim = sim(&[(1000, Fate::Interval), (2000, Fate::Interval)], 2500);
+    let mut seen = 0;
+    let mut decide = |_: &Summed| {
+        seen += 1;
+        let next = (seen == 1).then_some(PhaseKind::Measure);
+        Decision {
+            next,
+            ..Decision::of("warmup")
+        }
+    };
+    let tally = Tally::new(&[false]);
+    let faults = vec![takes("node1", 450, 1000)];
+    let mut conduct = Conduct::new(START, tally, faults, &mut decide);
+    conduct.run(&mut sim).unwrap();
+    assert_eq!(of_faults(&sim), [(1450, "inject 0"), (2450, "heal 0")]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What one trial found: the evidence that it has gathered, judged by the rules, and its figures.
 
-use super::{State, TrialRun};
+use super::{State, TrialRun, faults};
 use crate::recorded;
 use crate::running::Running;
 use crate::tally::Tally;
@@ -69,9 +69,18 @@ impl TrialRun<'_> {
 
     fn evidence(&self, running: Option<&Running>, state: &mut State, tally: &Tally) -> Evidence {
         let window = &tally.window;
-        let server = match self.program.uncountable() {
-            Some(why) => Some(Err(why)),
-            None => state.counting.beside(&state.answered).map(Ok),
+        let ended = self
+            .settings
+            .faults
+            .iter()
+            .find(|fault| fault.kind.ends_process);
+        let server = match (self.program.uncountable(), ended) {
+            (Some(why), _) => Some(Err(why)),
+            (None, Some(fault)) => Some(Err(format!(
+                "{} of node{}: its counts began anew",
+                fault.kind.name, fault.node
+            ))),
+            (None, None) => state.counting.beside(&state.answered).map(Ok),
         };
         let is_null = running.is_some_and(Running::is_null);
         let looking_s = window.stalls_cpu_ns as f64 / 1e9;
@@ -81,6 +90,7 @@ impl TrialRun<'_> {
         let noted = known.environment.take().unwrap_or_default();
         let probes_share = known.probes_cpu_share.unwrap_or(0.0);
         Evidence {
+            faults: faults::evidence(&state.finding.faults),
             offered: match self.trial.point {
                 Point::Threads(_) => None,
                 Point::Rate(rate) => Some(Offered {

@@ -3,6 +3,7 @@
 //! What is done when is decided in `conduct`; here is its world: intervals and probes' readings go
 //! to disk, nodes are looked for, progress is told.
 
+use super::faults::Faults;
 use super::{State, TrialEnd, TrialRun};
 use crate::conduct::{Act, Conduct, Cut, Decision, Died, Happened, World};
 use crate::event::Event;
@@ -10,9 +11,10 @@ use crate::offer::{self, Offer, Offered};
 use crate::running::Running;
 use crate::tally::Tally;
 use anyhow::{Context, Result};
-use load::{Load, Next};
+use load::{Load, Next, Window};
 use measure::{Summed, clock};
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 use store::record::JournalEvent;
 use study::plan::PhaseKind;
 
@@ -21,6 +23,7 @@ struct Offering<'o, 'a> {
     running: &'o mut Running,
     run: &'o mut TrialRun<'a>,
     state: &'o mut State,
+    faults: Faults<'o>,
 }
 
 impl World for Offering<'_, '_> {
@@ -58,8 +61,22 @@ impl World for Offering<'_, '_> {
             Act::Begin(kind, at_ns) => self.run.begin_phase_at(kind, at_ns, state)?,
             Act::Steer(flow) => self.load.steer(flow),
             Act::KeepReadings => state.gather.write(&mut state.writer)?,
+            Act::Inject(number) => {
+                let event = self.faults.injecting(number);
+                self.run.writer.journal(Some(self.run.trial.index), event)?;
+                self.faults.inject(number, &self.running.cluster)?;
+            }
+            Act::Heal(number) => {
+                let event = self.faults.healing(number);
+                self.run.writer.journal(Some(self.run.trial.index), event)?;
+                self.faults.heal(number);
+            }
+            Act::LookAtFaults => {
+                let over = self.faults.look(self.running, state)?;
+                return Ok(over.map(Happened::FaultOver));
+            }
             Act::LookAtNodes => {
-                let died = self.running.cluster.died().into_iter();
+                let died = self.running.cluster.died(&self.faults.away()).into_iter();
                 let died = died.map(|died| Died {
                     how: died.to_string(),
                     node: died.name,
@@ -101,7 +118,7 @@ impl TrialRun<'_> {
         &mut self,
         running: &mut Running,
         state: &mut State,
-        offer: &Offer,
+        offer: &Offer<'_>,
         decide: &mut dyn FnMut(&Summed) -> Decision,
     ) -> Result<Offered> {
         let access = running.access(self.settings.client.compression);
@@ -110,7 +127,11 @@ impl TrialRun<'_> {
         let tally = Tally::new(&kinds.map(|kind| kind.is_write).collect::<Vec<_>>());
         let load = Load::start(&config).context("offer load")?;
         let start_ns = load.start_ns();
-        let mut conduct = Conduct::new(start_ns, tally, Vec::new(), decide);
+        let faults = Faults::new(offer.faults, running);
+        let mut conduct = Conduct::new(start_ns, tally, faults.planned(), decide);
+        if offer.window == Window::After(Duration::ZERO) {
+            conduct.measures_from(start_ns);
+        }
         if let Some(length) = offer.ends_after {
             conduct.ends_at(start_ns + length.as_nanos() as u64);
         }
@@ -119,9 +140,20 @@ impl TrialRun<'_> {
             running,
             run: self,
             state,
+            faults,
         };
-        conduct.run(&mut offering)?;
-        let summary = offering.load.end().context("offer load")?;
+        let conducted = conduct.run(&mut offering);
+        // Whatever ended the load: what comes next is to find all whole.
+        let Offering {
+            load,
+            running,
+            state,
+            faults,
+            ..
+        } = offering;
+        let healed = faults.end(running, state);
+        conducted.and(healed)?;
+        let summary = load.end().context("offer load")?;
         state.answered.add(&conduct.tally.answered);
         Ok(Offered {
             summary,

@@ -1,4 +1,4 @@
-//! The data: was it there, was it right, did the server count the same; and what faults did.
+//! The data: was it there, was it right, did the server count the same.
 
 use crate::number;
 use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
@@ -6,7 +6,7 @@ use crate::sections::rules::rule_tone;
 use crate::sections::state;
 use crate::summary::{place, variant_name};
 use crate::view::RunView;
-use store::record::{CountsRecord, FaultRecord, TrialFinding};
+use store::record::{CountsRecord, TrialFinding};
 
 /// Verified reads, server counts and the load phase; none when there is nothing of the sort.
 pub fn section(view: &RunView) -> Option<Section> {
@@ -279,40 +279,4 @@ fn load_table(view: &RunView) -> Table {
         rows: rows.collect(),
         foot: String::new(),
     }
-}
-
-/// What was broken on purpose; none if nothing was.
-pub fn faults(view: &RunView) -> Option<Section> {
-    let row = |fault: &FaultRecord| Row {
-        cells: vec![
-            Cell::new(fault.kind.as_str()),
-            Cell::new(fault.verdict.as_str()).tone(match fault.verdict.as_str() {
-                "confirmed" => Tone::Good,
-                "mismatch" => Tone::Bad,
-                _ => Tone::Warn,
-            }),
-            Cell::new(number::small(fault.detect_s)),
-            Cell::new(number::percent(fault.dip)),
-            Cell::new(number::small(fault.recover_s)),
-            Cell::new(fault.evidence.as_str()),
-        ],
-        tone: Tone::Plain,
-    };
-    (!view.findings.faults.is_empty()).then(|| Section {
-        id: "faults",
-        title: "Faults".into(),
-        lead: "A fault counts only when something other than its injector saw it.".into(),
-        blocks: vec![Block::Table(Table {
-            columns: vec![
-                Column::text("Fault"),
-                Column::text("Verdict"),
-                Column::number("Noticed after", "s"),
-                Column::number("Throughput lost", "at the worst"),
-                Column::number("Back after", "s"),
-                Column::text("Evidence"),
-            ],
-            rows: view.findings.faults.iter().map(row).collect(),
-            ..Table::default()
-        })],
-    })
 }

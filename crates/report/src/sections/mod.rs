@@ -12,6 +12,7 @@ pub mod time;
 pub mod cluster;
 pub mod data;
 pub mod effective;
+pub mod faults;
 pub mod instrument;
 pub mod proofs;
 pub mod requests;

@@ -7,6 +7,7 @@ use crate::page::{
     Axis, Band, Block, Chart, Color, Dash, Panel, Scale, Section, Series, Shape, Xs,
 };
 use crate::probed;
+use crate::sections::faults;
 use crate::summary::{place, variant_name};
 use crate::view::{RunView, TrialView};
 use std::collections::BTreeMap;
@@ -40,6 +41,9 @@ pub fn section(view: &RunView) -> Option<Section> {
     let left_out = with_records().count() - courses.len();
     if left_out > 0 {
         lead = format!("{lead} {left_out} more trials have their intervals on disk only.");
+    }
+    if !view.findings.faults.is_empty() {
+        lead = format!("{lead} And what was broken on purpose, until it was seen whole again.");
     }
     if courses.is_empty() {
         return None;
@@ -329,7 +333,7 @@ fn line(
     }
 }
 
-/// The stretches of phases that are not `measure`.
+/// The stretches of phases that are not `measure`, and those in which something was broken.
 pub fn bands(view: &RunView, trial: &TrialView) -> Vec<Band> {
     let phases = probed::phases(view, trial).into_iter();
     let band = |phase: PhaseTimeRecord| Band {
@@ -337,7 +341,8 @@ pub fn bands(view: &RunView, trial: &TrialView) -> Vec<Band> {
         to: phase.to_s,
         label: phase_name(&phase.name).into(),
     };
-    phases.filter(|p| p.name != "measure").map(band).collect()
+    let phases = phases.filter(|p| p.name != "measure").map(band);
+    phases.chain(faults::bands(view, trial.index)).collect()
 }
 
 /// The name of a phase for people.

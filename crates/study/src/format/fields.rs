@@ -5,7 +5,8 @@
 use super::{Field, Type};
 use crate::settings::draft::{Draft, Range, Series};
 use crate::settings::{
-    How, Load, PageCache, PrimaryMetric, ROWS_UNLOADED, Replication, Reset, SAMPLED_NTH, Settle,
+    Fault, How, Load, PageCache, PrimaryMetric, ROWS_UNLOADED, Replication, Reset, SAMPLED_NTH,
+    Settle,
 };
 use analysis::procedure::{Point, Until};
 use cql::{Compression, Consistency};
@@ -659,6 +660,35 @@ const SECTIONS: &[Field] = &[
         ),
         "none",
         "Compression of frames.",
+    ),
+    // Faults.
+    optional(
+        "faults",
+        Type::List(&Type::Section(|d| d.faults.push(Fault::default()))),
+        "What is broken on purpose while load is measured: a list. Each is seen to break and to be \
+         whole again by the kernel and by a client, or the trial is not believed. Only nodes of \
+         our own can be broken.",
+    ),
+    required(
+        "faults.kind",
+        Type::Fault(|d, kind| d.fault().kind = kind),
+        "How it is broken.",
+    ),
+    required("faults.where", SECTION, "What is broken."),
+    required(
+        "faults.where.node",
+        Type::Count(1, LOCAL_NODES_MAX, |d, n| d.fault().node = n as usize),
+        "Number of the node, from 1.",
+    ),
+    required(
+        "faults.at",
+        Type::Duration(0, DAY, |d, ns| d.fault().at_ns = ns),
+        "When, after the begin of the measured window.",
+    ),
+    required(
+        "faults.for",
+        Type::Duration(S, DAY, |d, ns| d.fault().for_ns = ns),
+        "For how long; then it is healed.",
     ),
     // Verification.
     with(

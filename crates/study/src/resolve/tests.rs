@@ -1,5 +1,6 @@
 //! Mistakes and where they are shown; what scales, variants and the command line change.
 
+mod faults;
 mod lab;
 mod trust;
 
@@ -143,7 +144,7 @@ verify: {reads: all}
 
 #[test]
 fn what_is_missing_and_what_comes_later_is_said() {
-    let text = "study: s\ntarget: {}\nfaults: []\nvariants: {a: {topology: auto}}\n";
+    let text = "study: s\ntarget: {}\nrequires: []\nvariants: {a: {topology: auto}}\n";
     mistakes(
         text,
         &Overrides::default(),
@@ -155,7 +156,7 @@ fn what_is_missing_and_what_comes_later_is_said() {
             s.yaml:1:1: `procedure` is missing
               hint: for example: procedure: {fixed: {threads: 16}}
             s.yaml:2:9: `target` needs one of `local`, `attach`, `null`
-            s.yaml:3:1: `faults` comes with a later version of cassay
+            s.yaml:3:1: `requires` comes with a later version of cassay
             s.yaml:4:16: `topology` comes with a later version of cassay
         "#]],
     );

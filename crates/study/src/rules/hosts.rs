@@ -25,7 +25,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
 }
 
 /// Number of local nodes, whichever way it was written.
-fn nodes_count(subject: &Subject<'_>) -> Option<u64> {
+pub fn nodes_count(subject: &Subject<'_>) -> Option<u64> {
     subject.has("target.local").then_some(())?;
     match on_hosts(subject) {
         Some(nodes) => Some(nodes),

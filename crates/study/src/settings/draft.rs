@@ -4,7 +4,7 @@
 //! study may leave out. One with mistakes gives settings too, which nobody may run.
 
 use super::{
-    AttachSpec, Client, Data, HostsSpec, Import, Imported, JolokiaAccess, Keyspace,
+    AttachSpec, Client, Data, Fault, HostsSpec, Import, Imported, JolokiaAccess, Keyspace,
     LADDER_POINTS_MAX, Load, LocalSpec, NullSpec, Phase, Primary, Probes, ROWS_UNLOADED, Repeat,
     Settings, Target, TlsSpec, Verify, Warmup, Window, Workload, secret_of,
 };
@@ -57,6 +57,7 @@ pub struct Draft {
     pub(crate) probes: Probes,
     pub(crate) period_ns: u64,
     pub(crate) series: Vec<Series>,
+    pub(crate) faults: Vec<Fault>,
     /// The key at hand, in a mapping of free ones; else empty.
     pub(crate) key: String,
 }
@@ -156,6 +157,11 @@ impl Draft {
             (Type::Level(levels, set), Tree::Text(text)) => {
                 if let Some(level) = levels.iter().find(|level| level.name() == text) {
                     set(self, *level);
+                }
+            }
+            (Type::Fault(set), Tree::Text(name)) => {
+                if let Some(kind) = fault::Kind::of(name) {
+                    set(self, kind);
                 }
             }
             (Type::Choice(words), Tree::Text(text)) => {
@@ -258,6 +264,7 @@ impl Draft {
             client: self.client.clone(),
             verify: self.verify,
             probes: self.probes(),
+            faults: self.faults.clone(),
             load_phase: None,
         }
     }
@@ -442,7 +449,7 @@ mod tests {
             Type::Bytes(_, most, _) => vec![Tree::Bytes(*most)],
             Type::BitRate(_, most, _) => vec![Tree::BitRate(*most)],
             Type::Bool(_) => vec![Tree::Bool(true), Tree::Bool(false)],
-            Type::Choice(_) | Type::Level(..) => words(typ).collect(),
+            Type::Choice(_) | Type::Level(..) | Type::Fault(_) => words(typ).collect(),
             Type::WordOr(_, other) => words(typ).chain(samples(other)).collect(),
             Type::Either(scalar, mapping) => [samples(scalar), samples(mapping)].concat(),
             Type::List(item) => vec![Tree::List(samples(item))],

@@ -17,3 +17,21 @@ fn what_the_nodes_tell_stands_beside_the_errors_that_it_explains() {
         assert_eq!(reasons.contains(cause), is_said, "{reasons}");
     }
 }
+
+/// What fails of it is what the trial is about.
+#[test]
+fn a_time_out_while_something_is_broken_on_purpose_only_warns() {
+    for (faults, expected) in [
+        (vec![], Outcome::Fail),
+        (vec![fault(Some(true), true)], Outcome::Warn),
+    ] {
+        let evidence = Evidence {
+            window: window(&[(Ended::ClientTimeout, 300)]),
+            faults,
+            ..healthy()
+        };
+        let judgement = judge(&evidence, &Limits::default());
+        let rule = judgement.rules.iter().find(|rule| rule.id == "V8").unwrap();
+        assert_eq!(rule.outcome, expected, "{}", rule.detail);
+    }
+}

@@ -88,7 +88,7 @@ fn a_node_is_restarted_with_another_configuration_and_proves_it() {
         ["node1"]
     );
     assert_ne!(cluster.nodes()[0].pid, pid);
-    assert!(cluster.died().is_empty());
+    assert!(cluster.died(&[]).is_empty());
 
     let proofs = cluster.observe().unwrap().proofs;
     assert_all_hold(&proofs, 13);

@@ -1,0 +1,94 @@
+//! Nodes that are broken on purpose while they are measured.
+
+use super::{assert_nothing_is_left, only_trial};
+use crate::program::Lab;
+use serde_json::Value;
+use store::record::{FaultRecord, IntervalRecord};
+
+/// Two nodes, each with all of the data: whoever is there can answer.
+const BROKEN: &str = "\
+study: broken
+question: Does load go on while a node is silent?
+target: {local: {nodes: 2, heap: 512MiB, class_sharing: true}}
+keyspace: {replication: 2}
+workload: {use: standard1, mix: {write: 1}, consistency: ONE}
+data: {settle: none}
+procedure: {fixed: {rate: 200}}
+client: {timeout: 2s, in_flight_max: 2000}
+window: {warmup: 2s, measure: 14s}
+verify: {reads: none, sample: 0}
+faults:
+";
+
+/// The seconds within a fault, by their begin, in which something was answered.
+fn answered(lab: &Lab, fault: &FaultRecord) -> Vec<f64> {
+    let run = lab.run();
+    let trial = run.trial(0).unwrap().expect("the trial");
+    let intervals = trial
+        .intervals()
+        .unwrap()
+        .collect::<Result<Vec<IntervalRecord>, _>>();
+    let intervals = intervals.unwrap();
+    let (from_s, to_s) = (fault.injected_s.unwrap(), fault.healing_s.unwrap());
+    let within = |one: &&IntervalRecord| one.t_s >= from_s && one.t_s + one.seconds <= to_s;
+    let answered = intervals.iter().filter(within);
+    let answered = answered.filter(|one| one.kind == "write" && one.ok > 0);
+    answered.map(|one| one.t_s).collect()
+}
+
+/// Runs the study with some faults: what came of them.
+fn run(lab: &Lab) -> (Value, Vec<FaultRecord>) {
+    let said = lab.cassay(&["run", "study.yaml", "--json"]).measured(lab);
+    assert_nothing_is_left(lab);
+    let trial = only_trial(&said);
+    let run = lab.run();
+    let findings = run.findings.expect("findings");
+    let of_trial = findings.trials[0].faults.len();
+    assert_eq!((findings.faults.len(), of_trial), (1, 1), "{said}");
+    (trial, findings.faults)
+}
+
+#[track_caller]
+fn assert_confirmed(fault: &FaultRecord) {
+    assert_eq!(fault.verdict, "confirmed", "{fault:#?}");
+    let times = [
+        fault.injected_s,
+        fault.seen_s,
+        fault.healing_s,
+        fault.whole_s,
+    ];
+    let times: Vec<f64> = times.into_iter().flatten().collect();
+    assert!(times.len() == 4 && times.is_sorted(), "{fault:#?}");
+}
+
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn a_node_is_paused_under_load_and_seen_silent_and_back_while_the_other_answers() {
+    let pause = "  - {at: 3s, kind: node-pause, where: {node: 2}, for: 4s}\n";
+    let lab = Lab::with(&format!("{BROKEN}{pause}"));
+    let (trial, faults) = run(&lab);
+    let [paused] = &faults[..] else {
+        panic!("{faults:#?}")
+    };
+    assert_confirmed(paused);
+    assert_eq!(
+        (paused.kind.as_str(), paused.place.as_str()),
+        ("node-pause", "node2")
+    );
+    let evidence = &paused.evidence;
+    assert!(
+        evidence.contains("the kernel calls its process T"),
+        "{evidence}"
+    );
+    // What was on its way to the node timed out, and the other one answered.
+    assert!(
+        trial["errors"]["client_timeout"].as_u64() > Some(0),
+        "{trial:#}"
+    );
+    assert!(!answered(&lab, paused).is_empty());
+    let steps = std::fs::read_to_string(lab.run().path.join("trials/00-rate-200/faults.ndjson"));
+    assert_eq!(steps.unwrap().lines().count(), 5);
+    for event in ["fault_injecting", "fault_healing"] {
+        assert_eq!(lab.journaled(event, Some(0)), 1, "{event}");
+    }
+}

@@ -1,0 +1,132 @@
+//! Faults on real processes: a CQL server of ours, broken by its host's agent and seen by others.
+
+use crate::program::wait_until;
+use anyhow::Result;
+use cluster::{Access, NodeHandle};
+use fault::{Kind, Live, Order, Outcome, Verdict, World};
+use host::process::{self, Identity};
+use host::{Agent, Healed};
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+fn server(port: u16) -> Command {
+    let mut command = process::command(Path::new(env!("CARGO_BIN_EXE_cassay")));
+    command.args(["null", "--port", &port.to_string()]);
+    command
+}
+
+/// The null target as a node of one process, and the agent that has started it.
+fn node(agent: &Arc<Agent>, root: &Path) -> NodeHandle {
+    let output = root.join("cluster/output");
+    let process = agent.start(&server(0), &output).unwrap();
+    let said = || std::fs::read_to_string(&output).unwrap_or_default();
+    let address = || said().lines().find_map(|line| line.parse().ok());
+    wait_until("it says its address", || address().is_some());
+    let address: std::net::SocketAddr = address().unwrap();
+    NodeHandle {
+        name: "node1".to_owned(),
+        agent: Arc::clone(agent),
+        process,
+        // The one after it is where it was.
+        start: (server(address.port()), output),
+        address,
+        access: Access::default(),
+    }
+}
+
+/// A fault that is healed as soon as something was seen of it, or nothing.
+fn run(kind: &Kind, world: &mut dyn World, order: Order, until: &str) -> Outcome {
+    let length = Duration::from_secs(600);
+    fault::run(kind, world, length, &mut |step| {
+        if step.what == until {
+            order.heal();
+        }
+    })
+}
+
+#[test]
+fn every_fault_is_confirmed_on_a_process_that_answers_cql() {
+    let root = tempfile::tempdir().unwrap();
+    let id = format!("test-faults-{}", std::process::id());
+    let agent = Arc::new(Agent::of_machine(&id, &root.path().join("cluster")).unwrap());
+    for kind in fault::KINDS {
+        let node = node(&agent, root.path());
+        let before = node.process;
+        let (order, orders) = fault::orders();
+        let mut live = Live::new(node, orders);
+        let outcome = run(kind, &mut live, order, "seen");
+        assert_eq!(outcome.verdict(), Verdict::Confirmed, "{outcome:#?}");
+        assert_eq!(live.process() != before, kind.ends_process);
+        assert!(live.process().alive());
+        agent.end_process(live.process(), Duration::ZERO).unwrap();
+        std::fs::remove_file(root.path().join("cluster/output")).unwrap();
+    }
+}
+
+/// Breaks another process than the one that it looks at.
+struct Astray(Live, Arc<Agent>, Identity);
+
+impl World for Astray {
+    fn now_ns(&self) -> u64 {
+        self.0.now_ns()
+    }
+
+    fn wait(&mut self, for_: Duration) -> bool {
+        self.0.wait(for_)
+    }
+
+    fn state(&mut self) -> Result<Option<char>> {
+        self.0.state()
+    }
+
+    fn ask(&mut self, limit: Duration) -> Result<()> {
+        self.0.ask(limit)
+    }
+
+    fn pause(&mut self, within: Duration) -> Result<()> {
+        self.1.pause(self.2, within).map(drop)
+    }
+
+    fn kill(&mut self, within: Duration) -> Result<()> {
+        self.pause(within)
+    }
+
+    fn heal(&mut self) -> Result<Healed> {
+        Ok(Healed {
+            process: self.0.process(),
+            by_itself: false,
+        })
+    }
+}
+
+/// What injects it says that all went well.
+#[test]
+fn a_fault_of_the_wrong_process_is_a_mismatch() {
+    let root = tempfile::tempdir().unwrap();
+    let id = format!("test-astray-{}", std::process::id());
+    let agent = Arc::new(Agent::of_machine(&id, &root.path().join("cluster")).unwrap());
+    let node = node(&agent, root.path());
+    let mut sleep = process::command(Path::new("/bin/sleep"));
+    sleep.arg("600");
+    let other = agent
+        .start(&sleep, &root.path().join("cluster/other"))
+        .unwrap();
+    for kind in fault::KINDS {
+        let (order, orders) = fault::orders();
+        let handle = NodeHandle {
+            name: node.name.clone(),
+            agent: Arc::clone(&agent),
+            process: node.process,
+            start: (server(0), root.path().join("cluster/output")),
+            address: node.address,
+            access: Access::default(),
+        };
+        let mut astray = Astray(Live::new(handle, orders), Arc::clone(&agent), other);
+        let outcome = run(kind, &mut astray, order, "injecting");
+        assert_eq!(outcome.verdict(), Verdict::Mismatch, "{outcome:#?}");
+        assert_eq!(process::state(other), Some('T'), "something was broken");
+        assert!(outcome.at_ns("unseen").is_some() && outcome.at_ns("whole").is_some());
+    }
+}

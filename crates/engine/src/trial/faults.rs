@@ -1,0 +1,242 @@
+//! What is broken on purpose while load is measured: each fault has a thread of its own, which
+//! breaks, looks and heals. What it says goes to disk as it comes.
+
+use super::State;
+use crate::conduct::Breaking;
+use crate::running::Running;
+use analysis::rules;
+use anyhow::{Context, Result};
+use cluster::Cluster;
+use fault::{Live, Order, Outcome, Step, Verdict};
+use host::process::Identity;
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use store::record::{FaultRecord, FaultStepRecord, JournalEvent};
+use study::settings::Fault;
+
+/// The faults of a phase. Dropping it heals what is still broken.
+pub struct Faults<'a> {
+    planned: &'a [Fault],
+    /// Names of the nodes that they break.
+    places: Vec<String>,
+    open: BTreeMap<usize, Open>,
+}
+
+/// A fault that is on.
+struct Open {
+    order: Option<Order>,
+    told: Receiver<Told>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What its thread says.
+enum Told {
+    Step(Step),
+    /// It has come to its end, and this is the node's process now.
+    Over(Outcome, Identity),
+}
+
+impl<'a> Faults<'a> {
+    /// None of them has come yet.
+    pub fn new(planned: &'a [Fault], running: &Running) -> Faults<'a> {
+        let nodes = running.cluster.nodes();
+        let place = |fault: &Fault| nodes.get(fault.node - 1).map(|node| node.name.clone());
+        Faults {
+            planned,
+            places: planned
+                .iter()
+                .map(|fault| place(fault).unwrap_or_default())
+                .collect(),
+            open: BTreeMap::new(),
+        }
+    }
+
+    /// What `conduct` needs to know of them.
+    pub fn planned(&self) -> Vec<Breaking> {
+        let planned = self.planned.iter().zip(&self.places);
+        let breaking = |(fault, place): (&Fault, &String)| Breaking {
+            at_ns: fault.at_ns,
+            for_ns: fault.for_ns,
+            takes_away: fault.kind.ends_process.then(|| place.clone()),
+        };
+        planned.map(breaking).collect()
+    }
+
+    /// The nodes that are away because they are broken: what is known of their ends is not asked
+    /// for, tick by tick.
+    pub fn away(&self) -> Vec<&str> {
+        let ends = |number: &&usize| self.planned[**number].kind.ends_process;
+        let numbers = self.open.keys().filter(ends);
+        numbers
+            .map(|number| self.places[*number].as_str())
+            .collect()
+    }
+
+    /// What the journal says before one begins.
+    pub fn injecting(&self, number: usize) -> JournalEvent {
+        JournalEvent::FaultInjecting {
+            kind: self.planned[number].kind.name.to_owned(),
+            place: self.places[number].clone(),
+            seconds: self.planned[number].for_ns as f64 / 1e9,
+        }
+    }
+
+    /// What the journal says before one is healed.
+    pub fn healing(&self, number: usize) -> JournalEvent {
+        JournalEvent::FaultHealing {
+            kind: self.planned[number].kind.name.to_owned(),
+            place: self.places[number].clone(),
+        }
+    }
+
+    /// Begins one.
+    ///
+    /// # Errors
+    /// Its node does not run.
+    pub fn inject(&mut self, number: usize, cluster: &Cluster) -> Result<()> {
+        let fault = self.planned[number];
+        let (order, orders) = fault::orders();
+        let mut live = Live::new(cluster.handle(fault.node)?, orders);
+        let (tell, told) = channel();
+        let run = move || {
+            let length = Duration::from_nanos(fault.for_ns);
+            let outcome = fault::run(&fault.kind, &mut live, length, &mut |step| {
+                say(&tell, Told::Step(step.clone()));
+            });
+            say(&tell, Told::Over(outcome, live.process()));
+        };
+        let thread = std::thread::Builder::new().name(format!("fault {number}"));
+        let thread = thread.spawn(run).context("start a thread for a fault")?;
+        let open = Open {
+            order: Some(order),
+            told,
+            thread: Some(thread),
+        };
+        self.open.insert(number, open);
+        Ok(())
+    }
+
+    /// Orders that one is healed. Its thread does it.
+    pub fn heal(&self, number: usize) {
+        let open = self.open.get(&number);
+        if let Some(order) = open.and_then(|open| open.order.as_ref()) {
+            order.heal();
+        }
+    }
+
+    /// Writes down what was said since the last look; one that has come to its end.
+    pub fn look(&mut self, running: &mut Running, state: &mut State) -> Result<Option<usize>> {
+        let numbers: Vec<usize> = self.open.keys().copied().collect();
+        for number in numbers {
+            loop {
+                let told = match self.open[&number].told.try_recv() {
+                    Ok(told) => told,
+                    Err(TryRecvError::Empty) => break,
+                    // It has panicked, and healed nothing: its agent does, in time.
+                    Err(TryRecvError::Disconnected) => {
+                        anyhow::bail!("the thread of a fault has ended before it")
+                    }
+                };
+                if self.hear(number, told, running, state)? {
+                    return Ok(Some(number));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Heals all, and waits until they have come to their ends. The load has ended.
+    pub fn end(mut self, running: &mut Running, state: &mut State) -> Result<()> {
+        self.open.keys().for_each(|number| self.heal(*number));
+        while let Some((number, open)) = self.open.first_key_value() {
+            let (number, told) = (*number, open.told.recv());
+            let told = told.context("the thread of a fault has ended before it")?;
+            self.hear(number, told, running, state)?;
+        }
+        Ok(())
+    }
+
+    /// Takes note of what a thread says; whether its fault has come to its end.
+    fn hear(
+        &mut self,
+        number: usize,
+        told: Told,
+        running: &mut Running,
+        state: &mut State,
+    ) -> Result<bool> {
+        let fault = self.planned[number];
+        let since_s = |ns: u64| ns.saturating_sub(state.writer.start_ns()) as f64 / 1e9;
+        let (outcome, process) = match told {
+            Told::Over(outcome, process) => (outcome, process),
+            Told::Step(step) => {
+                let record = FaultStepRecord {
+                    t_s: since_s(step.at_ns),
+                    fault: number,
+                    kind: fault.kind.name.to_owned(),
+                    place: self.places[number].clone(),
+                    step: step.what.to_owned(),
+                    said: step.words,
+                };
+                state.writer.write_fault_step(&record)?;
+                return Ok(false);
+            }
+        };
+        let at_s = |what: &str| outcome.at_ns(what).map(since_s);
+        let said = outcome.steps.iter();
+        let said = said.filter(|step| !["injecting", "healing"].contains(&step.what));
+        let said = said.map(|step| format!("{}: {}", step.what, step.words));
+        let record = FaultRecord {
+            kind: fault.kind.name.to_owned(),
+            verdict: outcome.verdict().name().to_owned(),
+            evidence: said.collect::<Vec<_>>().join("; "),
+            trial: Some(state.finding.index),
+            place: self.places[number].clone(),
+            injected_s: at_s("injecting"),
+            seen_s: at_s("seen"),
+            healing_s: at_s("healing"),
+            whole_s: at_s("whole"),
+            ..FaultRecord::default()
+        };
+        state.finding.faults.push(record);
+        if fault.kind.ends_process && running.process_of(fault.node) != Some(process.pid) {
+            running.cluster.started(fault.node, process)?;
+            // That it is another one was asked for.
+            let place = &self.places[number];
+            state.pids.retain(|(name, _)| name != place);
+            state.pids.push((place.clone(), Some(process.pid)));
+        }
+        self.open.remove(&number);
+        Ok(true)
+    }
+}
+
+/// Whoever does not listen any more has healed.
+fn say(to: &Sender<Told>, told: Told) {
+    let _ = to.send(told);
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        // Which heals, if it was not ordered before.
+        self.order = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the rules are told of them.
+pub fn evidence(all: &[FaultRecord]) -> Vec<rules::Fault> {
+    let of = |fault: &FaultRecord| rules::Fault {
+        kind: format!("{} of {}", fault.kind, fault.place),
+        confirmed: match fault.seen_s {
+            Some(_) => Some(true),
+            None if fault.verdict == Verdict::Inconclusive.name() => None,
+            None => Some(false),
+        },
+        healed: fault.healing_s.is_none() || fault.whole_s.is_some(),
+    };
+    all.iter().map(of).collect()
+}
