@@ -9,6 +9,7 @@
 
 mod course;
 mod live;
+mod node_kill;
 mod node_pause;
 
 pub use course::{Outcome, Step, Verdict, run};
@@ -20,7 +21,7 @@ use host::Healed;
 use std::time::Duration;
 
 /// All kinds of faults.
-pub const KINDS: &[Kind] = &[node_pause::KIND];
+pub const KINDS: &[Kind] = &[node_pause::KIND, node_kill::KIND];
 
 /// One kind of fault.
 #[derive(Clone, Copy, Debug)]

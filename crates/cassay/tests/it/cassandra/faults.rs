@@ -92,3 +92,19 @@ fn a_node_is_paused_under_load_and_seen_silent_and_back_while_the_other_answers(
         assert_eq!(lab.journaled(event, Some(0)), 1, "{event}");
     }
 }
+
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn a_node_is_killed_under_load_and_started_again_while_the_other_answers() {
+    let kill = "  - {at: 3s, kind: node-kill, where: {node: 2}, for: 4s}\n";
+    let lab = Lab::with(&format!("{BROKEN}{kill}"));
+    let (_, faults) = run(&lab);
+    let [killed] = &faults[..] else {
+        panic!("{faults:#?}")
+    };
+    assert_confirmed(killed);
+    let evidence = &killed.evidence;
+    let gone = "the kernel knows its process no more, it does not answer a client";
+    assert!(evidence.contains(gone), "{evidence}");
+    assert!(!answered(&lab, killed).is_empty());
+}
