@@ -43,6 +43,44 @@ impl Tool {
     }
 }
 
+impl Tool {
+    /// The words with `***` for the password, where it is one: it may well be `cassandra`, of which
+    /// the other words have many.
+    pub fn without_password(self, words: &[String], password: &str) -> Vec<String> {
+        if password.is_empty() {
+            return words.to_vec();
+        }
+        let mut before = String::new();
+        let mut hidden = Vec::new();
+        for word in words {
+            let option = before.rsplit(' ').next().unwrap_or_default();
+            hidden.push(match self.secret_options().contains(&option) {
+                true => "***".to_owned(),
+                false => hide_in(word, password, &before),
+            });
+            before = format!("{before} {word}");
+        }
+        hidden
+    }
+}
+
+/// A word without the password where it is the value of a key that says so; `before` are the words
+/// before it.
+fn hide_in(word: &str, password: &str, before: &str) -> String {
+    let (mut out, mut copied) = (String::new(), 0);
+    for (at, _) in word.match_indices(password) {
+        let key = format!("{before} {}", &word[..at]);
+        let key = key.trim_end().strip_suffix('=').map(str::trim_end);
+        let key = key.and_then(|key| key.rsplit([' ', ',', '(']).next());
+        if key.is_some_and(|key| key.to_ascii_lowercase().contains("pass")) {
+            out += &word[copied..at];
+            out += "***";
+            copied = at + password.len();
+        }
+    }
+    out + &word[copied..]
+}
+
 /// Reads a file that an import names; the error says why it cannot be read.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
@@ -192,5 +230,42 @@ pub fn import(
         Tool::Nb => crate::nb::import(words, read),
         Tool::Ycsb => crate::ycsb::import(words, seed, read),
         Tool::Easy => crate::easy::import(words, seed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_hidden_where_it_is_one_and_only_there() {
+        let hidden = |tool: Tool, line: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            tool.without_password(&words, "cassandra").join(" ")
+        };
+        for (tool, line, expected) in [
+            (
+                Tool::Ycsb,
+                "run cassandra-cql -p cassandra.username=cassandra -p cassandra.password=cassandra",
+                "run cassandra-cql -p cassandra.username=cassandra -p cassandra.password=***",
+            ),
+            (
+                Tool::Stress,
+                "-mode user=u password = cassandra -node cassandra",
+                "-mode user=u password = *** -node cassandra",
+            ),
+            (
+                Tool::Nb,
+                "password=cassandra host=cassandra",
+                "password=*** host=cassandra",
+            ),
+            (
+                Tool::Easy,
+                "run KeyValue --password cassandra --host cassandra -U cassandra -P cassandra",
+                "run KeyValue --password *** --host cassandra -U cassandra -P ***",
+            ),
+        ] {
+            assert_eq!(hidden(tool, line), expected);
+        }
     }
 }

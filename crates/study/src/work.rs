@@ -165,18 +165,31 @@ fn window(step: &Step) -> Window {
 /// The import of a command line.
 pub fn import(imported: &Imported, seed: u64, inputs: &Inputs<'_>) -> Result<Import, Diagnostics> {
     let Some(words) = shlex::split(&imported.command) else {
-        let mut out = Diagnostics::new(vec![yaml::SourceText {
-            name: imported.tool.name().to_owned(),
-            text: imported.command.clone(),
-        }]);
-        out.add(&Place::default(), "a quote is not closed", None);
-        return Err(out);
+        return Err(refused(imported, "a quote is not closed", ""));
     };
     let import = imports::import(imported.tool, &words, seed, &|name| inputs.read(name))?;
     if let Some(password) = &import.connection.password {
         inputs.hide(password.reveal());
+        // A study is kept with its run, and shown.
+        if imported.tool.without_password(&words, password.reveal()) != words {
+            return Err(refused(
+                imported,
+                "a password stands in these words, and a study is kept with its runs",
+                "leave it out; `target.attach.password: {secret: NAME}` says where it is",
+            ));
+        }
     }
     Ok(import)
+}
+
+fn refused(imported: &Imported, why: &str, hint: &str) -> Diagnostics {
+    let mut out = Diagnostics::new(vec![yaml::SourceText {
+        name: imported.tool.name().to_owned(),
+        text: imported.command.clone(),
+    }]);
+    let hint = (!hint.is_empty()).then(|| hint.to_owned());
+    out.add(&Place::default(), why, hint);
+    out
 }
 
 enum Failed {

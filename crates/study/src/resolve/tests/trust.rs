@@ -206,3 +206,31 @@ fn a_link_beside_the_study_leads_to_no_secret_elsewhere() {
         "{mistakes}"
     );
 }
+
+/// A study is kept with its runs, and shown: a password in another tool's words would be as well.
+#[test]
+fn a_password_in_the_words_of_an_import_is_refused() {
+    let mistakes = |words: &str| {
+        let text = format!(
+            "study: s\nquestion: q\ntarget: {{attach: {{contact_points: [db1]}}}}\n\
+             workload: {{{words}}}\n"
+        );
+        let resolved = resolve("s", &text, &Overrides::default());
+        resolved
+            .err()
+            .map_or_else(String::new, |mistakes| mistakes.to_string())
+    };
+    for words in [
+        "easy: 'run KeyValue -n 9 -U me --password tell'",
+        "stress: 'write n=9 -mode native cql3 user=me password=tell'",
+        "ycsb: 'run cassandra-cql -p cassandra.username=me -p cassandra.password=tell \
+         -p recordcount=9 -p operationcount=9'",
+    ] {
+        let said = mistakes(words);
+        assert!(
+            said.contains("a password stands in these words"),
+            "{words}: {said}"
+        );
+        assert!(!mistakes(&words.replace("tell", "***")).contains("a password stands"));
+    }
+}
