@@ -119,10 +119,13 @@ fn look(period: Duration, control: &Control, shared: &Shared) {
     let period_ns = period.as_nanos() as u64;
     let mut cpu_before_ns = clock::thread_cpu_ns();
     let mut looks = 0;
+    let mut looks_at = Looks {
+        last_ns: clock::now_ns(),
+        period_ns,
+    };
     while !is_over() {
-        let due_ns = clock::now_ns() + period_ns;
         clock::sleep(period);
-        let now_ns = clock::now_ns();
+        let (due_ns, now_ns) = looks_at.next(clock::now_ns());
         looks += 1;
         let mut cpu_ns = 0;
         if looks % LOOKS_PER_CPU_READING == 0 {
@@ -131,6 +134,22 @@ fn look(period: Duration, control: &Control, shared: &Shared) {
             cpu_before_ns = cpu_now_ns;
         }
         shared.ring().note(due_ns, now_ns, cpu_ns);
+    }
+}
+
+/// When a thread looks at the clock. It is due a period after the last look, and not after it fell
+/// asleep: it may be stopped while it is awake as well.
+struct Looks {
+    last_ns: u64,
+    period_ns: u64,
+}
+
+impl Looks {
+    /// When it was due, and when it came.
+    fn next(&mut self, now_ns: u64) -> (u64, u64) {
+        let due_ns = self.last_ns + self.period_ns;
+        self.last_ns = now_ns;
+        (due_ns, now_ns)
     }
 }
 
@@ -278,6 +297,23 @@ mod tests {
         assert!((longest / 1500.0 - 1.0).abs() < 0.001, "{longest}");
         assert_eq!(seen[0].cpu_ns, 5);
         assert_eq!(seen[1].longest_ns(), None, "nobody woke in it");
+    }
+
+    /// Stopped after it had looked and before it slept, it saw nothing of 1.5 s.
+    #[test]
+    fn no_time_passes_unseen_between_two_looks() {
+        let mut looks = Looks {
+            last_ns: 0,
+            period_ns: MS,
+        };
+        let mut late_ns = 0;
+        let times = [MS, 2 * MS + 7, 1502 * MS, 1503 * MS + 50];
+        for now_ns in times {
+            let (due_ns, now_ns) = looks.next(now_ns);
+            late_ns += now_ns.saturating_sub(due_ns);
+        }
+        let looked = times.len() as u64 * MS;
+        assert_eq!(late_ns, times[3] - looked, "all but the periods themselves");
     }
 
     /// The thread that shows intervals wakes before the one that looks: then the stall would be
