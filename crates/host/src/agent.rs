@@ -214,6 +214,11 @@ impl Agent {
         }
     }
 
+    /// Why nothing more will be heard of it; none as long as it is there.
+    pub fn lost(&self) -> Option<String> {
+        self.link.lost()
+    }
+
     /// Asks a process to end, kills it after `grace`, and waits until it is gone. True if it went
     /// by itself.
     ///

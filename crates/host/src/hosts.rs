@@ -144,6 +144,14 @@ impl Hosts {
         ended.and(self.switch.agent.end())
     }
 
+    /// Why there is no network between them any more; none as long as there is.
+    pub fn lost(&self) -> Option<String> {
+        let why = self.switch.agent.lost()?;
+        Some(format!(
+            "the network between the hosts has ended with the agent of their switch ({why})"
+        ))
+    }
+
     /// Lets them outlive us: their agents go on, and wait for the next command.
     ///
     /// # Errors

@@ -189,3 +189,18 @@ fn what_agents_and_guards_leave_that_were_killed_together_is_cleared_by_its_stat
     Hosts::clear(&state).unwrap();
     assert!(hosts.end().is_ok(), "there is nobody to be told");
 }
+
+/// Their processes go on, and nobody reaches them any more: whoever offers load must hear of it.
+#[test]
+fn hosts_say_that_their_network_has_ended() {
+    if !able(&[HostAbility::Network, HostAbility::Volume]) {
+        return;
+    }
+    let root = tempfile::tempdir().unwrap();
+    let hosts = make("lost", &volume_spec(), &root.path().join("cluster"));
+    assert_eq!(hosts.lost(), None);
+    kill(&of_cluster(&hosts.state().id, "switch", false));
+    wait_until("it is known", || hosts.lost().is_some());
+    let why = hosts.lost().unwrap();
+    assert!(why.contains("the agent of their switch"), "{why}");
+}

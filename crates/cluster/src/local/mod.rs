@@ -415,6 +415,10 @@ impl Nodes {
 
     /// The nodes that have died, but for those that are `expected` to be away.
     pub fn died(&self, expected: &[&str]) -> Vec<NodeDied> {
+        // Their processes go on then, and nobody reaches them.
+        if let Some(lost) = self.hosts().and_then(Hosts::lost) {
+            return self.nodes.iter().map(|node| node.lost(&lost)).collect();
+        }
         let nodes = self.nodes.iter();
         let nodes = nodes.filter(|node| !expected.contains(&node.layout.name.as_str()));
         nodes.filter_map(LocalNode::died).collect()

@@ -48,6 +48,15 @@ impl LocalNode {
         })
     }
 
+    /// That nobody reaches it any more, and why.
+    pub fn lost(&self, why: &str) -> NodeDied {
+        NodeDied {
+            name: self.layout.name.clone(),
+            status: why.to_owned(),
+            log_tail: String::new(),
+        }
+    }
+
     /// How often this node has been started, by the logs that it has left.
     ///
     /// # Errors
