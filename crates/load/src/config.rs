@@ -149,7 +149,8 @@ pub enum Flow {
     Measure(u64),
     /// Stop issuing at once. What was due is sent, and what is in flight is awaited.
     StopNow,
-    /// Stop issuing at once, and send nothing more; what is in flight is awaited.
+    /// Stop issuing at once, and send nothing more; what is in flight is awaited for a second, and
+    /// ends as on a lost connection then.
     Abandon,
 }
 

@@ -13,6 +13,8 @@ pub(crate) struct Control {
     sends_until_ns: AtomicU64,
     /// How long after the stop that is.
     sends_for_ns: u64,
+    /// From when on nobody waits for answers any more.
+    hangs_up_ns: AtomicU64,
 }
 
 impl Control {
@@ -24,6 +26,7 @@ impl Control {
             stop_ns: AtomicU64::new(u64::MAX),
             sends_until_ns: AtomicU64::new(u64::MAX),
             sends_for_ns: timeouts.max().unwrap_or(0),
+            hangs_up_ns: AtomicU64::new(u64::MAX),
         }
     }
 
@@ -50,10 +53,16 @@ impl Control {
         self.window_from_ns.store(from_ns, Ordering::Relaxed);
     }
 
-    /// Nothing more is sent.
-    pub fn abandon(&self, now_ns: u64) {
+    /// Nothing more is sent from `now_ns` on, and what is in flight is awaited until `until_ns`.
+    pub fn abandon(&self, now_ns: u64, until_ns: u64) {
         self.stop_at(now_ns);
         self.sends_until_ns.store(0, Ordering::Relaxed);
+        self.hangs_up_ns.fetch_min(until_ns, Ordering::Relaxed);
+    }
+
+    /// From when on nobody waits for answers any more, monotonic clock.
+    pub fn hangs_up_ns(&self) -> u64 {
+        self.hangs_up_ns.load(Ordering::Relaxed)
     }
 
     /// Draws the start line.

@@ -23,6 +23,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, s
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+/// How long an abandoned run waits for answers: those that come at all have come by then, and a
+/// client's time-out may be minutes.
+const HANG_UP_AFTER_NS: u64 = clock::SECOND_NS;
+
 /// The start line is this far in the future, so that every worker is there when it comes.
 const START_AHEAD_NS: u64 = 2 * clock::MILLISECOND_NS;
 
@@ -188,7 +192,10 @@ impl Load {
                 self.control.stop_at(from_ns + count * self.interval_ns);
             }
             Flow::StopNow => self.control.stop_at(soon_ns()),
-            Flow::Abandon => self.control.abandon(clock::now_ns()),
+            Flow::Abandon => {
+                let now_ns = clock::now_ns();
+                self.control.abandon(now_ns, now_ns + HANG_UP_AFTER_NS);
+            }
         }
     }
 

@@ -218,8 +218,9 @@ impl<W: World> Worker<W> {
             if self.issuing {
                 self.release(now_ns);
             }
-            if std::mem::take(&mut self.unsent) {
-                self.send_all(now_ns);
+            self.send_rest(now_ns);
+            if self.draining && now_ns >= self.control.hangs_up_ns() {
+                self.hang_up(now_ns);
             }
             if !self.issuing && self.operations_count() == 0 {
                 return Ok(self.finish());
@@ -324,6 +325,8 @@ impl<W: World> Worker<W> {
         }
         let in_time = now_ns < self.control.sends_until_ns();
         if !in_time {
+            // Counting takes a while, and a send that fails then would have failed too early.
+            self.send_rest(now_ns);
             self.leave_unsent(now_ns, stop_ns);
         }
         in_time

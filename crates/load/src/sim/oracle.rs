@@ -199,6 +199,7 @@ impl Oracle {
             self.expire();
             self.give_up();
             self.leave();
+            self.hang_up();
         }
     }
 

@@ -40,6 +40,7 @@ pub struct Seen {
     pub broken_writes: u64,
     pub given_up: u64,
     pub unblocked: u64,
+    pub hung_up: u64,
 }
 
 impl Seen {
@@ -49,7 +50,7 @@ impl Seen {
         }
     }
 
-    pub fn each(&mut self) -> [(&'static str, &mut u64); 12] {
+    pub fn each(&mut self) -> [(&'static str, &mut u64); 13] {
         [
             ("tries that timed out", &mut self.expired),
             ("operations that were never sent", &mut self.unsent),
@@ -63,6 +64,7 @@ impl Seen {
             ("writes that failed", &mut self.broken_writes),
             ("tries that found no connection", &mut self.given_up),
             ("connections given up for late answers", &mut self.unblocked),
+            ("tries that nobody waited for", &mut self.hung_up),
         ]
     }
 }

@@ -47,8 +47,8 @@ pub enum Caller {
     Waits,
     /// Stops after so long: what was due is sent.
     Stops(u64),
-    /// Stops after so long, and nothing more is sent.
-    Abandons(u64),
+    /// Stops after so long, and nothing more is sent; hangs up after so much longer.
+    Abandons(u64, u64),
     /// Measures after so many intervals, for so many.
     Measures(u64, u64),
 }
@@ -149,7 +149,7 @@ fn course(dice: &mut Dice, long_ns: u64, interval_ns: u64) -> (Caller, Limit, Wi
     let operations = dice.between(3, 60);
     let caller = match dice.below(6) {
         0 => Caller::Stops(long_ns),
-        1 => Caller::Abandons(long_ns),
+        1 => Caller::Abandons(long_ns, dice.below(2 * interval_ns)),
         2 => Caller::Measures(dice.below(4), dice.between(1, 8)),
         _ => Caller::Waits,
     };

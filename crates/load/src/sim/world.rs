@@ -114,8 +114,8 @@ impl State {
                 self.control.stop_at(self.now_ns + 10);
                 self.shape.caller = Caller::Waits;
             }
-            Caller::Abandons(after_ns) if due(after_ns) => {
-                self.control.abandon(self.now_ns);
+            Caller::Abandons(after_ns, waits_ns) if due(after_ns) => {
+                self.control.abandon(self.now_ns, self.now_ns + waits_ns);
                 self.shape.caller = Caller::Waits;
             }
             _ => {}

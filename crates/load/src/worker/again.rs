@@ -132,9 +132,11 @@ impl<W: World> Worker<W> {
             return false;
         };
         let timeout_ns = self.facts.kinds[usize::from(again.operation.kind)].timeout_ns;
-        if now_ns.saturating_sub(again.failed_ns) < timeout_ns {
-            return false;
-        }
+        now_ns.saturating_sub(again.failed_ns) >= timeout_ns && self.end_failed(now_ns)
+    }
+
+    /// Ends the operation of the oldest failed try, which no other follows; false if there is none.
+    pub(super) fn end_failed(&mut self, now_ns: u64) -> bool {
         let Some(again) = self.again.pop_front() else {
             return false;
         };

@@ -254,6 +254,14 @@ impl<W: World> Worker<W> {
         self.lose(worst.unwrap_or(0) as u16, now_ns, &text);
     }
 
+    /// Sends what has been encoded beside the operations that became due.
+    #[inline]
+    pub(super) fn send_rest(&mut self, now_ns: u64) {
+        if std::mem::take(&mut self.unsent) {
+            self.send_all(now_ns);
+        }
+    }
+
     pub(super) fn send_all(&mut self, now_ns: u64) {
         for index in 0..self.connections.len() as u16 {
             self.send(index, now_ns);

@@ -108,8 +108,24 @@ impl<W: World> Worker<W> {
     /// A connection ended: what waited on it has failed, and it is opened again elsewhere.
     #[cold]
     pub(super) fn lose(&mut self, index: u16, now_ns: u64, reason: &impl Display) {
+        if self.close(index, now_ns, reason) {
+            self.world.reopen(index);
+        }
+    }
+
+    /// Nobody waits for answers any more: what is still in flight ends without.
+    #[cold]
+    pub(super) fn hang_up(&mut self, now_ns: u64) {
+        for index in 0..self.connections.len() {
+            self.close(index as u16, now_ns, &"the run was abandoned");
+        }
+        while self.end_failed(now_ns) {}
+    }
+
+    /// Closes a connection: what waited on it has failed. False if it was not open.
+    fn close(&mut self, index: u16, now_ns: u64, reason: &impl Display) -> bool {
         let Some(connection) = self.connections[usize::from(index)].take() else {
-            return;
+            return false;
         };
         self.memory.push(connection.close());
         self.open_count -= 1;
@@ -122,7 +138,7 @@ impl<W: World> Worker<W> {
         }
         let node = usize::from(index) / self.connections_per_node;
         self.note_first(Outcome::ConnectionLost, node, reason);
-        self.world.reopen(index);
+        true
     }
 
     pub(super) fn take_reopened(&mut self) {

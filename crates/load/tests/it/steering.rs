@@ -4,6 +4,7 @@ use crate::config;
 use crate::program::{kind, program, statement};
 use crate::server::{Does, Server};
 use load::{Config, Flow, Limit, Load, Next};
+use measure::{Outcome, clock};
 use std::sync::Arc;
 use std::time::Duration;
 use workload::Policy;
@@ -48,6 +49,28 @@ fn a_stop_at_a_time_is_exact_whenever_it_is_heard() {
     };
     assert_eq!((first.end_ns, first.draining), (stop_ns, false));
     load.end().unwrap();
+}
+
+/// A silent node held the end of a run for as long as the client's time-out: nearly a minute while
+/// data was loaded.
+#[test]
+fn an_abandoned_run_does_not_wait_for_the_time_out_of_a_silent_server() {
+    let server = Server::start(|_| Does::Nothing);
+    let config = Config {
+        timeout: Duration::from_secs(3600),
+        ..endless(&server)
+    };
+    let mut load = Load::start(&config).unwrap();
+    while server.asked().is_empty() {
+        assert!(matches!(load.next(clock::now_ns() + MS), Next::Time));
+    }
+    load.steer(Flow::Abandon);
+    let mut lost = 0;
+    while let Next::Interval(interval) = load.next(u64::MAX) {
+        lost += interval.kinds[0].outcomes.get(Outcome::ConnectionLost);
+    }
+    assert!(lost > 0);
+    assert_eq!(load.end().unwrap().operations_ended, lost);
 }
 
 #[test]

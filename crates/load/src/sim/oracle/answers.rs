@@ -211,9 +211,13 @@ impl Oracle {
         if self.recorded.is_over {
             return;
         }
-        if !self.broken.remove(&connection) {
-            // It is the worker's own wish: late answers block too many streams.
+        let is_broken = self.broken.remove(&connection);
+        let hangs_up = !is_broken && self.hangs_up();
+        if !is_broken {
             self.expire();
+        }
+        if !is_broken && !hangs_up {
+            // It is the worker's own wish: late answers block too many streams.
             assert!(self.streams.len() == self.slots);
             assert!(self.streams.values().any(|made| made.is_orphan));
             self.seen.unblocked += 1;
@@ -227,8 +231,26 @@ impl Oracle {
         let lost: Vec<Try> = lost.map(|(_, made)| made).collect();
         for made in lost.into_iter().filter(|made| !made.is_orphan) {
             self.seen.lost += 1;
-            self.fail(made.number, Outcome::ConnectionLost, self.now_ns);
+            self.seen.hung_up += u64::from(hangs_up);
+            let at_ns = if hangs_up { self.turn_ns } else { self.now_ns };
+            self.fail(made.number, Outcome::ConnectionLost, at_ns);
         }
+    }
+
+    /// Nobody waits any more: no other try follows on a failed one.
+    pub(super) fn hang_up(&mut self) {
+        if !self.hangs_up() {
+            return;
+        }
+        assert!(!self.is_open(), "a connection is open after the end");
+        for number in std::mem::take(&mut self.again) {
+            let (outcome, _) = self.begun[&number].failed.expect("a failed try");
+            self.end_of(number, outcome, self.turn_ns);
+        }
+    }
+
+    fn hangs_up(&self) -> bool {
+        self.turn_ns >= self.control.hangs_up_ns()
     }
 
     pub fn adopted(&mut self, connection: u16) {
