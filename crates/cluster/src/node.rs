@@ -23,14 +23,12 @@ pub struct NodeInfo {
     pub version: String,
 }
 
-/// A node of ours that runs no more.
+/// A node of ours that is not there any more.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("{name} has died ({status}); its last log lines:\n{log_tail}")]
+#[error("{name} {how}")]
 pub struct NodeDied {
     /// Which node.
     pub name: String,
-    /// Exit status or signal, and what it may mean.
-    pub status: String,
-    /// The last lines of its log.
-    pub log_tail: String,
+    /// What has become of it, with the last lines of its log if it has died.
+    pub how: String,
 }

@@ -274,8 +274,7 @@ impl<'a> Engine<'a> {
         match self.trial(trial, &record, &name) {
             Ok(TrialEnd::Finished(finding)) => self.finish(trial, name, *finding)?,
             Ok(TrialEnd::Interrupted) => return Ok(Some(End::Interrupted)),
-            Ok(TrialEnd::TargetLost(finding)) => {
-                let why = finding.reasons.first().cloned().unwrap_or_default();
+            Ok(TrialEnd::TargetLost(finding, why)) => {
                 self.fail(trial, name, *finding, &why)?;
                 return Ok(Some(End::Stopped(why)));
             }

@@ -69,8 +69,9 @@ pub enum TrialEnd {
     Finished(Box<TrialFinding>),
     /// Ctrl-C: it counts as not done.
     Interrupted,
-    /// A node died: the finding is invalid, and the run cannot go on with this target.
-    TargetLost(Box<TrialFinding>),
+    /// A node died, as the words say: the finding is invalid, and the run cannot go on with this
+    /// target.
+    TargetLost(Box<TrialFinding>, String),
 }
 
 /// What a trial has gathered so far: the evidence and the finding as far as they are known, and

@@ -36,24 +36,27 @@ impl LocalNode {
 
     /// Whether the process has ended, and how.
     pub fn died(&self) -> Option<NodeDied> {
-        let ended = self.host.how_ended(self.process?)?;
-        let log_tail = self.log_tail();
-        Some(NodeDied {
-            name: self.layout.name.clone(),
-            status: match ended {
-                Ended::Status(status) => explain(status, &log_tail),
-                Ended::WithItsAgent(why) => format!("the agent of its host has ended ({why})"),
-            },
-            log_tail,
+        Some(match self.host.how_ended(self.process?)? {
+            Ended::Status(status) => {
+                let log_tail = self.log_tail();
+                let why = explain(status, &log_tail);
+                self.gone(format!("has died ({why}); its last log lines:\n{log_tail}"))
+            }
+            Ended::WithItsAgent(why) => {
+                self.gone(format!("has ended with the agent of its host ({why})"))
+            }
         })
     }
 
     /// That nobody reaches it any more, and why.
     pub fn lost(&self, why: &str) -> NodeDied {
+        self.gone(format!("is out of reach: {why}"))
+    }
+
+    fn gone(&self, how: String) -> NodeDied {
         NodeDied {
             name: self.layout.name.clone(),
-            status: why.to_owned(),
-            log_tail: String::new(),
+            how,
         }
     }
 

@@ -176,9 +176,9 @@ impl TrialRun<'_> {
         match cut? {
             Cut::Interrupted => Some(TrialEnd::Interrupted),
             Cut::NodeDied(how) => {
-                state.evidence.aborted = Some(how);
+                state.evidence.aborted = Some(how.clone());
                 let finding = self.judge(None, state);
-                Some(TrialEnd::TargetLost(Box::new(finding)))
+                Some(TrialEnd::TargetLost(Box::new(finding), how))
             }
         }
     }

@@ -15,7 +15,7 @@ workload: {use: standard1, mix: {write: 1}, consistency: ONE}
 data: {settle: none}
 procedure: {fixed: {rate: 200}}
 client: {timeout: 2s, in_flight_max: 2000}
-window: {warmup: 2s, measure: 14s}
+window: {warmup: 2s, measure: 20s}
 verify: {reads: none, sample: 0}
 faults:
 ";
@@ -64,7 +64,7 @@ fn assert_confirmed(fault: &FaultRecord) {
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn a_node_is_paused_under_load_and_seen_silent_and_back_while_the_other_answers() {
-    let pause = "  - {at: 3s, kind: node-pause, where: {node: 2}, for: 4s}\n";
+    let pause = "  - {at: 3s, kind: node-pause, where: {node: 2}, for: 9s}\n";
     let lab = Lab::with(&format!("{BROKEN}{pause}"));
     let (trial, faults) = run(&lab);
     let [paused] = &faults[..] else {
@@ -96,7 +96,7 @@ fn a_node_is_paused_under_load_and_seen_silent_and_back_while_the_other_answers(
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn a_node_is_killed_under_load_and_started_again_while_the_other_answers() {
-    let kill = "  - {at: 3s, kind: node-kill, where: {node: 2}, for: 4s}\n";
+    let kill = "  - {at: 3s, kind: node-kill, where: {node: 2}, for: 9s}\n";
     let lab = Lab::with(&format!("{BROKEN}{kill}"));
     let (_, faults) = run(&lab);
     let [killed] = &faults[..] else {
