@@ -3,13 +3,12 @@
 //! What must hold: it follows from the findings alone, in the plan's order. So a run that is taken
 //! up again asks for what it would have asked for without the interruption.
 
-use crate::summary::block_words;
-use analysis::procedure::{Answer, Found, Next, Point, Seen};
-use indexmap::IndexMap;
+use crate::found::found;
+use analysis::procedure::{Ask, Next, Point, Role, Seen};
 use std::collections::BTreeMap;
 use store::record::TrialFinding;
 use study::plan::{Plan, Trial, Turn};
-use study::settings::Study;
+use study::settings::{Settings, Study};
 
 /// What the trials of each variant came to in each block, in the order in which they ran.
 pub struct Histories<'a> {
@@ -26,22 +25,27 @@ impl<'a> Histories<'a> {
         }
     }
 
-    /// Adds a trial, with what it came to; none if it could not be done.
-    pub fn note(&mut self, trial: &Trial, finding: Option<&TrialFinding>) {
-        let history = self.seen.entry((trial.variant, trial.block)).or_default();
-        history.push(Seen {
+    /// Adds a trial, with what it came to; none if it could not be done. Whether it was a search's
+    /// trial that was too much, so that the target may still have its backlog to work off.
+    pub fn note(&mut self, trial: &Trial, finding: Option<&TrialFinding>) -> bool {
+        let settings = self.settings(trial.variant);
+        let seen = Seen {
             point: trial.point,
-            found: finding.map(found),
-        });
+            role: trial.role,
+            found: finding.map(|finding| found(settings, finding)),
+        };
+        let step = settings.procedure.step(&seen);
+        let history = self.seen.entry((trial.variant, trial.block)).or_default();
+        history.push(seen);
+        step.is_some_and(|step| step.is_too_much())
     }
 
     /// What becomes of a turn when it comes, with what it has `found` already. That is noted if it
     /// still counts.
     pub fn asked(&mut self, turn: &Turn, found: Option<&TrialFinding>) -> Asked {
         let next = self.next(turn);
-        if let Some((finding, point)) = found.and_then(|finding| still_counts(finding, turn, &next))
-        {
-            self.note(&turn.at(point), Some(finding));
+        if let Some((finding, ask)) = found.and_then(|finding| still_counts(finding, turn, &next)) {
+            self.note(&turn.at(ask, self.settings(turn.variant)), Some(finding));
             return Asked::Done;
         }
         asked(turn.point, next)
@@ -52,33 +56,14 @@ impl<'a> Histories<'a> {
         matches!(self.next(turn), Next::Measure(_))
     }
 
-    /// What the searches that have ended have come to, a sentence each.
-    pub fn searched(&self) -> Vec<String> {
-        let mut said: IndexMap<(usize, String), Vec<usize>> = IndexMap::new();
-        for (&(variant, block), seen) in &self.seen {
-            let procedure = &self.study.variants[variant].settings.procedure;
-            if let Next::Answer(Answer::Searched { words, .. }) = procedure.next(seen) {
-                said.entry((variant, words)).or_default().push(block + 1);
-            }
-        }
-        let sentence = |((variant, words), blocks): (&(usize, String), &Vec<usize>)| {
-            let who = match self.study.variants[*variant].name.as_str() {
-                "-" => String::new(),
-                name => format!("“{name}”: "),
-            };
-            match self.study.repeat.blocks {
-                1 => format!("{who}{words}."),
-                _ => format!("{who}{words} ({}).", block_words(blocks)),
-            }
-        };
-        said.iter().map(sentence).collect()
-    }
-
     fn next(&self, turn: &Turn) -> Next {
         let seen = self.seen.get(&(turn.variant, turn.block));
         let seen = seen.map(Vec::as_slice).unwrap_or_default();
-        let procedure = &self.study.variants[turn.variant].settings.procedure;
-        procedure.next(seen)
+        self.settings(turn.variant).procedure.next(seen)
+    }
+
+    fn settings(&self, variant: usize) -> &'a Settings {
+        &self.study.variants[variant].settings
     }
 }
 
@@ -87,8 +72,8 @@ impl<'a> Histories<'a> {
 pub enum Asked {
     /// Its trial is finished.
     Done,
-    /// It is measured at this point.
-    Here(Point),
+    /// This is measured.
+    Here(Ask),
     /// Its point is not asked for as long as others are.
     Elsewhere,
     /// Nothing more is asked for, and why.
@@ -96,10 +81,10 @@ pub enum Asked {
 }
 
 impl Asked {
-    /// Where a trial that is not done is measured; otherwise why it is not.
-    pub fn here(self) -> Result<Point, String> {
+    /// What a trial that is not done measures; otherwise why it does not.
+    pub fn here(self) -> Result<Ask, String> {
         match self {
-            Asked::Here(point) => Ok(point),
+            Asked::Here(ask) => Ok(ask),
             Asked::Done => Err("it is done".to_owned()),
             Asked::Elsewhere => Err("its procedure asks for other points".to_owned()),
             Asked::Nowhere(reason) => Err(reason),
@@ -111,31 +96,34 @@ impl Asked {
 fn asked(planned: Option<Point>, next: Next) -> Asked {
     match (next, planned) {
         (Next::Answer(answer), _) => Asked::Nowhere(answer.words()),
-        (Next::Measure(points), Some(point)) => match points.contains(&point) {
-            true => Asked::Here(point),
-            false => Asked::Elsewhere,
-        },
-        (Next::Measure(points), None) => {
-            let first = points.first();
-            first.map_or(Asked::Elsewhere, |point| Asked::Here(*point))
+        (Next::Measure(asks), Some(point)) => {
+            let planned = asks.into_iter().find(|ask| ask.point == point);
+            planned.map_or(Asked::Elsewhere, Asked::Here)
+        }
+        (Next::Measure(asks), None) => {
+            let first = asks.first();
+            first.map_or(Asked::Elsewhere, |ask| Asked::Here(*ask))
         }
     }
 }
 
-/// What a turn has found, with the point. What was measured where it was planned counts whatever
-/// came before; where a point was found on the way, only if it would be found again.
+/// What a turn has found, with what it was measured for. What was measured where it was planned
+/// counts whatever came before; where a point was found on the way, only if it would be found
+/// again.
 fn still_counts<'f>(
     finding: &'f TrialFinding,
     turn: &Turn,
     next: &Next,
-) -> Option<(&'f TrialFinding, Point)> {
+) -> Option<(&'f TrialFinding, Ask)> {
+    let role = Role::named(&finding.role);
     if let Some(point) = turn.point {
-        return Some((finding, point));
+        return Some((finding, Ask { point, role }));
     }
     let (axis, value) = finding.point.iter().next()?;
     let point = Point::named(axis, *value)?;
-    let is_asked = matches!(next, Next::Measure(points) if points.contains(&point));
-    is_asked.then_some((finding, point))
+    let ask = Ask { point, role };
+    let is_asked = matches!(next, Next::Measure(asks) if asks.contains(&ask));
+    is_asked.then_some((finding, ask))
 }
 
 /// How many trials are left to do after those that are `finished`: of those that depend on what is
@@ -150,18 +138,10 @@ pub fn left(study: &Study, plan: &Plan, finished: &BTreeMap<usize, TrialFinding>
     left
 }
 
-/// As far as a procedure decides by it.
-fn found(finding: &TrialFinding) -> Found {
-    Found {
-        ops_per_s: finding.all.ops_per_s,
-        p99_ms: finding.all.latency_ms.p99,
-        timed_out: finding.errors.get("client_timeout").copied().unwrap_or(0),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use analysis::procedure::Answer;
     use study::plan::plan;
     use study::resolve::resolve;
     use study::settings::Overrides;
@@ -178,8 +158,12 @@ mod tests {
     fn finding(trial: &Trial, limit: f64) -> TrialFinding {
         let mut finding = TrialFinding {
             point: crate::record::point_record(Some(trial.point)),
+            role: crate::record::role_name(trial.role),
+            verdict: "valid".to_owned(),
             ..TrialFinding::default()
         };
+        finding.all.latency_ms.p99 = trial.point.value().into();
+        finding.all.latency_ms.p50 = trial.point.value().into();
         if trial.point.value() > limit {
             finding.errors.insert("client_timeout".to_owned(), 1);
         }
@@ -196,7 +180,7 @@ mod tests {
             let mut histories = Histories::new(study);
             let mut now = 0;
             for turn in &plan.trials {
-                let Ok(point) = histories.asked(turn, finished.get(&turn.index)).here() else {
+                let Ok(ask) = histories.asked(turn, finished.get(&turn.index)).here() else {
                     continue;
                 };
                 if now == most {
@@ -206,7 +190,7 @@ mod tests {
                 ran.push(turn.slug.clone());
                 // Variant b breaks a step earlier.
                 let limit = [4.0, 2.0][turn.variant];
-                let trial = turn.at(point);
+                let trial = turn.at(ask, &study.variants[turn.variant].settings);
                 let found = finding(&trial, limit);
                 histories.note(&trial, Some(&found));
                 finished.insert(turn.index, found);
@@ -220,6 +204,10 @@ mod tests {
         for procedure in [
             "procedure: {sweep: {threads: [1, 2, 4, 8, 16], until: timeout}}\n",
             "procedure: {band: {threads: {from: 1, step: 2, to: 9}, p99_ms: [1, 2]}}\n",
+            "procedure: {band: {threads: {from: 1, step: 2, to: 9}, p99_ms: [2, 4], expected: \
+             0.7}}\n",
+            "procedure: {peak: {threads: {from: 2, to: 64}, p99_ms: 5, expected: 0.5}}\n",
+            "procedure: {latency_target: {threads: {from: 2, to: 64}, p50_ms: 3}}\n",
             "procedure: {sweep: {threads: [1, 2, 4, 8, 16]}}\n",
             "procedure: {fixed: {threads: 4}}\n",
         ] {
@@ -264,7 +252,8 @@ mod tests {
         let study = study("procedure: {sweep: {threads: [1, 2, 4], until: timeout}}\n");
         let plan = plan(&study).unwrap();
         assert_eq!(left(&study, &plan, &BTreeMap::new()), 12);
-        let first = plan.trials[0].at(Point::Threads(1));
+        let ask = Ask::probe(Point::Threads(1));
+        let first = plan.trials[0].at(ask, &study.variants[0].settings);
         let over = BTreeMap::from([(0, finding(&first, 0.0))]);
         assert_eq!(left(&study, &plan, &over), 9, "its block of its variant");
     }
@@ -272,9 +261,9 @@ mod tests {
     #[test]
     fn a_turn_without_a_point_is_measured_where_the_procedure_asks() {
         let (four, eight) = (Point::Threads(4), Point::Threads(8));
-        let points = || Next::Measure(vec![four, eight]);
-        assert_eq!(asked(None, points()), Asked::Here(four));
-        assert_eq!(asked(Some(eight), points()), Asked::Here(eight));
+        let points = || Next::Measure([four, eight].map(Ask::probe).to_vec());
+        assert_eq!(asked(None, points()), Asked::Here(Ask::probe(four)));
+        assert_eq!(asked(Some(eight), points()), Asked::Here(Ask::probe(eight)));
         assert_eq!(asked(Some(Point::Threads(1)), points()), Asked::Elsewhere);
         let answer = || Next::Answer(Answer::Complete);
         assert!(matches!(asked(None, answer()), Asked::Nowhere(_)));
@@ -289,10 +278,15 @@ mod tests {
             point: crate::record::point_record(Some(eight)),
             ..TrialFinding::default()
         };
-        let counts = |turn: &Turn, next| still_counts(&found, turn, &next).map(|(_, at)| at);
+        let counts =
+            |turn: &Turn, next| still_counts(&found, turn, &next).map(|(_, ask)| ask.point);
         assert_eq!(counts(planned, points()), Some(four), "as it was planned");
         assert_eq!(counts(&open, points()), Some(eight));
-        assert_eq!(counts(&open, Next::Measure(vec![four])), None);
+        let only_four = || Next::Measure(vec![Ask::probe(four)]);
+        assert_eq!(counts(&open, only_four()), None);
+        let role = Role::Hold;
+        let held = Next::Measure(vec![Ask { point: eight, role }]);
+        assert_eq!(counts(&open, held), None, "it was no hold");
         assert_eq!(counts(&open, answer()), None);
     }
 }

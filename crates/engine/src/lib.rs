@@ -11,6 +11,7 @@ mod conduct;
 mod course;
 mod describe;
 mod event;
+mod found;
 mod gather;
 mod generation;
 pub mod needs;
@@ -115,6 +116,8 @@ struct Engine<'a> {
     ceilings: Vec<Ceilings>,
     /// What the procedures have seen so far.
     histories: Histories<'a>,
+    /// Whether the last trial on the running target was too much for it.
+    too_much: bool,
     /// Targets that could not be started: not tried again for every trial.
     refused: Vec<Target>,
 }
@@ -141,6 +144,7 @@ impl<'a> Engine<'a> {
             logs: None,
             ceilings: vec![Ceilings::default(); plan.works.len()],
             histories: Histories::new(study),
+            too_much: false,
             refused: Vec::new(),
         }
     }
@@ -183,15 +187,13 @@ impl<'a> Engine<'a> {
     /// What the trials say together. Logs that cannot be read back cost percentiles of several
     /// blocks, not the run.
     fn findings_of(&mut self, trials: Vec<TrialFinding>, stopped: Option<&str>) -> FindingsRecord {
-        let mut findings = match summary::read_back(self.writer.path()) {
+        match summary::read_back(self.writer.path()) {
             Ok(merge) => summary::findings(self.study, trials, &merge, stopped),
             Err(error) => {
                 (self.events)(Event::Said(format!("{error:#}")));
                 summary::findings(self.study, trials, &|_| None, stopped)
             }
-        };
-        findings.answer.splice(0..0, self.histories.searched());
-        findings
+        }
     }
 
     /// Adds what others have recorded meanwhile to the trials that have ended.
@@ -254,7 +256,7 @@ impl<'a> Engine<'a> {
             // What stands there was found at a point that would not be asked for now.
             self.findings.remove(&turn.index);
             let trial = match (asked.here(), self.refused(turn)) {
-                (Ok(point), None) => turn.at(point),
+                (Ok(ask), None) => turn.at(ask, &self.study.variants[turn.variant].settings),
                 (Err(reason), _) | (Ok(_), Some(reason)) => {
                     self.skip(turn, reason)?;
                     continue;
@@ -331,10 +333,11 @@ impl<'a> Engine<'a> {
         let running = self.running.as_mut().expect("ready_target has started it");
         self.logs = Some(trial.slug.clone());
         let inputs = Inputs::recorded(&self.study.inputs);
+        let settings = trial.settings(&self.study.variants[trial.variant].settings);
         let run = TrialRun {
             trial,
             record: record.clone(),
-            settings: &self.study.variants[trial.variant].settings,
+            settings: &settings,
             program: Arc::clone(&self.plan.works[trial.variant].program),
             seed: self.study.seed,
             inputs: &inputs,
@@ -342,6 +345,7 @@ impl<'a> Engine<'a> {
             is_first: self.plan.trials[..trial.index]
                 .iter()
                 .all(|earlier| earlier.variant != trial.variant),
+            after_too_much: self.too_much,
             ceilings_ops_per_s,
             shared_machine: self.options.shared_machine,
             writer: &mut self.writer,
@@ -400,6 +404,7 @@ impl<'a> Engine<'a> {
         let Some(running) = self.running.take() else {
             return Ok(());
         };
+        self.too_much = false;
         self.writer.journal(None, JournalEvent::TargetStopped)?;
         let Some(slug) = slug else {
             return running.stop(None);
@@ -442,7 +447,7 @@ impl<'a> Engine<'a> {
         finding.generation = generation::of(settings, self.start);
         self.writer
             .finish_trial(trial.index, &trial.slug, &finding)?;
-        self.histories.note(trial, Some(&finding));
+        self.too_much = self.histories.note(trial, Some(&finding));
         self.findings.insert(trial.index, finding.clone());
         (self.events)(Event::TrialFinished {
             name,

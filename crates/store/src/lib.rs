@@ -23,6 +23,7 @@ mod quantiles;
 pub mod record;
 mod resolved;
 mod run;
+mod search;
 mod stamp;
 mod sums;
 #[cfg(test)]

@@ -14,6 +14,7 @@ pub use crate::quantiles::QuantilesRecord;
 pub use crate::resolved::{
     OverridesRecord, PrimaryRecord, RepeatRecord, RequestRecord, ResolvedRecord,
 };
+pub use crate::search::{SearchRecord, SearchStepRecord};
 use crate::sums::Sums;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -85,6 +86,10 @@ pub struct TrialRecord {
     pub variant: String,
     /// Where on the axes: `{"threads": 28}`, `{"rate": 10000}`.
     pub point: BTreeMap<String, f64>,
+    /// What it is for: empty for a probe, `hold` (what a search has found, measured for longer) or
+    /// `expected` (a share of it).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub role: String,
     /// Number of the block (repetition), from 0.
     pub block: usize,
     /// Phases in order, each with its settings.
@@ -257,6 +262,9 @@ pub struct FindingsRecord {
     /// The blocks of each variant at each point together, without invalid trials.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<PointRecord>,
+    /// What was searched for, and by which way it was found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub searches: Vec<SearchRecord>,
     /// What the points of each variant show as a ladder.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sweeps: Vec<SweepRecord>,
@@ -312,6 +320,9 @@ pub struct TrialFinding {
     pub variant: String,
     /// Where on the axes.
     pub point: BTreeMap<String, f64>,
+    /// As in [`TrialRecord`].
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub role: String,
     /// Number of the block (repetition).
     #[serde(default)]
     pub block: usize,
@@ -367,6 +378,10 @@ pub struct TrialFinding {
     /// What the server counted, beside what the client counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerCountsRecord>,
+    /// Compactions that were pending at the end of the window, on all nodes together; none if
+    /// nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pending_compactions: Option<f64>,
     /// The load phase, if the trial loaded data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadRecord>,
@@ -604,9 +619,9 @@ pub struct LoadRecord {
 /// A comparison of two variants.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ComparisonRecord {
-    /// `ops_per_s`, `latency_ms.p99`, …
+    /// `ops_per_s`, `latency_ms.p99`, …; `peak` is what searches have found.
     pub metric: String,
-    /// Where on the axes.
+    /// Where on the axes; nowhere for a `peak`.
     #[serde(default)]
     pub point: BTreeMap<String, f64>,
     /// Name of the baseline variant.

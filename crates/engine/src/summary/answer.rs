@@ -1,20 +1,24 @@
 //! The answer to the study's question, a sentence at a time.
 
-use super::compared::{All, Untold, metric_of, too_few_blocks};
+use super::compared::{All, PEAK, Untold, metric_of, too_few_blocks};
 use super::points;
+use super::searched;
 use super::{besides_sentence, point_words};
 use crate::generation;
 use analysis::compare::BLOCKS_TO_SETTLE_MAX;
 use analysis::sweep::{Knee, Reading};
 use measure::number::{significant, whole};
 use std::collections::BTreeMap;
-use store::record::{ComparisonRecord, MultiplicityRecord, PointRecord, SweepRecord, TrialFinding};
+use store::record::{
+    ComparisonRecord, MultiplicityRecord, PointRecord, SearchRecord, SweepRecord, TrialFinding,
+};
 use study::settings::Study;
 
 /// What the sentences are made of.
 pub struct Known<'a> {
     pub study: &'a Study,
     pub trials: &'a [TrialFinding],
+    pub searches: &'a [SearchRecord],
     pub points: &'a [PointRecord],
     pub compared: &'a All,
 }
@@ -24,6 +28,14 @@ impl Known<'_> {
     pub fn answer(&self) -> (Vec<String>, Vec<SweepRecord>) {
         let (mut sentences, mut sweeps) = (Vec::new(), Vec::new());
         for variant in &self.study.variants {
+            let searched = searched::sentences(self.study, variant, self.searches, self.trials);
+            sentences.extend(searched);
+        }
+        for variant in &self.study.variants {
+            // The points of a search for a bound are a path to it, and no ladder.
+            if variant.settings.procedure.bound().is_some() {
+                continue;
+            }
             let of = self.points.iter().filter(|p| p.variant == variant.name);
             let of: Vec<&PointRecord> = of.collect();
             let bound_ms = variant.settings.procedure.p99_bound_ms();
@@ -52,7 +64,15 @@ impl Known<'_> {
 /// Whether a metric is what the question is about at a point. At a rate throughput is compared only
 /// where it says something.
 fn is_asked(metric: &str, place: &BTreeMap<String, f64>) -> bool {
-    metric == metric_of(place) || metric == "ops_per_s"
+    metric == metric_of(place) || metric == "ops_per_s" || metric == PEAK
+}
+
+/// `At 28 threads`; what searches have found is compared wherever it is.
+fn where_words(metric: &str, place: &BTreeMap<String, f64>) -> String {
+    match metric {
+        PEAK => "At their peaks".to_owned(),
+        _ => format!("At {}", point_words(place)),
+    }
 }
 
 /// What a variant reached, and where it stopped getting better.
@@ -160,6 +180,7 @@ fn end_of_ladder(points: &[&PointRecord], sweep: &Reading, best: usize) -> Strin
 fn metric_words(metric: &str) -> &str {
     match metric {
         "ops_per_s" => "throughput",
+        PEAK => "load",
         other => other.rsplit('.').next().unwrap_or(other),
     }
 }
@@ -171,7 +192,7 @@ fn comparison_sentence(comparison: &ComparisonRecord) -> String {
         ratio,
         ..
     } = comparison;
-    let point = point_words(&comparison.point);
+    let at = where_words(&comparison.metric, &comparison.point);
     let bound = bound_words(comparison);
     let percent = |ratio: f64| format!("{:+.1}", (ratio - 1.0) * 100.0);
     let change = format!("{bound}{} %", percent(*ratio));
@@ -188,7 +209,7 @@ fn comparison_sentence(comparison: &ComparisonRecord) -> String {
     let metric = metric_words(&comparison.metric);
     let primary = if comparison.primary { " (primary)" } else { "" };
     format!(
-        "At {point}, “{contender}” {says} “{baseline}”: {change} {metric}{interval}{primary}{}.",
+        "{at}, “{contender}” {says} “{baseline}”: {change} {metric}{interval}{primary}{}.",
         undecided(comparison)
     )
 }
@@ -210,10 +231,14 @@ fn untold_sentence(untold: &Untold) -> String {
         metric,
     } = untold;
     format!(
-        "At {}, “{contender}” and “{baseline}” cannot be compared by {}: on both sides it is only \
-         a lower bound, since operations were given up or never sent.",
-        point_words(place),
-        metric_words(metric)
+        "{}, “{contender}” and “{baseline}” cannot be compared by {}: on both sides it is only \
+         a lower bound, since {}.",
+        where_words(metric, place),
+        metric_words(metric),
+        match *metric {
+            PEAK => "the searches ended before it was too much for the target",
+            _ => "operations were given up or never sent",
+        }
     )
 }
 
@@ -264,6 +289,12 @@ fn could_see(comparison: &ComparisonRecord, percent: &dyn Fn(f64) -> String) -> 
         "at_most" => Some(&comparison.baseline),
         _ => None,
     };
+    if let Some(variant) = cut_off.filter(|_| comparison.metric == PEAK) {
+        return format!(
+            "that of “{variant}” is only a lower bound, since a search ended before it was too \
+             much for the target, and could decide it in one direction only"
+        );
+    }
     if let Some(variant) = cut_off {
         return format!(
             "that of “{variant}” is only a lower bound, since operations were given up or never \

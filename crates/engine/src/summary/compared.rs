@@ -7,7 +7,7 @@ use analysis::sweep::State;
 use analysis::{FalseFindings, Judged, NotCompared, judge_all};
 use measure::Known;
 use std::collections::BTreeMap;
-use store::record::{ComparisonRecord, MultiplicityRecord, TrialFinding};
+use store::record::{ComparisonRecord, MultiplicityRecord, SearchRecord, TrialFinding};
 use study::settings::{PrimaryMetric, Study, Variant};
 
 /// One number of a finding that is compared.
@@ -34,6 +34,9 @@ const COMPARED: [Compared; 3] = [
         value: |finding| finding.all.latency_ms.p99,
     },
 ];
+
+/// The metric of what searches have found.
+pub const PEAK: &str = "peak";
 
 /// The metric that answers a question at a point: in a closed loop what was done, at a rate how
 /// long it took.
@@ -73,8 +76,11 @@ pub struct All {
 
 /// Every contender with the first variant of its step, at every point that both have. An invalid
 /// trial is never compared.
-pub fn comparisons(study: &Study, trials: &[TrialFinding]) -> All {
-    let (pairings, untold) = pairings(study, trials);
+///
+/// Of searches only what they have found is: a search is a path, and two of them are at one point
+/// by chance.
+pub fn comparisons(study: &Study, trials: &[TrialFinding], searches: &[SearchRecord]) -> All {
+    let (pairings, untold) = pairings(study, trials, searches);
     let primary = Primary::of(study, trials, &pairings);
     let flagged: Vec<(Comparison, bool)> = pairings
         .iter()
@@ -138,7 +144,11 @@ fn record(study: &Study, pairing: &Pairing<'_>, primary: bool, judged: Judged) -
     }
 }
 
-fn pairings<'a>(study: &'a Study, trials: &[TrialFinding]) -> (Vec<Pairing<'a>>, Vec<Untold>) {
+fn pairings<'a>(
+    study: &'a Study,
+    trials: &[TrialFinding],
+    searches: &[SearchRecord],
+) -> (Vec<Pairing<'a>>, Vec<Untold>) {
     let (mut pairings, mut untold) = (Vec::new(), Vec::new());
     for (index, contender) in study.variants.iter().enumerate() {
         // Of imports, a step is compared with the same step of the first variant.
@@ -146,6 +156,18 @@ fn pairings<'a>(study: &'a Study, trials: &[TrialFinding]) -> (Vec<Pairing<'a>>,
         let Some(baseline) = study.variants[..index].iter().find(same) else {
             continue;
         };
+        if is_search(baseline) || is_search(contender) {
+            if is_search(baseline) && is_search(contender) {
+                let comparison = peaks(study, searches, [baseline, contender]);
+                note(
+                    (baseline, contender, BTreeMap::new(), PEAK),
+                    comparison,
+                    &mut pairings,
+                    &mut untold,
+                );
+            }
+            continue;
+        }
         for place in places_of(trials, &baseline.name) {
             for compared in &COMPARED {
                 let sides = [&baseline.name, &contender.name]
@@ -161,26 +183,76 @@ fn pairings<'a>(study: &'a Study, trials: &[TrialFinding]) -> (Vec<Pairing<'a>>,
                         compare_unpaired(&left, &right, compared.metric)
                     }
                 };
-                match comparison {
-                    Ok(comparison) => pairings.push(Pairing {
-                        baseline,
-                        contender,
-                        place: place.clone(),
-                        metric: compared.name,
-                        comparison,
-                    }),
-                    Err(NotCompared::BoundsOnBothSides) => untold.push(Untold {
-                        baseline: baseline.name.clone(),
-                        contender: contender.name.clone(),
-                        place: place.clone(),
-                        metric: compared.name,
-                    }),
-                    Err(NotCompared::NoValues) => {}
-                }
+                note(
+                    (baseline, contender, place.clone(), compared.name),
+                    comparison,
+                    &mut pairings,
+                    &mut untold,
+                );
             }
         }
     }
     (pairings, untold)
+}
+
+/// Puts a comparison down, or that there is none.
+fn note<'a>(
+    (baseline, contender, place, metric): (
+        &'a Variant,
+        &'a Variant,
+        BTreeMap<String, f64>,
+        &'static str,
+    ),
+    comparison: Result<Comparison, NotCompared>,
+    pairings: &mut Vec<Pairing<'a>>,
+    untold: &mut Vec<Untold>,
+) {
+    match comparison {
+        Ok(comparison) => pairings.push(Pairing {
+            baseline,
+            contender,
+            place,
+            metric,
+            comparison,
+        }),
+        Err(NotCompared::BoundsOnBothSides) => untold.push(Untold {
+            baseline: baseline.name.clone(),
+            contender: contender.name.clone(),
+            place,
+            metric,
+        }),
+        Err(NotCompared::NoValues) => {}
+    }
+}
+
+/// Whether a variant searches for the most load within a bound.
+fn is_search(variant: &Variant) -> bool {
+    variant.settings.procedure.bound().is_some()
+}
+
+/// What the searches of two variants have found, block by block where they took turns.
+fn peaks(
+    study: &Study,
+    searches: &[SearchRecord],
+    variants: [&Variant; 2],
+) -> Result<Comparison, NotCompared> {
+    let found = |variant: &Variant, block: usize| {
+        let of = |one: &&SearchRecord| one.variant == variant.name && one.block == block;
+        searches.iter().find(of)?.found()
+    };
+    let blocks = || 0..study.repeat.blocks;
+    match study.repeat.interleaved {
+        true => {
+            let [left, right] = variants;
+            let pairs = blocks().filter_map(|at| Some((found(left, at)?, found(right, at)?)));
+            compare_paired(&pairs.collect::<Vec<_>>(), Metric::THROUGHPUT)
+        }
+        false => {
+            let of = |variant| blocks().filter_map(|at| found(variant, at)).collect();
+            let [left, right]: [Vec<Known>; 2] = variants.map(of);
+            compare_unpaired(&left, &right, Metric::THROUGHPUT)
+        }
+    }
 }
 
 /// Whether it is the throughput of a rate that both sides kept up with: what was done is what was
@@ -257,6 +329,10 @@ impl Primary {
         let place = |step: &Option<String>| {
             let of = pairings.iter().filter(|p| p.contender.step == *step);
             let places: Vec<&BTreeMap<String, f64>> = of.map(|p| &p.place).collect();
+            // What searches have found has no place, and is the only comparison.
+            if let Some(nowhere) = places.iter().find(|place| place.is_empty()) {
+                return Some((step.clone(), (*nowhere).clone(), PEAK));
+            }
             let chosen = match study.primary.point {
                 Some(value) => places
                     .into_iter()

@@ -3,6 +3,7 @@
 pub mod headline;
 pub mod results;
 pub mod rules;
+pub mod search;
 pub mod sweep;
 
 pub mod latency;

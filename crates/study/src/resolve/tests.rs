@@ -376,3 +376,75 @@ fn a_band_that_cannot_be_searched_for_is_refused() {
     "#]],
     );
 }
+
+#[test]
+fn a_search_says_where_it_begins_and_ends_and_what_it_keeps_to() {
+    let study = |procedure: &str| {
+        format!(
+            "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{use: standard1}}\n\
+             procedure: {procedure}\n"
+        )
+    };
+    let refused = |procedure: &str| {
+        let refused = resolve("s.yaml", &study(procedure), &Overrides::default());
+        refused.unwrap_err().to_string()
+    };
+    for (procedure, why) in [
+        (
+            "{peak: {rate: {from: 1k, to: 100}, p99_ms: 10}}",
+            "`procedure.peak.rate.to` is below `procedure.peak.rate.from`",
+        ),
+        ("{peak: {rate: {from: 1k, to: 2k}}}", "p99_ms"),
+        (
+            "{peak: {rate: {from: 1k, to: 2k}, p99_ms: 1, p50_ms: 1}}",
+            "p50_ms",
+        ),
+        (
+            "{peak: {rate: {from: 1k}, p99_ms: 1}}",
+            "`procedure.peak.rate.to` is missing",
+        ),
+        ("{peak: {p99_ms: 10}}", "rate"),
+        (
+            "{peak: {threads: {from: 1, to: 8}, p99_ms: 10, errors: 0.5}}",
+            "procedure.peak.errors",
+        ),
+        (
+            "{latency_target: {threads: {from: 4, to: 2}, p50_ms: 10}}",
+            "`procedure.latency_target.threads.to` is below",
+        ),
+        (
+            "{sweep: {threads: [1, 2], until: saturation}}",
+            "`procedure.sweep.until: saturation` needs a rate",
+        ),
+        (
+            "{peak: {threads: {from: 1, to: 8}, p99_ms: 10}, arrival: poisson}",
+            "needs a rate",
+        ),
+    ] {
+        let said = refused(procedure);
+        assert!(said.contains(why), "{procedure}: {said}");
+    }
+    for (procedure, points) in [
+        (
+            "{peak: {rate: {from: 1k, to: 64k}, p999_ms: 10, expected: 0.7}, arrival: poisson}",
+            1,
+        ),
+        ("{peak: {threads: {from: 4, to: 64}, p95_ms: 10}}", 1),
+        (
+            "{latency_target: {threads: {from: 4, to: 64}, p50_ms: 10, pending_compactions: 9}}",
+            1,
+        ),
+        ("{sweep: {threads: [1, 2], until: plateau}}", 2),
+        ("{sweep: {rate: [10, 20], until: saturation}}", 2),
+    ] {
+        let study = resolve("s", &study(procedure), &Overrides::default());
+        let study = study.unwrap_or_else(|why| panic!("{procedure}: {why}"));
+        let outlook = study.variants[0].settings.procedure.outlook();
+        assert_eq!(
+            (outlook.points.len(), outlook.certain),
+            (points, 1),
+            "{procedure}"
+        );
+        assert!(outlook.decided_by.is_some());
+    }
+}
