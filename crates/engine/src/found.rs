@@ -7,13 +7,26 @@ use measure::Known;
 use store::record::{QuantilesRecord, TrialFinding};
 use study::settings::Settings;
 
-/// Rules whose failure is the client's limit, or says that its numbers contradict each other.
-const OF_CLIENT: [&str; 3] = ["V2", "V3", "V6"];
-/// The rule that fails when the client was late of its own: not where it was the limit in flight,
-/// the target's slowness, that held operations back.
-const LATE: [&str; 1] = ["V1"];
-/// Rules whose failure is the doing of others, and may not come again.
-const OF_OTHERS: [&str; 3] = ["V4", "V18", "V20"];
+/// A rule, what its failure means, and what that makes of a trial.
+type Excuse = (&'static str, &'static str, fn(String) -> Judged);
+
+/// Rules whose failure says nothing of the target, and what it says: of the client at its limit, or
+/// with numbers that contradict each other; of others, who may not come again; and of a client that
+/// was late of its own (V1 does not fail where it was the limit in flight, the target's slowness,
+/// that held operations back). In this order, since a client at its limit is away and late too.
+const NOT_OF_TARGET: [Excuse; 7] = [
+    ("V3", "the client did all that it can", Judged::Client),
+    (
+        "V2",
+        "latency and service time of the client differ in what they cover",
+        Judged::Client,
+    ),
+    ("V6", "not every operation was counted once", Judged::Client),
+    ("V18", "others used the machine", Judged::Disturbed),
+    ("V4", "the client was away for too long", Judged::Disturbed),
+    ("V20", "somebody set the clock", Judged::Disturbed),
+    ("V1", "the client sent too late", Judged::Late),
+];
 
 /// As far as a procedure decides by it.
 pub fn found(settings: &Settings, finding: &TrialFinding) -> Found {
@@ -72,19 +85,9 @@ fn judged(finding: &TrialFinding) -> Judged {
     if verdict_of(&finding.verdict) != Verdict::Invalid {
         return Judged::Fair;
     }
-    let fails = |rules: &[&str]| {
-        let mut failed = finding.rules.iter().filter(|rule| rule.result == "fail");
-        let one = failed.find(|rule| rules.contains(&rule.rule.as_str()))?;
-        Some(format!("{}: {}", one.rule, one.detail))
-    };
-    if let Some(why) = fails(&OF_CLIENT) {
-        return Judged::Client(why);
-    }
-    if let Some(why) = fails(&OF_OTHERS) {
-        return Judged::Disturbed(why);
-    }
-    if let Some(why) = fails(&LATE) {
-        return Judged::Late(why);
+    let failed = |rule: &&Excuse| result_of(finding, rule.0) == Some("fail");
+    if let Some((rule, words, judged)) = NOT_OF_TARGET.iter().find(failed) {
+        return judged(format!("{words} ({rule})"));
     }
     Judged::Invalid(finding.reasons.first().cloned().unwrap_or_default())
 }
@@ -149,9 +152,10 @@ mod tests {
             };
             found(&settings("fixed"), &finding).judged
         };
-        assert_eq!(judged(&["V8", "V3"]), Judged::Client("V3: d".to_owned()));
-        assert_eq!(judged(&["V8", "V4"]), Judged::Disturbed("V4: d".to_owned()));
-        assert_eq!(judged(&["V8", "V1"]), Judged::Late("V1: d".to_owned()));
+        let client = "the client did all that it can (V3)".to_owned();
+        assert_eq!(judged(&["V8", "V3"]), Judged::Client(client));
+        assert!(matches!(judged(&["V8", "V4", "V1"]), Judged::Disturbed(_)));
+        assert!(matches!(judged(&["V8", "V1"]), Judged::Late(_)));
         assert_eq!(judged(&["V8"]), Judged::Invalid("r".to_owned()));
         assert_eq!(
             found(&settings("fixed"), &at_rate(1.0)).judged,

@@ -10,6 +10,7 @@ mod imports;
 mod interruption;
 mod record;
 mod requests;
+mod searches;
 mod watching;
 
 use crate::cli::SMALL;
