@@ -11,7 +11,7 @@ mod conduct;
 mod course;
 mod describe;
 mod event;
-mod found;
+mod expected;
 mod gather;
 mod generation;
 pub mod needs;
@@ -30,6 +30,7 @@ mod trial;
 
 pub use describe::{Definition, Described, describe};
 pub use event::{Event, Progress};
+pub use expected::expected;
 pub use offer::workers_auto;
 pub use prepare::{Prepared, prepare};
 pub use resume::Interrupted;
@@ -116,8 +117,6 @@ struct Engine<'a> {
     ceilings: Vec<Ceilings>,
     /// What the procedures have seen so far.
     histories: Histories<'a>,
-    /// Whether the last trial on the running target was too much for it.
-    too_much: bool,
     /// Targets that could not be started: not tried again for every trial.
     refused: Vec<Target>,
 }
@@ -144,7 +143,6 @@ impl<'a> Engine<'a> {
             logs: None,
             ceilings: vec![Ceilings::default(); plan.works.len()],
             histories: Histories::new(study),
-            too_much: false,
             refused: Vec::new(),
         }
     }
@@ -187,13 +185,15 @@ impl<'a> Engine<'a> {
     /// What the trials say together. Logs that cannot be read back cost percentiles of several
     /// blocks, not the run.
     fn findings_of(&mut self, trials: Vec<TrialFinding>, stopped: Option<&str>) -> FindingsRecord {
-        match summary::read_back(self.writer.path()) {
+        let mut findings = match summary::read_back(self.writer.path()) {
             Ok(merge) => summary::findings(self.study, trials, &merge, stopped),
             Err(error) => {
                 (self.events)(Event::Said(format!("{error:#}")));
                 summary::findings(self.study, trials, &|_| None, stopped)
             }
-        }
+        };
+        findings.answer.splice(0..0, self.histories.searched());
+        findings
     }
 
     /// Adds what others have recorded meanwhile to the trials that have ended.
@@ -256,7 +256,7 @@ impl<'a> Engine<'a> {
             // What stands there was found at a point that would not be asked for now.
             self.findings.remove(&turn.index);
             let trial = match (asked.here(), self.refused(turn)) {
-                (Ok(ask), None) => turn.at(ask, &self.study.variants[turn.variant].settings),
+                (Ok(point), None) => turn.at(point),
                 (Err(reason), _) | (Ok(_), Some(reason)) => {
                     self.skip(turn, reason)?;
                     continue;
@@ -333,11 +333,10 @@ impl<'a> Engine<'a> {
         let running = self.running.as_mut().expect("ready_target has started it");
         self.logs = Some(trial.slug.clone());
         let inputs = Inputs::recorded(&self.study.inputs);
-        let settings = trial.settings(&self.study.variants[trial.variant].settings);
         let run = TrialRun {
             trial,
             record: record.clone(),
-            settings: &settings,
+            settings: &self.study.variants[trial.variant].settings,
             program: Arc::clone(&self.plan.works[trial.variant].program),
             seed: self.study.seed,
             inputs: &inputs,
@@ -345,7 +344,6 @@ impl<'a> Engine<'a> {
             is_first: self.plan.trials[..trial.index]
                 .iter()
                 .all(|earlier| earlier.variant != trial.variant),
-            after_too_much: self.too_much,
             ceilings_ops_per_s,
             shared_machine: self.options.shared_machine,
             writer: &mut self.writer,
@@ -404,7 +402,6 @@ impl<'a> Engine<'a> {
         let Some(running) = self.running.take() else {
             return Ok(());
         };
-        self.too_much = false;
         self.writer.journal(None, JournalEvent::TargetStopped)?;
         let Some(slug) = slug else {
             return running.stop(None);
@@ -447,7 +444,7 @@ impl<'a> Engine<'a> {
         finding.generation = generation::of(settings, self.start);
         self.writer
             .finish_trial(trial.index, &trial.slug, &finding)?;
-        self.too_much = self.histories.note(trial, Some(&finding));
+        self.histories.note(trial, Some(&finding));
         self.findings.insert(trial.index, finding.clone());
         (self.events)(Event::TrialFinished {
             name,
@@ -470,7 +467,10 @@ impl<'a> Engine<'a> {
     }
 
     fn skip(&mut self, turn: &Turn, reason: String) -> Result<()> {
-        let name = trial_name(self.study, turn);
+        let name = match self.histories.is_answered() {
+            true => "further blocks".to_owned(),
+            false => trial_name(self.study, turn),
+        };
         let skipped = JournalEvent::TrialSkipped(reason.clone());
         self.writer.journal(Some(turn.index), skipped)?;
         (self.events)(Event::TrialSkipped { name, reason });

@@ -55,7 +55,6 @@ fn no_findings(plan: &PlanRecord, trials: Vec<TrialFinding>) -> FindingsRecord {
             .collect(),
         trials,
         points: Vec::new(),
-        searches: Vec::new(),
         sweeps: Vec::new(),
         comparisons: Vec::new(),
         multiplicity: None,
