@@ -17,6 +17,7 @@ mod kills;
 mod mutate;
 mod peers;
 mod process;
+mod searches;
 mod simulate;
 mod stress;
 mod tidy;
@@ -47,6 +48,8 @@ enum Command {
     Kills(kills::Options),
     /// The mutation run of the gate, many times over and with another seed
     Mutate(mutate::Options),
+    /// Searches on a null target whose peak is known: how near they come
+    Searches(searches::Options),
     /// The load worker against a scripted wire and clock, by seeds
     Simulate(simulate::Options),
     /// House style: lengths, headers, dependencies, links
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
         Command::Deny => deny::run(),
         Command::Kills(options) => kills::run(&options),
         Command::Mutate(options) => mutate::run(&options),
+        Command::Searches(options) => searches::run(&options),
         Command::Simulate(options) => simulate::run(&options),
         Command::Tidy => tidy::run(),
         Command::Docs(options) => docs::run(&options),

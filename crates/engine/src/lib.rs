@@ -11,7 +11,7 @@ mod conduct;
 mod course;
 mod describe;
 mod event;
-mod expected;
+mod found;
 mod gather;
 mod generation;
 pub mod needs;
@@ -30,7 +30,6 @@ mod trial;
 
 pub use describe::{Definition, Described, describe};
 pub use event::{Event, Progress};
-pub use expected::expected;
 pub use offer::workers_auto;
 pub use prepare::{Prepared, prepare};
 pub use resume::Interrupted;
@@ -117,6 +116,8 @@ struct Engine<'a> {
     ceilings: Vec<Ceilings>,
     /// What the procedures have seen so far.
     histories: Histories<'a>,
+    /// Whether the last trial on the running target was too much for it.
+    too_much: bool,
     /// Targets that could not be started: not tried again for every trial.
     refused: Vec<Target>,
 }
@@ -143,6 +144,7 @@ impl<'a> Engine<'a> {
             logs: None,
             ceilings: vec![Ceilings::default(); plan.works.len()],
             histories: Histories::new(study),
+            too_much: false,
             refused: Vec::new(),
         }
     }
@@ -185,15 +187,13 @@ impl<'a> Engine<'a> {
     /// What the trials say together. Logs that cannot be read back cost percentiles of several
     /// blocks, not the run.
     fn findings_of(&mut self, trials: Vec<TrialFinding>, stopped: Option<&str>) -> FindingsRecord {
-        let mut findings = match summary::read_back(self.writer.path()) {
+        match summary::read_back(self.writer.path()) {
             Ok(merge) => summary::findings(self.study, trials, &merge, stopped),
             Err(error) => {
                 (self.events)(Event::Said(format!("{error:#}")));
                 summary::findings(self.study, trials, &|_| None, stopped)
             }
-        };
-        findings.answer.splice(0..0, self.histories.searched());
-        findings
+        }
     }
 
     /// Adds what others have recorded meanwhile to the trials that have ended.
@@ -256,7 +256,7 @@ impl<'a> Engine<'a> {
             // What stands there was found at a point that would not be asked for now.
             self.findings.remove(&turn.index);
             let trial = match (asked.here(), self.refused(turn)) {
-                (Ok(point), None) => turn.at(point),
+                (Ok(ask), None) => turn.at(ask, &self.study.variants[turn.variant].settings),
                 (Err(reason), _) | (Ok(_), Some(reason)) => {
                     self.skip(turn, reason)?;
                     continue;
@@ -333,10 +333,11 @@ impl<'a> Engine<'a> {
         let running = self.running.as_mut().expect("ready_target has started it");
         self.logs = Some(trial.slug.clone());
         let inputs = Inputs::recorded(&self.study.inputs);
+        let settings = trial.settings(&self.study.variants[trial.variant].settings);
         let run = TrialRun {
             trial,
             record: record.clone(),
-            settings: &self.study.variants[trial.variant].settings,
+            settings: &settings,
             program: Arc::clone(&self.plan.works[trial.variant].program),
             seed: self.study.seed,
             inputs: &inputs,
@@ -344,6 +345,7 @@ impl<'a> Engine<'a> {
             is_first: self.plan.trials[..trial.index]
                 .iter()
                 .all(|earlier| earlier.variant != trial.variant),
+            after_too_much: self.too_much,
             ceilings_ops_per_s,
             shared_machine: self.options.shared_machine,
             writer: &mut self.writer,
@@ -402,6 +404,7 @@ impl<'a> Engine<'a> {
         let Some(running) = self.running.take() else {
             return Ok(());
         };
+        self.too_much = false;
         self.writer.journal(None, JournalEvent::TargetStopped)?;
         let Some(slug) = slug else {
             return running.stop(None);
@@ -444,7 +447,7 @@ impl<'a> Engine<'a> {
         finding.generation = generation::of(settings, self.start);
         self.writer
             .finish_trial(trial.index, &trial.slug, &finding)?;
-        self.histories.note(trial, Some(&finding));
+        self.too_much = self.histories.note(trial, Some(&finding));
         self.findings.insert(trial.index, finding.clone());
         (self.events)(Event::TrialFinished {
             name,
@@ -467,10 +470,7 @@ impl<'a> Engine<'a> {
     }
 
     fn skip(&mut self, turn: &Turn, reason: String) -> Result<()> {
-        let name = match self.histories.is_answered() {
-            true => "further blocks".to_owned(),
-            false => trial_name(self.study, turn),
-        };
+        let name = trial_name(self.study, turn);
         let skipped = JournalEvent::TrialSkipped(reason.clone());
         self.writer.journal(Some(turn.index), skipped)?;
         (self.events)(Event::TrialSkipped { name, reason });

@@ -1,6 +1,6 @@
 //! The plan as it stands on disk, and back: the one place where both forms are seen.
 
-use analysis::procedure::Point;
+use analysis::procedure::{Point, Role};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -56,8 +56,6 @@ fn resolved(study: &Study, plan: &Plan) -> ResolvedRecord {
         overrides: overrides_record(&study.overrides, &study.inputs),
         repeat: RepeatRecord {
             blocks: study.repeat.blocks,
-            first_look: study.repeat.first_look,
-            detect: study.repeat.detect,
             order: order.to_owned(),
         },
         primary: PrimaryRecord {
@@ -147,12 +145,17 @@ where
     let variant = &study.variants[trial.variant];
     let mut settings = settings_json(&variant.tree);
     settings["first_operation"] = json!(trial.first_operation);
+    if trial.role.windows() > 1 {
+        let measure_ns = trial.settings(&variant.settings).window.measure_ns;
+        settings["window"]["measure"] = json!(human::format_duration_ns(measure_ns));
+    }
     TrialRecord {
         format: FORMAT,
         index: trial.index,
         slug: trial.slug.clone(),
         variant: variant.name.clone(),
         point: point_record(trial.point.into()),
+        role: role_name(trial.role),
         block: trial.block,
         phases: trial
             .phases
@@ -164,6 +167,14 @@ where
             })
             .collect(),
         settings,
+    }
+}
+
+/// What a trial is for, as it is written down: of most it goes without saying.
+pub fn role_name(role: Role) -> String {
+    match role {
+        Role::Probe => String::new(),
+        Role::Hold | Role::Expected => role.name().to_owned(),
     }
 }
 

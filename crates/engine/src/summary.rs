@@ -2,17 +2,15 @@
 
 mod answer;
 mod compared;
-mod looked;
 mod points;
+mod searched;
 #[cfg(test)]
 mod simulated;
 
-pub use compared::noise;
-pub use looked::{Ended, look};
-pub use points::{Merge, read_back};
+pub use points::{Merge, is_saturated, read_back};
 
 use crate::record;
-use analysis::procedure::Point;
+use analysis::procedure::{Point, Role};
 use analysis::rules::Verdict;
 use answer::Known;
 use indexmap::IndexMap;
@@ -43,12 +41,14 @@ pub fn findings(
         reasons.push("no trial was finished".to_owned());
     }
     let variants: Vec<&str> = study.variants.iter().map(|v| v.name.as_str()).collect();
-    let points = points::points(&variants, &trials, merge);
-    let blocks = compared::blocks_of(study, &trials);
-    let compared = compared::comparisons(study, &trials, blocks);
+    let once = once_each(&trials);
+    let points = points::points(&variants, &once, merge);
+    let searches = searched::searches(study, &trials);
+    let compared = compared::comparisons(study, &once, &searches);
     let known = Known {
         study,
         trials: &trials,
+        searches: &searches,
         points: &points,
         compared: &compared,
     };
@@ -65,11 +65,31 @@ pub fn findings(
         answer,
         trials,
         points,
+        searches,
         sweeps,
         comparisons: compared.records,
         multiplicity: compared.multiplicity,
         faults,
     }
+}
+
+/// Of the trials of a variant at one place in one block, the first that may be used, or else the
+/// first: what holds it, or was measured again because nobody could believe it, is no further block
+/// of its point.
+fn once_each(trials: &[TrialFinding]) -> Vec<TrialFinding> {
+    let mut once: Vec<TrialFinding> = Vec::with_capacity(trials.len());
+    for trial in trials {
+        let same = |other: &&mut TrialFinding| {
+            (&other.variant, &other.point, other.block)
+                == (&trial.variant, &trial.point, trial.block)
+        };
+        match once.iter_mut().find(same) {
+            Some(other) if !usable(other) && usable(trial) => *other = trial.clone(),
+            Some(_) => {}
+            None => once.push(trial.clone()),
+        }
+    }
+    once
 }
 
 /// The verdict of a record; what is not known is not to be believed.
@@ -141,24 +161,18 @@ where
     if variant != "-" {
         parts.push(variant.clone());
     }
+    let role = match trial.role {
+        Role::Probe => String::new(),
+        role => format!(" ({})", role.name()),
+    };
     parts.push(match trial.point.into() {
-        Some(point) => point_words(&record::point_record(Some(point))),
+        Some(point) => point_words(&record::point_record(Some(point))) + &role,
         None => "a point to be found".to_owned(),
     });
-    parts.extend(block_of(study, trial.block));
-    parts.join(", ")
-}
-
-/// `block 2`, `block 6 of 4 to 12`, `block 13, added`; nothing where there is one.
-fn block_of(study: &Study, block: usize) -> Option<String> {
-    let number = block + 1;
-    let planned = study.repeat.blocks;
-    match study.repeat.first_look {
-        _ if study.blocks() < 2 => None,
-        _ if block >= planned => Some(format!("block {number}, added")),
-        Some(least) => Some(format!("block {number} of {least} to {planned}")),
-        None => Some(format!("block {number}")),
+    if study.repeat.blocks > 1 {
+        parts.push(format!("block {}", trial.block + 1));
     }
+    parts.join(", ")
 }
 
 /// `28 threads`, `10000 op/s`.

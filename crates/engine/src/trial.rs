@@ -51,6 +51,8 @@ pub struct TrialRun<'a> {
     pub step: Option<&'a Step>,
     /// Whether it is the first of its variant.
     pub is_first: bool,
+    /// Whether the trial before it was too much for the target.
+    pub after_too_much: bool,
     /// What the instrument can do, op/s, each time that it was measured.
     pub ceilings_ops_per_s: Vec<f64>,
     /// Whether the machine is said to be shared.

@@ -52,6 +52,10 @@ pub struct NullSpec {
     pub latency: Latency,
     /// Periodic stalls, if any.
     pub stall: Option<Stall>,
+    /// How many answers it has ready in a second, one after the other in the order of their
+    /// requests: what comes faster waits, and the queue has no limit. None: as many as it can. The
+    /// latency is added to what an answer waits. Event loops share it evenly.
+    pub capacity_per_s: Option<u64>,
     /// The shares (0 to 1) of operations (EXECUTE, BATCH and QUERY of anything but schema, system
     /// tables and USE) that are answered with an error. Each event loop counts its own operations.
     pub errors: Vec<(ErrorCode, f64)>,
@@ -141,6 +145,11 @@ impl NullSpec {
                  below the period",
                 stall.length, stall.every
             ));
+        }
+        if self.capacity_per_s == Some(0) {
+            return Err(
+                "a capacity of 0 answers nothing; name at least one operation a second".to_owned(),
+            );
         }
         if let Latency::Uniform { from_ns, to_ns } = self.latency
             && from_ns > to_ns

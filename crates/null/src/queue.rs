@@ -2,10 +2,10 @@
 //!
 //! With one latency for all, answers leave in the order of their requests and wait in the output
 //! buffer of their connection; with a latency for each, they overtake each other and wait in a
-//! binary heap.
+//! binary heap. A capacity comes before either: an answer's latency begins when it is ready.
 
 use super::connection::Connection;
-use super::release::{Sampler, Stalls};
+use super::release::{Sampler, Serving, Stalls};
 use super::{Latency, NullSpec};
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -17,12 +17,14 @@ pub enum Queue {
     InOrder {
         latency_ns: u64,
         stalls: Option<Stalls>,
+        serving: Option<Serving>,
         batches: VecDeque<Batch>,
     },
     /// Each has its own.
     Overtaking {
         sampler: Sampler,
         stalls: Option<Stalls>,
+        serving: Option<Serving>,
         heap: BinaryHeap<Held>,
         sequence: u64,
     },
@@ -112,21 +114,23 @@ impl Queue {
             .stall
             .as_ref()
             .map(|stall| Stalls::new(stall, origin_ns));
+        let loops = spec.cpus.len().max(1) as f64;
+        let capacity = spec.capacity_per_s.map(|count| count as f64 / loops);
+        let serving = capacity.map(|count| Serving::new(count, origin_ns));
+        let in_order = |latency_ns: u64| Queue::InOrder {
+            latency_ns,
+            stalls,
+            serving,
+            batches: VecDeque::new(),
+        };
         match spec.latency {
-            Latency::None if stalls.is_none() => Queue::AtOnce,
-            Latency::None => Queue::InOrder {
-                latency_ns: 0,
-                stalls,
-                batches: VecDeque::new(),
-            },
-            Latency::Fixed { ns } => Queue::InOrder {
-                latency_ns: ns,
-                stalls,
-                batches: VecDeque::new(),
-            },
+            Latency::None if stalls.is_none() && serving.is_none() => Queue::AtOnce,
+            Latency::None => in_order(0),
+            Latency::Fixed { ns } => in_order(ns),
             latency => Queue::Overtaking {
                 sampler: Sampler::new(latency, seed),
                 stalls,
+                serving,
                 heap: BinaryHeap::new(),
                 sequence: 0,
             },
@@ -160,26 +164,44 @@ impl Queue {
         }
     }
 
-    /// Takes the answer that ends `output` into the heap, if this is the queue for it.
+    /// Takes the answer that ends `output`, where each has a time of its own: into the heap, or
+    /// behind those that are ready before it.
     #[inline]
     pub fn take_answer(&mut self, connection: &mut Connection, start: usize, arrival_ns: u64) {
-        if let Queue::Overtaking {
-            sampler,
-            stalls,
-            heap,
-            sequence,
-        } = self
-        {
-            let due_ns = arrival_ns.saturating_add(sampler.next_ns());
-            *sequence += 1;
-            heap.push(Held {
-                due_ns: stalls.map_or(due_ns, |stalls| stalls.release_ns(due_ns)),
-                sequence: *sequence,
-                connection: connection.id,
-                answer: Answer::new(&connection.output[start..]),
-            });
-            connection.output.truncate(start);
-            connection.held_answers += 1;
+        match self {
+            Queue::Overtaking {
+                sampler,
+                stalls,
+                serving,
+                heap,
+                sequence,
+            } => {
+                let ready_ns = ready_ns(serving, arrival_ns);
+                let due_ns = ready_ns.saturating_add(sampler.next_ns());
+                *sequence += 1;
+                heap.push(Held {
+                    due_ns: stalls.map_or(due_ns, |stalls| stalls.release_ns(due_ns)),
+                    sequence: *sequence,
+                    connection: connection.id,
+                    answer: Answer::new(&connection.output[start..]),
+                });
+                connection.output.truncate(start);
+                connection.held_answers += 1;
+            }
+            Queue::InOrder {
+                latency_ns,
+                stalls,
+                serving: serving @ Some(_),
+                batches,
+            } => {
+                let due_ns = ready_ns(serving, arrival_ns).saturating_add(*latency_ns);
+                batches.push_back(Batch {
+                    due_ns: stalls.map_or(due_ns, |stalls| stalls.release_ns(due_ns)),
+                    connection: connection.id,
+                    bytes: connection.output.len() - start,
+                });
+            }
+            Queue::AtOnce | Queue::InOrder { serving: None, .. } => {}
         }
     }
 
@@ -190,6 +212,7 @@ impl Queue {
             Queue::InOrder {
                 latency_ns,
                 stalls,
+                serving: None,
                 batches,
             } => {
                 let bytes = connection.output.len() - start;
@@ -202,7 +225,13 @@ impl Queue {
                     });
                 }
             }
-            Queue::Overtaking { .. } => {}
+            Queue::Overtaking { .. } | Queue::InOrder { .. } => {}
         }
     }
+}
+
+/// When an answer is ready that needs no more than to be made.
+fn ready_ns(serving: &mut Option<Serving>, arrival_ns: u64) -> u64 {
+    let ready = serving.as_mut().map(|serving| serving.ready_ns(arrival_ns));
+    ready.unwrap_or(arrival_ns)
 }

@@ -37,6 +37,35 @@ impl Stalls {
     }
 }
 
+/// One server for one queue, first come first served: an answer is ready one service time after
+/// its request came or after the answer before it was, whichever is later. So a load below the
+/// capacity finds it empty but for bursts, and one above it waits longer and longer.
+#[derive(Clone, Copy, Debug)]
+pub struct Serving {
+    service_ns: f64,
+    free_ns: f64,
+    origin_ns: u64,
+}
+
+impl Serving {
+    /// For so many answers a second, counted from `origin_ns`.
+    pub fn new(capacity_per_s: f64, origin_ns: u64) -> Serving {
+        Serving {
+            service_ns: 1e9 / capacity_per_s,
+            free_ns: 0.0,
+            origin_ns,
+        }
+    }
+
+    /// When the answer to the next request, which came at `arrival_ns`, is ready. Since the origin
+    /// a double tells nanoseconds apart for a hundred days.
+    pub fn ready_ns(&mut self, arrival_ns: u64) -> u64 {
+        let since = arrival_ns.saturating_sub(self.origin_ns) as f64;
+        self.free_ns = self.free_ns.max(since) + self.service_ns;
+        self.origin_ns + self.free_ns as u64
+    }
+}
+
 /// Draws latencies. Deterministic: the same seed gives the same sequence.
 #[derive(Clone, Debug)]
 pub struct Sampler {
@@ -119,6 +148,35 @@ mod tests {
             .map(|n| stalls.release_ns(4000 * MS + n * 250_000))
             .collect();
         assert!(released.windows(2).all(|pair| pair[0] <= pair[1]));
+    }
+
+    #[test]
+    fn a_capacity_serves_one_request_after_the_other() {
+        let mut serving = Serving::new(1000.0, 5000 * MS);
+        // Three at once wait for each other; one that comes when it is free does not.
+        for (at_us, ready_us) in [
+            (0, 1000),
+            (0, 2000),
+            (100, 3000),
+            (2500, 4000),
+            (9000, 10_000),
+        ] {
+            let ns = serving.ready_ns(5000 * MS + at_us * 1000);
+            assert_eq!((ns - 5000 * MS).div_ceil(1000), ready_us, "{at_us}");
+        }
+    }
+
+    /// 1 % more than it can for ten seconds is a tenth of a second of work left over.
+    #[test]
+    fn what_is_beyond_the_capacity_waits_longer_and_longer() {
+        let mut serving = Serving::new(1000.0, 0);
+        let every_ns = 1e9 / 1010.0;
+        let waits = (0..10_100).map(|n| {
+            let at_ns = (n as f64 * every_ns) as u64;
+            serving.ready_ns(at_ns) - at_ns
+        });
+        let last_ns = waits.last().unwrap();
+        assert!((99 * MS..102 * MS).contains(&last_ns), "{last_ns}");
     }
 
     fn mean_min_max(latency: Latency) -> (f64, u64, u64) {

@@ -55,6 +55,7 @@ fn no_findings(plan: &PlanRecord, trials: Vec<TrialFinding>) -> FindingsRecord {
             .collect(),
         trials,
         points: Vec::new(),
+        searches: Vec::new(),
         sweeps: Vec::new(),
         comparisons: Vec::new(),
         multiplicity: None,

@@ -2,8 +2,8 @@
 
 use crate::page::Page;
 use crate::sections::{
-    cluster, data, effective, faults, growth, headline, instrument, latency, panels, results,
-    rules, setup, spread, time,
+    cluster, data, effective, faults, headline, instrument, latency, panels, results, rules,
+    search, setup, spread, time,
 };
 use crate::summary::points;
 use crate::view::RunView;
@@ -13,8 +13,8 @@ pub fn page(view: &RunView) -> Page {
     let points = points(view);
     let sections = [
         rules::section(view),
+        search::section(view),
         results::section(view, &points),
-        growth::section(view),
         latency::section(view, &points),
         time::section(view),
         panels::section(view),

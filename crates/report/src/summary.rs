@@ -271,8 +271,9 @@ pub fn bound_labels(
 }
 
 /// The best point of a variant: the one that its sentence of the answer is about, as the findings
-/// say. Of a single point, and in runs whose findings do not say it: the most operations per second
-/// among points that are not invalid, else among those that were saturated.
+/// say; of several searches, that of the first which has found something. Of a single point, and in
+/// runs whose findings do not say it: the most operations per second among points that are not
+/// invalid, else among those that were saturated.
 pub fn best<'p, 'a>(
     view: &RunView,
     points: &'p [Point<'a>],
@@ -282,6 +283,12 @@ pub fn best<'p, 'a>(
     let name = of_variant().next()?.variant;
     let sweep = view.findings.sweeps.iter().find(|s| s.variant == name);
     let said = sweep.and_then(|sweep| sweep.best_within_bound.as_ref().or(sweep.best.as_ref()));
+    // What a search went beyond is no best: it was too much.
+    let mut searches = view.findings.searches.iter().filter(|s| s.variant == name);
+    if searches.clone().next().is_some() {
+        let found = searches.find_map(|s| of_variant().find(|point| *point.at == s.at));
+        return found.or_else(|| of_variant().find(|point| Some(point.at) == said));
+    }
     let most = |saturated: bool| {
         of_variant()
             .filter(|p| p.verdict <= Verdict::Suspect && p.saturated == saturated)

@@ -10,7 +10,6 @@
 //! A [`Run`] is one whose files were found to be what they were when they came to their end:
 //! [`Run::open`] is the only door, and what is damaged does not pass it.
 
-mod added;
 pub mod convert;
 mod event;
 mod find;
@@ -19,12 +18,12 @@ mod journal;
 mod lab;
 mod ledger;
 mod lines;
-mod looks;
 pub mod name;
 mod quantiles;
 pub mod record;
 mod resolved;
 mod run;
+mod search;
 mod stamp;
 mod sums;
 #[cfg(test)]
@@ -33,7 +32,7 @@ mod trial;
 mod window;
 mod write;
 
-pub use find::{Listed, find, last_finished, list, salvage};
+pub use find::{Listed, find, list, salvage};
 pub use lines::Lines;
 pub use name::Name;
 pub use run::{HistogramKind, Run, RunState, Salvaged, Trial};

@@ -5,17 +5,16 @@
 //!
 //! Long because it is one format.
 
-pub use crate::added::AddedRecord;
 pub use crate::event::{JournalEvent, JournalRecord, MachineFacts, left_out, left_out_words};
 pub use crate::lab::{
     DataRecord, HostRecord, NodeRecord, NodesRecord, PhaseTimeRecord, ProbeRecord, ProofOutcome,
     ProofRecord,
 };
-pub use crate::looks::{LookRecord, LooksRecord, RobustRecord};
 pub use crate::quantiles::QuantilesRecord;
 pub use crate::resolved::{
     OverridesRecord, PrimaryRecord, RepeatRecord, RequestRecord, ResolvedRecord,
 };
+pub use crate::search::{SearchRecord, SearchStepRecord};
 use crate::sums::Sums;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -87,6 +86,10 @@ pub struct TrialRecord {
     pub variant: String,
     /// Where on the axes: `{"threads": 28}`, `{"rate": 10000}`.
     pub point: BTreeMap<String, f64>,
+    /// What it is for: empty for a probe, `hold` (what a search has found, measured for longer) or
+    /// `expected` (a share of it).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub role: String,
     /// Number of the block (repetition), from 0.
     pub block: usize,
     /// Phases in order, each with its settings.
@@ -259,6 +262,9 @@ pub struct FindingsRecord {
     /// The blocks of each variant at each point together, without invalid trials.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<PointRecord>,
+    /// What was searched for, and by which way it was found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub searches: Vec<SearchRecord>,
     /// What the points of each variant show as a ladder.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sweeps: Vec<SweepRecord>,
@@ -314,6 +320,9 @@ pub struct TrialFinding {
     pub variant: String,
     /// Where on the axes.
     pub point: BTreeMap<String, f64>,
+    /// As in [`TrialRecord`].
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub role: String,
     /// Number of the block (repetition).
     #[serde(default)]
     pub block: usize,
@@ -369,6 +378,10 @@ pub struct TrialFinding {
     /// What the server counted, beside what the client counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerCountsRecord>,
+    /// Compactions that were pending at the end of the window, on all nodes together; none if
+    /// nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pending_compactions: Option<f64>,
     /// The load phase, if the trial loaded data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadRecord>,
@@ -606,9 +619,9 @@ pub struct LoadRecord {
 /// A comparison of two variants.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ComparisonRecord {
-    /// `ops_per_s`, `latency_ms.p99`, …
+    /// `ops_per_s`, `latency_ms.p99`, …; `peak` is what searches have found.
     pub metric: String,
-    /// Where on the axes.
+    /// Where on the axes; nowhere for a `peak`.
     #[serde(default)]
     pub point: BTreeMap<String, f64>,
     /// Name of the baseline variant.
@@ -620,8 +633,8 @@ pub struct ComparisonRecord {
     /// `at_least` or `at_most`, if the ratio is only that: of one side are only lower bounds known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub bound: String,
-    /// 95 % confidence interval of the ratio, for it alone and over all looks; none with fewer than
-    /// two blocks a side, before the first look, and of a ratio that is a bound.
+    /// 95 % confidence interval of the ratio, for it alone; none with fewer than two blocks a side,
+    /// and none of a ratio that is a bound.
     pub ci95: Option<[f64; 2]>,
     /// Of a ratio that is a bound, the end of such an interval that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -635,11 +648,10 @@ pub struct ComparisonRecord {
     /// Pairs, or blocks of the smaller side; 0 in runs of earlier versions.
     #[serde(default)]
     pub blocks: usize,
-    /// As many as there would be, had every trial been usable; 0 in runs of earlier versions. Of a
-    /// study that ends when it is answered, those that were begun.
+    /// As many as there would be, had every trial been usable; 0 in runs of earlier versions.
     #[serde(default)]
     pub blocks_planned: usize,
-    /// Probability of such a ratio, at any look, if nothing differs.
+    /// Probability of such a ratio if nothing differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,
     /// The same, adjusted for the number of comparisons: what the verdict goes by.
@@ -655,12 +667,6 @@ pub struct ComparisonRecord {
     /// the two sides took turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between_runs: Option<f64>,
-    /// How it was looked at while its blocks came; none of one that was looked at once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub looks: Option<LooksRecord>,
-    /// What stands beside the ratio; none where no block differs from the others.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub robust: Option<RobustRecord>,
 }
 
 /// The blocks of one variant at one point together.

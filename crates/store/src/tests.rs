@@ -1,6 +1,5 @@
 //! A run through its life: made, written, interrupted, resumed, finished, found and read.
 
-mod added;
 mod damage;
 
 use crate::record::{
@@ -21,6 +20,7 @@ fn trial(index: usize) -> TrialRecord {
         slug: format!("{index:02}-threads-{}", 4 << index),
         variant: "-".to_owned(),
         point: BTreeMap::from([("threads".to_owned(), f64::from(4 << index))]),
+        role: String::new(),
         block: 0,
         phases: Vec::new(),
         settings: json!({"threads": 4 << index}),
@@ -51,6 +51,7 @@ fn findings(verdict: &str) -> FindingsRecord {
         answer: Vec::new(),
         trials: Vec::new(),
         points: Vec::new(),
+        searches: Vec::new(),
         sweeps: Vec::new(),
         comparisons: Vec::new(),
         multiplicity: None,

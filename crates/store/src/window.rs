@@ -101,6 +101,7 @@ mod tests {
             slug: "00".into(),
             variant: "-".into(),
             point: BTreeMap::new(),
+            role: String::new(),
             block: 0,
             phases: Vec::new(),
             settings: serde_json::Value::Null,

@@ -25,8 +25,6 @@ pub enum Type {
     Count(u64, u64, fn(&mut Draft, u64)),
     /// A number, fractions allowed, between two limits.
     Number(f64, f64, fn(&mut Draft, f64)),
-    /// A share between two limits: `5%` or `0.05`.
-    Share(f64, f64, fn(&mut Draft, f64)),
     /// A length of time between two limits, in nanoseconds.
     Duration(u64, u64, fn(&mut Draft, u64)),
     /// A size between two limits, in bytes.
@@ -155,11 +153,20 @@ pub const EXCLUSIVE: &[Exclusive] = &[
     one_of("target", &["local", "attach", "null"]),
     one_of("target.null.latency", &["fixed", "exponential", "uniform"]),
     one_of("workload", &["use", "file", "stress", "nb", "ycsb", "easy"]),
-    one_of("procedure", &["sweep", "band", "fixed"]),
+    one_of(
+        "procedure",
+        &["sweep", "peak", "band", "latency_target", "fixed"],
+    ),
     one_of("procedure.sweep", &["threads", "rate"]),
     one_of("procedure.sweep.threads", &["step", "factor"]),
     one_of("procedure.sweep.rate", &["step", "factor"]),
     one_of("procedure.fixed", &["threads", "rate"]),
+    one_of("procedure.peak", &["rate", "threads"]),
+    one_of("procedure.peak", &["p50_ms", "p95_ms", "p99_ms", "p999_ms"]),
+    one_of(
+        "procedure.latency_target",
+        &["p50_ms", "p95_ms", "p99_ms", "p999_ms"],
+    ),
     one_of("data.load", &["operations", "bytes_per_node", "fraction"]),
     one_of("probes.import", &["esxtop", "prometheus"]),
     Exclusive {

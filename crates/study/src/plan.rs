@@ -6,21 +6,27 @@
 //! is really there, by the same two functions, since a procedure may end early.
 
 pub mod order;
+mod words;
 
 use crate::estimate::{self, Estimate};
 use crate::human;
 use crate::inputs::Inputs;
 use crate::rules::statements::beyond_data;
-use crate::settings::{
-    Change, How, Load, PageCache, Reset, Settings, Settle, Study, Target, Variant, Warmup,
-};
-use crate::standing::{Preparation, Standing};
+use crate::settings::{Change, Load, Reset, Settings, Settle, Study, Target, Variant, Warmup};
+use crate::standing::Standing;
 use crate::targets;
 use crate::work::{self, Work};
-use analysis::procedure::{Outlook, Point};
-use imports::{Step, StepLimit};
+use analysis::procedure::{Ask, Outlook, Point, Role};
+use imports::Step;
 use order::{Cell, order, outlooks};
+use std::borrow::Cow;
+use words::{
+    WHERE_ASKED, load_words, offered_words, point_words, restore_words, schema_words, step_words,
+    window_words,
+};
 use workload::Program;
+
+pub use words::target_words;
 
 /// Numbers of operations between two cells: at 10 M operations a second, 30 hours.
 const OPERATIONS_PER_CELL: u64 = 1 << 40;
@@ -49,6 +55,8 @@ pub struct Trial<P = Point> {
     pub variant: usize,
     /// Where on the axis.
     pub point: P,
+    /// What it is measured for. In a plan, where the point is not known, neither is this.
+    pub role: Role,
     /// Whether it is measured whatever is found; otherwise the procedure may end before it.
     pub certain: bool,
     /// Number of the block, from 0.
@@ -66,21 +74,42 @@ pub struct Trial<P = Point> {
 pub type Turn = Trial<Option<Point>>;
 
 impl Turn {
-    /// The trial at a point.
-    pub fn at(&self, point: Point) -> Trial {
+    /// The trial of what is asked for. The window of a hold is longer.
+    pub fn at(&self, ask: Ask, settings: &Settings) -> Trial {
+        let Ask { point, role } = ask;
         let mut turn = self.clone();
+        let [planned, now] = [Role::Probe, role].map(|role| window_words(settings, role));
         for phase in &mut turn.phases {
             phase.what = phase.what.replacen(WHERE_ASKED, &point_words(point), 1);
+            if phase.kind == PhaseKind::Measure && role.windows() > 1 {
+                phase.what = phase.what.replacen(&planned, &now, 1);
+                phase.seconds *= role.windows() as f64;
+            }
         }
         Trial {
             index: turn.index,
             slug: turn.slug,
             variant: turn.variant,
             point,
+            role,
             certain: turn.certain,
             block: turn.block,
             first_operation: turn.first_operation,
             phases: turn.phases,
+        }
+    }
+}
+
+impl<P> Trial<P> {
+    /// Its settings, of those of its variant: the window of a hold is longer.
+    pub fn settings<'s>(&self, of_variant: &'s Settings) -> Cow<'s, Settings> {
+        match self.role.windows() {
+            1 => Cow::Borrowed(of_variant),
+            windows => {
+                let mut settings = of_variant.clone();
+                settings.window.measure_ns *= windows;
+                Cow::Owned(settings)
+            }
         }
     }
 }
@@ -193,9 +222,7 @@ pub fn plan(study: &Study) -> Result<Plan, String> {
 fn turns(study: &Study, works: &[Work], outlooks: &[Outlook]) -> Vec<Turn> {
     let order = order(study, outlooks);
     let cells_per_block = outlooks.iter().map(|outlook| outlook.turns_max).max();
-    // Those of a plan keep their numbers when blocks are added.
-    let planned = order.iter().filter(|cell| cell.block < study.repeat.blocks);
-    let digits = planned.count().saturating_sub(1).to_string().len().max(2);
+    let digits = order.len().saturating_sub(1).to_string().len().max(2);
     let mut stage = PlannedState::default();
     let mut trials = Vec::new();
     for (index, cell) in order.into_iter().enumerate() {
@@ -210,7 +237,8 @@ fn turns(study: &Study, works: &[Work], outlooks: &[Outlook]) -> Vec<Turn> {
             slug: slug(study, cell, point, &format!("{index:0digits$}")),
             variant: cell.variant,
             point,
-            certain: cell.rung < outlook.certain && study.repeat.is_certain(cell.block),
+            role: Role::Probe,
+            certain: cell.rung < outlook.certain,
             block: cell.block,
             first_operation: match &work.step {
                 Some(step) => step.first_operation,
@@ -346,7 +374,7 @@ impl<'a> PlannedState<'a> {
         if settings.window.warmup != Warmup::Fixed(0) {
             self.add(PhaseKind::Warmup, settings, warmup);
         }
-        let measure = human::format_duration_ns(settings.window.measure_ns);
+        let measure = window_words(settings, Role::Probe);
         let what = format!("{offered}, {measure}");
         self.add(PhaseKind::Measure, settings, what);
         if settings.verify.sample > 0 {
@@ -379,108 +407,6 @@ impl<'a> PlannedState<'a> {
             what: format!("{offered}, {what}"),
             seconds,
         });
-    }
-}
-
-/// How long a step is, in words and in seconds.
-fn step_words(settings: &Settings, step: &Step, point: Option<Point>) -> (String, f64) {
-    let of_operations = |count| estimate::of_operations(count, settings, point);
-    match step.limit {
-        StepLimit::Operations(count) => (
-            format!("{} operations", human::format_count(count)),
-            of_operations(count),
-        ),
-        StepLimit::Either(count, length) => (
-            format!(
-                "{} operations or {} s",
-                human::format_count(count),
-                length.as_secs_f64()
-            ),
-            of_operations(count).min(length.as_secs_f64()),
-        ),
-        StepLimit::Duration(length) => (
-            human::format_duration_ns(settings.window.measure_ns),
-            length.as_secs_f64(),
-        ),
-        StepLimit::Uncertainty { target, min, max } => (
-            format!("until the rate's standard error is below {target}, {min} to {max} intervals"),
-            f64::from(min),
-        ),
-    }
-}
-
-fn schema_words(preparation: Preparation, program: &Program) -> String {
-    let what = match preparation {
-        Preparation::Replace => "drop and create",
-        Preparation::Truncate => "empty",
-        Preparation::Nothing | Preparation::Fill => "create",
-    };
-    format!(
-        "{what} {}: {}",
-        program.keyspace(),
-        program.tables().join(", ")
-    )
-}
-
-fn load_words(settings: &Settings) -> String {
-    let rows = human::format_count(settings.data.rows);
-    match settings.data.load {
-        Load::None => "write nothing".to_owned(),
-        Load::Operations(rows) => format!("write {} rows", human::format_count(rows)),
-        Load::BytesPerNode(bytes) => {
-            let bytes = human::format_bytes(bytes);
-            format!("write until each node has {bytes}, about {rows} rows")
-        }
-        Load::Fraction(share) => {
-            let percent = share * 100.0;
-            format!("write until the data volumes are {percent} % full, about {rows} rows")
-        }
-    }
-}
-
-fn restore_words(settings: &Settings) -> String {
-    let how = match settings.data.restore {
-        How::Online => "import the snapshot's files",
-        How::Offline => "stop the nodes and swap their files for the snapshot's",
-    };
-    let cache = match settings.data.page_cache {
-        PageCache::Keep => "",
-        PageCache::Drop => ", drop the page cache",
-    };
-    format!("{how}{cache}")
-}
-
-/// A target in words.
-pub fn target_words(target: &Target) -> String {
-    match target {
-        Target::Local(local) => format!(
-            "start {} node(s) of Cassandra {} with {} heap",
-            local.nodes,
-            local.version,
-            human::format_bytes(local.heap_bytes)
-        ),
-        Target::Attach(attach) => format!("attach to {}", attach.contact_points.join(", ")),
-        Target::Null(_) => "start the null target".to_owned(),
-    }
-}
-
-fn offered_words(point: Option<Point>, settings: &Settings) -> String {
-    match point {
-        None => WHERE_ASKED.to_owned(),
-        Some(point @ Point::Rate(_)) if settings.poisson => {
-            format!("{}, Poisson arrivals", point_words(point))
-        }
-        Some(point) => point_words(point),
-    }
-}
-
-/// What stands for a point that is not known yet.
-const WHERE_ASKED: &str = "where the procedure asks";
-
-fn point_words(point: Point) -> String {
-    match point {
-        Point::Threads(threads) => format!("{threads} in flight"),
-        Point::Rate(rate) => format!("{} op/s", human::format_count(rate)),
     }
 }
 

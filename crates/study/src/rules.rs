@@ -8,20 +8,19 @@ mod faults;
 mod hosts;
 mod options;
 mod probes;
-mod repeat;
+mod procedure;
 pub(crate) mod statements;
 pub(crate) mod trust;
 mod yaml;
 
 use crate::format;
 use crate::human;
-use crate::settings::{Draft, LADDER_POINTS_MAX, Overrides};
+use crate::settings::Overrides;
 use crate::tree::Tree;
 use ::yaml::Node;
 use ::yaml::{Diagnostics, did_you_mean};
 use measure::clock::SECOND_NS;
 use measure::outcome::OUTCOMES;
-use std::collections::BTreeSet;
 
 /// What a rule looks at.
 pub struct Subject<'a> {
@@ -76,13 +75,8 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     null_data(subject, out);
     data::check(subject, out);
     faults::check(subject, out);
-    repeat::check(subject, out);
-    for axis in ["threads", "rate"] {
-        ladder(subject, axis, out);
-    }
-    band(subject, out);
-    arrival(subject, out);
-    procedure(subject, out);
+    procedure::check(subject, out);
+    imported(subject, out);
     whole_seconds(subject, out);
 }
 
@@ -104,7 +98,7 @@ fn whole_seconds(subject: &Subject<'_>, out: &mut Diagnostics) {
 }
 
 /// An imported command line says itself how much is asked, of what, and for how long.
-fn procedure(subject: &Subject<'_>, out: &mut Diagnostics) {
+fn imported(subject: &Subject<'_>, out: &mut Diagnostics) {
     let tools = imports::Tool::ALL.into_iter().map(imports::Tool::name);
     let import = tools
         .map(|tool| format!("workload.{tool}"))
@@ -251,103 +245,5 @@ fn null_data(subject: &Subject<'_>, out: &mut Diagnostics) {
             let message = format!("`{path}` asks for data, but the null target stores nothing");
             subject.say(path, message, Some("remove it, or use another target"), out);
         }
-    }
-}
-
-fn ladder(subject: &Subject<'_>, axis: &str, out: &mut Diagnostics) {
-    let path = format!("procedure.sweep.{axis}");
-    let Some(tree) = subject.tree.at(&path) else {
-        return;
-    };
-    let until = subject.wrote("procedure.sweep.until");
-    let (from, to) = (format!("{path}.from"), format!("{path}.to"));
-    if let (Some(first), last) = (subject.count(&from), subject.count(&to)) {
-        if last.is_some_and(|last| last < first) {
-            subject.say(&to, format!("`{to}` is below `{from}`"), None, out);
-        }
-        if last.is_none() && !subject.wrote(&to) && !until {
-            let message = format!("`{path}` has no end");
-            subject.say(
-                &path,
-                message,
-                Some("add `to`, or `until: timeout` to the sweep"),
-                out,
-            );
-        }
-    }
-    if let Some(last) = subject.count(&to) {
-        points_max(subject, (&path, &to), last, out);
-    }
-    let points: Vec<u64> = tree.items().iter().filter_map(Tree::count).collect();
-    let different: BTreeSet<&u64> = points.iter().collect();
-    if different.len() < points.len() {
-        subject.say(&path, format!("`{path}` has a point twice"), None, out);
-    } else if until && points.windows(2).any(|pair| pair[0] > pair[1]) {
-        let message = format!("`{path}` must rise: `until` ends it at the first point too many");
-        subject.say(&path, message, None, out);
-    }
-}
-
-fn band(subject: &Subject<'_>, out: &mut Diagnostics) {
-    let path = "procedure.band";
-    if !subject.wrote(path) {
-        return;
-    }
-    let (from, to) = ("procedure.band.threads.from", "procedure.band.threads.to");
-    let ends = subject.count(from).zip(subject.count(to));
-    if ends.is_some_and(|(first, last)| last < first) {
-        subject.say(to, format!("`{to}` is below `{from}`"), None, out);
-    }
-    let p99 = "procedure.band.p99_ms";
-    let items = subject.tree.at(p99).map(Tree::items).unwrap_or_default();
-    let ms: Vec<f64> = items.iter().filter_map(Tree::number).collect();
-    if subject.wrote(p99) && !matches!(ms.as_slice(), [least, most] if least <= most) {
-        let message = format!("`{p99}` is a band: the least and the most, rising");
-        subject.say(p99, message, Some("write `[50, 100]`"), out);
-    }
-    let turns = Draft::of(subject.tree).band().outlook().turns_max;
-    if turns > LADDER_POINTS_MAX {
-        let message = format!(
-            "`{path}` may need {turns} trials for each variant and block; the most is \
-             {LADDER_POINTS_MAX}"
-        );
-        subject.say(
-            path,
-            message,
-            Some("take larger steps, or a lower `to`"),
-            out,
-        );
-    }
-}
-
-/// A ladder whose end is stated has all its points, or is refused: none is left out in silence.
-fn points_max(subject: &Subject<'_>, (path, to): (&str, &str), last: u64, out: &mut Diagnostics) {
-    let range = Draft::of(subject.tree).range;
-    let points = range.map_or_else(Vec::new, |range| range.points(LADDER_POINTS_MAX + 1));
-    if points.len() <= LADDER_POINTS_MAX {
-        return;
-    }
-    let message = format!(
-        "`{to}` is {last}: up to there `{path}` has more than the {LADDER_POINTS_MAX} points that \
-         a range may have"
-    );
-    let hint = format!(
-        "end it at {} or before, take larger steps, or write the points as a list",
-        points[LADDER_POINTS_MAX - 1]
-    );
-    subject.say(to, message, Some(&hint), out);
-}
-
-fn arrival(subject: &Subject<'_>, out: &mut Diagnostics) {
-    let rate = ["procedure.sweep.rate", "procedure.fixed.rate"];
-    let path = "procedure.arrival";
-    if subject.text(path) == Some("poisson") && !rate.iter().any(|path| subject.wrote(path)) {
-        let message = "`procedure.arrival: poisson` needs a rate; threads send when one is free";
-        subject.say(
-            path,
-            message.to_owned(),
-            Some("sweep over `rate` instead"),
-            out,
-        );
     }
 }

@@ -4,7 +4,8 @@
 //! What must hold: latency rises with the threads as far as this knows. So there is always one side
 //! on which the band can still be, and each step is towards it.
 
-use super::{Answer, Decide, Found, Next, Outlook, Point, Seen};
+use super::{Answer, Ask, Decide, Found, Next, Outcome, Outlook, Point, REST_S, Seen, Step};
+use measure::number::significant;
 use std::fmt;
 
 /// Threads at which p99 is neither below nor above a band.
@@ -20,6 +21,8 @@ pub struct Band {
     pub least_ms: f64,
     /// The p99 of latency that is wanted at most, ms.
     pub most_ms: f64,
+    /// The share of what was found that is measured too, if any.
+    pub expected: Option<f64>,
 }
 
 /// Between neighbours that are a smaller share of themselves apart, trials differ by chance.
@@ -31,8 +34,9 @@ impl Band {
         let Some(found) = found else {
             return Side::Above;
         };
-        match (found.timed_out, found.p99_ms.is_above(self.most_ms)) {
-            (0, Some(false)) if found.p99_ms.least() < self.least_ms => Side::Below,
+        let p99_ms = found.latency_ms.p99.value;
+        match (found.timed_out, p99_ms.is_above(self.most_ms)) {
+            (0, Some(false)) if p99_ms.least() < self.least_ms => Side::Below,
             (0, Some(false)) => Side::Within,
             _ => Side::Above,
         }
@@ -79,8 +83,13 @@ impl Decide for Band {
             up_to: Some(Point::Threads(self.to)),
             any_order: false,
             decided_by: Some(format!(
-                "Threads go up or down by {} (then by half) until p99 is within {self}",
-                self.step
+                "Threads go up or down by {} (then by half) until p99 is within {self}{}. After a \
+                 trial above it, what comes next settles the data and rests for {REST_S} s",
+                self.step,
+                self.expected.map_or(String::new(), |share| format!(
+                    "; then {} % of what was found is measured",
+                    share * 100.0
+                ))
             )),
         }
     }
@@ -93,6 +102,7 @@ impl Decide for Band {
                 Side::Within => {
                     return Next::Answer(Answer::Searched {
                         at: Some(trial.point),
+                        outcome: Outcome::Found,
                         words: format!("p99 was within {self} at {threads} threads"),
                     });
                 }
@@ -101,7 +111,7 @@ impl Decide for Band {
             }
         }
         match self.threads((below, above)) {
-            Some(threads) => Next::Measure(vec![Point::Threads(threads)]),
+            Some(threads) => Next::Measure(vec![Ask::probe(Point::Threads(threads))]),
             None => {
                 let parts = [
                     below.map(|threads| format!("below at {threads} threads")),
@@ -110,6 +120,7 @@ impl Decide for Band {
                 let parts: Vec<String> = parts.into_iter().flatten().collect();
                 Next::Answer(Answer::Searched {
                     at: None,
+                    outcome: Outcome::Nowhere,
                     words: format!("p99 was never within {self}: {}", parts.join(", ")),
                 })
             }
@@ -118,5 +129,31 @@ impl Decide for Band {
 
     fn p99_bound_ms(&self) -> Option<f64> {
         Some(self.most_ms)
+    }
+
+    fn step(&self, seen: &Seen) -> Option<Step> {
+        let word = match self.side(seen.found.as_ref()) {
+            Side::Below => "below",
+            Side::Within => "within",
+            Side::Above => "above",
+        };
+        let why = match &seen.found {
+            None => "the trial has failed".to_owned(),
+            Some(found) if found.timed_out > 0 => "requests timed out".to_owned(),
+            Some(found) => {
+                let p99_ms = found.latency_ms.p99.value;
+                let (sign, ms) = (p99_ms.sign(), significant(p99_ms.least(), 3));
+                format!("p99 was {sign}{ms} ms")
+            }
+        };
+        Some(Step::new(word, false, why))
+    }
+
+    fn goal(&self) -> Option<(&'static str, String)> {
+        Some(("band", format!("p99 within {self}")))
+    }
+
+    fn expected(&self) -> Option<f64> {
+        self.expected
     }
 }

@@ -6,10 +6,13 @@
 //! have seen, and a procedure is tested on servers that are formulas.
 //!
 //! What must hold of each (`tests.rs`): it ends, within the turns of its outlook; it asks for no
-//! point twice, nor for one that its outlook leaves out; it goes on after a trial that has failed.
+//! probe twice that was answered, nor for one that its outlook leaves out (what holds a point that
+//! was found is another kind of turn); it goes on after a trial that has failed.
 
 mod band;
 mod fixed;
+mod found;
+mod search;
 mod sweep;
 #[cfg(test)]
 mod tests;
@@ -17,10 +20,12 @@ mod until;
 
 pub use band::Band;
 pub use fixed::Fixed;
+pub use found::{Bound, Found, Judged, Kept, Measured, Percentile, Percentiles, Role, Seen};
+pub use search::Search;
 pub use sweep::Sweep;
 pub use until::Until;
 
-use measure::Known;
+use measure::number::count;
 
 /// The table of procedures: a row each, with what it is asked.
 macro_rules! procedures {
@@ -54,7 +59,14 @@ procedures! {
     Sweep,
     /// Up or down, to where p99 is in a band.
     Band,
+    /// To the most load that keeps to a bound.
+    Search,
 }
+
+/// How long a target rests after a trial of a search that was too much, s: the longest of the
+/// time-outs that Cassandra has for a request by itself (`range_request_timeout`), after which it
+/// does nothing more for those that nobody waits for.
+pub const REST_S: u64 = 10;
 
 /// What a procedure has to say; pure.
 trait Decide {
@@ -67,6 +79,26 @@ trait Decide {
 
     /// The p99 of latency that it is about, ms.
     fn p99_bound_ms(&self) -> Option<f64> {
+        None
+    }
+
+    /// What a trial told a search; none where nothing is searched for.
+    fn step(&self, _seen: &Seen) -> Option<Step> {
+        None
+    }
+
+    /// The name of a search, and what it searches for.
+    fn goal(&self) -> Option<(&'static str, String)> {
+        None
+    }
+
+    /// The bound that a search keeps to.
+    fn bound(&self) -> Option<Bound> {
+        None
+    }
+
+    /// The share of what was found that is measured too.
+    fn expected(&self) -> Option<f64> {
         None
     }
 }
@@ -97,31 +129,50 @@ pub struct Outlook {
     pub decided_by: Option<String>,
 }
 
-/// A trial, as far as a procedure decides by it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Seen {
-    /// Where it was.
+/// What is asked for: a trial at a point, and what for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// Where.
     pub point: Point,
-    /// What it came to; none if it has failed.
-    pub found: Option<Found>,
+    /// What for.
+    pub role: Role,
 }
 
-/// What a trial came to.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Found {
-    /// Throughput.
-    pub ops_per_s: f64,
-    /// p99 of latency, ms.
-    pub p99_ms: Known,
-    /// Requests that timed out.
-    pub timed_out: u64,
+impl Ask {
+    /// A probe at a point.
+    pub fn probe(point: Point) -> Ask {
+        let role = Role::Probe;
+        Ask { point, role }
+    }
+}
+
+/// What a trial told a search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// In a word: `pass`, `fail`, `no answer`; of a band `below`, `within`, `above`.
+    pub word: &'static str,
+    /// Whether its percentile is so near the bound that chance may have decided.
+    pub near: bool,
+    /// Why it did not pass; empty if it did.
+    pub why: String,
+}
+
+impl Step {
+    fn new(word: &'static str, near: bool, why: String) -> Step {
+        Step { word, near, why }
+    }
+
+    /// Whether the load was too much, so that the target may still have its backlog to work off.
+    pub fn is_too_much(&self) -> bool {
+        matches!(self.word, "fail" | "above")
+    }
 }
 
 /// What a procedure says when it is asked.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
     /// One of these points is to be measured, whichever fits best; at least one.
-    Measure(Vec<Point>),
+    Measure(Vec<Ask>),
     /// Nothing more is to be measured.
     Answer(Answer),
 }
@@ -142,9 +193,42 @@ pub enum Answer {
     Searched {
         /// At what it searched for; none if that is nowhere.
         at: Option<Point>,
+        /// What came of it.
+        outcome: Outcome,
         /// What was found, and where.
         words: String,
     },
+}
+
+/// What came of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// What was searched for, seen once.
+    Found,
+    /// The same, and held.
+    Held,
+    /// It is nowhere.
+    Nowhere,
+    /// Where it is was not reached: it is beyond the most that was to be tried.
+    NotReached,
+    /// The client is the limit, and not the target.
+    ClientLimit,
+    /// Too many trials gave no answer.
+    Untold,
+}
+
+impl Outcome {
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Found => "found",
+            Outcome::Held => "held",
+            Outcome::Nowhere => "none",
+            Outcome::NotReached => "not_reached",
+            Outcome::ClientLimit => "client_limit",
+            Outcome::Untold => "untold",
+        }
+    }
 }
 
 impl Default for Procedure {
@@ -157,13 +241,55 @@ impl Default for Procedure {
 impl Procedure {
     /// What is known before anything is measured.
     pub fn outlook(&self) -> Outlook {
-        self.decides().outlook()
+        let decides = self.decides();
+        let outlook = decides.outlook();
+        Outlook {
+            turns_max: outlook.turns_max + usize::from(decides.expected().is_some()),
+            ..outlook
+        }
     }
 
     /// What comes after `seen`, the trials of one variant in one block, in the order in which they
-    /// ran.
+    /// ran. When a search has found something, its expected load is a share of that.
     pub fn next(&self, seen: &[Seen]) -> Next {
-        self.decides().next(seen)
+        let decides = self.decides();
+        let is_expected = |trial: &&Seen| trial.role == Role::Expected;
+        if seen.iter().any(|trial| is_expected(&trial)) {
+            let searched: Vec<Seen> = seen.iter().filter(|t| !is_expected(t)).cloned().collect();
+            return decides.next(&searched);
+        }
+        let next = decides.next(seen);
+        match (&next, decides.expected()) {
+            (Next::Answer(Answer::Searched { at: Some(at), .. }), Some(share)) => {
+                let role = Role::Expected;
+                let point = at.share(share);
+                Next::Measure(vec![Ask { point, role }])
+            }
+            _ => next,
+        }
+    }
+
+    /// What a trial told a search; none where nothing is searched for.
+    pub fn step(&self, seen: &Seen) -> Option<Step> {
+        match seen.role {
+            Role::Expected => Some(Step::new("expected", false, String::new())),
+            Role::Probe | Role::Hold => self.decides().step(seen),
+        }
+    }
+
+    /// The name of a search, and what it searches for; none where nothing is searched for.
+    pub fn goal(&self) -> Option<(&'static str, String)> {
+        self.decides().goal()
+    }
+
+    /// The bound that a search keeps to; none of others, and of a band.
+    pub fn bound(&self) -> Option<Bound> {
+        self.decides().bound()
+    }
+
+    /// The share of what was found that is measured too, if any.
+    pub fn expected(&self) -> Option<f64> {
+        self.decides().expected()
     }
 
     /// The p99 of latency that it is about, ms.
@@ -191,6 +317,32 @@ impl Point {
         (point.value() == value).then_some(point)
     }
 
+    /// What is on the axis, in words.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Point::Threads(_) => "number of threads",
+            Point::Rate(_) => "rate",
+        }
+    }
+
+    /// In words: `28 threads`, `10,000 op/s`.
+    pub fn words(self) -> String {
+        match self {
+            Point::Threads(1) => "1 thread".to_owned(),
+            Point::Threads(threads) => format!("{} threads", count(threads.into())),
+            Point::Rate(rate) => format!("{} op/s", count(rate)),
+        }
+    }
+
+    /// The whole number nearest to a share of it, at least 1.
+    pub fn share(self, share: f64) -> Point {
+        let value = (self.value() * share).round().max(1.0);
+        match self {
+            Point::Threads(_) => Point::Threads(value as u32),
+            Point::Rate(_) => Point::Rate(value as u64),
+        }
+    }
+
     /// The value on the axis.
     pub fn value(self) -> f64 {
         match self {
@@ -216,8 +368,9 @@ impl Answer {
     }
 }
 
-/// The points of `points` that no trial was at.
-fn unseen(points: &[Point], seen: &[Seen]) -> Vec<Point> {
+/// Probes at the points of `points` that no trial was at.
+fn unseen(points: &[Point], seen: &[Seen]) -> Vec<Ask> {
     let is_unseen = |point: &&Point| !seen.iter().any(|trial| trial.point == **point);
-    points.iter().filter(is_unseen).copied().collect()
+    let points = points.iter().filter(is_unseen).copied();
+    points.map(Ask::probe).collect()
 }

@@ -39,7 +39,7 @@ impl Decide for Sweep {
             };
         };
         let end = until.first_in(seen);
-        left.retain(|point| end.is_none_or(|end| point.value() <= end.value()));
+        left.retain(|ask| end.is_none_or(|end| ask.point.value() <= end.value()));
         left.truncate(1);
         match (left.is_empty(), end) {
             (false, _) => Next::Measure(left),

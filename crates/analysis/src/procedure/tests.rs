@@ -2,9 +2,12 @@
 //!
 //! A procedure that is new goes into `any_procedure`, and keeps what every procedure has to keep.
 
+mod search;
+
 use super::*;
 use crate::synthetic::Chance;
 use expect_test::{Expect, expect};
+use measure::Known;
 use proptest::prelude::*;
 
 /// A server that takes `service_ms` for a request, up to `ops_per_s` of them a second. Its knee is
@@ -32,9 +35,11 @@ const CALM: Server = Server {
 };
 
 impl Server {
-    /// The same at the same point, whenever it is asked.
-    fn trial(&self, point: Point) -> Seen {
-        let mut chance = Chance::new(self.seed ^ (point.value() as u64).wrapping_mul(0x9E37_79B9));
+    /// The same for what is asked, whenever that is.
+    fn trial(&self, ask: Ask) -> Seen {
+        let Ask { point, role } = ask;
+        let place = (point.value() as u64).wrapping_mul(0x9E37_79B9) ^ role as u64;
+        let mut chance = Chance::new(self.seed ^ place);
         let has_failed = chance.uniform() < self.fails;
         let mut noisy = |value: f64| value * (self.noise * chance.normal()).exp();
         let (ops_per_s, mean_ms) = match point {
@@ -53,17 +58,25 @@ impl Server {
         let p99_ms = noisy(3.0 * mean_ms);
         let found = Found {
             ops_per_s: noisy(ops_per_s),
-            p99_ms: match p99_ms < self.timeout_ms {
+            timed_out: u64::from(p99_ms >= self.timeout_ms),
+            ..p99(match p99_ms < self.timeout_ms {
                 true => Known::Exactly(p99_ms),
                 false => Known::AtLeast(self.timeout_ms),
-            },
-            timed_out: u64::from(p99_ms >= self.timeout_ms),
+            })
         };
         Seen {
             point,
+            role,
             found: Some(found).filter(|_| !has_failed),
         }
     }
+}
+
+fn p99(p99_ms: Known) -> Found {
+    let mut found = Found::default();
+    found.latency_ms.p99.value = p99_ms;
+    found.latency_ms.p50.value = Known::Exactly(p99_ms.least() / 3.0);
+    found
 }
 
 /// Goes on after `seen` to the end. Which of several points is next depends on `order` and on how
@@ -72,25 +85,38 @@ fn go_on(
     procedure: &dyn Decide,
     server: &Server,
     order: u64,
+    seen: Vec<Seen>,
+) -> (Vec<Seen>, Answer) {
+    let next = |seen: &[Seen]| procedure.next(seen);
+    walk(&procedure.outlook(), &next, server, order, seen)
+}
+
+fn walk(
+    outlook: &Outlook,
+    next: &dyn Fn(&[Seen]) -> Next,
+    server: &Server,
+    order: u64,
     mut seen: Vec<Seen>,
 ) -> (Vec<Seen>, Answer) {
-    let outlook = procedure.outlook();
     loop {
-        let points = match procedure.next(&seen) {
+        let asks = match next(&seen) {
             Next::Answer(answer) => return (seen, answer),
-            Next::Measure(points) => points,
+            Next::Measure(asks) => asks,
         };
-        let pick = Chance::new(order ^ seen.len() as u64).uniform() * points.len() as f64;
-        let point = points[(pick as usize).min(points.len() - 1)];
-        assert!(outlook.any_order || points.len() == 1, "{points:?}");
+        let pick = Chance::new(order ^ seen.len() as u64).uniform() * asks.len() as f64;
+        let ask = asks[(pick as usize).min(asks.len() - 1)];
+        let point = ask.point;
+        assert!(outlook.any_order || asks.len() == 1, "{asks:?}");
         match outlook.points.get(seen.len()) {
             Some(_) => assert!(outlook.points.contains(&point), "{point:?} is no surprise"),
             None => assert!(outlook.up_to.unwrap().value() >= point.value()),
         }
         assert!(seen.len() < outlook.turns_max, "it ends");
-        let is_new = seen.iter().all(|trial| trial.point != point);
-        assert!(is_new, "{point:?} once");
-        seen.push(server.trial(point));
+        let is_probed = |trial: &Seen| trial.point == point && trial.role == Role::Probe;
+        let mut answered = seen.iter().filter(|trial| trial.found.is_some());
+        let is_again = ask.role == Role::Probe && answered.any(is_probed);
+        assert!(!is_again, "{point:?} once");
+        seen.push(server.trial(ask));
     }
 }
 
@@ -113,6 +139,8 @@ fn any_procedure() -> impl Strategy<Value = Procedure> {
     let until = prop_oneof![
         proptest::option::of(-0.1..0.1).prop_map(|gain_min| Until::Flat { gain_min }),
         Just(Until::Timeout),
+        Just(Until::Plateau),
+        Just(Until::Saturation),
         (1.0..100.0).prop_map(Until::P99Ms)
     ];
     let ends = (any_points(), until).prop_map(|(points, until)| {
@@ -126,8 +154,16 @@ fn any_procedure() -> impl Strategy<Value = Procedure> {
         to: from + more,
         least_ms,
         most_ms: least_ms * factor,
+        expected: (step % 2 == 0).then_some(0.7),
     });
-    prop_oneof![fixed, whole, ends, band.prop_map(Procedure::from)]
+    let band = band.prop_map(Procedure::from);
+    prop_oneof![
+        fixed,
+        whole,
+        ends,
+        band,
+        search::any().prop_map(Procedure::from)
+    ]
 }
 
 fn any_server(fails: f64) -> impl Strategy<Value = Server> {
@@ -152,8 +188,9 @@ proptest! {
         server in any_server(0.2),
         order in 0..1000u64,
     ) {
-        let (seen, answer) = go_on(procedure.decides(), &server, order, Vec::new());
         let outlook = procedure.outlook();
+        let next = |seen: &[Seen]| procedure.next(seen);
+        let (seen, answer) = walk(&outlook, &next, &server, order, Vec::new());
         for point in &outlook.points[..outlook.certain] {
             prop_assert!(seen.iter().any(|trial| trial.point == *point), "{:?}", point);
         }
@@ -168,11 +205,14 @@ proptest! {
         server in any_server(0.0),
         order in 0..1000u64,
     ) {
-        let whole = go_on(procedure.decides(), &server, order, Vec::new());
+        let outlook = procedure.outlook();
+        let next = |seen: &[Seen]| procedure.next(seen);
+        let whole = walk(&outlook, &next, &server, order, Vec::new());
         for done in 0..=whole.0.len() {
             let resumed = procedure.clone();
+            let next = |seen: &[Seen]| resumed.next(seen);
             let seen = whole.0[..done].to_vec();
-            let again = go_on(resumed.decides(), &server, order, seen);
+            let again = walk(&outlook, &next, &server, order, seen);
             prop_assert_eq!(&again, &whole, "after {} trials", done);
         }
     }
@@ -239,6 +279,7 @@ fn after(until: Until, found: &[Option<Found>]) -> Next {
     let seen: Vec<Seen> = trials
         .map(|(&point, found)| Seen {
             point,
+            role: Role::Probe,
             found: found.clone(),
         })
         .collect();
@@ -252,13 +293,7 @@ fn ends(until: Until, found: &[Option<Found>]) -> bool {
 
 #[test]
 fn a_ladder_ends_when_p99_is_above_its_bound_for_certain() {
-    let ends = |p99_ms: Known| {
-        let found = Found {
-            p99_ms,
-            ..Found::default()
-        };
-        ends(Until::P99Ms(10.0), &[Some(found)])
-    };
+    let ends = |p99_ms: Known| ends(Until::P99Ms(10.0), &[Some(p99(p99_ms))]);
     assert!(ends(Known::Exactly(10.1)) && ends(Known::AtLeast(10.1)));
     assert!(!ends(Known::Exactly(9.9)) && !ends(Known::AtLeast(9.9)));
 }
@@ -269,7 +304,7 @@ fn a_trial_that_has_failed_says_nothing_and_the_next_point_comes() {
         timed_out: 1,
         ..Found::default()
     };
-    let next = |value| Next::Measure(vec![Point::Threads(value)]);
+    let next = |value| Next::Measure(vec![Ask::probe(Point::Threads(value))]);
     assert_eq!(after(Until::Timeout, &[None]), next(2));
     let calm = Some(Found::default());
     assert_eq!(after(Until::Timeout, &[calm, None, None]), next(8));
@@ -326,7 +361,8 @@ impl Decide for Halve {
         let (mut low, mut high) = (0, self.to + 1);
         for trial in seen {
             let at = trial.point.value() as u32;
-            let p99_ms = trial.found.as_ref().map(|found| found.p99_ms);
+            let found = trial.found.as_ref();
+            let p99_ms = found.map(|found| found.latency_ms.p99.value);
             match p99_ms.and_then(|p99_ms| p99_ms.is_above(self.p99_ms)) {
                 Some(false) => low = low.max(at),
                 _ => high = high.min(at),
@@ -338,7 +374,7 @@ impl Decide for Halve {
             (low + high) / 2
         };
         match low < middle && middle < high {
-            true => Next::Measure(vec![Point::Threads(middle)]),
+            true => Next::Measure(vec![Ask::probe(Point::Threads(middle))]),
             false => Next::Answer(Answer::Complete),
         }
     }
@@ -352,7 +388,7 @@ fn a_procedure_may_find_its_points_on_the_way() {
         let whole = go_on(&procedure, &CALM, 0, Vec::new());
         let within = whole.0.iter().filter(|trial| {
             let found = trial.found.as_ref();
-            found.is_some_and(|found| found.p99_ms.is_above(p99_ms) == Some(false))
+            found.is_some_and(|found| found.latency_ms.p99.value.is_above(p99_ms) == Some(false))
         });
         let best = within.map(|trial| trial.point.value()).fold(0.0, f64::max);
         assert!((best - expected).abs() < 1e-9, "{p99_ms} ms: {best}");
@@ -363,6 +399,15 @@ fn a_procedure_may_find_its_points_on_the_way() {
     }
 }
 
+const BAND: Band = Band {
+    from: 1,
+    step: 1,
+    to: 400,
+    least_ms: 0.0,
+    most_ms: 0.0,
+    expected: None,
+};
+
 /// The calm server's p99 is 6 ms up to 16 threads, and 3/8 ms for each from there.
 #[test]
 fn a_band_is_approached_from_either_side_and_halved_into() {
@@ -371,9 +416,9 @@ fn a_band_is_approached_from_either_side_and_halved_into() {
         let band = Band {
             from,
             step,
-            to: 400,
             least_ms,
             most_ms,
+            ..BAND
         };
         let (seen, answer) = go_on(&band, &CALM, 0, Vec::new());
         let values: Vec<f64> = seen.iter().map(|trial| trial.point.value()).collect();

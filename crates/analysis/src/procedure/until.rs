@@ -1,6 +1,7 @@
 //! What a ladder of rising points waits for, and ends after.
 
-use super::{Found, Point, Seen};
+use super::{Found, Judged, Point, Seen};
+use crate::sweep::{Knee, Rung, State, read_sweep};
 
 /// What ends a ladder, after the trial in which it happens. A trial that has failed says nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,6 +14,11 @@ pub enum Until {
     },
     /// A request timed out.
     Timeout,
+    /// Throughput no longer grows beyond its noise: the knee that a sweep is read by lies so many
+    /// points back.
+    Plateau,
+    /// Less was done than was offered, since the target could not do more (open loop).
+    Saturation,
     /// The p99 of latency is above this many ms, or a request timed out.
     P99Ms(f64),
 }
@@ -23,16 +29,18 @@ impl Until {
         match self {
             Until::Flat { .. } => "the rate no longer grows".to_owned(),
             Until::Timeout => "a request times out".to_owned(),
+            Until::Plateau => "throughput no longer grows beyond its noise".to_owned(),
+            Until::Saturation => "less is done than is offered".to_owned(),
             Until::P99Ms(ms) => format!("p99 is above {ms} ms or a request times out"),
         }
     }
 
     /// Where it happened first.
     pub(super) fn first_in(self, seen: &[Seen]) -> Option<Point> {
-        let mut found: Vec<&Found> = Vec::with_capacity(seen.len());
+        let mut found: Vec<(Point, &Found)> = Vec::with_capacity(seen.len());
         for trial in seen {
             let Some(last) = &trial.found else { continue };
-            found.push(last);
+            found.push((trial.point, last));
             if self.happens(&found, last) {
                 return Some(trial.point);
             }
@@ -41,17 +49,44 @@ impl Until {
     }
 
     /// Whether it happens in the `last` of those that were `found`.
-    fn happens(self, found: &[&Found], last: &Found) -> bool {
+    fn happens(self, found: &[(Point, &Found)], last: &Found) -> bool {
         match self {
             Until::Flat { gain_min } => {
-                let rates: Vec<f64> = found.iter().map(|one| one.ops_per_s).collect();
+                let rates: Vec<f64> = found.iter().map(|(_, one)| one.ops_per_s).collect();
                 is_flat(&rates, gain_min)
             }
             Until::Timeout => last.timed_out > 0,
+            Until::Plateau => is_plateau(found),
+            Until::Saturation => last.is_saturated,
             // A lower bound below the limit does not end it: nobody knows.
-            Until::P99Ms(bound) => last.timed_out > 0 || last.p99_ms.is_above(bound) == Some(true),
+            Until::P99Ms(bound) => {
+                last.timed_out > 0 || last.latency_ms.p99.value.is_above(bound) == Some(true)
+            }
         }
     }
+}
+
+/// Points beyond a knee that a plateau has: one could be an incident.
+const PLATEAU_POINTS: usize = 2;
+
+/// Whether the points so far have a knee, and enough of them beyond it.
+fn is_plateau(found: &[(Point, &Found)]) -> bool {
+    let rung = |(point, found): &(Point, &Found)| Rung {
+        load: point.value(),
+        ops_per_s: vec![found.ops_per_s],
+        p99_ms: found.latency_ms.p99.value,
+        state: match (found.is_saturated, &found.judged) {
+            (true, _) => State::Saturated,
+            (false, Judged::Fair) => State::Kept,
+            (false, _) => State::Unusable,
+        },
+    };
+    let rungs: Vec<Rung> = found.iter().map(rung).collect();
+    let beyond = |knee: usize| {
+        let after = rungs[knee + 1..].iter();
+        after.filter(|rung| rung.state != State::Unusable).count()
+    };
+    matches!(read_sweep(&rungs, None).knee, Knee::At(knee) if beyond(knee) >= PLATEAU_POINTS)
 }
 
 /// Whether more threads no longer help: the last three runs were worse on average each than the

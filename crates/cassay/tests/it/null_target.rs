@@ -5,12 +5,12 @@
 //! test wants a verdict that a busy machine may spoil, nor a time that it may not take: what takes
 //! too long is judged by what must hold on any machine.
 
-mod answered;
 mod damage;
 mod imports;
 mod interruption;
 mod record;
 mod requests;
+mod searches;
 mod watching;
 
 use crate::cli::SMALL;

@@ -1,21 +1,24 @@
 //! The answer to the study's question, a sentence at a time.
 
-use super::compared::{All, Untold, metric_of, too_few_blocks};
-use super::looked;
+use super::compared::{All, PEAK, Untold, metric_of, too_few_blocks};
 use super::points;
+use super::searched;
 use super::{besides_sentence, point_words};
 use crate::generation;
 use analysis::compare::BLOCKS_TO_SETTLE_MAX;
 use analysis::sweep::{Knee, Reading};
 use measure::number::{significant, whole};
 use std::collections::BTreeMap;
-use store::record::{ComparisonRecord, MultiplicityRecord, PointRecord, SweepRecord, TrialFinding};
+use store::record::{
+    ComparisonRecord, MultiplicityRecord, PointRecord, SearchRecord, SweepRecord, TrialFinding,
+};
 use study::settings::Study;
 
 /// What the sentences are made of.
 pub struct Known<'a> {
     pub study: &'a Study,
     pub trials: &'a [TrialFinding],
+    pub searches: &'a [SearchRecord],
     pub points: &'a [PointRecord],
     pub compared: &'a All,
 }
@@ -23,11 +26,16 @@ pub struct Known<'a> {
 impl Known<'_> {
     /// The sentences, and what each ladder shows.
     pub fn answer(&self) -> (Vec<String>, Vec<SweepRecord>) {
-        // What the study was to find out stands first, where it went on until it was found.
-        let answers = self.compared.records.iter();
-        let mut sentences: Vec<String> = answers.filter_map(looked::sentence).collect();
-        let mut sweeps = Vec::new();
+        let (mut sentences, mut sweeps) = (Vec::new(), Vec::new());
         for variant in &self.study.variants {
+            let searched = searched::sentences(self.study, variant, self.searches, self.trials);
+            sentences.extend(searched);
+        }
+        for variant in &self.study.variants {
+            // The points of a search for a bound are a path to it, and no ladder.
+            if variant.settings.procedure.bound().is_some() {
+                continue;
+            }
             let of = self.points.iter().filter(|p| p.variant == variant.name);
             let of: Vec<&PointRecord> = of.collect();
             let bound_ms = variant.settings.procedure.p99_bound_ms();
@@ -43,12 +51,7 @@ impl Known<'_> {
         let told = records
             .iter()
             .filter(|c| c.primary || is_asked(&c.metric, &c.point));
-        for comparison in told {
-            if looked::sentence(comparison).is_none() {
-                sentences.push(comparison_sentence(comparison));
-            }
-            sentences.extend(looked::robust_sentence(comparison));
-        }
+        sentences.extend(told.map(comparison_sentence));
         let untold = untold.iter().filter(|u| is_asked(u.metric, &u.place));
         sentences.extend(untold.map(untold_sentence));
         sentences.extend(multiplicity.as_ref().map(multiplicity_sentence));
@@ -61,7 +64,15 @@ impl Known<'_> {
 /// Whether a metric is what the question is about at a point. At a rate throughput is compared only
 /// where it says something.
 fn is_asked(metric: &str, place: &BTreeMap<String, f64>) -> bool {
-    metric == metric_of(place) || metric == "ops_per_s"
+    metric == metric_of(place) || metric == "ops_per_s" || metric == PEAK
+}
+
+/// `At 28 threads`; what searches have found is compared wherever it is.
+fn where_words(metric: &str, place: &BTreeMap<String, f64>) -> String {
+    match metric {
+        PEAK => "At their peaks".to_owned(),
+        _ => format!("At {}", point_words(place)),
+    }
 }
 
 /// What a variant reached, and where it stopped getting better.
@@ -166,9 +177,10 @@ fn end_of_ladder(points: &[&PointRecord], sweep: &Reading, best: usize) -> Strin
 }
 
 /// `throughput`, `p99`: what is compared.
-pub(super) fn metric_words(metric: &str) -> &str {
+fn metric_words(metric: &str) -> &str {
     match metric {
         "ops_per_s" => "throughput",
+        PEAK => "load",
         other => other.rsplit('.').next().unwrap_or(other),
     }
 }
@@ -180,7 +192,7 @@ fn comparison_sentence(comparison: &ComparisonRecord) -> String {
         ratio,
         ..
     } = comparison;
-    let point = point_words(&comparison.point);
+    let at = where_words(&comparison.metric, &comparison.point);
     let bound = bound_words(comparison);
     let percent = |ratio: f64| format!("{:+.1}", (ratio - 1.0) * 100.0);
     let change = format!("{bound}{} %", percent(*ratio));
@@ -197,7 +209,7 @@ fn comparison_sentence(comparison: &ComparisonRecord) -> String {
     let metric = metric_words(&comparison.metric);
     let primary = if comparison.primary { " (primary)" } else { "" };
     format!(
-        "At {point}, “{contender}” {says} “{baseline}”: {change} {metric}{interval}{primary}{}.",
+        "{at}, “{contender}” {says} “{baseline}”: {change} {metric}{interval}{primary}{}.",
         undecided(comparison)
     )
 }
@@ -219,15 +231,19 @@ fn untold_sentence(untold: &Untold) -> String {
         metric,
     } = untold;
     format!(
-        "At {}, “{contender}” and “{baseline}” cannot be compared by {}: on both sides it is only \
-         a lower bound, since operations were given up or never sent.",
-        point_words(place),
-        metric_words(metric)
+        "{}, “{contender}” and “{baseline}” cannot be compared by {}: on both sides it is only \
+         a lower bound, since {}.",
+        where_words(metric, place),
+        metric_words(metric),
+        match *metric {
+            PEAK => "the searches ended before it was too much for the target",
+            _ => "operations were given up or never sent",
+        }
     )
 }
 
 /// What a verdict that is not decided leaves open.
-pub(super) fn undecided(comparison: &ComparisonRecord) -> String {
+fn undecided(comparison: &ComparisonRecord) -> String {
     let percent = |share: f64| format!("{} %", significant(share * 100.0, 3));
     let mut parts = Vec::new();
     if let Some(between) = comparison.between_runs {
@@ -239,9 +255,8 @@ pub(super) fn undecided(comparison: &ComparisonRecord) -> String {
     match comparison.verdict.as_str() {
         "inconclusive" => {
             parts.insert(0, "inconclusive".to_owned());
-            let looks = looked::looks_in(comparison);
             parts.push(
-                match too_few_blocks(comparison.blocks, comparison.blocks_planned, looks) {
+                match too_few_blocks(comparison.blocks, comparison.blocks_planned) {
                     true => format!(
                         "only {} of {} blocks have two trials that may be used, and those were not \
                      chosen by chance",
@@ -274,6 +289,12 @@ fn could_see(comparison: &ComparisonRecord, percent: &dyn Fn(f64) -> String) -> 
         "at_most" => Some(&comparison.baseline),
         _ => None,
     };
+    if let Some(variant) = cut_off.filter(|_| comparison.metric == PEAK) {
+        return format!(
+            "that of “{variant}” is only a lower bound, since a search ended before it was too \
+             much for the target, and could decide it in one direction only"
+        );
+    }
     if let Some(variant) = cut_off {
         return format!(
             "that of “{variant}” is only a lower bound, since operations were given up or never \
@@ -281,9 +302,6 @@ fn could_see(comparison: &ComparisonRecord, percent: &dyn Fn(f64) -> String) -> 
         );
     }
     let Some(share) = comparison.could_see else {
-        if let Some(looks) = comparison.looks.as_ref().filter(|_| comparison.blocks > 1) {
-            return looked::too_early(looks, comparison.blocks);
-        }
         return "one block shows no spread, so five (`repeat.blocks: 5`) are the least to begin with"
             .to_owned();
     };

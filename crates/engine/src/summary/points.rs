@@ -49,7 +49,7 @@ pub fn state_of(trial: &TrialFinding) -> State {
 /// Whether less was done than was offered, failures counted as done, and nothing else was wrong. V1
 /// does not fail when it was the limit in flight, which is the target's slowness, that held
 /// operations back. V8 may: some of them time out.
-fn is_saturated(trial: &TrialFinding) -> bool {
+pub fn is_saturated(trial: &TrialFinding) -> bool {
     let Some(rate) = trial.point.get("rate").filter(|_| trial.all.ops > 0) else {
         return false;
     };

@@ -156,6 +156,7 @@ fn written(folder: &std::path::Path, intervals: &[Interval]) -> Trial {
         slug: "00-made-up".to_owned(),
         variant: "-".to_owned(),
         point: BTreeMap::new(),
+        role: String::new(),
         block: 0,
         phases: Vec::new(),
         settings: json!({}),

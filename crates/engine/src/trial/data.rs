@@ -13,10 +13,13 @@ use crate::event::Event;
 use crate::nodes;
 use crate::offer::{LOAD_RETRIES, Offer, closed};
 use crate::running::Running;
+use analysis::procedure::REST_S;
 use analysis::rules;
 use anyhow::{Context, Result, bail, ensure};
 use cluster::{Ability, DataUse, RestoreHow, SettleOutcome};
 use load::{LEDGER_OPERATIONS_MAX, Limit, Written};
+use measure::clock::{self, Deadline};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use store::record::{DataRecord, JournalEvent, LoadRecord};
 use study::plan::PhaseKind;
@@ -35,6 +38,8 @@ const SIZE_ROUNDS_MAX: u32 = 12;
 /// What the first round loads of the rows that are thought to be needed: rows may be larger on
 /// disk than reckoned.
 const SIZE_FIRST_SHARE: f64 = 0.25;
+/// How often a rest looks for Ctrl-C.
+const REST_LOOK: Duration = Duration::from_millis(100);
 
 impl TrialRun<'_> {
     /// Brings the nodes to their configuration and the data to the state that the trial begins
@@ -43,7 +48,8 @@ impl TrialRun<'_> {
     /// 1. If the data is not there: the configuration for loading, tables, proof that both are as
     ///    asked for, load, settle, snapshot.
     /// 2. The configuration that is measured.
-    /// 3. Restore the snapshot, or settle what restarts and earlier trials have left.
+    /// 3. Restore the snapshot, or settle what restarts and earlier trials have left; rest, if that
+    ///    was too much.
     pub(super) fn prepare(
         &mut self,
         running: &mut Running,
@@ -77,6 +83,27 @@ impl TrialRun<'_> {
             }
             self.page_cache(running)?;
         }
+        self.rest(running, state)
+    }
+
+    /// Rests after a trial that was too much: what it asked for and nobody waits for any more, the
+    /// nodes give up by their own time-outs. The null target has nothing left when its last answer
+    /// has come.
+    fn rest(&mut self, running: &Running, state: &mut State) -> Result<Option<TrialEnd>> {
+        if !self.after_too_much || running.is_null() {
+            return Ok(None);
+        }
+        self.begin_phase(PhaseKind::Settle, state)?;
+        let text = format!("rest for {REST_S} s, since the trial before was too much");
+        (self.events)(Event::Said(text));
+        let until = Deadline::after(Duration::from_secs(REST_S));
+        while !until.passed() {
+            if self.interrupt.load(Ordering::Relaxed) {
+                return Ok(Some(TrialEnd::Interrupted));
+            }
+            clock::sleep(REST_LOOK);
+        }
+        state.gather.write(&mut state.writer)?;
         Ok(None)
     }
 

@@ -25,6 +25,7 @@ pub fn begun(trial: &Trial, record: &TrialRecord) -> TrialFinding {
         index: trial.index,
         variant: record.variant.clone(),
         point: record.point.clone(),
+        role: record.role.clone(),
         block: trial.block,
         phase: "measure".to_owned(),
         ..TrialFinding::default()
@@ -59,6 +60,7 @@ impl TrialRun<'_> {
                 .take()
                 .map(|machine| machine_record(&machine)),
             verify: convert::verify(&evidence.checks),
+            pending_compactions: pending_at_end(&evidence),
             server: evidence.server.and_then(Result::ok).map(server_record),
             phases: state.timeline.records(),
             probes: state.gather.records(),
@@ -132,6 +134,11 @@ impl TrialRun<'_> {
             ..known
         }
     }
+}
+
+/// Compactions pending at the end of the window, on all nodes: the last that was read.
+fn pending_at_end(evidence: &Evidence) -> Option<f64> {
+    evidence.pending_compactions.as_ref()?.last().copied()
 }
 
 /// What the clock of the day gained or lost since it showed `unix_ns` at the time `ns` of the

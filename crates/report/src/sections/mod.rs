@@ -1,9 +1,9 @@
 //! The parts of a run's page, one file each, in reading order.
 
-pub mod growth;
 pub mod headline;
 pub mod results;
 pub mod rules;
+pub mod search;
 pub mod sweep;
 
 pub mod latency;

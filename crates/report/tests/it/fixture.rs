@@ -298,6 +298,7 @@ pub fn plan(shapes: &[Shape]) -> PlanRecord {
         ),
         variant: shape.variant.into(),
         point: point(shape.threads),
+        role: String::new(),
         block: shape.block,
         phases: Vec::new(),
         settings: json!({
@@ -380,6 +381,7 @@ pub fn findings(shapes: &[Shape], trials: &[Vec<(&'static str, Interval)>]) -> F
             .map(|(index, (shape, trial))| finding(index, *shape, trial))
             .collect(),
         points: Vec::new(),
+        searches: Vec::new(),
         sweeps: Vec::new(),
         comparisons: comparisons(blocks),
         multiplicity: None,

@@ -3,11 +3,11 @@
 //! Long because it is one table.
 
 use super::{Field, Type};
-use crate::settings::draft::{Draft, Range, Series};
+use crate::settings::draft::Series;
 use crate::settings::{
-    Fault, How, Load, PageCache, ROWS_UNLOADED, Replication, Reset, SAMPLED_NTH, Settle,
+    Fault, How, Load, PageCache, PrimaryMetric, ROWS_UNLOADED, Replication, Reset, SAMPLED_NTH,
+    Settle,
 };
-use analysis::procedure::{Point, Until};
 use cql::{Compression, Consistency};
 use imports::Tool;
 use std::time::Duration;
@@ -71,7 +71,7 @@ macro_rules! probe {
     };
 }
 
-mod repeat;
+mod procedure;
 mod target;
 
 const fn required(path: &'static str, typ: Type, what: &'static str) -> Field {
@@ -105,7 +105,7 @@ const fn with(path: &'static str, typ: Type, default: &'static str, what: &'stat
 }
 
 /// The format.
-pub const FIELDS: [&[Field]; 5] = [STUDY, target::FIELDS, SECTIONS, repeat::FIELDS, INSTRUMENT];
+pub const FIELDS: [&[Field]; 5] = [STUDY, target::FIELDS, SECTIONS, procedure::FIELDS, AROUND];
 
 /// The study itself.
 const STUDY: &[Field] = &[
@@ -132,7 +132,7 @@ const STUDY: &[Field] = &[
     ),
 ];
 
-/// All that is done with the target.
+/// What is asked, of which data, in which variants.
 const SECTIONS: &[Field] = &[
     // Keyspace and workload.
     with(
@@ -405,148 +405,10 @@ const SECTIONS: &[Field] = &[
          `{heap: {1g: {…}, 2g: {…}}, sync: {batch: {…}, periodic: {…}}}` makes `1g-batch`, \
          `1g-periodic` and so on.",
     ),
-    // Procedure.
-    optional(
-        "procedure",
-        SECTION,
-        "Which points are measured: one of `sweep`, `band`, `fixed`. Needed, but for an \
-         imported command line, which says so itself.",
-    ),
-    optional(
-        "procedure.sweep",
-        Type::Section(|d| d.procedure = Some(Draft::sweep)),
-        "Several points, one after the other: either `threads` or `rate`.",
-    ),
-    optional(
-        "procedure.sweep.threads",
-        Type::Either(
-            &Type::List(&Type::Count(1, THREADS_MAX, |d, n| {
-                d.points.push(Point::Threads(n as u32))
-            })),
-            &Type::Section(|d| {
-                d.range = Some(Range::new(THREADS_MAX, |n| Point::Threads(n as u32)))
-            }),
-        ),
-        "Operations in flight, closed loop: a list, or a range.",
-    ),
-    required(
-        "procedure.sweep.threads.from",
-        Type::Count(1, THREADS_MAX, |d, n| d.range().from = Some(n)),
-        "First point.",
-    ),
-    optional(
-        "procedure.sweep.threads.step",
-        Type::Count(1, THREADS_MAX, |d, n| d.range().step = Some(n)),
-        "Distance of the points; this or `factor`.",
-    ),
-    optional(
-        "procedure.sweep.threads.factor",
-        Type::Number(1.01, 1000.0, |d, n| d.range().factor = Some(n)),
-        "Ratio of the points; this or `step`.",
-    ),
-    optional(
-        "procedure.sweep.threads.to",
-        Type::Count(1, THREADS_MAX, |d, n| d.range().to = Some(n)),
-        "Last point, of at most 32; may be left out with `until`.",
-    ),
-    optional(
-        "procedure.sweep.rate",
-        Type::Either(
-            &Type::List(&Type::Count(1, RATE_MAX, |d, n| {
-                d.points.push(Point::Rate(n))
-            })),
-            &Type::Section(|d| d.range = Some(Range::new(RATE_MAX, Point::Rate))),
-        ),
-        "Operations per second, open loop: a list, or a range.",
-    ),
-    required(
-        "procedure.sweep.rate.from",
-        Type::Count(1, RATE_MAX, |d, n| d.range().from = Some(n)),
-        "First point.",
-    ),
-    optional(
-        "procedure.sweep.rate.step",
-        Type::Count(1, RATE_MAX, |d, n| d.range().step = Some(n)),
-        "Distance of the points; this or `factor`.",
-    ),
-    optional(
-        "procedure.sweep.rate.factor",
-        Type::Number(1.01, 1000.0, |d, n| d.range().factor = Some(n)),
-        "Ratio of the points; this or `step`.",
-    ),
-    optional(
-        "procedure.sweep.rate.to",
-        Type::Count(1, RATE_MAX, |d, n| d.range().to = Some(n)),
-        "Last point, of at most 32; may be left out with `until`.",
-    ),
-    optional(
-        "procedure.sweep.until",
-        Type::Either(
-            &choice!(|d| d.until; "timeout" => Some(Until::Timeout)),
-            &SECTION,
-        ),
-        "Ends the ladder of points after the trial in which this happens.",
-    ),
-    required(
-        "procedure.sweep.until.p99_ms",
-        Type::Number(0.001, 3_600_000.0, |d, n| d.until = Some(Until::P99Ms(n))),
-        "The p99 of latency exceeds this many milliseconds, or a request times out.",
-    ),
-    optional(
-        "procedure.band",
-        Type::Section(|d| d.procedure = Some(Draft::band)),
-        "Goes up or down in steps, then by halves, until the p99 of latency is in a band: for each \
-         variant, in each block.",
-    ),
-    required(
-        "procedure.band.threads",
-        Type::Section(|d| d.range = Some(Range::new(THREADS_MAX, |n| Point::Threads(n as u32)))),
-        "Operations in flight, closed loop.",
-    ),
-    required(
-        "procedure.band.threads.from",
-        Type::Count(1, THREADS_MAX, |d, n| d.range().from = Some(n)),
-        "First point.",
-    ),
-    required(
-        "procedure.band.threads.step",
-        Type::Count(1, THREADS_MAX, |d, n| d.range().step = Some(n)),
-        "By how many it goes up or down.",
-    ),
-    required(
-        "procedure.band.threads.to",
-        Type::Count(1, THREADS_MAX, |d, n| d.range().to = Some(n)),
-        "The most.",
-    ),
-    required(
-        "procedure.band.p99_ms",
-        Type::List(&Type::Number(0.001, 3_600_000.0, |d, n| d.band_ms.push(n))),
-        "The band: the p99 of latency that is wanted at least and at most, in milliseconds, such \
-         as `[50, 100]`.",
-    ),
-    optional(
-        "procedure.fixed",
-        Type::Section(|d| d.procedure = Some(Draft::fixed)),
-        "One point: either `threads` or `rate`.",
-    ),
-    optional(
-        "procedure.fixed.threads",
-        Type::Count(1, THREADS_MAX, |d, n| {
-            d.points = vec![Point::Threads(n as u32)]
-        }),
-        "Operations in flight, closed loop.",
-    ),
-    optional(
-        "procedure.fixed.rate",
-        Type::Count(1, RATE_MAX, |d, n| d.points = vec![Point::Rate(n)]),
-        "Operations per second, open loop.",
-    ),
-    with(
-        "procedure.arrival",
-        choice!(|d| d.poisson; "fixed" => false, "poisson" => true),
-        "fixed",
-        "How arrivals of a rate are spaced.",
-    ),
+];
+
+/// How long, how often, with what.
+const AROUND: &[Field] = &[
     // Window.
     with("window", SECTION, "{}", "How long is measured."),
     with(
@@ -571,10 +433,45 @@ const SECTIONS: &[Field] = &[
         "60s",
         "Length of the measured window. Whole seconds.",
     ),
-];
-
-/// The instrument, and what is looked at and done beside.
-const INSTRUMENT: &[Field] = &[
+    // Repetition.
+    with("repeat", SECTION, "{}", "Repetitions, for error bars."),
+    with(
+        "repeat.blocks",
+        Type::Count(1, 1000, |d, n| d.repeat.blocks = n as usize),
+        "1",
+        "How often every point of every variant is measured.",
+    ),
+    with(
+        "repeat.order",
+        choice!(|d| d.repeat.interleaved; "interleaved" => true, "sequential" => false),
+        "interleaved",
+        "Interleaved: variants take turns in every block, in a counterbalanced order. Sequential: \
+         one variant after the other; what differs then only looks different, since the machine \
+         may have changed meanwhile.",
+    ),
+    // What the question is about.
+    with(
+        "primary",
+        SECTION,
+        "{}",
+        "The one comparison that answers the question. All others are adjusted for their number.",
+    ),
+    with(
+        "primary.metric",
+        choice!(|d| d.primary.metric;
+            "auto" => PrimaryMetric::Auto, "throughput" => PrimaryMetric::Named("ops_per_s"),
+            "p50" => PrimaryMetric::Named("latency_ms.p50"),
+            "p99" => PrimaryMetric::Named("latency_ms.p99")
+        ),
+        "auto",
+        "`auto`: throughput for threads, p99 for a rate.",
+    ),
+    optional(
+        "primary.point",
+        Type::Count(1, RATE_MAX, |d, n| d.primary.point = Some(n as f64)),
+        "Threads or rate of the point. Default: where all variants together did most; the highest \
+         rate that all kept up with.",
+    ),
     // Client.
     with("client", SECTION, "{}", "The instrument itself."),
     with(

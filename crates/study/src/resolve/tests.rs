@@ -377,65 +377,74 @@ fn a_band_that_cannot_be_searched_for_is_refused() {
     );
 }
 
-/// What says how many blocks, and a study with nothing that could be answered.
 #[test]
-fn blocks_that_are_added_until_answered_are_refused_where_nothing_can_be() {
-    let study = |rest: &str| {
-        let text = format!(
-            "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{use: standard1}}\n{rest}"
-        );
-        resolve("s", &text, &Overrides::default()).map_err(|mistakes| mistakes.to_string())
+fn a_search_says_where_it_begins_and_ends_and_what_it_keeps_to() {
+    let study = |procedure: &str| {
+        format!(
+            "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{use: standard1}}\n\
+             procedure: {procedure}\n"
+        )
     };
-    const SIDES: &str = "variants: {a: {}, b: {}}\nprocedure: {fixed: {threads: 4}}\n";
-    let with = |repeat: &str| study(&format!("{SIDES}repeat: {{{repeat}}}\n"));
-    let found = with("until: answered, min: 5, max: 9, detect: 2.5%, primary: p99").unwrap();
-    assert_eq!((found.repeat.blocks, found.repeat.first_look), (9, Some(5)));
-    assert_eq!(found.repeat.detect, Some(0.025));
-    assert_eq!(
-        found.primary.metric,
-        crate::settings::PrimaryMetric::Named("latency_ms.p99")
-    );
-    let found = with("until: answered").unwrap();
-    assert_eq!(
-        (found.repeat.blocks, found.repeat.first_look),
-        (12, Some(4))
-    );
-    // What files of before say is what they said.
-    let found = with("blocks: 5").unwrap();
-    assert_eq!((found.repeat.blocks, found.repeat.first_look), (5, None));
-    for (repeat, expected) in [
-        ("until: answered, blocks: 5", "`repeat.blocks` is a number"),
-        ("until: answered, min: 9, max: 5", "above `repeat.max`"),
-        ("until: answered, min: 2", "the least is 3"),
-        ("until: answered, max: 51", "the most is 50"),
-        ("until: answered, order: sequential", "block by block"),
-        ("min: 4", "no effect without `until: answered`"),
-        ("detect: 0", "the least is 0.1%"),
-        ("detect: five", "write a share such as 5%"),
-        ("until: soon", "it must be one of blocks, answered"),
+    let refused = |procedure: &str| {
+        let refused = resolve("s.yaml", &study(procedure), &Overrides::default());
+        refused.unwrap_err().to_string()
+    };
+    for (procedure, why) in [
+        (
+            "{peak: {rate: {from: 1k, to: 100}, p99_ms: 10}}",
+            "`procedure.peak.rate.to` is below `procedure.peak.rate.from`",
+        ),
+        ("{peak: {rate: {from: 1k, to: 2k}}}", "p99_ms"),
+        (
+            "{peak: {rate: {from: 1k, to: 2k}, p99_ms: 1, p50_ms: 1}}",
+            "p50_ms",
+        ),
+        (
+            "{peak: {rate: {from: 1k}, p99_ms: 1}}",
+            "`procedure.peak.rate.to` is missing",
+        ),
+        ("{peak: {p99_ms: 10}}", "rate"),
+        (
+            "{peak: {threads: {from: 1, to: 8}, p99_ms: 10, errors: 0.5}}",
+            "procedure.peak.errors",
+        ),
+        (
+            "{latency_target: {threads: {from: 4, to: 2}, p50_ms: 10}}",
+            "`procedure.latency_target.threads.to` is below",
+        ),
+        (
+            "{sweep: {threads: [1, 2], until: saturation}}",
+            "`procedure.sweep.until: saturation` needs a rate",
+        ),
+        (
+            "{peak: {threads: {from: 1, to: 8}, p99_ms: 10}, arrival: poisson}",
+            "needs a rate",
+        ),
     ] {
-        let said = with(repeat).unwrap_err();
-        assert!(said.contains(expected), "{repeat}: {said}");
+        let said = refused(procedure);
+        assert!(said.contains(why), "{procedure}: {said}");
     }
-    let repeat = "repeat: {until: answered, primary: p99}\n";
-    for (rest, expected) in [
-        ("procedure: {fixed: {threads: 4}}\n", "has one side"),
+    for (procedure, points) in [
         (
-            "variants: {a: {}}\nprocedure: {fixed: {threads: 4}}\n",
-            "has one side",
+            "{peak: {rate: {from: 1k, to: 64k}, p999_ms: 10, expected: 0.7}, arrival: poisson}",
+            1,
         ),
+        ("{peak: {threads: {from: 4, to: 64}, p95_ms: 10}}", 1),
         (
-            "variants: {a: {}, b: {}}\nprocedure: {band: {threads: {from: 1, to: 4, step: 1}, \
-             p99_ms: [1, 2]}}\n",
-            "finds another in each block",
+            "{latency_target: {threads: {from: 4, to: 64}, p50_ms: 10, pending_compactions: 9}}",
+            1,
         ),
-        (
-            "variants: {a: {}, b: {}}\nprocedure: {fixed: {threads: 4}}\n\
-             primary: {metric: p50}\n",
-            "both say",
-        ),
+        ("{sweep: {threads: [1, 2], until: plateau}}", 2),
+        ("{sweep: {rate: [10, 20], until: saturation}}", 2),
     ] {
-        let said = study(&format!("{rest}{repeat}")).unwrap_err();
-        assert!(said.contains(expected), "{rest}: {said}");
+        let study = resolve("s", &study(procedure), &Overrides::default());
+        let study = study.unwrap_or_else(|why| panic!("{procedure}: {why}"));
+        let outlook = study.variants[0].settings.procedure.outlook();
+        assert_eq!(
+            (outlook.points.len(), outlook.certain),
+            (points, 1),
+            "{procedure}"
+        );
+        assert!(outlook.decided_by.is_some());
     }
 }

@@ -2,17 +2,15 @@
 //!
 //! What must hold: a tree without mistakes leaves nothing of a draft as it was made, but what a
 //! study may leave out. One with mistakes gives settings too, which nobody may run.
-//!
-//! Long because every type of the table is taken, and tried, in one place.
 
 use super::{
     AttachSpec, Client, Data, Fault, HostsSpec, Import, Imported, JolokiaAccess, Keyspace,
-    LADDER_POINTS_MAX, Load, LocalSpec, NullSpec, Phase, Primary, PrimaryMetric, Probes,
-    ROWS_UNLOADED, Repeat, Settings, Target, TlsSpec, Verify, Warmup, Window, Workload, secret_of,
+    LADDER_POINTS_MAX, Load, LocalSpec, NullSpec, Phase, Primary, Probes, ROWS_UNLOADED, Repeat,
+    Settings, Target, TlsSpec, Verify, Warmup, Window, Workload, secret_of,
 };
 use crate::format::{self, Type};
 use crate::tree::Tree;
-use analysis::procedure::{Band, Fixed, Point, Procedure, Sweep, Until};
+use analysis::procedure::{Band, Bound, Fixed, Percentile, Point, Procedure, Search, Sweep, Until};
 use imports::Tool;
 use workload::{ALL_KINDS, Tuning};
 
@@ -24,12 +22,7 @@ pub struct Draft {
     pub(crate) published: Option<String>,
     pub(crate) seed: u64,
     pub(crate) repeat: Repeat,
-    /// Whether blocks are added until the study is answered, and how many.
-    pub(crate) answered: bool,
-    pub(crate) blocks_min: usize,
-    pub(crate) blocks_max: usize,
     pub(crate) primary: Primary,
-    pub(crate) repeat_primary: Option<PrimaryMetric>,
     pub(crate) kind: Kind,
     pub(crate) local: LocalSpec,
     /// Racks that are dealt to the hosts in turn, or without hosts to the nodes; none: one a host.
@@ -51,6 +44,10 @@ pub struct Draft {
     pub(crate) until: Option<Until>,
     /// The least and the most p99.
     pub(crate) band_ms: Vec<f64>,
+    /// What a search keeps to.
+    pub(crate) bound: Bound,
+    /// The share of what a search finds that is measured too.
+    pub(crate) expected: Option<f64>,
     pub(crate) poisson: bool,
     pub(crate) range: Option<Range>,
     /// None: until steady.
@@ -154,7 +151,7 @@ impl Draft {
             | (Type::Duration(.., set), Tree::DurationNs(n))
             | (Type::Bytes(.., set), Tree::Bytes(n))
             | (Type::BitRate(.., set), Tree::BitRate(n)) => set(self, *n),
-            (Type::Number(.., set) | Type::Share(.., set), Tree::Number(n)) => set(self, *n),
+            (Type::Number(.., set), Tree::Number(n)) => set(self, *n),
             (Type::Bool(set), Tree::Bool(on)) => set(self, *on),
             (Type::Secret(set), Tree::Map(_)) => {
                 if let Some(secret) = secret_of(tree) {
@@ -206,17 +203,6 @@ impl Draft {
         }
     }
 
-    /// How often everything is measured, and which comparison that is for.
-    pub(crate) fn repetition(&self) -> (Repeat, Primary) {
-        let (mut repeat, mut primary) = (self.repeat, self.primary);
-        if self.answered {
-            repeat.blocks = self.blocks_max;
-            repeat.first_look = Some(self.blocks_min);
-        }
-        primary.metric = self.repeat_primary.unwrap_or(primary.metric);
-        (repeat, primary)
-    }
-
     pub(crate) fn tls(&mut self) -> &mut TlsSpec {
         self.attach.tls.get_or_insert_default()
     }
@@ -232,6 +218,14 @@ impl Draft {
     pub(crate) fn range(&mut self) -> &mut Range {
         self.range
             .get_or_insert_with(|| Range::new(u64::MAX, Point::Rate))
+    }
+
+    pub(crate) fn bound(&mut self, of: Percentile, ms: f64) {
+        self.bound = Bound {
+            of,
+            ms,
+            ..self.bound
+        };
     }
 
     pub(crate) fn series(&mut self) -> &mut Series {
@@ -379,6 +373,29 @@ impl Draft {
             to: to.max(from),
             least_ms: ms(0),
             most_ms: ms(1),
+            expected: self.expected,
+        })
+    }
+
+    /// What `procedure.peak` asks for.
+    pub(crate) fn peak(&self) -> Procedure {
+        self.search(Search::peak)
+    }
+
+    /// What `procedure.latency_target` asks for.
+    pub(crate) fn latency_target(&self) -> Procedure {
+        self.search(Search::latency_target)
+    }
+
+    fn search(&self, make: fn(Point, u64, Bound) -> Search) -> Procedure {
+        let Some(range) = &self.range else {
+            return Procedure::default();
+        };
+        let from = range.from.unwrap_or(1);
+        let to = range.to.unwrap_or(from).max(from);
+        Procedure::from(Search {
+            expected: self.expected,
+            ..make((range.point)(from), to, self.bound)
         })
     }
 
@@ -421,99 +438,4 @@ impl Draft {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::settings::Latency;
-
-    fn range(text: &str) -> Vec<u64> {
-        let mut diagnostics = yaml::Diagnostics::new(Vec::new());
-        let text = format!("study: s\nprocedure: {{sweep: {{threads: {text}}}}}");
-        let node = yaml::parse(0, &text, yaml::Limits::STUDY, &mut diagnostics).unwrap();
-        let tree = crate::check::study(&node, &mut diagnostics);
-        let points = Draft::of(&tree).points();
-        points.iter().map(|point| point.value() as u64).collect()
-    }
-
-    #[test]
-    fn points_come_from_lists_steps_and_factors() {
-        for (text, expected) in [
-            ("[4, 8, 16]", vec![4, 8, 16]),
-            ("8", vec![8]),
-            ("{from: 28, step: 28, to: 100}", vec![28, 56, 84]),
-            ("{from: 1, factor: 2, to: 8}", vec![1, 2, 4, 8]),
-            ("{from: 1, factor: 1.1, to: 4}", vec![1, 2, 3, 4]),
-        ] {
-            assert_eq!(range(text), expected, "{text}");
-        }
-        assert_eq!(range("{from: 28, step: 28}").len(), LADDER_POINTS_MAX);
-        // Without an end it ends where the table does: no client has more in flight.
-        let thousands = vec![1, 1_000, 1_000_000];
-        assert_eq!(range("{from: 1, factor: 1000}, until: timeout"), thousands);
-    }
-
-    /// Values that a type takes; of a mapping by names, under one that the null target knows.
-    fn samples(typ: &Type) -> Vec<Tree> {
-        let words = |typ: &Type| {
-            typ.words()
-                .into_iter()
-                .map(|word| Tree::Text(word.to_owned()))
-        };
-        let text = Tree::Text("some".to_owned());
-        match typ {
-            Type::Text(_) | Type::Name(_) | Type::CqlName(_) | Type::Any(_) => vec![text],
-            Type::Count(least, most, _) => vec![Tree::Count(*least), Tree::Count(*most)],
-            Type::Number(least, most, _) | Type::Share(least, most, _) => {
-                vec![Tree::Number(*least), Tree::Number(*most)]
-            }
-            Type::Duration(_, most, _) => vec![Tree::DurationNs(*most)],
-            Type::Bytes(_, most, _) => vec![Tree::Bytes(*most)],
-            Type::BitRate(_, most, _) => vec![Tree::BitRate(*most)],
-            Type::Bool(_) => vec![Tree::Bool(true), Tree::Bool(false)],
-            Type::Choice(_) | Type::Level(..) | Type::Fault(_) => words(typ).collect(),
-            Type::WordOr(_, other) => words(typ).chain(samples(other)).collect(),
-            Type::Either(scalar, mapping) => [samples(scalar), samples(mapping)].concat(),
-            Type::List(item) => vec![Tree::List(samples(item))],
-            Type::Map(item) => {
-                let entries = samples(item).into_iter();
-                vec![Tree::Map(
-                    entries.map(|one| ("overloaded".to_owned(), one)).collect(),
-                )]
-            }
-            Type::Secret(_) => vec![Tree::Map(vec![("env".to_owned(), text)])],
-            Type::Section(_) => vec![Tree::Map(Vec::new())],
-            Type::Variants | Type::Matrix | Type::Phase | Type::Scales => Vec::new(),
-        }
-    }
-
-    /// A key whose row did nothing would be taken, and have no effect, in silence.
-    #[test]
-    fn every_key_but_those_of_sections_sets_something() {
-        let mut before = Draft::default();
-        // Which is what the upper limit of `uniform` is laid on.
-        before.null.latency = Latency::Uniform {
-            from_ns: 1,
-            to_ns: 1,
-        };
-        for field in format::fields() {
-            let values = samples(&field.typ);
-            let sets = values.iter().any(|value| {
-                let mut draft = before.clone();
-                draft.take(value, "", &field.typ);
-                format!("{draft:?}") != format!("{before:?}")
-            });
-            let is_section = matches!(field.typ, Type::Section(_));
-            assert!(sets || is_section || values.is_empty(), "{}", field.path);
-        }
-    }
-
-    #[test]
-    fn every_procedure_that_may_be_written_is_made() {
-        let table = format::EXCLUSIVE.iter().find(|one| one.path == "procedure");
-        for key in table.unwrap().keys {
-            let field = format::field(&format!("procedure.{key}")).unwrap();
-            let mut draft = Draft::default();
-            draft.take(&Tree::Map(Vec::new()), field.path, &field.typ);
-            assert!(draft.procedure.is_some(), "{key}");
-        }
-    }
-}
+mod tests;

@@ -1,6 +1,6 @@
 //! The rows of the system under test.
 
-use super::{LOCAL_NODES_MAX, S, SECTION, optional, required, with};
+use super::{LOCAL_NODES_MAX, RATE_MAX, S, SECTION, optional, required, with};
 use crate::format::{Field, Type};
 use crate::settings::draft::Kind;
 use crate::settings::{Authentication, Collector, Isolation, JolokiaAccess, Latency, TlsSpec};
@@ -339,6 +339,12 @@ pub(super) const FIELDS: &[Field] = &[
             d.null.stall.get_or_insert_default().length = Duration::from_nanos(ns)
         }),
         "How long nothing is answered.",
+    ),
+    optional(
+        "target.null.capacity",
+        Type::Count(1, RATE_MAX, |d, n| d.null.capacity_per_s = Some(n)),
+        "How many operations it answers in a second, one after the other: what comes faster waits \
+         in its queue, longer and longer. A known limit, to see whether it is found.",
     ),
     optional(
         "target.null.errors",

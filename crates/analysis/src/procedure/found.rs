@@ -1,0 +1,278 @@
+//! What a procedure sees of a trial, and whether that is within a bound.
+
+use measure::Known;
+use measure::number::{significant, whole};
+
+/// Where a trial was, and what it came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seen {
+    /// Where it was.
+    pub point: super::Point,
+    /// What it was measured for.
+    pub role: Role,
+    /// What it came to; none if it has failed.
+    pub found: Option<Found>,
+}
+
+/// What a trial is measured for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// To see how it is there.
+    #[default]
+    Probe,
+    /// To see whether what a probe has found holds: with a longer window.
+    Hold,
+    /// To see how it is at a share of what was found.
+    Expected,
+}
+
+impl Role {
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Probe => "probe",
+            Role::Hold => "hold",
+            Role::Expected => "expected",
+        }
+    }
+
+    /// The role of this name; that of a probe is left out where it is the only one.
+    pub fn named(name: &str) -> Role {
+        match name {
+            "hold" => Role::Hold,
+            "expected" => Role::Expected,
+            _ => Role::Probe,
+        }
+    }
+
+    /// How many times as long as a probe's its window is.
+    pub fn windows(self) -> u64 {
+        match self {
+            Role::Probe | Role::Expected => 1,
+            Role::Hold => HOLD_WINDOWS,
+        }
+    }
+}
+
+/// A hold is so much longer than a probe that it does not see what a probe saw by chance.
+const HOLD_WINDOWS: u64 = 3;
+
+/// What a trial came to, as far as a procedure decides by it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Found {
+    /// Throughput.
+    pub ops_per_s: f64,
+    /// Percentiles of latency.
+    pub latency_ms: Percentiles,
+    /// Requests that timed out.
+    pub timed_out: u64,
+    /// Share of the operations that failed, time-outs too.
+    pub error_share: f64,
+    /// By which share less was done than was offered, beyond what chance explains; 0 in a closed
+    /// loop.
+    pub shortfall: f64,
+    /// Whether less was done than was offered, and nothing else was wrong (open loop).
+    pub is_saturated: bool,
+    /// Whether pending compactions grew while it was measured.
+    pub pending_grew: bool,
+    /// Compactions that were pending at its end; none if nobody looked.
+    pub pending_at_end: Option<f64>,
+    /// Whether it may be believed.
+    pub judged: Judged,
+}
+
+/// How a trial was judged.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Judged {
+    /// It may be believed.
+    #[default]
+    Fair,
+    /// It is invalid, and that is the target's doing.
+    Invalid(String),
+    /// The client did not offer what it should have: too much for it, and perhaps since the target
+    /// left it too little of the machine.
+    Late(String),
+    /// The client was the limit, or its numbers contradict each other: no answer.
+    Client(String),
+    /// Others disturbed it: no answer, and another trial may give one.
+    Disturbed(String),
+}
+
+/// Percentiles, ms.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Percentiles {
+    /// Median.
+    pub p50: Measured,
+    /// 95th.
+    pub p95: Measured,
+    /// 99th.
+    pub p99: Measured,
+    /// 99.9th.
+    pub p999: Measured,
+}
+
+/// A figure with its error.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Measured {
+    /// The figure.
+    pub value: Known,
+    /// Its 95 % interval, if it has one.
+    pub ci95: Option<[f64; 2]>,
+}
+
+impl Percentiles {
+    /// The percentile `which`.
+    pub fn of(&self, which: Percentile) -> Measured {
+        match which {
+            Percentile::P50 => self.p50,
+            Percentile::P95 => self.p95,
+            Percentile::P99 => self.p99,
+            Percentile::P999 => self.p999,
+        }
+    }
+}
+
+/// A percentile that may be bounded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Percentile {
+    /// Median.
+    P50,
+    /// 95th.
+    P95,
+    /// 99th.
+    #[default]
+    P99,
+    /// 99.9th.
+    P999,
+}
+
+impl Percentile {
+    /// All of them.
+    pub const ALL: [Percentile; 4] = [
+        Percentile::P50,
+        Percentile::P95,
+        Percentile::P99,
+        Percentile::P999,
+    ];
+
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Percentile::P50 => "p50",
+            Percentile::P95 => "p95",
+            Percentile::P99 => "p99",
+            Percentile::P999 => "p999",
+        }
+    }
+
+    /// The same for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Percentile::P50 => "median",
+            Percentile::P95 => "p95",
+            Percentile::P99 => "p99",
+            Percentile::P999 => "p99.9",
+        }
+    }
+}
+
+/// What a load must keep to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Bound {
+    /// Of which percentile of latency.
+    pub of: Percentile,
+    /// The most that it may be, ms.
+    pub ms: f64,
+    /// The largest share of the operations that may fail.
+    pub errors: f64,
+    /// How many compactions may be pending at the end; none: their number may not grow.
+    pub pending: Option<u64>,
+}
+
+/// By which share less may be done than was offered: 99 % of what was due must have been done.
+const SHORTFALL_MAX: f64 = 0.01;
+
+/// Whether a load kept to a bound.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kept {
+    /// It did.
+    Yes,
+    /// It did not, and why.
+    No(String),
+    /// It could not be offered, and why: too much, and not the target's doing for certain.
+    NotOffered(String),
+    /// Nobody knows, and why; another trial may tell.
+    Untold(String),
+    /// Nobody can know: the client is the limit.
+    Client(String),
+}
+
+impl Bound {
+    /// Whether a trial kept to it. The percentile decides by its value: where its interval is on
+    /// one side of the bound that is the same, and where it is not, see [`Bound::is_near`].
+    pub fn judge(&self, found: Option<&Found>) -> Kept {
+        let Some(found) = found else {
+            return Kept::Untold("the trial has failed".to_owned());
+        };
+        match &found.judged {
+            Judged::Fair => {}
+            Judged::Invalid(why) => return Kept::No(format!("the trial is invalid: {why}")),
+            Judged::Late(why) => return Kept::NotOffered(why.clone()),
+            Judged::Client(why) => return Kept::Client(why.clone()),
+            Judged::Disturbed(why) => return Kept::Untold(why.clone()),
+        }
+        match self.broken(found) {
+            Some(why) => Kept::No(why),
+            None => Kept::Yes,
+        }
+    }
+
+    /// Which part of it a trial did not keep to.
+    fn broken(&self, found: &Found) -> Option<String> {
+        let percent = |share: f64| significant(share * 100.0, 2);
+        if found.shortfall > SHORTFALL_MAX {
+            let less = percent(found.shortfall);
+            return Some(format!("{less} % less was done than was offered"));
+        }
+        if found.error_share > self.errors {
+            let failed = percent(found.error_share);
+            return Some(format!("{failed} % of the operations failed"));
+        }
+        let value = found.latency_ms.of(self.of).value;
+        // What is only known to be at least so much had no end that anybody saw.
+        if value.is_above(self.ms) != Some(false) {
+            let (of, sign) = (self.of.words(), value.sign());
+            let of = if self.of == Percentile::P50 {
+                "the median"
+            } else {
+                of
+            };
+            return Some(format!(
+                "{of} was {sign}{} ms",
+                significant(value.least(), 3)
+            ));
+        }
+        match (self.pending, found.pending_at_end) {
+            (Some(most), Some(pending)) if pending > most as f64 => Some(format!(
+                "{} compactions were pending at the end, over {most}",
+                whole(pending)
+            )),
+            (None, _) if found.pending_grew => Some("pending compactions grew".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// Whether the percentile is so near the bound that its interval has both sides of it.
+    pub fn is_near(&self, found: &Found) -> bool {
+        let interval = found.latency_ms.of(self.of).ci95;
+        interval.is_some_and(|[low, high]| low <= self.ms && self.ms < high)
+    }
+
+    /// In words: `p99 within 10 ms`.
+    pub fn words(&self) -> String {
+        let pending = self.pending.map_or(String::new(), |most| {
+            format!(" and at most {most} pending compactions")
+        });
+        format!("{} within {} ms{pending}", self.of.words(), self.ms)
+    }
+}

@@ -1,0 +1,76 @@
+//! Searches by the program: what they ask for runs, is taken note of, and is told.
+//!
+//! How near a search comes is seen to by `cargo xtask searches`. Here bounds are so far away that
+//! they are kept, or broken, on any machine.
+
+use crate::program::Lab;
+use serde_json::Value;
+
+fn study(procedure: &str) -> String {
+    format!(
+        "study: search\nquestion: How much?\ntarget: {{null: {{capacity: 1k}}}}\n\
+         workload: {{use: standard1}}\nprocedure: {procedure}\n\
+         window: {{warmup: 0s, measure: 1s}}\n"
+    )
+}
+
+fn steps(search: &Value) -> Vec<String> {
+    let steps = search["steps"].as_array().expect("steps").iter();
+    let step = |step: &Value| {
+        let words = [&step["role"], &step["point"]["threads"], &step["result"]];
+        words
+            .map(|word| word.to_string().replace('"', ""))
+            .join(" ")
+    };
+    steps.map(step).collect()
+}
+
+/// An hour is kept whatever the machine does.
+#[test]
+fn what_a_search_asks_for_is_measured_and_told() {
+    let lab = Lab::with(&study(
+        "{peak: {threads: {from: 2, to: 4}, p50_ms: 3600000, expected: 0.5}}",
+    ));
+    lab.cassay(&["plan", "study.yaml"]).ended_with(0).says(&[
+        "1 to ",
+        "held twice",
+        "at most to 4",
+    ]);
+    let findings = lab
+        .cassay(&["run", "study.yaml", "--json"])
+        .measured(&lab)
+        .json();
+    let search = &findings["searches"][0];
+    let walked = ["probe 2.0 pass", "probe 4.0 pass", "expected 2.0 expected"];
+    assert_eq!(steps(search), walked, "{search:#}");
+    assert_eq!(
+        (&search["outcome"], &search["procedure"]),
+        (&"not_reached".into(), &"peak".into())
+    );
+    let first = findings["answer"][0].as_str().unwrap();
+    assert!(
+        first.starts_with("the limit was not reached: 4 threads"),
+        "{first}"
+    );
+    lab.cassay(&["report"])
+        .ended_with(0)
+        .says(&["Search", "not reached"]);
+}
+
+/// An answer takes 1 ms at least, alone or not.
+#[test]
+fn a_search_goes_down_to_one_thread_and_says_that_there_is_nothing() {
+    let lab = Lab::with(&study(
+        "{latency_target: {threads: {from: 4, to: 8}, p50_ms: 0.1}}",
+    ));
+    let findings = lab
+        .cassay(&["run", "study.yaml", "--json"])
+        .measured(&lab)
+        .json();
+    let search = &findings["searches"][0];
+    assert_eq!(
+        steps(search),
+        ["probe 4.0 fail", "probe 2.0 fail", "probe 1.0 fail"]
+    );
+    assert_eq!(search["outcome"], "none", "{search:#}");
+}

@@ -1,0 +1,165 @@
+//! What a trial found, as far as a procedure decides by it.
+
+use crate::summary::{is_saturated, verdict_of};
+use analysis::procedure::{Found, Judged, Measured, Percentiles};
+use analysis::rules::Verdict;
+use measure::Known;
+use store::record::{QuantilesRecord, TrialFinding};
+use study::settings::Settings;
+
+/// A rule, what its failure means, and what that makes of a trial.
+type Excuse = (&'static str, &'static str, fn(String) -> Judged);
+
+/// Rules whose failure says nothing of the target, and what it says: of the client at its limit, or
+/// with numbers that contradict each other; of others, who may not come again; and of a client that
+/// was late of its own (V1 does not fail where it was the limit in flight, the target's slowness,
+/// that held operations back). In this order, since a client at its limit is away and late too.
+const NOT_OF_TARGET: [Excuse; 7] = [
+    ("V3", "the client did all that it can", Judged::Client),
+    (
+        "V2",
+        "latency and service time of the client differ in what they cover",
+        Judged::Client,
+    ),
+    ("V6", "not every operation was counted once", Judged::Client),
+    ("V18", "others used the machine", Judged::Disturbed),
+    ("V4", "the client was away for too long", Judged::Disturbed),
+    ("V20", "somebody set the clock", Judged::Disturbed),
+    ("V1", "the client sent too late", Judged::Late),
+];
+
+/// As far as a procedure decides by it.
+pub fn found(settings: &Settings, finding: &TrialFinding) -> Found {
+    let failed: u64 = finding.errors.values().sum();
+    let attempts = finding.all.ops + failed;
+    Found {
+        ops_per_s: finding.all.ops_per_s,
+        latency_ms: percentiles(&finding.all.latency_ms),
+        timed_out: finding.errors.get("client_timeout").copied().unwrap_or(0),
+        error_share: failed as f64 / attempts.max(1) as f64,
+        shortfall: shortfall(settings, finding, failed),
+        is_saturated: is_saturated(finding),
+        pending_grew: result_of(finding, "V10") == Some("warn"),
+        pending_at_end: finding.pending_compactions,
+        judged: judged(finding),
+    }
+}
+
+/// By which share less was done than a rate offers; failures count as done, they have their own
+/// budget. Arrivals at random are as many as the rate says but for chance: three standard
+/// deviations of a Poisson count are left to that, as by V1.
+fn shortfall(settings: &Settings, finding: &TrialFinding, failed: u64) -> f64 {
+    let Some(rate) = finding.point.get("rate").filter(|rate| **rate > 0.0) else {
+        return 0.0;
+    };
+    let seconds = finding.seconds.max(1e-9);
+    let done = finding.all.ops_per_s + failed as f64 / seconds;
+    let chance = match settings.poisson {
+        true => 3.0 / (rate * seconds).sqrt(),
+        false => 0.0,
+    };
+    (1.0 - done / rate - chance).max(0.0)
+}
+
+fn percentiles(record: &QuantilesRecord) -> Percentiles {
+    let of = |name: &str, value: Known| Measured {
+        value,
+        ci95: record.ci95.get(name).copied(),
+    };
+    Percentiles {
+        p50: of("p50", record.p50),
+        p95: of("p95", record.p95),
+        p99: of("p99", record.p99),
+        p999: of("p999", record.p999),
+    }
+}
+
+fn result_of<'f>(finding: &'f TrialFinding, rule: &str) -> Option<&'f str> {
+    let of = finding.rules.iter().find(|one| one.rule == rule);
+    of.map(|one| one.result.as_str())
+}
+
+/// Whose doing it is that a trial is invalid. A client that cannot offer what is asked for says
+/// nothing of the target, whatever else went wrong.
+fn judged(finding: &TrialFinding) -> Judged {
+    if verdict_of(&finding.verdict) != Verdict::Invalid {
+        return Judged::Fair;
+    }
+    let failed = |rule: &&Excuse| result_of(finding, rule.0) == Some("fail");
+    if let Some((rule, words, judged)) = NOT_OF_TARGET.iter().find(failed) {
+        return judged(format!("{words} ({rule})"));
+    }
+    Judged::Invalid(finding.reasons.first().cloned().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use store::record::RuleRecord;
+    use study::resolve::resolve;
+    use study::settings::Overrides;
+
+    fn settings(arrival: &str) -> Settings {
+        let text = format!(
+            "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{use: standard1}}\n\
+             procedure: {{fixed: {{rate: 1000}}, arrival: {arrival}}}\n"
+        );
+        let study = resolve("s", &text, &Overrides::default()).unwrap();
+        study.variants[0].settings.clone()
+    }
+
+    fn at_rate(ops_per_s: f64) -> TrialFinding {
+        let mut finding = TrialFinding {
+            verdict: "valid".to_owned(),
+            seconds: 10.0,
+            ..TrialFinding::default()
+        };
+        finding.point.insert("rate".to_owned(), 1000.0);
+        finding.all.ops = 10_000;
+        finding.all.ops_per_s = ops_per_s;
+        finding
+    }
+
+    #[test]
+    fn less_was_done_than_offered_when_chance_does_not_explain_it() {
+        let shortfall =
+            |arrival, finding: &TrialFinding| found(&settings(arrival), finding).shortfall;
+        assert!((shortfall("fixed", &at_rate(980.0)) - 0.02).abs() < 1e-9);
+        assert_eq!(shortfall("fixed", &at_rate(1001.0)), 0.0);
+        assert_eq!(shortfall("poisson", &at_rate(980.0)), 0.0, "of 10,000, 3 %");
+        let mut failed = at_rate(980.0);
+        failed.errors.insert("overloaded".to_owned(), 200);
+        assert_eq!(shortfall("fixed", &failed), 0.0);
+        assert!(found(&settings("fixed"), &failed).error_share > 0.019);
+        let mut threads = at_rate(1.0);
+        threads.point = [("threads".to_owned(), 4.0)].into();
+        assert_eq!(shortfall("fixed", &threads), 0.0);
+    }
+
+    #[test]
+    fn an_invalid_trial_is_the_doing_of_the_client_of_others_or_of_the_target() {
+        let judged = |fails: &[&str]| {
+            let rule = |name: &&str| RuleRecord {
+                rule: (*name).to_owned(),
+                result: "fail".to_owned(),
+                detail: "d".to_owned(),
+            };
+            let finding = TrialFinding {
+                verdict: "invalid".to_owned(),
+                reasons: vec!["r".to_owned()],
+                rules: fails.iter().map(rule).collect(),
+                ..at_rate(1000.0)
+            };
+            found(&settings("fixed"), &finding).judged
+        };
+        let client = "the client did all that it can (V3)".to_owned();
+        assert_eq!(judged(&["V8", "V3"]), Judged::Client(client));
+        assert!(matches!(judged(&["V8", "V4", "V1"]), Judged::Disturbed(_)));
+        assert!(matches!(judged(&["V8", "V1"]), Judged::Late(_)));
+        assert_eq!(judged(&["V8"]), Judged::Invalid("r".to_owned()));
+        assert_eq!(
+            found(&settings("fixed"), &at_rate(1.0)).judged,
+            Judged::Fair
+        );
+    }
+}

@@ -1,0 +1,250 @@
+//! Searches: the way that each took, and where it ended.
+
+use crate::number;
+use crate::page::{
+    Axis, Block, Cell, Chart, Color, Column, Dash, Panel, Row, Scale, Section, Series, Shape,
+    Table, Tone, Xs,
+};
+use crate::summary::{axis_value, variant_name};
+use crate::view::RunView;
+use store::record::{SearchRecord, SearchStepRecord};
+
+/// Searches with a chart each; of more, the tables say it.
+const CHARTS_MAX: usize = 24;
+
+/// Every search; none where nothing was searched for.
+pub fn section(view: &RunView) -> Option<Section> {
+    let searches = &view.findings.searches;
+    let first = searches.first()?;
+    let mut blocks = vec![Block::Table(found_table(view))];
+    let charts = searches.iter().take(CHARTS_MAX);
+    let charts: Vec<(String, Chart)> = charts
+        .filter_map(|search| Some((name(view, search), chart(search)?)))
+        .collect();
+    match charts.len() {
+        0 => {}
+        1 => blocks.extend(charts.into_iter().map(|(_, chart)| Block::Chart(chart))),
+        _ => blocks.push(Block::Choice("Search".into(), charts)),
+    }
+    let tables = searches.iter().map(|search| {
+        let table = Block::Table(steps_table(search));
+        Block::Details(
+            format!("Every trial of {}", name(view, search)),
+            vec![table],
+        )
+    });
+    blocks.extend(tables);
+    let held = match first.procedure.as_str() {
+        "peak" => {
+            " What was found was measured again, three times as long, until it held twice in a row."
+        }
+        _ => "",
+    };
+    Some(Section {
+        id: "search",
+        title: "Search".into(),
+        lead: format!(
+            "Wanted was {}. Each trial decided where the next one was.{held} A search is a path: \
+             what its trials found later stands on what the earlier ones left.",
+            first.goal
+        ),
+        blocks,
+    })
+}
+
+fn name(view: &RunView, search: &SearchRecord) -> String {
+    let searches = view.findings.searches.iter();
+    let of_variant = searches.filter(|one| one.variant == search.variant).count();
+    let block = match of_variant {
+        1 => String::new(),
+        _ => format!("block {}", search.block + 1),
+    };
+    let variant = match search.variant.as_str() {
+        "-" => String::new(),
+        variant => variant_name(variant, view).to_owned(),
+    };
+    let parts = [variant, block].into_iter().filter(|part| !part.is_empty());
+    let name = parts.collect::<Vec<_>>().join(", ");
+    match name.is_empty() {
+        true => "the search".to_owned(),
+        false => name,
+    }
+}
+
+/// One row per search: where it ended.
+fn found_table(view: &RunView) -> Table {
+    let row = |search: &SearchRecord| {
+        let tone = match search.outcome.as_str() {
+            "held" | "found" => Tone::Good,
+            _ => Tone::Warn,
+        };
+        let at = search.at.values().next();
+        let at = at.map_or(number::ABSENT.to_owned(), |at| axis_value(*at));
+        let holds = search.steps.iter().filter(|step| step.role == "hold");
+        let cells = vec![
+            Cell::new(name(view, search)),
+            Cell::new(at),
+            Cell::new(search.outcome.replace('_', " ")).tone(tone),
+            Cell::new(search.steps.len().to_string()),
+            Cell::new(holds.count().to_string()),
+            Cell::new(search.words.clone()),
+        ];
+        Row {
+            cells,
+            ..Row::default()
+        }
+    };
+    let searches = &view.findings.searches;
+    Table {
+        caption: "Where each search ended".into(),
+        columns: vec![
+            Column::text("search"),
+            Column::number(axis(&searches[0]), ""),
+            Column::text("outcome"),
+            Column::number("trials", "").wide(),
+            Column::number("holds", "").wide(),
+            Column::text("in words").wide(),
+        ],
+        rows: searches.iter().map(row).collect(),
+        foot: String::new(),
+    }
+}
+
+fn axis(search: &SearchRecord) -> &str {
+    let first = search.steps.first();
+    let axis = first.and_then(|step| step.point.keys().next());
+    match axis.map(String::as_str) {
+        Some("rate") => "op/s",
+        Some(axis) => axis,
+        None => "point",
+    }
+}
+
+fn value(step: &SearchStepRecord) -> f64 {
+    step.point.values().next().copied().unwrap_or(0.0)
+}
+
+/// How the result of a step is to be taken.
+fn tone(result: &str) -> Tone {
+    match result {
+        "pass" | "within" => Tone::Good,
+        "fail" | "above" => Tone::Bad,
+        "no answer" => Tone::Warn,
+        _ => Tone::Plain,
+    }
+}
+
+fn steps_table(search: &SearchRecord) -> Table {
+    let row = |step: &SearchStepRecord| {
+        let near = if step.near { ", near" } else { "" };
+        let sign = if step.at_least { "≥ " } else { "" };
+        let latency = step.latency_ms.map_or(number::ABSENT.to_owned(), |ms| {
+            format!("{sign}{}", number::ms(ms))
+        });
+        let ci95 = step.ci95_ms.map_or(String::new(), |[low, high]| {
+            format!("{} to {}", number::ms(low), number::ms(high))
+        });
+        let cells = vec![
+            Cell::new((step.trial + 1).to_string()),
+            Cell::new(step.role.clone()),
+            Cell::new(axis_value(value(step))),
+            Cell::new(latency).detail(ci95),
+            Cell::new(format!("{}{near}", step.result)).tone(tone(&step.result)),
+            Cell::new(step.why.clone()),
+        ];
+        Row {
+            cells,
+            ..Row::default()
+        }
+    };
+    Table {
+        caption: format!(
+            "In the order in which they were asked for: {}",
+            search.words
+        ),
+        columns: vec![
+            Column::number("trial", ""),
+            Column::text("for"),
+            Column::number(axis(search), ""),
+            Column::number("latency", "ms"),
+            Column::text("result"),
+            Column::text("why").wide(),
+        ],
+        rows: search.steps.iter().map(row).collect(),
+        foot: String::new(),
+    }
+}
+
+/// Load by the number of the trial, each marked by how it came out.
+fn chart(search: &SearchRecord) -> Option<Chart> {
+    if search.steps.len() < 2 {
+        return None;
+    }
+    let steps = || (1..).map(f64::from).zip(&search.steps);
+    let line = |name: &str, dash: Dash, y: Vec<Option<f64>>| Series {
+        name: name.to_owned(),
+        in_legend: true,
+        color: Color::Neutral,
+        dash,
+        x: Xs::Numbers(steps().map(|(n, _)| n).collect()),
+        y,
+        ..Series::default()
+    };
+    let path = steps().map(|(_, step)| Some(value(step))).collect();
+    let mut series = vec![line("path", Dash::Solid, path)];
+    if let Some(at) = search.at.values().next() {
+        series.push(line(
+            "where it ended",
+            Dash::Dot,
+            vec![Some(*at); search.steps.len()],
+        ));
+    }
+    let mut kinds: Vec<(&str, &str)> = Vec::new();
+    for (_, step) in steps() {
+        let kind = (step.role.as_str(), step.result.as_str());
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    series.extend(kinds.iter().enumerate().map(|(index, &(role, result))| {
+        let of: Vec<(f64, &SearchStepRecord)> = steps()
+            .filter(|(_, step)| (step.role.as_str(), step.result.as_str()) == (role, result))
+            .collect();
+        let name = match role {
+            "probe" => result.to_owned(),
+            "expected" => "expected load".to_owned(),
+            role => format!("{role}, {result}"),
+        };
+        Series {
+            name,
+            in_legend: true,
+            shape: Shape::Marks,
+            color: Color::Category(index),
+            x: Xs::Numbers(of.iter().map(|(n, _)| *n).collect()),
+            y: of.iter().map(|(_, step)| Some(value(step))).collect(),
+            labels: of.iter().map(|(_, step)| label(step)).collect(),
+            unit: axis(search).to_owned(),
+            ..Series::default()
+        }
+    }));
+    Some(Chart {
+        title: "The way of the search".into(),
+        what: format!("{}.", search.words),
+        height_px: 340,
+        x: Axis::new("trials of the search, in their order", Scale::Linear),
+        panels: vec![Panel {
+            share: 1.0,
+            left: Axis::new(axis(search), Scale::Log),
+            series,
+            ..Panel::default()
+        }],
+        ..Chart::default()
+    })
+}
+
+/// Beside a mark: the latency that decided.
+fn label(step: &SearchStepRecord) -> String {
+    let sign = if step.at_least { "≥ " } else { "" };
+    step.latency_ms
+        .map_or(String::new(), |ms| format!("{sign}{} ms", number::ms(ms)))
+}

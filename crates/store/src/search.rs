@@ -1,0 +1,70 @@
+//! What the searches of a study came to, and by which way.
+
+use measure::Known;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One search: of one variant, in one block.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct SearchRecord {
+    /// Name of the variant.
+    pub variant: String,
+    /// Number of the block, from 0.
+    pub block: usize,
+    /// `peak`, `band` or `latency_target`.
+    pub procedure: String,
+    /// What was searched for: `p99 within 10 ms`.
+    pub goal: String,
+    /// `held` (found, and it held), `found` (nothing is held), `none`, `not_reached` (it is beyond
+    /// the most that was to be tried), `client_limit`, `untold` (too many trials gave no answer) or
+    /// `unfinished`.
+    pub outcome: String,
+    /// Where it ended: what was found; of `not_reached` and `client_limit`, what is known to be
+    /// possible at least. Empty if there is none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub at: BTreeMap<String, f64>,
+    /// The same in a sentence, without its variant.
+    pub words: String,
+    /// The trials in the order in which they were asked for.
+    pub steps: Vec<SearchStepRecord>,
+}
+
+impl SearchRecord {
+    /// What it found, on its axis; a lower bound where more may be possible.
+    pub fn found(&self) -> Option<Known> {
+        let at = *self.at.values().next()?;
+        match self.outcome.as_str() {
+            "held" | "found" => Some(Known::Exactly(at)),
+            "not_reached" | "client_limit" => Some(Known::AtLeast(at)),
+            _ => None,
+        }
+    }
+}
+
+/// One trial of a search.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct SearchStepRecord {
+    /// Number of the trial.
+    pub trial: usize,
+    /// Where it was.
+    pub point: BTreeMap<String, f64>,
+    /// `probe`, `hold` or `expected`.
+    pub role: String,
+    /// `pass`, `fail`, `no answer`; of a band `below`, `within`, `above`; `expected`.
+    pub result: String,
+    /// Whether it is so near the bound that chance may have decided.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub near: bool,
+    /// Why it did not pass; empty if it did.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
+    /// The percentile that is bounded, ms; none if the trial has failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<f64>,
+    /// Whether that is only a lower bound.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub at_least: bool,
+    /// Its 95 % interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ci95_ms: Option<[f64; 2]>,
+}
