@@ -20,15 +20,20 @@ use store::record::{CountsRecord, FORMAT, FindingsRecord, TrialFinding};
 use study::plan::Trial;
 use study::settings::Study;
 
-/// The findings of a run. `merge` gives the latency of several trials together; `stopped` says why
-/// the run ended before its plan did.
+/// The findings of a run. Trials that a search went beyond what it found in are its evidence that
+/// this was too much, and no reason to believe it less. `merge` gives the latency of several trials
+/// together; `stopped` says why the run ended before its plan did.
 pub fn findings(
     study: &Study,
     trials: Vec<TrialFinding>,
     merge: &Merge<'_>,
     stopped: Option<&str>,
 ) -> FindingsRecord {
-    let mut verdict = Verdict::worst(trials.iter().map(|trial| verdict_of(&trial.verdict)));
+    let searches = searched::searches(study, &trials);
+    let beyond = searched::beyond(&searches);
+    let believed = trials.iter().filter(|trial| !beyond.contains(&trial.index));
+    let believed: Vec<&TrialFinding> = believed.collect();
+    let mut verdict = Verdict::worst(believed.iter().map(|trial| verdict_of(&trial.verdict)));
     let mut reasons: Vec<String> = stopped
         .map(|why| format!("the run stopped before its plan did: {why}"))
         .into_iter()
@@ -36,14 +41,13 @@ pub fn findings(
     if stopped.is_some() {
         verdict = Verdict::Invalid;
     }
-    reasons.extend(reasons_of(&trials));
+    reasons.extend(reasons_of(&believed));
     if trials.is_empty() {
         reasons.push("no trial was finished".to_owned());
     }
     let variants: Vec<&str> = study.variants.iter().map(|v| v.name.as_str()).collect();
     let once = once_each(&trials);
     let points = points::points(&variants, &once, merge);
-    let searches = searched::searches(study, &trials);
     let compared = compared::comparisons(study, &once, &searches);
     let known = Known {
         study,
@@ -106,7 +110,7 @@ pub fn may_be_believed(findings: &FindingsRecord) -> bool {
 }
 
 /// The reasons of all trials, each once, with the names of the trials that it is of.
-fn reasons_of(trials: &[TrialFinding]) -> Vec<String> {
+fn reasons_of(trials: &[&TrialFinding]) -> Vec<String> {
     let mut reasons: IndexMap<&str, IndexMap<String, Vec<usize>>> = IndexMap::new();
     for trial in trials {
         for reason in &trial.reasons {

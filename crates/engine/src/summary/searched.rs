@@ -11,6 +11,7 @@ use analysis::procedure::{Answer, Next, Percentile, Point, Procedure, Role, Seen
 use analysis::series;
 use measure::Known;
 use measure::number::{significant, whole};
+use std::collections::BTreeSet;
 use store::record::{SearchRecord, SearchStepRecord, TrialFinding};
 use study::settings::{Study, Variant};
 
@@ -92,6 +93,21 @@ fn step(procedure: &Procedure, trial: &TrialFinding, seen: &Seen) -> SearchStepR
 /// The percentile that a search goes by.
 fn percentile(procedure: &Procedure) -> Percentile {
     procedure.bound().map_or(Percentile::P99, |bound| bound.of)
+}
+
+/// The trials in which a search that came to an answer saw that a load is too much, or saw nothing
+/// and looked again: what they came to is no part of what was found.
+pub fn beyond(searches: &[SearchRecord]) -> BTreeSet<usize> {
+    let is_answer = |one: &&SearchRecord| {
+        matches!(
+            one.outcome.as_str(),
+            "held" | "found" | "none" | "not_reached"
+        )
+    };
+    let steps = searches.iter().filter(is_answer).flat_map(|one| &one.steps);
+    let is_beyond =
+        |step: &&SearchStepRecord| matches!(step.result.as_str(), "fail" | "above" | "no answer");
+    steps.filter(is_beyond).map(|step| step.trial).collect()
 }
 
 /// What the searches of a variant came to, a sentence each.
@@ -212,7 +228,7 @@ mod tests {
             let mut trial = TrialFinding {
                 variant: variant.to_owned(),
                 block,
-                index: block * 100 + trials.len(),
+                index: block * 100 + trials.len() + if variant == "b" { 50 } else { 0 },
                 point: point_record(Some(at)),
                 role: crate::record::role_name(asks[0].role),
                 verdict: "valid".to_owned(),
@@ -299,6 +315,25 @@ mod tests {
         assert!(told.is_some(), "{:?}", findings.answer);
         // Holds do not count as blocks of a point.
         assert!(findings.points.iter().all(|point| point.blocks <= 3));
+    }
+
+    /// What is too much times out and refuses: that is what was to be seen.
+    #[test]
+    fn a_trial_that_was_too_much_makes_no_run_invalid() {
+        let verdict = |invalid: fn(&TrialFinding) -> bool| {
+            let (study, mut trials) = all();
+            for trial in trials.iter_mut().filter(|trial| invalid(trial)) {
+                trial.verdict = "invalid".to_owned();
+                trial.reasons = vec!["V8".to_owned()];
+            }
+            let findings = crate::summary::findings(&study, trials, &|_| None, None);
+            (findings.verdict, findings.reasons.len())
+        };
+        let is_beyond = |trial: &TrialFinding| trial.all.latency_ms.p99.least() > 10.0;
+        assert_eq!(verdict(is_beyond), ("valid".to_owned(), 0));
+        // One that is to be believed is.
+        let is_expected = |trial: &TrialFinding| trial.role == "expected" && trial.block == 0;
+        assert_eq!(verdict(is_expected).0, "invalid");
     }
 
     #[test]

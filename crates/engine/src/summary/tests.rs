@@ -50,13 +50,13 @@ fn a_reason_of_several_trials_stands_once_with_all_their_names() {
         because("a", 4, &["V12: short"]),
     ];
     assert_eq!(
-        reasons_of(&trials),
+        reasons_of(&trials.each_ref()),
         [
             "a at 4 threads (blocks 1 to 3, 5), b at 4 threads (block 1): V12: short",
             "b at 4 threads (block 1): V4: late",
         ]
     );
-    assert_eq!(reasons_of(&trials[..1]), ["a at 4 threads: V12: short"]);
+    assert_eq!(reasons_of(&[&trials[0]]), ["a at 4 threads: V12: short"]);
 }
 
 fn answers(study: &Study, trials: Vec<TrialFinding>, expect: Expect) {
