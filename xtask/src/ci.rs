@@ -158,9 +158,12 @@ pub fn audit(options: &AuditOptions) -> Result<()> {
         ("CASSAY_AUDIT_SEED", options.seed.to_string()),
         ("CASSAY_AUDIT_RUNS", options.runs.to_string()),
     ];
-    let tests = ["test", "-p", "engine", "-p", "analysis", "--lib", "--"];
     let asked = ["--ignored", "audit_", "--nocapture"];
-    process::run_with(&cargo(), &[&tests[..], &asked].concat(), &variables)
+    let simulated = ["test", "-p", "engine", "-p", "analysis", "--lib", "--"];
+    process::run_with(&cargo(), &[&simulated[..], &asked].concat(), &variables)?;
+    // Real ones, on the null target.
+    let real = ["test", "-p", "cassay", "--test", "it", "--"];
+    process::run_with(&cargo(), &[&real[..], &asked].concat(), &variables)
 }
 
 /// The tests that start a real Cassandra. They are `#[ignore]`d, so that `cargo test` needs no

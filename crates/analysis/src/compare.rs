@@ -18,6 +18,8 @@
 //! true one that is tested, so that a difference is called no more often than at the level. With
 //! bounds on both sides there is no ratio.
 
+use crate::robust::{self, Robust};
+use crate::sequential::Looks;
 use crate::series;
 use measure::Known;
 
@@ -111,6 +113,13 @@ pub struct Comparison {
     /// The standard deviation between runs that the interval was widened by, as a share; none of
     /// pairs.
     pub between_runs: Option<f64>,
+    /// What stands beside the ratio if one block differs from the others; none of a bound, and of
+    /// what is not paired.
+    pub robust: Option<Robust>,
+    /// How often it is looked at.
+    pub looks: Looks,
+    /// How many comparisons of its kind share the level of its interval.
+    among: usize,
     metric: Metric,
     /// Of the logarithm of the ratio; none with one block a side.
     error: Option<LogError>,
@@ -171,9 +180,10 @@ pub fn compare_paired<V: Into<Known> + Copy>(
     metric: Metric,
 ) -> Result<Comparison, NotCompared> {
     let pairs = pairs.iter().map(|(b, c)| ((*b).into(), (*c).into()));
-    let usable: Vec<(Known, Known)> = pairs
-        .filter(|(b, c)| positive(*b) && positive(*c))
-        .collect();
+    let (places, usable): (Vec<usize>, Vec<(Known, Known)>) = pairs
+        .enumerate()
+        .filter(|(_, (b, c))| positive(*b) && positive(*c))
+        .unzip();
     if usable.is_empty() {
         return Err(NotCompared::NoValues);
     }
@@ -184,11 +194,18 @@ pub fn compare_paired<V: Into<Known> + Copy>(
     let ratio = |(baseline, contender): &(Known, Known)| contender.least() / baseline.least();
     let logs: Vec<f64> = usable.iter().map(|pair| ratio(pair).ln()).collect();
     let count = logs.len() as f64;
+    let robust = robust::beside(&logs).filter(|_| bound.is_none());
     Ok(Comparison {
         ratio: series::mean(&logs).exp(),
         bound,
         blocks: logs.len(),
         between_runs: None,
+        robust: robust.map(|beside| Robust {
+            at: places[beside.at],
+            ..beside
+        }),
+        looks: Looks::Once,
+        among: 1,
         metric,
         error: (logs.len() > 1).then(|| LogError {
             standard_error: (series::variance(&logs) / count).sqrt(),
@@ -240,6 +257,9 @@ pub fn compare_unpaired<V: Into<Known> + Copy>(
         bound,
         blocks,
         between_runs: Some(between.sqrt()),
+        robust: None,
+        looks: Looks::Once,
+        among: 1,
         metric,
         error: (blocks > 1).then(|| LogError {
             standard_error: sum.sqrt(),
@@ -261,8 +281,16 @@ fn logs_of<V: Into<Known> + Copy>(values: &[V]) -> (Vec<f64>, bool) {
 }
 
 impl Comparison {
-    /// 95 % confidence interval of the ratio, for it alone; none with one block a side, and none
-    /// of a ratio that is a bound.
+    /// The same, looked at so often, with `among` comparisons of its kind that share the level of
+    /// its interval.
+    pub fn looked_at(mut self, looks: Looks, among: usize) -> Comparison {
+        self.looks = looks;
+        self.among = among.max(1);
+        self
+    }
+
+    /// 95 % confidence interval of the ratio, for it alone, over all looks; none with one block a
+    /// side, none of a ratio that is a bound, and none where it would have no end.
     pub fn ci95(&self) -> Option<[f64; 2]> {
         self.bound.is_none().then(|| self.reach()).flatten()
     }
@@ -279,7 +307,7 @@ impl Comparison {
 
     /// Where the ratio lies, for it alone: the interval, open on the side that nobody knows.
     fn reach(&self) -> Option<[f64; 2]> {
-        let half = self.error?.half(LEVEL);
+        let half = self.half(self.error?, self.blocks, self.level())?;
         let [low, high] = [self.ratio * (-half).exp(), self.ratio * half.exp()];
         Some(match self.bound {
             None => [low, high],
@@ -288,24 +316,26 @@ impl Comparison {
         })
     }
 
-    /// Probability of a ratio at least as far from 1 if the variants are equal; none with one
-    /// block a side. Of a bound that says nothing, since it lies on its open side of 1, it is 1.
+    /// Probability of a ratio at least as far from 1, at any of the looks, if the variants are
+    /// equal; none with one block a side, and none before the first look. Of a bound that says
+    /// nothing, since it lies on its open side of 1, it is 1.
     pub fn p(&self) -> Option<f64> {
         let error = self.error?;
+        let p = |t: f64| self.looks.p(t, self.blocks, error.freedom);
         let says_nothing = match self.bound {
             None => false,
             Some(Bound::AtLeast) => self.ratio <= 1.0,
             Some(Bound::AtMost) => self.ratio >= 1.0,
         };
-        if says_nothing {
-            return Some(1.0);
-        }
         let distance = self.ratio.ln().abs();
-        if error.standard_error == 0.0 {
-            return Some(if distance == 0.0 { 1.0 } else { 0.0 });
+        let at_none = p(0.0)?;
+        if says_nothing || distance == 0.0 {
+            return Some(at_none);
         }
-        let t = distance / error.standard_error;
-        Some(2.0 * series::t_above(t, error.freedom))
+        if error.standard_error == 0.0 {
+            return Some(0.0);
+        }
+        p(distance / error.standard_error)
     }
 
     /// What it says, given `p`: its own, or one adjusted for the others.
@@ -328,7 +358,14 @@ impl Comparison {
     pub fn could_see(&self, level: f64) -> Option<f64> {
         let error = self.error.filter(|_| self.bound.is_none())?;
         let power = series::t_quantile(POWER, error.freedom) * error.standard_error;
-        Some((error.half(level) + power).exp() - 1.0)
+        Some((self.half(error, self.blocks, level)? + power).exp() - 1.0)
+    }
+
+    /// The standard deviation of the ratio from block to block, as a share; none with one block,
+    /// and of what is not paired.
+    pub fn noise(&self) -> Option<f64> {
+        let error = self.error.filter(|_| self.between_runs.is_none())?;
+        Some(error.standard_error * (self.blocks as f64).sqrt())
     }
 
     /// How many blocks decide it at `level` whatever the difference is, if blocks go on to vary as
@@ -346,18 +383,31 @@ impl Comparison {
                 standard_error: deviation / (blocks as f64).sqrt(),
                 freedom: blocks as f64 - 1.0,
             };
-            error.half(level) + error.half(LEVEL) <= margin
+            let half = |level: f64| self.half(error, blocks, level);
+            let halves = half(level).zip(half(self.level()));
+            halves.is_some_and(|(word, interval)| word + interval <= margin)
         };
         let candidates: Vec<usize> = (2..=BLOCKS_TO_SETTLE_MAX).collect();
         let first = candidates.partition_point(|blocks| !settles(*blocks));
         candidates.get(first).copied()
     }
-}
 
-impl LogError {
-    /// Half the two-sided interval.
-    fn half(self, level: f64) -> f64 {
-        series::t_quantile(1.0 - level / 2.0, self.freedom) * self.standard_error
+    /// The overall level of its interval.
+    fn level(&self) -> f64 {
+        LEVEL / self.among as f64
+    }
+
+    /// Half the two-sided interval with so many blocks; none where it would have no end.
+    fn half(&self, error: LogError, blocks: usize, level: f64) -> Option<f64> {
+        let looks = match self.looks {
+            // What more blocks would settle, a plan of so many would.
+            Looks::Repeated { min, max } => Looks::Repeated {
+                min,
+                max: max.max(blocks),
+            },
+            looks => looks,
+        };
+        Some(looks.reach(level, blocks, error.freedom)? * error.standard_error)
     }
 }
 

@@ -4,15 +4,18 @@
 //! Pure functions of measurements: no I/O, no clock, no chance. A number that cannot be supported
 //! is `None`, never a guess; a rule without its input is [`rules::Outcome::Unknown`], never a pass.
 //! [`series`] has the error of a mean, [`blocks`] that of percentiles, [`steady`] says when warm-up
-//! is over, [`mod@compare`] tells two variants apart, [`multiple`] keeps many comparisons honest,
-//! [`procedure`] says where to measure next, [`sweep`] reads a ladder of loads, and [`rules`]
-//! decides whether a trial may be believed.
+//! is over, [`mod@compare`] tells two variants apart, [`sequential`] lets their blocks be looked at
+//! as they come, [`robust`] says what one odd block does, [`multiple`] keeps many comparisons
+//! honest, [`procedure`] says where to measure next, [`sweep`] reads a ladder of loads, and
+//! [`rules`] decides whether a trial may be believed.
 
 pub mod blocks;
 pub mod compare;
 pub mod multiple;
 pub mod procedure;
+pub mod robust;
 pub mod rules;
+pub mod sequential;
 pub mod series;
 pub mod steady;
 pub mod sweep;
@@ -25,7 +28,9 @@ pub use compare::{
     compare_unpaired,
 };
 pub use multiple::{FalseFindings, Judged, judge_all};
+pub use robust::Robust;
 pub use rules::{Evidence, Judgement, Limits, Verdict, judge};
+pub use sequential::{Design, Expected, Looks};
 pub use series::{Estimate, mean_estimate};
 pub use steady::{Steady, SteadyLimits, SteadyState};
 pub use sweep::{Knee, Reading, Rung, State, read_sweep};

@@ -49,7 +49,8 @@ pub enum Command {
     Plan(StudyArgs),
     /// Run a study.
     Run(StudyArgs),
-    /// Take an interrupted run up again where it was; do trials again whose files are damaged.
+    /// Take an interrupted run up again where it was; do trials again whose files are damaged; add
+    /// blocks to a run.
     Resume(ResumeArgs),
     /// List all runs.
     List,
@@ -140,6 +141,10 @@ fn secret(text: &str) -> Result<(String, SecretSource), String> {
 pub struct ResumeArgs {
     #[command(flatten)]
     pub name: RunName,
+    /// Add so many blocks to a run that has come to its end without an answer. Its intervals are
+    /// then such as hold whenever one looks, and a little longer.
+    #[arg(long, value_name = "BLOCKS", value_parser = clap::value_parser!(u16).range(1..=50))]
+    pub more: Option<u16>,
     #[command(flatten)]
     pub trust: TrustArgs,
 }

@@ -4,6 +4,7 @@
 //! up again asks for what it would have asked for without the interruption.
 
 use crate::found::found;
+use crate::summary::{self, Ended};
 use analysis::procedure::{Ask, Next, Point, Role, Seen};
 use std::collections::BTreeMap;
 use store::record::TrialFinding;
@@ -14,6 +15,10 @@ use study::settings::{Settings, Study};
 pub struct Histories<'a> {
     study: &'a Study,
     seen: BTreeMap<(usize, usize), Vec<Seen>>,
+    /// What was found, where the study ends when it is answered.
+    found: Vec<TrialFinding>,
+    /// Up to which block that was looked at, and why it has ended.
+    looked: (usize, Option<Ended>),
 }
 
 impl<'a> Histories<'a> {
@@ -22,6 +27,8 @@ impl<'a> Histories<'a> {
         Histories {
             study,
             seen: BTreeMap::new(),
+            found: Vec::new(),
+            looked: (0, None),
         }
     }
 
@@ -37,6 +44,9 @@ impl<'a> Histories<'a> {
         let step = settings.procedure.step(&seen);
         let history = self.seen.entry((trial.variant, trial.block)).or_default();
         history.push(seen);
+        if let (Some(finding), Some(_)) = (finding, self.study.repeat.first_look) {
+            self.found.push(finding.clone());
+        }
         step.is_some_and(|step| step.is_too_much())
     }
 
@@ -48,12 +58,36 @@ impl<'a> Histories<'a> {
             self.note(&turn.at(ask, self.settings(turn.variant)), Some(finding));
             return Asked::Done;
         }
-        asked(turn.point, next)
+        match self.ended_before(turn.block) {
+            Some(ended) => Asked::Nowhere(ended.words().to_owned()),
+            None => asked(turn.point, next),
+        }
+    }
+
+    /// Why no block from this one on is measured: the study is answered by those before it.
+    fn ended_before(&mut self, block: usize) -> Option<&Ended> {
+        if self.study.repeat.is_certain(block) {
+            return None;
+        }
+        let (looked, ended) = &mut self.looked;
+        if ended.is_none() && *looked < block {
+            *looked = block;
+            let before = self.found.iter().filter(|finding| finding.block < block);
+            let before: Vec<TrialFinding> = before.cloned().collect();
+            *ended = summary::look(self.study, &before, block);
+        }
+        ended.as_ref()
     }
 
     /// Whether a turn that has not come yet may bring a trial.
     pub fn may_come(&self, turn: &Turn) -> bool {
-        matches!(self.next(turn), Next::Measure(_))
+        let is_over = self.looked.1.is_some() && !self.study.repeat.is_certain(turn.block);
+        !is_over && matches!(self.next(turn), Next::Measure(_))
+    }
+
+    /// Whether the study has its answer, or cannot have it any more.
+    pub fn is_answered(&self) -> bool {
+        self.looked.1.is_some()
     }
 
     fn next(&self, turn: &Turn) -> Next {
@@ -220,6 +254,144 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Throughput that depends on nothing but variant and block: `b` is so much faster.
+    fn known(trial: &Trial, effect: f64) -> TrialFinding {
+        let seed = (trial.block * 2 + trial.variant) as u64;
+        let mut chance = workload::random::Draws::sequence(seed);
+        let noise = 0.02 * (chance.unit() + chance.unit() + chance.unit() - 1.5);
+        let mut found = TrialFinding {
+            index: trial.index,
+            variant: ["a", "b"][trial.variant].to_owned(),
+            block: trial.block,
+            verdict: "valid".to_owned(),
+            point: crate::record::point_record(Some(trial.point)),
+            ..TrialFinding::default()
+        };
+        found.all.ops_per_s = 1000.0 * (noise + effect * trial.variant as f64).exp();
+        found.all.latency_ms.p50 = 1.0.into();
+        found
+    }
+
+    /// The loop of the engine over a study that ends when it is answered, killed after so many more
+    /// trials each: what was begun, why it ended, and what it found.
+    fn run_until_answered(study: &Study, effect: f64, kills: &[usize]) -> (Vec<usize>, String) {
+        let plan = plan(study).unwrap();
+        let mut finished = BTreeMap::new();
+        let mut ran = Vec::new();
+        let mut why = String::new();
+        for &most in kills.iter().chain([&usize::MAX]) {
+            let mut histories = Histories::new(study);
+            let mut now = 0;
+            for turn in &plan.trials {
+                let ask = match histories.asked(turn, finished.get(&turn.index)) {
+                    Asked::Here(ask) => ask,
+                    Asked::Nowhere(reason) => {
+                        why = reason;
+                        continue;
+                    }
+                    Asked::Done | Asked::Elsewhere => continue,
+                };
+                if now == most {
+                    break;
+                }
+                now += 1;
+                ran.push(turn.index);
+                let trial = turn.at(ask, &study.variants[turn.variant].settings);
+                let found = known(&trial, effect);
+                histories.note(&trial, Some(&found));
+                finished.insert(turn.index, found);
+            }
+        }
+        assert_eq!(left(study, &plan, &finished), 0);
+        let trials = finished.into_values().collect();
+        let found = crate::summary::findings(study, trials, &|_| None, None);
+        (ran, why + &serde_json::to_string(&found).unwrap())
+    }
+
+    #[test]
+    fn an_adaptive_study_killed_anywhere_ends_where_it_would_have_ended() {
+        let study = study("procedure: {fixed: {threads: 4}}\n");
+        let text = study
+            .text
+            .replace("blocks: 2", "until: answered, min: 4, max: 9");
+        let study = resolve("s", &text, &Overrides::default()).unwrap();
+        let mut ends = Vec::new();
+        for effect in [0.0, 0.01, 0.02, 0.2] {
+            let whole = run_until_answered(&study, effect, &[]);
+            for first in 0..=whole.0.len() {
+                assert_eq!(
+                    run_until_answered(&study, effect, &[first]),
+                    whole,
+                    "{first}"
+                );
+            }
+            let kills: Vec<usize> = (0..10).map(|kill| kill % 4).collect();
+            assert_eq!(run_until_answered(&study, effect, &kills), whole);
+            ends.push(whole.0.len() / 2);
+        }
+        assert_eq!(ends[3], 4, "20 % at 1.4 %: at the first look");
+        assert!(
+            ends.iter().any(|blocks| (5..9).contains(blocks)),
+            "{ends:?}"
+        );
+    }
+
+    #[test]
+    fn blocks_end_when_too_many_pairs_are_lost_and_added_ones_always_come() {
+        let study = study("procedure: {fixed: {threads: 4}}\n");
+        let text = study
+            .text
+            .replace("blocks: 2", "until: answered, min: 3, max: 6");
+        let mut study = resolve("s", &text, &Overrides::default()).unwrap();
+        study.added = vec![2];
+        let plan = plan(&study).unwrap();
+        let mut histories = Histories::new(&study);
+        let mut ran = Vec::new();
+        let mut why = String::new();
+        for turn in &plan.trials {
+            assert_eq!(
+                histories.may_come(turn),
+                histories.looked.1.is_none() || turn.block > 5
+            );
+            match histories.asked(turn, None) {
+                Asked::Here(ask) => {
+                    ran.push(turn.block);
+                    let trial = turn.at(ask, &study.variants[turn.variant].settings);
+                    let mut found = known(&trial, 0.05);
+                    // Of three pairs, one is left.
+                    if turn.block < 2 && turn.variant == 1 {
+                        found.verdict = "invalid".to_owned();
+                    }
+                    histories.note(&trial, Some(&found));
+                }
+                Asked::Nowhere(reason) => why = reason,
+                other => panic!("{other:?}"),
+            }
+        }
+        ran.dedup();
+        // Two of six may be lost: it goes on for the pairs that it needs, and has its answer.
+        assert_eq!(ran, [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(why, "");
+        let lost: Vec<TrialFinding> = plan.trials[..6]
+            .iter()
+            .map(|turn| {
+                let ask = Ask::probe(Point::Threads(4));
+                let trial = turn.at(ask, &study.variants[turn.variant].settings);
+                TrialFinding {
+                    verdict: "invalid".to_owned(),
+                    ..known(&trial, 0.05)
+                }
+            })
+            .collect();
+        let ended = crate::summary::look(&study, &lost, 3).unwrap();
+        assert!(
+            ended
+                .words()
+                .starts_with("of 3 blocks 3 have no two trials"),
+            "{ended:?}"
+        );
     }
 
     #[test]

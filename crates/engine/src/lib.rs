@@ -11,6 +11,7 @@ mod conduct;
 mod course;
 mod describe;
 mod event;
+mod expected;
 mod found;
 mod gather;
 mod generation;
@@ -30,6 +31,7 @@ mod trial;
 
 pub use describe::{Definition, Described, describe};
 pub use event::{Event, Progress};
+pub use expected::expected;
 pub use offer::workers_auto;
 pub use prepare::{Prepared, prepare};
 pub use resume::Interrupted;
@@ -470,7 +472,10 @@ impl<'a> Engine<'a> {
     }
 
     fn skip(&mut self, turn: &Turn, reason: String) -> Result<()> {
-        let name = trial_name(self.study, turn);
+        let name = match self.histories.is_answered() {
+            true => "further blocks".to_owned(),
+            false => trial_name(self.study, turn),
+        };
         let skipped = JournalEvent::TrialSkipped(reason.clone());
         self.writer.journal(Some(turn.index), skipped)?;
         (self.events)(Event::TrialSkipped { name, reason });

@@ -56,6 +56,8 @@ fn resolved(study: &Study, plan: &Plan) -> ResolvedRecord {
         overrides: overrides_record(&study.overrides, &study.inputs),
         repeat: RepeatRecord {
             blocks: study.repeat.blocks,
+            first_look: study.repeat.first_look,
+            detect: study.repeat.detect,
             order: order.to_owned(),
         },
         primary: PrimaryRecord {

@@ -4,9 +4,11 @@ use super::{Engine, Event, Options, Outcome};
 use crate::asked;
 use crate::needs;
 use crate::record;
+use analysis::Finding;
 use anyhow::{Context, Result, anyhow, bail};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use store::record::{AddedRecord, ComparisonRecord, FORMAT, FindingsRecord};
 use store::record::{JournalEvent, TrialFinding};
 use store::{Damage, RunWriter, Salvaged};
 use study::plan::Plan;
@@ -26,6 +28,10 @@ pub struct Interrupted {
     /// How often it was started.
     starts: u64,
     damages: Vec<Damage>,
+    /// What it found when it came to its end; none if it did not.
+    findings: Option<FindingsRecord>,
+    /// Blocks that are to be added to it.
+    adding: Option<AddedRecord>,
 }
 
 impl Interrupted {
@@ -41,9 +47,10 @@ impl Interrupted {
         let text = run.study_yaml()?;
         let overrides = record::overrides_of(&run.plan, granted);
         let source = Some(run.plan.resolved.source.as_str()).filter(|source| !source.is_empty());
-        let study = resolve(source.unwrap_or("study.yaml"), &text, &overrides)
+        let mut study = resolve(source.unwrap_or("study.yaml"), &text, &overrides)
             .map_err(|mistakes| anyhow!("{mistakes}"))
             .context("resolve the run's study again")?;
+        study.added.clone_from(&run.added);
         let plan = study::plan::plan(&study).map_err(|why| anyhow!(why))?;
         let again = record::plan_record(&study, &plan, version);
         let trials = |plan: &store::record::PlanRecord| serde_json::to_value(&plan.trials);
@@ -70,7 +77,55 @@ impl Interrupted {
                 lines.filter(|line| is_start(&line.event)).count() as u64
             },
             damages: salvaged.damages.clone(),
+            findings: run.findings.clone(),
+            adding: None,
         })
+    }
+
+    /// Adds so many blocks to a run that has come to its end. From then on its comparisons are such
+    /// as hold whenever anybody looks.
+    ///
+    /// # Errors
+    /// It has not come to its end, it has its answer before its last block, or its variants do not
+    /// take turns.
+    pub fn add_blocks(&mut self, blocks: usize, version: &str) -> Result<()> {
+        let path = self.path.display();
+        let Some(findings) = self.findings.as_ref().filter(|_| self.is_done()) else {
+            bail!(
+                "{path} has not come to its end: nothing can be added to it yet\n\
+                 hint: go on with it first: cassay resume {path}"
+            );
+        };
+        if !self.study.repeat.interleaved {
+            bail!(
+                "{path} has `repeat.order: sequential`: blocks that are added later cannot be \
+                 told from what has changed meanwhile\n\
+                 hint: run the study with `--set repeat.order=interleaved`"
+            );
+        }
+        let mut primary = findings.comparisons.iter().filter(|one| one.primary);
+        let early = |one: &ComparisonRecord| one.blocks_planned < self.study.repeat.blocks;
+        if self.study.added.is_empty() && primary.any(|one| early(one) && is_answered(one)) {
+            bail!(
+                "{path} has its answer, and ended with it: more blocks would only be another \
+                 look\nhint: ask again in a new run: cassay run {}",
+                self.study.source
+            );
+        }
+        let mut longer = self.study.clone();
+        longer.added.push(blocks);
+        let plan = study::plan::plan(&longer).map_err(|why| anyhow!(why))?;
+        let trials = plan.trials[self.plan.trials.len()..].iter();
+        self.adding = Some(AddedRecord {
+            format: FORMAT,
+            cassay: version.to_owned(),
+            blocks,
+            trials: trials
+                .map(|trial| record::trial_record(&longer, trial))
+                .collect(),
+        });
+        (self.study, self.plan) = (longer, plan);
+        Ok(())
     }
 
     /// Whether nothing is left to do but, perhaps, the report: every trial is finished, and the
@@ -95,10 +150,17 @@ impl Interrupted {
     /// As [`super::run`]; or another process still writes the run.
     pub fn resume(&self, options: &Options<'_>, events: &mut dyn FnMut(Event)) -> Result<Outcome> {
         needs::check(&self.study)?;
-        let writer = RunWriter::resume(&self.path)?;
+        let mut writer = RunWriter::resume(&self.path)?;
+        if let Some(added) = &self.adding {
+            writer.extend(added)?;
+        }
         let finished = self.finished.clone();
         let engine = Engine::new(&self.study, &self.plan, options, events, writer, finished);
         let start = self.starts + 1;
         Engine { start, ..engine }.run()
     }
+}
+
+fn is_answered(comparison: &ComparisonRecord) -> bool {
+    comparison.verdict != Finding::Inconclusive.name()
 }

@@ -2,11 +2,14 @@
 
 mod answer;
 mod compared;
+mod looked;
 mod points;
 mod searched;
 #[cfg(test)]
 mod simulated;
 
+pub use compared::noise;
+pub use looked::{Ended, look};
 pub use points::{Merge, is_saturated, read_back};
 
 use crate::record;
@@ -48,7 +51,8 @@ pub fn findings(
     let variants: Vec<&str> = study.variants.iter().map(|v| v.name.as_str()).collect();
     let once = once_each(&trials);
     let points = points::points(&variants, &once, merge);
-    let compared = compared::comparisons(study, &once, &searches);
+    let blocks = compared::blocks_of(study, &trials);
+    let compared = compared::comparisons(study, &once, &searches, blocks);
     let known = Known {
         study,
         trials: &trials,
@@ -173,10 +177,20 @@ where
         Some(point) => point_words(&record::point_record(Some(point))) + &role,
         None => "a point to be found".to_owned(),
     });
-    if study.repeat.blocks > 1 {
-        parts.push(format!("block {}", trial.block + 1));
-    }
+    parts.extend(block_of(study, trial.block));
     parts.join(", ")
+}
+
+/// `block 2`, `block 6 of 4 to 12`, `block 13, added`; nothing where there is one.
+fn block_of(study: &Study, block: usize) -> Option<String> {
+    let number = block + 1;
+    let planned = study.repeat.blocks;
+    match study.repeat.first_look {
+        _ if study.blocks() < 2 => None,
+        _ if block >= planned => Some(format!("block {number}, added")),
+        Some(least) => Some(format!("block {number} of {least} to {planned}")),
+        None => Some(format!("block {number}")),
+    }
 }
 
 /// `28 threads`, `10000 op/s`.

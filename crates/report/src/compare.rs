@@ -121,6 +121,7 @@ fn comparisons(matched: &Matched<'_, '_>) -> (Vec<ComparisonRecord>, Option<Mult
             could_see: judged.could_see,
             blocks_to_settle: judged.blocks_to_settle,
             between_runs: compared.between_runs,
+            ..ComparisonRecord::default()
         },
     );
     let many = (chances.compared > 1).then_some(MultiplicityRecord {

@@ -20,6 +20,15 @@ pub enum JournalEvent {
         #[serde(default)]
         files: Sums,
     },
+    /// Blocks are added to a run that had come to its end.
+    RunExtended {
+        /// How many.
+        #[serde(default)]
+        blocks: usize,
+        /// What the file is that says which trials they are.
+        #[serde(default)]
+        files: Sums,
+    },
     /// The run begins, or goes on.
     RunStarted {
         /// Version of cassay.

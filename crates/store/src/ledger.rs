@@ -1,10 +1,10 @@
 //! What every file of a run has to be, put together from those who vouch for it.
 //!
-//! The journal vouches for the study, the plan, each `finding.json`, what was added to a trial
-//! after its end, and `findings.json`; a `finding.json` for the files of its trial; `findings.json`
-//! for all of them once more, so that neither a lost line of the journal nor a lost file takes the
-//! others with it. Lines of the journal are chained, so that the whole hangs on nothing that could
-//! be changed by itself.
+//! The journal vouches for the study, the plan, what was added to it, each `finding.json`, what was
+//! added to a trial after its end, and `findings.json`; a `finding.json` for the files of its
+//! trial; `findings.json` for all of them once more, so that neither a lost line of the journal nor
+//! a lost file takes the others with it. Lines of the journal are chained, so that the whole hangs
+//! on nothing that could be changed by itself.
 
 use crate::event::{JournalEvent, JournalRecord};
 use crate::journal::Journal;
@@ -48,7 +48,10 @@ impl Ledger {
         };
         for line in &journal.records {
             match (&line.event, slug_of(line)) {
-                (JournalEvent::RunPlanned { files }, _) => sums.extend(files.clone()),
+                (
+                    JournalEvent::RunPlanned { files } | JournalEvent::RunExtended { files, .. },
+                    _,
+                ) => sums.extend(files.clone()),
                 (JournalEvent::FilesAdded { files }, _) => added.extend(files.clone()),
                 (JournalEvent::TrialStarted { .. }, Some(slug)) => {
                     forget(&mut sums, slug);

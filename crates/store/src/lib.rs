@@ -10,6 +10,7 @@
 //! A [`Run`] is one whose files were found to be what they were when they came to their end:
 //! [`Run::open`] is the only door, and what is damaged does not pass it.
 
+mod added;
 pub mod convert;
 mod event;
 mod find;
@@ -18,6 +19,7 @@ mod journal;
 mod lab;
 mod ledger;
 mod lines;
+mod looks;
 pub mod name;
 mod quantiles;
 pub mod record;
@@ -32,7 +34,7 @@ mod trial;
 mod window;
 mod write;
 
-pub use find::{Listed, find, list, salvage};
+pub use find::{Listed, find, last_finished, list, salvage};
 pub use lines::Lines;
 pub use name::Name;
 pub use run::{HistogramKind, Run, RunState, Salvaged, Trial};

@@ -5,11 +5,13 @@
 //!
 //! Long because it is one format.
 
+pub use crate::added::AddedRecord;
 pub use crate::event::{JournalEvent, JournalRecord, MachineFacts, left_out, left_out_words};
 pub use crate::lab::{
     DataRecord, HostRecord, NodeRecord, NodesRecord, PhaseTimeRecord, ProbeRecord, ProofOutcome,
     ProofRecord,
 };
+pub use crate::looks::{LookRecord, LooksRecord, RobustRecord};
 pub use crate::quantiles::QuantilesRecord;
 pub use crate::resolved::{
     OverridesRecord, PrimaryRecord, RepeatRecord, RequestRecord, ResolvedRecord,
@@ -633,8 +635,8 @@ pub struct ComparisonRecord {
     /// `at_least` or `at_most`, if the ratio is only that: of one side are only lower bounds known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub bound: String,
-    /// 95 % confidence interval of the ratio, for it alone; none with fewer than two blocks a side,
-    /// and none of a ratio that is a bound.
+    /// 95 % confidence interval of the ratio, for it alone and over all looks; none with fewer than
+    /// two blocks a side, before the first look, and of a ratio that is a bound.
     pub ci95: Option<[f64; 2]>,
     /// Of a ratio that is a bound, the end of such an interval that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -648,10 +650,11 @@ pub struct ComparisonRecord {
     /// Pairs, or blocks of the smaller side; 0 in runs of earlier versions.
     #[serde(default)]
     pub blocks: usize,
-    /// As many as there would be, had every trial been usable; 0 in runs of earlier versions.
+    /// As many as there would be, had every trial been usable; 0 in runs of earlier versions. Of a
+    /// study that ends when it is answered, those that were begun.
     #[serde(default)]
     pub blocks_planned: usize,
-    /// Probability of such a ratio if nothing differs.
+    /// Probability of such a ratio, at any look, if nothing differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,
     /// The same, adjusted for the number of comparisons: what the verdict goes by.
@@ -667,6 +670,12 @@ pub struct ComparisonRecord {
     /// the two sides took turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between_runs: Option<f64>,
+    /// How it was looked at while its blocks came; none of one that was looked at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looks: Option<LooksRecord>,
+    /// What stands beside the ratio; none where no block differs from the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub robust: Option<RobustRecord>,
 }
 
 /// The blocks of one variant at one point together.

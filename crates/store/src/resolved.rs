@@ -58,8 +58,14 @@ pub struct OverridesRecord {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RepeatRecord {
-    /// How often everything is measured.
+    /// How often everything is measured, at most.
     pub blocks: usize,
+    /// From how many blocks on the primary comparison may end it; none: all are measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_look: Option<usize>,
+    /// The difference that it is to find, as a share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detect: Option<f64>,
     /// `interleaved` or `sequential`.
     pub order: String,
 }

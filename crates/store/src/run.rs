@@ -9,6 +9,7 @@ mod trial;
 
 pub use trial::{HistogramKind, Trial};
 
+use crate::added;
 use crate::event::{JournalEvent, JournalRecord};
 use crate::file;
 use crate::journal::Journal;
@@ -53,8 +54,10 @@ pub struct Run {
     pub stamp: String,
     /// How far it got when it was opened.
     pub state: RunState,
-    /// The plan.
+    /// The plan, with the trials that were added to it.
     pub plan: PlanRecord,
+    /// How many blocks were added to it each time.
+    pub added: Vec<usize>,
     /// The journal, in order of time.
     pub journal: Vec<JournalRecord>,
     /// The findings; none unless it is finished.
@@ -108,7 +111,8 @@ impl Run {
     fn read(path: &Path, depth: Depth) -> Result<Salvaged> {
         let path = locate(path)?;
         let journal = Journal::read(&path.join(file::JOURNAL))?;
-        let plan = read_plan(&path, &journal)?;
+        let plan = added::whole_plan(&path, &journal)?;
+        let added = added::added(&journal).map(|(blocks, _)| blocks).collect();
         let mut damages = Vec::new();
         let (findings, mut listed) = (read_findings(&path, &journal, &mut damages)?, Sums::new());
         let (findings, findings_by) = match findings {
@@ -151,6 +155,7 @@ impl Run {
             stamp: stamp_of(&path),
             state: state(&path, findings.is_some()),
             plan,
+            added,
             journal: journal.records,
             findings: findings.filter(|_| damages.is_empty()),
             findings_by,
@@ -275,28 +280,6 @@ fn locate(path: &Path) -> Result<PathBuf> {
         );
     }
     Ok(path)
-}
-
-/// The plan. It and the study are what the journal's first line says, or nothing is read at all.
-fn read_plan(path: &Path, journal: &Journal) -> Result<PlanRecord> {
-    let mut records = journal.records.iter();
-    let planned = records.find_map(|line| match &line.event {
-        JournalEvent::RunPlanned { files } => Some(files),
-        _ => None,
-    });
-    let mut files = Vec::new();
-    for (file, sum) in planned.into_iter().flatten() {
-        files.extend(sums::damage(path, file, sum, Depth::Bytes)?);
-    }
-    if !files.is_empty() {
-        return Err(Damaged {
-            run: path.to_owned(),
-            files,
-            resumable: false,
-        }
-        .into());
-    }
-    read_json(&path.join(file::PLAN))
 }
 
 /// The findings, if they are there and are what the journal's last line says.

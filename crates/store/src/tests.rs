@@ -1,5 +1,6 @@
 //! A run through its life: made, written, interrupted, resumed, finished, found and read.
 
+mod added;
 mod damage;
 
 use crate::record::{

@@ -5,14 +5,15 @@
 //! whole or not at all. The writer holds a lock on the journal, so that a reader can tell a
 //! running run from an interrupted one, and a run has one writer.
 
+use crate::added;
 use crate::event::{JournalEvent, JournalRecord};
 use crate::journal::{Journal, JournalWriter};
 use crate::ledger::{self, Ledger};
 use crate::lines::LineWriter;
 use crate::name::Name;
-use crate::record::{FORMAT, FindingsFileRecord, FindingsRecord, PlanRecord};
+use crate::record::{AddedRecord, FORMAT, FindingsFileRecord, FindingsRecord, PlanRecord};
 use crate::record::{SampleRecord, TrialFinding, TrialFindingRecord, TrialRecord};
-use crate::run::{read_json, stamp_of};
+use crate::run::stamp_of;
 use crate::sums::{self, FileSum, Sums};
 use crate::trial::TrialWriter;
 use crate::{file, stamp};
@@ -101,7 +102,7 @@ impl RunWriter {
         let mut lines = lock(LineWriter::open(&journal_path)?, path)?;
         lines.cut_torn_line()?;
         let journal = Journal::read(&journal_path)?;
-        let plan: PlanRecord = read_json(&plan_path)?;
+        let plan = added::whole_plan(path, &journal)?;
         let ledger = Ledger::read(path, &plan, &journal, &Sums::new())?;
         let writer = RunWriter {
             path: path.to_owned(),
@@ -111,6 +112,19 @@ impl RunWriter {
             sums: ledger.sums,
         };
         Ok((writer, journal))
+    }
+
+    /// Adds blocks to the plan: the file that says which, then the line that vouches for it.
+    pub fn extend(&mut self, added: &AddedRecord) -> Result<()> {
+        let journal = Journal::read(&self.path.join(file::JOURNAL))?;
+        let name = added::next_file(&journal);
+        let sum = write_json(&self.path.join(&name), added)?;
+        let files = Sums::from([(name, sum)]);
+        self.sums.extend(files.clone());
+        let trials = added.trials.iter();
+        self.slugs.extend(trials.map(|trial| trial.slug.clone()));
+        let blocks = added.blocks;
+        self.journal(None, JournalEvent::RunExtended { blocks, files })
     }
 
     /// The folder of the run.

@@ -293,6 +293,9 @@ fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) ->
         Type::Number(min, max, _) => human::parse_number(text)
             .and_then(|n| within(n, *min, *max, |n| n.to_string()))
             .map(Tree::Number),
+        Type::Share(min, max, _) => human::parse_share(text)
+            .and_then(|n| within(n, *min, *max, human::format_share))
+            .map(Tree::Number),
         Type::Choice(_) | Type::Level(..) | Type::Fault(_) => {
             return choice(node, text, path, &typ.words(), diagnostics);
         }
@@ -376,6 +379,7 @@ pub fn words(typ: &Type) -> String {
         Type::Name(_) | Type::CqlName(_) => "a name".into(),
         Type::Count(..) => "a whole number".into(),
         Type::Number(..) => "a number".into(),
+        Type::Share(..) => "a share".into(),
         Type::Duration(..) => "a length of time".into(),
         Type::Bytes(..) => "a size".into(),
         Type::BitRate(..) => "a bit rate".into(),
@@ -400,6 +404,7 @@ pub fn words(typ: &Type) -> String {
 fn example(typ: &Type) -> Option<String> {
     let example = match typ {
         Type::Count(..) => "write a whole number such as 250, 10k or 2M",
+        Type::Share(..) => "write a share such as 5% or 0.05",
         Type::Duration(..) => "write a length of time with its unit, such as 10s or 250ms",
         Type::BitRate(..) => "write a bit rate with its unit, such as 1Gbit or 100Mbit",
         Type::Bytes(..) => "write a size with its unit, such as 1GiB or 512MiB",

@@ -153,7 +153,7 @@ pub fn of_run(study: &Study, works: &[Work], trials: &[Turn]) -> Estimate {
             continue;
         };
         let row_bytes = work.program.row_bytes_estimate() + ROW_OVERHEAD_BYTES;
-        let disk = disk_bytes(settings, local, study.repeat.blocks as u64, row_bytes);
+        let disk = disk_bytes(settings, local, study.blocks() as u64, row_bytes);
         estimate.disk_bytes = estimate.disk_bytes.max(disk);
         // The nodes restart for the load phase, they do not run beside those of the rest.
         for local in [Some(local), settings.load_target().local()]

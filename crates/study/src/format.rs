@@ -25,6 +25,8 @@ pub enum Type {
     Count(u64, u64, fn(&mut Draft, u64)),
     /// A number, fractions allowed, between two limits.
     Number(f64, f64, fn(&mut Draft, f64)),
+    /// A share between two limits: `5%` or `0.05`.
+    Share(f64, f64, fn(&mut Draft, f64)),
     /// A length of time between two limits, in nanoseconds.
     Duration(u64, u64, fn(&mut Draft, u64)),
     /// A size between two limits, in bytes.

@@ -122,6 +122,21 @@ pub fn parse_number(text: &str) -> Result<f64, String> {
     parse_count(text).map(|count| count as f64)
 }
 
+/// Reads a share: `5%`, `0.05`.
+pub fn parse_share(text: &str) -> Result<f64, String> {
+    match text.trim().strip_suffix('%') {
+        Some(percent) => parse_number(percent).map(|percent| percent / 100.0),
+        None => parse_number(text),
+    }
+}
+
+/// Writes a share as people read it: `5%`.
+pub fn format_share(share: f64) -> String {
+    // Ten digits: 7 % is not 7.000000000000001 %.
+    let percent = (share * 1e12).round() / 1e10;
+    format!("{percent}%")
+}
+
 /// Writes a count, short only where nothing is lost: `10k`, `1234`, `2M`.
 pub fn format_count(count: u64) -> String {
     format_exact(
@@ -282,6 +297,23 @@ pub fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_share_is_a_number_or_so_many_percent() {
+        for (text, share, written) in [
+            ("5%", 0.05, "5%"),
+            ("0.05", 0.05, "5%"),
+            (" 2.5 % ", 0.025, "2.5%"),
+            ("7%", 0.07, "7%"),
+            ("1", 1.0, "100%"),
+        ] {
+            assert_eq!(parse_share(text), Ok(share), "{text}");
+            assert_eq!(format_share(share), written);
+        }
+        for text in ["%", "five %", "", "5%%"] {
+            assert!(parse_share(text).is_err(), "{text}");
+        }
+    }
     use proptest::prelude::*;
 
     #[test]

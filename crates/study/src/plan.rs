@@ -222,7 +222,9 @@ pub fn plan(study: &Study) -> Result<Plan, String> {
 fn turns(study: &Study, works: &[Work], outlooks: &[Outlook]) -> Vec<Turn> {
     let order = order(study, outlooks);
     let cells_per_block = outlooks.iter().map(|outlook| outlook.turns_max).max();
-    let digits = order.len().saturating_sub(1).to_string().len().max(2);
+    // Those of a plan keep their numbers when blocks are added.
+    let planned = order.iter().filter(|cell| cell.block < study.repeat.blocks);
+    let digits = planned.count().saturating_sub(1).to_string().len().max(2);
     let mut stage = PlannedState::default();
     let mut trials = Vec::new();
     for (index, cell) in order.into_iter().enumerate() {
@@ -238,7 +240,7 @@ fn turns(study: &Study, works: &[Work], outlooks: &[Outlook]) -> Vec<Turn> {
             variant: cell.variant,
             point,
             role: Role::Probe,
-            certain: cell.rung < outlook.certain,
+            certain: cell.rung < outlook.certain && study.repeat.is_certain(cell.block),
             block: cell.block,
             first_operation: match &work.step {
                 Some(step) => step.first_operation,

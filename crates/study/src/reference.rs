@@ -171,6 +171,11 @@ fn value_words(typ: &Type) -> String {
             human::format_bit_rate(*max),
         ),
         Type::Number(min, max, _) => between("a number", min.to_string(), max.to_string()),
+        Type::Share(min, max, _) => between(
+            "a share",
+            human::format_share(*min),
+            human::format_share(*max),
+        ),
         Type::Choice(_) | Type::Level(..) | Type::Fault(_) => {
             format!("`{}`", typ.words().join("`, `"))
         }

@@ -449,6 +449,7 @@ fn notes_of_imports(sides: &[(String, Vec<String>)]) -> Vec<String> {
 fn study(source: &SourceText, overrides: &Overrides, resolved: Resolved) -> Study {
     let notes = notes(&resolved, overrides);
     let draft = Draft::of(&resolved.tree);
+    let (repeat, primary) = draft.repetition();
     Study {
         name: draft.name,
         question: draft.question,
@@ -456,8 +457,9 @@ fn study(source: &SourceText, overrides: &Overrides, resolved: Resolved) -> Stud
         seed: draft.seed,
         notes,
         variants: resolved.variants,
-        repeat: draft.repeat,
-        primary: draft.primary,
+        repeat,
+        added: Vec::new(),
+        primary,
         source: source.name.clone(),
         text: source.text.clone(),
         overrides: overrides.clone(),

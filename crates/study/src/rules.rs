@@ -9,6 +9,7 @@ mod hosts;
 mod options;
 mod probes;
 mod procedure;
+mod repeat;
 pub(crate) mod statements;
 pub(crate) mod trust;
 mod yaml;
@@ -75,6 +76,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     null_data(subject, out);
     data::check(subject, out);
     faults::check(subject, out);
+    repeat::check(subject, out);
     procedure::check(subject, out);
     imported(subject, out);
     whole_seconds(subject, out);

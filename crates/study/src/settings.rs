@@ -43,6 +43,8 @@ pub struct Study {
     pub variants: Vec<Variant>,
     /// Repetitions.
     pub repeat: Repeat,
+    /// Blocks that were added to a run which had come to its end, each time so many.
+    pub added: Vec<usize>,
     /// What the question is about.
     pub primary: Primary,
     /// What the study's text is called: its path.
@@ -55,6 +57,23 @@ pub struct Study {
     pub notes: Vec<String>,
     /// The files that its workloads name, with their contents as they were read.
     pub inputs: BTreeMap<String, String>,
+}
+
+impl Study {
+    /// How often everything is measured at most, with what was added.
+    pub fn blocks(&self) -> usize {
+        self.repeat.blocks + self.added.iter().sum::<usize>()
+    }
+
+    /// How many variants are compared with another.
+    pub fn contenders(&self) -> usize {
+        let variants = self.variants.iter().enumerate();
+        let compared = variants.filter(|(index, variant)| {
+            let mut earlier = self.variants[..*index].iter();
+            earlier.any(|other| other.step == variant.step)
+        });
+        compared.count()
+    }
 }
 
 /// What the command line changes in a study.
@@ -231,12 +250,24 @@ pub enum Warmup {
 }
 
 /// Repetitions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Repeat {
-    /// How often everything is measured.
+    /// How often everything is measured, at most.
     pub blocks: usize,
+    /// From how many blocks on the primary comparison may end it; none: all are measured.
+    pub first_look: Option<usize>,
     /// Whether variants take turns.
     pub interleaved: bool,
+    /// The difference that the study is to find, as a share.
+    pub detect: Option<f64>,
+}
+
+impl Repeat {
+    /// Whether a block, from 0, is measured whatever is found: one that was added is.
+    pub fn is_certain(&self, block: usize) -> bool {
+        let least = self.first_look.unwrap_or(self.blocks);
+        block < least || block >= self.blocks
+    }
 }
 
 /// The one comparison that keeps its whole level; all others are adjusted for their number.

@@ -29,7 +29,12 @@ pub fn show(study: &Study, common: &Common) -> Result<Exit> {
         let value = serde_json::to_value(record::plan_record(study, &plan, VERSION));
         terminal::json(&value.context("encode the plan")?);
     } else {
-        terminal::data(&text(study, &plan));
+        let last = store::last_finished(&common.out, &study.name);
+        let last = last.as_ref().and_then(|run| {
+            let findings = run.findings.as_ref()?;
+            Some((run.stamp.as_str(), findings))
+        });
+        terminal::data(&text(study, &plan, &engine::expected(study, last)));
     }
     for warning in &plan.warnings {
         terminal::say(&format!("note: {warning}"));
@@ -43,7 +48,7 @@ pub fn show(study: &Study, common: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn text(study: &Study, plan: &Plan) -> String {
+fn text(study: &Study, plan: &Plan, expected: &[String]) -> String {
     let mut text = format!("{}: {}\n\n", study.name, study.question);
     let conditions = conditions::conditions(study);
     for condition in &conditions {
@@ -84,6 +89,10 @@ fn text(study: &Study, plan: &Plan) -> String {
     for decided_by in decided_by(study) {
         text += &format!("\n{decided_by}.\n");
     }
+    for (number, sentence) in expected.iter().enumerate() {
+        let gap = if number == 0 { "\n" } else { "" };
+        text += &format!("{gap}{sentence}\n");
+    }
     text += &format!("\n{}", bounds(plan, study.seed));
     let estimate = &plan.estimate;
     if estimate.memory_bytes > 0 {
@@ -102,6 +111,13 @@ fn decided_by(study: &Study) -> Vec<String> {
     for variant in &study.variants {
         let decided_by = variant.settings.procedure.outlook().decided_by;
         said.extend(decided_by.filter(|text| !said.contains(text)));
+    }
+    if let Some(least) = study.repeat.first_look {
+        said.push(format!(
+            "Blocks {} to {} come only until the primary comparison is answered",
+            least + 1,
+            study.repeat.blocks
+        ));
     }
     said
 }

@@ -47,7 +47,10 @@ pub fn run_study(study: &Study, common: &Common, mut compat: Option<Compat>) -> 
 /// Does the rest of a run.
 pub fn resume(args: &ResumeArgs, common: &Common) -> Result<Exit> {
     let found = store::salvage(&common.out, &args.name.run)?;
-    let interrupted = Interrupted::read(&found, VERSION, args.trust.granted())?;
+    let mut interrupted = Interrupted::read(&found, VERSION, args.trust.granted())?;
+    if let Some(blocks) = args.more {
+        interrupted.add_blocks(usize::from(blocks), VERSION)?;
+    }
     let path = &found.run.path;
     if interrupted.is_done() {
         // The disk may have been full when it was to be written.

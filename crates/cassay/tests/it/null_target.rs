@@ -5,6 +5,7 @@
 //! test wants a verdict that a busy machine may spoil, nor a time that it may not take: what takes
 //! too long is judged by what must hold on any machine.
 
+mod answered;
 mod damage;
 mod imports;
 mod interruption;

@@ -1,6 +1,7 @@
 //! The answer to the study's question, a sentence at a time.
 
 use super::compared::{All, PEAK, Untold, metric_of, too_few_blocks};
+use super::looked;
 use super::points;
 use super::searched;
 use super::{besides_sentence, point_words};
@@ -26,7 +27,10 @@ pub struct Known<'a> {
 impl Known<'_> {
     /// The sentences, and what each ladder shows.
     pub fn answer(&self) -> (Vec<String>, Vec<SweepRecord>) {
-        let (mut sentences, mut sweeps) = (Vec::new(), Vec::new());
+        // What the study was to find out stands first, where it went on until it was found.
+        let answers = self.compared.records.iter();
+        let mut sentences: Vec<String> = answers.filter_map(looked::sentence).collect();
+        let mut sweeps = Vec::new();
         for variant in &self.study.variants {
             let searched = searched::sentences(self.study, variant, self.searches, self.trials);
             sentences.extend(searched);
@@ -51,7 +55,12 @@ impl Known<'_> {
         let told = records
             .iter()
             .filter(|c| c.primary || is_asked(&c.metric, &c.point));
-        sentences.extend(told.map(comparison_sentence));
+        for comparison in told {
+            if looked::sentence(comparison).is_none() {
+                sentences.push(comparison_sentence(comparison));
+            }
+            sentences.extend(looked::robust_sentence(comparison));
+        }
         let untold = untold.iter().filter(|u| is_asked(u.metric, &u.place));
         sentences.extend(untold.map(untold_sentence));
         sentences.extend(multiplicity.as_ref().map(multiplicity_sentence));
@@ -177,7 +186,7 @@ fn end_of_ladder(points: &[&PointRecord], sweep: &Reading, best: usize) -> Strin
 }
 
 /// `throughput`, `p99`: what is compared.
-fn metric_words(metric: &str) -> &str {
+pub(super) fn metric_words(metric: &str) -> &str {
     match metric {
         "ops_per_s" => "throughput",
         PEAK => "load",
@@ -243,7 +252,7 @@ fn untold_sentence(untold: &Untold) -> String {
 }
 
 /// What a verdict that is not decided leaves open.
-fn undecided(comparison: &ComparisonRecord) -> String {
+pub(super) fn undecided(comparison: &ComparisonRecord) -> String {
     let percent = |share: f64| format!("{} %", significant(share * 100.0, 3));
     let mut parts = Vec::new();
     if let Some(between) = comparison.between_runs {
@@ -255,8 +264,9 @@ fn undecided(comparison: &ComparisonRecord) -> String {
     match comparison.verdict.as_str() {
         "inconclusive" => {
             parts.insert(0, "inconclusive".to_owned());
+            let looks = looked::looks_in(comparison);
             parts.push(
-                match too_few_blocks(comparison.blocks, comparison.blocks_planned) {
+                match too_few_blocks(comparison.blocks, comparison.blocks_planned, looks) {
                     true => format!(
                         "only {} of {} blocks have two trials that may be used, and those were not \
                      chosen by chance",
@@ -302,6 +312,9 @@ fn could_see(comparison: &ComparisonRecord, percent: &dyn Fn(f64) -> String) -> 
         );
     }
     let Some(share) = comparison.could_see else {
+        if let Some(looks) = comparison.looks.as_ref().filter(|_| comparison.blocks > 1) {
+            return looked::too_early(looks, comparison.blocks);
+        }
         return "one block shows no spread, so five (`repeat.blocks: 5`) are the least to begin with"
             .to_owned();
     };

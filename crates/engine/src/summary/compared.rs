@@ -1,13 +1,17 @@
 //! Every contender with its baseline, at every point, and what that says among so many.
 
+use super::looked;
 use super::points::{places_of, state_of};
+use super::searched::searches;
 use crate::generation;
-use analysis::compare::{Comparison, Finding, Metric, compare_paired, compare_unpaired};
+use analysis::compare::{Comparison, Finding, Metric, compare_unpaired};
 use analysis::sweep::State;
-use analysis::{FalseFindings, Judged, NotCompared, judge_all};
+use analysis::{FalseFindings, Judged, Looks, NotCompared, judge_all};
 use measure::Known;
 use std::collections::BTreeMap;
-use store::record::{ComparisonRecord, MultiplicityRecord, SearchRecord, TrialFinding};
+use store::record::{
+    ComparisonRecord, MultiplicityRecord, RobustRecord, SearchRecord, TrialFinding,
+};
 use study::settings::{PrimaryMetric, Study, Variant};
 
 /// One number of a finding that is compared.
@@ -54,7 +58,14 @@ struct Pairing<'a> {
     place: BTreeMap<String, f64>,
     metric: &'static str,
     comparison: Comparison,
+    /// By block, where it is paired.
+    pairs: Pairs,
+    /// How the values are compared.
+    how: Metric,
 }
+
+/// Values of a baseline and of a contender, each with the number of its block from 0.
+pub type Pairs = Vec<(usize, (Known, Known))>;
 
 /// Two variants at one place whose values of a metric are lower bounds on both sides.
 pub struct Untold {
@@ -74,28 +85,62 @@ pub struct All {
     pub untold: Vec<Untold>,
 }
 
-/// Every contender with the first variant of its step, at every point that both have. An invalid
-/// trial is never compared.
+/// Every contender with the first variant of its step, at every point that both have, after so many
+/// `blocks`. An invalid trial is never compared.
 ///
 /// Of searches only what they have found is: a search is a path, and two of them are at one point
 /// by chance.
-pub fn comparisons(study: &Study, trials: &[TrialFinding], searches: &[SearchRecord]) -> All {
-    let (pairings, untold) = pairings(study, trials, searches);
+pub fn comparisons(
+    study: &Study,
+    trials: &[TrialFinding],
+    searches: &[SearchRecord],
+    blocks: usize,
+) -> All {
+    let (mut pairings, untold) = pairings(study, trials, searches);
     let primary = Primary::of(study, trials, &pairings);
     let flagged: Vec<(Comparison, bool)> = pairings
-        .iter()
-        .map(|pairing| (pairing.comparison.clone(), primary.is(pairing)))
+        .iter_mut()
+        .map(|pairing| {
+            let is_primary = primary.is(pairing);
+            let looked = looked::at(study, pairing.comparison.clone(), is_primary);
+            pairing.comparison = looked.clone();
+            (looked, is_primary)
+        })
         .collect();
     let (judged, chances) = judge_all(&flagged);
-    let records = pairings
-        .iter()
-        .zip(&flagged)
-        .zip(judged)
-        .map(|((pairing, (_, is_primary)), judged)| record(study, pairing, *is_primary, judged));
+    let records = pairings.iter().zip(&flagged).zip(judged);
+    let records = records.map(|((pairing, (_, is_primary)), judged)| {
+        record(study, pairing, *is_primary, judged, blocks)
+    });
     All {
         records: records.collect(),
         multiplicity: multiplicity(chances),
         untold,
+    }
+}
+
+/// The scatter of the ratio of two trials of one block, in the primary comparison; of several the
+/// largest. None without two blocks.
+pub fn noise(study: &Study, trials: &[TrialFinding]) -> Option<f64> {
+    let searches = searches(study, trials);
+    let (pairings, _) = pairings(study, trials, &searches);
+    let primary = Primary::of(study, trials, &pairings);
+    let of = pairings.iter().filter(|pairing| primary.is(pairing));
+    let noises = of.filter_map(|pairing| pairing.comparison.noise());
+    noises.max_by(f64::total_cmp)
+}
+
+/// Blocks that a run was to have: all of its plan, or where it ends when it is answered, those that
+/// were begun.
+pub fn blocks_of(study: &Study, trials: &[TrialFinding]) -> usize {
+    let begun = trials.iter().map(|trial| trial.block + 1).max();
+    match (study.repeat.first_look, begun) {
+        (None, _) | (_, None) => study.blocks(),
+        (Some(_), Some(begun)) if study.added.is_empty() => begun,
+        (Some(_), Some(_)) => {
+            let has = |block: &usize| trials.iter().any(|trial| trial.block == *block);
+            (0..study.blocks()).filter(has).count()
+        }
     }
 }
 
@@ -111,16 +156,31 @@ fn multiplicity(chances: FalseFindings) -> Option<MultiplicityRecord> {
 /// Whether most blocks of a comparison were lost. What made their trials invalid, and a load at its
 /// limit does that by itself, has then chosen those that are left, and nothing sees to it that each
 /// side was first in half of them.
-pub fn too_few_blocks(used: usize, planned: usize) -> bool {
-    used * 2 < planned
+pub fn too_few_blocks(used: usize, planned: usize, looks: Looks) -> bool {
+    match looks {
+        Looks::Once => used * 2 < planned,
+        // Their number was to be what decides.
+        Looks::Repeated { .. } | Looks::Anytime => planned.saturating_sub(used) * 3 > planned,
+    }
 }
 
-fn record(study: &Study, pairing: &Pairing<'_>, primary: bool, judged: Judged) -> ComparisonRecord {
+fn record(
+    study: &Study,
+    pairing: &Pairing<'_>,
+    primary: bool,
+    judged: Judged,
+    blocks: usize,
+) -> ComparisonRecord {
     let comparison = &pairing.comparison;
-    let found = match too_few_blocks(comparison.blocks, study.repeat.blocks) {
+    let found = match too_few_blocks(comparison.blocks, blocks, comparison.looks) {
         true => Finding::Inconclusive,
         false => judged.finding,
     };
+    let mut looks = looked::record(study, comparison, found, blocks);
+    if let Some(looks) = looks.as_mut().filter(|_| primary) {
+        looks.grew = looked::grew(study, &pairing.pairs, pairing.how);
+    }
+    let block_of = |at: usize| pairing.pairs.get(at).map_or(0, |(block, _)| block + 1);
     ComparisonRecord {
         metric: pairing.metric.to_owned(),
         point: pairing.place.clone(),
@@ -135,12 +195,20 @@ fn record(study: &Study, pairing: &Pairing<'_>, primary: bool, judged: Judged) -
         verdict: found.name().to_owned(),
         primary,
         blocks: comparison.blocks,
-        blocks_planned: study.repeat.blocks,
+        blocks_planned: blocks,
         p: judged.p,
         p_adjusted: judged.p_adjusted,
         could_see: judged.could_see,
         blocks_to_settle: judged.blocks_to_settle,
         between_runs: comparison.between_runs,
+        looks,
+        robust: comparison.robust.map(|beside| RobustRecord {
+            block: block_of(beside.at),
+            z: beside.z,
+            ratio: beside.ratio,
+            interval: beside.interval,
+            covers: beside.covers,
+        }),
     }
 }
 
@@ -158,9 +226,10 @@ fn pairings<'a>(
         };
         if is_search(baseline) || is_search(contender) {
             if is_search(baseline) && is_search(contender) {
-                let comparison = peaks(study, searches, [baseline, contender]);
+                let (pairs, comparison) = peaks(study, searches, [baseline, contender]);
                 note(
                     (baseline, contender, BTreeMap::new(), PEAK),
+                    (pairs, Metric::THROUGHPUT),
                     comparison,
                     &mut pairings,
                     &mut untold,
@@ -175,8 +244,9 @@ fn pairings<'a>(
                 if is_as_offered(study, &place, compared, &sides) {
                     continue;
                 }
+                let pairs = pairs(&sides, compared);
                 let comparison = match study.repeat.interleaved {
-                    true => compare_paired(&pairs(&sides, compared), compared.metric),
+                    true => looked::compared(&pairs, compared.metric),
                     // One after the other: what changed meanwhile is in the ratio.
                     false => {
                         let [left, right] = of_last_generation(&sides, compared);
@@ -185,6 +255,7 @@ fn pairings<'a>(
                 };
                 note(
                     (baseline, contender, place.clone(), compared.name),
+                    (pairs, compared.metric),
                     comparison,
                     &mut pairings,
                     &mut untold,
@@ -203,6 +274,7 @@ fn note<'a>(
         BTreeMap<String, f64>,
         &'static str,
     ),
+    (pairs, how): (Pairs, Metric),
     comparison: Result<Comparison, NotCompared>,
     pairings: &mut Vec<Pairing<'a>>,
     untold: &mut Vec<Untold>,
@@ -214,6 +286,8 @@ fn note<'a>(
             place,
             metric,
             comparison,
+            pairs,
+            how,
         }),
         Err(NotCompared::BoundsOnBothSides) => untold.push(Untold {
             baseline: baseline.name.clone(),
@@ -235,24 +309,24 @@ fn peaks(
     study: &Study,
     searches: &[SearchRecord],
     variants: [&Variant; 2],
-) -> Result<Comparison, NotCompared> {
+) -> (Pairs, Result<Comparison, NotCompared>) {
     let found = |variant: &Variant, block: usize| {
         let of = |one: &&SearchRecord| one.variant == variant.name && one.block == block;
         searches.iter().find(of)?.found()
     };
-    let blocks = || 0..study.repeat.blocks;
-    match study.repeat.interleaved {
-        true => {
-            let [left, right] = variants;
-            let pairs = blocks().filter_map(|at| Some((found(left, at)?, found(right, at)?)));
-            compare_paired(&pairs.collect::<Vec<_>>(), Metric::THROUGHPUT)
-        }
+    let blocks = || 0..study.blocks();
+    let [left, right] = variants;
+    let pairs = blocks().filter_map(|at| Some((at, (found(left, at)?, found(right, at)?))));
+    let pairs: Pairs = pairs.collect();
+    let comparison = match study.repeat.interleaved {
+        true => looked::compared(&pairs, Metric::THROUGHPUT),
         false => {
             let of = |variant| blocks().filter_map(|at| found(variant, at)).collect();
             let [left, right]: [Vec<Known>; 2] = variants.map(of);
             compare_unpaired(&left, &right, Metric::THROUGHPUT)
         }
-    }
+    };
+    (pairs, comparison)
 }
 
 /// Whether it is the throughput of a rate that both sides kept up with: what was done is what was
@@ -290,15 +364,15 @@ fn used<'t>(
             State::Saturated | State::Unusable => None,
         }
     };
-    (0..study.repeat.blocks).map(at).collect()
+    (0..study.blocks()).map(at).collect()
 }
 
 /// Trials of one block are a pair if they stand on the same data.
-fn pairs(sides: &[Vec<Option<&TrialFinding>>; 2], compared: &Compared) -> Vec<(Known, Known)> {
-    let both = sides[0].iter().zip(&sides[1]);
-    let both = both.filter_map(|(a, b)| Some(((*a)?, (*b)?)));
-    both.filter(|(a, b)| generation::is_same(a, b))
-        .map(|(a, b)| ((compared.value)(a), (compared.value)(b)))
+fn pairs(sides: &[Vec<Option<&TrialFinding>>; 2], compared: &Compared) -> Pairs {
+    let both = sides[0].iter().zip(&sides[1]).enumerate();
+    let both = both.filter_map(|(block, (a, b))| Some((block, (*a)?, (*b)?)));
+    both.filter(|(_, a, b)| generation::is_same(a, b))
+        .map(|(block, a, b)| (block, ((compared.value)(a), (compared.value)(b))))
         .collect()
 }
 
@@ -324,6 +398,9 @@ struct Primary {
 
 impl Primary {
     fn of(study: &Study, trials: &[TrialFinding], pairings: &[Pairing<'_>]) -> Primary {
+        // What is looked at block by block stays where it was before the first look.
+        let until = study.repeat.first_look.unwrap_or(study.repeat.blocks);
+        let trials: Vec<&TrialFinding> = trials.iter().filter(|t| t.block < until).collect();
         let mut steps: Vec<&Option<String>> = pairings.iter().map(|p| &p.contender.step).collect();
         steps.dedup();
         let place = |step: &Option<String>| {
@@ -337,7 +414,7 @@ impl Primary {
                 Some(value) => places
                     .into_iter()
                     .find(|place| place.values().any(|at| *at == value)),
-                None => default_place(trials, &places),
+                None => default_place(&trials, &places),
             };
             let chosen = chosen?.clone();
             // Rates that nobody kept up with have no latency: there it is what was done.
@@ -373,12 +450,13 @@ impl Primary {
 /// difference, so that choosing by it favours no side. At rates, the highest that nobody failed to
 /// keep up with; if there is none, the lowest.
 fn default_place<'p>(
-    trials: &[TrialFinding],
+    trials: &[&TrialFinding],
     places: &[&'p BTreeMap<String, f64>],
 ) -> Option<&'p BTreeMap<String, f64>> {
     let at = |place: &BTreeMap<String, f64>| -> Vec<&TrialFinding> {
         let here = trials.iter().filter(|t| t.point == *place);
-        here.filter(|t| state_of(t) != State::Unusable).collect()
+        let here = here.filter(|t| state_of(t) != State::Unusable);
+        here.copied().collect()
     };
     if places.iter().any(|place| place.contains_key("rate")) {
         let kept =

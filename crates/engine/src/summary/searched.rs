@@ -22,7 +22,7 @@ pub fn searches(study: &Study, trials: &[TrialFinding]) -> Vec<SearchRecord> {
         let Some((name, goal)) = variant.settings.procedure.goal() else {
             continue;
         };
-        for block in 0..study.repeat.blocks {
+        for block in 0..study.blocks() {
             let of = |t: &&TrialFinding| t.variant == variant.name && t.block == block;
             let of: Vec<&TrialFinding> = trials.iter().filter(of).collect();
             if of.is_empty() {
@@ -137,13 +137,10 @@ pub fn sentences(
     if together {
         sentences.push(format!("{who}{}.", mean_words(&exact)));
     }
-    sentences.extend(
-        said.iter()
-            .map(|(words, blocks)| match study.repeat.blocks {
-                1 => format!("{who}{words}."),
-                _ => format!("{who}{words} ({}).", block_words(blocks)),
-            }),
-    );
+    sentences.extend(said.iter().map(|(words, blocks)| match study.blocks() {
+        1 => format!("{who}{words}."),
+        _ => format!("{who}{words} ({}).", block_words(blocks)),
+    }));
     sentences.extend(expected_words(variant, trials).map(|words| format!("{who}{words}.")));
     sentences
 }

@@ -50,9 +50,7 @@ fn run(study: &Study, seed: u64, world: World) -> FindingsRecord {
     let mut study = study.clone();
     study.seed = seed;
     let mut chance = Draws::sequence(seed.wrapping_mul(0x5851_F42D_4C95_7F2D));
-    let blocks: Vec<f64> = (0..study.repeat.blocks)
-        .map(|_| normal(&mut chance))
-        .collect();
+    let blocks: Vec<f64> = (0..study.blocks()).map(|_| normal(&mut chance)).collect();
     let mut seen = BTreeMap::new();
     let cells = order(&study, &outlooks(&study)).into_iter();
     let trials = cells.enumerate().map(|(index, trial)| {
@@ -255,4 +253,147 @@ fn what_runs_one_after_the_other_never_gets_a_verdict_of_pairs() {
     };
     let [primary, _] = called(&study, calm, 0..200);
     assert!(primary <= 0.05, "{primary}");
+}
+
+/// A study that ends when it is answered, in such a world: what it found, and its blocks.
+fn until_answered(study: &Study, seed: u64, world: World) -> (FindingsRecord, usize) {
+    let mut study = study.clone();
+    study.seed = seed;
+    let all = run(&study, seed, world).trials;
+    let most = study.repeat.blocks;
+    let before = |block: usize| -> Vec<TrialFinding> {
+        let before = all.iter().filter(|trial| trial.block < block);
+        before.cloned().collect()
+    };
+    let ended = |block: &usize| super::look(&study, &before(*block), *block).is_some();
+    let blocks = (1..most).find(ended).unwrap_or(most);
+    (findings(&study, before(blocks), &|_| None, None), blocks)
+}
+
+fn answered() -> Study {
+    let text = study(1, ONE_POINT).text;
+    let text = text.replace("blocks: 1", "until: answered, min: 4, max: 12");
+    resolve("s", &text, &Overrides::default()).unwrap()
+}
+
+/// Share of studies whose primary comparison says that variants differ, and their blocks.
+fn called_when_answered(world: World, seeds: Range<u64>) -> (f64, f64) {
+    let study = answered();
+    let studies = (seeds.end - seeds.start) as f64;
+    let (mut different, mut sum) = (0u32, 0usize);
+    for seed in seeds {
+        let (found, blocks) = until_answered(&study, seed, world);
+        let primary = found.comparisons.iter().find(|c| c.primary).unwrap();
+        different += u32::from(["faster", "slower"].contains(&primary.verdict.as_str()));
+        sum += blocks;
+    }
+    (f64::from(different) / studies, sum as f64 / studies)
+}
+
+fn equal_variants_however_often_one_looks(seeds: &Range<u64>) {
+    for (noise, drift) in [(0.02, 0.0), (0.05, 0.0), (0.05, 0.01), (0.10, 0.0)] {
+        let world = World {
+            noise,
+            drift,
+            block: 0.05,
+            ..World::default()
+        };
+        let (different, blocks) = called_when_answered(world, seeds.clone());
+        println!("{world:?}: called different {different:.4}, {blocks:.1} blocks");
+        assert!(different <= at_level(seeds.end - seeds.start), "{world:?}");
+    }
+}
+
+#[test]
+fn equal_variants_are_not_called_different_by_looking_until_they_are() {
+    equal_variants_however_often_one_looks(&(0..150));
+}
+
+#[test]
+#[ignore = "long: cargo xtask audit"]
+fn audit_of_equal_variants_that_are_looked_at_until_they_are_answered() {
+    equal_variants_however_often_one_looks(&audit_seeds());
+}
+
+#[test]
+fn five_percent_at_a_noise_of_two_are_answered_in_seven_blocks() {
+    let world = World {
+        noise: 0.02,
+        block: 0.05,
+        effect: 1.05_f64.ln(),
+        ..World::default()
+    };
+    let (different, blocks) = called_when_answered(world, 0..200);
+    println!("{different:.3} in {blocks:.2} blocks");
+    assert!(different >= 0.97 && blocks <= 7.0, "{different}, {blocks}");
+}
+
+#[test]
+fn a_study_that_ended_says_so_first_and_how_it_grew() {
+    let world = World {
+        noise: 0.02,
+        effect: 0.05,
+        ..World::default()
+    };
+    let (found, blocks) = until_answered(&answered(), 3, world);
+    let primary = found.comparisons.iter().find(|c| c.primary).unwrap();
+    let looks = primary.looks.as_ref().unwrap();
+    assert_eq!(
+        (looks.how.as_str(), looks.min, looks.max),
+        ("repeated", 4, 12)
+    );
+    assert!(looks.level.is_some_and(|level| level < 0.013));
+    assert_eq!(looks.grew.len(), blocks - 3);
+    assert_eq!(looks.grew.last().unwrap().ci95, primary.ci95);
+    assert_eq!(primary.blocks_planned, blocks);
+    let first = &found.answer[0];
+    assert!(first.starts_with("“b” is faster than “a”: +"), "{first}");
+    assert!(
+        first.contains(&format!("answered after {blocks} of at most 12 blocks")),
+        "{first}"
+    );
+    let others = found.comparisons.iter().filter(|c| !c.primary);
+    assert!(
+        others
+            .clone()
+            .all(|c| c.looks.as_ref().is_some_and(|l| l.grew.is_empty()))
+    );
+    // A study that is looked at once says nothing of it.
+    let once = run(&study(5, ONE_POINT), 1, world);
+    assert!(once.comparisons.iter().all(|c| c.looks.is_none()));
+}
+
+#[test]
+fn blocks_that_were_added_are_judged_at_any_time_and_one_odd_block_is_named() {
+    let mut study = study(5, ONE_POINT);
+    study.added = vec![3];
+    let world = World {
+        noise: 0.02,
+        effect: 0.05,
+        ..World::default()
+    };
+    let mut trials = run(&study, 2, world).trials;
+    let odd = trials.iter_mut().find(|t| t.block == 6 && t.variant == "b");
+    odd.unwrap().all.ops_per_s *= 0.7;
+    let found = findings(&study, trials, &|_| None, None);
+    let primary = found.comparisons.iter().find(|c| c.primary).unwrap();
+    let looks = primary.looks.as_ref().unwrap();
+    assert_eq!(
+        (looks.how.as_str(), looks.added, primary.blocks),
+        ("anytime", 3, 8)
+    );
+    let first = &found.answer[0];
+    let added = "3 blocks were added to the 5 that had been seen, so the interval is one that \
+                 holds whenever anybody looks";
+    assert!(first.contains(added), "{first}");
+    assert_eq!(primary.robust.as_ref().unwrap().block, 7);
+    let odd = found
+        .answer
+        .iter()
+        .find(|s| s.contains("One block differs"));
+    let odd = odd.unwrap();
+    assert!(
+        odd.contains("block 7") && odd.contains("without its weight"),
+        "{odd}"
+    );
 }

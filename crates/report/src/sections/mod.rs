@@ -1,5 +1,6 @@
 //! The parts of a run's page, one file each, in reading order.
 
+pub mod growth;
 pub mod headline;
 pub mod results;
 pub mod rules;

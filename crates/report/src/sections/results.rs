@@ -345,11 +345,17 @@ pub fn comparison_table(
 ) -> Table {
     let row = |c: &ComparisonRecord| Row {
         cells: vec![
-            Cell::new(metric_name(&c.metric)).detail(if c.primary { "primary" } else { "" }),
+            Cell::new(metric_name(&c.metric)).detail(match (c.primary, &c.looks) {
+                (true, _) => "primary",
+                (false, Some(_)) => "secondary",
+                (false, None) => "",
+            }),
             Cell::new(crate::summary::place(&c.point)),
             Cell::new(name(&c.baseline)),
             Cell::new(name(&c.contender)),
-            Cell::new(ratio_words(c)).tone(Tone::Strong),
+            Cell::new(ratio_words(c))
+                .detail(beside(c))
+                .tone(Tone::Strong),
             match interval_words(c) {
                 Some(interval) => Cell::new(interval),
                 None => Cell::new(number::ABSENT).tone(Tone::Muted),
@@ -395,6 +401,18 @@ pub fn comparison_table(
     }
 }
 
+/// What stands beside a ratio of which one block differs from the others.
+fn beside(c: &ComparisonRecord) -> String {
+    let beside = c.robust.as_ref();
+    beside.map_or_else(String::new, |beside| {
+        format!(
+            "({} without the weight of block {}, which differs)",
+            number::ratio(beside.ratio),
+            beside.block
+        )
+    })
+}
+
 /// A ratio for people: `≥ 1.82` where it is a bound.
 pub fn ratio_words(c: &ComparisonRecord) -> String {
     format!("{}{}", bound_sign(c), number::ratio(c.ratio))
@@ -432,6 +450,9 @@ fn undecided(c: &ComparisonRecord) -> String {
         return "(a side is only a lower bound)".into();
     }
     let Some(share) = c.could_see else {
+        if c.blocks > 1 {
+            return "(too few blocks for an interval)".into();
+        }
         return "(one block: begin with 5)".into();
     };
     let sees = format!("sees {}", number::percent(share));

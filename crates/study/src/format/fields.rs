@@ -5,8 +5,7 @@
 use super::{Field, Type};
 use crate::settings::draft::Series;
 use crate::settings::{
-    Fault, How, Load, PageCache, PrimaryMetric, ROWS_UNLOADED, Replication, Reset, SAMPLED_NTH,
-    Settle,
+    Fault, How, Load, PageCache, ROWS_UNLOADED, Replication, Reset, SAMPLED_NTH, Settle,
 };
 use cql::{Compression, Consistency};
 use imports::Tool;
@@ -72,6 +71,7 @@ macro_rules! probe {
 }
 
 mod procedure;
+mod repeat;
 mod target;
 
 const fn required(path: &'static str, typ: Type, what: &'static str) -> Field {
@@ -105,7 +105,15 @@ const fn with(path: &'static str, typ: Type, default: &'static str, what: &'stat
 }
 
 /// The format.
-pub const FIELDS: [&[Field]; 5] = [STUDY, target::FIELDS, SECTIONS, procedure::FIELDS, AROUND];
+pub const FIELDS: [&[Field]; 7] = [
+    STUDY,
+    target::FIELDS,
+    SECTIONS,
+    procedure::FIELDS,
+    WINDOW,
+    repeat::FIELDS,
+    INSTRUMENT,
+];
 
 /// The study itself.
 const STUDY: &[Field] = &[
@@ -407,8 +415,8 @@ const SECTIONS: &[Field] = &[
     ),
 ];
 
-/// How long, how often, with what.
-const AROUND: &[Field] = &[
+/// How long is measured.
+const WINDOW: &[Field] = &[
     // Window.
     with("window", SECTION, "{}", "How long is measured."),
     with(
@@ -433,45 +441,10 @@ const AROUND: &[Field] = &[
         "60s",
         "Length of the measured window. Whole seconds.",
     ),
-    // Repetition.
-    with("repeat", SECTION, "{}", "Repetitions, for error bars."),
-    with(
-        "repeat.blocks",
-        Type::Count(1, 1000, |d, n| d.repeat.blocks = n as usize),
-        "1",
-        "How often every point of every variant is measured.",
-    ),
-    with(
-        "repeat.order",
-        choice!(|d| d.repeat.interleaved; "interleaved" => true, "sequential" => false),
-        "interleaved",
-        "Interleaved: variants take turns in every block, in a counterbalanced order. Sequential: \
-         one variant after the other; what differs then only looks different, since the machine \
-         may have changed meanwhile.",
-    ),
-    // What the question is about.
-    with(
-        "primary",
-        SECTION,
-        "{}",
-        "The one comparison that answers the question. All others are adjusted for their number.",
-    ),
-    with(
-        "primary.metric",
-        choice!(|d| d.primary.metric;
-            "auto" => PrimaryMetric::Auto, "throughput" => PrimaryMetric::Named("ops_per_s"),
-            "p50" => PrimaryMetric::Named("latency_ms.p50"),
-            "p99" => PrimaryMetric::Named("latency_ms.p99")
-        ),
-        "auto",
-        "`auto`: throughput for threads, p99 for a rate.",
-    ),
-    optional(
-        "primary.point",
-        Type::Count(1, RATE_MAX, |d, n| d.primary.point = Some(n as f64)),
-        "Threads or rate of the point. Default: where all variants together did most; the highest \
-         rate that all kept up with.",
-    ),
+];
+
+/// The instrument, and what is looked at and done beside.
+const INSTRUMENT: &[Field] = &[
     // Client.
     with("client", SECTION, "{}", "The instrument itself."),
     with(

@@ -22,9 +22,25 @@ pub struct Cell {
 /// Turns are counterbalanced (see [`balanced`]): chance alone gives `ab ab ba ab ab` often enough,
 /// and what comes first or second in a block then counts as a difference. The points of several
 /// blocks are too, unless a procedure decides by each over the next.
+///
+/// Blocks that were added to a run come behind, in an order of their own: those before them stay
+/// as they were planned.
 pub fn order(study: &Study, outlooks: &[Outlook]) -> Vec<Cell> {
+    let mut cells = of_blocks(study, outlooks, study.seed, study.repeat.blocks);
+    let mut before = study.repeat.blocks;
+    for (seed, &blocks) in (study.seed.wrapping_add(1)..).zip(&study.added) {
+        let added = of_blocks(study, outlooks, seed, blocks).into_iter();
+        cells.extend(added.map(|cell| Cell {
+            block: before + cell.block,
+            ..cell
+        }));
+        before += blocks;
+    }
+    cells
+}
+
+fn of_blocks(study: &Study, outlooks: &[Outlook], seed: u64, blocks: usize) -> Vec<Cell> {
     let points = |variant: usize| outlooks[variant].turns_max;
-    let blocks = study.repeat.blocks;
     let mut cells = Vec::new();
     if !study.repeat.interleaved {
         for variant in 0..study.variants.len() {
@@ -39,11 +55,11 @@ pub fn order(study: &Study, outlooks: &[Outlook]) -> Vec<Cell> {
         }
         return cells;
     }
-    let mut chance = Chance(Draws::sequence(study.seed));
+    let mut chance = Chance(Draws::sequence(seed));
     let groups = groups_by_target(study);
     let turns: Vec<Turns> = groups
         .iter()
-        .map(|group| Turns::of(study.repeat.blocks, outlooks, group, &mut chance))
+        .map(|group| Turns::of(blocks, outlooks, group, &mut chance))
         .collect();
     let groups_in_order = balanced(groups.len(), blocks, &mut chance);
     for (block, groups_now) in groups_in_order.iter().enumerate() {

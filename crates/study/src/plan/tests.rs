@@ -329,3 +329,36 @@ fn the_shipped_first_look_fits_its_promises() {
     assert!(seconds(None, Some("laptop")) < seconds(None, None));
     assert!(seconds(None, Some("ci")) < seconds(None, Some("laptop")));
 }
+
+/// Blocks beyond the least are planned, and not certain; those that are added come behind, in
+/// their own order, and change no name of what was there.
+#[test]
+fn blocks_that_may_come_are_not_certain_and_added_ones_move_none() {
+    let mut study = study(
+        "target: {null: {}}\nprocedure: {sweep: {threads: [1, 2]}}\n\
+         variants: {a: {}, b: {}}\nrepeat: {until: answered, min: 4, max: 6}\n",
+    );
+    let plan = super::plan(&study).unwrap();
+    let certain =
+        |plan: &Plan| -> Vec<bool> { plan.trials.iter().map(|trial| trial.certain).collect() };
+    assert_eq!(certain(&plan), [vec![true; 16], vec![false; 8]].concat());
+    assert!(plan.estimate.seconds_least < plan.estimate.seconds * 0.7);
+    study.added = vec![2, 1];
+    let longer = super::plan(&study).unwrap();
+    assert_eq!(longer.trials.len(), 36);
+    let slugs = |plan: &Plan| -> Vec<String> {
+        plan.trials.iter().map(|trial| trial.slug.clone()).collect()
+    };
+    assert_eq!(slugs(&longer)[..24], slugs(&plan)[..]);
+    assert!(certain(&longer)[24..].iter().all(|certain| *certain));
+    let blocks: Vec<usize> = longer.trials[24..]
+        .iter()
+        .map(|trial| trial.block)
+        .collect();
+    assert_eq!(blocks, [6, 6, 6, 6, 7, 7, 7, 7, 8, 8, 8, 8]);
+    let first = |plan: &Plan| plan.trials.iter().map(|t| t.first_operation).max();
+    assert!(
+        first(&longer) > first(&plan),
+        "other operations than before"
+    );
+}

@@ -2,6 +2,7 @@
 
 mod faults;
 mod lab;
+mod repeat;
 mod trust;
 
 use super::*;

@@ -5,8 +5,8 @@
 
 use super::{
     AttachSpec, Client, Data, Fault, HostsSpec, Import, Imported, JolokiaAccess, Keyspace,
-    LADDER_POINTS_MAX, Load, LocalSpec, NullSpec, Phase, Primary, Probes, ROWS_UNLOADED, Repeat,
-    Settings, Target, TlsSpec, Verify, Warmup, Window, Workload, secret_of,
+    LADDER_POINTS_MAX, Load, LocalSpec, NullSpec, Phase, Primary, PrimaryMetric, Probes,
+    ROWS_UNLOADED, Repeat, Settings, Target, TlsSpec, Verify, Warmup, Window, Workload, secret_of,
 };
 use crate::format::{self, Type};
 use crate::tree::Tree;
@@ -22,7 +22,12 @@ pub struct Draft {
     pub(crate) published: Option<String>,
     pub(crate) seed: u64,
     pub(crate) repeat: Repeat,
+    /// Whether blocks are added until the study is answered, and how many.
+    pub(crate) answered: bool,
+    pub(crate) blocks_min: usize,
+    pub(crate) blocks_max: usize,
     pub(crate) primary: Primary,
+    pub(crate) repeat_primary: Option<PrimaryMetric>,
     pub(crate) kind: Kind,
     pub(crate) local: LocalSpec,
     /// Racks that are dealt to the hosts in turn, or without hosts to the nodes; none: one a host.
@@ -151,7 +156,7 @@ impl Draft {
             | (Type::Duration(.., set), Tree::DurationNs(n))
             | (Type::Bytes(.., set), Tree::Bytes(n))
             | (Type::BitRate(.., set), Tree::BitRate(n)) => set(self, *n),
-            (Type::Number(.., set), Tree::Number(n)) => set(self, *n),
+            (Type::Number(.., set) | Type::Share(.., set), Tree::Number(n)) => set(self, *n),
             (Type::Bool(set), Tree::Bool(on)) => set(self, *on),
             (Type::Secret(set), Tree::Map(_)) => {
                 if let Some(secret) = secret_of(tree) {
@@ -201,6 +206,17 @@ impl Draft {
             // not of its type is a mistake, and has been said.
             _ => {}
         }
+    }
+
+    /// How often everything is measured, and which comparison that is for.
+    pub(crate) fn repetition(&self) -> (Repeat, Primary) {
+        let (mut repeat, mut primary) = (self.repeat, self.primary);
+        if self.answered {
+            repeat.blocks = self.blocks_max;
+            repeat.first_look = Some(self.blocks_min);
+        }
+        primary.metric = self.repeat_primary.unwrap_or(primary.metric);
+        (repeat, primary)
     }
 
     pub(crate) fn tls(&mut self) -> &mut TlsSpec {

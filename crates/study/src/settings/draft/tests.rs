@@ -40,7 +40,9 @@ fn samples(typ: &Type) -> Vec<Tree> {
     match typ {
         Type::Text(_) | Type::Name(_) | Type::CqlName(_) | Type::Any(_) => vec![text],
         Type::Count(least, most, _) => vec![Tree::Count(*least), Tree::Count(*most)],
-        Type::Number(least, most, _) => vec![Tree::Number(*least), Tree::Number(*most)],
+        Type::Number(least, most, _) | Type::Share(least, most, _) => {
+            vec![Tree::Number(*least), Tree::Number(*most)]
+        }
         Type::Duration(_, most, _) => vec![Tree::DurationNs(*most)],
         Type::Bytes(_, most, _) => vec![Tree::Bytes(*most)],
         Type::BitRate(_, most, _) => vec![Tree::BitRate(*most)],

@@ -1,0 +1,185 @@
+//! How many blocks a study is expected to take, before anything is measured.
+//!
+//! From the noise of the study's last run, where there is one: what a comparison can see is a
+//! property of the machine and the workload, and nobody knows it beforehand.
+
+use crate::summary;
+use analysis::{Design, Looks, Metric};
+use measure::number::significant;
+use store::record::FindingsRecord;
+use study::settings::{PrimaryMetric, Study};
+
+/// The difference that is asked about where the study does not say.
+const DETECT: f64 = 0.05;
+/// Noises that stand for all where nothing was measured yet.
+const NOISES: [f64; 3] = [0.02, 0.05, 0.10];
+/// Where fewer studies than this find what is there, it is not to be had.
+const SHARE_MIN: f64 = 0.5;
+
+/// What to expect of a study's blocks, a sentence each; none where nothing is compared, and where
+/// nobody asked. `last` is its last run: name and findings.
+pub fn expected(study: &Study, last: Option<(&str, &FindingsRecord)>) -> Vec<String> {
+    let blocks = study.repeat.blocks;
+    let has_question = study.repeat.detect.is_some() || study.repeat.first_look.is_some();
+    if !has_question || study.contenders() == 0 || !study.repeat.interleaved || blocks < 2 {
+        return Vec::new();
+    }
+    let noise = last.and_then(|(name, findings)| {
+        let noise = summary::noise(study, &findings.trials);
+        noise.map(|noise| (name, noise))
+    });
+    let Some((name, noise)) = noise else {
+        let why = match last {
+            None => "No run of this study has been finished yet".to_owned(),
+            Some((name, _)) => format!("The run {name} has no two blocks to compare"),
+        };
+        let mut said = vec![format!(
+            "{why}, so its noise (the scatter of the ratio of two trials of a block) is not known:"
+        )];
+        let each = NOISES.map(|noise| of_noise(study, noise));
+        said.extend(each.map(|words| format!("  {words}")));
+        return said;
+    };
+    vec![format!("By the run {name}, {}", of_noise(study, noise))]
+}
+
+/// What a noise comes to: how many blocks find the difference, and whether equivalence can be had.
+fn of_noise(study: &Study, noise: f64) -> String {
+    let most = study.repeat.blocks;
+    let (looks, least) = match study.repeat.first_look {
+        Some(min) => (Looks::Repeated { min, max: most }, min),
+        None => (Looks::Once, most),
+    };
+    let metric = metric(study);
+    let detect = study.repeat.detect.unwrap_or(DETECT);
+    let design = Design::of(looks, [least, most], study.contenders());
+    let (there, equal) = (
+        design.expect(metric, noise, detect),
+        design.expect(metric, noise, 0.0),
+    );
+    let percent = |share: f64| format!("{} %", (share * 1e6).round() / 1e4);
+    let of_hundred = |share: f64| format!("{:.0} of 100", share * 100.0);
+    let blocks = match looks {
+        Looks::Once => format!("{most} blocks"),
+        _ => format!("about {} blocks", significant(there.blocks, 2)),
+    };
+    let found = match there.different >= SHARE_MIN {
+        true => format!(
+            "{blocks} for a difference of {}, found in {} studies",
+            percent(detect),
+            of_hundred(there.different)
+        ),
+        false => format!(
+            "a difference of {} is found in {} studies only",
+            percent(detect),
+            of_hundred(there.different)
+        ),
+    };
+    let margin = percent(metric.margin);
+    let same = match equal.equivalent >= SHARE_MIN {
+        true => format!(
+            "equivalence within {margin} in {} studies of equal variants",
+            of_hundred(equal.equivalent)
+        ),
+        false => format!(
+            "equivalence within {margin} cannot be had within {most} blocks ({} studies)",
+            of_hundred(equal.equivalent)
+        ),
+    };
+    let noise = significant(noise * 100.0, 2);
+    format!("at a noise of {noise} %: {found}; {same}.")
+}
+
+/// How the primary comparison is made, as far as that is known before anything is measured.
+fn metric(study: &Study) -> Metric {
+    let outlooks = study.variants.iter();
+    let mut points = outlooks.flat_map(|variant| variant.settings.procedure.outlook().points);
+    let is_latency = match study.primary.metric {
+        PrimaryMetric::Named(name) => name != "ops_per_s",
+        PrimaryMetric::Auto => points.any(|point| point.axis() == "rate"),
+    };
+    match is_latency {
+        true => Metric::LATENCY,
+        false => Metric::THROUGHPUT,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use store::record::TrialFinding;
+    use study::resolve::resolve;
+    use study::settings::Overrides;
+
+    fn study(rest: &str) -> Study {
+        let text = format!(
+            "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{use: standard1}}\n\
+             procedure: {{fixed: {{threads: 8}}}}\n{rest}"
+        );
+        resolve("s", &text, &Overrides::default()).unwrap()
+    }
+
+    /// Pairs whose ratios scatter by so much.
+    fn ran(noise: f64) -> FindingsRecord {
+        let trial = |block: usize, variant: &str, ops: f64| {
+            let mut finding = TrialFinding {
+                variant: variant.into(),
+                point: [("threads".to_owned(), 8.0)].into(),
+                block,
+                verdict: "valid".into(),
+                ..TrialFinding::default()
+            };
+            finding.all.ops_per_s = ops;
+            finding
+        };
+        // ±1 has a deviation of 1.15 among four.
+        let side = |block: usize| [1.0, -1.0][block % 2] * noise / 1.1547;
+        let both = (0..4).flat_map(|block| {
+            let ratio = side(block).exp();
+            [trial(block, "a", 100.0), trial(block, "b", 100.0 * ratio)]
+        });
+        let study = study("variants: {a: {}, b: {}}\nrepeat: {blocks: 4}\n");
+        summary::findings(&study, both.collect(), &|_| None, None)
+    }
+
+    const ANSWERED: &str =
+        "variants: {a: {}, b: {}}\nrepeat: {until: answered, min: 4, max: 12, detect: 5%}\n";
+
+    #[test]
+    fn the_noise_of_the_last_run_says_how_many_blocks() {
+        let said = expected(&study(ANSWERED), Some(("r1", &ran(0.02))));
+        assert_eq!(said.len(), 1);
+        let begin = "By the run r1, at a noise of 2.0 %: about 5";
+        assert!(said[0].starts_with(begin), "{said:?}");
+        assert!(said[0].contains("found in 100 of 100 studies"), "{said:?}");
+        let loud = expected(&study(ANSWERED), Some(("r1", &ran(0.1))));
+        assert!(loud[0].contains("studies only"), "{loud:?}");
+        let cannot = "equivalence within 3 % cannot be had within 12 blocks (0 of 100 studies)";
+        assert!(loud[0].contains(cannot), "{loud:?}");
+    }
+
+    #[test]
+    fn without_a_run_it_is_said_for_three_noises_and_without_a_question_nothing() {
+        let said = expected(&study(ANSWERED), None);
+        assert_eq!(said.len(), 4, "{said:?}");
+        assert!(said[0].starts_with("No run of this study"), "{said:?}");
+        for (line, noise) in said[1..].iter().zip(["2.0 %", "5.0 %", "10 %"]) {
+            assert!(
+                line.starts_with(&format!("  at a noise of {noise}: ")),
+                "{line}"
+            );
+        }
+        let fixed = study("variants: {a: {}, b: {}}\nrepeat: {blocks: 5, detect: 5%}\n");
+        let said = expected(&fixed, Some(("r1", &ran(0.02))));
+        assert!(
+            said[0].contains(": 5 blocks for a difference of 5 %"),
+            "{said:?}"
+        );
+        for rest in [
+            "variants: {a: {}, b: {}}\nrepeat: {blocks: 5}\n",
+            "repeat: {blocks: 5, detect: 5%}\n",
+        ] {
+            assert_eq!(expected(&study(rest), None), Vec::<String>::new(), "{rest}");
+        }
+    }
+}

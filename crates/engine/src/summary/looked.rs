@@ -1,0 +1,265 @@
+//! Comparisons that are looked at while their blocks come: how, when that ends, and what is said.
+//!
+//! What must hold: whether a study is answered follows from the findings of the blocks before, by
+//! the same functions that make its findings. So a run that is taken up again ends where it would
+//! have ended.
+
+use super::answer::{metric_words, undecided};
+use super::compared::{Pairs, comparisons};
+use super::searched::searches;
+use super::{once_each, point_words};
+use analysis::compare::{LEVEL, compare_paired};
+use analysis::{Comparison, Finding, Looks, Metric, NotCompared};
+use measure::Known;
+use measure::number::significant;
+use std::borrow::Cow;
+use store::record::{ComparisonRecord, LookRecord, LooksRecord, RobustRecord, TrialFinding};
+use study::settings::Study;
+
+/// How the comparisons of a study are looked at.
+pub fn looks_of(study: &Study) -> Looks {
+    match study.repeat.first_look {
+        _ if !study.added.is_empty() => Looks::Anytime,
+        Some(min) => Looks::Repeated {
+            min,
+            max: study.repeat.blocks,
+        },
+        None => Looks::Once,
+    }
+}
+
+/// How a comparison of a record was looked at, as far as its blocks are counted by it.
+pub fn looks_in(comparison: &ComparisonRecord) -> Looks {
+    match &comparison.looks {
+        None => Looks::Once,
+        Some(looks) if looks.how == "anytime" => Looks::Anytime,
+        Some(looks) => Looks::Repeated {
+            min: looks.min,
+            max: looks.max,
+        },
+    }
+}
+
+/// Compares pairs of known blocks.
+pub fn compared(pairs: &Pairs, metric: Metric) -> Result<Comparison, NotCompared> {
+    let values: Vec<(Known, Known)> = pairs.iter().map(|(_, pair)| *pair).collect();
+    compare_paired(&values, metric)
+}
+
+/// How many comparisons share the level of the interval: those that end the study, or one.
+fn among(study: &Study, is_primary: bool) -> usize {
+    match is_primary && looks_of(study) != Looks::Once {
+        true => study.contenders(),
+        false => 1,
+    }
+}
+
+/// A comparison as the study looks at it.
+pub fn at(study: &Study, comparison: Comparison, is_primary: bool) -> Comparison {
+    comparison.looked_at(looks_of(study), among(study, is_primary))
+}
+
+/// Why no more blocks are measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The primary comparisons say what they are to say.
+    Answered(String),
+    /// They cannot say it any more: too many pairs are lost.
+    Lost(String),
+}
+
+impl Ended {
+    /// Why, in words.
+    pub fn words(&self) -> &str {
+        match self {
+            Ended::Answered(why) | Ended::Lost(why) => why,
+        }
+    }
+}
+
+/// Looks at a study after so many `blocks`, of which there are these trials; none if it goes on.
+pub fn look(study: &Study, trials: &[TrialFinding], blocks: usize) -> Option<Ended> {
+    let min = study.repeat.first_look?;
+    let max = study.repeat.blocks;
+    if blocks < min {
+        return None;
+    }
+    // Blocks that were added later change nothing of what was decided before.
+    let mut declared = Cow::Borrowed(study);
+    if !study.added.is_empty() {
+        declared.to_mut().added.clear();
+    }
+    let searches = searches(&declared, trials);
+    let all = comparisons(&declared, &once_each(trials), &searches, blocks).records;
+    let primary: Vec<&ComparisonRecord> = all.iter().filter(|one| one.primary).collect();
+    let wanted = study.contenders();
+    let pairs = primary.iter().map(|one| one.blocks).min().unwrap_or(0);
+    let pairs = if primary.len() < wanted { 0 } else { pairs };
+    let lost = blocks - pairs.min(blocks);
+    if lost * 3 > max {
+        return Some(Ended::Lost(format!(
+            "of {blocks} blocks {lost} have no two trials that may be used, more than a third of \
+             the {max} that there may be: no number of them answers it any more"
+        )));
+    }
+    let is_answered = |one: &&&ComparisonRecord| one.verdict != Finding::Inconclusive.name();
+    let answered = primary.iter().filter(is_answered).count();
+    if answered < wanted.max(1) {
+        return None;
+    }
+    let found: Vec<&str> = primary.iter().map(|one| one.verdict.as_str()).collect();
+    let what = match found.as_slice() {
+        [one] => format!("the primary comparison is answered ({one})"),
+        all => format!("all {} primary comparisons are answered", all.len()),
+    };
+    let so_far = so_far(blocks, max);
+    Some(Ended::Answered(format!("{what} after {so_far}")))
+}
+
+fn so_far(blocks: usize, max: usize) -> String {
+    match blocks < max {
+        true => format!("{blocks} of at most {max} blocks"),
+        false => format!("{blocks} blocks, the most that there may be"),
+    }
+}
+
+/// How a comparison was looked at after so many `blocks`; none of one that is looked at once.
+pub fn record(
+    study: &Study,
+    comparison: &Comparison,
+    found: Finding,
+    blocks: usize,
+) -> Option<LooksRecord> {
+    let shared = among(study, true);
+    let added = study.added.iter().sum();
+    let (min, max) = match comparison.looks {
+        Looks::Once => return None,
+        Looks::Repeated { min, max } => (min, max),
+        Looks::Anytime => (0, 0),
+    };
+    let ended = match (comparison.looks, found) {
+        (Looks::Anytime, _) => {
+            let seen = blocks.saturating_sub(added);
+            let blocks = if added == 1 {
+                "block was"
+            } else {
+                "blocks were"
+            };
+            format!("{added} {blocks} added to the {seen} that had been seen")
+        }
+        (_, Finding::Inconclusive) => format!("not answered after {}", so_far(blocks, max)),
+        _ => format!("answered after {}", so_far(blocks, max)),
+    };
+    Some(LooksRecord {
+        how: comparison.looks.name().to_owned(),
+        min,
+        max,
+        added,
+        level: comparison.looks.nominal(LEVEL / shared as f64),
+        among: shared,
+        count: (comparison.blocks + 1).saturating_sub(min.max(2)),
+        ended,
+        grew: Vec::new(),
+    })
+}
+
+/// The primary comparison look by look.
+pub fn grew(study: &Study, pairs: &Pairs, metric: Metric) -> Vec<LookRecord> {
+    let first = match looks_of(study) {
+        Looks::Repeated { min, .. } => min,
+        Looks::Once | Looks::Anytime => 2,
+    };
+    let look = |count: usize| {
+        let seen = pairs[..count].to_vec();
+        let comparison = at(study, compared(&seen, metric).ok()?, true);
+        Some(LookRecord {
+            block: seen.last().map_or(0, |(block, _)| block + 1),
+            pairs: comparison.blocks,
+            ratio: comparison.ratio,
+            ci95: comparison.ci95(),
+        })
+    };
+    (first..=pairs.len()).filter_map(look).collect()
+}
+
+/// What a study that goes on until it is answered has found, for who reads one sentence; none of
+/// another comparison.
+pub fn sentence(comparison: &ComparisonRecord) -> Option<String> {
+    let looks = comparison.looks.as_ref().filter(|_| comparison.primary)?;
+    let (contender, baseline) = (&comparison.contender, &comparison.baseline);
+    let percent = |ratio: f64| format!("{:+.1}", (ratio - 1.0) * 100.0);
+    let bound = match comparison.bound.as_str() {
+        "" => String::new(),
+        bound => format!("{} ", bound.replace('_', " ")),
+    };
+    let over = "95 %, over all looks";
+    let interval = match (comparison.ci95, comparison.ci95_end) {
+        (Some([low, high]), _) => format!(" ({over}: {} to {} %)", percent(low), percent(high)),
+        (None, Some(end)) => format!(" ({over}: {bound}{} %)", percent(end)),
+        (None, None) => String::new(),
+    };
+    let place = place(comparison);
+    let number = format!(
+        "{bound}{} % {}{place}{interval}",
+        percent(comparison.ratio),
+        metric_words(&comparison.metric)
+    );
+    let says = match comparison.verdict.as_str() {
+        "faster" | "slower" => format!("“{contender}” is {} than “{baseline}”", comparison.verdict),
+        "equivalent" => format!("“{contender}” and “{baseline}” are equivalent"),
+        _ => format!("Whether “{contender}” and “{baseline}” differ is not answered"),
+    };
+    let whenever = match looks.how.as_str() {
+        "anytime" => ", so the interval is one that holds whenever anybody looks",
+        _ => "",
+    };
+    let ended = &looks.ended;
+    let left_open = undecided(comparison);
+    Some(format!("{says}: {number}; {ended}{whenever}{left_open}."))
+}
+
+/// ` at 8 threads`; nothing of searches, which are compared by what they have found.
+fn place(comparison: &ComparisonRecord) -> String {
+    match comparison.point.is_empty() {
+        true => String::new(),
+        false => format!(" at {}", point_words(&comparison.point)),
+    }
+}
+
+/// What stands beside a ratio of which one block differs.
+pub fn robust_sentence(comparison: &ComparisonRecord) -> Option<String> {
+    let RobustRecord {
+        block,
+        z,
+        ratio,
+        interval: [low, high],
+        covers,
+    } = comparison.robust.as_ref()?;
+    let percent = |ratio: f64| format!("{:+.1}", (ratio - 1.0) * 100.0);
+    Some(format!(
+        "One block differs from the others ({} of “{}” against “{}”{}: block {block}, by {} \
+         deviations); without its weight the ratio is {} ({} %; {} % interval: {} to {} %). It \
+         counts all the same, since nothing is wrong with its trials.",
+        metric_words(&comparison.metric),
+        comparison.contender,
+        comparison.baseline,
+        place(comparison),
+        significant(z.abs(), 2),
+        significant(*ratio, 3),
+        percent(*ratio),
+        significant(covers * 100.0, 3),
+        percent(*low),
+        percent(*high)
+    ))
+}
+
+/// Why a comparison of several blocks has no interval yet.
+pub fn too_early(looks: &LooksRecord, pairs: usize) -> String {
+    match looks.how.as_str() {
+        "anytime" => format!("{pairs} pairs are too few for an interval that holds at any time"),
+        _ => format!(
+            "{pairs} pairs are fewer than the {} of the first look",
+            looks.min
+        ),
+    }
+}

@@ -1,0 +1,152 @@
+//! How the evidence grew: the interval of each primary comparison after each block that was looked
+//! at, where a study ends when it is answered or has had blocks added.
+
+use crate::number;
+use crate::page::{
+    Axis, Block, Cell, Chart, Color, Column, Panel, Row, Scale, Section, Series, Shape, Table,
+    Tone, Xs,
+};
+use crate::sections::results::{metric_name, verdict_words};
+use crate::summary::{place, variant_name};
+use crate::view::RunView;
+use store::record::{ComparisonRecord, LooksRecord};
+
+/// A chart and a table for each comparison that was looked at; none where none was.
+pub fn section(view: &RunView) -> Option<Section> {
+    let comparisons = view.findings.comparisons.iter();
+    let looked: Vec<(&ComparisonRecord, &LooksRecord)> = comparisons
+        .filter_map(|one| Some((one, one.looks.as_ref().filter(|_| one.primary)?)))
+        .collect();
+    let (_, first) = looked.first()?;
+    let mut blocks = vec![Block::Text(how(first))];
+    for (comparison, looks) in &looked {
+        let title = title(view, comparison);
+        blocks.push(Block::Text(format!(
+            "{title}: {}.",
+            ended(comparison, looks)
+        )));
+        if !looks.grew.is_empty() {
+            blocks.push(Block::Chart(chart(&title, looks)));
+            blocks.push(Block::Table(table(looks)));
+        }
+    }
+    Some(Section {
+        id: "growth",
+        title: "How the evidence grew".into(),
+        lead: "Blocks were measured until the question had its answer, or were added to what had \
+               been seen: the interval after each look."
+            .into(),
+        blocks,
+    })
+}
+
+/// How it was looked at, and what the intervals promise.
+fn how(looks: &LooksRecord) -> String {
+    if looks.how == "anytime" {
+        return format!(
+            "{} block(s) were added after the run had come to its end. An interval that is looked \
+             at when that suits somebody holds less than it says, so these are longer: they hold \
+             the truth with 95 % after every number of blocks at once (anytime-valid). All other \
+             comparisons of this run are judged in the same way.",
+            looks.added
+        );
+    }
+    let level = looks.level.map_or_else(String::new, |level| {
+        let each = number::significant((1.0 - level) * 100.0, 4);
+        format!(" Each interval is of {each} %, so that all together hold the truth with 95 %.")
+    });
+    let shared = match looks.among {
+        0 | 1 => String::new(),
+        among => format!(" {among} comparisons share that."),
+    };
+    format!(
+        "After each block from the {}th on the primary comparison was looked at; when it said \
+         faster, slower or equivalent, no more was measured, and at most {} blocks would have \
+         been.{level}{shared} All other comparisons are secondary: as they were when the primary \
+         one ended it.",
+        looks.min, looks.max
+    )
+}
+
+fn title(view: &RunView, comparison: &ComparisonRecord) -> String {
+    format!(
+        "{} against {}, {} at {}",
+        variant_name(&comparison.contender, view),
+        variant_name(&comparison.baseline, view),
+        metric_name(&comparison.metric),
+        place(&comparison.point)
+    )
+}
+
+fn ended(comparison: &ComparisonRecord, looks: &LooksRecord) -> String {
+    let times = if looks.count == 1 { "look" } else { "looks" };
+    format!(
+        "{}, {}, {} {times}",
+        verdict_words(&comparison.verdict),
+        looks.ended,
+        looks.count
+    )
+}
+
+fn percent(ratio: f64) -> f64 {
+    (ratio - 1.0) * 100.0
+}
+
+fn chart(title: &str, looks: &LooksRecord) -> Chart {
+    let interval = |ends: [f64; 2]| ends.map(percent);
+    Chart {
+        title: title.into(),
+        what: "The difference to the baseline after each block, with the interval of that look. \
+               Where the whole interval is on one side of 0, or within the margin, it is answered."
+            .into(),
+        height_px: 280,
+        x: Axis::new("block", Scale::Linear),
+        panels: vec![Panel {
+            share: 1.0,
+            left: Axis::new("difference, %", Scale::Linear),
+            series: vec![Series {
+                name: "difference".into(),
+                shape: Shape::Points,
+                color: Color::Category(1),
+                x: Xs::Numbers(looks.grew.iter().map(|look| look.block as f64).collect()),
+                y: looks
+                    .grew
+                    .iter()
+                    .map(|look| Some(percent(look.ratio)))
+                    .collect(),
+                y_ci: looks.grew.iter().map(|l| l.ci95.map(interval)).collect(),
+                unit: "%".into(),
+                ..Series::default()
+            }],
+            ..Panel::default()
+        }],
+        ..Chart::default()
+    }
+}
+
+fn table(looks: &LooksRecord) -> Table {
+    let signed = |ratio: f64| format!("{:+.1} %", percent(ratio));
+    let rows = looks.grew.iter().map(|look| Row {
+        cells: vec![
+            Cell::new(look.block.to_string()),
+            Cell::new(look.pairs.to_string()),
+            Cell::new(signed(look.ratio)),
+            match look.ci95 {
+                Some([low, high]) => Cell::new(format!("{} to {}", signed(low), signed(high))),
+                None => Cell::new(number::ABSENT).tone(Tone::Muted),
+            },
+        ],
+        tone: Tone::Plain,
+    });
+    Table {
+        caption: "Look by look".into(),
+        columns: vec![
+            Column::number("After block", ""),
+            Column::number("Pairs", ""),
+            Column::number("Difference", ""),
+            Column::number("Interval of this look", ""),
+        ],
+        rows: rows.collect(),
+        ..Table::default()
+    }
+}

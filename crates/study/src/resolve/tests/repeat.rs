@@ -1,0 +1,66 @@
+//! Repetitions: how many blocks, and until when.
+
+use super::*;
+
+/// What says how many blocks, and a study with nothing that could be answered.
+#[test]
+fn blocks_that_are_added_until_answered_are_refused_where_nothing_can_be() {
+    let study = |rest: &str| {
+        let text = format!(
+            "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{use: standard1}}\n{rest}"
+        );
+        resolve("s", &text, &Overrides::default()).map_err(|mistakes| mistakes.to_string())
+    };
+    const SIDES: &str = "variants: {a: {}, b: {}}\nprocedure: {fixed: {threads: 4}}\n";
+    let with = |repeat: &str| study(&format!("{SIDES}repeat: {{{repeat}}}\n"));
+    let found = with("until: answered, min: 5, max: 9, detect: 2.5%, primary: p99").unwrap();
+    assert_eq!((found.repeat.blocks, found.repeat.first_look), (9, Some(5)));
+    assert_eq!(found.repeat.detect, Some(0.025));
+    assert_eq!(
+        found.primary.metric,
+        crate::settings::PrimaryMetric::Named("latency_ms.p99")
+    );
+    let found = with("until: answered").unwrap();
+    assert_eq!(
+        (found.repeat.blocks, found.repeat.first_look),
+        (12, Some(4))
+    );
+    // What files of before say is what they said.
+    let found = with("blocks: 5").unwrap();
+    assert_eq!((found.repeat.blocks, found.repeat.first_look), (5, None));
+    for (repeat, expected) in [
+        ("until: answered, blocks: 5", "`repeat.blocks` is a number"),
+        ("until: answered, min: 9, max: 5", "above `repeat.max`"),
+        ("until: answered, min: 2", "the least is 3"),
+        ("until: answered, max: 51", "the most is 50"),
+        ("until: answered, order: sequential", "block by block"),
+        ("min: 4", "no effect without `until: answered`"),
+        ("detect: 0", "the least is 0.1%"),
+        ("detect: five", "write a share such as 5%"),
+        ("until: soon", "it must be one of blocks, answered"),
+    ] {
+        let said = with(repeat).unwrap_err();
+        assert!(said.contains(expected), "{repeat}: {said}");
+    }
+    let repeat = "repeat: {until: answered, primary: p99}\n";
+    for (rest, expected) in [
+        ("procedure: {fixed: {threads: 4}}\n", "has one side"),
+        (
+            "variants: {a: {}}\nprocedure: {fixed: {threads: 4}}\n",
+            "has one side",
+        ),
+        (
+            "variants: {a: {}, b: {}}\nprocedure: {band: {threads: {from: 1, to: 4, step: 1}, \
+             p99_ms: [1, 2]}}\n",
+            "finds another in each block",
+        ),
+        (
+            "variants: {a: {}, b: {}}\nprocedure: {fixed: {threads: 4}}\n\
+             primary: {metric: p50}\n",
+            "both say",
+        ),
+    ] {
+        let said = study(&format!("{rest}{repeat}")).unwrap_err();
+        assert!(said.contains(expected), "{rest}: {said}");
+    }
+}

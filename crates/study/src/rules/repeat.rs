@@ -1,0 +1,75 @@
+//! Blocks that are added until the study is answered: who says how many, and what is answered.
+
+use super::Subject;
+use ::yaml::{Diagnostics, Node};
+
+/// 1. Who says how many. 2. Whether anything can be answered. 3. What is, once.
+pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
+    match subject.text("repeat.until") == Some("answered") {
+        true => {
+            numbers(subject, out);
+            answerable(subject, out);
+        }
+        false => without(subject, out),
+    }
+    if subject.wrote("repeat.primary") && subject.wrote("primary.metric") {
+        let message = "`repeat.primary` and `primary.metric` both say what the question is about";
+        let hint = Some("remove one of them");
+        subject.say("repeat.primary", message.to_owned(), hint, out);
+    }
+}
+
+fn numbers(subject: &Subject<'_>, out: &mut Diagnostics) {
+    if subject.wrote("repeat.blocks") {
+        let message = "`repeat.blocks` is a number of blocks, and `until: answered` adds them";
+        let hint = Some("write `min` and `max` instead");
+        subject.say("repeat.blocks", message.to_owned(), hint, out);
+    }
+    let ends = (subject.count("repeat.min"), subject.count("repeat.max"));
+    if let (Some(min), Some(max)) = ends
+        && min > max
+    {
+        let message = format!("`repeat.min` is {min}, above `repeat.max`, which is {max}");
+        subject.say("repeat.min", message, None, out);
+    }
+}
+
+/// A comparison at one point, block by block, of variants that took turns.
+fn answerable(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let path = "repeat.until";
+    let sides = subject.node.at("variants").and_then(Node::entries);
+    if !subject.wrote("matrix") && sides.is_none_or(|sides| sides.len() < 2) {
+        let message = "`until: answered` waits for a comparison, and the study has one side";
+        let hint = "add `variants`, or write `blocks` instead";
+        subject.say(path, message.to_owned(), Some(hint), out);
+    }
+    if subject.text("repeat.order") == Some("sequential") {
+        let message = "`until: answered` compares block by block, and `order: sequential` \
+                       measures one variant after the other";
+        let hint = Some("remove `order: sequential`");
+        subject.say("repeat.order", message.to_owned(), hint, out);
+    }
+    let keys = subject.node.at("procedure").and_then(Node::entries);
+    let names = keys.into_iter().flatten().map(|entry| entry.key.as_str());
+    let search = names
+        .into_iter()
+        .find(|name| !["fixed", "sweep", "arrival"].contains(name));
+    if let Some(search) = search {
+        let message = format!(
+            "`until: answered` compares at one point, and `procedure.{search}` finds another in \
+             each block"
+        );
+        let hint = "use `fixed` or `sweep`, or write `blocks` instead";
+        subject.say(path, message, Some(hint), out);
+    }
+}
+
+fn without(subject: &Subject<'_>, out: &mut Diagnostics) {
+    for path in ["repeat.min", "repeat.max"] {
+        if subject.wrote(path) {
+            let message = format!("`{path}` has no effect without `until: answered`");
+            let hint = "add `until: answered`, or write `blocks` instead";
+            subject.say(path, message, Some(hint), out);
+        }
+    }
+}
