@@ -50,6 +50,8 @@ pub enum Ability {
     MemoryLimit,
     /// Give each host a data volume of stated size.
     Volume,
+    /// Limit what each host's volume does in a second.
+    DiskLimit,
     /// Limit the rate of each host's link.
     LinkRate,
     /// Delay what goes through each host's link.
@@ -58,7 +60,7 @@ pub enum Ability {
 
 impl Ability {
     /// Every ability, in the order of display.
-    pub const ALL: [Ability; 21] = [
+    pub const ALL: [Ability; 22] = [
         Ability::Provision,
         Ability::Restart,
         Ability::OperationCounts,
@@ -78,6 +80,7 @@ impl Ability {
         Ability::CpuLimit,
         Ability::MemoryLimit,
         Ability::Volume,
+        Ability::DiskLimit,
         Ability::LinkRate,
         Ability::LinkDelay,
     ];
@@ -104,6 +107,7 @@ impl Ability {
             Ability::CpuLimit => "cpu-limit",
             Ability::MemoryLimit => "memory-limit",
             Ability::Volume => "volume",
+            Ability::DiskLimit => "disk-limit",
             Ability::LinkRate => "link-rate",
             Ability::LinkDelay => "link-delay",
         }

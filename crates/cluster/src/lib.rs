@@ -41,7 +41,7 @@ pub use cluster::{Cluster, NodeDied, NodeInfo};
 pub use counts::OperationCounts;
 pub use data_use::DataUse;
 pub use handle::NodeHandle;
-pub use host::{HostSpec, HostsSpec, Isolation, LinkSpec, VolumeUse};
+pub use host::{DiskSpec, HostSpec, HostsSpec, Isolation, LinkSpec, VolumeUse};
 pub use local::{
     Effect, HostInfo, NodeConfiguration, Observed, Proof, Restarts, SchemaOption, memory_bytes,
     yaml_refusal,

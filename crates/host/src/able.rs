@@ -27,6 +27,8 @@ pub enum HostAbility {
     Memory,
     /// A data volume of a stated size.
     Volume,
+    /// A speed of their volume.
+    Disk,
     /// A speed of their link.
     LinkRate,
     /// A delay of their link.
@@ -83,6 +85,7 @@ fn ask() -> Vec<Able> {
         Able::of(HostAbility::CpuQuota, controller("cpu")),
         Able::of(HostAbility::Memory, controller("memory")),
         Able::of(HostAbility::Volume, volume()),
+        Able::of(HostAbility::Disk, of_groups(&disk)),
         Able::of(HostAbility::LinkRate, queue("tbf", "CONFIG_NET_SCH_TBF")),
         Able::of(
             HostAbility::LinkDelay,
@@ -103,6 +106,7 @@ pub(super) fn require(spec: &HostSpec) -> Result<()> {
         HostAbility::CpuQuota => spec.cpu_quota.is_some(),
         HostAbility::Memory => spec.memory_bytes.is_some(),
         HostAbility::Volume => spec.volume_bytes.is_some(),
+        HostAbility::Disk => spec.disk.limits(),
         HostAbility::LinkRate => spec.link.rate_bits_per_s.is_some(),
         HostAbility::LinkDelay => spec.link.delay.is_some(),
         HostAbility::PageCache => false,
@@ -128,6 +132,7 @@ impl std::fmt::Display for HostAbility {
             HostAbility::CpuQuota => "cpu quota",
             HostAbility::Memory => "memory limit",
             HostAbility::Volume => "volume",
+            HostAbility::Disk => "disk limits",
             HostAbility::LinkRate => "link rate",
             HostAbility::LinkDelay => "link delay",
             HostAbility::PageCache => "page cache of one host",
@@ -200,6 +205,10 @@ fn controller(places: &[CgroupDir], name: &str) -> Result<String> {
     Ok(format!("control groups, version {version}"))
 }
 
+fn disk(places: &[CgroupDir]) -> Result<String> {
+    controller(places, "blkio").or_else(|_| controller(places, "io"))
+}
+
 fn page_cache(places: &[CgroupDir]) -> Result<String> {
     let place = places.iter().find(|place| place.has("memory"));
     let place = place.context("no memory group")?;
@@ -233,7 +242,7 @@ mod tests {
     #[test]
     fn abilities_are_told_each_once() {
         let told = abilities();
-        assert_eq!(told.len(), 8);
+        assert_eq!(told.len(), 9);
         for (at, able) in told.iter().enumerate() {
             assert!(!able.detail.is_empty(), "{able:?}");
             assert!(!told[..at].iter().any(|other| other.what == able.what));

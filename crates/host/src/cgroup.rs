@@ -1,4 +1,4 @@
-//! The control groups of one host: its CPUs, its share of them, its memory.
+//! The control groups of one host: its CPUs, its share of them, its memory, its disk.
 //!
 //! Both versions are spoken, also side by side: version 1 has a hierarchy per controller, version 2
 //! one for all, which even without any controller kills a group at once. What must hold: a group's
@@ -6,6 +6,7 @@
 //! that outlives us; it is only ever removed after the last process in it has gone, and every
 //! process in it is ours.
 
+mod disk;
 mod hierarchy;
 mod weight;
 
@@ -101,13 +102,14 @@ impl Group {
         self.places.iter().find(|place| place.has(controller))
     }
 
-    /// Limits CPUs, their share and memory, and gives the group its weight against others; what is
-    /// absent is not limited.
+    /// Limits CPUs, their share, memory and what is done with the block device `device` (`7:0`),
+    /// and gives the group its weight against others; what is absent is not limited.
     ///
     /// # Errors
     /// The machine lacks a controller that is asked for, or refuses the value.
-    pub fn limit(&self, spec: &HostSpec) -> Result<()> {
+    pub fn limit(&self, spec: &HostSpec, device: Option<&str>) -> Result<()> {
         self.weigh(spec)?;
+        self.limit_disk(&spec.disk, device)?;
         self.limit_cpus(spec.cpus.as_deref())?;
         self.limit_quota(spec.cpu_quota)?;
         self.limit_memory(spec.memory_bytes)
@@ -195,13 +197,13 @@ impl Group {
     }
 
     /// The limits that the kernel has, read back: `cpus` as a list, `cpu_quota` in cores,
-    /// `cpu_weight` in busy threads and `memory` in bytes. What is not limited is absent, but for
-    /// `cpus` and the weight.
+    /// `cpu_weight` in busy threads, `memory` in bytes, and those of [`crate::DiskSpec::each`] for
+    /// the block device `device`. What is not limited is absent, but for `cpus` and the weight.
     ///
     /// # Errors
     /// A group cannot be read.
-    pub fn limits(&self) -> Result<BTreeMap<String, String>> {
-        let mut limits = BTreeMap::new();
+    pub fn limits(&self, device: Option<&str>) -> Result<BTreeMap<String, String>> {
+        let mut limits = self.disk_limits(device)?;
         if let Some(place) = self.place("cpuset") {
             let value = effective_cpus(&place.dir)?;
             limits.insert("cpus".to_string(), value);

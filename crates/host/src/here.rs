@@ -84,6 +84,8 @@ pub struct Here {
     /// Of a stand-in, once they are made.
     group: OnceLock<Group>,
     data: OnceLock<PathBuf>,
+    /// The number of its volume.
+    device: OnceLock<String>,
     /// Where the next controller is awaited, once there is to be one.
     door: OnceLock<UnixListener>,
 }
@@ -126,6 +128,7 @@ impl Here {
             watching: Watching::default(),
             group: OnceLock::new(),
             data: OnceLock::new(),
+            device: OnceLock::new(),
             door: OnceLock::new(),
         })
     }
@@ -235,6 +238,7 @@ impl Serve<Here> for MakeHost {
                 let volume = Volume::make(&self.folder, bytes)?;
                 made.is_direct = volume.is_direct();
                 made.device = Some(volume.device().to_owned());
+                let _ = here.device.set(volume.number()?);
             }
             None => std::fs::create_dir(&self.folder)
                 .with_context(|| format!("make {}", self.folder.display()))?,
@@ -256,7 +260,8 @@ impl Serve<Here> for Address {
 
 impl Serve<Here> for Limit {
     fn serve(self, here: &Here) -> Result<()> {
-        here.group()?.limit(&self.0)?;
+        let device = here.device.get().map(String::as_str);
+        here.group()?.limit(&self.0, device)?;
         Netlink::open()?.limit(switch::HOST_LINK, &self.0.link)
     }
 }
@@ -264,7 +269,9 @@ impl Serve<Here> for Limit {
 impl Serve<Here> for Limits {
     fn serve(self, here: &Here) -> Result<HostLimits> {
         Ok(HostLimits {
-            groups: here.group()?.limits()?,
+            groups: here
+                .group()?
+                .limits(here.device.get().map(String::as_str))?,
             link: Netlink::open()?.limits(switch::HOST_LINK)?,
         })
     }

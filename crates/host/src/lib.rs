@@ -32,7 +32,7 @@ pub use faults::{Broken, Healed};
 pub use files::{Bytes, Entry, FileId, From, Piece, Reader, Step};
 pub use hosts::Hosts;
 pub use reach::process;
-pub use spec::{HostSpec, HostsSpec, Isolation, LinkSpec};
+pub use spec::{DiskSpec, HostSpec, HostsSpec, Isolation, LinkSpec};
 pub use stand_in::Host;
 pub use state::{HostState, HostsState};
 pub use volume::VolumeUse;

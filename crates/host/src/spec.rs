@@ -54,8 +54,41 @@ pub struct HostSpec {
     pub memory_bytes: Option<u64>,
     /// Size of its data volume in bytes; absent: its data is on the machine's own file system.
     pub volume_bytes: Option<u64>,
+    /// What its data volume may do; needs one.
+    #[serde(default)]
+    pub disk: DiskSpec,
     /// Its link to the switch.
     pub link: LinkSpec,
+}
+
+/// What a host's volume may do, all its processes together; what is absent is not limited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiskSpec {
+    /// Reads per second.
+    pub read_iops: Option<u64>,
+    /// Writes per second.
+    pub write_iops: Option<u64>,
+    /// Bytes per second that are read.
+    pub read_bytes_per_s: Option<u64>,
+    /// Bytes per second that are written.
+    pub write_bytes_per_s: Option<u64>,
+}
+
+impl DiskSpec {
+    /// Each limit by its name in files and messages.
+    pub fn each(&self) -> [(&'static str, Option<u64>); 4] {
+        [
+            ("disk_read_iops", self.read_iops),
+            ("disk_write_iops", self.write_iops),
+            ("disk_read_rate", self.read_bytes_per_s),
+            ("disk_write_rate", self.write_bytes_per_s),
+        ]
+    }
+
+    /// Whether anything is limited.
+    pub fn limits(&self) -> bool {
+        *self != DiskSpec::default()
+    }
 }
 
 /// A host's link, the same in both directions.

@@ -95,8 +95,8 @@ impl Host {
     }
 
     /// The limits that the kernel has for this host: `cpus` (a list), `cpu_quota` (cores),
-    /// `memory` (bytes), `link_rate` (bit/s) and `link_delay` (ns, one way). What is not limited is
-    /// absent, but for `cpus`.
+    /// `memory` (bytes), those of [`crate::DiskSpec::each`], `link_rate` (bit/s) and `link_delay`
+    /// (ns, one way). What is not limited is absent, but for `cpus`.
     ///
     /// # Errors
     /// They cannot be read.

@@ -127,6 +127,16 @@ impl Volume {
         &self.device
     }
 
+    /// Its number to the kernel: `7:0`.
+    ///
+    /// # Errors
+    /// The kernel does not tell it.
+    pub fn number(&self) -> Result<String> {
+        let path = format!("/sys/block/{}/dev", self.device);
+        let text = std::fs::read_to_string(&path).with_context(|| format!("read {path}"))?;
+        Ok(text.trim().to_owned())
+    }
+
     /// Whether what is written goes past the machine's page cache, as it does unless the file
     /// system behind the image cannot do it.
     pub fn is_direct(&self) -> bool {

@@ -150,6 +150,16 @@ fn of_host(host: &HostSpec) -> Vec<String> {
     if let Some(bytes) = host.volume_bytes {
         parts.push(format!("a volume of {}", human::format_bytes(bytes)));
     }
+    let per_second = |what: &str, count: Option<u64>| {
+        count.map(|count| format!("{} {what} a second", human::format_count(count)))
+    };
+    parts.extend(per_second("reads", host.disk.read_iops));
+    parts.extend(per_second("writes", host.disk.write_iops));
+    let rate = |what: &str, bytes: Option<u64>| {
+        bytes.map(|bytes| format!("{what} of {}/s", human::format_bytes(bytes)))
+    };
+    parts.extend(rate("reads", host.disk.read_bytes_per_s));
+    parts.extend(rate("writes", host.disk.write_bytes_per_s));
     if let Some(rate) = host.link.rate_bits_per_s {
         parts.push(format!("a link of {}/s", human::format_bit_rate(rate)));
     }

@@ -9,7 +9,7 @@ use crate::human;
 use crate::settings::{
     Data, HostsSpec, How, Isolation, Load, PageCache, Probes, Reset, Settings, Settle, Target,
 };
-use cluster::Ability;
+use cluster::{Ability, DiskSpec};
 
 /// An ability that some setting asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,6 +74,22 @@ fn must(ability: Ability, why: String, needs: &mut Vec<Need>) {
     });
 }
 
+/// The keys of its limits; none without one.
+fn disk_words(disk: &DiskSpec) -> Option<String> {
+    let limits = disk.each().into_iter();
+    let limits = limits.filter_map(|(name, value)| Some((name, value?)));
+    let words: Vec<String> = limits
+        .map(|(name, value)| {
+            let key = name.trim_start_matches("disk_");
+            match key.ends_with("rate") {
+                true => format!("{key}: {}", human::format_bytes(value)),
+                false => format!("{key}: {value}"),
+            }
+        })
+        .collect();
+    (!words.is_empty()).then(|| format!("{{{}}}", words.join(", ")))
+}
+
 fn of_hosts(hosts: &HostsSpec, needs: &mut Vec<Need>) {
     let bytes = |bytes: u64| human::format_bytes(bytes);
     let host = &hosts.host;
@@ -91,6 +107,7 @@ fn of_hosts(hosts: &HostsSpec, needs: &mut Vec<Need>) {
         ),
         (Ability::MemoryLimit, "memory", host.memory_bytes.map(bytes)),
         (Ability::Volume, "volume", host.volume_bytes.map(bytes)),
+        (Ability::DiskLimit, "disk", disk_words(&host.disk)),
         (
             Ability::LinkRate,
             "link.rate",

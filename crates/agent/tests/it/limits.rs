@@ -1,7 +1,8 @@
 //! What limits a stand-in, by its agent.
 
 use crate::hosts::{able, assert_gone, link_of, make, shell, spec, start, try_make, wait_until};
-use host::{Ended, Host, HostAbility, HostSpec, Hosts, LinkSpec, abilities};
+use host::{DiskSpec, Ended, Host, HostAbility, HostSpec, Hosts, LinkSpec, abilities};
+use measure::clock;
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -61,8 +62,8 @@ fn limits_are_set_obeyed_and_changed_while_a_host_runs() {
         cpus: Some(vec![0]),
         cpu_quota: Some(0.2),
         memory_bytes: Some(64 << 20),
-        volume_bytes: None,
         link,
+        ..HostSpec::default()
     };
     let hosts = make("limits", &spec(1, limits.clone()), folder.path());
     let state = hosts.state();
@@ -110,6 +111,66 @@ fn limits_are_set_obeyed_and_changed_while_a_host_runs() {
     };
     assert_eq!(status.signal(), Some(9));
     assert_gone(&state, before);
+}
+
+/// A hundred writes and a hundred reads past every cache, at 50 and 100 in a second: however slow
+/// the machine is, they take no less than about two seconds and one.
+#[test]
+fn a_disk_does_no_more_in_a_second_than_it_may() {
+    let needs = [HostAbility::Network, HostAbility::Volume, HostAbility::Disk];
+    if !able(&needs) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let disk = DiskSpec {
+        write_iops: Some(50),
+        read_iops: Some(100),
+        write_bytes_per_s: Some(100 << 20),
+        read_bytes_per_s: None,
+    };
+    let limited = HostSpec {
+        volume_bytes: Some(128 << 20),
+        disk,
+        ..HostSpec::default()
+    };
+    let hosts = make("disk", &spec(1, limited.clone()), folder.path());
+    let host = &hosts.all()[0];
+    let found = host.limits().unwrap();
+    let expected = [
+        ("disk_read_iops", "100"),
+        ("disk_write_iops", "50"),
+        ("disk_write_rate", "104857600"),
+    ];
+    assert!(
+        expected.iter().all(|(key, value)| found[*key] == *value),
+        "{found:?}"
+    );
+    assert!(!found.contains_key("disk_read_rate"));
+    let file = host.folder().join("file").display().to_string();
+    let took_ns = |words: &str| {
+        let begun_ns = clock::now_ns();
+        let done = shell(host, &format!("dd bs=4k count=100 {words}"));
+        assert!(done.status.success(), "{}", done.text);
+        clock::now_ns() - begun_ns
+    };
+    let write_ns = took_ns(&format!("if=/dev/zero of={file} oflag=direct"));
+    let read_ns = took_ns(&format!("if={file} of=/dev/null iflag=direct"));
+    assert!(
+        write_ns > 1_500_000_000 && read_ns > 700_000_000,
+        "{write_ns} {read_ns}"
+    );
+
+    let free = HostSpec {
+        disk: DiskSpec::default(),
+        ..limited
+    };
+    host.set_limits(&free).unwrap();
+    assert!(
+        host.limits()
+            .unwrap()
+            .into_keys()
+            .eq(["cpu_weight", "cpus"])
+    );
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::{interrupt, terminal};
 use ::cluster::kept;
 use ::cluster::{
-    AttachSpec, Authentication, Capability, Cluster, Dirs, HostSpec, HostsSpec, LinkSpec,
+    AttachSpec, Authentication, Capability, Cluster, Dirs, DiskSpec, HostSpec, HostsSpec, LinkSpec,
     LocalSpec, Target,
 };
 use anyhow::Result;
@@ -90,6 +90,7 @@ fn hosts_of(args: &HostArgs, count: usize) -> HostsSpec {
             cpu_quota: args.host_quota,
             memory_bytes: args.host_memory,
             volume_bytes: args.host_volume,
+            disk: DiskSpec::default(),
             link: LinkSpec {
                 rate_bits_per_s: args.link_rate,
                 delay: args.link_delay.map(Duration::from_nanos),

@@ -81,6 +81,8 @@ fn in_words(name: &str, value: &str) -> Option<String> {
         "cpu_quota" => Some(format!("{value} cores")),
         "cpu_weight" => Some(format!("{value} busy threads")),
         "memory" => number.map(size),
+        "disk_read_iops" | "disk_write_iops" => Some(format!("{value} per second")),
+        "disk_read_rate" | "disk_write_rate" => number.map(|bytes| format!("{}/s", size(bytes))),
         "link_rate" => number.map(|bits| {
             let unit = [
                 (1_000_000_000, "Gbit/s"),
@@ -211,6 +213,7 @@ pub(crate) fn answers(abilities: &[Able]) -> BTreeMap<Ability, Answer> {
             HostAbility::CpuQuota => Ability::CpuLimit,
             HostAbility::Memory => Ability::MemoryLimit,
             HostAbility::Volume => Ability::Volume,
+            HostAbility::Disk => Ability::DiskLimit,
             HostAbility::LinkRate => Ability::LinkRate,
             HostAbility::LinkDelay => Ability::LinkDelay,
             HostAbility::PageCache => Ability::DropPageCache,
@@ -431,6 +434,8 @@ mod tests {
     #[test]
     fn limits_are_said_in_words() {
         assert_eq!(in_words("memory", "3221225472").as_deref(), Some("3 GiB"));
+        let words = in_words("disk_read_rate", "209715200");
+        assert_eq!(words.as_deref(), Some("200 MiB/s"));
         assert_eq!(in_words("cpu_quota", "1.5").as_deref(), Some("1.5 cores"));
         assert_eq!(
             in_words("link_rate", "1000000000").as_deref(),

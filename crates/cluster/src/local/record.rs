@@ -2,7 +2,7 @@
 //! kept cluster again, and knows what the nodes should say of themselves.
 
 use crate::spec::{Authentication, Collector, LocalSpec};
-use host::{HostSpec, HostsSpec, Isolation, LinkSpec};
+use host::{DiskSpec, HostSpec, HostsSpec, Isolation, LinkSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::net::Ipv4Addr;
@@ -36,6 +36,9 @@ struct HostsState {
     cpu_quota: Option<f64>,
     memory_bytes: Option<u64>,
     volume_bytes: Option<u64>,
+    /// Absent in states of earlier versions.
+    #[serde(default)]
+    disk: DiskSpec,
     link_rate_bits_per_s: Option<u64>,
     link_delay_ns: Option<u64>,
 }
@@ -106,6 +109,7 @@ impl HostsState {
             cpu_quota: host.cpu_quota,
             memory_bytes: host.memory_bytes,
             volume_bytes: host.volume_bytes,
+            disk: host.disk,
             link_rate_bits_per_s: host.link.rate_bits_per_s,
             link_delay_ns: host.link.delay.map(|delay| delay.as_nanos() as u64),
         }
@@ -120,6 +124,7 @@ impl HostsState {
                 cpu_quota: self.cpu_quota,
                 memory_bytes: self.memory_bytes,
                 volume_bytes: self.volume_bytes,
+                disk: self.disk,
                 link: LinkSpec {
                     rate_bits_per_s: self.link_rate_bits_per_s,
                     delay: self.link_delay_ns.map(Duration::from_nanos),
@@ -148,6 +153,10 @@ mod tests {
                     cpu_quota: Some(1.5),
                     memory_bytes: Some(3 << 30),
                     volume_bytes: Some(20 << 30),
+                    disk: DiskSpec {
+                        read_iops: Some(500),
+                        ..DiskSpec::default()
+                    },
                     link: LinkSpec {
                         rate_bits_per_s: Some(1_000_000_000),
                         delay: Some(Duration::from_micros(1500)),

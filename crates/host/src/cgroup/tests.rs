@@ -3,6 +3,7 @@
 
 use super::hierarchy::{Hierarchy, handing_down, parse};
 use super::*;
+use crate::DiskSpec;
 
 const VERSION_1: &str = "\
 22 1 0:20 / /proc rw - proc proc rw
@@ -80,6 +81,16 @@ fn groups_go_into_a_delegated_place_or_the_nearest_above_without_processes() {
     assert_eq!(handing_down(top, top, |_| false), top);
 }
 
+/// What is written of version 2.
+const FILES_2: [&str; 6] = [
+    "cpuset.cpus",
+    "cpu.max",
+    "cpu.weight",
+    "memory.max",
+    "memory.swap.max",
+    "io.max",
+];
+
 /// Version 2 with plain files, which this machine may not have with its controllers: what is
 /// written where, and what is read back.
 #[test]
@@ -90,22 +101,17 @@ fn version_2_gets_its_own_files_and_words() {
     let place = CgroupDir {
         dir: root.path().join("cassay-x-h1"),
         unified: true,
-        controllers: ["cpuset", "cpu", "memory"].map(str::to_string).to_vec(),
+        controllers: ["cpuset", "cpu", "memory", "io"]
+            .map(str::to_string)
+            .to_vec(),
     };
     let group = Group::make(vec![place.clone()]).unwrap();
     let on = std::fs::read_to_string(root.path().join("cgroup.subtree_control")).unwrap();
     assert!(on.contains("+memory") && !on.contains("+cpu "), "{on}");
     let file = |name: &str| place.dir.join(name);
-    let names = [
-        "cpuset.cpus",
-        "cpu.max",
-        "cpu.weight",
-        "memory.max",
-        "memory.swap.max",
-    ];
     // The kernel takes each write as a whole; a plain file keeps the end of a longer one.
     let empty = || {
-        for name in names {
+        for name in FILES_2 {
             std::fs::write(file(name), "").unwrap();
         }
     };
@@ -114,33 +120,46 @@ fn version_2_gets_its_own_files_and_words() {
         cpus: Some(vec![0, 2]),
         cpu_quota: Some(1.5),
         memory_bytes: Some(1 << 30),
+        disk: DiskSpec {
+            read_iops: Some(500),
+            write_bytes_per_s: Some(1 << 20),
+            ..DiskSpec::default()
+        },
         ..HostSpec::default()
     };
-    group.limit(&spec).unwrap();
+    group.limit(&spec, Some("7:3")).unwrap();
     let text = |name: &str| std::fs::read_to_string(file(name)).unwrap();
     assert_eq!(text("cpuset.cpus"), "0,2");
     assert_eq!(text("cpu.max"), "150000 100000");
     assert_eq!(text("cpu.weight"), "800");
     assert_eq!(text("memory.max"), "1073741824");
     assert_eq!(text("memory.swap.max"), "0");
-    let limits = group.limits().unwrap();
-    let limits: Vec<(&str, &str)> = limits
-        .iter()
-        .map(|(key, value)| (&**key, &**value))
-        .collect();
+    assert_eq!(
+        text("io.max"),
+        "7:3 riops=500 wiops=max rbps=max wbps=1048576"
+    );
+    let limits = group.limits(Some("7:3")).unwrap();
     let expected = [
         ("cpu_quota", "1.5"),
         ("cpu_weight", "8"),
         ("cpus", "0,2"),
+        ("disk_read_iops", "500"),
+        ("disk_write_rate", "1048576"),
         ("memory", "1073741824"),
     ];
-    assert_eq!(limits, expected);
+    assert!(
+        limits
+            .iter()
+            .map(|(key, value)| (&**key, &**value))
+            .eq(expected)
+    );
 
     empty();
-    group.limit(&HostSpec::default()).unwrap();
+    group.limit(&HostSpec::default(), Some("7:3")).unwrap();
     assert_eq!(text("cpu.max"), "max 100000");
     assert_eq!(text("memory.max"), "max");
-    assert_eq!(group.limits().unwrap().len(), 2, "only CPUs and the weight");
+    let limits = group.limits(Some("7:3")).unwrap();
+    assert_eq!(limits.len(), 2, "only CPUs and the weight");
 }
 
 /// As root, whatever stands in a file of that name would be killed.
@@ -164,6 +183,20 @@ fn what_is_no_control_group_is_neither_killed_nor_removed() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(folder.path().exists());
+}
+
+#[test]
+fn a_disk_that_is_not_there_is_not_limited() {
+    let disk = DiskSpec {
+        read_iops: Some(500),
+        ..DiskSpec::default()
+    };
+    let group = Group::of(Vec::new());
+    group.limit_disk(&DiskSpec::default(), None).unwrap();
+    let error = format!("{:#}", group.limit_disk(&disk, None).unwrap_err());
+    assert!(error.contains("without a volume"), "{error}");
+    let error = format!("{:#}", group.limit_disk(&disk, Some("7:0")).unwrap_err());
+    assert!(error.contains("no control group for disks"), "{error}");
 }
 
 #[test]

@@ -21,6 +21,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     limits_of_loopback(subject, out);
     memory(subject, out);
     volume(subject, out);
+    disk(subject, out);
     collector(subject, out);
 }
 
@@ -143,13 +144,23 @@ fn limits_of_loopback(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.text("target.local.isolation") != Some("loopback") {
         return;
     }
-    for key in ["cpus", "cpu_quota", "memory", "volume", "link"] {
+    for key in ["cpus", "cpu_quota", "memory", "volume", "disk", "link"] {
         let path = format!("{HOST}.{key}");
         if subject.wrote(&path) {
             let message = format!("`{path}` cannot be had with `isolation: loopback`");
             let hint = "loopback gives a host only an address; use `isolation: hosts`, as root";
             subject.say(&path, message, Some(hint), out);
         }
+    }
+}
+
+/// Limits of a volume that is not there.
+fn disk(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let path = "target.local.host.disk";
+    if subject.wrote(path) && !subject.wrote("target.local.host.volume") {
+        let message = format!("`{path}` limits the data volume, and the hosts have none");
+        let hint = "add `volume: 8GiB`, or the size that the data needs, to `host`";
+        subject.say(path, message, Some(hint), out);
     }
 }
 

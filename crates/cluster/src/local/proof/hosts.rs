@@ -1,15 +1,16 @@
 //! Whether a host is limited as it was asked to be: CPUs and memory as the JVM inside counts by
-//! them, its link and its volume as the kernel has them.
+//! them, its disk, its link and its volume as the kernel has them.
 
 use super::{CONTAINER, Effect, NO_AGENT, Proof, Seen};
 use crate::local::compare;
 use crate::local::node::LocalNode;
 use anyhow::Result;
-use host::{Host, HostSpec};
+use host::{DiskSpec, Host, HostSpec};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 const LINK: &str = "rtnetlink";
+const DISK: &str = "control group";
 const DEVICE: &str = "/sys/dev/block";
 
 /// The link of a node's host, and the device that the node's data is on.
@@ -19,10 +20,12 @@ const DEVICE: &str = "/sys/dev/block";
 pub(super) fn proofs(limits: &HostSpec, host: &Host, node: &LocalNode) -> Result<Vec<Proof>> {
     let name = &node.layout.name;
     let has_link = limits.link.rate_bits_per_s.is_some() || limits.link.delay.is_some();
-    let mut proofs = match has_link {
-        true => link_proofs(limits, &host.limits()?, name),
-        false => Vec::new(),
-    };
+    let mut proofs = Vec::new();
+    if has_link || limits.disk.limits() {
+        let found = host.limits()?;
+        proofs.extend(link_proofs(limits, &found, name));
+        proofs.extend(disk_proofs(&limits.disk, &found, name));
+    }
     if let Some(bytes) = limits.volume_bytes {
         proofs.push(Proof {
             node: name.clone(),
@@ -35,18 +38,42 @@ pub(super) fn proofs(limits: &HostSpec, host: &Host, node: &LocalNode) -> Result
     Ok(proofs)
 }
 
+/// What is wanted, and what the kernel has, if it limits that at all.
+fn limit_proof(
+    (node, source): (&str, &'static str),
+    key: &str,
+    wanted: String,
+    (found, unit): (Option<&String>, &str),
+) -> Proof {
+    let shown = found.map_or("no limit".to_string(), |found| format!("{found} {unit}"));
+    let holds = shown == wanted;
+    Proof {
+        node: node.to_string(),
+        key: key.to_string(),
+        wanted,
+        effect: Effect::of(Some((shown, holds)), ""),
+        source,
+    }
+}
+
+fn disk_proofs(disk: &DiskSpec, found: &BTreeMap<String, String>, node: &str) -> Vec<Proof> {
+    let wanted = disk.each().into_iter();
+    let wanted = wanted.filter_map(|(key, value)| Some((key, value?)));
+    let proof = |(key, value): (&str, u64)| {
+        let unit = if key.ends_with("iops") {
+            "per second"
+        } else {
+            "bytes/s"
+        };
+        let wanted = format!("{value} {unit}");
+        limit_proof((node, DISK), key, wanted, (found.get(key), unit))
+    };
+    wanted.map(proof).collect()
+}
+
 fn link_proofs(limits: &HostSpec, found: &BTreeMap<String, String>, node: &str) -> Vec<Proof> {
     let proof = |key: &str, wanted: String, found: Option<&String>, unit: &str| {
-        // What the kernel does not limit is not there.
-        let shown = found.map_or("no limit".to_string(), |found| format!("{found} {unit}"));
-        let holds = shown == wanted;
-        Proof {
-            node: node.to_string(),
-            key: key.to_string(),
-            wanted,
-            effect: Effect::of(Some((shown, holds)), ""),
-            source: LINK,
-        }
+        limit_proof((node, LINK), key, wanted, (found, unit))
     };
     let mut proofs = Vec::new();
     if let Some(rate) = limits.link.rate_bits_per_s {

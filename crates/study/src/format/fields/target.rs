@@ -97,6 +97,39 @@ pub(super) const FIELDS: &[Field] = &[
          as it fills. Default: the data is on this machine's file system.",
     ),
     optional(
+        "target.local.host.disk",
+        SECTION,
+        "What its data volume may do in a second, all nodes of the host together. Needs `volume`.",
+    ),
+    optional(
+        "target.local.host.disk.read_iops",
+        Type::Count(10, 100_000_000, |d, n| {
+            d.hosts.host.disk.read_iops = Some(n)
+        }),
+        "Reads per second.",
+    ),
+    optional(
+        "target.local.host.disk.write_iops",
+        Type::Count(10, 100_000_000, |d, n| {
+            d.hosts.host.disk.write_iops = Some(n)
+        }),
+        "Writes per second.",
+    ),
+    optional(
+        "target.local.host.disk.read_rate",
+        Type::Bytes(64 << 10, 1 << 40, |d, n| {
+            d.hosts.host.disk.read_bytes_per_s = Some(n)
+        }),
+        "Bytes per second that are read.",
+    ),
+    optional(
+        "target.local.host.disk.write_rate",
+        Type::Bytes(64 << 10, 1 << 40, |d, n| {
+            d.hosts.host.disk.write_bytes_per_s = Some(n)
+        }),
+        "Bytes per second that are written.",
+    ),
+    optional(
         "target.local.host.link",
         SECTION,
         "Its link to the other hosts and to the client, alike in both directions.",

@@ -7,7 +7,7 @@ use super::*;
 use crate::settings::{
     Collector, Granted, HostSpec, HostsSpec, Isolation, JolokiaAccess, SecretSource,
 };
-use cluster::LinkSpec;
+use cluster::{DiskSpec, LinkSpec};
 use serde_json::json;
 use std::time::Duration;
 
@@ -62,7 +62,8 @@ fn hosts_have_what_is_said_of_them_and_nodes_alone_are_on_loopback() {
     };
     assert_eq!(hosts("local: {hosts: 3}").as_ref(), Some(&plain));
     let whole = "local: {hosts: 2, nodes_per_host: 4, isolation: hosts, host: {cpus: [0, 1], \
-                 cpu_quota: 1.5, memory: 8GiB, volume: 20GiB, link: {rate: 1Gbit, delay: 1ms}}}";
+                 cpu_quota: 1.5, memory: 8GiB, volume: 20GiB, \
+                 disk: {read_iops: 500, write_rate: 200MiB}, link: {rate: 1Gbit, delay: 1ms}}}";
     let expected = HostsSpec {
         count: 2,
         isolation: Isolation::Hosts,
@@ -71,6 +72,11 @@ fn hosts_have_what_is_said_of_them_and_nodes_alone_are_on_loopback() {
             cpu_quota: Some(1.5),
             memory_bytes: Some(8 << 30),
             volume_bytes: Some(20 << 30),
+            disk: DiskSpec {
+                read_iops: Some(500),
+                write_bytes_per_s: Some(200 << 20),
+                ..DiskSpec::default()
+            },
             link: LinkSpec {
                 rate_bits_per_s: Some(1_000_000_000),
                 delay: Some(Duration::from_millis(1)),
