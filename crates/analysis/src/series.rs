@@ -240,6 +240,13 @@ pub fn t_quantile(p: f64, freedom: f64) -> f64 {
         .inverse_cdf(p)
 }
 
+/// The mean latency, ms, of so many requests in flight at a throughput per second (Little 1961,
+/// "A proof for the queuing formula: L = λW"): what holds of every system that neither loses nor
+/// hoards requests.
+pub fn little_ms(in_flight: f64, ops_per_s: f64) -> f64 {
+    in_flight / ops_per_s * 1000.0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -52,7 +52,7 @@ fn resolved(study: &Study, plan: &Plan) -> ResolvedRecord {
     };
     ResolvedRecord {
         source: study.source.clone(),
-        published: study.published.clone(),
+        published: study.published.as_ref().map(|(file, _)| file.clone()),
         overrides: overrides_record(&study.overrides, &study.inputs),
         repeat: RepeatRecord {
             blocks: study.repeat.blocks,

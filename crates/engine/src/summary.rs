@@ -4,6 +4,7 @@ mod answer;
 mod compared;
 mod looked;
 mod points;
+mod published;
 mod searched;
 #[cfg(test)]
 mod simulated;
@@ -65,6 +66,8 @@ pub fn findings(
         .iter()
         .flat_map(|trial| trial.faults.clone())
         .collect();
+    let published = study.published.as_ref();
+    let published = published.map(|(_, figures)| published::published(figures, &points));
     FindingsRecord {
         format: FORMAT,
         study: study.name.clone(),
@@ -78,6 +81,7 @@ pub fn findings(
         comparisons: compared.records,
         multiplicity: compared.multiplicity,
         faults,
+        published,
     }
 }
 

@@ -59,6 +59,7 @@ fn no_findings(plan: &PlanRecord, trials: Vec<TrialFinding>) -> FindingsRecord {
         sweeps: Vec::new(),
         comparisons: Vec::new(),
         multiplicity: None,
+        ..FindingsRecord::default()
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::page::Page;
 use crate::sections::{
-    cluster, data, effective, faults, growth, headline, instrument, latency, panels, results,
-    rules, search, setup, spread, time,
+    cluster, data, effective, faults, growth, headline, instrument, latency, panels, published,
+    results, rules, search, setup, spread, time,
 };
 use crate::summary::points;
 use crate::view::RunView;
@@ -16,6 +16,7 @@ pub fn page(view: &RunView) -> Page {
         search::section(view),
         results::section(view, &points),
         growth::section(view),
+        published::section(view),
         latency::section(view, &points),
         time::section(view),
         panels::section(view),

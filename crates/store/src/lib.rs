@@ -21,6 +21,7 @@ mod ledger;
 mod lines;
 mod looks;
 pub mod name;
+mod published;
 mod quantiles;
 pub mod record;
 mod resolved;

@@ -12,6 +12,7 @@ pub use crate::lab::{
     ProofRecord,
 };
 pub use crate::looks::{LookRecord, LooksRecord, RobustRecord};
+pub use crate::published::{PublishedFigureRecord, PublishedRatioRecord, PublishedRecord};
 pub use crate::quantiles::QuantilesRecord;
 pub use crate::resolved::{
     OverridesRecord, PrimaryRecord, RepeatRecord, RequestRecord, ResolvedRecord,
@@ -246,7 +247,7 @@ pub struct SampleRecord {
 }
 
 /// `findings.json`: what other programs read. Format 1.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct FindingsRecord {
     /// [`FORMAT`].
     pub format: u32,
@@ -277,6 +278,9 @@ pub struct FindingsRecord {
     pub multiplicity: Option<MultiplicityRecord>,
     /// Faults and what they did.
     pub faults: Vec<FaultRecord>,
+    /// What others have published, beside what was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<PublishedRecord>,
 }
 
 /// `trials/NN-slug/finding.json`: the trial's entry of `findings.json`, written when it ends, so

@@ -206,7 +206,8 @@ fn map(node: &Node, path: &str, item: &Type, diagnostics: &mut Diagnostics) -> T
     Tree::Map(checked)
 }
 
-fn any(node: &Node) -> Tree {
+/// A value of any shape, as it is written.
+pub(crate) fn any(node: &Node) -> Tree {
     match &node.raw {
         Raw::Null => Tree::Null,
         Raw::List(items) => Tree::List(items.iter().map(any).collect()),

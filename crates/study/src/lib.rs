@@ -14,6 +14,7 @@ pub mod matrix;
 pub mod merge;
 pub mod needs;
 pub mod plan;
+pub mod published;
 pub mod reference;
 pub mod resolve;
 pub mod rules;

@@ -10,6 +10,7 @@ use crate::check;
 use crate::inputs::Inputs;
 use crate::matrix::{self, Side};
 use crate::merge::{merge, nested};
+use crate::published::Published;
 use crate::rules::{self, Subject};
 use crate::settings::{
     Draft, Folder, Load, Overrides, PageCache, Phase, Probes, Reset, Settings, Settle, Study,
@@ -83,12 +84,33 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
     };
     let resolved = resolver.wanted_scale(&mut out);
     primary(&root, &resolved, &mut out);
+    let published = published(&root, &resolved, &inputs, &mut out);
     resolver.other_scales(&mut out);
     out.clone().into_result()?;
     Ok(Study {
+        published,
         inputs: inputs.into_read(),
         ..study(&out.sources[0], overrides, resolved)
     })
+}
+
+/// The published figures, with the file that they are in.
+fn published(
+    root: &Node,
+    resolved: &Resolved,
+    inputs: &Inputs<'_>,
+    out: &mut Diagnostics,
+) -> Option<(String, Published)> {
+    let file = resolved.tree.at("published")?.text()?.to_owned();
+    let variants = resolved.variants.iter();
+    let variants: Vec<&str> = variants.map(|variant| variant.name.as_str()).collect();
+    match Published::read(&file, inputs, &variants) {
+        Ok(published) => Some((file, published)),
+        Err(why) => {
+            out.add(&root.nearest("published").place, why, None);
+            None
+        }
+    }
 }
 
 /// The primary point is one that is measured.
@@ -453,7 +475,7 @@ fn study(source: &SourceText, overrides: &Overrides, resolved: Resolved) -> Stud
     Study {
         name: draft.name,
         question: draft.question,
-        published: draft.published,
+        published: None,
         seed: draft.seed,
         notes,
         variants: resolved.variants,

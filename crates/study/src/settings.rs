@@ -21,6 +21,7 @@ pub use faults::Fault;
 pub use keyspace::{Keyspace, Replication};
 pub use probes::{Import, PERIOD_NS, Probes};
 
+use crate::published::Published;
 use crate::tree::Tree;
 use analysis::procedure::Procedure;
 use imports::Tool;
@@ -35,8 +36,8 @@ pub struct Study {
     pub name: String,
     /// The question, in words.
     pub question: String,
-    /// Name of the published figures to show beside ours.
-    pub published: Option<String>,
+    /// The file of published figures, and what is in it.
+    pub published: Option<(String, Published)>,
     /// Seed of all that is random.
     pub seed: u64,
     /// The sides of the comparison; one named `-` if the study has none. The first is the baseline.

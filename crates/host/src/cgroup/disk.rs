@@ -1,7 +1,7 @@
 //! What a host may do with the disk behind its volume: operations and bytes per second, as the
 //! kernel throttles them for all processes of a group together.
 //!
-//! In version 1 a file per limit (`blkio.throttle.*`), in version 2 a line with all four (`io.max`).
+//! Version 1 has a file per limit (`blkio.throttle.*`), version 2 a line with all four (`io.max`).
 
 use super::{CgroupDir, Group, read, write};
 use crate::DiskSpec;

@@ -2,6 +2,7 @@
 
 pub mod growth;
 pub mod headline;
+pub mod published;
 pub mod results;
 pub mod rules;
 pub mod search;

@@ -31,6 +31,12 @@ fn hostile_run() -> RunView {
     });
     run.plan.resolved = serde_json::from_value(resolved).expect("a plan");
     run.findings.reasons = vec![HOSTILE.into()];
+    let published = serde_json::json!({
+        "title": HOSTILE, "link": HOSTILE, "system": HOSTILE, "claims": [HOSTILE],
+        "unknown": [HOSTILE], "figures": [{ "place": HOSTILE, "what": HOSTILE }],
+        "ratios": [{ "what": HOSTILE, "metric": HOSTILE, "of": HOSTILE, "to": HOSTILE }],
+    });
+    run.findings.published = serde_json::from_value(published).expect("published figures");
     run.findings.answer = vec![HOSTILE.into()];
     run.facts = vec![(HOSTILE.into(), HOSTILE.into())];
     run.nodes[0].name = HOSTILE.into();

@@ -9,5 +9,6 @@ mod golden;
 mod hostile;
 mod lab;
 mod panels;
+mod published;
 mod reading;
 mod requests;

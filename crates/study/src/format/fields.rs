@@ -130,7 +130,8 @@ const STUDY: &[Field] = &[
     optional(
         "published",
         Type::Text(|d, text| d.published = Some(text.into())),
-        "Name of the published figures to show beside ours.",
+        "A file beside or below the study with figures that others have published, which the \
+         report shows beside ours: studies/README.md says what is in it.",
     ),
     with(
         "seed",

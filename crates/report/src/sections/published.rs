@@ -1,0 +1,152 @@
+//! What others have published, beside what was found: ratios first, since only they carry over to
+//! other machines.
+
+use crate::number;
+use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
+use crate::view::RunView;
+use store::record::{PublishedFigureRecord, PublishedRatioRecord, PublishedRecord};
+
+/// By how much a printed mean may miss Little's law: rounding, and clients that wait.
+const LITTLE_MAX: f64 = 1.25;
+
+/// Published figures; none if the study names none.
+pub fn section(view: &RunView) -> Option<Section> {
+    let published = view.findings.published.as_ref()?;
+    let mut blocks = Vec::new();
+    if !published.ratios.is_empty() {
+        blocks.push(Block::Table(ratios(published)));
+    }
+    if !published.figures.is_empty() {
+        blocks.push(Block::Table(figures(published)));
+    }
+    for (heading, said) in [
+        ("It says, without figures", &published.claims),
+        ("Cannot be derived from it", &published.unknown),
+    ] {
+        if !said.is_empty() {
+            blocks.push(Block::List(heading.to_owned(), said.clone()));
+        }
+    }
+    let link = match published.link.as_str() {
+        "" => String::new(),
+        link => format!(" ({link})"),
+    };
+    Some(Section {
+        id: "published",
+        title: "Published figures beside ours".into(),
+        lead: format!(
+            "{}{link}. Ratios may carry over to another machine; absolute figures belong to \
+             theirs: {}. A published ratio has no interval, so that it can only lie inside or \
+             outside ours.",
+            published.title, published.system
+        ),
+        blocks,
+    })
+}
+
+fn ratios(published: &PublishedRecord) -> Table {
+    Table {
+        columns: vec![
+            Column::text("Ratio"),
+            Column::text("Variants"),
+            Column::number("Published", ""),
+            Column::number("Ours", ""),
+            Column::text("95 % interval"),
+            Column::text("So"),
+        ],
+        rows: published.ratios.iter().map(ratio).collect(),
+        ..Table::default()
+    }
+}
+
+fn ratio(ratio: &PublishedRatioRecord) -> Row {
+    let [least, most] = ratio.published;
+    let published = match least == most {
+        true => number::ratio(least),
+        false => format!("{} to {}", number::ratio(least), number::ratio(most)),
+    };
+    let (so, tone) = verdict(ratio);
+    let interval = ratio.ci95.map_or_else(
+        || number::ABSENT.to_owned(),
+        |[low, high]| format!("{} to {}", number::ratio(low), number::ratio(high)),
+    );
+    let ours = ratio
+        .ours
+        .map_or_else(|| number::ABSENT.to_owned(), number::ratio);
+    Row {
+        cells: vec![
+            Cell::new(format!("{} ({})", ratio.what, ratio.metric)),
+            Cell::new(format!("{} ÷ {}", ratio.of, ratio.to)),
+            Cell::new(published),
+            Cell::new(ours),
+            Cell::new(interval),
+            Cell::new(so).tone(tone),
+        ],
+        tone: Tone::Plain,
+    }
+}
+
+/// Where what was published lies; never that it is confirmed.
+fn verdict(ratio: &PublishedRatioRecord) -> (&'static str, Tone) {
+    let [least, most] = ratio.published;
+    let Some(ours) = ratio.ours else {
+        return ("not measured here", Tone::Muted);
+    };
+    let [low, high] = ratio.ci95.unwrap_or([ours, ours]);
+    match ratio.ci95.is_some() {
+        true if least > high => ("ours is lower: outside our interval", Tone::Warn),
+        true if most < low => ("ours is higher: outside our interval", Tone::Warn),
+        true => ("inside our interval", Tone::Good),
+        false => ("ours has no interval: more blocks are needed", Tone::Muted),
+    }
+}
+
+fn figures(published: &PublishedRecord) -> Table {
+    Table {
+        columns: vec![
+            Column::text("Printed in"),
+            Column::text("Of"),
+            Column::number("In flight", ""),
+            Column::number("Throughput", "op/s"),
+            Column::number("Mean", "ms"),
+            Column::number("p50", "ms"),
+            Column::number("p95", "ms"),
+            Column::number("p99", "ms"),
+            Column::text("Little's law"),
+        ],
+        rows: published.figures.iter().map(figure).collect(),
+        ..Table::default()
+    }
+}
+
+fn figure(figure: &PublishedFigureRecord) -> Row {
+    let ms =
+        |value: Option<f64>| Cell::new(value.map_or_else(|| "\u{2013}".to_owned(), number::ms));
+    let rate =
+        |value: Option<f64>| Cell::new(value.map_or_else(|| "\u{2013}".to_owned(), number::rate));
+    let little = match figure.mean_by_little {
+        None => Cell::new("not all is printed").tone(Tone::Muted),
+        Some(times) if (1.0 / LITTLE_MAX..=LITTLE_MAX).contains(&times) => {
+            Cell::new("consistent").tone(Tone::Good)
+        }
+        Some(times) => Cell::new(format!(
+            "contradicts: the mean is {} times what throughput allows for",
+            number::ratio(times)
+        ))
+        .tone(Tone::Warn),
+    };
+    Row {
+        cells: vec![
+            Cell::new(figure.place.as_str()),
+            Cell::new(figure.what.as_str()),
+            rate(figure.in_flight),
+            rate(figure.ops_per_s),
+            ms(figure.mean_ms),
+            ms(figure.p50_ms),
+            ms(figure.p95_ms),
+            ms(figure.p99_ms),
+            little,
+        ],
+        tone: Tone::Muted,
+    }
+}

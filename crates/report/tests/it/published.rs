@@ -1,0 +1,56 @@
+//! Published figures beside ours: inside or outside our interval, and whether they agree with
+//! themselves.
+
+use crate::fixture;
+use report::{page, text};
+use store::record::{PublishedFigureRecord, PublishedRatioRecord, PublishedRecord};
+
+#[test]
+fn a_published_ratio_lies_inside_or_outside_our_interval_and_is_never_confirmed() {
+    let ratio = |what: &str, value: f64, ci95: Option<[f64; 2]>| PublishedRatioRecord {
+        what: what.to_owned(),
+        metric: "ops_per_s".to_owned(),
+        of: "on".to_owned(),
+        to: "off".to_owned(),
+        published: [value, value],
+        ours: ci95.map(|[low, high]| (low * high).sqrt()),
+        ci95,
+    };
+    let figure = |place: &str, mean_by_little: Option<f64>| PublishedFigureRecord {
+        place: place.to_owned(),
+        ops_per_s: Some(347_006.0),
+        mean_ms: Some(8373.0),
+        mean_by_little,
+        ..PublishedFigureRecord::default()
+    };
+    let mut alone = ratio("alone", 1.1, None);
+    alone.ours = Some(1.1);
+    let mut view = fixture::run(1);
+    view.findings.published = Some(PublishedRecord {
+        title: "a source".to_owned(),
+        ratios: vec![
+            ratio("in", 1.198, Some([1.1, 1.3])),
+            ratio("over", 1.5, Some([1.1, 1.3])),
+            ratio("under", 1.0, Some([1.1, 1.3])),
+            ratio("absent", 1.0, None),
+            alone,
+        ],
+        figures: vec![figure("fig. 1", Some(236.0)), figure("fig. 2", None)],
+        unknown: vec!["repetitions".to_owned()],
+        ..PublishedRecord::default()
+    });
+    let said = text(&page(&view));
+    for part in [
+        "inside our",
+        "ours is lower:",
+        "ours is higher:",
+        "not measured",
+        "ours has no",
+        "contradicts",
+        "not all",
+        "repetitions",
+    ] {
+        assert!(said.contains(part), "{part} is not in\n{said}");
+    }
+    assert!(!said.contains("onfirmed"), "{said}");
+}

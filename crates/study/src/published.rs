@@ -1,0 +1,202 @@
+//! Figures that others have published, as data beside a study: what is shown beside ours.
+
+use crate::check;
+use crate::inputs::Inputs;
+use analysis::series;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use yaml::{Diagnostics, Limits, SourceText};
+
+/// A file of published figures.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Published {
+    /// Who published what, and when.
+    pub title: String,
+    /// Where it can be read.
+    pub link: String,
+    /// The hardware and versions that the absolute figures belong to.
+    pub system: String,
+    /// Absolute figures.
+    pub figures: Vec<Figure>,
+    /// What is expected to carry over to other machines.
+    pub ratios: Vec<Ratio>,
+    /// What it says in words.
+    pub claims: Vec<String>,
+    /// What cannot be derived from it.
+    pub unknown: Vec<String>,
+}
+
+/// One printed row.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Figure {
+    /// Where it is printed: `table 5`.
+    pub place: String,
+    /// Of what: `90/10, 540 GB per node, 200 threads per client`.
+    pub what: String,
+    /// Requests in flight, all clients together, where that is printed.
+    pub in_flight: Option<f64>,
+    /// Operations per second.
+    pub ops_per_s: Option<f64>,
+    /// Mean latency, ms.
+    pub mean_ms: Option<f64>,
+    /// Median, ms.
+    pub p50_ms: Option<f64>,
+    /// 95th percentile, ms.
+    pub p95_ms: Option<f64>,
+    /// 99th percentile, ms.
+    pub p99_ms: Option<f64>,
+}
+
+/// A ratio of two configurations.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Ratio {
+    /// Of what, in words.
+    pub what: String,
+    /// The metric: `ops_per_s`, `latency_ms.p99`.
+    pub metric: String,
+    /// The variant whose value is divided.
+    pub of: String,
+    /// The variant that it is divided by.
+    pub to: String,
+    /// Where on the axis: `{threads: 32}`; where there is nothing, at the peak of each.
+    pub of_at: BTreeMap<String, f64>,
+    /// The same of the other side.
+    pub to_at: BTreeMap<String, f64>,
+    /// What was published: one number,
+    pub value: Option<f64>,
+    /// or the least
+    pub least: Option<f64>,
+    /// and the most of several.
+    pub most: Option<f64>,
+}
+
+/// The metrics that a ratio may be of.
+const METRICS: [&str; 6] = [
+    "ops_per_s",
+    "latency_ms.mean",
+    "latency_ms.p50",
+    "latency_ms.p95",
+    "latency_ms.p99",
+    "latency_ms.p999",
+];
+
+impl Published {
+    /// The file `name`, beside a study that has these variants.
+    ///
+    /// # Errors
+    /// It cannot be read, is no such file, or speaks of other variants; a sentence.
+    pub fn read(name: &str, inputs: &Inputs<'_>, variants: &[&str]) -> Result<Published, String> {
+        let text = inputs.read(name)?;
+        let mut out = Diagnostics::new(vec![SourceText {
+            name: name.to_owned(),
+            text: text.clone(),
+        }]);
+        let Some(root) = yaml::parse(0, &text, Limits::STUDY, &mut out) else {
+            return Err(out.to_string());
+        };
+        let value = check::any(&root).to_json();
+        let published: Published =
+            serde_json::from_value(value).map_err(|error| format!("{name}: {error}"))?;
+        for ratio in &published.ratios {
+            ratio
+                .check(variants)
+                .map_err(|why| format!("{name}: `{}`: {why}", ratio.what))?;
+        }
+        Ok(published)
+    }
+}
+
+impl Ratio {
+    fn check(&self, variants: &[&str]) -> Result<(), String> {
+        for side in [&self.of, &self.to] {
+            if !variants.contains(&side.as_str()) {
+                let known = variants.join(", ");
+                return Err(format!("there is no variant `{side}`; there are {known}"));
+            }
+        }
+        if !METRICS.contains(&self.metric.as_str()) {
+            let known = METRICS.join(", ");
+            return Err(format!("`{}` is no metric of {known}", self.metric));
+        }
+        let (least, most) = self.range().ok_or("say a `value`, or `least` and `most`")?;
+        match least > 0.0 && least <= most && most.is_finite() {
+            true => Ok(()),
+            false => Err(format!("{least} to {most} is no range of ratios")),
+        }
+    }
+
+    /// The least and the most that were published; none of a ratio that says neither.
+    pub fn range(&self) -> Option<(f64, f64)> {
+        match (self.value, self.least, self.most) {
+            (Some(value), None, None) => Some((value, value)),
+            (None, Some(least), Some(most)) => Some((least, most)),
+            _ => None,
+        }
+    }
+}
+
+impl Figure {
+    /// How many times the printed mean latency is what its throughput allows for; none where one
+    /// of the three was not printed.
+    pub fn contradicts(&self) -> Option<f64> {
+        let implied_ms = series::little_ms(self.in_flight?, self.ops_per_s?);
+        Some(self.mean_ms? / implied_ms)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Overrides;
+
+    fn read(text: &str) -> Result<Published, String> {
+        let overrides = Overrides {
+            inputs: BTreeMap::from([("p.yaml".to_owned(), text.to_owned())]),
+            ..Overrides::default()
+        };
+        Published::read("p.yaml", &Inputs::new(&overrides), &["off", "on"])
+    }
+
+    #[test]
+    fn a_file_is_read_and_mistakes_in_it_are_said() {
+        let ratio = "ratios: [{what: peak, metric: ops_per_s, of: on, to: off, value: 1.198}]";
+        let good = read(&format!("title: t\nfigures: [{{in_flight: 96}}]\n{ratio}")).unwrap();
+        assert_eq!(good.ratios[0].range(), Some((1.198, 1.198)));
+        for (wrong, part) in [
+            (ratio.replace("of: on", "of: one"), "no variant `one`"),
+            (ratio.replace("ops_per_s", "ops"), "`ops` is no metric"),
+            (ratio.replace("value: 1.198", "least: 2"), "say a `value`"),
+            (ratio.replace("1.198", "-1"), "is no range"),
+            (ratio.replace("what", "who"), "unknown field `who`"),
+            ("figures: 3".to_owned(), "p.yaml"),
+            ("{".to_owned(), "p.yaml"),
+        ] {
+            let error = read(&wrong).unwrap_err();
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    /// Two of those that `contradicts` was made for: 35.5 and 80.8 ms are what the throughputs
+    /// allow for.
+    #[test]
+    fn a_latency_that_throughput_does_not_allow_for_is_seen() {
+        let figure = |in_flight, ops_per_s, mean_ms| Figure {
+            in_flight: Some(in_flight),
+            ops_per_s: Some(ops_per_s),
+            mean_ms: Some(mean_ms),
+            ..Figure::default()
+        };
+        let off = figure(12_320.0, 347_006.0, 8_373.0).contradicts().unwrap();
+        let on = figure(33_600.0, 415_609.0, 1_583.0).contradicts().unwrap();
+        assert!(
+            (off - 236.0).abs() < 1.0 && (on - 20.0).abs() < 1.0,
+            "{off} {on}"
+        );
+        let fine = figure(1_600.0, 142_727.0, 11.2).contradicts().unwrap();
+        assert!((fine - 1.0).abs() < 0.01, "{fine}");
+        assert_eq!(Figure::default().contradicts(), None);
+    }
+}
