@@ -6,13 +6,14 @@
 //! [`series`] has the error of a mean, [`blocks`] that of percentiles, [`steady`] says when warm-up
 //! is over, [`mod@compare`] tells two variants apart, [`sequential`] lets their blocks be looked at
 //! as they come, [`robust`] says what one odd block does, [`multiple`] keeps many comparisons
-//! honest, [`procedure`] says where to measure next, [`sweep`] reads a ladder of loads, and
-//! [`rules`] decides whether a trial may be believed.
+//! honest, [`require`] says whether a requirement is met, [`procedure`] where to measure next,
+//! [`sweep`] reads a ladder of loads, and [`rules`] decides whether a trial may be believed.
 
 pub mod blocks;
 pub mod compare;
 pub mod multiple;
 pub mod procedure;
+pub mod require;
 pub mod robust;
 pub mod rules;
 pub mod sequential;

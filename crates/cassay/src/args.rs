@@ -48,7 +48,7 @@ pub enum Command {
     /// Show every trial of a study and what it will take; start nothing.
     Plan(StudyArgs),
     /// Run a study.
-    Run(StudyArgs),
+    Run(RunArgs),
     /// Take an interrupted run up again where it was; do trials again whose files are damaged; add
     /// blocks to a run.
     Resume(ResumeArgs),
@@ -101,6 +101,25 @@ pub struct StudyArgs {
     pub trust: TrustArgs,
 }
 
+#[derive(Debug, ClapArgs)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub study: StudyArgs,
+    #[command(flatten)]
+    pub summaries: SummaryArgs,
+}
+
+/// What pipelines read, beside the report.
+#[derive(Clone, Debug, Default, ClapArgs)]
+pub struct SummaryArgs {
+    /// Write trials and requirements as JUnit XML to this file.
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Write a summary in Markdown to this file, for a pull request.
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+}
+
 /// What a study is trusted with. By itself it is data: it runs no program and reads no file outside
 /// its folder.
 #[derive(Debug, ClapArgs)]
@@ -147,6 +166,8 @@ pub struct ResumeArgs {
     pub more: Option<u16>,
     #[command(flatten)]
     pub trust: TrustArgs,
+    #[command(flatten)]
+    pub summaries: SummaryArgs,
 }
 
 /// A command line of another tool. Our own options may stand anywhere in it.
@@ -204,6 +225,8 @@ pub struct ReportArgs {
     /// Write the report to this file instead of the run's folder.
     #[arg(long, value_name = "FILE")]
     pub to: Option<PathBuf>,
+    #[command(flatten)]
+    pub summaries: SummaryArgs,
 }
 
 #[derive(Debug, Subcommand)]

@@ -35,7 +35,7 @@ pub use expected::expected;
 pub use offer::workers_auto;
 pub use prepare::{Prepared, prepare};
 pub use resume::Interrupted;
-pub use summary::{may_be_believed, point_words, trial_name};
+pub use summary::{may_be_believed, misses_a_requirement, point_words, trial_name};
 
 use anyhow::Result;
 use asked::{Asked, Histories};

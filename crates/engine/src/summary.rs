@@ -5,6 +5,7 @@ mod compared;
 mod looked;
 mod points;
 mod published;
+mod required;
 mod searched;
 #[cfg(test)]
 mod simulated;
@@ -61,7 +62,15 @@ pub fn findings(
         points: &points,
         compared: &compared,
     };
-    let (answer, sweeps) = known.answer();
+    let (mut answer, sweeps) = known.answer();
+    let requirements = required::requirements(&required::Found {
+        study,
+        trials: &trials,
+        points: &points,
+        sweeps: &sweeps,
+        comparisons: &compared.records,
+    });
+    answer.splice(0..0, required::sentence(&requirements));
     let faults = trials
         .iter()
         .flat_map(|trial| trial.faults.clone())
@@ -82,6 +91,7 @@ pub fn findings(
         multiplicity: compared.multiplicity,
         faults,
         published,
+        requirements,
     }
 }
 
@@ -115,6 +125,11 @@ pub fn verdict_of(name: &str) -> Verdict {
 /// Whether the findings of a run may be believed: its verdict is valid or suspect.
 pub fn may_be_believed(findings: &FindingsRecord) -> bool {
     verdict_of(&findings.verdict) != Verdict::Invalid
+}
+
+/// Whether a requirement was missed.
+pub fn misses_a_requirement(findings: &FindingsRecord) -> bool {
+    findings.requirements.iter().any(|one| one.is_missed())
 }
 
 /// The reasons of all trials, each once, with the names of the trials that it is of.

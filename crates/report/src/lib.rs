@@ -1,7 +1,8 @@
 //! The only crate that knows what a result looks like: one page model; html, text, json.
 //!
 //! [`page`] and [`compare`] turn what a run left on disk into a [`Page`]: words, tables and charts
-//! as data. [`html`], [`text`] and [`json`] only render it, so that the three never disagree.
+//! as data. [`html()`], [`text()`], [`markdown()`] and [`json()`] only render it, so that they never
+//! disagree; [`junit()`] is what a pipeline reads.
 //! Nothing here measures or judges: every number and verdict comes from the run's own records, or
 //! from `analysis` when two runs are compared.
 
@@ -10,6 +11,8 @@ pub mod compat;
 mod figure;
 mod html;
 mod json;
+mod junit;
+mod markdown;
 mod number;
 mod page;
 mod probed;
@@ -24,6 +27,8 @@ mod view;
 pub use compare::compare;
 pub use html::html;
 pub use json::json;
+pub use junit::junit;
+pub use markdown::markdown;
 pub use page::{
     Align, Axis, Band, Block, Cell, Chart, Color, Column, Dash, Figure, Headline, Mark, Page,
     Panel, Row, Scale, Section, Series, Shape, Table, Tone, Verdict, Xs,

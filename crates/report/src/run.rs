@@ -3,7 +3,7 @@
 use crate::page::Page;
 use crate::sections::{
     cluster, data, effective, faults, growth, headline, instrument, latency, panels, published,
-    results, rules, search, setup, spread, time,
+    requirements, results, rules, search, setup, spread, time,
 };
 use crate::summary::points;
 use crate::view::RunView;
@@ -12,6 +12,7 @@ use crate::view::RunView;
 pub fn page(view: &RunView) -> Page {
     let points = points(view);
     let sections = [
+        requirements::section(view),
         rules::section(view),
         search::section(view),
         results::section(view, &points),

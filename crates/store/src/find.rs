@@ -1,7 +1,7 @@
 //! Finding runs under a results folder: the list, and one run by a short name.
 
 use crate::name::{self, Name};
-use crate::record::{FindingsRecord, left_out_words};
+use crate::record::{left_out_words, outcome_of};
 use crate::run::{Run, RunState, Salvaged, names_in};
 use crate::{file, stamp};
 use anyhow::{Result, bail};
@@ -24,6 +24,8 @@ pub struct Listed {
     pub trials_finished: usize,
     /// Trials of the plan.
     pub trials_planned: usize,
+    /// `met`, `missed` or `untold`: what came of the study's requirements; none if it has none.
+    pub requirements: Option<&'static str>,
     /// How many of them were left out, and why; none if none was.
     pub left_out: Option<String>,
     /// Why the run cannot be read.
@@ -45,6 +47,7 @@ fn listed(path: PathBuf) -> Listed {
         verdict: "-".to_owned(),
         trials_finished: 0,
         trials_planned: 0,
+        requirements: None,
         left_out: None,
         error: None,
     };
@@ -54,9 +57,10 @@ fn listed(path: PathBuf) -> Listed {
             line.trials_finished = run.finished_trials().len();
             line.trials_planned = run.plan.trials.len();
             line.left_out = left_out_words(&run.journal);
-            line.verdict = run
-                .findings
-                .map_or(line.verdict, |f: FindingsRecord| f.verdict);
+            if let Some(findings) = run.findings {
+                line.requirements = outcome_of(&findings.requirements);
+                line.verdict = findings.verdict;
+            }
         }
         Err(e) => line.error = Some(format!("{e:#}")),
     }

@@ -24,6 +24,7 @@ pub mod name;
 mod published;
 mod quantiles;
 pub mod record;
+mod required;
 mod resolved;
 mod run;
 mod search;

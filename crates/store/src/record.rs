@@ -14,6 +14,7 @@ pub use crate::lab::{
 pub use crate::looks::{LookRecord, LooksRecord, RobustRecord};
 pub use crate::published::{PublishedFigureRecord, PublishedRatioRecord, PublishedRecord};
 pub use crate::quantiles::QuantilesRecord;
+pub use crate::required::{RequirementRecord, outcome_of};
 pub use crate::resolved::{
     OverridesRecord, PrimaryRecord, RepeatRecord, RequestRecord, ResolvedRecord,
 };
@@ -281,6 +282,9 @@ pub struct FindingsRecord {
     /// What others have published, beside what was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<PublishedRecord>,
+    /// What the study requires, and what came of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requirements: Vec<RequirementRecord>,
 }
 
 /// `trials/NN-slug/finding.json`: the trial's entry of `findings.json`, written when it ends, so

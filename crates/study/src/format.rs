@@ -98,7 +98,7 @@ pub struct Field {
 }
 
 /// Keys of the design that come later, so that they get a better answer than "unknown key".
-pub const LATER: &[&str] = &["topology", "requires"];
+pub const LATER: &[&str] = &["topology"];
 
 /// Sections that a variant may change.
 pub const VARIANT_SECTIONS: &[&str] = &[
@@ -113,6 +113,7 @@ pub const VARIANT_SECTIONS: &[&str] = &[
     "verify",
     "probes",
     "phases",
+    "require",
 ];
 
 /// What a phase may have of its own: settings that a restart of the nodes brings about, and options

@@ -125,7 +125,12 @@ pub fn parse_number(text: &str) -> Result<f64, String> {
 /// Reads a share: `5%`, `0.05`.
 pub fn parse_share(text: &str) -> Result<f64, String> {
     match text.trim().strip_suffix('%') {
-        Some(percent) => parse_number(percent).map(|percent| percent / 100.0),
+        // Through text: a hundredth of 0.1 has a tail of binary noise.
+        Some(percent) => {
+            let number = parse_number(percent)?;
+            let share = format!("{number}e-2").parse();
+            share.map_err(|_| "it is not a number".to_owned())
+        }
         None => parse_number(text),
     }
 }
@@ -366,6 +371,22 @@ mod tests {
             ("1Gb", None),
         ] {
             assert_eq!(parse_bytes(text).ok(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn shares_are_numbers_or_percent() {
+        for (text, expected) in [
+            ("0.001", Some(0.001)),
+            ("0.1%", Some(0.001)),
+            ("97 %", Some(0.97)),
+            ("0", Some(0.0)),
+            ("1.1%", Some(0.011)),
+            ("%", None),
+            ("0.1%%", None),
+            ("inf%", None),
+        ] {
+            assert_eq!(parse_share(text).ok(), expected, "{text}");
         }
     }
 

@@ -6,6 +6,8 @@
 //!    against the table and the rules, read its settings.
 //! 4. The same with every scale that was not asked for, so that a mistake in one is found today.
 
+mod required;
+
 use crate::check;
 use crate::inputs::Inputs;
 use crate::matrix::{self, Side};
@@ -85,6 +87,7 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
     let resolved = resolver.wanted_scale(&mut out);
     primary(&root, &resolved, &mut out);
     let published = published(&root, &resolved, &inputs, &mut out);
+    required::check(&root, &resolved.variants, &mut out);
     resolver.other_scales(&mut out);
     out.clone().into_result()?;
     Ok(Study {

@@ -8,6 +8,7 @@ pub(crate) mod draft;
 mod faults;
 mod keyspace;
 mod probes;
+mod require;
 mod target;
 
 pub use self::draft::Draft;
@@ -20,6 +21,7 @@ pub use data::{Data, How, Load, PageCache, Reset, Settle};
 pub use faults::Fault;
 pub use keyspace::{Keyspace, Replication};
 pub use probes::{Import, PERIOD_NS, Probes};
+pub use require::{Require, Where};
 
 use crate::published::Published;
 use crate::tree::Tree;
@@ -158,6 +160,8 @@ pub struct Settings {
     pub probes: Option<Probes>,
     /// What is broken on purpose while load is measured.
     pub faults: Vec<Fault>,
+    /// What is required of it.
+    pub require: Require,
     /// What is different while the data is loaded and settled; none: nothing.
     pub load_phase: Option<Box<Phase>>,
 }

@@ -9,7 +9,7 @@ mod words;
 
 use super::run::run_study;
 use super::say_notes;
-use crate::args::{Common, ImportArgs, ImportOptions};
+use crate::args::{Common, ImportArgs, ImportOptions, SummaryArgs};
 use crate::compat::Compat;
 use crate::exit::Exit;
 use crate::{diagnostics, terminal};
@@ -94,7 +94,7 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
         true => Some(Compat::new(tool, &words, &import)?),
         false => None,
     };
-    run_study(&study, common, compat)
+    run_study(&study, common, compat, &SummaryArgs::default())
 }
 
 /// Our options before the words and among them.

@@ -27,7 +27,7 @@ pub fn run(common: &Common) -> Result<Exit> {
     for (run, name) in runs.iter().zip(&names) {
         let state = run.state.map_or("damaged", RunState::name);
         text += &format!(
-            "{name:width$}  {state:11}  {:7}  {}/{} trials{}\n",
+            "{name:width$}  {state:11}  {:7}  {}/{} trials{}{}\n",
             run.verdict,
             run.trials_finished,
             run.trials_planned,
@@ -35,6 +35,12 @@ pub fn run(common: &Common) -> Result<Exit> {
                 .iter()
                 .map(|why| format!(", {why}"))
                 .collect::<String>(),
+            match run.requirements {
+                None => "",
+                Some("met") => ", requirements met",
+                Some("untold") => ", requirements not to be told",
+                Some(_) => ", a requirement missed",
+            },
         );
         if let Some(error) = &run.error {
             text += &format!("{:width$}  {error}\n", "");
@@ -53,6 +59,7 @@ fn to_json(run: &Listed) -> serde_json::Value {
         "verdict": run.verdict,
         "trials_finished": run.trials_finished,
         "trials_planned": run.trials_planned,
+        "requirements": run.requirements,
         "left_out": run.left_out,
         "error": run.error,
     })

@@ -1,18 +1,19 @@
 //! `cassay run` and `cassay resume`: from a study, or the rest of a run, to a report.
 
 use super::{dirs, read_study};
-use crate::args::{Common, ResumeArgs, StudyArgs, VERSION};
+use crate::args::{Common, ResumeArgs, RunArgs, SummaryArgs, VERSION};
 use crate::compat::Compat;
 use crate::exit::Exit;
 use crate::progress::Show;
 use crate::{interrupt, terminal};
 use anyhow::{Context, Error, Result, anyhow};
 use engine::{Interrupted, Options, Outcome};
-use report::RunView;
+use report::{Page, RunView};
 use serde_json::json;
 use std::io::{self, ErrorKind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use store::record::FindingsRecord;
 use store::{Run, RunWriter};
 use study::plan;
 use study::settings::Study;
@@ -21,18 +22,28 @@ use study::settings::Study;
 ///
 /// 1. Read and plan it: mistakes end here, before anything starts. 2. Clear what a killed run has
 ///    left. 3. Run. 4. Write the report. 5. Say the answer.
-pub fn run(args: &StudyArgs, common: &Common) -> Result<Exit> {
-    let study = match read_study(args, common.json) {
+pub fn run(args: &RunArgs, common: &Common) -> Result<Exit> {
+    let study = match read_study(&args.study, common.json) {
         Ok(study) => study,
         Err(end) => return end,
     };
-    run_study(&study, common, None)
+    run_study(&study, common, None, &args.summaries)
 }
 
 /// Runs a study that was resolved; `compat` speaks for another tool, instead of us.
-pub fn run_study(study: &Study, common: &Common, mut compat: Option<Compat>) -> Result<Exit> {
+pub fn run_study(
+    study: &Study,
+    common: &Common,
+    mut compat: Option<Compat>,
+    summaries: &SummaryArgs,
+) -> Result<Exit> {
     let plan = plan::plan(study).map_err(|why| anyhow!(why))?;
-    let exit = with_options(common, compat.is_some(), |options, show| {
+    let end = End {
+        common,
+        is_compat: compat.is_some(),
+        summaries,
+    };
+    let exit = with_options(&end, |options, show| {
         engine::run(study, &plan, options, &mut |event| match &mut compat {
             Some(compat) => compat.event(&event),
             None => show.event(event),
@@ -55,7 +66,7 @@ pub fn resume(args: &ResumeArgs, common: &Common) -> Result<Exit> {
     if interrupted.is_done() {
         // The disk may have been full when it was to be written.
         if found.run.report().is_none() {
-            let report = write_report(path)?;
+            let report = write_report(path, &args.summaries)?;
             terminal::say(&format!("report: {}", report.display()));
         }
         terminal::say(&format!(
@@ -67,21 +78,33 @@ pub fn resume(args: &ResumeArgs, common: &Common) -> Result<Exit> {
     for damage in interrupted.damages() {
         terminal::say(&format!("note: damaged, and done again: {damage}"));
     }
-    with_options(common, false, |options, show| {
+    let end = End {
+        common,
+        is_compat: false,
+        summaries: &args.summaries,
+    };
+    with_options(&end, |options, show| {
         interrupted.resume(options, &mut |event| show.event(event))
     })
 }
 
-fn with_options(
-    common: &Common,
+/// What is done when a run has ended.
+struct End<'a> {
+    common: &'a Common,
+    /// Whether another tool speaks instead of us.
     is_compat: bool,
+    summaries: &'a SummaryArgs,
+}
+
+fn with_options(
+    end: &End<'_>,
     work: impl FnOnce(&Options<'_>, &mut Show) -> Result<Outcome>,
 ) -> Result<Exit> {
     let dirs = dirs()?;
     let interrupt = interrupt::flag()?;
     host::process::heed(Arc::clone(&interrupt));
     let options = Options {
-        results: common.out.clone(),
+        results: end.common.out.clone(),
         dirs,
         interrupt: &interrupt,
         version: VERSION,
@@ -90,7 +113,7 @@ fn with_options(
     let mut show = Show::new();
     let outcome = work(&options, &mut show);
     let path = show.done();
-    let ended = outcome.and_then(|outcome| finish(&outcome, common, is_compat));
+    let ended = outcome.and_then(|outcome| end.finish(&outcome));
     ended.map_err(|error| match path {
         // What is damaged says itself what to do, and ends with a code of its own.
         Some(path) if !error.is::<store::Damaged>() => to_go_on(&error, &path),
@@ -124,43 +147,82 @@ fn shared_machine() -> bool {
     std::env::var_os("CASSAY_SHARED_MACHINE").is_some_and(|value| !value.is_empty() && value != "0")
 }
 
-/// Writes the report, then says the answer.
-fn finish(outcome: &Outcome, common: &Common, is_compat: bool) -> Result<Exit> {
-    let path = &outcome.path;
-    let Some(findings) = &outcome.findings else {
-        terminal::say(&format!(
-            "interrupted; everything that was started is stopped. To go on: cassay resume {}",
-            path.display()
-        ));
-        return Ok(Exit::Interrupted);
-    };
-    let report = write_report(path)?;
-    if common.json {
-        let mut value = serde_json::to_value(findings).context("encode the findings")?;
-        value["cassay"] = json!(VERSION);
-        value["run"] = json!(path);
-        value["report"] = json!(report);
-        terminal::json(&value);
-    } else if is_compat {
-        terminal::say(&answer(findings));
-    } else {
-        terminal::data(&answer(findings));
+impl End<'_> {
+    /// Writes the report, then says the answer.
+    fn finish(&self, outcome: &Outcome) -> Result<Exit> {
+        let path = &outcome.path;
+        let Some(findings) = &outcome.findings else {
+            terminal::say(&format!(
+                "interrupted; everything that was started is stopped. To go on: cassay resume {}",
+                path.display()
+            ));
+            return Ok(Exit::Interrupted);
+        };
+        let report = write_report(path, self.summaries)?;
+        if self.common.json {
+            let mut value = serde_json::to_value(findings).context("encode the findings")?;
+            value["cassay"] = json!(VERSION);
+            value["run"] = json!(path);
+            value["report"] = json!(report);
+            terminal::json(&value);
+        } else if self.is_compat {
+            terminal::say(&answer(findings));
+        } else {
+            terminal::data(&answer(findings));
+        }
+        terminal::say(&format!("report: {}", report.display()));
+        Ok(exit_of(findings))
     }
-    terminal::say(&format!("report: {}", report.display()));
-    Ok(match engine::may_be_believed(findings) {
-        true => Exit::Done,
-        false => Exit::Invalid,
-    })
 }
 
-/// Writes `report.html` from what stands on disk.
-pub fn write_report(path: &std::path::Path) -> Result<std::path::PathBuf> {
+/// Says which requirements are not met, and how a run with these findings ends. A run that may not
+/// be believed misses nothing: nobody knows.
+fn exit_of(findings: &FindingsRecord) -> Exit {
+    for requirement in &findings.requirements {
+        if requirement.is_missed() {
+            terminal::say(&format!("a requirement was missed: {}", requirement.says));
+        } else if requirement.is_open() {
+            terminal::say(&format!("warning: {}", requirement.says));
+        }
+    }
+    if !engine::may_be_believed(findings) {
+        Exit::Invalid
+    } else if engine::misses_a_requirement(findings) {
+        Exit::Missed
+    } else {
+        Exit::Done
+    }
+}
+
+/// Writes `report.html` from what stands on disk, and what pipelines read.
+pub fn write_report(path: &Path, summaries: &SummaryArgs) -> Result<PathBuf> {
     let view = RunView::read(&Run::open(path)?)?;
-    let html = report::html(&report::page(&view));
-    RunWriter::reopen(path)?.write_report(&html)
+    let page = report::page(&view);
+    let to = RunWriter::reopen(path)?.write_report(&report::html(&page))?;
+    write_summaries(&view, &page, &to, summaries)?;
+    Ok(to)
 }
 
-fn answer(findings: &store::record::FindingsRecord) -> String {
+/// Writes what pipelines read.
+pub fn write_summaries(
+    view: &RunView,
+    page: &Page,
+    report: &Path,
+    summaries: &SummaryArgs,
+) -> Result<()> {
+    if let Some(to) = &summaries.junit {
+        store::write_whole(to, report::junit(view)?.as_bytes())?;
+        terminal::say(&format!("JUnit XML: {}", to.display()));
+    }
+    if let Some(to) = &summaries.markdown {
+        let link = report.display().to_string();
+        store::write_whole(to, report::markdown(page, Some(&link)).as_bytes())?;
+        terminal::say(&format!("Markdown: {}", to.display()));
+    }
+    Ok(())
+}
+
+fn answer(findings: &FindingsRecord) -> String {
     let mut text = format!("{}: {}\n", findings.study, findings.verdict);
     for sentence in &findings.answer {
         text += &format!("  {sentence}\n");

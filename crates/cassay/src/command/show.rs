@@ -1,7 +1,7 @@
 //! `cassay show`, `compare` and `report`: runs as they stand on disk.
 
 use crate::args::{Common, CompareArgs, ReportArgs, RunName};
-use crate::command::run::write_report;
+use crate::command::run::{write_report, write_summaries};
 use crate::exit::Exit;
 use crate::terminal;
 use anyhow::Result;
@@ -39,10 +39,12 @@ pub fn report(args: &ReportArgs, common: &Common) -> Result<Exit> {
     let run = store::find(&common.out, &args.name.run)?;
     let exit = say_notes(&run);
     let path = match &args.to {
-        None => write_report(&run.path)?,
+        None => write_report(&run.path, &args.summaries)?,
         Some(to) => {
-            let page = report::page(&RunView::read(&run)?);
+            let view = RunView::read(&run)?;
+            let page = report::page(&view);
             store::write_whole(to, report::html(&page).as_bytes())?;
+            write_summaries(&view, &page, to, &args.summaries)?;
             to.clone()
         }
     };

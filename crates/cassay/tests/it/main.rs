@@ -16,6 +16,7 @@ mod engine;
 mod faults;
 mod null_target;
 mod program;
+mod required;
 mod tls;
 mod trust;
 

@@ -5,7 +5,7 @@ use crate::page::{Figure, Headline, Verdict};
 use crate::sections::results::{interval_words, metric_name, ratio_words, verdict_words};
 use crate::summary::{ALL, Point, best, variant_name, variants};
 use crate::view::RunView;
-use store::record::{ComparisonRecord, left_out_words};
+use store::record::{ComparisonRecord, left_out_words, outcome_of};
 
 /// What stands above everything else.
 pub fn headline(view: &RunView, points: &[Point<'_>]) -> Headline {
@@ -51,6 +51,13 @@ fn facts(view: &RunView) -> Vec<(String, String)> {
         None => format!("{done} of {planned}"),
     };
     facts.push(("Trials".into(), trials));
+    if let Some(outcome) = outcome_of(&view.findings.requirements) {
+        let word = match outcome {
+            "untold" => "not to be told",
+            outcome => outcome,
+        };
+        facts.push(("Requirements".into(), word.into()));
+    }
     let scale = view.plan.scale.as_deref().unwrap_or("as written");
     facts.push(("Scale".into(), scale.into()));
     facts.push(("cassay".into(), view.plan.cassay.clone()));

@@ -3,6 +3,7 @@
 pub mod growth;
 pub mod headline;
 pub mod published;
+pub mod requirements;
 pub mod results;
 pub mod rules;
 pub mod search;

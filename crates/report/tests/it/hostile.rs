@@ -61,6 +61,14 @@ fn hostile_run() -> RunView {
         }
         spoil_lab(trial);
     }
+    run.findings.requirements = vec![RequirementRecord {
+        metric: HOSTILE.into(),
+        variant: HOSTILE.into(),
+        bound: HOSTILE.into(),
+        outcome: HOSTILE.into(),
+        says: HOSTILE.into(),
+        ..RequirementRecord::default()
+    }];
     for comparison in &mut run.findings.comparisons {
         comparison.metric = HOSTILE.into();
         comparison.verdict = HOSTILE.into();

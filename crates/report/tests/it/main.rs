@@ -9,6 +9,7 @@ mod golden;
 mod hostile;
 mod lab;
 mod panels;
+mod pipeline;
 mod published;
 mod reading;
 mod requests;

@@ -72,6 +72,7 @@ macro_rules! probe {
 
 mod procedure;
 mod repeat;
+mod require;
 mod target;
 
 const fn required(path: &'static str, typ: Type, what: &'static str) -> Field {
@@ -105,13 +106,14 @@ const fn with(path: &'static str, typ: Type, default: &'static str, what: &'stat
 }
 
 /// The format.
-pub const FIELDS: [&[Field]; 7] = [
+pub const FIELDS: [&[Field]; 8] = [
     STUDY,
     target::FIELDS,
     SECTIONS,
     procedure::FIELDS,
     WINDOW,
     repeat::FIELDS,
+    require::FIELDS,
     INSTRUMENT,
 ];
 

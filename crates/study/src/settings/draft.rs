@@ -6,7 +6,8 @@
 use super::{
     AttachSpec, Client, Data, Fault, HostsSpec, Import, Imported, JolokiaAccess, Keyspace,
     LADDER_POINTS_MAX, Load, LocalSpec, NullSpec, Phase, Primary, PrimaryMetric, Probes,
-    ROWS_UNLOADED, Repeat, Settings, Target, TlsSpec, Verify, Warmup, Window, Workload, secret_of,
+    ROWS_UNLOADED, Repeat, Require, Settings, Target, TlsSpec, Verify, Warmup, Window, Workload,
+    secret_of,
 };
 use crate::format::{self, Type};
 use crate::tree::Tree;
@@ -67,6 +68,7 @@ pub struct Draft {
     pub(crate) period_ns: u64,
     pub(crate) series: Vec<Series>,
     pub(crate) faults: Vec<Fault>,
+    pub(crate) require: Require,
     /// The key at hand, in a mapping of free ones; else empty.
     pub(crate) key: String,
 }
@@ -293,6 +295,7 @@ impl Draft {
             verify: self.verify,
             probes: self.probes(),
             faults: self.faults.clone(),
+            require: self.require.clone(),
             load_phase: None,
         }
     }

@@ -1,0 +1,391 @@
+//! What the study requires, and what came of it: a record for each requirement, in the study's order.
+
+use super::compared::too_few_blocks;
+use super::looked::looks_in;
+use super::point_words;
+use super::points::places_of;
+use analysis::require::{Limit, Outcome, hull, of_blocks, share_interval};
+use analysis::series::mean_of_blocks_ci95;
+use measure::Known;
+use measure::number::{round, significant, whole};
+use std::collections::BTreeMap;
+use store::record::{
+    ComparisonRecord, PointRecord, QuantilesRecord, RequirementRecord, SweepRecord, TrialFinding,
+};
+use study::settings::{Require, Study, Variant, Where};
+
+/// What requirements are judged by.
+pub struct Found<'a> {
+    pub study: &'a Study,
+    pub trials: &'a [TrialFinding],
+    pub points: &'a [PointRecord],
+    pub sweeps: &'a [SweepRecord],
+    pub comparisons: &'a [ComparisonRecord],
+}
+
+/// A percentile: its key, its words, and where it stands.
+type Percentile = (&'static str, &'static str, fn(&QuantilesRecord) -> Known);
+
+const PERCENTILES: [Percentile; 4] = [
+    ("p50", "median latency", |q| q.p50),
+    ("p95", "p95 latency", |q| q.p95),
+    ("p99", "p99 latency", |q| q.p99),
+    ("p999", "p99.9 latency", |q| q.p999),
+];
+
+/// A number that something is required of, as far as it is known.
+struct Number {
+    value: Option<Known>,
+    ci95: Option<[f64; 2]>,
+    /// What decides otherwise than the interval does, and why.
+    decided: Option<(Outcome, &'static str)>,
+}
+
+/// One requirement, before it is judged.
+struct Required<'a> {
+    metric: String,
+    words: String,
+    unit: &'static str,
+    variant: &'a str,
+    baseline: Option<&'a str>,
+    place: BTreeMap<String, f64>,
+    limit: Limit,
+    untold_is_missed: bool,
+}
+
+/// All requirements of the study.
+pub fn requirements(found: &Found<'_>) -> Vec<RequirementRecord> {
+    let variants = found.study.variants.iter();
+    variants.flat_map(|variant| found.of(variant)).collect()
+}
+
+/// What came of them, for the answer's first sentence; none without any.
+pub fn sentence(requirements: &[RequirementRecord]) -> Option<String> {
+    let all = requirements.len();
+    let missed: Vec<_> = requirements.iter().filter(|r| r.is_missed()).collect();
+    let open = requirements.iter().filter(|r| r.is_open()).count();
+    let what = match (all, missed.len(), open) {
+        (0, ..) => return None,
+        (1, 1, _) => "The one requirement is missed".to_owned(),
+        (1, _, 1) => "Whether the one requirement is met cannot be told".to_owned(),
+        (1, ..) => "The one requirement is met".to_owned(),
+        (_, 0, 0) => format!("All {all} requirements are met"),
+        (_, 0, open) => format!("Of {all} requirements none is missed, and {open} cannot be told"),
+        (_, 1, _) => format!("1 of {all} requirements is missed"),
+        (_, missed, _) => format!("{missed} of {all} requirements are missed"),
+    };
+    let first = missed.first().map(|first| format!(": {}", first.says));
+    let more = missed.len().saturating_sub(1);
+    let more = (more > 0).then(|| format!(" And {more} more."));
+    let end = if first.is_some() { "" } else { "." };
+    Some(what + &first.unwrap_or_default() + &more.unwrap_or_default() + end)
+}
+
+impl Found<'_> {
+    fn of(&self, variant: &Variant) -> Vec<RequirementRecord> {
+        let require = &variant.settings.require;
+        let mut records = Vec::new();
+        if require.has_limits() {
+            for place in self.places(variant) {
+                records.extend(self.at(variant, &place));
+            }
+        }
+        records.extend(require.ratio.and_then(|least| self.ratio(variant, least)));
+        records
+    }
+
+    /// Where something is required of a variant.
+    fn places(&self, variant: &Variant) -> Vec<BTreeMap<String, f64>> {
+        let outlook = variant.settings.procedure.outlook();
+        let measured = places_of(self.trials, &variant.name);
+        let are_known = outlook.certain >= outlook.turns_max;
+        match &variant.settings.require.at {
+            Where::Every => measured,
+            Where::Auto if are_known => measured,
+            Where::Auto | Where::Best => vec![self.best(variant).unwrap_or_default()],
+            Where::Values(values) => {
+                let axis = outlook.points.first().map_or("threads", |at| at.axis());
+                let place = |value: &u64| BTreeMap::from([(axis.to_owned(), *value as f64)]);
+                values.iter().map(place).collect()
+            }
+        }
+    }
+
+    /// The point that the answer names.
+    fn best(&self, variant: &Variant) -> Option<BTreeMap<String, f64>> {
+        let sweep = self.sweeps.iter().find(|s| s.variant == variant.name);
+        let named = sweep.and_then(|s| s.best_within_bound.as_ref().or(s.best.as_ref()));
+        let mut points = self.points.iter().filter(|p| p.variant == variant.name);
+        named
+            .or_else(|| points.next().map(|point| &point.point))
+            .cloned()
+    }
+
+    fn at(&self, variant: &Variant, place: &BTreeMap<String, f64>) -> Vec<RequirementRecord> {
+        let require = &variant.settings.require;
+        let here = |p: &&PointRecord| p.variant == variant.name && p.point == *place;
+        let point = self.points.iter().find(here);
+        let required = |metric: &str, words: &str, unit, limit| Required {
+            metric: metric.to_owned(),
+            words: words.to_owned(),
+            unit,
+            variant: &variant.name,
+            baseline: None,
+            place: place.clone(),
+            limit,
+            untold_is_missed: require.untold_is_missed,
+        };
+        let mut records = Vec::new();
+        for (percentile, limit) in PERCENTILES.iter().zip(latencies(require)) {
+            let Some(limit) = limit else { continue };
+            let number = point.map(|point| self.latency(point, percentile));
+            let metric = format!("{}_ms", percentile.0);
+            let required = required(&metric, percentile.1, " ms", Limit::AtMost(limit));
+            records.push(required.judged(number));
+        }
+        if let Some(limit) = require.error_rate {
+            let number = point.map(|point| self.error_rate(point, limit));
+            let limit = Limit::AtMost(limit);
+            records.push(required("error_rate", "error rate", " %", limit).judged(number));
+        }
+        if let Some(limit) = require.ops_per_s {
+            let number = point.map(|point| self.ops_per_s(point, limit));
+            let limit = Limit::AtLeast(limit);
+            records.push(required("ops_per_s", "throughput", " op/s", limit).judged(number));
+        }
+        records
+    }
+
+    fn used(&self, point: &PointRecord) -> Vec<&TrialFinding> {
+        let is_used = |trial: &&TrialFinding| point.trials.contains(&trial.index);
+        self.trials.iter().filter(is_used).collect()
+    }
+
+    /// A percentile of all blocks together. Several blocks have an interval from the spread between
+    /// them, made to hold that percentile; a single one has that of its window.
+    fn latency(&self, point: &PointRecord, (key, _, figure): &Percentile) -> Number {
+        let used = self.used(point);
+        let merged = figure(&point.latency_ms);
+        let each: Vec<Known> = used.iter().map(|t| figure(&t.all.latency_ms)).collect();
+        let own = |trial: &&TrialFinding| trial.all.latency_ms.ci95.get(*key).copied();
+        let ci95 = over_blocks(&used, own, || {
+            let values: Vec<f64> = each.iter().map(|value| value.least()).collect();
+            of_blocks(&values)
+        });
+        let is_at_least = merged.is_at_least() || each.iter().any(|value| value.is_at_least());
+        let value = match is_at_least {
+            true => Known::AtLeast(merged.least()),
+            false => merged,
+        };
+        let least = merged.least();
+        let grows = "the rate was not kept up with, so its latency grows as long as it is offered";
+        Number {
+            value: (least > 0.0).then_some(value),
+            ci95: ci95.map(|ends| hull(ends, [least, least])),
+            decided: point.saturated.then_some((Outcome::Untold, grows)),
+        }
+    }
+
+    /// Failed operations of all that were due in the windows.
+    fn error_rate(&self, point: &PointRecord, limit: f64) -> Number {
+        let failed = |trial: &&TrialFinding| trial.errors.values().sum::<u64>();
+        let all = |trial: &&TrialFinding| trial.all.latency_ms.count + failed(trial);
+        let used = self.used(point);
+        let (part, whole) = (
+            used.iter().map(failed).sum::<u64>(),
+            used.iter().map(all).sum::<u64>(),
+        );
+        let share = |part: u64, all: u64| part as f64 / all.max(1) as f64;
+        let shares: Vec<f64> = used.iter().map(|t| share(failed(t), all(t))).collect();
+        let between = mean_of_blocks_ci95(&shares).map(|[low, high]| [low.max(0.0), high]);
+        let together = share_interval(part, whole);
+        let counted = match part {
+            0 => (Outcome::Met, "no operation failed"),
+            _ => (Outcome::Missed, "an operation failed"),
+        };
+        Number {
+            value: (whole > 0).then(|| Known::Exactly(share(part, whole))),
+            ci95: together.map(|ends| between.map_or(ends, |between| hull(ends, between))),
+            decided: (limit == 0.0 && whole > 0).then_some(counted),
+        }
+    }
+
+    fn ops_per_s(&self, point: &PointRecord, limit: f64) -> Number {
+        let used = self.used(point);
+        let ci95 = over_blocks(&used, |t| t.all.ops_per_s_ci95, || point.ops_per_s_ci95);
+        let rate = point.point.get("rate");
+        let kept = rate.is_some_and(|rate| !point.saturated && limit <= *rate);
+        let high = ci95.map_or(point.ops_per_s, |[_, high]| high);
+        Number {
+            value: Some(Known::Exactly(point.ops_per_s)),
+            ci95: ci95.or(point.ops_per_s_ci95),
+            decided: (kept && high >= limit)
+                .then_some((Outcome::Met, "it kept up with the rate that was offered")),
+        }
+    }
+
+    /// How good a contender is beside the baseline. None of the baseline itself.
+    fn ratio(&self, variant: &Variant, least: f64) -> Option<RequirementRecord> {
+        let variants = &self.study.variants;
+        let baseline = variants.iter().find(|one| one.step == variant.step)?;
+        if baseline.name == variant.name {
+            return None;
+        }
+        let of = |c: &&ComparisonRecord| c.primary && c.contender == variant.name;
+        let comparison = self.comparisons.iter().find(of);
+        let metric = comparison.map_or("ops_per_s", |c| &c.metric);
+        let what = match metric.rsplit_once('.') {
+            Some((_, percentile)) => format!("ratio by {percentile}"),
+            None if metric == "ops_per_s" => "ratio by throughput".to_owned(),
+            None => format!("ratio by {metric}"),
+        };
+        let required = Required {
+            metric: "ratio".to_owned(),
+            words: what,
+            unit: "",
+            variant: &variant.name,
+            baseline: Some(&baseline.name),
+            place: comparison.map(|c| c.point.clone()).unwrap_or_default(),
+            limit: Limit::AtLeast(least),
+            untold_is_missed: variant.settings.require.untold_is_missed,
+        };
+        Some(required.judged(comparison.map(ratio)))
+    }
+}
+
+/// The interval of a single window, of both where there are two, and else that over the blocks.
+fn over_blocks(
+    used: &[&TrialFinding],
+    own: impl Fn(&&TrialFinding) -> Option<[f64; 2]>,
+    several: impl Fn() -> Option<[f64; 2]>,
+) -> Option<[f64; 2]> {
+    match used {
+        [one] => own(one),
+        [one, other] => Some(hull(own(one)?, own(other)?)),
+        _ => several(),
+    }
+}
+
+fn latencies(require: &Require) -> [Option<f64>; 4] {
+    [
+        require.p50_ms,
+        require.p95_ms,
+        require.p99_ms,
+        require.p999_ms,
+    ]
+}
+
+/// Of throughput contender ÷ baseline, of latency the other way round: more is better.
+fn ratio(comparison: &ComparisonRecord) -> Number {
+    let ends = match (comparison.ci95, comparison.ci95_end) {
+        (Some(ends), _) => Some(ends),
+        (None, Some(end)) if comparison.bound == "at_least" => Some([end, f64::INFINITY]),
+        (None, Some(end)) => Some([0.0, end]),
+        (None, None) => None,
+    };
+    let is_latency = comparison.metric.starts_with("latency_ms");
+    let better = |ratio: f64| if is_latency { 1.0 / ratio } else { ratio };
+    let (used, planned) = (comparison.blocks, comparison.blocks_planned);
+    let is_thin = too_few_blocks(used, planned, looks_in(comparison));
+    let few = "too few blocks have two trials that may be used";
+    Number {
+        value: Some(Known::Exactly(better(comparison.ratio))),
+        ci95: ends.map(|[low, high]| match is_latency {
+            true => [better(high), better(low)],
+            false => [low, high],
+        }),
+        decided: is_thin.then_some((Outcome::Untold, few)),
+    }
+}
+
+impl Required<'_> {
+    fn judged(self, number: Option<Number>) -> RequirementRecord {
+        let number = number.unwrap_or(Number {
+            value: None,
+            ci95: None,
+            decided: None,
+        });
+        let by_interval = number.value.map(|v| self.limit.judge(v, number.ci95));
+        let (outcome, why) = match (by_interval, number.decided) {
+            (None, _) => (Outcome::Untold, "no trial there may be believed"),
+            // What is beyond the limit for certain is so whatever else is said.
+            (Some(Outcome::Missed), Some((Outcome::Untold, _))) => (Outcome::Missed, ""),
+            (Some(_), Some((decided, why))) => (decided, why),
+            (Some(Outcome::Untold), None) if number.ci95.is_none() => {
+                (Outcome::Untold, "too little was measured for an interval")
+            }
+            (Some(Outcome::Untold), None) => (Outcome::Untold, "its interval holds the limit"),
+            (Some(told), None) => (told, ""),
+        };
+        let ci95 = number
+            .ci95
+            .filter(|ends| ends.iter().all(|e| e.is_finite()));
+        RequirementRecord {
+            says: self.says(&number, outcome, why),
+            metric: self.metric,
+            variant: self.variant.to_owned(),
+            point: self.place,
+            bound: self.limit.name().to_owned(),
+            limit: self.limit.value(),
+            value: number.value.map(Known::least),
+            value_at_least: number.value.is_some_and(Known::is_at_least),
+            ci95,
+            outcome: outcome.name().to_owned(),
+            untold_is_missed: self.untold_is_missed,
+        }
+    }
+
+    fn says(&self, number: &Number, outcome: Outcome, why: &str) -> String {
+        let write = |value: f64| match self.unit {
+            " op/s" => whole(value),
+            " %" => significant(value * 100.0, 3),
+            _ => significant(value, 3),
+        };
+        // As it was written.
+        let limit = match self.unit {
+            " op/s" => whole(self.limit.value()),
+            " %" => round(self.limit.value() * 100.0, 9).to_string(),
+            _ => self.limit.value().to_string(),
+        };
+        let who = match (self.variant, self.baseline) {
+            ("-", _) => String::new(),
+            (name, None) => format!(" of “{name}”"),
+            (name, Some(baseline)) => format!(" of “{name}” beside “{baseline}”"),
+        };
+        let place = match self.place.is_empty() {
+            true => String::new(),
+            false => format!(" at {}", point_words(&self.place)),
+        };
+        let found = match number.value {
+            None => "is not known".to_owned(),
+            Some(value) => format!("is {}{}{}", value.sign(), write(value.least()), self.unit),
+        };
+        let interval = match number.ci95 {
+            Some([low, high]) if high.is_finite() => {
+                format!(" (95 %: {} to {})", write(low), write(high))
+            }
+            _ => String::new(),
+        };
+        let asked = match self.limit {
+            Limit::AtMost(_) => "at most",
+            Limit::AtLeast(_) => "at least",
+        };
+        let outcome = match outcome {
+            Outcome::Met => "met",
+            Outcome::Missed => "missed",
+            Outcome::Untold if self.untold_is_missed => "cannot be told, and so missed",
+            Outcome::Untold => "cannot be told",
+        };
+        let why = match why {
+            "" => String::new(),
+            why => format!(", since {why}"),
+        };
+        format!(
+            "{}{who}{place} {found}{interval}, and {asked} {limit}{} is required: {outcome}{why}.",
+            self.words, self.unit,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,236 @@
+use crate::summary::findings;
+use measure::Known;
+use std::collections::BTreeMap;
+use store::record::{FindingsRecord, RequirementRecord, TrialFinding, outcome_of};
+use study::resolve::resolve;
+use study::settings::{Overrides, Study};
+
+fn study(procedure: &str, require: &str, rest: &str) -> Study {
+    let text = format!(
+        "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{use: standard1}}\n\
+         procedure: {procedure}\nrequire: {require}\n{rest}"
+    );
+    resolve("s", &text, &Overrides::default()).unwrap()
+}
+
+/// A trial of 100,000 operations with a p99 and its interval.
+fn trial(index: usize, variant: &str, threads: f64, p99: f64, ci: [f64; 2]) -> TrialFinding {
+    let mut finding = TrialFinding {
+        index,
+        variant: variant.into(),
+        point: BTreeMap::from([("threads".into(), threads)]),
+        verdict: "valid".into(),
+        seconds: 10.0,
+        ..TrialFinding::default()
+    };
+    finding.all.ops = 100_000;
+    finding.all.ops_per_s = 10_000.0;
+    finding.all.ops_per_s_ci95 = Some([9_900.0, 10_100.0]);
+    finding.all.latency_ms.count = 100_000;
+    finding.all.latency_ms.p99 = p99.into();
+    finding.all.latency_ms.ci95 = BTreeMap::from([("p99".into(), ci)]);
+    finding
+}
+
+fn found(study: &Study, trials: Vec<TrialFinding>) -> FindingsRecord {
+    let first = |of: &[&TrialFinding]| Some(of[0].all.latency_ms.clone());
+    findings(study, trials, &first, None)
+}
+
+fn one(study: &Study, trial: TrialFinding) -> RequirementRecord {
+    found(study, vec![trial]).requirements.remove(0)
+}
+
+const FIXED: &str = "{fixed: {threads: 4}}";
+
+#[test]
+fn each_requirement_is_judged_by_the_interval_of_its_number() {
+    let good = || trial(0, "-", 4.0, 9.0, [8.5, 9.5]);
+    for (require, outcome) in [
+        ("{p99_ms: 10}", "met"),
+        ("{p99_ms: 9.2}", "untold"),
+        ("{p99_ms: 8}", "missed"),
+        // Of p95 nothing is known.
+        ("{p95_ms: 8}", "untold"),
+        ("{ops_per_s: 9.9k}", "met"),
+        ("{ops_per_s: 10k}", "untold"),
+        ("{ops_per_s: 20k}", "missed"),
+        ("{error_rate: 0.1%}", "met"),
+        ("{error_rate: 0.001%}", "untold"),
+        ("{error_rate: 0}", "met"),
+        ("{p99_ms: 10, at: [4]}", "met"),
+    ] {
+        let seen = one(&study(FIXED, require, ""), good());
+        assert_eq!(seen.outcome, outcome, "{require}: {}", seen.says);
+        assert!(!seen.is_missed() || outcome == "missed", "{require}");
+    }
+    let strict = one(&study(FIXED, "{p99_ms: 9.2, untold: miss}", ""), good());
+    assert_eq!(
+        (strict.outcome.as_str(), strict.is_missed()),
+        ("untold", true)
+    );
+    assert!(
+        strict
+            .says
+            .ends_with("cannot be told, and so missed, since its interval holds the limit.")
+    );
+}
+
+#[test]
+fn errors_are_a_share_of_all_that_was_due() {
+    let with = |failed: u64| {
+        let mut trial = trial(0, "-", 4.0, 9.0, [8.5, 9.5]);
+        trial.errors = BTreeMap::from([("overloaded".into(), failed)]);
+        trial.all.latency_ms.count -= failed;
+        trial
+    };
+    for (failed, limit, outcome) in [
+        (50, "0.1%", "met"),
+        (100, "0.1%", "untold"),
+        (200, "0.1%", "missed"),
+        (1, "0", "missed"),
+    ] {
+        let require = format!("{{error_rate: {limit}}}");
+        let seen = one(&study(FIXED, &require, ""), with(failed));
+        assert_eq!(seen.outcome, outcome, "{failed} {limit}: {}", seen.says);
+    }
+}
+
+#[test]
+fn a_lower_bound_is_missed_for_certain_and_never_met() {
+    let mut bound = trial(0, "-", 4.0, 9.0, [8.5, 9.5]);
+    bound.all.latency_ms.p99 = Known::AtLeast(9.0);
+    let outcome = |require: &str| one(&study(FIXED, require, ""), bound.clone()).outcome;
+    assert_eq!(outcome("{p99_ms: 8}"), "missed");
+    assert_eq!(outcome("{p99_ms: 100}"), "untold");
+}
+
+#[test]
+fn a_point_without_a_trial_that_may_be_believed_is_told_of() {
+    let mut invalid = trial(0, "-", 4.0, 9.0, [8.5, 9.5]);
+    invalid.verdict = "invalid".into();
+    let seen = one(&study(FIXED, "{p99_ms: 10}", ""), invalid);
+    assert_eq!(seen.outcome, "untold");
+    assert!(
+        seen.says.contains("no trial there may be believed"),
+        "{}",
+        seen.says
+    );
+}
+
+#[test]
+fn a_rate_that_was_kept_up_with_does_what_it_offers() {
+    let at_rate = |ops_per_s: f64, half: f64| {
+        let mut trial = trial(0, "-", 0.0, 9.0, [8.5, 9.5]);
+        trial.point = BTreeMap::from([("rate".into(), 10_000.0)]);
+        trial.all.ops_per_s = ops_per_s;
+        trial.all.ops_per_s_ci95 = Some([ops_per_s - half, ops_per_s + half]);
+        one(
+            &study("{fixed: {rate: 10k}}", "{ops_per_s: 10k}", ""),
+            trial,
+        )
+    };
+    assert_eq!(at_rate(9_999.0, 5.0).outcome, "met");
+    assert_eq!(at_rate(8_000.0, 5.0).outcome, "missed");
+}
+
+#[test]
+fn the_spread_between_blocks_decides_where_there_are_several() {
+    let of = |p99: [f64; 3]| {
+        let trials = p99.iter().enumerate();
+        let trials = trials.map(|(block, p99)| TrialFinding {
+            block,
+            // Each window by itself is sure of itself.
+            ..trial(block, "-", 4.0, *p99, [p99 - 0.01, p99 + 0.01])
+        });
+        let study = study(FIXED, "{p99_ms: 10}", "repeat: {blocks: 3}\n");
+        found(&study, trials.collect())
+            .requirements
+            .remove(0)
+            .outcome
+    };
+    assert_eq!(of([9.0, 9.1, 9.05]), "met");
+    assert_eq!(of([8.0, 9.9, 9.0]), "untold");
+    assert_eq!(of([12.0, 12.1, 12.2]), "missed");
+}
+
+#[test]
+fn a_search_requires_it_where_it_found_its_answer_and_a_ladder_everywhere() {
+    let trials = || {
+        vec![
+            trial(0, "-", 4.0, 5.0, [4.9, 5.1]),
+            trial(1, "-", 8.0, 20.0, [19.0, 21.0]),
+        ]
+    };
+    let outcomes = |procedure: &str| -> Vec<(f64, String)> {
+        let found = found(&study(procedure, "{p99_ms: 10}", ""), trials());
+        let records = found.requirements.into_iter();
+        records.map(|r| (r.point["threads"], r.outcome)).collect()
+    };
+    let ladder = outcomes("{sweep: {threads: [4, 8]}}");
+    assert_eq!(
+        ladder,
+        [(4.0, "met".to_owned()), (8.0, "missed".to_owned())]
+    );
+    let until = outcomes("{sweep: {threads: [4, 8], until: {p99_ms: 10}}}");
+    assert_eq!(until, [(4.0, "met".to_owned())]);
+}
+
+#[test]
+fn a_ratio_is_of_the_primary_comparison_and_of_every_contender() {
+    let outcomes = |ops: [f64; 3], require: &str| -> Vec<(String, String)> {
+        let trials = ["a", "b"].into_iter().flat_map(|variant| {
+            ops.iter().enumerate().map(move |(block, ops)| {
+                let index = block * 2 + usize::from(variant == "b");
+                let mut trial = TrialFinding {
+                    block,
+                    ..trial(index, variant, 4.0, 9.0, [8.5, 9.5])
+                };
+                trial.all.ops_per_s = if variant == "b" { *ops } else { 10_000.0 };
+                trial
+            })
+        });
+        let rest = "variants: {a: {}, b: {}}\nrepeat: {blocks: 3}\n";
+        let found = found(&study(FIXED, require, rest), trials.collect());
+        let records = found.requirements.into_iter();
+        records.map(|r| (r.variant, r.outcome)).collect()
+    };
+    let of = |ops| outcomes(ops, "{ratio: 0.97}");
+    assert_eq!(
+        of([9_900.0, 9_910.0, 9_905.0]),
+        [("b".to_owned(), "met".to_owned())]
+    );
+    assert_eq!(
+        of([9_000.0, 9_010.0, 9_005.0]),
+        [("b".to_owned(), "missed".to_owned())]
+    );
+    assert_eq!(
+        of([9_000.0, 10_500.0, 9_700.0]),
+        [("b".to_owned(), "untold".to_owned())]
+    );
+}
+
+#[test]
+fn the_first_sentence_says_what_came_of_them() {
+    let trials = || vec![trial(0, "-", 4.0, 9.0, [8.5, 9.5])];
+    let said = |require: &str| {
+        let found = found(&study(FIXED, require, ""), trials());
+        (outcome_of(&found.requirements), found.answer[0].clone())
+    };
+    assert_eq!(
+        said("{p99_ms: 10}"),
+        (Some("met"), "The one requirement is met.".to_owned())
+    );
+    assert_eq!(
+        said("{p99_ms: 10, error_rate: 0}"),
+        (Some("met"), "All 2 requirements are met.".to_owned())
+    );
+    let (outcome, sentence) = said("{p99_ms: 8, error_rate: 0}");
+    assert_eq!(outcome, Some("missed"));
+    assert_eq!(
+        sentence,
+        "1 of 2 requirements is missed: p99 latency at 4 threads is 9.00 ms (95 %: 8.50 to 9.50), \
+         and at most 8 ms is required: missed."
+    );
+    assert_eq!(said("{p99_ms: 9}").0, Some("untold"));
+}

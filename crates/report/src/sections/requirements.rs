@@ -1,0 +1,104 @@
+//! What the study requires: each with its number, the error that decides, and what came of it.
+
+use crate::number;
+use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
+use crate::summary::{place, variant_name};
+use crate::view::RunView;
+use store::record::RequirementRecord;
+
+/// The requirements; none if the study has none.
+pub fn section(view: &RunView) -> Option<Section> {
+    let requirements = &view.findings.requirements;
+    (!requirements.is_empty()).then(|| Section {
+        id: "requirements",
+        title: "Is what is required met?".into(),
+        lead: "The 95 % interval decides: missed where all of it is beyond the limit, met where \
+               all of it is within, and otherwise it cannot be told."
+            .into(),
+        blocks: vec![Block::Table(Table {
+            columns: vec![
+                Column::text("Requirement"),
+                Column::text("Variant"),
+                Column::text("Point"),
+                Column::number("Found", ""),
+                Column::text("95 % interval"),
+                Column::text("Outcome"),
+            ],
+            rows: requirements.iter().map(|one| row(view, one)).collect(),
+            ..Table::default()
+        })],
+    })
+}
+
+fn row(view: &RunView, one: &RequirementRecord) -> Row {
+    let (word, tone) = outcome(one);
+    let value = one.value.map_or_else(
+        || number::ABSENT.to_owned(),
+        |value| {
+            let sign = if one.value_at_least { "≥ " } else { "" };
+            format!("{sign}{}", amount(one, value))
+        },
+    );
+    let interval = one.ci95.map_or_else(
+        || number::ABSENT.to_owned(),
+        |[low, high]| format!("{} to {}", amount(one, low), amount(one, high)),
+    );
+    Row {
+        cells: vec![
+            Cell::new(words(one)),
+            Cell::new(variant_name(&one.variant, view)),
+            Cell::new(place(&one.point)),
+            Cell::new(value),
+            Cell::new(interval),
+            Cell::new(word).tone(tone).hint(one.says.as_str()),
+        ],
+        tone: Tone::Plain,
+    }
+}
+
+/// `missed`, `met`, `not to be told`; what counts as missed says so.
+pub fn outcome(one: &RequirementRecord) -> (&'static str, Tone) {
+    match (one.outcome.as_str(), one.is_missed()) {
+        ("met", _) => ("met", Tone::Good),
+        ("untold", false) => ("not to be told", Tone::Warn),
+        ("untold", true) => ("not to be told: missed", Tone::Bad),
+        _ => ("missed", Tone::Bad),
+    }
+}
+
+/// `p99 latency ≤ 10 ms`.
+pub fn words(one: &RequirementRecord) -> String {
+    let what = match one.metric.as_str() {
+        "p50_ms" => "median latency",
+        "p95_ms" => "p95 latency",
+        "p99_ms" => "p99 latency",
+        "p999_ms" => "p99.9 latency",
+        "error_rate" => "error rate",
+        "ops_per_s" => "throughput",
+        "ratio" => "ratio to the baseline",
+        other => other,
+    };
+    let sign = if one.bound == "at_least" {
+        "≥"
+    } else {
+        "≤"
+    };
+    let limit = match one.metric.as_str() {
+        "error_rate" | "ops_per_s" => amount(one, one.limit),
+        // As it was written.
+        metric if metric.ends_with("_ms") => format!("{} ms", one.limit),
+        _ => one.limit.to_string(),
+    };
+    format!("{what} {sign} {limit}")
+}
+
+/// A number of the requirement's metric with its unit.
+fn amount(one: &RequirementRecord, value: f64) -> String {
+    let unit = match one.metric.as_str() {
+        "error_rate" => return number::percent(value),
+        "ops_per_s" => return format!("{} op/s", number::rate(value)),
+        metric if metric.ends_with("_ms") => " ms",
+        _ => "",
+    };
+    format!("{}{unit}", number::ms(value))
+}

@@ -1,0 +1,144 @@
+//! What pipelines read: JUnit XML and Markdown.
+
+use crate::fixture;
+use quick_xml::Reader;
+use quick_xml::events::Event;
+use report::RunView;
+use std::collections::BTreeMap;
+use store::record::RequirementRecord;
+
+fn required(metric: &str, outcome: &str, says: &str) -> RequirementRecord {
+    RequirementRecord {
+        metric: metric.into(),
+        variant: "off".into(),
+        point: BTreeMap::from([("threads".into(), 28.0)]),
+        bound: "at_most".into(),
+        limit: 10.0,
+        value: Some(12.0),
+        ci95: Some([11.0, 13.0]),
+        outcome: outcome.into(),
+        says: says.into(),
+        ..RequirementRecord::default()
+    }
+}
+
+/// The fixture with a requirement of each outcome, of which one has text that XML cannot hold.
+fn view() -> RunView {
+    let mut view = fixture::run(1);
+    view.findings.requirements = vec![
+        required(
+            "p99_ms",
+            "missed",
+            "p99 <is> \"12\" & ]]> \u{1b}[31m too much.",
+        ),
+        required("p95_ms", "untold", "who knows"),
+        required("p50_ms", "met", "fine"),
+    ];
+    view.plan.question = "Is <a> & b \u{0} better?".into();
+    view
+}
+
+/// Every element with its attributes, in order.
+fn parsed(xml: &str) -> Vec<(String, BTreeMap<String, String>)> {
+    let mut reader = Reader::from_str(xml);
+    let mut elements = Vec::new();
+    loop {
+        match reader.read_event().expect("well-formed XML") {
+            Event::Start(element) | Event::Empty(element) => {
+                let name = element.name();
+                let attributes = element.attributes().map(|attribute| {
+                    let attribute = attribute.expect("an attribute");
+                    let value = quick_xml::escape::unescape(&attribute.value);
+                    let value = value.expect("escaped text");
+                    (attribute.key.as_ref().to_owned(), value.into_owned())
+                });
+                elements.push((name.as_ref().to_owned(), attributes.collect()));
+            }
+            Event::Eof => return elements,
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn junit_has_a_case_for_the_run_each_trial_and_each_requirement() {
+    let view = view();
+    let elements = parsed(&report::junit(&view).unwrap());
+    let of = |name: &str| {
+        elements
+            .iter()
+            .filter(|(n, _)| n == name)
+            .collect::<Vec<_>>()
+    };
+    let suite = &of("testsuite")[0].1;
+    assert_eq!(suite["name"], view.plan.study);
+    for (attribute, counted) in [
+        ("tests", "testcase"),
+        ("failures", "failure"),
+        ("errors", "error"),
+        ("skipped", "skipped"),
+    ] {
+        assert_eq!(
+            suite[attribute],
+            of(counted).len().to_string(),
+            "{attribute}"
+        );
+    }
+    assert_eq!(of("testcase").len(), 1 + view.plan.trials.len() + 3);
+    assert_eq!(of("failure").len(), 1);
+    // What cannot be told is no failure and no pass.
+    assert!(
+        of("skipped")
+            .iter()
+            .any(|(_, a)| a["message"] == "who knows")
+    );
+    let invalid = view
+        .findings
+        .trials
+        .iter()
+        .filter(|t| t.verdict == "invalid");
+    assert_eq!(
+        of("error").len(),
+        1 + invalid.count(),
+        "the run, and its invalid trials"
+    );
+    for (_, attributes) in of("testcase") {
+        assert!(attributes["time"].parse::<f64>().unwrap() >= 0.0);
+        assert!(attributes["classname"].starts_with(&format!("{}.", view.plan.study)));
+    }
+}
+
+#[test]
+fn no_text_of_a_run_breaks_junit() {
+    let xml = report::junit(&view()).unwrap();
+    let elements = parsed(&xml);
+    assert!(!xml.contains(['\u{0}', '\u{1b}']), "XML cannot hold them");
+    let failure = elements.iter().find(|(name, _)| name == "failure").unwrap();
+    assert_eq!(
+        failure.1["message"],
+        "p99 <is> \"12\" & ]]> ?[31m too much."
+    );
+}
+
+#[test]
+fn markdown_has_the_answer_the_requirements_and_the_report() {
+    let page = report::page(&view());
+    let text = report::markdown(&page, Some("results/a b/report.html"));
+    for part in [
+        "## ❌ vtopology: invalid",
+        "**Is &lt;a&gt; &amp; b   better?**",
+        "### Is what is required met?",
+        "| p99 latency ≤ 10 ms | off | threads 28 | 12.0 ms | 11.0 ms to 13.0 ms | missed |",
+        "[report](results/a%20b/report.html)",
+    ] {
+        assert!(text.contains(part), "{part:?} is not in\n{text}");
+    }
+    // Every row of a table has the columns of its head.
+    let tables = text.split("\n\n").filter(|part| part.starts_with("| "));
+    for table in tables {
+        let columns = |row: &str| row.replace("\\|", "").matches('|').count();
+        let rows = table.lines().take_while(|line| line.starts_with('|'));
+        let counts: Vec<usize> = rows.map(columns).collect();
+        assert!(counts.windows(2).all(|two| two[0] == two[1]), "{table}");
+    }
+}

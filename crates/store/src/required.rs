@@ -1,0 +1,67 @@
+//! What stands under `requirements` in `findings.json`: what the study requires, and what came of
+//! it.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One requirement of one variant at one point.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RequirementRecord {
+    /// As in the study: `p99_ms`, `error_rate`, `ops_per_s`, `ratio`, ….
+    pub metric: String,
+    /// Name of the variant.
+    pub variant: String,
+    /// Where on the axes; empty where nothing was measured.
+    #[serde(default)]
+    pub point: BTreeMap<String, f64>,
+    /// `at_most` or `at_least`.
+    pub bound: String,
+    /// The number that may not be passed.
+    pub limit: f64,
+    /// What was found; none where nothing was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<f64>,
+    /// Whether it is only known to be at least so much.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub value_at_least: bool,
+    /// Its 95 % confidence interval, which decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ci95: Option<[f64; 2]>,
+    /// `met`, `missed`, or `untold` where the interval holds the limit or there is none.
+    pub outcome: String,
+    /// Whether what cannot be told counts as missed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub untold_is_missed: bool,
+    /// The same in a sentence.
+    #[serde(default)]
+    pub says: String,
+}
+
+impl RequirementRecord {
+    /// Whether the run ends with the exit code of a missed requirement because of it.
+    pub fn is_missed(&self) -> bool {
+        match self.outcome.as_str() {
+            "met" => false,
+            "untold" => self.untold_is_missed,
+            _ => true,
+        }
+    }
+
+    /// Whether it cannot be told, and is let pass.
+    pub fn is_open(&self) -> bool {
+        self.outcome == "untold" && !self.untold_is_missed
+    }
+}
+
+/// What came of all requirements of a run, in a word; none if it has none.
+pub fn outcome_of(requirements: &[RequirementRecord]) -> Option<&'static str> {
+    if requirements.is_empty() {
+        None
+    } else if requirements.iter().any(RequirementRecord::is_missed) {
+        Some("missed")
+    } else if requirements.iter().any(RequirementRecord::is_open) {
+        Some("untold")
+    } else {
+        Some("met")
+    }
+}

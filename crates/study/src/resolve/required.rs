@@ -1,0 +1,85 @@
+//! Requirements that can never be judged, or never be met: a mistake rather than a missed one.
+
+use crate::settings::{Require, Variant, Where};
+use analysis::procedure::{Outlook, Point};
+use std::collections::BTreeSet;
+use yaml::{Diagnostics, Node};
+
+/// Says what is wrong with what each variant requires, each thing once.
+pub(super) fn check(root: &Node, variants: &[Variant], out: &mut Diagnostics) {
+    let mut said = BTreeSet::new();
+    for variant in variants {
+        for (key, message, hint) in mistakes(variant, variants.len()) {
+            if said.insert(message.clone()) {
+                let own = format!("variants.{}.require{key}", variant.name);
+                let path = match root.at(&own) {
+                    Some(_) => own,
+                    None => format!("require{key}"),
+                };
+                out.add(&root.nearest(&path).place, message, hint);
+            }
+        }
+    }
+}
+
+type Mistake = (&'static str, String, Option<String>);
+
+fn mistakes(variant: &Variant, variants_count: usize) -> Vec<Mistake> {
+    let require = &variant.settings.require;
+    let outlook = variant.settings.procedure.outlook();
+    let mut found = Vec::new();
+    let says_nothing = !require.has_limits() && require.ratio.is_none();
+    if variant.tree.at("require").is_some() && says_nothing {
+        let message = "`require` requires nothing".to_owned();
+        let hint = "for example: require: {p99_ms: 10, error_rate: 0.1%}".to_owned();
+        found.push(("", message, Some(hint)));
+    }
+    if require.ratio.is_some() && variants_count < 2 {
+        let message = "`require.ratio` is of two variants, and the study has one".to_owned();
+        let hint = "`cassay compare RUN RUN --require-not-slower` compares two runs".to_owned();
+        found.push((".ratio", message, Some(hint)));
+    }
+    found.extend(beside_points(require, &outlook));
+    found.extend(above_rates(require, &outlook));
+    found
+}
+
+/// Values at which no point is measured, where all points are known.
+fn beside_points(require: &Require, outlook: &Outlook) -> Option<Mistake> {
+    let Where::Values(values) = &require.at else {
+        return None;
+    };
+    if outlook.points.is_empty() || outlook.points.len() < outlook.turns_max {
+        return None;
+    }
+    let points: Vec<u64> = outlook.points.iter().map(|at| at.value() as u64).collect();
+    let beside = values.iter().find(|value| !points.contains(value))?;
+    let message = format!("`require.at` is `{beside}`, and no point is measured there");
+    let known: Vec<String> = points.iter().map(u64::to_string).collect();
+    let hint = format!("the points are {}", known.join(", "));
+    Some((".at", message, Some(hint)))
+}
+
+/// More throughput than is offered at a rate.
+fn above_rates(require: &Require, outlook: &Outlook) -> Option<Mistake> {
+    let least = require.ops_per_s?;
+    let is_judged = |value: f64| match &require.at {
+        Where::Values(values) => values.iter().any(|at| *at as f64 == value),
+        Where::Auto | Where::Every | Where::Best => true,
+    };
+    let rates = outlook.points.iter().filter_map(|point| match point {
+        Point::Rate(rate) => Some(*rate).filter(|rate| is_judged(*rate as f64)),
+        Point::Threads(_) => None,
+    });
+    let offered = match require.at {
+        Where::Best => rates.max(),
+        _ => rates.min(),
+    };
+    let offered = offered.filter(|rate| least > *rate as f64)?;
+    let message = format!(
+        "`require.ops_per_s` is {least}, and no more than {offered} op/s are offered at a point \
+         where it holds"
+    );
+    let hint = "require less, or say by `require.at` at which rates it holds".to_owned();
+    Some((".ops_per_s", message, Some(hint)))
+}

@@ -1,0 +1,56 @@
+//! What is required of a variant.
+
+/// What is required of a variant; nothing by default.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Require {
+    /// Most latency of all operations, ms: median.
+    pub p50_ms: Option<f64>,
+    /// 95th percentile.
+    pub p95_ms: Option<f64>,
+    /// 99th percentile.
+    pub p99_ms: Option<f64>,
+    /// 99.9th percentile.
+    pub p999_ms: Option<f64>,
+    /// Most failed operations, as a share of all.
+    pub error_rate: Option<f64>,
+    /// Least throughput.
+    pub ops_per_s: Option<f64>,
+    /// How good a contender is at least beside the baseline, in the primary comparison: 0.97 is at
+    /// most 3 % worse, be it throughput or latency.
+    pub ratio: Option<f64>,
+    /// Where it holds.
+    pub at: Where,
+    /// Whether what cannot be told counts as missed.
+    pub untold_is_missed: bool,
+}
+
+/// At which points something is required.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Where {
+    /// At every point where they are all known beforehand, else at the best.
+    #[default]
+    Auto,
+    /// At every point that was measured.
+    Every,
+    /// At the point that the answer names.
+    Best,
+    /// At the points with these values.
+    Values(Vec<u64>),
+}
+
+impl Require {
+    /// Whether anything is required at points: all but the ratio, which is of two variants.
+    pub fn has_limits(&self) -> bool {
+        let latency = [self.p50_ms, self.p95_ms, self.p99_ms, self.p999_ms];
+        let others = [self.error_rate, self.ops_per_s];
+        latency.iter().chain(&others).any(Option::is_some)
+    }
+
+    /// A point more.
+    pub(crate) fn at_value(&mut self, value: u64) {
+        match &mut self.at {
+            Where::Values(values) => values.push(value),
+            at => *at = Where::Values(vec![value]),
+        }
+    }
+}
