@@ -7,10 +7,12 @@
 //! is over, [`mod@compare`] tells two variants apart, [`sequential`] lets their blocks be looked at
 //! as they come, [`robust`] says what one odd block does, [`multiple`] keeps many comparisons
 //! honest, [`require`] says whether a requirement is met, [`procedure`] where to measure next,
-//! [`sweep`] reads a ladder of loads, and [`rules`] decides whether a trial may be believed.
+//! [`sweep`] reads a ladder of loads, [`history`] finds where a series of runs has changed, and
+//! [`rules`] decides whether a trial may be believed.
 
 pub mod blocks;
 pub mod compare;
+pub mod history;
 pub mod multiple;
 pub mod procedure;
 pub mod require;

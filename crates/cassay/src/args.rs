@@ -56,6 +56,8 @@ pub enum Command {
     List,
     /// Show a run.
     Show(RunName),
+    /// Show a study over its runs: where it has changed, and what changed with it.
+    History(HistoryArgs),
     /// Compare two runs, point by point.
     Compare(CompareArgs),
     /// Write the report of a run as one HTML file.
@@ -205,6 +207,21 @@ pub struct RunName {
     /// A run: its folder, `latest`, a study, `study/stamp`, or the beginning of one.
     #[arg(default_value = "latest")]
     pub run: String,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct HistoryArgs {
+    /// Name of the study: the folder of its runs.
+    pub study: String,
+    /// Exit with 4 if a change for the worse still holds.
+    #[arg(long)]
+    pub fail_on_regression: bool,
+    /// Only a change since the run with this stamp: earlier ones are known.
+    #[arg(long, value_name = "STAMP", requires = "fail_on_regression")]
+    pub since: Option<String>,
+    /// Write the series for another tool into a folder: `otava` for Apache Otava.
+    #[arg(long, num_args = 2, value_names = ["FORMAT", "DIR"])]
+    pub export: Option<Vec<String>>,
 }
 
 #[derive(Debug, ClapArgs)]

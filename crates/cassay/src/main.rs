@@ -34,6 +34,7 @@ fn main() -> std::process::ExitCode {
         Command::Resume(resume) => command::run::resume(resume, &args.common),
         Command::List => command::list::run(&args.common),
         Command::Show(show) => command::show::show(show, &args.common),
+        Command::History(history) => command::history::run(history, &args.common),
         Command::Compare(compare) => command::show::compare(compare, &args.common),
         Command::Report(report) => command::show::report(report, &args.common),
         Command::Target(target) => command::target::run(target, &args.common),

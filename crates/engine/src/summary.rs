@@ -68,6 +68,7 @@ pub fn findings(
         trials: &trials,
         points: &points,
         sweeps: &sweeps,
+        searches: &searches,
         comparisons: &compared.records,
     });
     answer.splice(0..0, required::sentence(&requirements));

@@ -9,6 +9,7 @@
 mod compare;
 pub mod compat;
 mod figure;
+mod history;
 mod html;
 mod json;
 mod junit;
@@ -25,6 +26,7 @@ mod thin;
 mod view;
 
 pub use compare::compare;
+pub use history::{History, history, otava};
 pub use html::html;
 pub use json::json;
 pub use junit::junit;

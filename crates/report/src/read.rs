@@ -5,6 +5,7 @@
 //! details: `machine` of `run_started`, `nodes` (each with `name`, facts and `settings`) of
 //! `target_ready`.
 
+use crate::history::History;
 use crate::summary::{ALL, points};
 use crate::view::{Curve, FileView, NodeView, PointView, ProbeSeries, RunView, TrialView};
 use anyhow::Result;
@@ -35,6 +36,7 @@ impl RunView {
             facts: machine(&run.journal),
             files: files(),
             notes: notes(run),
+            history: History::new(&run.plan.study, store::past_of(run)?),
         };
         view.points = curves(&view, &trials)?;
         Ok(view)

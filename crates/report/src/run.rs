@@ -25,6 +25,7 @@ pub fn page(view: &RunView) -> Page {
         instrument::section(view, &points),
         data::section(view),
         faults::section(view),
+        crate::history::section(&view.history),
         cluster::section(view),
         effective::section(view),
         setup::configuration(view),

@@ -3,6 +3,7 @@
 //! Plain data without a path or a handle in it, so that a page can be made from a finished run,
 //! from one that is still going on, and from a test.
 
+use crate::history::History;
 use measure::{Histogram, Times};
 use std::collections::BTreeMap;
 use store::record::{
@@ -34,6 +35,8 @@ pub struct RunView {
     pub files: Vec<FileView>,
     /// What is to be known of the files: lines that were left out, what could not be verified.
     pub notes: Vec<String>,
+    /// The runs of its study up to this one.
+    pub history: History,
 }
 
 /// What one trial left besides its finding.

@@ -95,6 +95,41 @@ pub fn salvage(results: &Path, name: &str) -> Result<Salvaged> {
     Run::salvage(&place(results, name)?)
 }
 
+/// A run among those of its study.
+#[derive(Debug)]
+pub struct Past {
+    /// Stamp.
+    pub stamp: String,
+    /// The run, or why it cannot be read. The files that stand behind numbers of a point (plan,
+    /// findings, journal) were compared byte by byte, of the others the length.
+    pub run: Result<Run>,
+}
+
+/// All runs of a study, oldest first.
+pub fn past(results: &Path, study: &str) -> Result<Vec<Past>> {
+    let of_study = |path: &PathBuf| names(path).0 == study;
+    let paths = run_paths(results)?.into_iter().filter(of_study);
+    let past = paths.map(|path| Past {
+        stamp: names(&path).1,
+        run: Run::look(&path),
+    });
+    Ok(past.collect())
+}
+
+/// The runs of its study that began no later than `run`, itself included, in the folder of results
+/// that it lies in.
+pub fn past_of(run: &Run) -> Result<Vec<Past>> {
+    let folder = run.path.parent();
+    let place = folder.and_then(|folder| Some((folder.parent()?, folder.file_name()?.to_str()?)));
+    let Some((results, study)) = place.filter(|(_, study)| *study == run.plan.study) else {
+        return Ok(Vec::new());
+    };
+    let until = stamp::order_key(&run.stamp);
+    let mut past = past(results, study)?;
+    past.retain(|one| stamp::order_key(&one.stamp) <= until);
+    Ok(past)
+}
+
 fn place(results: &Path, name: &str) -> Result<PathBuf> {
     let as_path = Path::new(name);
     if as_path.join(file::PLAN).is_file() || as_path.is_file() {

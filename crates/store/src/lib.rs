@@ -36,7 +36,7 @@ mod trial;
 mod window;
 mod write;
 
-pub use find::{Listed, find, last_finished, list, salvage};
+pub use find::{Listed, Past, find, last_finished, list, past, past_of, salvage};
 pub use lines::Lines;
 pub use name::Name;
 pub use run::{HistogramKind, Run, RunState, Salvaged, Trial};

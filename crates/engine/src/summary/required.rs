@@ -10,7 +10,8 @@ use measure::Known;
 use measure::number::{round, significant, whole};
 use std::collections::BTreeMap;
 use store::record::{
-    ComparisonRecord, PointRecord, QuantilesRecord, RequirementRecord, SweepRecord, TrialFinding,
+    ComparisonRecord, PointRecord, QuantilesRecord, RequirementRecord, SearchRecord, SweepRecord,
+    TrialFinding,
 };
 use study::settings::{Require, Study, Variant, Where};
 
@@ -20,6 +21,7 @@ pub struct Found<'a> {
     pub trials: &'a [TrialFinding],
     pub points: &'a [PointRecord],
     pub sweeps: &'a [SweepRecord],
+    pub searches: &'a [SearchRecord],
     pub comparisons: &'a [ComparisonRecord],
 }
 
@@ -102,7 +104,7 @@ impl Found<'_> {
         match &variant.settings.require.at {
             Where::Every => measured,
             Where::Auto if are_known => measured,
-            Where::Auto | Where::Best => vec![self.best(variant).unwrap_or_default()],
+            Where::Auto | Where::Best => self.named(variant),
             Where::Values(values) => {
                 let axis = outlook.points.first().map_or("threads", |at| at.axis());
                 let place = |value: &u64| BTreeMap::from([(axis.to_owned(), *value as f64)]);
@@ -111,7 +113,22 @@ impl Found<'_> {
         }
     }
 
-    /// The point that the answer names.
+    /// The points that the answer names: where each search ended, or the best of a ladder.
+    fn named(&self, variant: &Variant) -> Vec<BTreeMap<String, f64>> {
+        let of = self.searches.iter().filter(|s| s.variant == variant.name);
+        let mut named: Vec<BTreeMap<String, f64>> = Vec::new();
+        for search in of {
+            if !named.contains(&search.at) {
+                named.push(search.at.clone());
+            }
+        }
+        if named.is_empty() {
+            named.push(self.best(variant).unwrap_or_default());
+        }
+        named
+    }
+
+    /// The best point of a ladder.
     fn best(&self, variant: &Variant) -> Option<BTreeMap<String, f64>> {
         let sweep = self.sweeps.iter().find(|s| s.variant == variant.name);
         let named = sweep.and_then(|s| s.best_within_bound.as_ref().or(s.best.as_ref()));

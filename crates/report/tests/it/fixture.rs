@@ -501,5 +501,6 @@ fn make(blocks: usize) -> RunView {
             what: "every number of this page, for programs".into(),
         }],
         notes: Vec::new(),
+        history: report::History::default(),
     }
 }

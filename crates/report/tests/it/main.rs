@@ -6,6 +6,7 @@
 mod faults;
 mod fixture;
 mod golden;
+mod history;
 mod hostile;
 mod lab;
 mod panels;

@@ -1,0 +1,58 @@
+//! `cassay history`: a study over its runs, where it has changed, and what changed with it.
+
+use crate::args::{Common, HistoryArgs};
+use crate::exit::Exit;
+use crate::terminal;
+use anyhow::{Context, Result, bail};
+use report::History;
+use std::path::Path;
+
+/// Shows the history of a study.
+pub fn run(args: &HistoryArgs, common: &Common) -> Result<Exit> {
+    let past = store::past(&common.out, &args.study)?;
+    if past.is_empty() {
+        bail!(
+            "there is no run of a study called {:?} under {}\nhint: `cassay list` has the names of \
+             the studies before the slash",
+            args.study,
+            common.out.display()
+        );
+    }
+    let history = History::new(&args.study, past);
+    let page = report::history(&history);
+    if common.json {
+        terminal::data(&report::json(&page));
+    } else {
+        terminal::data(&report::text(&page));
+    }
+    match args.export.as_deref() {
+        Some([format, folder]) if format == "otava" => export(&history, Path::new(folder))?,
+        Some(words) => bail!("--export {}: write `--export otava DIR`", words.join(" ")),
+        None => {}
+    }
+    let worse = match args.fail_on_regression {
+        true => history.regressions(args.since.as_deref().unwrap_or_default()),
+        false => Vec::new(),
+    };
+    for sentence in &worse {
+        terminal::say(&format!("a regression: {sentence}"));
+    }
+    Ok(match worse.is_empty() {
+        true => Exit::Done,
+        false => Exit::Missed,
+    })
+}
+
+/// Writes the files that Apache Otava reads.
+fn export(history: &History, folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
+    let files = report::otava(history, &folder.display().to_string());
+    for (name, text) in &files {
+        store::write_whole(&folder.join(name), text.as_bytes())?;
+    }
+    terminal::say(&format!(
+        "for Apache Otava: otava analyze --config-file {}",
+        folder.join("otava.yaml").display()
+    ));
+    Ok(())
+}

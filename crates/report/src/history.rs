@@ -1,0 +1,383 @@
+//! The runs of a study beside each other: a series for each variant, point and metric, where it has
+//! changed, and what changed between the runs on both sides.
+//!
+//! Only runs of one size on one kind of target are a series; what cannot be used is named and left
+//! out. History notifies: what it calls changed is to be confirmed by one study with both sides.
+
+mod export;
+mod shown;
+
+pub use export::otava;
+pub use shown::{history, section};
+
+use crate::page::Verdict;
+use crate::sections::setup::flatten;
+use analysis::history::{Limits, RUNS_MIN, Shift, shifts};
+use measure::Known;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use store::record::{JournalEvent, PointRecord};
+use store::{Past, Run, RunState};
+
+/// What is followed of each point: its name, whether more is better, and the least change that is
+/// called one.
+pub(crate) const METRICS: [Followed; 4] = [
+    Followed::new("ops_per_s", "throughput", "op/s", true, 0.03),
+    Followed::new("p50_ms", "median latency", "ms", false, 0.10),
+    Followed::new("p99_ms", "p99 latency", "ms", false, 0.10),
+    Followed::new("p999_ms", "p99.9 latency", "ms", false, 0.10),
+];
+
+/// A metric of a point.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Followed {
+    pub(crate) key: &'static str,
+    pub(crate) words: &'static str,
+    pub(crate) unit: &'static str,
+    pub(crate) higher_is_better: bool,
+    pub(crate) magnitude_min: f64,
+}
+
+/// The runs of a study, as far as they may be compared.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    /// Name of the study.
+    pub study: String,
+    pub(crate) runs: Vec<Kept>,
+    /// Stamps of the others, with the reason.
+    pub left_out: Vec<(String, String)>,
+    pub(crate) lines: Vec<Line>,
+    pub(crate) verdict: String,
+}
+
+/// A run that is used.
+#[derive(Clone, Debug)]
+pub(crate) struct Kept {
+    pub(crate) stamp: String,
+    pub(crate) cassay: String,
+    pub(crate) cassandra: String,
+    machine: BTreeMap<String, String>,
+    /// By variant, and all else that was the study's.
+    settings: BTreeMap<String, BTreeMap<String, String>>,
+    points: Vec<PointRecord>,
+}
+
+/// One metric of one variant at one point over the runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    pub(crate) variant: String,
+    pub(crate) point: BTreeMap<String, f64>,
+    pub(crate) metric: Followed,
+    /// Index of the run, and what it came to.
+    pub(crate) values: Vec<(usize, f64)>,
+    pub(crate) changes: Vec<Change>,
+}
+
+/// A change of a line.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    pub(crate) shift: Shift,
+    /// Index of the first run that has it.
+    pub(crate) run: usize,
+    pub(crate) kind: Kind,
+    /// What is recorded that differs between that run and the one before: `key: a → b`.
+    pub(crate) differs: Vec<String>,
+}
+
+/// What a change is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Worse,
+    Better,
+    /// Too few runs have it.
+    Unconfirmed,
+    /// The runs on its two sides were on different machines.
+    OtherMachine,
+}
+
+impl Followed {
+    const fn new(
+        key: &'static str,
+        words: &'static str,
+        unit: &'static str,
+        higher_is_better: bool,
+        magnitude_min: f64,
+    ) -> Followed {
+        Followed {
+            key,
+            words,
+            unit,
+            higher_is_better,
+            magnitude_min,
+        }
+    }
+
+    /// What a point came to; none where it says nothing of the target: throughput of a rate is what
+    /// was offered, latency of a saturated rate grows with the window, a lower bound is no number.
+    fn of(&self, point: &PointRecord) -> Option<f64> {
+        let latency = &point.latency_ms;
+        let is_rate = point.point.contains_key("rate");
+        let known = match self.key {
+            "ops_per_s" if is_rate && !point.saturated => return None,
+            "ops_per_s" => Known::Exactly(point.ops_per_s),
+            _ if point.saturated => return None,
+            "p50_ms" => latency.p50,
+            "p99_ms" => latency.p99,
+            _ => latency.p999,
+        };
+        match known {
+            Known::Exactly(value) => Some(value).filter(|value| *value > 0.0),
+            Known::AtLeast(_) => None,
+        }
+    }
+}
+
+impl Kind {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Kind::Worse => "worse",
+            Kind::Better => "better",
+            Kind::Unconfirmed => "unconfirmed",
+            Kind::OtherMachine => "another machine",
+        }
+    }
+}
+
+impl History {
+    /// The history that the newest run which may be used is the end of.
+    pub fn new(study: &str, past: Vec<Past>) -> History {
+        let mut history = History {
+            study: study.to_owned(),
+            ..History::default()
+        };
+        let order: Vec<String> = past.iter().map(|one| one.stamp.clone()).collect();
+        let mut usable = Vec::new();
+        for one in past {
+            match one
+                .run
+                .map_err(|e| first_line(&format!("{e:#}")))
+                .and_then(usable_run)
+            {
+                Ok(run) => usable.push(run),
+                Err(why) => history.left_out.push((one.stamp, why)),
+            }
+        }
+        let newest = usable.last().map(size_of);
+        for run in usable {
+            let size = size_of(&run);
+            if Some(&size) == newest.as_ref() {
+                history.verdict = run
+                    .findings
+                    .as_ref()
+                    .map_or(String::new(), |f| f.verdict.clone());
+                history.runs.push(Kept::of(run));
+            } else {
+                let why = format!("another size of the study or another target ({size})");
+                history.left_out.push((run.stamp, why));
+            }
+        }
+        let place = |stamp: &String| order.iter().position(|one| one == stamp);
+        history.left_out.sort_by_key(|(stamp, _)| place(stamp));
+        history.lines = history.lines();
+        history
+    }
+
+    /// How many runs are used.
+    pub fn runs_count(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// Changes for the worse that still hold: the last of its series, confirmed, on one machine,
+    /// since the run with this stamp. A sentence each.
+    pub fn regressions(&self, since: &str) -> Vec<String> {
+        let worse = self.lines.iter().filter_map(|line| {
+            let last = line.changes.iter().rfind(|c| c.kind != Kind::Unconfirmed)?;
+            let is_new = self.runs[last.run].stamp.as_str() >= since;
+            (last.kind == Kind::Worse && is_new).then(|| shown::sentence(self, line, last))
+        });
+        worse.collect()
+    }
+
+    fn lines(&self) -> Vec<Line> {
+        let mut places: Vec<(&str, &BTreeMap<String, f64>)> = Vec::new();
+        for point in self.runs.iter().rev().flat_map(|run| &run.points) {
+            let place = (point.variant.as_str(), &point.point);
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        }
+        let each = places.iter().flat_map(|(variant, point)| {
+            let line = |metric: &Followed| self.line(variant, point, *metric);
+            METRICS.iter().map(line).collect::<Vec<_>>()
+        });
+        each.filter(|line| !line.values.is_empty()).collect()
+    }
+
+    fn line(&self, variant: &str, at: &BTreeMap<String, f64>, metric: Followed) -> Line {
+        let here = |p: &&PointRecord| p.variant == variant && p.point == *at;
+        let value = |(index, run): (usize, &Kept)| {
+            let point = run.points.iter().find(here)?;
+            Some((index, metric.of(point)?))
+        };
+        let values: Vec<(usize, f64)> = self.runs.iter().enumerate().filter_map(value).collect();
+        let numbers: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
+        let found = match numbers.len() >= RUNS_MIN {
+            true => shifts(&numbers, Limits::of_magnitude(metric.magnitude_min)),
+            false => Vec::new(),
+        };
+        let change = |shift: Shift| {
+            let (before, run) = (values[shift.at - 1].0, values[shift.at].0);
+            let sides = (&self.runs[before], &self.runs[run]);
+            let kind = if !shift.is_confirmed() {
+                Kind::Unconfirmed
+            } else if sides.0.machine != sides.1.machine {
+                Kind::OtherMachine
+            } else if (shift.change() > 0.0) == metric.higher_is_better {
+                Kind::Better
+            } else {
+                Kind::Worse
+            };
+            Change {
+                shift,
+                run,
+                kind,
+                differs: sides.0.differs(sides.1, variant),
+            }
+        };
+        Line {
+            variant: variant.to_owned(),
+            point: at.clone(),
+            metric,
+            changes: found.into_iter().map(change).collect(),
+            values,
+        }
+    }
+
+    /// What `--json` prints.
+    pub(crate) fn json(&self) -> Value {
+        let line = |line: &Line| {
+            let value = |(run, value): &(usize, f64)| json!({ "run": self.runs[*run].stamp, "value": value });
+            let change = |change: &Change| {
+                json!({
+                    "since": self.runs[change.run].stamp,
+                    "before": change.shift.before,
+                    "after": change.shift.after,
+                    "runs_before": change.shift.before_count,
+                    "runs_after": change.shift.after_count,
+                    "change": change.shift.change(),
+                    "p": change.shift.p,
+                    "kind": change.kind.name(),
+                    "differs": change.differs,
+                })
+            };
+            json!({
+                "variant": line.variant,
+                "point": line.point,
+                "metric": line.metric.key,
+                "values": line.values.iter().map(value).collect::<Vec<_>>(),
+                "changes": line.changes.iter().map(change).collect::<Vec<_>>(),
+            })
+        };
+        let left_out = |(stamp, why): &(String, String)| json!({ "run": stamp, "why": why });
+        json!({
+            "format": store::record::FORMAT,
+            "study": self.study,
+            "runs": self.runs.iter().map(|run| &run.stamp).collect::<Vec<_>>(),
+            "left_out": self.left_out.iter().map(left_out).collect::<Vec<_>>(),
+            "series": self.lines.iter().map(line).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// A run that has an answer which may be believed; or why it has none.
+fn usable_run(run: Run) -> Result<Run, String> {
+    let verdict = run
+        .findings
+        .as_ref()
+        .map(|f| Verdict::from_name(&f.verdict));
+    match (run.state, verdict) {
+        (_, Some(Verdict::Valid | Verdict::Suspect)) => Ok(run),
+        (_, Some(_)) => Err("invalid".to_owned()),
+        (RunState::Finished | RunState::Interrupted, None) => Err("interrupted".to_owned()),
+        (RunState::Running, None) => Err("still running".to_owned()),
+    }
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+/// What only runs of the same series share: the scale, and the kind of target.
+fn size_of(run: &Run) -> String {
+    let scale = run.plan.scale.as_deref().unwrap_or("as written");
+    let kind = |event: &JournalEvent| match event {
+        JournalEvent::TargetStarting { kind, .. } => Some(kind.clone()),
+        _ => None,
+    };
+    let kinds: BTreeSet<String> = run.journal.iter().filter_map(|l| kind(&l.event)).collect();
+    let kinds: Vec<String> = kinds.into_iter().collect();
+    format!("scale {scale}, target {}", kinds.join(" and "))
+}
+
+impl Kept {
+    fn of(run: Run) -> Kept {
+        let (mut machine, mut cassandra) = (BTreeMap::new(), BTreeSet::new());
+        for line in &run.journal {
+            match &line.event {
+                JournalEvent::RunStarted { machine: facts, .. } => {
+                    let named = facts.named().into_iter();
+                    machine = named
+                        .filter_map(|(name, fact)| Some((name.to_owned(), fact?)))
+                        .collect();
+                }
+                JournalEvent::TargetReady { nodes, .. } => {
+                    cassandra.extend(nodes.iter().map(|node| node.version.clone()));
+                }
+                _ => {}
+            }
+        }
+        cassandra.remove("");
+        let resolved = &run.plan.resolved;
+        let flat = |(name, tree): (&String, &Value)| {
+            let mut flat = flatten(tree);
+            // What is required changes nothing of what is measured.
+            flat.retain(|key, _| !key.starts_with("require"));
+            for (file, text) in &resolved.overrides.inputs {
+                flat.insert(format!("file {file}"), format!("{} bytes", text.len()));
+            }
+            flat.insert("seed".into(), run.plan.seed.to_string());
+            flat.insert("repeat.blocks".into(), resolved.repeat.blocks.to_string());
+            (name.clone(), flat)
+        };
+        Kept {
+            settings: resolved.variants.iter().map(flat).collect(),
+            stamp: run.stamp,
+            cassay: run.plan.cassay,
+            cassandra: cassandra.into_iter().collect::<Vec<_>>().join(", "),
+            machine,
+            points: run.findings.map(|f| f.points).unwrap_or_default(),
+        }
+    }
+
+    /// Everything that is recorded of a run for a variant, by name.
+    fn facts(&self, variant: &str) -> BTreeMap<String, String> {
+        let mut facts = self.settings.get(variant).cloned().unwrap_or_default();
+        facts.insert("cassay".into(), self.cassay.clone());
+        facts.insert("Cassandra".into(), self.cassandra.clone());
+        let machine = self.machine.iter();
+        facts.extend(machine.map(|(name, fact)| (format!("machine, {name}"), fact.clone())));
+        facts
+    }
+
+    fn differs(&self, after: &Kept, variant: &str) -> Vec<String> {
+        let (a, b) = (self.facts(variant), after.facts(variant));
+        let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+        let differs = keys.into_iter().filter(|key| a.get(*key) != b.get(*key));
+        let absent = "not set".to_owned();
+        let words = |key: &String| {
+            let of = |facts: &BTreeMap<String, String>| facts.get(key).unwrap_or(&absent).clone();
+            format!("{key}: {} → {}", of(&a), of(&b))
+        };
+        differs.map(words).collect()
+    }
+}

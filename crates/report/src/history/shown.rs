@@ -1,0 +1,338 @@
+//! The history as a page, and as a section of the newest run's.
+
+use super::{Change, History, Kind, Line};
+use crate::number;
+use crate::page::{
+    Axis, Block, Cell, Chart, Color, Column, Dash, Headline, Page, Panel, Row, Scale, Section,
+    Series, Shape, Table, Tone, Verdict, Xs,
+};
+use crate::summary::place;
+use analysis::history::{CONFIRMED_BY, RUNS_MIN};
+
+/// Steps of a course in text.
+const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// Values that a course in text shows: the last ones.
+const COURSE_MAX: usize = 24;
+/// A course is drawn over at least this share of its middle: noise is to look like noise.
+const COURSE_SPAN_MIN: f64 = 0.1;
+/// Charts in a page; the table has all series.
+const CHARTS_MAX: usize = 48;
+/// Sentences of the answer.
+const SENTENCES_MAX: usize = 6;
+/// Differences that a cell names.
+const DIFFERS_MAX: usize = 6;
+
+/// The page of a study's history.
+pub fn history(history: &History) -> Page {
+    let section = section(history);
+    Page {
+        title: format!("{}: history", history.study),
+        headline: Headline {
+            study: history.study.clone(),
+            facts: facts(history),
+            question: format!("How has {} changed over its runs?", history.study),
+            answer: answer(history),
+            verdict: Verdict::from_name(&history.verdict),
+            meaning: "That of the newest run. Invalid and damaged runs are left out.".into(),
+            reasons: history
+                .left_out
+                .iter()
+                .map(|(stamp, why)| format!("left out: {stamp}: {why}"))
+                .collect(),
+            figures: Vec::new(),
+        },
+        sections: section.into_iter().collect(),
+        data: history.json(),
+    }
+}
+
+/// The same within the page of a run; none without an earlier run.
+pub fn section(history: &History) -> Option<Section> {
+    if history.runs.len() < 2 || history.lines.is_empty() {
+        return None;
+    }
+    let mut blocks: Vec<Block> = answer(history).into_iter().map(Block::Text).collect();
+    blocks.extend(changes(history).map(Block::Table));
+    blocks.push(Block::Table(table(history)));
+    let charts = history.lines.iter().filter(|line| line.values.len() > 1);
+    let charts: Vec<(String, Chart)> = charts
+        .take(CHARTS_MAX)
+        .map(|line| (name(history, line), chart(history, line)))
+        .collect();
+    if !charts.is_empty() {
+        blocks.push(Block::Choice("Series".into(), charts));
+    }
+    Some(Section {
+        id: "history",
+        title: "How has it changed over its runs?".into(),
+        lead: format!(
+            "A value for each run of this study at the same scale and kind of target. A change is \
+             called from {RUNS_MIN} runs on, at p < 0.001, from 3 % of throughput and 10 % of \
+             latency on, and when {CONFIRMED_BY} runs have it. Where nothing changes, fewer than \
+             2 of 100 series of 30 runs show one. It notifies: one study with both sides decides."
+        ),
+        blocks,
+    })
+}
+
+fn facts(history: &History) -> Vec<(String, String)> {
+    let mut facts = vec![("Runs".to_owned(), history.runs.len().to_string())];
+    if let [first, .., last] = history.runs.as_slice() {
+        facts.push(("From".into(), first.stamp.clone()));
+        facts.push(("To".into(), last.stamp.clone()));
+    }
+    if !history.left_out.is_empty() {
+        facts.push(("Left out".into(), history.left_out.len().to_string()));
+    }
+    facts
+}
+
+/// Every change with its line; of those at one run, throughput first.
+fn all_changes(history: &History) -> Vec<(&Line, &Change)> {
+    let each = history.lines.iter();
+    let each = each.flat_map(|line| line.changes.iter().map(move |change| (line, change)));
+    let mut all: Vec<(&Line, &Change)> = each.collect();
+    all.sort_by_key(|(_, change)| std::cmp::Reverse(change.run));
+    all
+}
+
+fn answer(history: &History) -> Vec<String> {
+    let runs = history.runs.len();
+    if runs == 0 {
+        return vec!["No run of it may be used.".to_owned()];
+    }
+    let told = |(_, change): &&(&Line, &Change)| change.kind != Kind::Unconfirmed;
+    let all = all_changes(history);
+    let changes: Vec<_> = all.iter().filter(told).collect();
+    let mut answer: Vec<String> = changes
+        .iter()
+        .take(SENTENCES_MAX)
+        .map(|(line, change)| sentence(history, line, change))
+        .collect();
+    if changes.len() > SENTENCES_MAX {
+        answer.push(format!(
+            "And {} more changes.",
+            changes.len() - SENTENCES_MAX
+        ));
+    }
+    let most = history.lines.iter().map(|line| line.values.len()).max();
+    if most.unwrap_or(0) < RUNS_MIN {
+        answer.push(format!(
+            "A change is called from {RUNS_MIN} runs on; there {}.",
+            if runs == 1 {
+                "is one".to_owned()
+            } else {
+                format!("are {runs}")
+            }
+        ));
+    } else if changes.is_empty() {
+        answer.push(format!(
+            "Nothing has changed over {runs} runs that could be told from noise."
+        ));
+    }
+    answer
+}
+
+/// `p99 latency of “a” at threads 8 is 12 % worse since 2026…: 1.2 → 1.34 ms; workload.mix: …`.
+pub(super) fn sentence(history: &History, line: &Line, change: &Change) -> String {
+    let shift = &change.shift;
+    let how = match change.kind {
+        Kind::Worse => "worse",
+        Kind::Better => "better",
+        Kind::Unconfirmed => "different, unconfirmed,",
+        Kind::OtherMachine => "different, on another machine,",
+    };
+    format!(
+        "{} is {} {how} since {}: {} → {} {}; {}.",
+        name(history, line),
+        number::percent(shift.change().abs()),
+        history.runs[change.run].stamp,
+        amount(shift.before),
+        amount(shift.after),
+        line.metric.unit,
+        differs(
+            change,
+            "nothing that is recorded differs from the run before"
+        ),
+    )
+}
+
+fn differs(change: &Change, nothing: &str) -> String {
+    let all = &change.differs;
+    if all.is_empty() {
+        return nothing.to_owned();
+    }
+    let short = |text: &String| match text.char_indices().nth(100) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.clone(),
+    };
+    let mut parts: Vec<String> = all.iter().take(DIFFERS_MAX).map(short).collect();
+    if all.len() > DIFFERS_MAX {
+        parts.push(format!("and {} more", all.len() - DIFFERS_MAX));
+    }
+    parts.join("; ")
+}
+
+fn amount(value: f64) -> String {
+    number::significant(value, 4)
+}
+
+fn variant<'a>(history: &'a History, line: &'a Line) -> &'a str {
+    match line.variant.as_str() {
+        "-" | "" => &history.study,
+        name => name,
+    }
+}
+
+fn name(history: &History, line: &Line) -> String {
+    let words = line.metric.words;
+    format!(
+        "{words} of “{}” at {}",
+        variant(history, line),
+        place(&line.point)
+    )
+}
+
+fn changes(history: &History) -> Option<Table> {
+    let row = |(line, change): (&Line, &Change)| {
+        let tone = match change.kind {
+            Kind::Worse => Tone::Bad,
+            Kind::Better => Tone::Good,
+            Kind::Unconfirmed | Kind::OtherMachine => Tone::Warn,
+        };
+        let shift = &change.shift;
+        let percent = shift.change() * 100.0;
+        Row {
+            cells: vec![
+                Cell::new(history.runs[change.run].stamp.as_str()),
+                Cell::new(name(history, line)),
+                Cell::new(format!("{percent:+.1} %")),
+                Cell::new(change.kind.name()).tone(tone),
+                Cell::new(amount(shift.p)),
+                Cell::new(differs(change, "nothing that is recorded")),
+            ],
+            tone: Tone::Plain,
+        }
+    };
+    let rows: Vec<Row> = all_changes(history).into_iter().map(row).collect();
+    (!rows.is_empty()).then(|| Table {
+        caption: "Changes, newest first".into(),
+        columns: vec![
+            Column::text("Since run"),
+            Column::text("Series"),
+            Column::number("Change", ""),
+            Column::text("Which is"),
+            Column::number("p", "").wide(),
+            Column::text("What differs from the run before"),
+        ],
+        rows,
+        foot: String::new(),
+    })
+}
+
+fn table(history: &History) -> Table {
+    let row = |line: &Line| {
+        let last = line.values.last().map_or(0.0, |(_, value)| *value);
+        let change = line.changes.last();
+        let since = change.map_or(number::ABSENT, |c| history.runs[c.run].stamp.as_str());
+        Row {
+            cells: vec![
+                Cell::new(variant(history, line)),
+                Cell::new(place(&line.point)),
+                Cell::new(format!("{}, {}", line.metric.words, line.metric.unit)),
+                Cell::new(line.values.len().to_string()),
+                Cell::new(course(line)),
+                Cell::new(amount(last)),
+                Cell::new(since),
+            ],
+            tone: Tone::Plain,
+        }
+    };
+    Table {
+        caption: "Series".into(),
+        columns: vec![
+            Column::text("Variant"),
+            Column::text("Point"),
+            Column::text("Metric"),
+            Column::number("Runs", ""),
+            Column::text("Course"),
+            Column::number("Last", ""),
+            Column::text("Changed with").wide(),
+        ],
+        rows: history.lines.iter().map(row).collect(),
+        foot: format!(
+            "Course: the last {COURSE_MAX} runs, from lowest to highest value, over at least {} of \
+             their middle.",
+            number::percent(COURSE_SPAN_MIN)
+        ),
+    }
+}
+
+/// The last values as a line of steps.
+fn course(line: &Line) -> String {
+    let from = line.values.len().saturating_sub(COURSE_MAX);
+    let values: Vec<f64> = line.values[from..]
+        .iter()
+        .map(|(_, value)| *value)
+        .collect();
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(0.0, f64::max);
+    let middle = (low + high) / 2.0;
+    let span = (high - low).max(middle * COURSE_SPAN_MIN);
+    let step = |value: &f64| {
+        let share = (value - middle) / span + 0.5;
+        let last = STEPS.len() - 1;
+        STEPS[((share * STEPS.len() as f64).max(0.0) as usize).min(last)]
+    };
+    values.iter().map(step).collect()
+}
+
+fn chart(history: &History, line: &Line) -> Chart {
+    let stamp = |run: usize| history.runs[run].stamp.clone();
+    let names: Vec<String> = line.values.iter().map(|(run, _)| stamp(*run)).collect();
+    let levels = (0..line.values.len()).map(|at| {
+        let of = line.changes.iter().rfind(|change| change.shift.at <= at);
+        let first = line.changes.first().map(|change| change.shift.before);
+        of.map(|change| change.shift.after).or(first)
+    });
+    let values = Series {
+        name: line.metric.words.to_owned(),
+        in_legend: true,
+        shape: Shape::Points,
+        color: Color::Category(0),
+        x: Xs::Names(names.clone()),
+        y: line.values.iter().map(|(_, value)| Some(*value)).collect(),
+        unit: line.metric.unit.to_owned(),
+        ..Series::default()
+    };
+    let level = Series {
+        name: "mean between changes".into(),
+        shape: Shape::Line,
+        color: Color::Neutral,
+        dash: Dash::Dash,
+        y: levels.collect(),
+        ..values.clone()
+    };
+    let has_changes = !line.changes.is_empty();
+    Chart {
+        title: name(history, line),
+        what: "A point for each run; dashed: the mean between two changes.".into(),
+        height_px: 320,
+        x: Axis {
+            names,
+            ..Axis::new("run", Scale::Names)
+        },
+        panels: vec![Panel {
+            share: 1.0,
+            left: Axis::new(
+                format!("{}, {}", line.metric.words, line.metric.unit),
+                Scale::Linear,
+            ),
+            series: std::iter::once(values)
+                .chain(has_changes.then_some(level))
+                .collect(),
+            ..Panel::default()
+        }],
+        ..Chart::default()
+    }
+}
