@@ -15,6 +15,9 @@ use std::collections::BTreeSet;
 use store::record::{SearchRecord, SearchStepRecord, TrialFinding};
 use study::settings::{Study, Variant};
 
+/// An interval narrower than 0.1 % is none: searches end on a grid of 2 %.
+const INTERVAL_LOG_MIN: f64 = 0.001;
+
 /// Every search, variant by variant.
 pub fn searches(study: &Study, trials: &[TrialFinding]) -> Vec<SearchRecord> {
     let mut records = Vec::new();
@@ -150,7 +153,10 @@ fn mean_words(searches: &[&SearchRecord]) -> String {
     let first = searches[0];
     let found = searches.iter().filter_map(|one| one.found());
     let logs: Vec<f64> = found.map(|at| at.least().ln()).collect();
-    let interval = series::mean_of_blocks_ci95(&logs).map_or(String::new(), |[low, high]| {
+    let interval = series::mean_of_blocks_ci95(&logs);
+    // Whole numbers of threads are often the same: that is the grid, and no certainty.
+    let interval = interval.filter(|[low, high]| high - low > INTERVAL_LOG_MIN);
+    let interval = interval.map_or(String::new(), |[low, high]| {
         let half = ((high - low) / 2.0).exp() - 1.0;
         format!("± {} %, ", significant(half * 100.0, 2))
     });
@@ -331,6 +337,24 @@ mod tests {
         // One that is to be believed is.
         let is_expected = |trial: &TrialFinding| trial.role == "expected" && trial.block == 0;
         assert_eq!(verdict(is_expected).0, "invalid");
+    }
+
+    #[test]
+    fn searches_that_end_at_the_same_load_have_no_interval_of_nothing() {
+        let (study, _) = all();
+        let trials = (0..3).flat_map(|block| trials(&study, "a", block, 2000.0));
+        let trials: Vec<TrialFinding> = trials.collect();
+        let found = sentences(
+            &study,
+            &study.variants[0],
+            &searches(&study, &trials),
+            &trials,
+        );
+        assert!(
+            found[0].contains("(geometric mean of 3 searches)"),
+            "{}",
+            found[0]
+        );
     }
 
     #[test]
