@@ -4,8 +4,8 @@
 //! Performance Regressions" (ICPE 2023, arXiv 2301.03034), as Apache Otava does it: the divisive
 //! search by energy distance of Matteson and James (arXiv 1306.4933), tested by Student's t instead
 //! of permutations, so that the same series has the same answer every time. Windows overlap by
-//! half, the first pass takes ten times the level, and what is weak once its neighbours are known is
-//! taken out again.
+//! half, the first pass takes ten times the level, and what is weak once its neighbours are known
+//! is taken out again.
 //!
 //! One thing differs. Otava hands the t test deviations that divide by n where it expects n − 1:
 //! for 4 and 3 values its p is 0.00093 where 0.00195 is right. Here it is the right one, so fewer

@@ -256,7 +256,10 @@ impl History {
     /// What `--json` prints.
     pub(crate) fn json(&self) -> Value {
         let line = |line: &Line| {
-            let value = |(run, value): &(usize, f64)| json!({ "run": self.runs[*run].stamp, "value": value });
+            let value = |(run, value): &(usize, f64)| {
+                let stamp = &self.runs[*run].stamp;
+                json!({ "run": stamp, "value": value })
+            };
             let change = |change: &Change| {
                 json!({
                     "since": self.runs[change.run].stamp,

@@ -1,8 +1,8 @@
 //! The only crate that knows what a result looks like: one page model; html, text, json.
 //!
 //! [`page`] and [`compare`] turn what a run left on disk into a [`Page`]: words, tables and charts
-//! as data. [`html()`], [`text()`], [`markdown()`] and [`json()`] only render it, so that they never
-//! disagree; [`junit()`] is what a pipeline reads.
+//! as data. [`html()`], [`text()`], [`markdown()`] and [`json()`] only render it, so that they
+//! never disagree; [`junit()`] is what a pipeline reads.
 //! Nothing here measures or judges: every number and verdict comes from the run's own records, or
 //! from `analysis` when two runs are compared.
 

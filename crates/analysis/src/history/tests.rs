@@ -1,3 +1,5 @@
+//! Change points: published vectors, planted steps, and series without any.
+
 use super::*;
 use crate::synthetic::Chance;
 

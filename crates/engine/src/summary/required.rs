@@ -1,4 +1,5 @@
-//! What the study requires, and what came of it: a record for each requirement, in the study's order.
+//! What the study requires, and what came of it: a record for each requirement, in the order of
+//! the study.
 
 use super::compared::too_few_blocks;
 use super::looked::looks_in;

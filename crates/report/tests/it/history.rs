@@ -213,7 +213,8 @@ fn otava_gets_a_file_for_each_point_with_directions() {
     assert!(csv[1].ends_with(",0.1.0,,10000,1,3"), "{}", csv[1]);
     let yaml = &files["otava.yaml"];
     for part in [
-        "  \"vtopology.off.threads-28\":\n    type: csv\n    file: \"out/vtopology.off.threads-28.csv\"",
+        "  \"vtopology.off.threads-28\":\n    type: csv\n",
+        "    file: \"out/vtopology.off.threads-28.csv\"",
         "      ops_per_s: {column: ops_per_s, direction: 1}",
         "      p99_ms: {column: p99_ms, direction: -1}",
     ] {

@@ -11,6 +11,15 @@ use store::record::*;
 const HOSTILE: &str =
     "</script><script>alert(1)</script><img src=x onerror=\"alert('2')\">&\u{1b}[2J";
 
+fn hostile_figures() -> PublishedRecord {
+    let published = serde_json::json!({
+        "title": HOSTILE, "link": HOSTILE, "system": HOSTILE, "claims": [HOSTILE],
+        "unknown": [HOSTILE], "figures": [{ "place": HOSTILE, "what": HOSTILE }],
+        "ratios": [{ "what": HOSTILE, "metric": HOSTILE, "of": HOSTILE, "to": HOSTILE }],
+    });
+    serde_json::from_value(published).expect("published figures")
+}
+
 /// A run with the hostile text wherever a user's text can be.
 fn hostile_run() -> RunView {
     let mut run = fixture::run(1);
@@ -31,12 +40,7 @@ fn hostile_run() -> RunView {
     });
     run.plan.resolved = serde_json::from_value(resolved).expect("a plan");
     run.findings.reasons = vec![HOSTILE.into()];
-    let published = serde_json::json!({
-        "title": HOSTILE, "link": HOSTILE, "system": HOSTILE, "claims": [HOSTILE],
-        "unknown": [HOSTILE], "figures": [{ "place": HOSTILE, "what": HOSTILE }],
-        "ratios": [{ "what": HOSTILE, "metric": HOSTILE, "of": HOSTILE, "to": HOSTILE }],
-    });
-    run.findings.published = serde_json::from_value(published).expect("published figures");
+    run.findings.published = Some(hostile_figures());
     run.findings.answer = vec![HOSTILE.into()];
     run.facts = vec![(HOSTILE.into(), HOSTILE.into())];
     run.nodes[0].name = HOSTILE.into();

@@ -1,3 +1,5 @@
+//! Requirements that are met, missed and not to be told.
+
 use crate::summary::findings;
 use measure::Known;
 use std::collections::BTreeMap;

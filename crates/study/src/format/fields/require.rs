@@ -51,8 +51,8 @@ pub const FIELDS: &[Field] = &[
         "require.ratio",
         Type::Share(0.01, 100.0, |d, n| d.require.ratio = Some(n)),
         "How good each contender is at least beside the baseline, in the primary comparison: \
-         `0.97` is at most 3 % worse. Of throughput it is contender ÷ baseline, of latency baseline \
-         ÷ contender.",
+         `0.97` is at most 3 % worse. Of throughput it is contender ÷ baseline, of latency \
+         baseline ÷ contender.",
     ),
     optional(
         "require.at",
