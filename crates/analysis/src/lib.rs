@@ -5,19 +5,25 @@
 //! is `None`, never a guess; a rule without its input is [`rules::Outcome::Unknown`], never a pass.
 //! [`series`] has the error of a mean, [`blocks`] that of percentiles, [`steady`] says when warm-up
 //! is over, [`mod@compare`] tells two variants apart, [`sequential`] lets their blocks be looked at
-//! as they come, [`robust`] says what one odd block does, [`multiple`] keeps many comparisons
-//! honest, [`require`] says whether a requirement is met, [`procedure`] where to measure next,
-//! [`sweep`] reads a ladder of loads, [`history`] finds where a series of runs has changed, and
-//! [`rules`] decides whether a trial may be believed.
+//! as they come, [`robust`] says what one odd block does, [`mod@effects`] says what each axis of a
+//! matrix does, [`multiple`] keeps many comparisons honest, [`require`] says whether a requirement
+//! is met, [`procedure`] where to measure next, [`sweep`] reads a ladder of loads, [`curves`] draws a
+//! curve through it, [`screen`] finds the settings that matter, [`capacity`] says what a throughput
+//! is worth, [`history`] finds where a series of runs has changed, and [`rules`] decides whether a
+//! trial may be believed.
 
 pub mod blocks;
+pub mod capacity;
 pub mod compare;
+pub mod curves;
+pub mod effects;
 pub mod history;
 pub mod multiple;
 pub mod procedure;
 pub mod require;
 pub mod robust;
 pub mod rules;
+pub mod screen;
 pub mod sequential;
 pub mod series;
 pub mod steady;

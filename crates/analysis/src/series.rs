@@ -14,7 +14,7 @@
 //! every 8 s: 93 % coverage instead of 85 %. What has not come in the window at all cannot be in
 //! its interval: see [`SHORT_WINDOW_S`].
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 /// Fewer values than this give no interval: a variance of four values says next to nothing.
 pub const VALUES_MIN: usize = 5;
@@ -230,6 +230,16 @@ pub fn t_above(t: f64, freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom.clamp(1.0, 1e6))
         .expect("location 0, scale 1 and a freedom of 1 or more are valid")
         .sf(t)
+}
+
+/// Share of the standard normal distribution below `z`.
+pub fn normal_below(z: f64) -> f64 {
+    Normal::standard().cdf(z)
+}
+
+/// Quantile `p` of the standard normal distribution.
+pub fn normal_quantile(p: f64) -> f64 {
+    Normal::standard().inverse_cdf(p)
 }
 
 /// Quantile `p` of Student's t distribution; `freedom` may be a fraction and is at least 1.

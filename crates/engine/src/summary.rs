@@ -2,13 +2,17 @@
 
 mod answer;
 mod compared;
+mod curves;
+mod effects;
 mod looked;
 mod points;
 mod published;
 mod required;
+mod screen;
 mod searched;
 #[cfg(test)]
 mod simulated;
+mod worth;
 
 pub use compared::noise;
 pub use looked::{Ended, look};
@@ -37,30 +41,28 @@ pub fn findings(
     let searches = searched::searches(study, &trials);
     let beyond = searched::beyond(&searches);
     let believed = trials.iter().filter(|trial| !beyond.contains(&trial.index));
-    let believed: Vec<&TrialFinding> = believed.collect();
-    let mut verdict = Verdict::worst(believed.iter().map(|trial| verdict_of(&trial.verdict)));
-    let mut reasons: Vec<String> = stopped
-        .map(|why| format!("the run stopped before its plan did: {why}"))
-        .into_iter()
-        .collect();
-    if stopped.is_some() {
-        verdict = Verdict::Invalid;
-    }
-    reasons.extend(reasons_of(&believed));
-    if trials.is_empty() {
-        reasons.push("no trial was finished".to_owned());
-    }
+    let (verdict, reasons) = verdict_and_reasons(&believed.collect::<Vec<_>>(), &trials, stopped);
     let variants: Vec<&str> = study.variants.iter().map(|v| v.name.as_str()).collect();
     let once = once_each(&trials);
     let points = points::points(&variants, &once, merge);
     let blocks = compared::blocks_of(study, &trials);
     let compared = compared::comparisons(study, &once, &searches, blocks);
+    let effects = effects::effects(study, &once, &searches, blocks);
+    let curves = curves::curves(study, &once);
+    let screens = screen::screens(study, &once);
+    let prices = worth::prices(study, &points, &compared.records);
+    let capacities = worth::capacities(study, &once, &points, &searches);
     let known = Known {
         study,
         trials: &trials,
         searches: &searches,
         points: &points,
         compared: &compared,
+        effects: &effects,
+        curves: &curves,
+        screens: &screens,
+        prices: &prices,
+        capacities: &capacities,
     };
     let (mut answer, sweeps) = known.answer();
     let requirements = required::requirements(&required::Found {
@@ -90,10 +92,36 @@ pub fn findings(
         sweeps,
         comparisons: compared.records,
         multiplicity: compared.multiplicity,
+        prices,
+        capacities,
+        screens,
+        curves,
+        effects,
         faults,
         published,
         requirements,
     }
+}
+
+/// Whether the run may be believed, by the trials that it stands on, and why not.
+fn verdict_and_reasons(
+    believed: &[&TrialFinding],
+    trials: &[TrialFinding],
+    stopped: Option<&str>,
+) -> (Verdict, Vec<String>) {
+    let verdict = match stopped {
+        Some(_) => Verdict::Invalid,
+        None => Verdict::worst(believed.iter().map(|trial| verdict_of(&trial.verdict))),
+    };
+    let mut reasons: Vec<String> = stopped
+        .map(|why| format!("the run stopped before its plan did: {why}"))
+        .into_iter()
+        .collect();
+    reasons.extend(reasons_of(believed));
+    if trials.is_empty() {
+        reasons.push("no trial was finished".to_owned());
+    }
+    (verdict, reasons)
 }
 
 /// Of the trials of a variant at one place in one block, the first that may be used, or else the

@@ -258,8 +258,14 @@ fn trace(series: &Series, axis: &str, scale: Scale) -> Value {
         line(&mut made, series);
         color(series.color)
     };
-    if let Some(errors) = errors(series, &error_color) {
+    if let Some(errors) = errors(&series.y, &series.y_ci, &error_color) {
         made.insert("error_y".into(), errors);
+    }
+    if let Xs::Numbers(x) = &series.x {
+        let x: Vec<Option<f64>> = x.iter().copied().map(Some).collect();
+        if let Some(errors) = errors(&x, &series.x_ci, &error_color) {
+            made.insert("error_x".into(), errors);
+        }
     }
     made.into()
 }
@@ -287,12 +293,12 @@ fn values(series: &Series) -> Vec<Option<f64>> {
     series.y.iter().map(rounded).collect()
 }
 
-fn errors(series: &Series, color: &str) -> Option<Value> {
-    if series.y_ci.iter().all(Option::is_none) {
+fn errors(values: &[Option<f64>], ci: &[Option<[f64; 2]>], color: &str) -> Option<Value> {
+    if ci.iter().all(Option::is_none) {
         return None;
     }
     let side = |pick: fn(f64, [f64; 2]) -> f64| -> Vec<f64> {
-        let pairs = series.y.iter().zip(&series.y_ci);
+        let pairs = values.iter().zip(ci);
         pairs
             .map(|(y, ci)| match (y, ci) {
                 (Some(y), Some(ci)) => number::round(pick(*y, *ci).max(0.0), DIGITS),
@@ -334,7 +340,8 @@ fn bar(made: &mut Map<String, Value>, series: &Series) {
 fn line(made: &mut Map<String, Value>, series: &Series) {
     let shade = color(series.color);
     let mode = match (series.shape, series.labels.is_empty()) {
-        (Shape::Marks, _) => "markers",
+        (Shape::Marks, true) => "markers",
+        (Shape::Marks, false) => "markers+text",
         (Shape::Points, true) => "lines+markers",
         (Shape::Points, false) => "lines+markers+text",
         _ => "lines",

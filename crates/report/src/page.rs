@@ -310,7 +310,8 @@ pub struct Axis {
     pub title: String,
     /// How it is divided.
     pub scale: Scale,
-    /// The names on an axis of names, in their order: series may lack some.
+    /// The names on an axis of names, in their order: series may lack some. On a vertical axis they
+    /// stand at 1, 2, … from above.
     pub names: Vec<String>,
 }
 
@@ -380,6 +381,8 @@ pub struct Series {
     pub y: Vec<Option<f64>>,
     /// 95 % confidence intervals of `y`, low and high; empty for none.
     pub y_ci: Vec<Option<[f64; 2]>>,
+    /// The same of places that are numbers.
+    pub x_ci: Vec<Option<[f64; 2]>>,
     /// Text beside the points; empty for none.
     pub labels: Vec<String>,
     /// Unit for who points at it.

@@ -2,8 +2,8 @@
 
 use crate::page::Page;
 use crate::sections::{
-    cluster, data, effective, faults, growth, headline, instrument, latency, panels, published,
-    requirements, results, rules, search, setup, spread, time,
+    cluster, curves, data, effective, effects, faults, growth, headline, instrument, latency,
+    panels, published, requirements, results, rules, screen, search, setup, spread, time, worth,
 };
 use crate::summary::points;
 use crate::view::RunView;
@@ -15,9 +15,13 @@ pub fn page(view: &RunView) -> Page {
         requirements::section(view),
         rules::section(view),
         search::section(view),
+        effects::section(view),
+        screen::section(view),
         results::section(view, &points),
         growth::section(view),
         published::section(view),
+        curves::section(view, &points),
+        worth::section(view),
         latency::section(view, &points),
         time::section(view),
         panels::section(view),

@@ -12,6 +12,8 @@
 
 mod added;
 pub mod convert;
+mod curves;
+mod effects;
 mod event;
 mod find;
 pub mod hlog;
@@ -27,6 +29,7 @@ pub mod record;
 mod required;
 mod resolved;
 mod run;
+mod screen;
 mod search;
 mod stamp;
 mod sums;
@@ -34,6 +37,7 @@ mod sums;
 mod tests;
 mod trial;
 mod window;
+mod worth;
 mod write;
 
 pub use find::{Listed, Past, find, last_finished, list, past, past_of, salvage};

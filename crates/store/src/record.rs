@@ -6,6 +6,8 @@
 //! Long because it is one format.
 
 pub use crate::added::AddedRecord;
+pub use crate::curves::{CurveRecord, PeakRecord};
+pub use crate::effects::{AxisRecord, CellRecord, EffectRecord, EffectsRecord, LevelRecord};
 pub use crate::event::{JournalEvent, JournalRecord, MachineFacts, left_out, left_out_words};
 pub use crate::lab::{
     DataRecord, HostRecord, NodeRecord, NodesRecord, PhaseTimeRecord, ProbeRecord, ProofOutcome,
@@ -18,8 +20,10 @@ pub use crate::required::{RequirementRecord, outcome_of};
 pub use crate::resolved::{
     OverridesRecord, PrimaryRecord, RepeatRecord, RequestRecord, ResolvedRecord,
 };
+pub use crate::screen::{ScreenRecord, ScreenedRecord};
 pub use crate::search::{SearchRecord, SearchStepRecord};
 use crate::sums::Sums;
+pub use crate::worth::{CapacityRecord, PriceRecord};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -277,6 +281,21 @@ pub struct FindingsRecord {
     /// How many false findings to expect of them; none of one or no comparison.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multiplicity: Option<MultiplicityRecord>,
+    /// What variants do for their price.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prices: Vec<PriceRecord>,
+    /// How many nodes a demand takes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub capacities: Vec<CapacityRecord>,
+    /// Which settings of a screening do anything.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub screens: Vec<ScreenRecord>,
+    /// The curve through the points of each variant.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub curves: Vec<CurveRecord>,
+    /// What the axes of a matrix do, point by point.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub effects: Vec<EffectsRecord>,
     /// Faults and what they did.
     pub faults: Vec<FaultRecord>,
     /// What others have published, beside what was found.

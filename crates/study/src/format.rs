@@ -114,6 +114,7 @@ pub const VARIANT_SECTIONS: &[&str] = &[
     "probes",
     "phases",
     "require",
+    "price_per_hour",
 ];
 
 /// What a phase may have of its own: settings that a restart of the nodes brings about, and options
@@ -179,7 +180,7 @@ pub const EXCLUSIVE: &[Exclusive] = &[
     },
     Exclusive {
         path: "",
-        keys: &["variants", "matrix"],
+        keys: &["variants", "matrix", "screen"],
         needed: false,
     },
 ];

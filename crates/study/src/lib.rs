@@ -18,6 +18,7 @@ pub mod published;
 pub mod reference;
 pub mod resolve;
 pub mod rules;
+mod screen;
 pub mod settings;
 pub mod standing;
 pub mod targets;

@@ -2,6 +2,7 @@
 
 use crate::check;
 use crate::format;
+use crate::screen;
 use std::collections::BTreeSet;
 use yaml::{Diagnostics, Node};
 
@@ -9,23 +10,61 @@ use yaml::{Diagnostics, Node};
 /// them takes more than an hour.
 pub const VARIANTS_MAX: usize = 64;
 
+/// An axis of a matrix: its name, and those of its values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// Its name.
+    pub name: String,
+    /// The names of its values, the first of which the others are compared with.
+    pub values: Vec<String>,
+    /// All of it, as it would be written on one line.
+    pub text: String,
+}
+
 /// One side before it is resolved.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Side<'n> {
     /// Its name; `-` if the study has only one.
     pub name: String,
     /// What it lays over the study, in order.
     pub overs: Vec<&'n Node>,
+    /// Of a matrix, the number of its value on each axis; else empty.
+    pub cell: Vec<usize>,
+}
+
+/// The axes of a study's matrix, or the settings of its screening; none of other studies.
+pub fn axes(base: &Node) -> Vec<Axis> {
+    let path = match base.at("matrix") {
+        Some(_) => "matrix",
+        None => screen::PATH,
+    };
+    let axes = base.at(path).and_then(Node::entries);
+    let axis = |axis: &yaml::Entry| Axis {
+        name: axis.key.clone(),
+        values: axis
+            .value
+            .entries()
+            .unwrap_or_default()
+            .iter()
+            .map(|value| value.key.clone())
+            .collect(),
+        text: screen::flow_entry(axis),
+    };
+    axes.unwrap_or_default().iter().map(axis).collect()
 }
 
 /// The sides of a study, at least one. What is wrong with a matrix as a whole is said.
 pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
+    if let Some(sides) = screen::sides(base, out) {
+        return sides;
+    }
     let entries = |node: Option<&'n Node>| node.and_then(Node::entries).unwrap_or_default();
     let variants = entries(base.at("variants"));
     if !variants.is_empty() {
         let side = |entry: &'n yaml::Entry| Side {
             name: entry.key.clone(),
             overs: vec![&entry.value],
+            ..Side::default()
         };
         return variants.iter().map(side).collect();
     }
@@ -38,10 +77,10 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
     if axes.is_empty() {
         return vec![Side {
             name: "-".to_owned(),
-            overs: Vec::new(),
+            ..Side::default()
         }];
     }
-    overlaps(&axes, out);
+    overlaps(&axes, "axes", out);
     let count = axes.iter().fold(1usize, |count, axis| {
         count.saturating_mul(entries(Some(&axis.value)).len())
     });
@@ -55,6 +94,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
         let side = |value: &'n yaml::Entry| Side {
             name: value.key.clone(),
             overs: vec![&value.value],
+            ..Side::default()
         };
         return values.map(side).collect();
     }
@@ -65,10 +105,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
 
 /// Every combination, the last axis the fastest.
 fn product<'n>(axes: &[&'n yaml::Entry]) -> Vec<Side<'n>> {
-    let mut sides = vec![Side {
-        name: String::new(),
-        overs: Vec::new(),
-    }];
+    let mut sides = vec![Side::default()];
     for axis in axes {
         let values = axis.value.entries().unwrap_or_default();
         let with = |side: &Side<'_>, value: &yaml::Entry| match side.name.as_str() {
@@ -77,11 +114,12 @@ fn product<'n>(axes: &[&'n yaml::Entry]) -> Vec<Side<'n>> {
         };
         let mut longer = Vec::with_capacity(sides.len() * values.len());
         for side in &sides {
-            for value in values {
-                let mut overs = side.overs.clone();
-                overs.push(&value.value);
-                let name = with(side, value);
-                longer.push(Side { name, overs });
+            for (number, value) in values.iter().enumerate() {
+                longer.push(Side {
+                    name: with(side, value),
+                    overs: [side.overs.as_slice(), &[&value.value]].concat(),
+                    cell: [side.cell.as_slice(), &[number]].concat(),
+                });
             }
         }
         sides = longer;
@@ -111,8 +149,9 @@ fn names(base: &Node, sides: &[Side<'_>], out: &mut Diagnostics) {
     }
 }
 
-/// Two axes that set the same: one of them would have no effect, whatever the report says.
-fn overlaps(axes: &[&yaml::Entry], out: &mut Diagnostics) {
+/// Two axes (or settings) that set the same, or of which the one removes what the other sets: one
+/// of them would have no effect, whatever the report says.
+pub fn overlaps(axes: &[&yaml::Entry], what: &str, out: &mut Diagnostics) {
     let mut earlier: Vec<(&str, BTreeSet<String>)> = Vec::new();
     for axis in axes {
         let mut mine = BTreeSet::new();
@@ -124,13 +163,48 @@ fn overlaps(axes: &[&yaml::Entry], out: &mut Diagnostics) {
                 .iter()
                 .find(|path| theirs.iter().any(|p| clash(p, path)))
             {
-                let message = format!("the axes `{other}` and `{}` both set `{path}`", axis.key);
+                let message = format!("the {what} `{other}` and `{}` both set `{path}`", axis.key);
                 let hint = "put it into one of them: the other would have no effect".to_owned();
+                out.add(&axis.place, message, Some(hint));
+            } else if let Some((path, gone)) = removes(&mine, theirs) {
+                let message = format!(
+                    "the {what} `{other}` and `{}` set `{gone}` and `{path}`, which exclude each \
+                     other",
+                    axis.key
+                );
+                let hint = "put them into one, or take one out".to_owned();
                 out.add(&axis.place, message, Some(hint));
             }
         }
         earlier.push((&axis.key, mine));
     }
+}
+
+/// A path of the one that removes a path of the other where it is laid over it.
+fn removes<'p>(
+    mine: &'p BTreeSet<String>,
+    theirs: &'p BTreeSet<String>,
+) -> Option<(&'p String, &'p String)> {
+    let key_of = |path: &str, group: &format::Exclusive| {
+        let rest = match group.path {
+            "" => Some(path),
+            above => path
+                .strip_prefix(above)
+                .and_then(|rest| rest.strip_prefix('.')),
+        };
+        let key = rest.map(|rest| rest.split('.').next().unwrap_or(rest).to_owned());
+        key.filter(|key| group.keys.contains(&key.as_str()))
+    };
+    let pairs = mine
+        .iter()
+        .flat_map(|one| theirs.iter().map(move |other| (one, other)));
+    let mut excluding = pairs.filter(|(one, other)| {
+        format::EXCLUSIVE.iter().any(|group| {
+            let keys = [key_of(one, group), key_of(other, group)];
+            matches!(keys, [Some(a), Some(b)] if a != b)
+        })
+    });
+    excluding.next()
 }
 
 /// Whether setting one path touches what another sets: they are equal, or one contains the other.

@@ -2,10 +2,11 @@
 
 use crate::check;
 use crate::inputs::Inputs;
+use crate::tree::Tree;
 use analysis::series;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use yaml::{Diagnostics, Limits, SourceText};
+use yaml::{Diagnostics, Limits, Node, SourceText};
 
 /// A file of published figures.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -84,6 +85,25 @@ const METRICS: [&str; 6] = [
 ];
 
 impl Published {
+    /// What the key `published` of a study with these variants names, with the file; a mistake
+    /// stands at the key.
+    pub(crate) fn of(
+        root: &Node,
+        study: &Tree,
+        variants: &[&str],
+        inputs: &Inputs<'_>,
+        out: &mut Diagnostics,
+    ) -> Option<(String, Published)> {
+        let file = study.at("published")?.text()?.to_owned();
+        match Published::read(&file, inputs, variants) {
+            Ok(published) => Some((file, published)),
+            Err(why) => {
+                out.add(&root.nearest("published").place, why, None);
+                None
+            }
+        }
+    }
+
     /// The file `name`, beside a study that has these variants.
     ///
     /// # Errors

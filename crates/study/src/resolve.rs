@@ -10,10 +10,11 @@ mod required;
 
 use crate::check;
 use crate::inputs::Inputs;
-use crate::matrix::{self, Side};
+use crate::matrix::{self, Axis, Side};
 use crate::merge::{merge, nested};
 use crate::published::Published;
 use crate::rules::{self, Subject};
+use crate::screen;
 use crate::settings::{
     Draft, Folder, Load, Overrides, PageCache, Phase, Probes, Reset, Settings, Settle, Study,
     Target, Variant, Warmup,
@@ -21,6 +22,7 @@ use crate::settings::{
 use crate::tree::Tree;
 use crate::work::{self, Steps};
 use analysis::procedure::Outlook;
+use analysis::screen::Design;
 use measure::clock::SECOND_NS;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -86,7 +88,7 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
     };
     let resolved = resolver.wanted_scale(&mut out);
     primary(&root, &resolved, &mut out);
-    let published = published(&root, &resolved, &inputs, &mut out);
+    let published = Published::of(&root, &resolved.tree, &names(&resolved), &inputs, &mut out);
     required::check(&root, &resolved.variants, &mut out);
     resolver.other_scales(&mut out);
     out.clone().into_result()?;
@@ -97,23 +99,9 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
     })
 }
 
-/// The published figures, with the file that they are in.
-fn published(
-    root: &Node,
-    resolved: &Resolved,
-    inputs: &Inputs<'_>,
-    out: &mut Diagnostics,
-) -> Option<(String, Published)> {
-    let file = resolved.tree.at("published")?.text()?.to_owned();
+fn names(resolved: &Resolved) -> Vec<&str> {
     let variants = resolved.variants.iter();
-    let variants: Vec<&str> = variants.map(|variant| variant.name.as_str()).collect();
-    match Published::read(&file, inputs, &variants) {
-        Ok(published) => Some((file, published)),
-        Err(why) => {
-            out.add(&root.nearest("published").place, why, None);
-            None
-        }
-    }
+    variants.map(|variant| variant.name.as_str()).collect()
 }
 
 /// The primary point is one that is measured.
@@ -229,6 +217,9 @@ struct Resolver<'a> {
 /// A study in one scale.
 struct Resolved {
     variants: Vec<Variant>,
+    axes: Vec<Axis>,
+    /// Settings of a screening; 0: there is none.
+    screened: usize,
     /// Of the first side.
     tree: Tree,
     /// What imports do differently here, by the name of the side.
@@ -278,7 +269,7 @@ impl Resolver<'_> {
         }
         let (mut variants, mut notes) = (Vec::new(), Vec::new());
         let mut first = None;
-        for Side { name, overs } in matrix::sides(&base, out) {
+        for Side { name, overs, cell } in matrix::sides(&base, out) {
             let mut node = base.clone();
             for over in overs {
                 merge(&mut node, over, "");
@@ -292,12 +283,18 @@ impl Resolver<'_> {
             rules::trust::settle(&mut settings.target, &node, self.overrides);
             settings.load_phase = loading.filter(|phase| phase.differs_from(&settings));
             let (steps, said) = self.steps(&name, settings, &tree, out.is_empty());
-            variants.extend(steps);
+            let in_cell = |variant| Variant {
+                cell: cell.clone(),
+                ..variant
+            };
+            variants.extend(steps.into_iter().map(in_cell));
             notes.push((name, said));
             first.get_or_insert(tree);
         }
         Resolved {
             variants,
+            axes: matrix::axes(&base),
+            screened: screen::settings(&base).len(),
             tree: first.unwrap_or(Tree::Null),
             notes,
         }
@@ -373,6 +370,7 @@ impl Resolver<'_> {
                 Some(step) => format!("{name}-{step}"),
             },
             step,
+            cell: Vec::new(),
             settings,
             tree: sections(tree),
         };
@@ -435,7 +433,7 @@ fn sections(tree: &Tree) -> Tree {
     Tree::Map(entries.filter(|(key, _)| keep(key)).cloned().collect())
 }
 
-fn notes(resolved: &Resolved, overrides: &Overrides) -> Vec<String> {
+fn notes(resolved: &Resolved, overrides: &Overrides, design: Option<Design>) -> Vec<String> {
     let mut notes = Vec::new();
     let null = resolved
         .variants
@@ -451,6 +449,14 @@ fn notes(resolved: &Resolved, overrides: &Overrides) -> Vec<String> {
         notes.push("the null target has no node to break: the faults are left out".to_owned());
     }
     notes.extend(notes_of_imports(&resolved.notes));
+    if let Some(design) = design {
+        notes.push(format!(
+            "a screening by {}: {} runs and the study as it is written, in an order of chance; {}",
+            design.name(),
+            design.signs().len(),
+            design.price()
+        ));
+    }
     notes
 }
 
@@ -472,9 +478,10 @@ fn notes_of_imports(sides: &[(String, Vec<String>)]) -> Vec<String> {
 }
 
 fn study(source: &SourceText, overrides: &Overrides, resolved: Resolved) -> Study {
-    let notes = notes(&resolved, overrides);
     let draft = Draft::of(&resolved.tree);
     let (repeat, primary) = draft.repetition();
+    let screen = Design::of(resolved.screened, draft.fold);
+    let notes = notes(&resolved, overrides, screen);
     Study {
         name: draft.name,
         question: draft.question,
@@ -482,6 +489,9 @@ fn study(source: &SourceText, overrides: &Overrides, resolved: Resolved) -> Stud
         seed: draft.seed,
         notes,
         variants: resolved.variants,
+        axes: resolved.axes,
+        capacity: draft.capacity,
+        screen,
         repeat,
         added: Vec::new(),
         primary,

@@ -23,6 +23,7 @@ pub use keyspace::{Keyspace, Replication};
 pub use probes::{Import, PERIOD_NS, Probes};
 pub use require::{Require, Where};
 
+use crate::matrix::Axis;
 use crate::published::Published;
 use crate::tree::Tree;
 use analysis::procedure::Procedure;
@@ -44,6 +45,14 @@ pub struct Study {
     pub seed: u64,
     /// The sides of the comparison; one named `-` if the study has none. The first is the baseline.
     pub variants: Vec<Variant>,
+    /// The axes of the matrix that the variants are the cells of, or the settings of a screening;
+    /// else empty.
+    pub axes: Vec<Axis>,
+    /// The design of the screening that the variants are the runs of; then the axes are its
+    /// settings, and the first variant is none of its runs.
+    pub screen: Option<analysis::screen::Design>,
+    /// The demand that nodes are planned for; none: it is not asked.
+    pub capacity: Option<Capacity>,
     /// Repetitions.
     pub repeat: Repeat,
     /// Blocks that were added to a run which had come to its end, each time so many.
@@ -129,6 +138,8 @@ pub struct Variant {
     pub name: String,
     /// The step of an import that it is, by the step's name.
     pub step: Option<String>,
+    /// Of a matrix or screening, the number of its value on each axis; else empty.
+    pub cell: Vec<usize>,
     /// All its settings.
     pub settings: Settings,
     /// The same as a tree, for `plan.json`.
@@ -162,6 +173,8 @@ pub struct Settings {
     pub faults: Vec<Fault>,
     /// What is required of it.
     pub require: Require,
+    /// What an hour of its target costs; none: it is not said.
+    pub price: Option<Price>,
     /// What is different while the data is loaded and settled; none: nothing.
     pub load_phase: Option<Box<Phase>>,
 }
@@ -292,6 +305,30 @@ pub enum PrimaryMetric {
     Auto,
     /// By its name in records.
     Named(&'static str),
+}
+
+/// What an hour of a target costs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Price {
+    /// How much.
+    pub per_hour: f64,
+    /// Of what; empty: it is not said.
+    pub currency: String,
+}
+
+/// A demand that nodes are planned for.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Capacity {
+    /// Operations per second in all.
+    pub ops_per_s: f64,
+    /// The most that p99 may be, ms.
+    pub p99_ms: f64,
+    /// Nodes that may be lost together.
+    pub failures: u64,
+    /// Growth on top, as a share.
+    pub growth: f64,
+    /// Load of the busiest node ÷ mean load of a node.
+    pub skew: f64,
 }
 
 /// The instrument.

@@ -3,15 +3,15 @@
 use super::compared::{All, PEAK, Untold, metric_of, too_few_blocks};
 use super::looked;
 use super::points;
-use super::searched;
-use super::{besides_sentence, point_words};
+use super::{besides_sentence, curves, effects, point_words, screen, searched, worth};
 use crate::generation;
 use analysis::compare::BLOCKS_TO_SETTLE_MAX;
 use analysis::sweep::{Knee, Reading};
 use measure::number::{significant, whole};
 use std::collections::BTreeMap;
 use store::record::{
-    ComparisonRecord, MultiplicityRecord, PointRecord, SearchRecord, SweepRecord, TrialFinding,
+    CapacityRecord, ComparisonRecord, CurveRecord, EffectsRecord, MultiplicityRecord, PointRecord,
+    PriceRecord, ScreenRecord, SearchRecord, SweepRecord, TrialFinding,
 };
 use study::settings::Study;
 
@@ -22,14 +22,22 @@ pub struct Known<'a> {
     pub searches: &'a [SearchRecord],
     pub points: &'a [PointRecord],
     pub compared: &'a All,
+    pub effects: &'a [EffectsRecord],
+    pub curves: &'a [CurveRecord],
+    pub screens: &'a [ScreenRecord],
+    pub prices: &'a [PriceRecord],
+    pub capacities: &'a [CapacityRecord],
 }
 
 impl Known<'_> {
     /// The sentences, and what each ladder shows.
     pub fn answer(&self) -> (Vec<String>, Vec<SweepRecord>) {
-        // What the study was to find out stands first, where it went on until it was found.
+        // What a matrix asks is what its axes do: that comes first.
+        let mut sentences = effects::sentences(self.effects);
+        sentences.extend(screen::sentences(self.screens));
+        // What the study was to find out stands next, where it went on until it was found.
         let answers = self.compared.records.iter();
-        let mut sentences: Vec<String> = answers.filter_map(looked::sentence).collect();
+        sentences.extend(answers.filter_map(looked::sentence));
         let mut sweeps = Vec::new();
         for variant in &self.study.variants {
             let searched = searched::sentences(self.study, variant, self.searches, self.trials);
@@ -44,26 +52,37 @@ impl Known<'_> {
             let of: Vec<&PointRecord> = of.collect();
             let bound_ms = variant.settings.procedure.p99_bound_ms();
             let sweep = points::sweep(&of, bound_ms);
-            sentences.push(peak_sentence(&variant.name, &of, &sweep, bound_ms));
+            // A run of a screening is no configuration that anybody asks for.
+            if self.study.screen.is_none() || variant.cell.is_empty() {
+                sentences.push(peak_sentence(&variant.name, &of, &sweep, bound_ms));
+            }
             sweeps.extend(points::sweep_record(&of, &sweep));
         }
+        sentences.extend(curves::sentences(self.curves));
+        sentences.extend(worth::sentences(self.prices, self.capacities));
         let All {
             records,
             multiplicity,
             untold,
         } = self.compared;
+        // The cells of a matrix against its first one stand in the table: each mixes several axes.
         let told = records
             .iter()
-            .filter(|c| c.primary || is_asked(&c.metric, &c.point));
+            .filter(|c| c.primary || is_asked(&c.metric, &c.point))
+            .filter(|_| self.effects.is_empty() && self.study.screen.is_none());
         for comparison in told {
             if looked::sentence(comparison).is_none() {
                 sentences.push(comparison_sentence(comparison));
             }
             sentences.extend(looked::robust_sentence(comparison));
         }
-        let untold = untold.iter().filter(|u| is_asked(u.metric, &u.place));
+        let untold = untold.iter().filter(|_| self.study.screen.is_none());
+        let untold = untold.filter(|u| is_asked(u.metric, &u.place));
         sentences.extend(untold.map(untold_sentence));
-        sentences.extend(multiplicity.as_ref().map(multiplicity_sentence));
+        let multiplicity = multiplicity
+            .as_ref()
+            .filter(|_| self.study.screen.is_none());
+        sentences.extend(multiplicity.map(multiplicity_sentence));
         sentences.extend(generation::sentence(self.trials));
         sentences.extend(besides_sentence(self.trials));
         (sentences, sweeps)
@@ -77,7 +96,7 @@ fn is_asked(metric: &str, place: &BTreeMap<String, f64>) -> bool {
 }
 
 /// `At 28 threads`; what searches have found is compared wherever it is.
-fn where_words(metric: &str, place: &BTreeMap<String, f64>) -> String {
+pub fn where_words(metric: &str, place: &BTreeMap<String, f64>) -> String {
     match metric {
         PEAK => "At their peaks".to_owned(),
         _ => format!("At {}", point_words(place)),
@@ -186,7 +205,7 @@ fn end_of_ladder(points: &[&PointRecord], sweep: &Reading, best: usize) -> Strin
 }
 
 /// `throughput`, `p99`: what is compared.
-pub(super) fn metric_words(metric: &str) -> &str {
+pub fn metric_words(metric: &str) -> &str {
     match metric {
         "ops_per_s" => "throughput",
         PEAK => "load",

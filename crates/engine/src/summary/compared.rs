@@ -15,13 +15,13 @@ use store::record::{
 use study::settings::{PrimaryMetric, Study, Variant};
 
 /// One number of a finding that is compared.
-struct Compared {
-    name: &'static str,
-    metric: Metric,
-    value: fn(&TrialFinding) -> Known,
+pub struct Compared {
+    pub name: &'static str,
+    pub metric: Metric,
+    pub value: fn(&TrialFinding) -> Known,
 }
 
-const COMPARED: [Compared; 3] = [
+pub const COMPARED: [Compared; 3] = [
     Compared {
         name: "ops_per_s",
         metric: Metric::THROUGHPUT,
@@ -41,6 +41,13 @@ const COMPARED: [Compared; 3] = [
 
 /// The metric of what searches have found.
 pub const PEAK: &str = "peak";
+
+/// What searches have found, as a number that is compared; it is of no single trial.
+pub static FOUND: Compared = Compared {
+    name: PEAK,
+    metric: Metric::THROUGHPUT,
+    value: |finding| Known::Exactly(finding.all.ops_per_s),
+};
 
 /// The metric that answers a question at a point: in a closed loop what was done, at a rate how
 /// long it took.
@@ -300,7 +307,7 @@ fn note<'a>(
 }
 
 /// Whether a variant searches for the most load within a bound.
-fn is_search(variant: &Variant) -> bool {
+pub fn is_search(variant: &Variant) -> bool {
     variant.settings.procedure.bound().is_some()
 }
 
@@ -347,7 +354,7 @@ fn is_as_offered(
 
 /// Block by block, where there is a trial that may be used. Latency under saturation grows as long
 /// as the trial lasts: it is no property of the target.
-fn used<'t>(
+pub fn used<'t>(
     study: &Study,
     trials: &'t [TrialFinding],
     variant: &str,
@@ -449,7 +456,7 @@ impl Primary {
 /// In a closed loop, where all variants together did most: their sum says nothing about their
 /// difference, so that choosing by it favours no side. At rates, the highest that nobody failed to
 /// keep up with; if there is none, the lowest.
-fn default_place<'p>(
+pub fn default_place<'p>(
     trials: &[&TrialFinding],
     places: &[&'p BTreeMap<String, f64>],
 ) -> Option<&'p BTreeMap<String, f64>> {

@@ -57,6 +57,14 @@ pub fn x_axis(chart: &Chart) -> Value {
 pub fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> Value {
     let mut made = titled(&axis.title);
     made["automargin"] = true.into();
+    if axis.scale == Scale::Names {
+        // From above: the first name is at 1.
+        let count = axis.names.len();
+        made["tickvals"] = json!((1..=count).collect::<Vec<usize>>());
+        made["ticktext"] = json!(escaped(&axis.names));
+        made["range"] = json!([count as f64 + 0.6, 0.4]);
+        return made;
+    }
     let of_axis = || panel.series.iter().filter(move |s| s.on_right == right);
     let values = of_axis().flat_map(|s| s.y.iter().flatten().copied());
     if axis.scale != Scale::Log {

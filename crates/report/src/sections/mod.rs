@@ -1,13 +1,17 @@
 //! The parts of a run's page, one file each, in reading order.
 
+pub mod curves;
+pub mod effects;
 pub mod growth;
 pub mod headline;
 pub mod published;
 pub mod requirements;
 pub mod results;
 pub mod rules;
+pub mod screen;
 pub mod search;
 pub mod sweep;
+pub mod worth;
 
 pub mod latency;
 pub mod panels;

@@ -3,6 +3,7 @@
 //!
 //! To look at the pages: `CASSAY_REPORT_OUT=/tmp/pages cargo test -p report`.
 
+mod answers;
 mod faults;
 mod fixture;
 mod golden;

@@ -5,7 +5,7 @@
 use super::{Field, Type};
 use crate::settings::draft::Series;
 use crate::settings::{
-    Fault, How, Load, PageCache, ROWS_UNLOADED, Replication, Reset, SAMPLED_NTH, Settle,
+    Capacity, Fault, How, Load, PageCache, ROWS_UNLOADED, Replication, Reset, SAMPLED_NTH, Settle,
 };
 use cql::{Compression, Consistency};
 use imports::Tool;
@@ -416,6 +416,27 @@ const SECTIONS: &[Field] = &[
          `{heap: {1g: {…}, 2g: {…}}, sync: {batch: {…}, periodic: {…}}}` makes `1g-batch`, \
          `1g-periodic` and so on.",
     ),
+    optional(
+        "screen",
+        SECTION,
+        "Instead of `variants`: which of 4 to 11 settings matter at all, in 8 to 24 runs. Its \
+         variants are `default`, the study as it is written, and the runs of a design in which \
+         every setting has one of its two values. The answer names those to confirm by `matrix`.",
+    ),
+    required(
+        "screen.settings",
+        Type::Matrix,
+        "Settings by name, each with two values by name, each of which changes some settings: \
+         `{heap: {small: {}, large: {target: {local: {heap: 8GiB}}}}}`. The further apart, the \
+         better they are seen.",
+    ),
+    with(
+        "screen.fold",
+        Type::Bool(|d, on| d.fold = on),
+        "false",
+        "Whether the design is run again with all values turned: twice the runs, and no effect is \
+         mixed with what two settings do together.",
+    ),
 ];
 
 /// How long is measured.
@@ -443,6 +464,60 @@ const WINDOW: &[Field] = &[
         Type::Duration(S, 30 * DAY, |d, ns| d.measure_ns = ns),
         "60s",
         "Length of the measured window. Whole seconds.",
+    ),
+    // What it is worth.
+    optional(
+        "price_per_hour",
+        Type::Either(
+            &Type::Number(1e-6, 1e9, |d, n| d.price().per_hour = n),
+            &SECTION,
+        ),
+        "What an hour of the target costs, for the study or for each variant: `1.23`, or with its \
+         currency `{amount: 1.23, currency: USD}`. Operations for it stand in the answer.",
+    ),
+    required(
+        "price_per_hour.amount",
+        Type::Number(1e-6, 1e9, |d, n| d.price().per_hour = n),
+        "How much.",
+    ),
+    optional(
+        "price_per_hour.currency",
+        Type::Name(|d, text| d.price().currency = text.into()),
+        "Of what. Prices in different currencies are not compared.",
+    ),
+    optional(
+        "capacity",
+        Type::Section(|d| d.capacity = Some(Capacity::default())),
+        "How many nodes a demand takes, from the highest rate that was held: needs rates as \
+         points. What is assumed stands beside the answer.",
+    ),
+    required(
+        "capacity.ops_per_s",
+        Type::Count(1, RATE_MAX, |d, n| d.capacity().ops_per_s = n as f64),
+        "The demand.",
+    ),
+    required(
+        "capacity.p99_ms",
+        Type::Number(0.001, 3_600_000.0, |d, n| d.capacity().p99_ms = n),
+        "The p99 of latency that it may have at most, in milliseconds.",
+    ),
+    with(
+        "capacity.failures",
+        Type::Count(0, 1000, |d, n| d.capacity().failures = n),
+        "1",
+        "Nodes that may be lost together and still leave enough: of a rack, all of its nodes.",
+    ),
+    with(
+        "capacity.growth",
+        Type::Number(0.0, 100.0, |d, n| d.capacity().growth = n),
+        "0",
+        "Growth on top of the demand, as a share: 0.2 is 20 %.",
+    ),
+    with(
+        "capacity.skew",
+        Type::Number(1.0, 100.0, |d, n| d.capacity().skew = n),
+        "1",
+        "Load of the busiest node ÷ mean load of a node, in the cluster that is planned.",
     ),
 ];
 

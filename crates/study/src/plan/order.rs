@@ -17,7 +17,9 @@ pub struct Cell {
 
 /// Sequential: variant by variant. Interleaved: in each block every variant has its turn, so that
 /// drift of the machine falls on all of them. Variants with the same target take turns at every
-/// point; others keep their target for all their points, since a start costs more than a trial.
+/// point; others keep their target for all their points, since a start costs more than a trial. The
+/// runs of a screening do not: with runs of one target in a row, what the machine does meanwhile
+/// would be an effect of the target's settings.
 ///
 /// Turns are counterbalanced (see [`balanced`]): chance alone gives `ab ab ba ab ab` often enough,
 /// and what comes first or second in a block then counts as a difference. The points of several
@@ -158,8 +160,8 @@ fn groups_by_target(study: &Study) -> Vec<Vec<usize>> {
         let target = &variant.settings.target;
         let same = |group: &&mut Vec<usize>| study.variants[group[0]].settings.target == *target;
         match groups.iter_mut().find(same) {
-            Some(group) => group.push(index),
-            None => groups.push(vec![index]),
+            Some(group) if study.screen.is_none() => group.push(index),
+            _ => groups.push(vec![index]),
         }
     }
     groups

@@ -4,10 +4,10 @@
 //! study may leave out. One with mistakes gives settings too, which nobody may run.
 
 use super::{
-    AttachSpec, Client, Data, Fault, HostsSpec, Import, Imported, JolokiaAccess, Keyspace,
-    LADDER_POINTS_MAX, Load, LocalSpec, NullSpec, Phase, Primary, PrimaryMetric, Probes,
-    ROWS_UNLOADED, Repeat, Require, Settings, Target, TlsSpec, Verify, Warmup, Window, Workload,
-    secret_of,
+    AttachSpec, Capacity, Client, Data, Fault, HostsSpec, Import, Imported, JolokiaAccess,
+    Keyspace, LADDER_POINTS_MAX, Load, LocalSpec, NullSpec, Phase, Price, Primary, PrimaryMetric,
+    Probes, ROWS_UNLOADED, Repeat, Require, Settings, Target, TlsSpec, Verify, Warmup, Window,
+    Workload, secret_of,
 };
 use crate::format::{self, Type};
 use crate::tree::Tree;
@@ -69,6 +69,10 @@ pub struct Draft {
     pub(crate) series: Vec<Series>,
     pub(crate) faults: Vec<Fault>,
     pub(crate) require: Require,
+    pub(crate) price: Option<Price>,
+    pub(crate) capacity: Option<Capacity>,
+    /// Whether the design of a screening is folded over.
+    pub(crate) fold: bool,
     /// The key at hand, in a mapping of free ones; else empty.
     pub(crate) key: String,
 }
@@ -221,6 +225,14 @@ impl Draft {
         (repeat, primary)
     }
 
+    pub(crate) fn price(&mut self) -> &mut Price {
+        self.price.get_or_insert_default()
+    }
+
+    pub(crate) fn capacity(&mut self) -> &mut Capacity {
+        self.capacity.get_or_insert_default()
+    }
+
     pub(crate) fn tls(&mut self) -> &mut TlsSpec {
         self.attach.tls.get_or_insert_default()
     }
@@ -296,6 +308,7 @@ impl Draft {
             probes: self.probes(),
             faults: self.faults.clone(),
             require: self.require.clone(),
+            price: self.price.clone(),
             load_phase: None,
         }
     }

@@ -1,0 +1,86 @@
+//! What a throughput is worth: for its price, and in nodes.
+
+/// How many nodes are asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Demand {
+    /// Operations per second in all.
+    pub ops_per_s: f64,
+    /// Growth on top of it, as a share.
+    pub growth: f64,
+    /// Load of the busiest node ÷ mean load of a node.
+    pub skew: f64,
+    /// Nodes that may be lost together.
+    pub failures: u64,
+    /// Copies of each row: fewer nodes cannot hold them.
+    pub copies: u64,
+}
+
+/// Nodes beyond so many times those measured are a guess: how it scales was not seen.
+pub const BEYOND_MAX: f64 = 2.0;
+
+/// Nodes for a demand, from what one node held: f + max(copies, ⌈skew × demand × (1 + growth) ÷
+/// held⌉). None if a node held nothing. Work per operation is taken not to depend on the number of
+/// nodes.
+pub fn nodes(demand: Demand, held_per_node: f64) -> Option<u64> {
+    if !(held_per_node.is_finite() && held_per_node > 0.0) {
+        return None;
+    }
+    let by_load = demand.skew * demand.ops_per_s * (1.0 + demand.growth) / held_per_node;
+    Some(demand.failures + demand.copies.max(by_load.ceil() as u64))
+}
+
+/// A ratio of two sides' throughput, with its interval, for the ratio of their prices. A price has
+/// no error, so the interval is only shifted.
+pub fn for_price(ratio: f64, ci95: Option<[f64; 2]>, prices: f64) -> (f64, Option<[f64; 2]>) {
+    (
+        ratio / prices,
+        ci95.map(|ends| ends.map(|end| end / prices)),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEMAND: Demand = Demand {
+        ops_per_s: 100_000.0,
+        growth: 0.0,
+        skew: 1.1,
+        failures: 1,
+        copies: 3,
+    };
+
+    #[test]
+    fn nodes_are_those_of_the_worked_example() {
+        // Three nodes held 31,000 op/s, 29,600 at least.
+        let held = 29_600.0 / 3.0;
+        assert_eq!(nodes(DEMAND, held), Some(13));
+        let growing = Demand {
+            growth: 0.2,
+            ..DEMAND
+        };
+        assert_eq!(nodes(growing, held), Some(1 + 14));
+        let little = Demand {
+            ops_per_s: 1000.0,
+            ..DEMAND
+        };
+        assert_eq!(
+            nodes(little, held),
+            Some(1 + 3),
+            "three copies need three nodes"
+        );
+        assert_eq!(nodes(DEMAND, 0.0), None);
+    }
+
+    #[test]
+    fn a_price_shifts_a_ratio_and_its_interval() {
+        let published: f64 = 19_974.0 / 23_985.0;
+        let (ratio, ci95) = for_price(published, Some([0.80, 0.87]), 0.75);
+        assert!((ratio - 1.11).abs() < 5e-3, "{ratio}");
+        let [low, high] = ci95.unwrap();
+        assert!(
+            (low - 1.067).abs() < 1e-3 && (high - 1.16).abs() < 1e-3,
+            "{low} {high}"
+        );
+    }
+}

@@ -1,0 +1,221 @@
+//! The curve through the points of each variant.
+
+use super::compared::{COMPARED, used};
+use super::points::{places_of, state_of};
+use analysis::curves::{LOADS_MIN, Load, Peak, Usl, fit};
+use analysis::sweep::State;
+use measure::number::{significant, whole};
+use store::record::{CurveRecord, PeakRecord, TrialFinding};
+use study::settings::{Study, Variant};
+
+/// The rule that says whether the client was at its limit: then it is not the target's curve.
+const CLIENT_BUSY: &str = "V3";
+
+/// The curve of each variant that was measured at enough numbers of operations in flight.
+pub fn curves(study: &Study, trials: &[TrialFinding]) -> Vec<CurveRecord> {
+    let of = |variant: &Variant| {
+        let loads = loads(study, trials, variant);
+        (loads.len() >= LOADS_MIN).then(|| record(&variant.name, &loads))
+    };
+    study.variants.iter().filter_map(of).collect()
+}
+
+/// Throughput by block at every number of operations in flight. A rate is no load of this kind: how
+/// many are in flight follows from it.
+fn loads(study: &Study, trials: &[TrialFinding], variant: &Variant) -> Vec<Load> {
+    let places = places_of(trials, &variant.name);
+    let load = |place: &std::collections::BTreeMap<String, f64>| {
+        let threads = *place.get("threads")?;
+        let ops = used(study, trials, &variant.name, place, &COMPARED[0]);
+        let ops = ops.into_iter().map(|trial| {
+            let trial = trial.filter(|trial| is_of_target(trial))?;
+            Some(trial.all.ops_per_s)
+        });
+        Some(Load {
+            threads,
+            ops_per_s: ops.collect(),
+        })
+    };
+    places.iter().filter_map(load).collect()
+}
+
+/// Whether what was done is what the target could do.
+fn is_of_target(trial: &TrialFinding) -> bool {
+    let busy = |rule: &&store::record::RuleRecord| rule.rule == CLIENT_BUSY;
+    let rule = trial.rules.iter().find(busy);
+    state_of(trial) == State::Kept
+        && rule.is_none_or(|rule| !matches!(rule.result.as_str(), "warn" | "fail"))
+}
+
+fn record(variant: &str, loads: &[Load]) -> CurveRecord {
+    let variant = variant.to_owned();
+    let usl = match fit(loads) {
+        Ok(usl) => usl,
+        Err(why) => {
+            return CurveRecord {
+                variant,
+                refused: why.words(),
+                ..CurveRecord::default()
+            };
+        }
+    };
+    let Usl {
+        coefficients,
+        sigma_ci95,
+        kappa_ci95,
+        off,
+        peak,
+    } = usl;
+    let end = |end: f64| end.is_finite().then_some(end);
+    let (peak, without_peak) = match peak {
+        Peak::At {
+            threads,
+            threads_ci95,
+            ops_per_s,
+        } => {
+            let peak = PeakRecord {
+                threads,
+                threads_ci95: threads_ci95.map(end),
+                ops_per_s,
+            };
+            (Some(peak), "")
+        }
+        Peak::Untold => (None, "untold"),
+        Peak::Beyond => (None, "beyond"),
+    };
+    CurveRecord {
+        variant,
+        refused: String::new(),
+        lambda: Some(coefficients.lambda),
+        sigma: Some(coefficients.sigma),
+        sigma_ci95: Some(sigma_ci95),
+        kappa: Some(coefficients.kappa),
+        kappa_ci95: Some(kappa_ci95),
+        off: Some(off),
+        peak,
+        without_peak: without_peak.to_owned(),
+    }
+}
+
+/// What the curves say, a sentence each. One that was refused says nothing here.
+pub fn sentences(curves: &[CurveRecord]) -> Vec<String> {
+    curves.iter().filter_map(sentence).collect()
+}
+
+fn sentence(curve: &CurveRecord) -> Option<String> {
+    let who = match curve.variant.as_str() {
+        "-" => "The target".to_owned(),
+        name => format!("“{name}”"),
+    };
+    let waits = significant(curve.sigma? * 100.0, 2);
+    let scales =
+        format!("{who} follows the Universal Scalability Law: {waits} % waits in line (σ)");
+    Some(match (&curve.peak, curve.without_peak.as_str()) {
+        (Some(peak), _) => {
+            let least = peak.threads_ci95[0].map_or_else(String::new, whole);
+            let between = match peak.threads_ci95[1] {
+                Some(most) => format!("{least} to {}", whole(most)),
+                None => format!("{least} or more"),
+            };
+            format!(
+                "{scales}, and by its curve the most is {} op/s at {} in flight (95 %: {between}), \
+                 beyond which more in flight brings less.",
+                whole(peak.ops_per_s),
+                whole(peak.threads)
+            )
+        }
+        (None, "beyond") => format!(
+            "{scales}; its peak would lie beyond twice the last load, further than a curve says \
+             anything."
+        ),
+        _ => format!("{scales}; κ cannot be told from 0, so no peak is predicted."),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::findings;
+    use analysis::curves::Coefficients;
+    use store::record::{FindingsRecord, RuleRecord};
+    use study::resolve::resolve;
+    use study::settings::Overrides;
+
+    const TRUTH: Coefficients = Coefficients {
+        lambda: 1000.0,
+        sigma: 0.05,
+        kappa: 8e-4,
+    };
+
+    /// A run of a sweep on a server that is a formula, with a noise that is the same every time.
+    fn run(points: &str, busy_from: f64) -> FindingsRecord {
+        let text = format!(
+            "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{use: standard1}}\n\
+             repeat: {{blocks: 5}}\nprocedure: {{sweep: {points}}}\n"
+        );
+        let study = resolve("s", &text, &Overrides::default()).unwrap();
+        let points = study.variants[0].settings.procedure.outlook().points;
+        let mut trials = Vec::new();
+        for block in 0..5 {
+            for point in &points {
+                let wobble = [0.0, 0.01, -0.01, 0.004, -0.004][trials.len() * 7 % 5];
+                let busy = RuleRecord {
+                    rule: CLIENT_BUSY.to_owned(),
+                    result: if point.value() >= busy_from {
+                        "warn"
+                    } else {
+                        "pass"
+                    }
+                    .to_owned(),
+                    detail: String::new(),
+                };
+                let mut trial = TrialFinding {
+                    index: trials.len(),
+                    variant: "-".to_owned(),
+                    point: [(point.axis().to_owned(), point.value())].into(),
+                    block,
+                    verdict: "valid".to_owned(),
+                    rules: vec![busy],
+                    seconds: 10.0,
+                    ..TrialFinding::default()
+                };
+                trial.all.ops = 1;
+                trial.all.ops_per_s = TRUTH.at(point.value()) * (1.0 + wobble);
+                trials.push(trial);
+            }
+        }
+        findings(&study, trials, &|_| None, None)
+    }
+
+    #[test]
+    fn a_sweep_over_the_peak_says_where_it_is() {
+        let found = run("{threads: [1, 2, 4, 8, 16, 32, 64]}", f64::INFINITY);
+        let peak = found.curves[0].peak.as_ref().unwrap();
+        let [low, high] = peak.threads_ci95.map(Option::unwrap);
+        let truth = TRUTH.peak_threads();
+        assert!(low <= truth && truth <= high, "{peak:?}");
+        let said = found.answer.join("\n");
+        assert!(said.contains("Universal Scalability Law"), "{said}");
+    }
+
+    #[test]
+    fn loads_where_the_client_was_the_limit_are_none_of_the_target() {
+        let found = run("{threads: [1, 2, 4, 8, 16, 32, 64]}", 32.0);
+        assert!(
+            found.curves[0].refused.contains("5 usable loads"),
+            "{:?}",
+            found.curves
+        );
+        assert!(!found.answer.join("\n").contains("Scalability"));
+    }
+
+    #[test]
+    fn neither_few_loads_nor_rates_have_a_curve() {
+        assert!(run("{threads: [1, 2, 4, 8, 16]}", 1e9).curves.is_empty());
+        assert!(
+            run("{rate: [1, 2, 4, 8, 16, 32, 64]}", 1e9)
+                .curves
+                .is_empty()
+        );
+    }
+}

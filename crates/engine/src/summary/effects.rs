@@ -1,0 +1,345 @@
+//! What the axes of a matrix do, at every point.
+
+mod words;
+
+pub use words::sentences;
+
+use super::compared::too_few_blocks;
+use super::compared::{COMPARED, Compared, FOUND, default_place, is_search, metric_of, used};
+use super::points::places_of;
+use crate::generation;
+use analysis::compare::{Comparison, Finding};
+use analysis::effects::{BLOCKS_MIN, Design, Effect, Interaction, Kind, Level};
+use analysis::sequential::Looks;
+use analysis::{Judged, judge_all, series};
+use measure::Known;
+use std::collections::BTreeMap;
+use store::record::{
+    AxisRecord, CellRecord, EffectRecord, EffectsRecord, LevelRecord, SearchRecord, TrialFinding,
+};
+use study::settings::{PrimaryMetric, Study, Variant};
+
+/// The matrix at one place, by one metric.
+struct Matrix<'a> {
+    study: &'a Study,
+    /// Axes with more than one value, by their number in the study.
+    axes: &'a [usize],
+    design: &'a Design,
+    /// Blocks that there would be, had every trial been usable.
+    planned: usize,
+    /// By cell.
+    variants: &'a [&'a Variant],
+    place: BTreeMap<String, f64>,
+    primary: bool,
+    compared: &'static Compared,
+    /// By block and cell.
+    values: Vec<Vec<Option<Known>>>,
+    effects: Vec<Effect>,
+}
+
+/// The effects of a study's matrix at every point, by the metric that answers a question there.
+/// None of a study without a matrix of two axes. Those at the primary point keep their level among
+/// themselves; all others, and simple effects, are adjusted for their number together.
+pub fn effects(
+    study: &Study,
+    trials: &[TrialFinding],
+    searches: &[SearchRecord],
+    planned: usize,
+) -> Vec<EffectsRecord> {
+    let axes = 0..study.axes.len();
+    let axes: Vec<usize> = axes.filter(|at| study.axes[*at].values.len() > 1).collect();
+    if axes.len() < 2 || study.screen.is_some() {
+        return Vec::new();
+    }
+    let levels = axes.iter().map(|at| study.axes[*at].values.len());
+    let design = Design::new(levels.collect());
+    let mut steps: Vec<&Option<String>> = study.variants.iter().map(|v| &v.step).collect();
+    steps.dedup();
+    steps.sort();
+    steps.dedup();
+    let cells = steps
+        .into_iter()
+        .filter_map(|step| cells(study, step, &axes, &design));
+    let cells: Vec<Vec<&Variant>> = cells.collect();
+    let mut all = Vec::new();
+    for variants in &cells {
+        match variants.iter().any(|variant| is_search(variant)) {
+            true => all.extend(of_searches(
+                study,
+                searches,
+                (&axes, &design, planned),
+                variants,
+            )),
+            false => all.extend(of_step(study, trials, (&axes, &design, planned), variants)),
+        }
+    }
+    judged(&all)
+}
+
+/// The variants of one step, by cell; none if a cell has none.
+fn cells<'a>(
+    study: &'a Study,
+    step: &Option<String>,
+    axes: &[usize],
+    design: &Design,
+) -> Option<Vec<&'a Variant>> {
+    let mut cells = vec![None; design.cells_count()];
+    for variant in study.variants.iter().filter(|v| v.step == *step) {
+        let values: Option<Vec<usize>> = axes
+            .iter()
+            .map(|at| variant.cell.get(*at).copied())
+            .collect();
+        *cells.get_mut(design.cell(&values?))? = Some(variant);
+    }
+    cells.into_iter().collect()
+}
+
+/// Of what a search has found for each cell in each block; none if not all cells were searched.
+fn of_searches<'a>(
+    study: &'a Study,
+    searches: &[SearchRecord],
+    (axes, design, planned): (&'a [usize], &'a Design, usize),
+    variants: &'a [&'a Variant],
+) -> Option<Matrix<'a>> {
+    if !variants.iter().all(|variant| is_search(variant)) {
+        return None;
+    }
+    let found = |block: usize, variant: &Variant| {
+        let here = |s: &&SearchRecord| s.variant == variant.name && s.block == block;
+        searches.iter().find(here)?.found()
+    };
+    let block = |block: usize| variants.iter().map(|v| found(block, v)).collect();
+    let values: Vec<Vec<Option<Known>>> = (0..study.blocks()).map(block).collect();
+    let (effects, _) = analysis::effects::effects(design, &values, FOUND.metric);
+    (!effects.is_empty()).then_some(Matrix {
+        study,
+        axes,
+        design,
+        variants,
+        place: BTreeMap::new(),
+        primary: true,
+        planned,
+        compared: &FOUND,
+        values,
+        effects,
+    })
+}
+
+fn of_step<'a>(
+    study: &'a Study,
+    trials: &[TrialFinding],
+    (axes, design, planned): (&'a [usize], &'a Design, usize),
+    variants: &'a [&'a Variant],
+) -> Vec<Matrix<'a>> {
+    let mut places: Vec<BTreeMap<String, f64>> = Vec::new();
+    for variant in variants {
+        for place in places_of(trials, &variant.name) {
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        }
+    }
+    let of_step = |trial: &&TrialFinding| variants.iter().any(|v| v.name == trial.variant);
+    let here: Vec<&TrialFinding> = trials.iter().filter(of_step).collect();
+    let primary = match study.primary.point {
+        Some(value) => places
+            .iter()
+            .find(|place| place.values().any(|at| *at == value)),
+        None => default_place(&here, &places.iter().collect::<Vec<_>>()),
+    };
+    let primary = primary.cloned();
+    let matrix = |place: BTreeMap<String, f64>| {
+        let (compared, values) = values(study, trials, variants, &place)?;
+        let (effects, _) = analysis::effects::effects(design, &values, compared.metric);
+        Some(Matrix {
+            study,
+            axes,
+            design,
+            variants,
+            primary: primary.as_ref() == Some(&place),
+            planned,
+            place,
+            compared,
+            values,
+            effects,
+        })
+    };
+    places.into_iter().filter_map(matrix).collect()
+}
+
+/// The metric that answers a question at a place, and its values by block and cell. Rates that
+/// nobody kept up with have no latency: there it is what was done.
+pub fn values(
+    study: &Study,
+    trials: &[TrialFinding],
+    variants: &[&Variant],
+    place: &BTreeMap<String, f64>,
+) -> Option<(&'static Compared, Vec<Vec<Option<Known>>>)> {
+    let asked = match study.primary.metric {
+        PrimaryMetric::Named(name) => name,
+        PrimaryMetric::Auto => metric_of(place),
+    };
+    [asked, "ops_per_s"].into_iter().find_map(|name| {
+        let compared = COMPARED.iter().find(|compared| compared.name == name)?;
+        let sides = variants
+            .iter()
+            .map(|variant| used(study, trials, &variant.name, place, compared));
+        let sides: Vec<Vec<Option<&TrialFinding>>> = sides.collect();
+        let block = |block: usize| {
+            let cells = sides.iter().map(|side| side.get(block).copied().flatten());
+            of_one_generation(cells.collect())
+        };
+        let blocks = sides.first().map_or(0, Vec::len);
+        let value = |trial: Option<&TrialFinding>| trial.map(compared.value);
+        let values: Vec<Vec<Option<Known>>> = (0..blocks)
+            .map(|at| block(at).into_iter().map(value).collect())
+            .collect();
+        let is_known = values.iter().flatten().any(Option::is_some);
+        is_known.then_some((compared, values))
+    })
+}
+
+/// A block's trials that stand on the data that was there last.
+fn of_one_generation(cells: Vec<Option<&TrialFinding>>) -> Vec<Option<&TrialFinding>> {
+    let last = cells.iter().flatten().max_by_key(|trial| trial.generation);
+    let Some(last) = last.copied() else {
+        return cells;
+    };
+    let same = |cell: Option<&_>| cell.is_some_and(|trial| generation::is_same(trial, last));
+    cells
+        .iter()
+        .map(|cell| cell.filter(|_| same(*cell)))
+        .collect()
+}
+
+/// Judges all of them, and makes their records.
+fn judged(all: &[Matrix<'_>]) -> Vec<EffectsRecord> {
+    let is_primary = |matrix: &Matrix<'_>, effect: &Effect| {
+        matrix.primary && !matches!(effect.kind, Kind::Simple(..))
+    };
+    let flagged = all.iter().flat_map(|matrix| {
+        let flag = move |effect: &Effect| (effect.comparison.clone(), is_primary(matrix, effect));
+        matrix.effects.iter().filter(|e| e.has_interval()).map(flag)
+    });
+    let flagged: Vec<(Comparison, bool)> = flagged.collect();
+    let (judged, _) = judge_all(&flagged);
+    let mut judged = judged.into_iter();
+    let record = |matrix: &Matrix<'_>| {
+        let effects = matrix.effects.iter().map(|effect| {
+            let judged = effect.has_interval().then(|| judged.next()).flatten();
+            matrix.effect(effect, judged)
+        });
+        let effects = effects.collect();
+        matrix.record(effects)
+    };
+    all.iter().map(record).collect()
+}
+
+impl Matrix<'_> {
+    fn record(&self, effects: Vec<EffectRecord>) -> EffectsRecord {
+        let axis = |at: &usize| AxisRecord {
+            name: self.study.axes[*at].name.clone(),
+            values: self.study.axes[*at].values.clone(),
+        };
+        let cells = 0..self.design.cells_count();
+        EffectsRecord {
+            metric: self.compared.name.to_owned(),
+            point: self.place.clone(),
+            step: self
+                .variants
+                .first()
+                .and_then(|variant| variant.step.clone()),
+            primary: self.primary,
+            axes: self.axes.iter().map(axis).collect(),
+            cells: cells.map(|cell| self.cell(cell)).collect(),
+            blocks_planned: self.planned,
+            margin: self.compared.metric.margin,
+            without_interval: self.without_interval().to_owned(),
+            effects,
+        }
+    }
+
+    /// Why no effect has an interval.
+    fn without_interval(&self) -> &'static str {
+        let blocks = self.effects.iter().map(|effect| effect.comparison.blocks);
+        match self.study.repeat.interleaved {
+            false => "sequential",
+            true if blocks.max().unwrap_or(0) < BLOCKS_MIN => "blocks",
+            true => "",
+        }
+    }
+
+    fn cell(&self, cell: usize) -> CellRecord {
+        let variant = self.variants[cell];
+        let values = self.values.iter().filter_map(|block| block[cell]);
+        let values: Vec<Known> = values.collect();
+        let logs: Vec<f64> = values.iter().map(|value| value.least().ln()).collect();
+        let value = |at: &usize| self.study.axes[*at].values[variant.cell[*at]].clone();
+        CellRecord {
+            values: self.axes.iter().map(value).collect(),
+            variant: variant.name.clone(),
+            mean: (!logs.is_empty()).then(|| series::mean(&logs).exp()),
+            at_least: values.iter().any(|value| value.is_at_least()),
+            blocks: values.len(),
+        }
+    }
+
+    /// A value of an axis, against its first.
+    fn level(&self, at: Level) -> LevelRecord {
+        LevelRecord {
+            against: self.study.axes[self.axes[at.axis]].values[0].clone(),
+            ..self.held(at)
+        }
+    }
+
+    /// A value that an axis is held at.
+    fn held(&self, at: Level) -> LevelRecord {
+        let axis = &self.study.axes[self.axes[at.axis]];
+        LevelRecord {
+            axis: axis.name.clone(),
+            value: axis.values[at.level].clone(),
+            against: String::new(),
+        }
+    }
+
+    fn effect(&self, effect: &Effect, judged: Option<Judged>) -> EffectRecord {
+        let (kind, of, with) = match effect.kind {
+            Kind::Main(of) => ("main", of, None),
+            Kind::Interaction(of, with) => ("interaction", of, Some(self.level(with))),
+            Kind::Simple(of, with) => ("simple", of, Some(self.held(with))),
+        };
+        let comparison = &effect.comparison;
+        let is_sure = self.study.repeat.interleaved
+            && !too_few_blocks(comparison.blocks, self.planned, Looks::Once);
+        let judged = judged.filter(|_| self.study.repeat.interleaved);
+        let finding = judged.as_ref().filter(|_| is_sure);
+        let verdict = match (effect.kind, finding) {
+            (Kind::Interaction(..), Some(judged)) => {
+                effect.interaction(judged, self.compared.metric).name()
+            }
+            (Kind::Interaction(..), None) => Interaction::NotResolved.name(),
+            (_, Some(judged)) => effect.finding(judged).name(),
+            (_, None) => Finding::Inconclusive.name(),
+        };
+        EffectRecord {
+            kind: kind.to_owned(),
+            of: self.level(of),
+            with,
+            ratio: comparison.ratio,
+            bound: comparison
+                .bound
+                .map_or_else(String::new, |bound| bound.name().to_owned()),
+            ci95: judged.as_ref().and_then(|_| comparison.ci95()),
+            ci95_end: judged.as_ref().and_then(|_| comparison.ci95_end()),
+            verdict: verdict.to_owned(),
+            blocks: comparison.blocks,
+            p: judged.as_ref().and_then(|judged| judged.p),
+            p_adjusted: judged.as_ref().and_then(|judged| judged.p_adjusted),
+            blocks_to_settle: judged.as_ref().and_then(|judged| judged.blocks_to_settle),
+            scaled: effect.scaled,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

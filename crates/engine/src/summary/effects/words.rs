@@ -1,0 +1,274 @@
+//! What the axes of a matrix do, in sentences: of the primary point only.
+//!
+//! Where two axes interact, what one does on average over the other is true of no
+//! configuration. So that they do is said first, with what each does where the other stands.
+
+use super::super::answer::{metric_words, where_words};
+use measure::number::significant;
+use store::record::{AxisRecord, EffectRecord, EffectsRecord, LevelRecord};
+
+/// What the axes do at the primary point of each step.
+pub fn sentences(all: &[EffectsRecord]) -> Vec<String> {
+    let primary = all.iter().filter(|effects| effects.primary);
+    primary
+        .flat_map(|effects| Words { effects }.all())
+        .collect()
+}
+
+struct Words<'a> {
+    effects: &'a EffectsRecord,
+}
+
+impl Words<'_> {
+    fn all(&self) -> Vec<String> {
+        let mut said = self.interactions();
+        said.extend(self.of_kind("main").map(|effect| self.main(effect)));
+        said.extend(self.without_interaction());
+        said.extend(self.unresolved());
+        said.extend(self.without_interval());
+        if let Some(first) = said.first_mut() {
+            let place = where_words(&self.effects.metric, &self.effects.point);
+            *first = format!("{place}{}, {first}", self.step());
+        }
+        said
+    }
+
+    fn step(&self) -> String {
+        let step = self.effects.step.as_ref();
+        step.map_or_else(String::new, |step| format!(" of “{step}”"))
+    }
+
+    fn of_kind<'s>(&'s self, kind: &'static str) -> impl Iterator<Item = &'s EffectRecord> {
+        self.effects.effects.iter().filter(move |e| e.kind == kind)
+    }
+
+    fn acts<'s>(&'s self, verdict: &'static str) -> impl Iterator<Item = &'s EffectRecord> {
+        self.of_kind("interaction")
+            .filter(move |e| e.verdict == verdict)
+    }
+
+    /// Of each pair of axes that interact, what the one does where the other stands.
+    fn interactions(&self) -> Vec<String> {
+        let mut said: Vec<(&LevelRecord, &str, String)> = Vec::new();
+        for effect in self.acts("matters") {
+            let with = &with(effect).axis;
+            if said
+                .iter()
+                .any(|(of, axis, _)| **of == effect.of && axis == with)
+            {
+                continue;
+            }
+            let at_each = self
+                .of_kind("simple")
+                .filter(|simple| simple.of == effect.of && self::with(simple).axis == *with);
+            let at_each = at_each.map(|simple| {
+                let value = &self::with(simple).value;
+                format!("by {} where {with} is “{value}”", change(simple))
+            });
+            // Of several values one figure would not say of which.
+            let is_two_by_two = self.of_kind("interaction").filter(|e| is_pair(e, effect));
+            let how_much = match is_two_by_two.count() {
+                1 => format!(": a ratio of ratios of {}", ratio(effect)),
+                _ => String::new(),
+            };
+            let sentence = format!(
+                "{of} and {with} interact: {what} changes {metric} {each}{how_much}.",
+                of = effect.of.axis,
+                metric = self.metric(),
+                what = instead(&effect.of),
+                each = listed(&at_each.collect::<Vec<_>>()),
+            );
+            said.push((&effect.of, with, sentence));
+        }
+        said.into_iter().map(|(_, _, sentence)| sentence).collect()
+    }
+
+    fn metric(&self) -> &str {
+        metric_words(&self.effects.metric)
+    }
+
+    fn main(&self, effect: &EffectRecord) -> String {
+        let axis = &effect.of.axis;
+        let others: Vec<&str> = self.axes().filter(|name| *name != axis).collect();
+        let others = listed(&others);
+        let acts = |e: &EffectRecord| e.of.axis == *axis || with(e).axis == *axis;
+        let acting: Vec<&str> = self
+            .axes()
+            .filter(|name| *name != axis && self.acts("matters").any(|e| acts(e) && of(e, name)))
+            .collect();
+        let (what, metric) = (instead(&effect.of), self.metric());
+        let average = match acting.is_empty() {
+            true => format!("on average over {others}"),
+            false => format!("on average over {others}, which hides the interaction"),
+        };
+        let change = change(effect);
+        match effect.verdict.as_str() {
+            "faster" | "slower" => {
+                format!("{axis}: {what} changes {metric} by {change}, {average}.")
+            }
+            "equivalent" => format!(
+                "{axis}: {what} makes no difference that matters to {metric}: {change}, {average}."
+            ),
+            _ => format!(
+                "{axis}: whether {what} changes {metric} is open: {change}, {average}{}.",
+                settle(effect)
+            ),
+        }
+    }
+
+    fn axes(&self) -> impl Iterator<Item = &str> {
+        self.effects
+            .axes
+            .iter()
+            .map(|AxisRecord { name, .. }| name.as_str())
+    }
+
+    fn without_interaction(&self) -> Option<String> {
+        let pairs = self.pairs("negligible");
+        let margin = self.effects.margin * 100.0;
+        (!pairs.is_empty()).then(|| {
+            format!(
+                "No interaction that matters (within ±{margin} %): {}.",
+                pairs.join("; ")
+            )
+        })
+    }
+
+    fn unresolved(&self) -> Option<String> {
+        let pairs = self.pairs("not_resolved");
+        let is_known = self.effects.without_interval.is_empty() && !pairs.is_empty();
+        is_known.then(|| {
+            let blocks = self.acts("not_resolved").map(|e| e.blocks_to_settle);
+            let blocks = blocks
+                .collect::<Option<Vec<usize>>>()
+                .and_then(|b| b.into_iter().max());
+            let more = blocks.map_or_else(String::new, |n| format!("; {n} blocks would settle it"));
+            format!(
+                "Whether these interact is not resolved: {}{more}.",
+                pairs.join("; ")
+            )
+        })
+    }
+
+    /// The pairs of axes of which every interaction that is not said otherwise has this verdict.
+    fn pairs(&self, verdict: &'static str) -> Vec<String> {
+        let mut pairs = Vec::new();
+        for effect in self.acts(verdict) {
+            let is_same = |e: &&EffectRecord| {
+                e.of.axis == effect.of.axis && with(e).axis == with(effect).axis
+            };
+            let rank = |e: &EffectRecord| match e.verdict.as_str() {
+                "matters" => 2,
+                "not_resolved" => 1,
+                _ => 0,
+            };
+            let worst = self.of_kind("interaction").filter(is_same).map(rank).max();
+            let name = format!(
+                "{} with {}, {}",
+                effect.of.axis,
+                with(effect).axis,
+                change(effect)
+            );
+            if worst == Some(rank(effect)) && rank(effect) < 2 {
+                pairs.push(name);
+            }
+        }
+        pairs
+    }
+
+    fn without_interval(&self) -> Option<String> {
+        match self.effects.without_interval.as_str() {
+            "" => None,
+            "sequential" => Some(
+                "No effect has an interval, nor can any be called: the cells did not take turns \
+                 (`repeat.order: interleaved`)."
+                    .to_owned(),
+            ),
+            _ => Some(
+                "No effect has an interval, nor can any be called: that takes three blocks with \
+                 every cell at least, and five (`repeat.blocks: 5`) to begin with."
+                    .to_owned(),
+            ),
+        }
+    }
+}
+
+/// The second axis of an interaction or a simple effect.
+fn with(effect: &EffectRecord) -> &LevelRecord {
+    effect.with.as_ref().unwrap_or(&effect.of)
+}
+
+/// Whether two interactions are of the same two axes.
+fn is_pair(one: &EffectRecord, other: &EffectRecord) -> bool {
+    one.of.axis == other.of.axis && with(one).axis == with(other).axis
+}
+
+/// Whether an effect is of an axis.
+fn of(effect: &EffectRecord, axis: &str) -> bool {
+    effect.of.axis == axis || with(effect).axis == axis
+}
+
+/// `“large” instead of “small”`.
+fn instead(level: &LevelRecord) -> String {
+    format!("“{}” instead of “{}”", level.value, level.against)
+}
+
+/// `a, b and c`.
+fn listed<T: AsRef<str>>(items: &[T]) -> String {
+    let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
+    match items.as_slice() {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+fn percent(ratio: f64) -> String {
+    format!("{:+.1}", (ratio - 1.0) * 100.0)
+}
+
+/// `at least `, before a ratio that is only that.
+fn bound(effect: &EffectRecord) -> String {
+    match effect.bound.as_str() {
+        "" => String::new(),
+        bound => format!("{} ", bound.replace('_', " ")),
+    }
+}
+
+/// `+11.1 % (95 %: +10.6 to +11.6 %)`.
+fn change(effect: &EffectRecord) -> String {
+    let bound = bound(effect);
+    let interval = match (effect.ci95, effect.ci95_end) {
+        (Some([low, high]), _) => format!(" (95 %: {} to {} %)", percent(low), percent(high)),
+        (None, Some(end)) => format!(" (95 %: {bound}{} %)", percent(end)),
+        (None, None) => String::new(),
+    };
+    format!("{bound}{} %{interval}", percent(effect.ratio))
+}
+
+/// A ratio of ratios: `0.963 (95 %: 0.959 to 0.966)`.
+fn ratio(effect: &EffectRecord) -> String {
+    let digits = |ratio: f64| significant(ratio, 3);
+    let bound = bound(effect);
+    match (effect.ci95, effect.ci95_end) {
+        (Some([low, high]), _) => {
+            format!(
+                "{} (95 %: {} to {})",
+                digits(effect.ratio),
+                digits(low),
+                digits(high)
+            )
+        }
+        (None, Some(end)) => format!(
+            "{bound}{} (95 %: {bound}{})",
+            digits(effect.ratio),
+            digits(end)
+        ),
+        (None, None) => format!("{bound}{}", digits(effect.ratio)),
+    }
+}
+
+fn settle(effect: &EffectRecord) -> String {
+    let blocks = effect.blocks_to_settle;
+    blocks.map_or_else(String::new, |n| format!("; {n} blocks would settle it"))
+}

@@ -1,0 +1,324 @@
+//! Which settings of a screening do anything, and which are to be confirmed.
+
+use super::answer::metric_words;
+use super::compared::default_place;
+use super::effects::values;
+use super::point_words;
+use super::points::places_of;
+use analysis::screen::{Activity, CONFIRM_MAX, Design, Lenth, effects};
+use analysis::series;
+use measure::Known;
+use measure::number::significant;
+use std::collections::BTreeMap;
+use store::record::{ScreenRecord, ScreenedRecord, TrialFinding};
+use study::settings::{Study, Variant};
+
+/// Blocks of the confirmation: as many as a comparison begins with.
+const CONFIRM_BLOCKS: usize = 5;
+
+/// The screening of each step, at its primary point; none of other studies.
+pub fn screens(study: &Study, trials: &[TrialFinding]) -> Vec<ScreenRecord> {
+    let Some(design) = study.screen else {
+        return Vec::new();
+    };
+    let mut steps: Vec<&Option<String>> = study.variants.iter().map(|v| &v.step).collect();
+    steps.sort();
+    steps.dedup();
+    let of = |step| of_step(study, trials, design, step);
+    steps.into_iter().filter_map(of).collect()
+}
+
+fn of_step(
+    study: &Study,
+    trials: &[TrialFinding],
+    design: Design,
+    step: &Option<String>,
+) -> Option<ScreenRecord> {
+    let of: Vec<&Variant> = study.variants.iter().filter(|v| v.step == *step).collect();
+    // The study as it is written is no run of the design.
+    let (runs, written): (Vec<&Variant>, Vec<&Variant>) =
+        of.into_iter().partition(|variant| !variant.cell.is_empty());
+    let place = place(study, trials, &runs)?;
+    let (compared, by_block) = values(study, trials, &runs, &place)?;
+    let record = ScreenRecord {
+        metric: compared.name.to_owned(),
+        point: place.clone(),
+        step: step.clone(),
+        design: design.name().to_owned(),
+        mixed: design.price().to_owned(),
+        runs: runs.len(),
+        ..ScreenRecord::default()
+    };
+    let refused = |why: String| {
+        Some(ScreenRecord {
+            refused: why,
+            ..record.clone()
+        })
+    };
+    let means: Vec<Option<f64>> = (0..runs.len()).map(|at| mean(&by_block, at)).collect();
+    let missing = runs.iter().zip(&means).filter(|(_, mean)| mean.is_none());
+    let missing: Vec<&str> = missing.map(|(run, _)| run.name.as_str()).collect();
+    if !missing.is_empty() {
+        return refused(format!(
+            "no value of {} can be used of {}, and the design takes every run",
+            metric_words(compared.name),
+            missing.join(", ")
+        ));
+    }
+    let means: Vec<f64> = means.into_iter().flatten().collect();
+    let Some(found) = effects(design, &means) else {
+        return refused("the runs are not those of the design".to_owned());
+    };
+    let own = written.first().and_then(|variant| {
+        let (_, values) = values(study, trials, &[*variant], &place)?;
+        let logs: Vec<f64> = means.iter().map(|mean| mean.ln()).collect();
+        Some((mean(&values, 0)?.ln() - series::mean(&logs)).exp())
+    });
+    Some(ScreenRecord {
+        default_ratio: own,
+        ..judged(study, record.clone(), &found)
+    })
+}
+
+/// The primary point: that of the study, or the one by which a comparison would go.
+fn place(
+    study: &Study,
+    trials: &[TrialFinding],
+    runs: &[&Variant],
+) -> Option<BTreeMap<String, f64>> {
+    let places = places_of(trials, &runs.first()?.name);
+    let is_run = |trial: &&TrialFinding| runs.iter().any(|run| run.name == trial.variant);
+    let here: Vec<&TrialFinding> = trials.iter().filter(is_run).collect();
+    let chosen = match study.primary.point {
+        Some(value) => places.iter().find(|p| p.values().any(|at| *at == value)),
+        None => default_place(&here, &places.iter().collect::<Vec<_>>()),
+    };
+    chosen.cloned()
+}
+
+/// The geometric mean of a run over the blocks; none if there is no value, or one is a lower bound.
+fn mean(by_block: &[Vec<Option<Known>>], run: usize) -> Option<f64> {
+    let values = by_block.iter().filter_map(|block| block[run]);
+    let values: Vec<Known> = values.collect();
+    let is_known = !values.is_empty() && !values.iter().any(|value| value.is_at_least());
+    let logs: Vec<f64> = values.iter().map(|value| value.least().ln()).collect();
+    is_known.then(|| series::mean(&logs).exp())
+}
+
+fn judged(study: &Study, record: ScreenRecord, found: &[f64]) -> ScreenRecord {
+    let lenth = Lenth::of(found);
+    let effect = |(at, effect): (usize, &f64)| {
+        let axis = study.axes.get(at);
+        let value = |n: usize| {
+            axis.and_then(|axis| axis.values.get(n))
+                .cloned()
+                .unwrap_or_default()
+        };
+        ScreenedRecord {
+            setting: axis.map(|axis| axis.name.clone()).unwrap_or_default(),
+            value: value(1),
+            against: value(0),
+            ln_ratio: *effect,
+            activity: lenth.activity(*effect).name().to_owned(),
+        }
+    };
+    let effects: Vec<ScreenedRecord> = found.iter().enumerate().map(effect).collect();
+    let loud = |at: &usize| lenth.activity(found[*at]) != Activity::Silent;
+    let mut confirm: Vec<usize> = (0..study.axes.len()).filter(loud).collect();
+    confirm.sort_by(|a, b| found[*b].abs().total_cmp(&found[*a].abs()));
+    confirm.truncate(CONFIRM_MAX);
+    let name = |at: &usize| study.axes[*at].name.clone();
+    ScreenRecord {
+        pse: lenth.pse,
+        me: lenth.me,
+        sme: lenth.sme,
+        effects,
+        confirm: confirm.iter().map(name).collect(),
+        matrix: matrix(study, &confirm),
+        ..record
+    }
+}
+
+/// What confirms these settings: every combination of them, in blocks.
+fn matrix(study: &Study, confirm: &[usize]) -> String {
+    if confirm.is_empty() {
+        return String::new();
+    }
+    let axis = |at: &usize| format!("  {}\n", study.axes[*at].text);
+    let axes: String = confirm.iter().map(axis).collect();
+    format!("matrix:\n{axes}repeat: {{blocks: {CONFIRM_BLOCKS}}}\n")
+}
+
+/// What the screenings say, a sentence each.
+pub fn sentences(screens: &[ScreenRecord]) -> Vec<String> {
+    screens.iter().flat_map(said).collect()
+}
+
+fn said(screen: &ScreenRecord) -> Vec<String> {
+    let step = screen.step.as_ref();
+    let step = step.map_or_else(String::new, |step| format!(" of “{step}”"));
+    let at = format!("At {}{step}", point_words(&screen.point));
+    if !screen.refused.is_empty() {
+        return vec![format!(
+            "{at} the screening has no answer: {}.",
+            screen.refused
+        )];
+    }
+    let settings = screen.effects.iter().filter(|e| !e.setting.is_empty());
+    let count = settings.clone().count();
+    let metric = metric_words(&screen.metric);
+    let named = |activity: &str| {
+        let of = settings.clone().filter(|e| e.activity == activity);
+        let mut of: Vec<&ScreenedRecord> = of.collect();
+        of.sort_by(|a, b| b.ln_ratio.abs().total_cmp(&a.ln_ratio.abs()));
+        let name = |e: &&ScreenedRecord| {
+            let change = (e.ln_ratio.exp() - 1.0) * 100.0;
+            format!(
+                "{} (“{}” instead of “{}” {change:+.1} %)",
+                e.setting, e.value, e.against
+            )
+        };
+        of.iter().map(name).collect::<Vec<String>>()
+    };
+    let (active, possible) = (named("active"), named("possible"));
+    let mut said = Vec::new();
+    let rest = |count: usize| match count {
+        0 => String::new(),
+        _ => format!("; the other {count} do nothing that shows"),
+    };
+    let silent = rest(count - active.len() - possible.len());
+    let parts = [("changes", active), ("may change", possible)];
+    let parts = parts.into_iter().filter(|(_, names)| !names.is_empty());
+    let parts: Vec<String> = parts
+        .map(|(verb, names)| format!("{metric} {verb} with {}", names.join(", ")))
+        .collect();
+    said.push(match parts.is_empty() {
+        true => format!(
+            "{at} none of {count} settings changes {metric} by more than chance would (some {} %).",
+            significant(screen.me.exp_m1() * 100.0, 2)
+        ),
+        false => format!("{at}, {}{silent}.", parts.join("; ")),
+    });
+    if !screen.confirm.is_empty() {
+        said.push(format!(
+            "This chooses, and proves nothing: without repetition there is no interval, and {}. \
+             Confirm {} by `matrix`; the report has it to paste.",
+            screen.mixed,
+            screen.confirm.join(", ")
+        ));
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::findings;
+    use study::resolve::resolve;
+    use study::settings::Overrides;
+
+    const SETTINGS: [(&str, &str); 9] = [
+        ("timeout", "client: {timeout: 20s}"),
+        ("compression", "client: {compression: lz4}"),
+        ("connections", "client: {connections_per_node: 4}"),
+        ("quantum", "client: {release_quantum: 1ms}"),
+        ("in_flight", "client: {in_flight_max: 64}"),
+        ("level", "workload: {consistency: QUORUM}"),
+        ("retries", "workload: {retries: 1}"),
+        ("time", "workload: {timestamps: client}"),
+        ("latency", "target: {null: {latency: 1ms}}"),
+    ];
+
+    fn study(settings: usize) -> Study {
+        let setting = |(name, value): &(&str, &str)| {
+            format!("    {name}: {{low: {{}}, high: {{{value}}}}}\n")
+        };
+        let settings: String = SETTINGS[..settings].iter().map(setting).collect();
+        let text = format!(
+            "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{use: standard1}}\n\
+             procedure: {{fixed: {{threads: 8}}}}\nscreen:\n  settings:\n{settings}"
+        );
+        resolve("s", &text, &Overrides::default()).unwrap()
+    }
+
+    /// A run in which the third setting costs a tenth and the second brings 4 %, with a noise that
+    /// is the same every time; without the runs of these names.
+    fn trials(study: &Study, without: &[&str]) -> Vec<TrialFinding> {
+        let trial = |(index, variant): (usize, &Variant)| {
+            let is_high = |at: usize| variant.cell.get(at) == Some(&1);
+            let wobble = [0.0, 0.004, -0.003, 0.001, -0.002][index * 7 % 5];
+            let gain = if is_high(1) { 1.04 } else { 1.0 } * if is_high(2) { 0.9 } else { 1.0 };
+            let mut trial = TrialFinding {
+                index,
+                variant: variant.name.clone(),
+                point: [("threads".to_owned(), 8.0)].into(),
+                verdict: match without.contains(&variant.name.as_str()) {
+                    true => "invalid".to_owned(),
+                    false => "valid".to_owned(),
+                },
+                seconds: 10.0,
+                ..TrialFinding::default()
+            };
+            trial.all.ops = 1;
+            trial.all.ops_per_s = 1000.0 * gain * (1.0 + wobble);
+            trial
+        };
+        study.variants.iter().enumerate().map(trial).collect()
+    }
+
+    #[test]
+    fn planted_settings_are_named_and_the_matrix_that_confirms_them_is_a_study() {
+        for settings in [7, 8, 9] {
+            let study = study(settings);
+            let found = findings(&study, trials(&study, &[]), &|_| None, None);
+            let screen = &found.screens[0];
+            assert_eq!(screen.confirm, ["connections", "compression"], "{screen:?}");
+            assert_eq!(screen.effects[2].activity, "active");
+            assert!((screen.effects[2].ln_ratio.exp() - 0.9).abs() < 0.01);
+            assert!(
+                screen
+                    .default_ratio
+                    .is_some_and(|ratio| (0.9..1.1).contains(&ratio))
+            );
+            let said = found.answer.join("\n");
+            let active =
+                "At 8 threads, throughput changes with connections (“high” instead of “low”";
+            assert!(said.starts_with(active), "{said}");
+            assert!(found.effects.is_empty(), "a screening is no matrix");
+            let confirmed = study.text.split("screen:").next().unwrap();
+            let confirmed = format!("{confirmed}{}", screen.matrix);
+            let confirmed = resolve("s", &confirmed, &Overrides::default()).unwrap();
+            assert_eq!((confirmed.variants.len(), confirmed.axes.len()), (4, 2));
+            let high = confirmed.variants.last().unwrap();
+            assert_eq!(high.settings.client.connections_per_node, 4);
+        }
+    }
+
+    #[test]
+    fn nothing_is_named_where_nothing_differs() {
+        let study = study(9);
+        let mut trials = trials(&study, &[]);
+        for (at, trial) in trials.iter_mut().enumerate() {
+            trial.all.ops_per_s = 1000.0 + [0.0, 3.0, -2.0, 4.0, -5.0, 1.0, 2.0][at * 3 % 7];
+        }
+        let found = findings(&study, trials, &|_| None, None);
+        assert!(found.screens[0].confirm.is_empty(), "{:?}", found.screens);
+        assert!(
+            found.answer[0].contains("none of 9 settings"),
+            "{:?}",
+            found.answer
+        );
+    }
+
+    #[test]
+    fn a_design_that_lacks_a_run_has_no_answer() {
+        let study = study(9);
+        let found = findings(&study, trials(&study, &["run-03"]), &|_| None, None);
+        assert!(found.screens[0].effects.is_empty());
+        assert!(found.answer[0].contains("run-03"), "{:?}", found.answer);
+        // The study as it is written is not needed.
+        let found = findings(&study, trials(&study, &["default"]), &|_| None, None);
+        assert_eq!(found.screens[0].default_ratio, None);
+        assert_eq!(found.screens[0].confirm.len(), 2);
+    }
+}

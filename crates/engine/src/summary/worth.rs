@@ -1,0 +1,436 @@
+//! What throughputs are worth: for their price, and in nodes.
+
+use super::compared::{is_search, metric_of};
+use super::point_words;
+use super::points::{places_of, state_of};
+use analysis::capacity::{BEYOND_MAX, Demand, for_price, nodes};
+use analysis::procedure::Percentile;
+use analysis::series;
+use analysis::sweep::State;
+use measure::number::{significant, whole};
+use std::collections::BTreeMap;
+use store::record::{
+    CapacityRecord, ComparisonRecord, PointRecord, PriceRecord, SearchRecord, TrialFinding,
+};
+use study::settings::{Capacity, Price, Study, Target, Variant};
+
+/// Seconds of an hour: a price is of one.
+const HOUR_S: f64 = 3600.0;
+
+/// What each variant with a price does for it: at the primary point of comparisons, or where it did
+/// most.
+pub fn prices(
+    study: &Study,
+    points: &[PointRecord],
+    comparisons: &[ComparisonRecord],
+) -> Vec<PriceRecord> {
+    let of = |variant: &Variant| {
+        let price = variant.settings.price.as_ref()?;
+        let own = points.iter().filter(|point| point.variant == variant.name);
+        let primary = comparisons.iter().find(|c| c.primary);
+        let at_primary = own
+            .clone()
+            .find(|p| primary.is_some_and(|c| c.point == p.point));
+        let most = own.max_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s));
+        let point = at_primary.or(most)?;
+        let worth = HOUR_S / price.per_hour;
+        let against = against(study, variant, price, point, comparisons);
+        Some(PriceRecord {
+            variant: variant.name.clone(),
+            per_hour: price.per_hour,
+            currency: price.currency.clone(),
+            point: point.point.clone(),
+            ops_per_price: point.ops_per_s * worth,
+            ci95: point.ops_per_s_ci95.map(|ends| ends.map(|end| end * worth)),
+            ..against
+        })
+    };
+    study.variants.iter().filter_map(of).collect()
+}
+
+/// The comparison with the variant that it is compared with by throughput, for the prices of both.
+fn against(
+    study: &Study,
+    variant: &Variant,
+    price: &Price,
+    point: &PointRecord,
+    comparisons: &[ComparisonRecord],
+) -> PriceRecord {
+    let here = comparisons
+        .iter()
+        .find(|c| c.contender == variant.name && c.point == point.point && c.metric == "ops_per_s");
+    let compared = here.filter(|c| c.bound.is_empty()).and_then(|c| {
+        let baseline = study.variants.iter().find(|v| v.name == c.baseline)?;
+        let of_baseline = baseline.settings.price.as_ref()?;
+        // Sums in different currencies have no ratio.
+        let is_same = of_baseline.currency == price.currency;
+        let prices = price.per_hour / of_baseline.per_hour;
+        let (ratio, ci95) = for_price(c.ratio, c.ci95, prices);
+        is_same.then(|| PriceRecord {
+            baseline: c.baseline.clone(),
+            ratio: Some(ratio),
+            ratio_ci95: ci95,
+            ..PriceRecord::default()
+        })
+    });
+    compared.unwrap_or_default()
+}
+
+/// How many nodes each variant takes for what the study asks for.
+pub fn capacities(
+    study: &Study,
+    trials: &[TrialFinding],
+    points: &[PointRecord],
+    searches: &[SearchRecord],
+) -> Vec<CapacityRecord> {
+    let Some(asked) = &study.capacity else {
+        return Vec::new();
+    };
+    let of = |variant: &Variant| {
+        let held = match is_search(variant) {
+            true => searched(asked, variant, searches),
+            false => held(asked, variant, trials, points),
+        };
+        capacity(asked, variant, held)
+    };
+    study.variants.iter().map(of).collect()
+}
+
+fn capacity(asked: &Capacity, variant: &Variant, held: Option<(f64, f64)>) -> CapacityRecord {
+    let record = CapacityRecord {
+        variant: variant.name.clone(),
+        ops_per_s: asked.ops_per_s,
+        p99_ms: asked.p99_ms,
+        failures: asked.failures,
+        growth: asked.growth,
+        skew: asked.skew,
+        copies: variant.settings.keyspace.replication.copies(),
+        ..CapacityRecord::default()
+    };
+    let refused = |why: String| CapacityRecord {
+        refused: why,
+        ..record.clone()
+    };
+    let measured = match &variant.settings.target {
+        Target::Local(local) => local.nodes as u64,
+        Target::Null(_) => 1,
+        Target::Attach(_) => {
+            return refused("how many nodes an attached target has is not known".to_owned());
+        }
+    };
+    let Some((rate, least)) = held else {
+        let bound = asked.p99_ms;
+        return refused(format!(
+            "no rate was held with a p99 of at most {bound} ms in every block; measure rates \
+             (`procedure: {{sweep: {{rate: …}}}}`), or search for one in three blocks (`peak`)"
+        ));
+    };
+    let per_node = least / measured as f64;
+    let demand = Demand {
+        ops_per_s: asked.ops_per_s,
+        growth: asked.growth,
+        skew: asked.skew,
+        failures: asked.failures,
+        copies: record.copies,
+    };
+    let Some(nodes) = nodes(demand, per_node) else {
+        return refused("what was held is not above 0 for certain".to_owned());
+    };
+    let price = variant.settings.price.as_ref();
+    CapacityRecord {
+        held_at: Some(rate),
+        nodes_measured: Some(measured),
+        per_node: Some(per_node),
+        nodes: Some(nodes),
+        per_hour: price.map(|price| price.per_hour / measured as f64 * nodes as f64),
+        currency: price
+            .map(|price| price.currency.clone())
+            .unwrap_or_default(),
+        assumptions: assumptions(asked, nodes, measured),
+        ..record
+    }
+}
+
+/// The highest rate that was kept up with, p99 for certain within the bound, in every block, and so
+/// at all lower rates; with the lower end of what was done there.
+fn held(
+    asked: &Capacity,
+    variant: &Variant,
+    trials: &[TrialFinding],
+    points: &[PointRecord],
+) -> Option<(f64, f64)> {
+    let is_held = |place: &BTreeMap<String, f64>| {
+        let here = trials
+            .iter()
+            .filter(|t| t.variant == variant.name && t.point == *place);
+        let mut seen = here.filter(|t| state_of(t) != State::Unusable).peekable();
+        seen.peek().is_some()
+            && seen.all(|trial| {
+                let p99_ms = trial.all.latency_ms.p99;
+                state_of(trial) == State::Kept && p99_ms.is_above(asked.p99_ms) == Some(false)
+            })
+    };
+    let places = places_of(trials, &variant.name);
+    let rates = places
+        .iter()
+        .filter(|place| metric_of(place) == "latency_ms.p99");
+    let place = rates.take_while(|place| is_held(place)).last()?;
+    let point = points
+        .iter()
+        .find(|point| point.variant == variant.name && point.point == *place)?;
+    // Without an interval there is no lower end to plan with.
+    let [least, _] = point.ops_per_s_ci95?;
+    Some((*place.get("rate")?, least))
+}
+
+/// What searches for a rate within such a bound held: their geometric mean, and the lower end of
+/// its interval; none where a block held nothing, and of under three blocks.
+fn searched(asked: &Capacity, variant: &Variant, searches: &[SearchRecord]) -> Option<(f64, f64)> {
+    let bound = variant.settings.procedure.bound()?;
+    let is_asked = bound.of == Percentile::P99 && bound.ms <= asked.p99_ms;
+    let of = searches
+        .iter()
+        .filter(|s| is_asked && s.variant == variant.name);
+    let log = |search: &SearchRecord| {
+        let rate = search.at.get("rate").filter(|_| search.outcome == "held")?;
+        Some(rate.ln())
+    };
+    let logs = of.map(log).collect::<Option<Vec<f64>>>()?;
+    let [least, _] = series::mean_of_blocks_ci95(&logs)?;
+    Some((series::mean(&logs).exp(), least.exp()))
+}
+
+/// What the number of nodes takes for granted.
+fn assumptions(asked: &Capacity, nodes: u64, measured: u64) -> Vec<String> {
+    let skew = match asked.skew {
+        1.0 => "all nodes do the same; state `capacity.skew` if they do not".to_owned(),
+        skew => format!("the busiest node does {skew} times the mean"),
+    };
+    let mut all = vec![
+        "work per operation does not depend on the number of nodes (clients that know the ring, \
+         the same replication and consistency level)"
+            .to_owned(),
+        "each node holds as many bytes as those that were measured, and its compactions are \
+         settled"
+            .to_owned(),
+        skew,
+        "what a failure itself costs (hints, repair) is not in it: measure with nodes down for \
+         that"
+            .to_owned(),
+        "the network is not shared, and racks are balanced".to_owned(),
+    ];
+    if nodes as f64 > BEYOND_MAX * measured as f64 {
+        all.push(format!(
+            "it scales from {measured} to {nodes} nodes, more than {BEYOND_MAX} times what was \
+             measured: measure a larger cluster before relying on it"
+        ));
+    }
+    all
+}
+
+/// What they say, a sentence each.
+pub fn sentences(prices: &[PriceRecord], capacities: &[CapacityRecord]) -> Vec<String> {
+    let capacities = capacities.iter().map(capacity_sentence);
+    capacities
+        .chain(prices.iter().map(price_sentence))
+        .collect()
+}
+
+fn who(variant: &str) -> String {
+    match variant {
+        "-" => "the target".to_owned(),
+        name => format!("“{name}”"),
+    }
+}
+
+/// ` USD`; nothing of a currency that nobody named.
+fn unit(currency: &str) -> String {
+    match currency {
+        "" => String::new(),
+        currency => format!(" {currency}"),
+    }
+}
+
+fn price_sentence(price: &PriceRecord) -> String {
+    let millions = |ops: f64| significant(ops / 1e6, 3);
+    let currency = match price.currency.as_str() {
+        "" => "unit of its price".to_owned(),
+        currency => currency.to_owned(),
+    };
+    let interval = price.ci95.map_or_else(String::new, |[low, high]| {
+        format!(" (95 %: {} to {})", millions(low), millions(high))
+    });
+    let against = price.ratio.map_or_else(String::new, |ratio| {
+        let interval = match price.ratio_ci95 {
+            Some([low, high]) => {
+                format!(
+                    " (95 %: {} to {})",
+                    significant(low, 3),
+                    significant(high, 3)
+                )
+            }
+            None => " (without an interval)".to_owned(),
+        };
+        format!(
+            "; {} times “{}”{interval}",
+            significant(ratio, 3),
+            price.baseline
+        )
+    });
+    format!(
+        "At {} and {}{} an hour, {} does {} million operations{interval} for a \
+         {currency}{against}.",
+        point_words(&price.point),
+        price.per_hour,
+        unit(&price.currency),
+        who(&price.variant),
+        millions(price.ops_per_price),
+    )
+}
+
+fn capacity_sentence(capacity: &CapacityRecord) -> String {
+    let asked = format!(
+        "{} op/s at a p99 of at most {} ms, {} lost",
+        whole(capacity.ops_per_s),
+        capacity.p99_ms,
+        match capacity.failures {
+            0 => "no node".to_owned(),
+            1 => "with one node".to_owned(),
+            n => format!("with {n} nodes"),
+        }
+    );
+    let (Some(nodes), Some(per_node)) = (capacity.nodes, capacity.per_node) else {
+        return format!(
+            "How many nodes {} takes for {asked}, cannot be told: {}.",
+            who(&capacity.variant),
+            capacity.refused
+        );
+    };
+    let cost = capacity.per_hour.map_or_else(String::new, |price| {
+        format!(
+            ", at {}{} an hour",
+            significant(price, 3),
+            unit(&capacity.currency)
+        )
+    });
+    format!(
+        "For {asked}, {} takes {nodes} nodes{cost}: one held {} op/s at least; assumed is that it \
+         scales evenly, with {} copies of each row.",
+        who(&capacity.variant),
+        whole(per_node),
+        capacity.copies
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::summary::findings;
+    use measure::Known;
+    use store::record::{FindingsRecord, TrialFinding};
+    use study::resolve::resolve;
+    use study::settings::Overrides;
+
+    /// Five blocks of a study with these keys; `did` gives throughput and p99 of a variant.
+    fn run(keys: &str, did: impl Fn(&str, f64) -> (f64, Known)) -> FindingsRecord {
+        let text = format!(
+            "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {{use: standard1}}\n\
+             repeat: {{blocks: 5}}\n{keys}\n"
+        );
+        let study = resolve("s", &text, &Overrides::default()).unwrap();
+        let mut trials = Vec::new();
+        for block in 0..5 {
+            for variant in &study.variants {
+                for point in variant.settings.procedure.outlook().points {
+                    let (ops, p99_ms) = did(&variant.name, point.value());
+                    let wobble = [0.0, 0.01, -0.01, 0.004, -0.004][trials.len() * 7 % 5];
+                    let mut trial = TrialFinding {
+                        index: trials.len(),
+                        variant: variant.name.clone(),
+                        point: [(point.axis().to_owned(), point.value())].into(),
+                        block,
+                        verdict: "valid".to_owned(),
+                        seconds: 10.0,
+                        ..TrialFinding::default()
+                    };
+                    trial.all.ops = 1;
+                    trial.all.ops_per_s = ops * (1.0 + wobble);
+                    trial.all.latency_ms.p99 = p99_ms;
+                    trials.push(trial);
+                }
+            }
+        }
+        findings(&study, trials, &|_| None, None)
+    }
+
+    const PRICED: &str = "procedure: {fixed: {threads: 8}}\nvariants:\n\
+                          \x20 d13: {price_per_hour: {amount: 4, currency: USD}}\n\
+                          \x20 l8s: {price_per_hour: {amount: 3, currency: USD}}";
+
+    #[test]
+    fn a_slower_variant_may_do_more_for_its_price() {
+        let did = |variant: &str, _: f64| match variant {
+            "d13" => (23_985.0, Known::Exactly(9.0)),
+            _ => (19_974.0, Known::Exactly(9.0)),
+        };
+        let found = run(PRICED, did);
+        let [first, second] = found.prices.as_slice() else {
+            panic!("{:?}", found.prices);
+        };
+        assert!((first.ops_per_price / (23_985.0 * 900.0) - 1.0).abs() < 0.01);
+        let ratio = second.ratio.unwrap();
+        assert!((ratio - 1.11).abs() < 0.02, "{ratio}");
+        let [low, high] = second.ratio_ci95.unwrap();
+        assert!(low < ratio && ratio < high);
+        let said = found.answer.join("\n");
+        assert!(
+            said.contains("4 USD an hour") && said.contains("times “d13”"),
+            "{said}"
+        );
+        // Of two currencies there is no ratio.
+        let other = run(&PRICED.replacen("USD", "EUR", 1), did);
+        assert_eq!(other.prices[1].ratio, None);
+    }
+
+    const HELD: &str = "procedure: {sweep: {rate: [10000, 20000, 30000]}}\n\
+                        keyspace: {replication: 3}\n\
+                        capacity: {ops_per_s: 100k, p99_ms: 10, failures: 1, skew: 1.1}";
+
+    #[test]
+    fn nodes_come_from_the_highest_rate_that_was_held() {
+        let found = run(HELD, |_, rate| {
+            (
+                rate,
+                Known::Exactly(if rate > 25_000.0 { 12.0 } else { 8.0 }),
+            )
+        });
+        let capacity = &found.capacities[0];
+        assert_eq!(
+            (capacity.held_at, capacity.nodes_measured),
+            (Some(20_000.0), Some(1))
+        );
+        // ⌈1.1 × 100,000 ÷ 19,900⌉ + 1.
+        assert_eq!(capacity.nodes, Some(7), "{capacity:?}");
+        assert!(
+            capacity
+                .assumptions
+                .iter()
+                .any(|a| a.contains("from 1 to 7 nodes"))
+        );
+        assert!(
+            found.answer.join("\n").contains("takes 7 nodes"),
+            "{:?}",
+            found.answer
+        );
+    }
+
+    #[test]
+    fn a_rate_is_not_held_whose_tail_is_only_known_to_be_so_large_or_more() {
+        let found = run(HELD, |_, rate| (rate, Known::AtLeast(8.0)));
+        assert_eq!(found.capacities[0].nodes, None);
+        assert!(found.capacities[0].refused.contains("no rate was held"));
+        // Nor does a closed loop hold a rate.
+        let closed = HELD.replace("rate:", "threads:");
+        let found = run(&closed, |_, _| (20_000.0, Known::Exactly(1.0)));
+        assert_eq!(found.capacities[0].nodes, None);
+    }
+}

@@ -1,0 +1,151 @@
+//! The curve through the points of each variant, and its coefficients.
+
+use crate::number;
+use crate::page::{
+    Axis, Block, Cell, Chart, Color, Column, Panel, Row, Scale, Section, Series, Shape, Table,
+    Tone, Verdict, Xs,
+};
+use crate::summary::{Point, variant_name, variants};
+use crate::view::RunView;
+use analysis::curves::Coefficients;
+use store::record::CurveRecord;
+
+/// Places of a drawn curve.
+const PLACES: usize = 80;
+/// A curve is drawn no further than so many times the last load.
+const BEYOND: f64 = 1.25;
+
+/// None of a run without curves.
+pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
+    let curves = &view.findings.curves;
+    if curves.is_empty() {
+        return None;
+    }
+    let mut blocks: Vec<Block> = chart(view, points).map(Block::Chart).into_iter().collect();
+    blocks.push(Block::Table(table(view)));
+    Some(Section {
+        id: "curves",
+        title: "How it scales".into(),
+        lead:
+            "The Universal Scalability Law through the points: λ is what one operation in flight \
+               does by itself, σ the share that waits in line, κ the cost of keeping all in \
+               agreement, which makes more in flight bring less in the end. Loads at which the \
+               client was the limit are left out."
+                .into(),
+        blocks,
+    })
+}
+
+fn coefficients(curve: &CurveRecord) -> Option<Coefficients> {
+    Some(Coefficients {
+        lambda: curve.lambda?,
+        sigma: curve.sigma?,
+        kappa: curve.kappa?,
+    })
+}
+
+fn chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
+    let mut series = Vec::new();
+    for (index, variant) in variants(view).into_iter().enumerate() {
+        let curve = view.findings.curves.iter().find(|c| c.variant == variant);
+        let Some(law) = curve.and_then(coefficients) else {
+            continue;
+        };
+        let of = points.iter().filter(|p| p.variant_index == index);
+        let of: Vec<&Point<'_>> = of.filter(|p| p.verdict <= Verdict::Suspect).collect();
+        let threads = |p: &&Point<'_>| p.at.get("threads").copied().unwrap_or(0.0);
+        let last = of.iter().map(threads).fold(1.0, f64::max) * BEYOND;
+        let places = (0..=PLACES).map(|at| 1.0 + (last - 1.0) * at as f64 / PLACES as f64);
+        let places: Vec<f64> = places.collect();
+        let name = variant_name(variant, view);
+        series.push(Series {
+            name: name.into(),
+            group: variant.into(),
+            in_legend: true,
+            shape: Shape::Marks,
+            color: Color::Category(index),
+            x: Xs::Numbers(of.iter().map(threads).collect()),
+            y: of.iter().map(|p| Some(p.ops_per_s())).collect(),
+            y_ci: of.iter().map(|p| p.ops_per_s_ci95()).collect(),
+            unit: "op/s".into(),
+            ..Series::default()
+        });
+        series.push(Series {
+            name: format!("{name}, curve"),
+            group: variant.into(),
+            color: Color::Category(index),
+            y: places.iter().map(|n| Some(law.at(*n))).collect(),
+            x: Xs::Numbers(places),
+            unit: "op/s".into(),
+            ..Series::default()
+        });
+    }
+    (!series.is_empty()).then(|| Chart {
+        title: "Throughput by operations in flight, with its curve".into(),
+        what: "Marks: what was measured, with 95 % intervals. Lines: the curve.".into(),
+        height_px: 360,
+        x: Axis::new("operations in flight", Scale::Linear),
+        panels: vec![Panel {
+            share: 1.0,
+            left: Axis::new("op/s", Scale::Linear),
+            series,
+            ..Panel::default()
+        }],
+        ..Chart::default()
+    })
+}
+
+fn table(view: &RunView) -> Table {
+    let between = |value: Option<f64>, ci: Option<[f64; 2]>| {
+        let absent = || Cell::new(number::ABSENT);
+        value.map_or_else(absent, |value| {
+            let ci =
+                ci.map(|[low, high]| format!("{} to {}", number::small(low), number::small(high)));
+            Cell::new(number::small(value)).detail(ci.unwrap_or_default())
+        })
+    };
+    let row = |curve: &CurveRecord| {
+        let peak = match (&curve.peak, curve.without_peak.as_str()) {
+            (Some(peak), _) => {
+                let end = |end: Option<f64>| end.map_or("∞".into(), |n| number::count(n as u64));
+                let [low, high] = peak.threads_ci95.map(end);
+                let at = number::count(peak.threads.round() as u64);
+                let ops = number::rate(peak.ops_per_s);
+                format!("{ops} op/s at {at} ({low} to {high})")
+            }
+            (None, "untold") => "none predicted: κ cannot be told from 0".into(),
+            (None, "beyond") => "beyond twice the last load".into(),
+            _ => curve.refused.clone(),
+        };
+        let lambda = curve.lambda.map_or(number::ABSENT.into(), number::rate);
+        let off = curve
+            .off
+            .map_or(number::ABSENT.into(), |off| number::small(off * 100.0));
+        Row {
+            cells: vec![
+                Cell::new(variant_name(&curve.variant, view)),
+                Cell::new(lambda),
+                between(curve.sigma, curve.sigma_ci95),
+                between(curve.kappa, curve.kappa_ci95),
+                Cell::new(off),
+                Cell::new(peak),
+            ],
+            tone: Tone::Plain,
+        }
+    };
+    Table {
+        caption: "Coefficients, with their 95 % intervals".into(),
+        columns: vec![
+            Column::text("Variant"),
+            Column::number("λ", "op/s"),
+            Column::number("σ", ""),
+            Column::number("κ", ""),
+            Column::number("Off the curve", "%"),
+            Column::text("Peak"),
+        ],
+        rows: view.findings.curves.iter().map(row).collect(),
+        foot: "From five blocks on the intervals are those of drawing blocks again and again; of \
+               fewer they come from how well the points fit, and are too sure."
+            .into(),
+    }
+}

@@ -1,0 +1,399 @@
+//! What the axes of a matrix do: a table, a forest plot, an interaction plot, a half-normal plot.
+
+use crate::number;
+use crate::page::{
+    Axis, Band, Block, Cell, Chart, Color, Column, Panel, Row, Scale, Section, Series, Shape,
+    Table, Tone, Xs,
+};
+use crate::sections::results::{metric_name, verdict_words};
+use crate::summary::place;
+use crate::view::RunView;
+use store::record::{AxisRecord, CellRecord, EffectRecord, EffectsRecord};
+
+/// Height of a chart that does not grow with what is in it.
+const HEIGHT_PX: u32 = 340;
+/// What one effect of a forest plot takes, and what all else does.
+const EFFECT_PX: u32 = 26;
+const MARGINS_PX: u32 = 120;
+
+/// The effects at the primary point, and those at other points behind a fold; none of a study
+/// without a matrix of two axes.
+pub fn section(view: &RunView) -> Option<Section> {
+    let all = &view.findings.effects;
+    if all.is_empty() {
+        return None;
+    }
+    let (primary, others): (Vec<_>, Vec<_>) = all.iter().partition(|effects| effects.primary);
+    let mut blocks: Vec<Block> = primary.into_iter().flat_map(at_point).collect();
+    if !others.is_empty() {
+        let rest = others.into_iter().flat_map(at_point).collect();
+        blocks.push(Block::Details("At the other points".into(), rest));
+    }
+    Some(Section {
+        id: "effects",
+        title: "What each axis does".into(),
+        lead: "Every value of an axis against the axis's first, by contrasts within a block, \
+               averaged over blocks. A main effect is an average over the other axes: where axes \
+               interact it is true of no configuration, stands in grey, and the simple \
+               effects tell what each does where the other stands."
+            .into(),
+        blocks,
+    })
+}
+
+/// Everything of one point.
+fn at_point(effects: &EffectsRecord) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    match effects.without_interval.as_str() {
+        "" => {}
+        "sequential" => blocks.push(Block::Note(
+            Tone::Warn,
+            "The cells did not take turns: no effect has an interval.".into(),
+        )),
+        _ => blocks.push(Block::Note(
+            Tone::Warn,
+            "Fewer than three blocks with every cell: no effect has an interval, and none is \
+             called."
+                .into(),
+        )),
+    }
+    blocks.push(Block::Table(table(effects)));
+    blocks.extend(forest(effects).map(Block::Chart));
+    let plots = interactions(effects);
+    if !plots.is_empty() {
+        let label = "The axis along which it is drawn".to_owned();
+        blocks.push(Block::Choice(label, plots));
+    }
+    blocks.extend(half_normal(effects).map(Block::Chart));
+    blocks.push(Block::Details(
+        "Every combination".into(),
+        vec![Block::Table(cells(effects))],
+    ));
+    blocks
+}
+
+/// ` at threads 32, of the step main`.
+fn title(effects: &EffectsRecord) -> String {
+    let step = effects.step.as_ref();
+    let step = step.map_or_else(String::new, |step| format!(", {step}"));
+    format!(
+        "{} at {}{step}",
+        metric_name(&effects.metric),
+        place(&effects.point)
+    )
+}
+
+/// Whether an interaction that matters is of the effect's axis.
+fn is_acted_on(effects: &EffectsRecord, effect: &EffectRecord) -> bool {
+    let axis = &effect.of.axis;
+    let acts = |e: &EffectRecord| {
+        e.of.axis == *axis || e.with.as_ref().is_some_and(|with| with.axis == *axis)
+    };
+    let mut interactions = effects.effects.iter().filter(|e| e.kind == "interaction");
+    interactions.any(|e| e.verdict == "matters" && acts(e))
+}
+
+/// `heap: large ÷ small, with sync batch`.
+fn name(effect: &EffectRecord) -> String {
+    let of = &effect.of;
+    let own = format!("{}: {} ÷ {}", of.axis, of.value, of.against);
+    match (&effect.with, effect.kind.as_str()) {
+        (Some(with), "interaction") => {
+            format!("{own}, by {}: {} ÷ {}", with.axis, with.value, with.against)
+        }
+        (Some(with), _) => format!("{own}, where {} is {}", with.axis, with.value),
+        (None, _) => own,
+    }
+}
+
+/// In the order in which they are to be read: where axes interact, what each does where
+/// the other stands comes before the averages.
+fn in_order(effects: &EffectsRecord) -> Vec<&EffectRecord> {
+    let of_kind = |kind: &'static str| effects.effects.iter().filter(move |e| e.kind == kind);
+    let (matters, others): (Vec<_>, Vec<_>) =
+        of_kind("interaction").partition(|e| e.verdict == "matters");
+    let acts = |simple: &&EffectRecord| {
+        let axes = [Some(&simple.of.axis), simple.with.as_ref().map(|w| &w.axis)];
+        matters.iter().any(|e| {
+            let pair = [Some(&e.of.axis), e.with.as_ref().map(|w| &w.axis)];
+            pair == axes || pair == [axes[1], axes[0]]
+        })
+    };
+    let (first, last): (Vec<_>, Vec<_>) = of_kind("simple").partition(acts);
+    let order = [
+        matters.clone(),
+        first,
+        of_kind("main").collect(),
+        others,
+        last,
+    ];
+    order.concat()
+}
+
+fn change(ratio: f64) -> String {
+    format!("{:+.1} %", (ratio - 1.0) * 100.0)
+}
+
+/// The effect's change, and its interval.
+fn figures(effect: &EffectRecord) -> [Cell; 2] {
+    let bound = match effect.bound.as_str() {
+        "at_least" => "≥ ",
+        "at_most" => "≤ ",
+        _ => "",
+    };
+    let interval = match (effect.ci95, effect.ci95_end) {
+        (Some([low, high]), _) => format!("{} to {}", change(low), change(high)),
+        (None, Some(end)) => format!("{bound}{}", change(end)),
+        (None, None) => number::ABSENT.to_owned(),
+    };
+    [
+        Cell::new(format!("{bound}{}", change(effect.ratio))),
+        Cell::new(interval),
+    ]
+}
+
+fn says(verdict: &str) -> String {
+    match verdict {
+        "matters" => "they interact".into(),
+        "negligible" => "none that matters".into(),
+        other => verdict_words(other),
+    }
+}
+
+fn table(effects: &EffectsRecord) -> Table {
+    let row = |effect: &&EffectRecord| {
+        let kind = match effect.kind.as_str() {
+            "main" => "average over the others",
+            "simple" => "where the other stands",
+            other => other,
+        };
+        let mut cells = vec![Cell::new(name(effect)), Cell::new(kind)];
+        cells.extend(figures(effect));
+        let p = effect.p_adjusted.map_or(number::ABSENT.to_owned(), |p| {
+            if p < 0.001 {
+                "< 0.001".to_owned()
+            } else {
+                format!("{p:.3}")
+            }
+        });
+        cells.extend([
+            Cell::new(p),
+            Cell::new(effect.blocks.to_string()),
+            Cell::new(says(&effect.verdict)),
+        ]);
+        let is_grey = effect.kind == "main" && is_acted_on(effects, effect);
+        let tone = match (effect.verdict.as_str(), is_grey) {
+            ("matters", _) => Tone::Strong,
+            (_, true) | ("inconclusive" | "not_resolved", _) => Tone::Muted,
+            _ => Tone::Plain,
+        };
+        Row { cells, tone }
+    };
+    Table {
+        caption: format!("Effects on {}", title(effects)),
+        columns: vec![
+            Column::text("Effect"),
+            Column::text("Kind").wide(),
+            Column::number("Change", ""),
+            Column::number("95 % interval", ""),
+            Column::number("p, adjusted", "").wide(),
+            Column::number("Blocks", "").wide(),
+            Column::text("Says"),
+        ],
+        rows: in_order(effects).iter().map(row).collect(),
+        foot: format!(
+            "An interaction is a ratio of two ratios: how many times more (or less) a value \
+             brings where the other axis has another one. Within ±{} % it does not matter. \
+             Adjusted for their number by Holm's method: main effects and interactions of the \
+             primary point together, all else together.",
+            effects.margin * 100.0
+        ),
+    }
+}
+
+/// Every effect with its interval, in percent, one below the other.
+fn forest(effects: &EffectsRecord) -> Option<Chart> {
+    let shown = in_order(effects);
+    let shown: Vec<&EffectRecord> = shown.into_iter().filter(|e| e.ci95.is_some()).collect();
+    if shown.is_empty() {
+        return None;
+    }
+    let percent = |ratio: f64| (ratio - 1.0) * 100.0;
+    let of = |is_grey: bool, title: &str, color: Color| {
+        let here = shown
+            .iter()
+            .enumerate()
+            .filter(move |(_, e)| (e.kind == "main" && is_acted_on(effects, e)) == is_grey);
+        let here: Vec<(usize, &&EffectRecord)> = here.collect();
+        Series {
+            name: title.into(),
+            in_legend: true,
+            shape: Shape::Marks,
+            color,
+            x: Xs::Numbers(here.iter().map(|(_, e)| percent(e.ratio)).collect()),
+            x_ci: here
+                .iter()
+                .map(|(_, e)| e.ci95.map(|ci| ci.map(percent)))
+                .collect(),
+            y: here.iter().map(|(at, _)| Some(*at as f64 + 1.0)).collect(),
+            ..Series::default()
+        }
+    };
+    let series = [
+        of(false, "effect", Color::Category(0)),
+        of(
+            true,
+            "average that is true of no configuration",
+            Color::Neutral,
+        ),
+    ];
+    let series = series.into_iter().filter(|series| !series.y.is_empty());
+    Some(Chart {
+        title: format!("Effects on {}, with their 95 % intervals", title(effects)),
+        what: "Right of 0: more of it; left: less. An interval that lies within the band is no \
+               effect that matters."
+            .into(),
+        height_px: EFFECT_PX * shown.len() as u32 + MARGINS_PX,
+        x: Axis::new("change, %", Scale::Linear),
+        panels: vec![Panel {
+            share: 1.0,
+            left: Axis {
+                names: shown.iter().map(|effect| name(effect)).collect(),
+                ..Axis::new("", Scale::Names)
+            },
+            series: series.collect(),
+            ..Panel::default()
+        }],
+        bands: vec![Band {
+            from: percent(1.0 / (1.0 + effects.margin)),
+            to: effects.margin * 100.0,
+            label: "none that matters".into(),
+        }],
+        ..Chart::default()
+    })
+}
+
+/// A chart for each two axes: a line for each value of the one along the values of the other.
+fn interactions(effects: &EffectsRecord) -> Vec<(String, Chart)> {
+    let mut charts = Vec::new();
+    for along in 0..effects.axes.len() {
+        for by in 0..effects.axes.len() {
+            if along != by {
+                let (x, line) = (&effects.axes[along].name, &effects.axes[by].name);
+                let label = format!("{x}, a line for each {line}");
+                charts.push((label, interaction(effects, along, by)));
+            }
+        }
+    }
+    charts
+}
+
+fn interaction(effects: &EffectsRecord, along: usize, by: usize) -> Chart {
+    let (x, lines): (&AxisRecord, &AxisRecord) = (&effects.axes[along], &effects.axes[by]);
+    let line = |(index, value): (usize, &String)| {
+        let mean = |at: &String| {
+            let is_there = |c: &&CellRecord| c.values[along] == *at && c.values[by] == *value;
+            let cells = effects.cells.iter().filter(is_there);
+            let logs: Option<Vec<f64>> = cells.map(|c| Some(c.mean?.ln())).collect();
+            logs.map(|logs| analysis::series::mean(&logs).exp())
+        };
+        Series {
+            name: format!("{}: {value}", lines.name),
+            in_legend: true,
+            shape: Shape::Points,
+            color: Color::Category(index),
+            x: Xs::Names(x.values.clone()),
+            y: x.values.iter().map(mean).collect(),
+            ..Series::default()
+        }
+    };
+    Chart {
+        title: format!("Whether {} and {} interact", x.name, lines.name),
+        what: "Geometric means of the combinations, on a scale of ratios: lines that run side by \
+               side say that the one axis does the same wherever the other stands."
+            .into(),
+        height_px: HEIGHT_PX,
+        x: Axis {
+            title: x.name.clone(),
+            scale: Scale::Names,
+            names: x.values.clone(),
+        },
+        panels: vec![Panel {
+            share: 1.0,
+            left: Axis::new(metric_name(&effects.metric), Scale::Log),
+            series: lines.values.iter().enumerate().map(line).collect(),
+            ..Panel::default()
+        }],
+        ..Chart::default()
+    }
+}
+
+/// The sizes of main effects and interactions against what chance alone would have them be.
+fn half_normal(effects: &EffectsRecord) -> Option<Chart> {
+    let shown = effects.effects.iter().filter(|e| e.kind != "simple");
+    let shown: Vec<(String, f64)> = shown.map(|e| (name(e), e.scaled)).collect();
+    half_normal_chart(&shown, "size of the effect, |ln ratio| scaled")
+}
+
+/// A half-normal plot of sizes with their names; none of fewer than three.
+pub fn half_normal_chart(sizes: &[(String, f64)], axis: &str) -> Option<Chart> {
+    if sizes.len() < 3 {
+        return None;
+    }
+    let mut sorted: Vec<&(String, f64)> = sizes.iter().collect();
+    sorted.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let series = Series {
+        name: "effect".into(),
+        shape: Shape::Marks,
+        x: Xs::Numbers(analysis::effects::half_normal(sorted.len())),
+        y: sorted.iter().map(|(_, size)| Some(*size)).collect(),
+        labels: sorted.iter().map(|(name, _)| name.clone()).collect(),
+        ..Series::default()
+    };
+    Some(Chart {
+        title: "Which effects are larger than chance would have them".into(),
+        what: "A half-normal plot: effects that are none lie on a line from the corner; one that \
+               lies far above it is real."
+            .into(),
+        height_px: HEIGHT_PX,
+        x: Axis::new("expected of as many effects that are none", Scale::Linear),
+        panels: vec![Panel {
+            share: 1.0,
+            left: Axis::new(axis, Scale::Linear),
+            series: vec![series],
+            ..Panel::default()
+        }],
+        ..Chart::default()
+    })
+}
+
+fn cells(effects: &EffectsRecord) -> Table {
+    let mut columns: Vec<Column> = effects.axes.iter().map(|a| Column::text(&a.name)).collect();
+    columns.extend([
+        Column::text("Variant"),
+        Column::number("Geometric mean", ""),
+        Column::number("Blocks", ""),
+    ]);
+    let row = |cell: &CellRecord| {
+        let is_rate = effects.metric == "ops_per_s";
+        let format = if is_rate { number::rate } else { number::ms };
+        let mean = cell.mean.map_or(number::ABSENT.to_owned(), format);
+        let sign = if cell.at_least { "≥ " } else { "" };
+        let mut cells: Vec<Cell> = cell.values.iter().map(Cell::new).collect();
+        cells.extend([
+            Cell::new(&cell.variant),
+            Cell::new(format!("{sign}{mean}")),
+            Cell::new(cell.blocks.to_string()),
+        ]);
+        Row {
+            cells,
+            tone: Tone::Plain,
+        }
+    };
+    Table {
+        caption: format!("{}, by combination", title(effects)),
+        columns,
+        rows: effects.cells.iter().map(row).collect(),
+        foot: String::new(),
+    }
+}

@@ -1,0 +1,110 @@
+//! Which settings of a screening do anything: a table, a half-normal plot, and what confirms them.
+
+use crate::number;
+use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
+use crate::sections::effects::half_normal_chart;
+use crate::sections::results::metric_name;
+use crate::summary::place;
+use crate::view::RunView;
+use store::record::{ScreenRecord, ScreenedRecord};
+
+/// None of a study that screens nothing.
+pub fn section(view: &RunView) -> Option<Section> {
+    let screens = &view.findings.screens;
+    if screens.is_empty() {
+        return None;
+    }
+    Some(Section {
+        id: "screen",
+        title: "Which settings matter".into(),
+        lead:
+            "Every run has one of two values of every setting, so each effect rests on all runs. \
+               Nothing is repeated: how large effects are that are none is taken from the small \
+               ones (Lenth's method). This chooses what to confirm, and proves nothing."
+                .into(),
+        blocks: screens.iter().flat_map(blocks).collect(),
+    })
+}
+
+fn blocks(screen: &ScreenRecord) -> Vec<Block> {
+    if !screen.refused.is_empty() {
+        return vec![Block::Note(
+            Tone::Warn,
+            format!("No answer: {}.", screen.refused),
+        )];
+    }
+    let mut blocks = vec![Block::Table(table(screen))];
+    let sizes = screen.effects.iter().enumerate();
+    let sizes = sizes.map(|(at, e)| (name(e, at), e.ln_ratio.abs()));
+    let chart = half_normal_chart(&sizes.collect::<Vec<_>>(), "size of the effect, |ln ratio|");
+    blocks.extend(chart.map(Block::Chart));
+    match screen.confirm.is_empty() {
+        true => blocks.push(Block::Text("There is nothing to confirm.".into())),
+        false => {
+            let text = "To confirm, put this in place of `screen` (and of `repeat`):".to_owned();
+            blocks.push(Block::Text(text));
+            blocks.push(Block::Code(screen.matrix.clone()));
+        }
+    }
+    blocks
+}
+
+fn name(effect: &ScreenedRecord, at: usize) -> String {
+    match effect.setting.as_str() {
+        "" => format!("contrast {} (no setting's)", at + 1),
+        name => name.to_owned(),
+    }
+}
+
+fn table(screen: &ScreenRecord) -> Table {
+    let change = |ln: f64| format!("{:+.1} %", ln.exp_m1() * 100.0);
+    let row = |(at, effect): (usize, &ScreenedRecord)| {
+        let values = match effect.setting.is_empty() {
+            true => number::ABSENT.to_owned(),
+            false => format!("{} ÷ {}", effect.value, effect.against),
+        };
+        Row {
+            cells: vec![
+                Cell::new(name(effect, at)),
+                Cell::new(values),
+                Cell::new(change(effect.ln_ratio)),
+                Cell::new(effect.activity.as_str()),
+            ],
+            tone: match (effect.activity.as_str(), effect.setting.is_empty()) {
+                ("active", false) => Tone::Strong,
+                ("possible", false) => Tone::Plain,
+                _ => Tone::Muted,
+            },
+        }
+    };
+    let written = screen.default_ratio.map_or_else(String::new, |ratio| {
+        format!(
+            " The study as it is written does {} of the mean of the runs.",
+            number::significant(ratio, 3)
+        )
+    });
+    Table {
+        caption: format!(
+            "Effects on {} at {}: {}, {} runs",
+            metric_name(&screen.metric),
+            place(&screen.point),
+            screen.design,
+            screen.runs
+        ),
+        columns: vec![
+            Column::text("Setting"),
+            Column::text("Values"),
+            Column::number("Change", ""),
+            Column::text("Says"),
+        ],
+        rows: screen.effects.iter().enumerate().map(row).collect(),
+        foot: format!(
+            "Active: beyond ±{}, which any effect that is none exceeds in 5 % of screenings. \
+             Possible: beyond ±{}, which a single one does in 5 % of cases. Of this design \
+             {}.{written}",
+            change(screen.sme).trim_start_matches('+'),
+            change(screen.me).trim_start_matches('+'),
+            screen.mixed
+        ),
+    }
+}
