@@ -7,10 +7,10 @@
 //! is over, [`mod@compare`] tells two variants apart, [`sequential`] lets their blocks be looked at
 //! as they come, [`robust`] says what one odd block does, [`mod@effects`] says what each axis of a
 //! matrix does, [`multiple`] keeps many comparisons honest, [`require`] says whether a requirement
-//! is met, [`procedure`] where to measure next, [`sweep`] reads a ladder of loads, [`curves`] draws a
-//! curve through it, [`screen`] finds the settings that matter, [`capacity`] says what a throughput
-//! is worth, [`history`] finds where a series of runs has changed, and [`rules`] decides whether a
-//! trial may be believed.
+//! is met, [`procedure`] where to measure next, [`sweep`] reads a ladder of loads, [`curves`] draws
+//! a curve through it, [`screen`] finds the settings that matter, [`capacity`] says what a
+//! throughput is worth, [`history`] finds where a series of runs has changed, and [`rules`] decides
+//! whether a trial may be believed.
 
 pub mod blocks;
 pub mod capacity;

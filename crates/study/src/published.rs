@@ -2,6 +2,7 @@
 
 use crate::check;
 use crate::inputs::Inputs;
+use crate::settings::Variant;
 use crate::tree::Tree;
 use analysis::series;
 use serde::Deserialize;
@@ -90,12 +91,13 @@ impl Published {
     pub(crate) fn of(
         root: &Node,
         study: &Tree,
-        variants: &[&str],
+        variants: &[Variant],
         inputs: &Inputs<'_>,
         out: &mut Diagnostics,
     ) -> Option<(String, Published)> {
         let file = study.at("published")?.text()?.to_owned();
-        match Published::read(&file, inputs, variants) {
+        let names = variants.iter().map(|variant| variant.name.as_str());
+        match Published::read(&file, inputs, &names.collect::<Vec<_>>()) {
             Ok(published) => Some((file, published)),
             Err(why) => {
                 out.add(&root.nearest("published").place, why, None);

@@ -88,7 +88,7 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
     };
     let resolved = resolver.wanted_scale(&mut out);
     primary(&root, &resolved, &mut out);
-    let published = Published::of(&root, &resolved.tree, &names(&resolved), &inputs, &mut out);
+    let published = Published::of(&root, &resolved.tree, &resolved.variants, &inputs, &mut out);
     required::check(&root, &resolved.variants, &mut out);
     resolver.other_scales(&mut out);
     out.clone().into_result()?;
@@ -99,15 +99,9 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
     })
 }
 
-fn names(resolved: &Resolved) -> Vec<&str> {
-    let variants = resolved.variants.iter();
-    variants.map(|variant| variant.name.as_str()).collect()
-}
-
 /// The primary point is one that is measured.
 fn primary(root: &Node, resolved: &Resolved, out: &mut Diagnostics) {
-    let tree = &resolved.tree;
-    let Some(point) = tree.at("primary.point").and_then(Tree::count) else {
+    let Some(point) = resolved.tree.at("primary.point").and_then(Tree::count) else {
         return;
     };
     let settings = resolved.variants.iter().map(|variant| &variant.settings);
