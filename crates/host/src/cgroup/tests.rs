@@ -101,7 +101,7 @@ fn version_2_gets_its_own_files_and_words() {
     let place = CgroupDir {
         dir: root.path().join("cassay-x-h1"),
         unified: true,
-        controllers: ["cpuset", "cpu", "memory", "io"]
+        controllers: ["io", "cpuset", "cpu", "memory"]
             .map(str::to_string)
             .to_vec(),
     };
