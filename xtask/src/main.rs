@@ -14,6 +14,7 @@ mod ci;
 mod deny;
 mod docs;
 mod kills;
+mod long;
 mod mutate;
 mod peers;
 mod process;
@@ -46,6 +47,8 @@ enum Command {
     Deny,
     /// kill -9 of command, agent and guard at any moment of a study: nothing may remain
     Kills(kills::Options),
+    /// What long runs and runs of many trials cost to look at: time, memory, size of the page
+    Long(long::Options),
     /// The mutation run of the gate, many times over and with another seed
     Mutate(mutate::Options),
     /// Searches on a null target whose peak is known: how near they come
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Command::Audit(options) => ci::audit(&options),
         Command::Deny => deny::run(),
         Command::Kills(options) => kills::run(&options),
+        Command::Long(options) => long::run(&options),
         Command::Mutate(options) => mutate::run(&options),
         Command::Searches(options) => searches::run(&options),
         Command::Simulate(options) => simulate::run(&options),

@@ -10,7 +10,7 @@
 //! reported and left out; the others count.
 
 mod install;
-mod sample;
+pub mod sample;
 mod table;
 mod tools;
 

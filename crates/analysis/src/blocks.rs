@@ -181,6 +181,22 @@ impl Blocks {
         excess.collect()
     }
 
+    /// How many intervals each block has, but perhaps the last.
+    pub fn intervals_per_block(&self) -> usize {
+        self.intervals_per_block
+    }
+
+    /// What `of` says of each block that is whole and has values, in order.
+    pub fn each(&self, of: impl Fn(&[(u64, u64)]) -> f64) -> Vec<f64> {
+        let is_whole = self.intervals_in_last == self.intervals_per_block;
+        let whole = self.blocks.len().saturating_sub(usize::from(!is_whole));
+        let blocks = self.blocks[..whole].iter();
+        blocks
+            .filter(|block| !block.is_empty())
+            .map(|block| of(block))
+            .collect()
+    }
+
     /// The intervals of [`QUANTILES`] in ms, as records hold them; without those that have none.
     pub fn ci95_ms(&self) -> BTreeMap<String, [f64; 2]> {
         QUANTILES
@@ -199,6 +215,28 @@ impl Blocks {
         let named = QUANTILES.iter().copied().filter(few);
         named.map(|(name, _)| name.to_owned()).collect()
     }
+}
+
+/// Quantile `q` of a block (values in ns with their counts, in rising order), in ms.
+pub fn quantile_ms(block: &[(u64, u64)], q: f64) -> f64 {
+    let all: u64 = block.iter().map(|(_, count)| count).sum();
+    let rank = (all as f64 * q).ceil().max(1.0) as u64;
+    let mut below = 0;
+    let mut reaches = block.iter().filter(|(_, count)| {
+        below += count;
+        below >= rank
+    });
+    reaches.next().map_or(0.0, |(ns, _)| *ns as f64 / 1e6)
+}
+
+/// The mean of a block, in ms.
+pub fn mean_ms(block: &[(u64, u64)]) -> f64 {
+    let all: u64 = block.iter().map(|(_, count)| count).sum();
+    let sum: f64 = block
+        .iter()
+        .map(|(ns, count)| *ns as f64 * *count as f64)
+        .sum();
+    sum / all.max(1) as f64 / 1e6
 }
 
 fn values_of(histogram: &Histogram) -> Block {

@@ -35,6 +35,9 @@ pub struct Metric {
     /// published (1 h, 1 h and 24 h on one cluster) the throughputs lie 3.7 % apart, a deviation
     /// of 2.2 %, and the mean read latencies 23 %, one of 12 % (range ÷ 1.69 for three values).
     pub between_runs: f64,
+    /// How far apart, as a logarithm, two values may lie that were found on a grid and are the
+    /// same: what a search ends with is the grid's point below the truth. 0 of what is measured.
+    pub grid: f64,
 }
 
 impl Metric {
@@ -43,13 +46,23 @@ impl Metric {
         higher_is_better: true,
         margin: 0.03,
         between_runs: 0.03,
+        grid: 0.0,
     };
     /// p99 and other tail latencies: ±10 %, since tails vary more.
     pub const LATENCY: Metric = Metric {
         higher_is_better: false,
         margin: 0.10,
         between_runs: 0.12,
+        grid: 0.0,
     };
+
+    /// The same of what was found on a grid whose points lie so many times apart.
+    pub fn on_grid(self, step: f64) -> Metric {
+        Metric {
+            grid: step.max(1.0).ln(),
+            ..self
+        }
+    }
 }
 
 /// What a comparison says about the contender.
@@ -327,7 +340,7 @@ impl Comparison {
             Some(Bound::AtLeast) => self.ratio <= 1.0,
             Some(Bound::AtMost) => self.ratio >= 1.0,
         };
-        let distance = self.ratio.ln().abs();
+        let distance = (self.ratio.ln().abs() - self.metric.grid).max(0.0);
         let at_none = p(0.0)?;
         if says_nothing || distance == 0.0 {
             return Some(at_none);
@@ -407,7 +420,8 @@ impl Comparison {
             },
             looks => looks,
         };
-        Some(looks.reach(level, blocks, error.freedom)? * error.standard_error)
+        let reach = looks.reach(level, blocks, error.freedom)?;
+        Some(reach * error.standard_error + self.metric.grid)
     }
 }
 

@@ -3,13 +3,14 @@
 //!
 //! Pure functions of measurements: no I/O, no clock, no chance. A number that cannot be supported
 //! is `None`, never a guess; a rule without its input is [`rules::Outcome::Unknown`], never a pass.
-//! [`series`] has the error of a mean, [`blocks`] that of percentiles, [`steady`] says when warm-up
-//! is over, [`mod@compare`] tells two variants apart, [`sequential`] lets their blocks be looked at
-//! as they come, [`robust`] says what one odd block does, [`mod@effects`] says what each axis of a
-//! matrix does, [`multiple`] keeps many comparisons honest, [`require`] says whether a requirement
-//! is met, [`procedure`] where to measure next, [`sweep`] reads a ladder of loads, [`curves`] draws
-//! a curve through it, [`screen`] finds the settings that matter, [`capacity`] says what a
-//! throughput is worth, [`history`] finds where a series of runs has changed, and [`rules`] decides
+//! [`series`] has the error of a mean, [`blocks`] that of percentiles, [`mod@trend`] says where a
+//! series goes, [`steady`] when warm-up is over, [`mod@compare`] tells two variants apart,
+//! [`sequential`] lets their blocks be looked at as they come, [`robust`] says what one odd block
+//! does, [`mod@effects`] says what each axis of a matrix does, [`multiple`] keeps many comparisons
+//! honest, [`require`] says whether a requirement is met, [`procedure`] where to measure next,
+//! [`sweep`] reads a ladder of loads, [`curves`] draws a curve through it, [`screen`] finds the
+//! settings that matter, [`capacity`] says what a throughput is worth, [`history`] finds where a
+//! series of runs has changed, [`endurance`] reads hours under one load, and [`rules`] decides
 //! whether a trial may be believed.
 
 pub mod blocks;
@@ -17,6 +18,7 @@ pub mod capacity;
 pub mod compare;
 pub mod curves;
 pub mod effects;
+pub mod endurance;
 pub mod history;
 pub mod multiple;
 pub mod procedure;
@@ -30,12 +32,15 @@ pub mod steady;
 pub mod sweep;
 #[cfg(test)]
 mod synthetic;
+pub mod trend;
 
 pub use blocks::{Blocks, QUANTILES};
+// Statistics of a series that is too long to be kept.
 pub use compare::{
     Bound, Comparison, DIFFERENCE_LEVEL, Finding, LEVEL, Metric, NotCompared, compare_paired,
     compare_unpaired,
 };
+pub use measure::{Bin, Bins};
 pub use multiple::{FalseFindings, Judged, judge_all};
 pub use robust::Robust;
 pub use rules::{Evidence, Judgement, Limits, Verdict, judge};

@@ -63,6 +63,7 @@ fn main() -> Result<()> {
         retries_min: 0,
         workers: 1,
         cpus: vec![0],
+        realtime: false,
         connections_per_node: 1,
         interval: Duration::from_millis(100),
         verify_reads: VerifyReads::Off,

@@ -75,6 +75,7 @@ fn nothing_is_allocated_after_the_start_line() {
                 retries_min: 0,
                 workers: 1,
                 cpus: Vec::new(),
+                realtime: false,
                 connections_per_node: 1,
                 interval: Duration::from_millis(100),
                 verify_reads: VerifyReads::EveryNth(1),

@@ -46,7 +46,7 @@ pub use local::{
     Effect, HostInfo, NodeConfiguration, Observed, Proof, Restarts, SchemaOption, memory_bytes,
     yaml_refusal,
 };
-pub use null::{ErrorCode, Latency, NullSpec, Stall};
+pub use null::{Drift, ErrorCode, Latency, NullSpec, Stall};
 pub use ring::{Replication, Ring};
 pub use session::{QueryResult, ServerError, Session};
 pub use settle::{Settle, SettleOutcome};

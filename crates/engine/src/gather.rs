@@ -4,12 +4,16 @@
 //! A probe looks at processes, so that it ends before they are restarted and begins again after;
 //! the files go on.
 
+mod kept;
+
 use super::running::Running;
 use super::series::import::Scrape;
+use super::trial::endured::Watched;
 use analysis::rules::{CpuUse, Evidence, Machine, Pressure};
 use anyhow::{Context, Result};
 use cluster::probe::{ProbeCost, ProbeSpec, Probes, Reading};
 use host::probe::{Sampler, Task};
+use kept::{InWindow, Kept, share};
 use measure::clock;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -37,8 +41,9 @@ pub struct Gather {
     /// How long those that have ended ran, ns.
     ran_ns: u64,
     costs: Vec<ProbeCost>,
-    /// Readings of [`PENDING`], of [`STEAL`], and of the probe [`OTHERS`].
-    kept: Vec<Reading>,
+    kept: Kept,
+    /// What an endurance's long trial keeps of its window.
+    watched: Option<Watched>,
 }
 
 impl Gather {
@@ -92,6 +97,30 @@ impl Gather {
         self.keep(files, last)
     }
 
+    /// Keeps what a long window shows, when it begins.
+    pub fn watch(&mut self) {
+        self.watched = Some(Watched::default());
+    }
+
+    /// The measured window begins.
+    pub fn window_begins(&mut self, at_ns: u64) {
+        self.watched
+            .iter_mut()
+            .for_each(|watched| watched.begin(at_ns));
+    }
+
+    /// What is read from now on is no part of it.
+    pub fn window_ends(&mut self, at_ns: u64) {
+        self.watched
+            .iter_mut()
+            .for_each(|watched| watched.end(at_ns));
+    }
+
+    /// What a long window has shown.
+    pub fn watched(&self) -> Option<&Watched> {
+        self.watched.as_ref()
+    }
+
     fn keep(&mut self, files: &mut TrialWriter, readings: Vec<Reading>) -> Result<()> {
         let mut by_probe: BTreeMap<&str, Vec<SampleRecord>> = BTreeMap::new();
         for reading in &readings {
@@ -101,32 +130,28 @@ impl Gather {
         for (probe, samples) in by_probe {
             files.write_samples(probe, &samples)?;
         }
-        let judged = |reading: &Reading| {
-            reading.probe == OTHERS || matches!(&*reading.name, PENDING | STEAL)
-        };
-        self.kept.extend(readings.into_iter().filter(judged));
+        if let Some(watched) = &mut self.watched {
+            readings.iter().for_each(|reading| watched.push(reading));
+        }
+        readings.iter().for_each(|reading| self.kept.push(reading));
         Ok(())
     }
 
     /// Puts down what the rules judge, of the window between two times of the monotonic clock.
-    pub fn tell(&self, evidence: &mut Evidence, (from_ns, to_ns): (u64, u64)) {
-        let within = |reading: &&Reading| (from_ns..=to_ns).contains(&reading.at_ns);
-        let kept: Vec<&Reading> = self.kept.iter().filter(within).collect();
-        let of = |name: &'static str| kept.iter().filter(move |reading| &*reading.name == name);
-        let mut pending: BTreeMap<u64, f64> = BTreeMap::new();
-        for reading in of(PENDING) {
-            *pending
-                .entry((reading.at_ns - from_ns) / clock::SECOND_NS)
-                .or_default() += reading.value;
+    pub fn tell(&self, evidence: &mut Evidence, window_ns: (u64, u64)) {
+        let kept = self.kept.within(window_ns);
+        let of = |name: &'static str| kept.iter().filter(move |series| series.name == name);
+        let mut pending: BTreeMap<usize, f64> = BTreeMap::new();
+        for (stretch, bin) in of(PENDING).flat_map(|series| &series.stretches) {
+            *pending.entry(*stretch).or_default() += bin.mean();
         }
-        let machine = of(STEAL).filter(|reading| !reading.place.contains('/'));
-        let steal = share(&machine.map(|reading| reading.value).collect::<Vec<_>>());
-        let others: Vec<&Reading> = kept.iter().copied().filter(|r| r.probe == OTHERS).collect();
+        let steal = share(of(STEAL).filter(|series| !series.place.contains('/')));
+        let others: Vec<&InWindow<'_>> = kept.iter().filter(|s| s.probe == OTHERS).collect();
         let cpu_ns: u64 = self.costs.iter().map(|cost| cost.cpu_ns).sum();
         evidence.pending_compactions =
             (!pending.is_empty()).then(|| pending.into_values().collect());
         let environment = evidence.environment.get_or_insert_default();
-        environment.steal_share = steal.or_else(|| share(&values(&others, "cpu.stolen")));
+        environment.steal_share = steal.or_else(|| share(named(&others, "cpu.stolen")));
         evidence.machine = Some(machine_of(&others, self.others_unseen.clone()));
         evidence.probes_cpu_share = (self.ran_ns > 0).then(|| cpu_ns as f64 / self.ran_ns as f64);
     }
@@ -181,26 +206,22 @@ fn sample(reading: &Reading, start_ns: u64) -> SampleRecord {
     }
 }
 
-fn values(readings: &[&Reading], name: &str) -> Vec<f64> {
-    let named = readings.iter().filter(|reading| &*reading.name == name);
-    named.map(|reading| reading.value).collect()
-}
-
-/// The mean of percentages, as a share; none without any.
-fn share(percent: &[f64]) -> Option<f64> {
-    let count = percent.len();
-    (count > 0).then(|| percent.iter().sum::<f64>() / count as f64 / 100.0)
+fn named<'a>(
+    series: &'a [&'a InWindow<'a>],
+    name: &'a str,
+) -> impl Iterator<Item = &'a InWindow<'a>> {
+    series.iter().copied().filter(move |one| one.name == name)
 }
 
 /// What the looks of the probe [`OTHERS`] in the window came to.
-fn machine_of(readings: &[&Reading], unseen: Option<String>) -> Machine {
-    let of = |name: &str| share(&values(readings, name));
+fn machine_of(series: &[&InWindow<'_>], unseen: Option<String>) -> Machine {
+    let of = |name: &str| share(named(series, name));
     let cpu = || {
         Some(CpuUse {
             others: of("cpu.others")?,
             nodes: of("cpu.nodes")?,
             client: of("cpu.client")?,
-            cpus: *values(readings, "cpu.count").first()?,
+            cpus: named(series, "cpu.count").next()?.stretches.first()?.1.max,
         })
     };
     Machine {
@@ -262,6 +283,50 @@ fn scrapers(settings: &Settings) -> Result<Vec<Sampler>> {
 mod tests {
     use super::*;
 
+    fn kept(readings: &[Reading]) -> Kept {
+        let mut kept = Kept {
+            base_ns: Some(0),
+            ..Kept::default()
+        };
+        readings.iter().for_each(|reading| kept.push(reading));
+        kept
+    }
+
+    #[test]
+    fn a_day_of_readings_is_kept_in_as_much_as_an_hour_and_tells_of_its_window() {
+        let mut kept = kept(&[]);
+        for second in 0..86_400 {
+            let at_s = f64::from(second) + 0.5;
+            for node in ["node1", "node2", "node3"] {
+                kept.push(&reading(at_s, PENDING, node, f64::from(second / 43_200)));
+            }
+            for name in [
+                "cpu.others",
+                "cpu.nodes",
+                "cpu.client",
+                "cpu.count",
+                "psi.io.some",
+            ] {
+                kept.push(&Reading {
+                    probe: OTHERS.into(),
+                    ..reading(at_s, name, "machine", f64::from(second / 43_200) * 50.0)
+                });
+            }
+        }
+        let stretches: usize = kept.series.values().map(|bins| bins.bins().count()).sum();
+        assert!(stretches <= 8 * kept::STRETCHES_MAX, "{stretches}");
+        let gather = Gather {
+            kept,
+            ..Gather::default()
+        };
+        let seen = told(&gather, (43_200_000_000_000, 86_400_000_000_000));
+        // A stretch of 32 s that lies half in the window is at its edge.
+        let pending = seen.pending_compactions.unwrap();
+        assert!(pending.len() > 1_000 && pending[1..].iter().all(|sum| *sum == 3.0));
+        let others = seen.machine.unwrap().cpu.unwrap().others;
+        assert!((others - 0.5).abs() < 0.001, "{others}");
+    }
+
     /// What the rules are told of a window.
     fn told(gather: &Gather, window_ns: (u64, u64)) -> Evidence {
         let mut evidence = Evidence::default();
@@ -280,7 +345,7 @@ mod tests {
             ..reading(at_s, name, "machine", value)
         };
         let gather = Gather {
-            kept: vec![
+            kept: kept(&[
                 others(0.5, "cpu.others", 90.0),
                 others(1.5, "cpu.others", 10.0),
                 others(2.5, "cpu.others", 30.0),
@@ -291,7 +356,7 @@ mod tests {
                 others(1.5, "psi.cpu.some", 50.0),
                 // Of the hosts' own probe: not of the machine as a whole.
                 reading(1.5, "psi.io.some", "host1", 99.0),
-            ],
+            ]),
             ..Gather::default()
         };
         let told_all = told(&gather, (1_000_000_000, 3_000_000_000));
@@ -325,7 +390,7 @@ mod tests {
     #[test]
     fn the_window_is_judged_by_what_was_read_within_it() {
         let gather = Gather {
-            kept: vec![
+            kept: kept(&[
                 reading(0.5, PENDING, "node1", 50.0),
                 reading(1.1, PENDING, "node1", 2.0),
                 reading(1.4, PENDING, "node2", 3.0),
@@ -334,7 +399,7 @@ mod tests {
                 reading(2.5, STEAL, "machine", 4.0),
                 reading(2.5, STEAL, "machine/cpu0", 100.0),
                 reading(3.5, STEAL, "machine", 90.0),
-            ],
+            ]),
             ..Gather::default()
         };
         let seen = told(&gather, (1_000_000_000, 3_000_000_000));

@@ -136,6 +136,7 @@ pub fn config(
         retries_min: offer.retries_min,
         workers: workers(client, in_flight),
         cpus: client.cpus.clone(),
+        realtime: client.priority.is_realtime(&settings.target),
         connections_per_node: client.connections_per_node,
         interval: INTERVAL,
         verify_reads: offer.verify,

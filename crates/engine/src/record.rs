@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 use store::record::{
-    EstimateRecord, FORMAT, LeastRecord, OverridesRecord, PhaseRecord, PlanRecord, PrimaryRecord,
-    RepeatRecord, RequestRecord, ResolvedRecord, TrialRecord,
+    AxisRecord, CombinationsRecord, EstimateRecord, FORMAT, LeastRecord, OverridesRecord,
+    PhaseRecord, PlanRecord, PrimaryRecord, RepeatRecord, RequestRecord, ResolvedRecord,
+    TrialRecord,
 };
 use study::human;
 use study::plan::{Plan, Trial};
@@ -69,8 +70,28 @@ fn resolved(study: &Study, plan: &Plan) -> ResolvedRecord {
             .map(|variant| (variant.name.clone(), settings_json(&variant.tree)))
             .collect(),
         requests: requests(study, plan),
+        combinations: combinations(study),
         ..ResolvedRecord::default()
     }
+}
+
+/// The variants of a matrix as combinations. Steps of imports are no part of it.
+fn combinations(study: &Study) -> Option<CombinationsRecord> {
+    let has_steps = study.variants.iter().any(|variant| variant.step.is_some());
+    if study.axes.is_empty() || study.screen.is_some() || has_steps {
+        return None;
+    }
+    let axes = study.axes.iter().map(|axis| AxisRecord {
+        name: axis.name.clone(),
+        values: axis.values.clone(),
+    });
+    let cells = study.variants.iter();
+    Some(CombinationsRecord {
+        axes: axes.collect(),
+        cells: cells
+            .map(|one| (one.name.clone(), one.cell.clone()))
+            .collect(),
+    })
 }
 
 /// What the trials that are certain come to; none if all are.
@@ -147,8 +168,8 @@ where
     let variant = &study.variants[trial.variant];
     let mut settings = settings_json(&variant.tree);
     settings["first_operation"] = json!(trial.first_operation);
-    if trial.role.windows() > 1 {
-        let measure_ns = trial.settings(&variant.settings).window.measure_ns;
+    let measure_ns = variant.settings.window_ns(trial.role);
+    if measure_ns != variant.settings.window.measure_ns {
         settings["window"]["measure"] = json!(human::format_duration_ns(measure_ns));
     }
     TrialRecord {
@@ -176,7 +197,7 @@ where
 pub fn role_name(role: Role) -> String {
     match role {
         Role::Probe => String::new(),
-        Role::Hold | Role::Expected => role.name().to_owned(),
+        role => role.name(),
     }
 }
 

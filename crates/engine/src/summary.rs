@@ -4,7 +4,10 @@ mod answer;
 mod compared;
 mod curves;
 mod effects;
+mod endured;
 mod looked;
+#[cfg(test)]
+mod made;
 mod points;
 mod published;
 mod required;
@@ -25,7 +28,7 @@ use answer::Known;
 use indexmap::IndexMap;
 use measure::number::count;
 use std::collections::BTreeMap;
-use store::record::{CountsRecord, FORMAT, FindingsRecord, TrialFinding};
+use store::record::{CountsRecord, FORMAT, FaultRecord, FindingsRecord, TrialFinding};
 use study::plan::Trial;
 use study::settings::Study;
 
@@ -49,13 +52,15 @@ pub fn findings(
     let compared = compared::comparisons(study, &once, &searches, blocks);
     let effects = effects::effects(study, &once, &searches, blocks);
     let curves = curves::curves(study, &once);
+    let endured = endured::endured(study, &trials);
     let screens = screen::screens(study, &once);
-    let prices = worth::prices(study, &points, &compared.records);
+    let prices = worth::prices(study, &points, &compared.records, &searches);
     let capacities = worth::capacities(study, &once, &points, &searches);
     let known = Known {
         study,
         trials: &trials,
         searches: &searches,
+        endured: &endured,
         points: &points,
         compared: &compared,
         effects: &effects,
@@ -74,12 +79,8 @@ pub fn findings(
         comparisons: &compared.records,
     });
     answer.splice(0..0, required::sentence(&requirements));
-    let faults = trials
-        .iter()
-        .flat_map(|trial| trial.faults.clone())
-        .collect();
-    let published = study.published.as_ref();
-    let published = published.map(|(_, figures)| published::published(figures, &points));
+    let faults = faults_of(&trials);
+    let published = published::published(study, &trials, &points, &searches);
     FindingsRecord {
         format: FORMAT,
         study: study.name.clone(),
@@ -89,6 +90,7 @@ pub fn findings(
         trials,
         points,
         searches,
+        endured,
         sweeps,
         comparisons: compared.records,
         multiplicity: compared.multiplicity,
@@ -101,6 +103,11 @@ pub fn findings(
         published,
         requirements,
     }
+}
+
+fn faults_of(trials: &[TrialFinding]) -> Vec<FaultRecord> {
+    let each = trials.iter().flat_map(|trial| &trial.faults);
+    each.cloned().collect()
 }
 
 /// Whether the run may be believed, by the trials that it stands on, and why not.
@@ -126,7 +133,7 @@ fn verdict_and_reasons(
 
 /// Of the trials of a variant at one place in one block, the first that may be used, or else the
 /// first: what holds it, or was measured again because nobody could believe it, is no further block
-/// of its point.
+/// of its point. Of an endurance the long one, if that may be used.
 fn once_each(trials: &[TrialFinding]) -> Vec<TrialFinding> {
     let mut once: Vec<TrialFinding> = Vec::with_capacity(trials.len());
     for trial in trials {
@@ -135,7 +142,9 @@ fn once_each(trials: &[TrialFinding]) -> Vec<TrialFinding> {
                 == (&trial.variant, &trial.point, trial.block)
         };
         match once.iter_mut().find(same) {
-            Some(other) if !usable(other) && usable(trial) => *other = trial.clone(),
+            Some(other) if usable(trial) && (!usable(other) || endured::is_long(trial)) => {
+                *other = trial.clone();
+            }
             Some(_) => {}
             None => once.push(trial.clone()),
         }
@@ -161,26 +170,52 @@ pub fn misses_a_requirement(findings: &FindingsRecord) -> bool {
     findings.requirements.iter().any(|one| one.is_missed())
 }
 
-/// The reasons of all trials, each once, with the names of the trials that it is of.
+/// Sentences about one rule from which on one of them stands for all.
+const REASONS_MANY: usize = 4;
+
+/// The reasons of all trials, each once, with the names of the trials that it is of. Of a rule with
+/// many, the first, and of how many trials it is: each stands with its trial.
 fn reasons_of(trials: &[&TrialFinding]) -> Vec<String> {
-    let mut reasons: IndexMap<&str, IndexMap<String, Vec<usize>>> = IndexMap::new();
+    let mut rules: IndexMap<&str, IndexMap<&str, Vec<&TrialFinding>>> = IndexMap::new();
     for trial in trials {
         for reason in &trial.reasons {
-            let names = reasons.entry(reason).or_default();
-            let blocks = names.entry(name_of(trial)).or_default();
-            blocks.push(trial.block + 1);
+            let rule = reason.split(':').next().unwrap_or_default();
+            let of = rules.entry(rule).or_default().entry(reason).or_default();
+            of.push(trial);
         }
     }
     let has_blocks = trials.iter().any(|trial| trial.block > 0);
+    let mut said = Vec::new();
+    for reasons in rules.values() {
+        let sentence =
+            |reason: &str, of: &[&TrialFinding]| format!("{}: {reason}", names_of(of, has_blocks));
+        if reasons.len() < REASONS_MANY {
+            said.extend(reasons.iter().map(|(reason, of)| sentence(reason, of)));
+            continue;
+        }
+        let count: usize = reasons.values().map(Vec::len).sum();
+        let first = reasons.iter().map(|(reason, of)| sentence(reason, of));
+        let first = first.take(1).collect::<String>();
+        said.push(format!("in {count} of {} trials, as {first}", trials.len()));
+    }
+    said
+}
+
+/// `writes at 28 threads (blocks 1, 2), reads at 28 threads (block 1)`.
+fn names_of(trials: &[&TrialFinding], has_blocks: bool) -> String {
+    let mut names: IndexMap<String, Vec<usize>> = IndexMap::new();
+    for trial in trials {
+        names
+            .entry(name_of(trial))
+            .or_default()
+            .push(trial.block + 1);
+    }
     let named = |(name, blocks): (&String, &Vec<usize>)| match has_blocks {
         true => format!("{name} ({})", block_words(blocks)),
         false => name.clone(),
     };
-    let sentence = |(reason, names): (&&str, &IndexMap<String, Vec<usize>>)| {
-        let names: Vec<String> = names.iter().map(named).collect();
-        format!("{}: {reason}", names.join(", "))
-    };
-    reasons.iter().map(sentence).collect()
+    let names: Vec<String> = names.iter().map(named).collect();
+    names.join(", ")
 }
 
 /// `writes at 28 threads`.

@@ -125,6 +125,11 @@ impl Series {
         }
     }
 
+    /// Latencies, block by block.
+    pub fn latency(&self) -> &Blocks {
+        &self.latency
+    }
+
     /// What the operations came to besides time; none if nothing did.
     pub fn counts(&self) -> Option<CountsRecord> {
         convert::counts(&self.counts)
@@ -231,6 +236,25 @@ mod tests {
         );
         assert_eq!(record.latency_ms.at_least(), ["p99", "p999", "mean", "max"]);
         assert_eq!(tally.window.errors_of(Outcome::ClientTimeout), 3);
+    }
+
+    /// Histograms do not grow, and of blocks there are 64: see `analysis::blocks`.
+    #[test]
+    fn of_a_day_a_few_numbers_a_second_are_kept() {
+        const DAY_S: usize = 86_400;
+        let mut tally = Tally::new(&[true]);
+        let seconds = 100;
+        for index in 0..seconds {
+            tally.push(&summed(index, false, 10, 0));
+        }
+        let series = tally.kinds.iter().chain([&tally.all]);
+        let rates: usize = series.map(|series| series.ops_per_s.len()).sum();
+        let window = tally.window.ops_per_s.len() + tally.window.quiet_s.len();
+        let a_second = (rates + window) / seconds as usize;
+        assert!(
+            a_second * DAY_S * size_of::<f64>() < 4_000_000,
+            "{a_second}"
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod count;
 mod data;
+pub mod endured;
 mod faults;
 pub mod finding;
 mod offering;
@@ -16,10 +17,12 @@ use super::offer::{self, Offer, Offered, closed};
 use super::running::Running;
 use super::tally::{Answered, Tally};
 use super::timeline::Timeline;
+use analysis::procedure::Role;
 use analysis::rules::{Environment, Evidence};
 use anyhow::{Error, Result};
 use cluster::LogMarks;
 use count::Counting;
+use endured::Courses;
 use imports::Step;
 use load::{Limit, VerifyReads};
 use std::sync::Arc;
@@ -83,6 +86,8 @@ struct State {
     answered: Answered,
     counting: Counting,
     gather: Gather,
+    /// What an endurance's long trial shows from second to second; none of others.
+    courses: Option<Courses>,
     timeline: Timeline,
     /// The measured window.
     tally: Tally,
@@ -140,6 +145,9 @@ impl TrialRun<'_> {
                 TrialEnd::Finished(Box::new(finding))
             }
         };
+        if let TrialEnd::Finished(finding) | TrialEnd::TargetLost(finding, _) = &end {
+            state.writer.write_overview(finding)?;
+        }
         Ok(end)
     }
 
@@ -157,6 +165,7 @@ impl TrialRun<'_> {
             answered: Answered::default(),
             counting: Counting::default(),
             gather: Gather::default(),
+            courses: None,
             tally: Tally::default(),
             evidence: Evidence::default(),
             finding: finding::begun(self.trial, &self.record),
@@ -244,8 +253,16 @@ impl TrialRun<'_> {
         } else {
             PhaseKind::Warmup
         };
+        if self.trial.role == Role::Endurance {
+            state.gather.watch();
+        }
         self.begin_phase(first_phase, state)?;
-        let offered = self.offer(running, state, &offer, &mut |summed| course.see(summed))?;
+        let mut courses = (self.trial.role == Role::Endurance).then(Courses::new);
+        let offered = self.offer(running, state, &offer, &mut |summed| {
+            courses.iter_mut().for_each(|courses| courses.push(summed));
+            course.see(summed)
+        })?;
+        state.courses = courses;
         let first = self.trial.first_operation;
         let range = first..offered.summary.next_operation;
         // Writes that nobody has written down may be on any row: then nothing is known any more.

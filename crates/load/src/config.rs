@@ -48,6 +48,10 @@ pub struct Config {
     pub workers: usize,
     /// CPUs to pin the workers to, in turn; empty: no pinning.
     pub cpus: Vec<usize>,
+    /// Whether the workers go before whatever else wants their CPUs, where the system allows it:
+    /// for nodes on the same machine, whose threads would keep an answer waiting for tens of
+    /// milliseconds. What the client uses is little, and the same either way.
+    pub realtime: bool,
     /// Connections per node and worker.
     pub connections_per_node: usize,
     /// Length of an interval; one second but for tests.
@@ -168,6 +172,8 @@ pub struct Summary {
     pub next_operation: u64,
     /// Event loops.
     pub workers: usize,
+    /// Whether they went before whatever else wanted their CPUs.
+    pub realtime: bool,
     /// Connections at the start line.
     pub connections: usize,
     /// The first message of each kind of error, with the node it came from.
@@ -185,6 +191,7 @@ impl Summary {
             operations_ended: 0,
             next_operation: config.first_operation,
             workers: config.workers,
+            realtime: config.realtime,
             connections,
             first_errors: Vec::new(),
             ledger: None,

@@ -12,7 +12,7 @@
 
 use crate::config::{Config, LoadError};
 use crate::control::Control;
-use crate::run::pin;
+use crate::own::own;
 use measure::interval::{Hiccups, STALL_NS};
 use measure::{Histogram, clock};
 use rustix::fs::{Mode, OFlags};
@@ -59,6 +59,7 @@ impl Watch {
             false => cpus.into_iter().map(Some).collect(),
         };
         let period = LOOK_EVERY * cpus.len() as u32;
+        let realtime = config.realtime;
         let mut watch = Watch {
             shared: Arc::new(Shared {
                 ended: AtomicBool::new(false),
@@ -71,7 +72,7 @@ impl Watch {
             let thread = std::thread::Builder::new()
                 .name("load-hiccups".into())
                 .spawn(move || {
-                    pin(cpu);
+                    own(cpu, realtime);
                     look(period, &control, &shared);
                 })
                 .map_err(|source| LoadError::System {

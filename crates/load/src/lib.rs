@@ -17,6 +17,7 @@ mod hiccups;
 mod inflight;
 mod ledger;
 mod merge;
+mod own;
 mod recorder;
 mod room;
 mod router;

@@ -10,6 +10,7 @@ use crate::hiccups::Watch;
 use crate::inflight::SLOTS_MAX;
 use crate::ledger::{LEDGER_OPERATIONS_MAX, Ledger};
 use crate::merge::Merger;
+use crate::own::own;
 use crate::recorder::{PARTS_PER_WORKER, Part, Recorder};
 use crate::room::{Connections, Room};
 use crate::schedule::Schedule;
@@ -388,12 +389,14 @@ impl Workers {
             .map_err(failed("set up a load worker"))?;
         let is_ready = setup.is_ready;
         let (line, start_line) = sync_channel(1);
+        let wanted = config.realtime;
         let body = move || {
-            pin(cpu);
-            match await_line(is_ready, start_line) {
-                Some(start_ns) => worker.run(start_ns),
-                None => Ok(worker.end),
-            }
+            let realtime = own(cpu, wanted);
+            let end = match await_line(is_ready, start_line) {
+                Some(start_ns) => worker.run(start_ns)?,
+                None => worker.end,
+            };
+            Ok(WorkerEnd { realtime, ..end })
         };
         let handle = std::thread::Builder::new()
             .name("load-worker".into())
@@ -418,6 +421,7 @@ impl Workers {
                     what: "wait for answers",
                     source,
                 })?;
+            summary.realtime &= end.realtime;
             summary.operations_sent += end.sent;
             summary.operations_ended += end.ended;
             let before = end.next_operation.saturating_sub(workers - 1);
@@ -447,17 +451,6 @@ fn await_line(is_ready: Sender<()>, start_line: Receiver<u64>) -> Option<u64> {
     let _ = is_ready.send(());
     drop(is_ready);
     start_line.recv().ok()
-}
-
-/// Pins the calling thread and asks for timers without slack. Both are wishes: in a container that
-/// forbids them the run goes on, and its release lag tells.
-pub(crate) fn pin(cpu: Option<usize>) {
-    if let Some(cpu) = cpu {
-        let mut set = rustix::thread::CpuSet::new();
-        set.set(cpu);
-        let _ = rustix::thread::sched_setaffinity(None, &set);
-    }
-    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
 }
 
 /// A node of the target, for the one-line way of building it.

@@ -166,6 +166,8 @@ pub(crate) struct WorkerEnd {
     pub next_operation: u64,
     pub first_errors: FirstErrors,
     pub ledger: Option<LedgerPart>,
+    /// Whether it went before others; see [`crate::Config::realtime`].
+    pub realtime: bool,
 }
 
 impl WorkerEnd {

@@ -5,6 +5,7 @@
 //! place in the workspace that reads time. Every duration is in nanoseconds (`_ns`), every point
 //! in time is nanoseconds of the machine's monotonic clock unless its name says `unix`.
 
+pub mod bins;
 pub mod clock;
 pub mod histogram;
 pub mod interval;
@@ -13,6 +14,7 @@ pub mod number;
 pub mod outcome;
 pub mod times;
 
+pub use bins::{Bin, Bins};
 pub use histogram::Histogram;
 pub use interval::{ClientInterval, Interval, KindInterval, Summed};
 pub use known::Known;

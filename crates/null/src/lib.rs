@@ -56,6 +56,8 @@ pub struct NullSpec {
     /// requests: what comes faster waits, and the queue has no limit. None: as many as it can. The
     /// latency is added to what an answer waits. Event loops share it evenly.
     pub capacity_per_s: Option<u64>,
+    /// How that changes with time, if it does: a known truth to find.
+    pub drift: Option<Drift>,
     /// The shares (0 to 1) of operations (EXECUTE, BATCH and QUERY of anything but schema, system
     /// tables and USE) that are answered with an error. Each event loop counts its own operations.
     pub errors: Vec<(ErrorCode, f64)>,
@@ -112,6 +114,25 @@ pub struct Stall {
     pub length: Duration,
 }
 
+/// A capacity that changes evenly, from the server's start ([`NullServer::started_ns`]) on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drift {
+    /// The share of the capacity that there is in the end; above zero.
+    pub to: f64,
+    /// How long it takes until then.
+    pub over: Duration,
+}
+
+impl Default for Drift {
+    /// None.
+    fn default() -> Drift {
+        Drift {
+            to: 1.0,
+            over: Duration::ZERO,
+        }
+    }
+}
+
 /// What a read of a table returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Reads {
@@ -151,6 +172,9 @@ impl NullSpec {
                 "a capacity of 0 answers nothing; name at least one operation a second".to_owned(),
             );
         }
+        if let Some(drift) = self.drift {
+            self.check_drift(drift)?;
+        }
         if let Latency::Uniform { from_ns, to_ns } = self.latency
             && from_ns > to_ns
         {
@@ -166,6 +190,22 @@ impl NullSpec {
             ));
         }
         Ok(())
+    }
+}
+
+impl NullSpec {
+    fn check_drift(&self, drift: Drift) -> Result<(), String> {
+        if self.capacity_per_s.is_none() {
+            return Err("a drift is of the capacity; name how many operations a second".to_owned());
+        }
+        let is_possible = drift.to.is_finite() && drift.to > 0.0 && !drift.over.is_zero();
+        is_possible.then_some(()).ok_or_else(|| {
+            format!(
+                "a drift to {} times the capacity over {:?} is not possible; both must be above \
+                 zero",
+                drift.to, drift.over
+            )
+        })
     }
 }
 

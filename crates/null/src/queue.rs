@@ -116,7 +116,7 @@ impl Queue {
             .map(|stall| Stalls::new(stall, origin_ns));
         let loops = spec.cpus.len().max(1) as f64;
         let capacity = spec.capacity_per_s.map(|count| count as f64 / loops);
-        let serving = capacity.map(|count| Serving::new(count, origin_ns));
+        let serving = capacity.map(|count| Serving::new(count, spec.drift, origin_ns));
         let in_order = |latency_ns: u64| Queue::InOrder {
             latency_ns,
             stalls,

@@ -4,7 +4,7 @@
 //! what makes it testable without waiting. An answer is never released before its time; how much
 //! after it depends on the loop (see `event_loop`).
 
-use super::{Latency, Stall};
+use super::{Drift, Latency, Stall};
 
 /// The times at which a server freezes: from each whole multiple of `every` after the origin, for
 /// `length`. The first freeze begins one `every` after the origin, so that a client can connect.
@@ -43,15 +43,17 @@ impl Stalls {
 #[derive(Clone, Copy, Debug)]
 pub struct Serving {
     service_ns: f64,
+    drift: Option<Drift>,
     free_ns: f64,
     origin_ns: u64,
 }
 
 impl Serving {
-    /// For so many answers a second, counted from `origin_ns`.
-    pub fn new(capacity_per_s: f64, origin_ns: u64) -> Serving {
+    /// For so many answers a second, counted from `origin_ns`, where the drift begins.
+    pub fn new(capacity_per_s: f64, drift: Option<Drift>, origin_ns: u64) -> Serving {
         Serving {
             service_ns: 1e9 / capacity_per_s,
+            drift,
             free_ns: 0.0,
             origin_ns,
         }
@@ -61,8 +63,17 @@ impl Serving {
     /// a double tells nanoseconds apart for a hundred days.
     pub fn ready_ns(&mut self, arrival_ns: u64) -> u64 {
         let since = arrival_ns.saturating_sub(self.origin_ns) as f64;
-        self.free_ns = self.free_ns.max(since) + self.service_ns;
+        let begun_ns = self.free_ns.max(since);
+        self.free_ns = begun_ns + self.service_ns / self.share(begun_ns);
         self.origin_ns + self.free_ns as u64
+    }
+
+    /// The share of the capacity that there is so long after the origin.
+    fn share(&self, since_ns: f64) -> f64 {
+        self.drift.map_or(1.0, |drift| {
+            let gone = (since_ns / drift.over.as_nanos() as f64).min(1.0);
+            1.0 + (drift.to - 1.0) * gone
+        })
     }
 }
 
@@ -152,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_capacity_serves_one_request_after_the_other() {
-        let mut serving = Serving::new(1000.0, 5000 * MS);
+        let mut serving = Serving::new(1000.0, None, 5000 * MS);
         // Three at once wait for each other; one that comes when it is free does not.
         for (at_us, ready_us) in [
             (0, 1000),
@@ -169,7 +180,7 @@ mod tests {
     /// 1 % more than it can for ten seconds is a tenth of a second of work left over.
     #[test]
     fn what_is_beyond_the_capacity_waits_longer_and_longer() {
-        let mut serving = Serving::new(1000.0, 0);
+        let mut serving = Serving::new(1000.0, None, 0);
         let every_ns = 1e9 / 1010.0;
         let waits = (0..10_100).map(|n| {
             let at_ns = (n as f64 * every_ns) as u64;
@@ -177,6 +188,20 @@ mod tests {
         });
         let last_ns = waits.last().unwrap();
         assert!((99 * MS..102 * MS).contains(&last_ns), "{last_ns}");
+    }
+
+    #[test]
+    fn a_capacity_drifts_evenly_to_its_share_and_stays_there() {
+        let drift = Drift {
+            to: 0.5,
+            over: Duration::from_secs(10),
+        };
+        let mut serving = Serving::new(1000.0, Some(drift), 5000 * MS);
+        for (at_ms, service_us) in [(0, 1000), (5000, 1333), (10_000, 2000), (60_000, 2000)] {
+            let at_ns = (5000 + at_ms) * MS;
+            let took_us = (serving.ready_ns(at_ns) - at_ns) / 1000;
+            assert_eq!(took_us, service_us, "{at_ms}");
+        }
     }
 
     fn mean_min_max(latency: Latency) -> (f64, u64, u64) {

@@ -115,14 +115,22 @@ pub fn window(phases: &[PhaseTimeRecord]) -> Option<[f64; 2]> {
 
 /// Mean of the values in the window, each look as good as the next; none without a look in it.
 pub fn mean(series: &ProbeSeries, window: [f64; 2]) -> Option<f64> {
-    let inside = values_in(series, window);
-    let count = inside.len();
-    (count > 0).then(|| inside.iter().map(|v| v.1).sum::<f64>() / count as f64)
+    let (count, sum) = in_window(series, window);
+    (count > 0).then(|| sum / count as f64)
 }
 
 /// Sum of the values in the window, for what is written once per event.
 pub fn sum(series: &ProbeSeries, window: [f64; 2]) -> f64 {
-    values_in(series, window).iter().map(|v| v.1).sum()
+    in_window(series, window).1
+}
+
+/// How many values there are in the window, and their sum.
+fn in_window(series: &ProbeSeries, window: [f64; 2]) -> (u64, f64) {
+    let of_values = || {
+        let inside = values_in(series, window);
+        (inside.len() as u64, inside.iter().map(|v| v.1).sum())
+    };
+    series.in_window.unwrap_or_else(of_values)
 }
 
 fn values_in(series: &ProbeSeries, [from, to]: [f64; 2]) -> &[(f64, f64)] {
@@ -132,10 +140,17 @@ fn values_in(series: &ProbeSeries, [from, to]: [f64; 2]) -> &[(f64, f64)] {
 }
 
 /// Several series as one, value by value. Those of one look carry nearly one time: what lies
-/// within [`LOOK_S`] is added.
+/// within [`LOOK_S`] is added. Of stretches, what the sum was at most and at least in each is not
+/// known; what is drawn is never more than it was at most, nor less than it was at least.
 pub fn added(series: &[&ProbeSeries]) -> Vec<(f64, f64)> {
     if let [only] = series {
         return only.values.clone();
+    }
+    if series.iter().any(|one| !one.means.is_empty()) {
+        return stretches(series)
+            .into_values()
+            .flat_map(Sum::ends)
+            .collect();
     }
     let mut sums: BTreeMap<i64, (f64, f64)> = BTreeMap::new();
     for (t_s, value) in series.iter().flat_map(|s| &s.values) {
@@ -143,6 +158,61 @@ pub fn added(series: &[&ProbeSeries]) -> Vec<(f64, f64)> {
         sums.entry(look).or_insert((*t_s, 0.0)).1 += value;
     }
     sums.into_values().collect()
+}
+
+/// The same for what is drawn on top of each other: of stretches the means, which add.
+pub fn added_means(series: &[&ProbeSeries]) -> Vec<(f64, f64)> {
+    if series.iter().all(|one| one.means.is_empty()) {
+        return added(series);
+    }
+    let sums = stretches(series).into_values();
+    sums.map(|sum| ((sum.at[0] + sum.at[1]) / 2.0, sum.mean))
+        .collect()
+}
+
+/// What several series come to in one stretch of time.
+#[derive(Default)]
+struct Sum {
+    /// Where its two values are drawn.
+    at: [f64; 2],
+    mean: f64,
+    lows: f64,
+    highs: f64,
+    /// The widest range of one of them, and whether that one rose.
+    range: f64,
+    rises: bool,
+}
+
+impl Sum {
+    /// When one was at its highest, the others were at their lowest or above.
+    fn ends(self) -> [(f64, f64); 2] {
+        let high = (self.lows + self.range).max(self.mean);
+        let low = (self.highs - self.range).min(self.mean);
+        let [first, second] = match self.rises {
+            true => [low, high],
+            false => [high, low],
+        };
+        [(self.at[0], first), (self.at[1], second)]
+    }
+}
+
+fn stretches(series: &[&ProbeSeries]) -> BTreeMap<i64, Sum> {
+    let mut sums: BTreeMap<i64, Sum> = BTreeMap::new();
+    for series in series {
+        let (pairs, _) = series.values.as_chunks::<2>();
+        for ([first, second], mean) in pairs.iter().zip(&series.means) {
+            let sum = sums.entry((first.0 / LOOK_S).round() as i64).or_default();
+            let range = (second.1 - first.1).abs();
+            sum.at = [first.0, second.0];
+            sum.mean += mean;
+            sum.lows += first.1.min(second.1);
+            sum.highs += first.1.max(second.1);
+            if range >= sum.range {
+                (sum.range, sum.rises) = (range, second.1 > first.1);
+            }
+        }
+    }
+    sums
 }
 
 /// Readings this close belong to one look: looks are a tenth of a second apart or more.
@@ -218,6 +288,25 @@ mod tests {
         assert_eq!(mean(&series, [10.0, 12.0]), Some(3.0));
         assert_eq!(mean(&series, [20.0, 30.0]), None);
         assert_eq!(sum(&series, [10.0, 12.0]), 6.0);
+    }
+
+    #[test]
+    fn a_sum_of_stretches_is_drawn_within_what_it_can_have_been() {
+        let of = |values: &[(f64, f64)], means: &[f64]| ProbeSeries {
+            values: values.to_vec(),
+            means: means.to_vec(),
+            in_window: Some((20, 60.0)),
+            ..ProbeSeries::default()
+        };
+        // One rose to 100 for a moment, the other lay between 1 and 3.
+        let a = of(&[(2.0, 0.0), (6.0, 100.0)], &[10.0]);
+        let b = of(&[(2.0, 3.0), (6.0, 1.0)], &[2.0]);
+        assert_eq!(added(&[&a, &b]), [(2.0, 3.0), (6.0, 101.0)]);
+        assert_eq!(added(&[&a]), a.values);
+        assert_eq!(added_means(&[&a, &b]), [(4.0, 12.0)]);
+        assert_eq!(added_means(&[&b]), [(4.0, 2.0)]);
+        // The values are those of the whole trial; the window's are known.
+        assert_eq!(mean(&a, [0.0, 1.0]), Some(3.0));
     }
 
     #[test]

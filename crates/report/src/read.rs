@@ -5,6 +5,8 @@
 //! details: `machine` of `run_started`, `nodes` (each with `name`, facts and `settings`) of
 //! `target_ready`.
 
+mod long;
+
 use crate::history::History;
 use crate::summary::{ALL, points};
 use crate::view::{Curve, FileView, NodeView, PointView, ProbeSeries, RunView, TrialView};
@@ -30,7 +32,10 @@ impl RunView {
             },
             plan: run.plan.clone(),
             journal: run.journal.clone(),
-            trials: trials.iter().map(trial_view).collect::<Result<_>>()?,
+            trials: match run.is_long {
+                true => long::trial_views(run, &trials)?,
+                false => trials.iter().map(trial_view).collect::<Result<_>>()?,
+            },
             points: Vec::new(),
             nodes: nodes(&run.journal),
             facts: machine(&run.journal),
@@ -95,6 +100,7 @@ fn probes(trial: &Trial, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<ProbeSe
                         place: key.1.clone(),
                         unit: sample.unit,
                         values: vec![value],
+                        ..ProbeSeries::default()
                     };
                     known.insert(key, series);
                 }
@@ -226,6 +232,10 @@ fn files() -> Vec<FileView> {
         (
             "trials/*/probes/*.ndjson",
             "what hosts, processes, JVMs and the database reported",
+        ),
+        (
+            "trials/*/overview.json, series.ndjson, window.hlog",
+            "the same again for pages of long runs: stretches of time with their extremes",
         ),
         (
             "trials/*/nodes.json",

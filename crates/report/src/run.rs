@@ -2,8 +2,9 @@
 
 use crate::page::Page;
 use crate::sections::{
-    cluster, curves, data, effective, effects, faults, growth, headline, instrument, latency,
-    panels, published, requirements, results, rules, screen, search, setup, spread, time, worth,
+    cluster, curves, data, effective, effects, endurance, faults, grid, growth, headline,
+    instrument, latency, panels, published, requirements, results, rules, screen, search, setup,
+    spread, time, worth,
 };
 use crate::summary::points;
 use crate::view::RunView;
@@ -15,9 +16,11 @@ pub fn page(view: &RunView) -> Page {
         requirements::section(view),
         rules::section(view),
         search::section(view),
+        endurance::section(view),
         effects::section(view),
         screen::section(view),
         results::section(view, &points),
+        grid::section(view),
         growth::section(view),
         published::section(view),
         curves::section(view, &points),

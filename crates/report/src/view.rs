@@ -63,8 +63,14 @@ pub struct ProbeSeries {
     pub place: String,
     /// Unit of the values, as the probe wrote it.
     pub unit: String,
-    /// Seconds since the start line and value, in order of time.
+    /// Seconds since the start line and value, in order of time. Of a long run two for each stretch
+    /// of time: the smallest and the largest, in the order in which they came; and none where the
+    /// page has no room for the series.
     pub values: Vec<(f64, f64)>,
+    /// Of a long run the mean of each of these stretches.
+    pub means: Vec<f64>,
+    /// Of a long run how many values were read in the measured window, and their sum.
+    pub in_window: Option<(u64, f64)>,
 }
 
 /// Latencies of one kind at one point of one variant, merged over the blocks that count.

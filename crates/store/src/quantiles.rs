@@ -59,18 +59,29 @@ struct InFile {
 }
 
 impl QuantilesRecord {
-    /// Names of the figures that are lower bounds.
-    pub fn at_least(&self) -> Vec<&'static str> {
-        let figures = [
+    /// Its figures by name: what files, requirements and published ratios call them.
+    fn figures(&self) -> [(&'static str, Known); 6] {
+        [
             ("p50", self.p50),
             ("p95", self.p95),
             ("p99", self.p99),
             ("p999", self.p999),
             ("mean", self.mean),
             ("max", self.max),
-        ];
-        let bounds = figures.iter().filter(|(_, figure)| figure.is_at_least());
-        bounds.map(|(name, _)| *name).collect()
+        ]
+    }
+
+    /// The figure of this name; none if there is no such.
+    pub fn figure(&self, name: &str) -> Option<Known> {
+        let named = |(its, figure): (&str, Known)| (its == name).then_some(figure);
+        self.figures().into_iter().find_map(named)
+    }
+
+    /// Names of the figures that are lower bounds.
+    pub fn at_least(&self) -> Vec<&'static str> {
+        let figures = self.figures().into_iter();
+        let bounds = figures.filter(|(_, figure)| figure.is_at_least());
+        bounds.map(|(name, _)| name).collect()
     }
 }
 

@@ -8,6 +8,10 @@
 pub use crate::added::AddedRecord;
 pub use crate::curves::{CurveRecord, PeakRecord};
 pub use crate::effects::{AxisRecord, CellRecord, EffectRecord, EffectsRecord, LevelRecord};
+pub use crate::endurance::{
+    ChangeRecord, CourseRecord, CyclesRecord, DriftRecord, EnduranceRecord, EnduredRecord,
+    GrowthRecord, HappenedRecord, TurnRecord,
+};
 pub use crate::event::{JournalEvent, JournalRecord, MachineFacts, left_out, left_out_words};
 pub use crate::lab::{
     DataRecord, HostRecord, NodeRecord, NodesRecord, PhaseTimeRecord, ProbeRecord, ProofOutcome,
@@ -18,7 +22,7 @@ pub use crate::published::{PublishedFigureRecord, PublishedRatioRecord, Publishe
 pub use crate::quantiles::QuantilesRecord;
 pub use crate::required::{RequirementRecord, outcome_of};
 pub use crate::resolved::{
-    OverridesRecord, PrimaryRecord, RepeatRecord, RequestRecord, ResolvedRecord,
+    CombinationsRecord, OverridesRecord, PrimaryRecord, RepeatRecord, RequestRecord, ResolvedRecord,
 };
 pub use crate::screen::{ScreenRecord, ScreenedRecord};
 pub use crate::search::{SearchRecord, SearchStepRecord};
@@ -182,6 +186,10 @@ pub struct IntervalRecord {
     /// The instrument's figures (kind `client` only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<ClientIntervalRecord>,
+    /// How many intervals the line stands for, if it is one of an overview; 0 on disk, where it is
+    /// one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub joined: u64,
 }
 
 /// Zero counts are left out of the lines: there is one line a second and kind.
@@ -273,6 +281,9 @@ pub struct FindingsRecord {
     /// What was searched for, and by which way it was found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub searches: Vec<SearchRecord>,
+    /// What long trials did beside shorter ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub endured: Vec<EnduredRecord>,
     /// What the points of each variant show as a ladder.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sweeps: Vec<SweepRecord>,
@@ -430,6 +441,9 @@ pub struct TrialFinding {
     /// What was broken on purpose.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultRecord>,
+    /// What the window showed of a trial for hours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endurance: Option<EnduranceRecord>,
 }
 
 /// How warm-up went.
@@ -492,6 +506,9 @@ pub struct ClientRecord {
     /// The same, each time that it was measured around this trial, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ceilings_ops_per_s: Vec<f64>,
+    /// Whether the workers went before other programs that wanted their CPUs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub realtime: bool,
     /// The longest stall of the client (a late timer on its cores), ms. Absent if nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stall_ms_longest: Option<f64>,

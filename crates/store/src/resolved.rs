@@ -4,6 +4,7 @@
 //! What is absent was not recorded, or not stated: every field has a default. Settings of a variant
 //! are a tree, as in its study.
 
+use crate::effects::AxisRecord;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -29,9 +30,22 @@ pub struct ResolvedRecord {
     pub variants: Map<String, Value>,
     /// Every statement of each variant.
     pub requests: BTreeMap<String, Vec<RequestRecord>>,
+    /// The combinations that the variants are; none of other studies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub combinations: Option<CombinationsRecord>,
     /// What other versions have recorded.
     #[serde(flatten)]
     pub others: Map<String, Value>,
+}
+
+/// The variants of a matrix or a grid as combinations of values.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CombinationsRecord {
+    /// The axes, in the study's order.
+    pub axes: Vec<AxisRecord>,
+    /// By variant, the number of its value on each axis.
+    pub cells: BTreeMap<String, Vec<usize>>,
 }
 
 /// What the command line has changed.

@@ -5,6 +5,7 @@
 //! is left out and said, since what was found stands elsewhere. Runs of versions that kept no
 //! checksums are read as they are, and say so.
 
+mod raw;
 mod trial;
 
 pub use trial::{HistogramKind, Trial};
@@ -16,8 +17,9 @@ use crate::journal::Journal;
 use crate::ledger::{self, Ledger};
 use crate::name::Name;
 use crate::record::{FORMAT, FindingsFileRecord, FindingsRecord, PlanRecord, TrialFinding};
-use crate::sums::{self, Damage, Damaged, Depth, Sums};
+use crate::sums::{self, Damage, Damaged, Depth, FileSum, Sums};
 use anyhow::{Context, Result, bail};
+use raw::Raw;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
@@ -68,6 +70,9 @@ pub struct Run {
     pub notes: Vec<String>,
     /// Whether lines of the journal are damaged that no resume has taken note of.
     pub is_journal_damaged: bool,
+    /// Whether there are so many raw lines that a page is made of the overviews: reading them would
+    /// take longer than anybody waits.
+    pub is_long: bool,
     ledger: Ledger,
 }
 
@@ -84,17 +89,18 @@ pub struct Salvaged {
 
 impl Run {
     /// Opens the run in the folder `path` (or the folder of the file `path`), and compares every
-    /// byte that has come to its end with what it was.
+    /// byte that has come to its end with what it was: of a long run ([`Run::is_long`]) those
+    /// of all files that a page is made of, and of its raw lines the length.
     ///
     /// # Errors
     /// It is not a run, or [`Damaged`].
     pub fn open(path: &Path) -> Result<Run> {
-        Run::read(path, Depth::Bytes)?.whole()
+        Run::read(path, Depth::Shown)?.whole()
     }
 
     /// Opens it for a list: the files that a list shows are compared byte by byte, of the others
     /// the length.
-    pub(crate) fn look(path: &Path) -> Result<Run> {
+    pub fn look(path: &Path) -> Result<Run> {
         Run::read(path, Depth::Lengths)?.whole()
     }
 
@@ -131,10 +137,11 @@ impl Run {
             });
         }
         damages.append(&mut ledger.damages);
+        let raw = Raw::of(&path, &plan, &ledger.sums)?;
         for (file, expected) in &ledger.sums {
             // Findings and the plan were compared where they were read.
             if !file.ends_with(file::FINDING) {
-                damages.extend(sums::damage(&path, file, expected, depth)?);
+                damages.extend(sums::damage(&path, file, expected, raw.depth(depth, file))?);
             }
         }
         let whole = ledger.findings.iter().filter(|(index, _)| {
@@ -147,6 +154,7 @@ impl Run {
             .map(|(index, found)| (*index, found.clone()))
             .collect();
         let (mut notes, is_journal_damaged) = notes(&path, &journal, ledger.summed, &plan);
+        notes.extend(raw.note(depth));
         // While the run goes on, its journal is about to say so.
         if state(&path, findings.is_some()) != RunState::Running {
             notes.append(&mut ledger.notes);
@@ -161,6 +169,7 @@ impl Run {
             findings_by,
             notes,
             is_journal_damaged,
+            is_long: raw.is_long(),
             path,
             ledger,
         };
@@ -194,10 +203,12 @@ impl Run {
             if is_folder && record_path.exists() {
                 let record = read_json(&record_path)?;
                 let probes = self.probes_of(&planned.slug);
+                let series = self.series_of(&planned.slug);
                 trials.push(Trial {
                     path,
                     record,
                     probes,
+                    series,
                 });
             }
         }
@@ -215,6 +226,12 @@ impl Run {
                 .filter_map(|name| name.strip_suffix(PROBE_ENDING).map(str::to_owned))
                 .collect()
         })
+    }
+
+    /// What the series of a trial's overview were; none if it has no overview.
+    fn series_of(&self, slug: &str) -> Option<FileSum> {
+        let path = ledger::prefix(slug) + file::SERIES;
+        self.ledger.sums.get(&path).cloned()
     }
 
     /// The trial of that number, if it was begun.

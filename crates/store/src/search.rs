@@ -23,6 +23,10 @@ pub struct SearchRecord {
     /// possible at least. Empty if there is none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub at: BTreeMap<String, f64>,
+    /// Throughput there: of the last trial that may be used. None if there is none, and in runs of
+    /// earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ops_per_s: Option<f64>,
     /// The same in a sentence, without its variant.
     pub words: String,
     /// The trials in the order in which they were asked for.
@@ -32,10 +36,22 @@ pub struct SearchRecord {
 impl SearchRecord {
     /// What it found, on its axis; a lower bound where more may be possible.
     pub fn found(&self) -> Option<Known> {
-        let at = *self.at.values().next()?;
+        self.known(*self.at.values().next()?)
+    }
+
+    /// The throughput of what it found, which is what searches are compared by, on whichever axis
+    /// they looked: threads are no end in themselves. Operations per second.
+    pub fn found_ops_per_s(&self) -> Option<Known> {
+        match self.at.get("rate") {
+            Some(rate) => self.known(*rate),
+            None => self.known(self.ops_per_s?),
+        }
+    }
+
+    fn known(&self, value: f64) -> Option<Known> {
         match self.outcome.as_str() {
-            "held" | "found" => Some(Known::Exactly(at)),
-            "not_reached" | "client_limit" => Some(Known::AtLeast(at)),
+            "held" | "found" => Some(Known::Exactly(value)),
+            "not_reached" | "client_limit" => Some(Known::AtLeast(value)),
             _ => None,
         }
     }

@@ -81,6 +81,8 @@ impl fmt::Display for FileSum {
 pub(crate) enum Depth {
     /// Every byte.
     Bytes,
+    /// Every byte of what is shown: of long runs not the raw lines.
+    Shown,
     /// Whether they are there, with their length: for lists, which show no number of them.
     Lengths,
 }

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-fn trial(index: usize) -> TrialRecord {
+pub(crate) fn trial(index: usize) -> TrialRecord {
     TrialRecord {
         format: FORMAT,
         index,
@@ -28,7 +28,7 @@ fn trial(index: usize) -> TrialRecord {
     }
 }
 
-fn plan(study: &str) -> PlanRecord {
+pub(crate) fn plan(study: &str) -> PlanRecord {
     PlanRecord {
         format: FORMAT,
         cassay: "0.0.0".to_owned(),

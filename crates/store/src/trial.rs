@@ -5,11 +5,13 @@ use crate::file;
 use crate::hlog::HlogWriter;
 use crate::lines::LineWriter;
 use crate::name::Name;
-use crate::record::{FaultStepRecord, NodesRecord, SampleRecord};
+use crate::overview::Gathered;
+use crate::record::{FaultStepRecord, NodesRecord, SampleRecord, TrialFinding};
 use crate::run::HistogramKind;
-use crate::write::write_json;
+use crate::window;
+use crate::write::{write_json, write_whole};
 use anyhow::{Context, Result};
-use measure::{Interval, clock};
+use measure::{Histogram, Interval, clock};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,6 +24,9 @@ pub struct TrialWriter {
     kinds: Vec<String>,
     intervals: LineWriter,
     logs: [HlogWriter; 5],
+    /// By kind, what the logs say of the measured population.
+    window: Vec<[Histogram; 5]>,
+    gathered: Gathered,
     probes: BTreeMap<String, LineWriter>,
     faults: Option<LineWriter>,
 }
@@ -33,12 +38,14 @@ impl TrialWriter {
             let what = format!("cassay, trial {slug}, {}", kind.what());
             HlogWriter::create(&path.join(kind.file_name()), &what, unix_ns)
         };
+        let [latency, service, errors, more @ ..] = HistogramKind::ALL;
+        let [latency_censored, service_censored] = more;
         let logs = [
-            open(HistogramKind::Latency)?,
-            open(HistogramKind::Service)?,
-            open(HistogramKind::Errors)?,
-            open(HistogramKind::LatencyCensored)?,
-            open(HistogramKind::ServiceCensored)?,
+            open(latency)?,
+            open(service)?,
+            open(errors)?,
+            open(latency_censored)?,
+            open(service_censored)?,
         ];
         Ok(TrialWriter {
             start_ns: clock::now_ns(),
@@ -46,6 +53,8 @@ impl TrialWriter {
             kinds: kinds.to_vec(),
             intervals: LineWriter::open(&path.join(file::INTERVALS))?,
             logs,
+            window: kinds.iter().map(|_| Default::default()).collect(),
+            gathered: Gathered::default(),
             probes: BTreeMap::new(),
             faults: None,
             path,
@@ -74,9 +83,11 @@ impl TrialWriter {
     pub fn write_interval(&mut self, phase: &str, interval: &Interval) -> Result<()> {
         for line in interval_records(phase, self.start_ns, &self.kinds, interval) {
             self.intervals.append(&line)?;
+            self.gathered.interval(&line);
         }
         let start_s = seconds_since(self.start_ns, interval.start_ns);
-        for (kind, name) in interval.kinds.iter().zip(&self.kinds) {
+        let kinds = interval.kinds.iter().zip(&self.kinds);
+        for ((kind, name), window) in kinds.zip(&mut self.window) {
             let censored = &kind.censored;
             let (mut latency, mut service) = (kind.latency.clone(), kind.service.clone());
             latency.add(&censored.latency);
@@ -95,6 +106,10 @@ impl TrialWriter {
             let tag = tag_of(if is_measured { "measure" } else { phase }, name);
             for (log, values) in self.logs.iter_mut().zip(population) {
                 log.append(&tag, start_s, interval.seconds(), values)?;
+            }
+            if tag == *name {
+                let sums = window.iter_mut().zip(population);
+                sums.for_each(|(sum, values)| sum.add(values));
             }
             let tag = tag_of("warmup", name);
             for (log, values) in self.logs.iter_mut().zip(warmup) {
@@ -118,7 +133,34 @@ impl TrialWriter {
                 .insert(probe.to_owned(), LineWriter::open(&path)?);
         }
         let lines = self.probes.get_mut(probe).expect("inserted above");
-        samples.iter().try_for_each(|sample| lines.append(sample))
+        for sample in samples {
+            lines.append(sample)?;
+            self.gathered.sample(probe, sample);
+        }
+        Ok(())
+    }
+
+    /// Writes what a page needs of the trial if it is a long one, small. Called once, when all
+    /// lines are written and the trial has found `finding`.
+    pub fn write_overview(&self, finding: &TrialFinding) -> Result<()> {
+        let (overview, series) = self.gathered.records(window::of(finding));
+        write_json(&self.path.join(file::OVERVIEW), &overview)?;
+        let mut lines = Vec::new();
+        for one in &series {
+            serde_json::to_writer(&mut lines, one).context("encode a series")?;
+            lines.push(b'\n');
+        }
+        write_whole(&self.path.join(file::SERIES), &lines)?;
+        let path = self.path.join(file::WINDOW);
+        let what = "cassay, the measured window, a tag for each log and kind";
+        let mut log = HlogWriter::create(&path, what, self.start_unix_ns)?;
+        for (name, sums) in self.kinds.iter().zip(&self.window) {
+            for (which, values) in HistogramKind::ALL.iter().zip(sums) {
+                let tag = window::tag_of(*which, name);
+                log.append(&tag, 0.0, finding.seconds, values)?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes what came of a fault to `faults.ndjson`.

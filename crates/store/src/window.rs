@@ -4,6 +4,7 @@
 //! bounds. Whoever shows a percentile of more than one trial adds these. What must hold: of one
 //! trial they cover the operations that its finding's own percentiles cover.
 
+use crate::hlog::{Entry, HlogReader};
 use crate::record::TrialFinding;
 use crate::run::{HistogramKind, Trial};
 use anyhow::Result;
@@ -36,8 +37,29 @@ impl WindowHistograms {
             // These are no times of successes: nothing in them is a lower bound of another log.
             other => return self.add_log(trial, other, false, finding),
         };
+        if let Some(log) = trial.window_log()? {
+            return self.add_window(log, [which, censored], finding);
+        }
         self.add_log(trial, which, false, finding)?;
         self.add_log(trial, censored, true, finding)
+    }
+
+    /// Adds what was added up when the trial was written.
+    fn add_window(
+        &mut self,
+        log: HlogReader,
+        which: [HistogramKind; 2],
+        finding: &TrialFinding,
+    ) -> Result<()> {
+        for entry in log {
+            let entry = entry?;
+            for (kind, is_censored) in finding.kinds.keys().flat_map(|k| [(k, false), (k, true)]) {
+                if entry.tag == tag_of(which[usize::from(is_censored)], kind) {
+                    self.add_entry(kind, &entry, is_censored, finding)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn add_log(
@@ -52,18 +74,43 @@ impl WindowHistograms {
             let Some(kind) = kind_of(&entry.tag, finding) else {
                 continue;
             };
-            let values = entry.histogram()?;
-            let times = match is_censored {
-                false => Times::from_logs(values, Histogram::new()),
-                true => Times::from_logs(Histogram::new(), values),
-            };
-            if !finding.parts.iter().any(|part| part == kind) {
-                self.all.merge(&times);
-            }
-            self.kinds.entry(kind.to_owned()).or_default().merge(&times);
+            self.add_entry(kind, &entry, is_censored, finding)?;
         }
         Ok(())
     }
+
+    fn add_entry(
+        &mut self,
+        kind: &str,
+        entry: &Entry,
+        is_censored: bool,
+        finding: &TrialFinding,
+    ) -> Result<()> {
+        let values = entry.histogram()?;
+        let times = match is_censored {
+            false => Times::from_logs(values, Histogram::new()),
+            true => Times::from_logs(Histogram::new(), values),
+        };
+        if !finding.parts.iter().any(|part| part == kind) {
+            self.all.merge(&times);
+        }
+        self.kinds.entry(kind.to_owned()).or_default().merge(&times);
+        Ok(())
+    }
+}
+
+/// Begin and end of the measured window of a trial, in seconds since its start line; none if it did
+/// not get that far.
+pub(crate) fn of(finding: &TrialFinding) -> Option<[f64; 2]> {
+    let mut phases = finding.phases.iter();
+    let measured = phases.find(|phase| phase.name == "measure")?;
+    (measured.to_s > measured.from_s).then_some([measured.from_s, measured.to_s])
+}
+
+/// The tag of a kind in the log of the window: `latency.read`, `latency-censored.read`.
+pub(crate) fn tag_of(which: HistogramKind, kind: &str) -> String {
+    let name = which.file_name();
+    format!("{}.{kind}", name.strip_suffix(".hlog").unwrap_or(name))
 }
 
 /// The kind of a tag: what was measured has the kind as its tag, other phases stand before it. Runs
@@ -77,7 +124,7 @@ fn kind_of<'t>(tag: &'t str, finding: &TrialFinding) -> Option<&'t str> {
 mod tests {
     use super::*;
     use crate::RunWriter;
-    use crate::record::{EstimateRecord, FORMAT, PlanRecord, SeriesRecord, TrialRecord};
+    use crate::record::{PlanRecord, SeriesRecord, TrialRecord};
     use measure::{Interval, KindInterval};
 
     fn interval(index: u64, draining: bool, latencies: [u64; 2]) -> Interval {
@@ -96,27 +143,12 @@ mod tests {
     fn the_window_holds_its_drain_and_its_parts_only_once() {
         let results = tempfile::tempdir().unwrap();
         let record = TrialRecord {
-            format: FORMAT,
-            index: 0,
             slug: "00".into(),
-            variant: "-".into(),
-            point: BTreeMap::new(),
-            role: String::new(),
-            block: 0,
-            phases: Vec::new(),
-            settings: serde_json::Value::Null,
+            ..crate::tests::trial(0)
         };
         let plan = PlanRecord {
-            format: FORMAT,
-            cassay: "0.0.0".into(),
-            study: "s".into(),
-            question: "?".into(),
-            seed: 1,
-            scale: None,
-            rerun: String::new(),
-            estimate: EstimateRecord::default(),
             trials: vec![record.clone()],
-            resolved: Default::default(),
+            ..crate::tests::plan("s")
         };
         let mut run = RunWriter::create(results.path(), "study: s\n", &plan).unwrap();
         let names = ["change".to_owned(), "read".to_owned()];

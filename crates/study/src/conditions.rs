@@ -6,7 +6,7 @@
 use crate::human;
 use crate::settings::{
     Authentication, Collector, Fault, HostSpec, How, Import, Isolation, Keyspace, Load, LocalSpec,
-    PageCache, Probes, Replication, Reset, Settings, Study, Target,
+    PageCache, Probes, Replication, Reset, Settings, Study, Target, Variant,
 };
 use cluster::hidden::{hidden, hide_all};
 use std::collections::BTreeMap;
@@ -17,8 +17,8 @@ pub struct Condition {
     /// What it is about: `hosts`, `each host`, `nodes`, `tables`, `data`, `loading`, `probes`,
     /// `faults`.
     pub about: &'static str,
-    /// The variant that it holds for; none: all of them.
-    pub variant: Option<String>,
+    /// What it holds for: variants, or values of an axis; none: all of them.
+    pub of: Option<String>,
     /// How it is.
     pub what: String,
 }
@@ -26,11 +26,10 @@ pub struct Condition {
 /// The conditions of a study, in the order of their making. On the null target there are none
 /// beside its own phase.
 pub fn conditions(study: &Study) -> Vec<Condition> {
-    let mut by_about: BTreeMap<usize, Vec<(&str, String)>> = BTreeMap::new();
+    let mut by_about: BTreeMap<usize, Vec<(&Variant, String)>> = BTreeMap::new();
     for variant in &study.variants {
         for (order, what) in of(&variant.settings) {
-            let lines = by_about.entry(order).or_default();
-            lines.push((variant.name.as_str(), what));
+            by_about.entry(order).or_default().push((variant, what));
         }
     }
     let mut all = Vec::new();
@@ -40,21 +39,44 @@ pub fn conditions(study: &Study) -> Vec<Condition> {
         let is_shared =
             lines.len() == study.variants.len() && lines.iter().all(|(_, what)| what == first);
         if is_shared {
-            let (variant, what) = (None, first.clone());
-            all.push(Condition {
-                about,
-                variant,
-                what,
-            });
+            let (of, what) = (None, first.clone());
+            all.push(Condition { about, of, what });
             continue;
         }
-        all.extend(lines.into_iter().map(|(name, what)| Condition {
-            about,
-            variant: Some(name.to_owned()),
-            what,
+        all.extend(differing(study, &lines).into_iter().map(|(of, what)| {
+            let (of, what) = (Some(of), what.to_owned());
+            Condition { about, of, what }
         }));
     }
     all
+}
+
+/// Who has which words, each words once: by the values of the axis that decides them alone, if one
+/// does, or else by the variants.
+fn differing<'a>(study: &Study, lines: &'a [(&Variant, String)]) -> Vec<(String, &'a str)> {
+    let value = |axis: usize, variant: &Variant| variant.cell.get(axis).copied();
+    let decides = |axis: &usize| {
+        lines.iter().all(|(one, what)| {
+            let same = |(other, _): &&(&Variant, String)| value(*axis, one) == value(*axis, other);
+            lines.iter().filter(same).all(|(_, other)| what == other)
+        })
+    };
+    let axis = (0..study.axes.len()).find(decides);
+    let name = |variant: &Variant| match axis.zip(axis.and_then(|axis| value(axis, variant))) {
+        Some((axis, value)) => study.axes[axis].values[value].clone(),
+        None => variant.name.clone(),
+    };
+    let mut said: Vec<(Vec<String>, &str)> = Vec::new();
+    for (variant, what) in lines {
+        let name = name(variant);
+        match said.iter_mut().find(|(_, known)| known == what) {
+            Some((names, _)) if names.contains(&name) => {}
+            Some((names, _)) => names.push(name),
+            None => said.push((vec![name], what)),
+        }
+    }
+    let said = said.into_iter();
+    said.map(|(names, what)| (names.join(", "), what)).collect()
 }
 
 /// What conditions are about, in their order.
@@ -311,13 +333,56 @@ mod tests {
         let study = resolve("s", &text, &Overrides::default());
         let study = study.unwrap_or_else(|mistakes| panic!("{mistakes}"));
         let line = |condition: Condition| {
-            let variant = condition.variant.map(|name| format!(" [{name}]"));
+            let variant = condition.of.map(|name| format!(" [{name}]"));
             let variant = variant.unwrap_or_default();
             // One part on a line.
             let what = condition.what.replace(", ", ",\n  ");
             format!("{}{variant}: {what}\n", condition.about)
         };
         expect.assert_eq(&conditions(&study).into_iter().map(line).collect::<String>());
+    }
+
+    /// A matrix of 24 combinations had 24 lines for four kinds of machine.
+    #[test]
+    fn what_one_axis_decides_is_said_by_its_values() {
+        check(
+            "target: {local: {}}\ndata: {load: {operations: 10k}}\n\
+             matrix: {heap: {a: {}, b: {}, c: {target: {local: {heap: 512MiB}}}}, \
+             sync: {x: {}, y: {keyspace: {durable_writes: false}}}}\n\
+             probes: {period: 2s}\nprocedure: {fixed: {threads: 1}}\n",
+            expect![[r#"
+                hosts: none: 1 node(s) on loopback addresses,
+                  racks rack1
+                nodes [a, b]: Cassandra 5.0.8,
+                  heap 1GiB
+                nodes [c]: Cassandra 5.0.8,
+                  heap 512MiB
+                tables [x]: replicas 1
+                tables [y]: replicas 1,
+                  durable_writes = false
+                data: load 10k rows,
+                  kept from trial to trial
+                probes: hosts processes jvm cassandra gc_log every 2s
+            "#]],
+        );
+        // Of variants without a matrix, those that are alike stand together.
+        check(
+            "target: {local: {}}\ndata: {load: {operations: 10k}}\n\
+             variants: {a: {}, b: {target: {local: {heap: 512MiB}}}, c: {}}\n\
+             procedure: {fixed: {threads: 1}}\n",
+            expect![[r#"
+                hosts: none: 1 node(s) on loopback addresses,
+                  racks rack1
+                nodes [a, c]: Cassandra 5.0.8,
+                  heap 1GiB
+                nodes [b]: Cassandra 5.0.8,
+                  heap 512MiB
+                tables: replicas 1
+                data: load 10k rows,
+                  kept from trial to trial
+                probes: hosts processes jvm cassandra gc_log every 1s
+            "#]],
+        );
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::targets;
 use crate::work::Work;
 use analysis::procedure::Point;
 use cluster::Restarts;
+use measure::clock::SECOND_NS;
 
 /// What a run is expected to take.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -219,15 +220,16 @@ fn volume_warning(settings: &Settings, row_bytes: u64) -> Option<String> {
 /// What the nodes leave on this machine's disk at the most, bytes.
 fn disk_bytes(settings: &Settings, local: &LocalSpec, blocks: u64, row_bytes: u64) -> u64 {
     let nodes = local.nodes as u64;
-    let measure_s = settings.window.measure_ns / 1_000_000_000;
+    let turns = 0..settings.procedure.outlook().turns_max;
+    let windows_ns = turns.map(|turn| settings.window_ns(settings.procedure.role(turn)));
     // What a trial wrote is gone when the data is reset before the next one.
-    let trials = match settings.data.reset {
-        Reset::None => settings.procedure.outlook().turns_max as u64 * blocks,
-        Reset::Truncate | Reset::Snapshot => 1,
+    let measured_ns = match settings.data.reset {
+        Reset::None => windows_ns
+            .fold(0, u64::saturating_add)
+            .saturating_mul(blocks),
+        Reset::Truncate | Reset::Snapshot => windows_ns.max().unwrap_or(0),
     };
-    let written = measure_s
-        .saturating_mul(trials)
-        .saturating_mul(WRITES_PER_S);
+    let written = (measured_ns / SECOND_NS).saturating_mul(WRITES_PER_S);
     let rows = settings.data.load_rows.saturating_add(written);
     // Twice: a compaction keeps its input until its output is whole. That has room for a snapshot
     // too: its hard links take none until what they share has been compacted away.

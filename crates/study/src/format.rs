@@ -159,12 +159,22 @@ pub const EXCLUSIVE: &[Exclusive] = &[
     one_of("workload", &["use", "file", "stress", "nb", "ycsb", "easy"]),
     one_of(
         "procedure",
-        &["sweep", "peak", "band", "latency_target", "fixed"],
+        &[
+            "sweep",
+            "peak",
+            "band",
+            "latency_target",
+            "endurance",
+            "grid",
+            "fixed",
+        ],
     ),
     one_of("procedure.sweep", &["threads", "rate"]),
     one_of("procedure.sweep.threads", &["step", "factor"]),
     one_of("procedure.sweep.rate", &["step", "factor"]),
     one_of("procedure.fixed", &["threads", "rate"]),
+    one_of("procedure.grid", &["threads", "rate"]),
+    one_of("procedure.endurance", &["threads", "rate"]),
     one_of("procedure.peak", &["rate", "threads"]),
     one_of("procedure.peak", &["p50_ms", "p95_ms", "p99_ms", "p999_ms"]),
     one_of(

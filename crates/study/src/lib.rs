@@ -8,6 +8,7 @@ pub mod check;
 pub mod conditions;
 pub mod estimate;
 pub mod format;
+mod grid;
 pub mod human;
 pub mod inputs;
 pub mod matrix;

@@ -2,6 +2,8 @@
 //!
 //! Mappings merge key by key, all else is replaced. Setting one of several keys that exclude each
 //! other removes the others, so that a variant may turn a sweep over threads into one over rates.
+//! A variant, an axis of a matrix or one of its values that is set to `none` is left out, so that a
+//! scale may ask less.
 
 use crate::format;
 use yaml::Place;
@@ -28,11 +30,27 @@ pub fn merge(base: &mut Node, over: &Node, path: &str) {
         } else {
             format!("{path}.{}", entry.key)
         };
+        let known = base_entries.iter().position(|e| e.key == entry.key);
+        if let Some(at) = known.filter(|_| is_left_out(&child, &entry.value)) {
+            base_entries.remove(at);
+            continue;
+        }
         match base_entries.iter_mut().find(|e| e.key == entry.key) {
             Some(known) => merge(&mut known.value, &entry.value, &child),
             None => base_entries.push(entry.clone()),
         }
     }
+}
+
+/// Whether a scale's `none` stands where a variant does, an axis, or a value of one.
+fn is_left_out(path: &str, value: &Node) -> bool {
+    let depth = path.split('.').count();
+    let may_be = match path.split('.').next() {
+        Some("variants") => depth == 2,
+        Some("matrix") => depth == 2 || depth == 3,
+        _ => false,
+    };
+    may_be && matches!(&value.raw, Raw::Scalar { text, .. } if text == "none")
 }
 
 fn remove_excluded(entries: &mut Vec<Entry>, path: &str, key: &str) {
@@ -120,6 +138,22 @@ mod tests {
                 "{workload: {params: {a: 1, b: 2}}}",
                 "{workload: {params: {b: 3}}}",
                 "workload={params={a={1}b={3}}}",
+            ),
+            (
+                "{matrix: {size: {small: {a: 1}, large: {}}, heap: {x: {}}}}",
+                "{matrix: {size: {large: none}, heap: none}}",
+                "matrix={size={small={a={1}}}}",
+            ),
+            // What is not there is not left out: it is refused where values are checked.
+            (
+                "{variants: {a: {}, b: {}}}",
+                "{variants: {b: none, c: none}}",
+                "variants={a={}c={none}}",
+            ),
+            (
+                "{workload: {use: none}}",
+                "{workload: {use: none}}",
+                "workload={use={none}}",
             ),
             (
                 "{procedure: {sweep: {threads: [1, 2]}}}",

@@ -22,7 +22,6 @@ use order::{Cell, order, outlooks};
 use std::borrow::Cow;
 use words::{
     WHERE_ASKED, load_words, offered_words, point_words, restore_words, schema_words, step_words,
-    window_words,
 };
 use workload::Program;
 
@@ -74,16 +73,20 @@ pub struct Trial<P = Point> {
 pub type Turn = Trial<Option<Point>>;
 
 impl Turn {
-    /// The trial of what is asked for. The window of a hold is longer.
+    /// The trial of what is asked for. What it is for decides how long its window is.
     pub fn at(&self, ask: Ask, settings: &Settings) -> Trial {
         let Ask { point, role } = ask;
         let mut turn = self.clone();
-        let [planned, now] = [Role::Probe, role].map(|role| window_words(settings, role));
+        let windows_ns = [self.role, role].map(|role| settings.window_ns(role));
         for phase in &mut turn.phases {
             phase.what = phase.what.replacen(WHERE_ASKED, &point_words(point), 1);
-            if phase.kind == PhaseKind::Measure && role.windows() > 1 {
+            if let [planned, now] = windows_ns
+                && phase.kind == PhaseKind::Measure
+                && planned != now
+            {
+                let [planned, now] = windows_ns.map(human::format_duration_ns);
                 phase.what = phase.what.replacen(&planned, &now, 1);
-                phase.seconds *= role.windows() as f64;
+                phase.seconds = windows_ns[1] as f64 / 1e9;
             }
         }
         Trial {
@@ -101,16 +104,15 @@ impl Turn {
 }
 
 impl<P> Trial<P> {
-    /// Its settings, of those of its variant: the window of a hold is longer.
+    /// Its settings, of those of its variant: its window may have another length.
     pub fn settings<'s>(&self, of_variant: &'s Settings) -> Cow<'s, Settings> {
-        match self.role.windows() {
-            1 => Cow::Borrowed(of_variant),
-            windows => {
-                let mut settings = of_variant.clone();
-                settings.window.measure_ns *= windows;
-                Cow::Owned(settings)
-            }
+        let measure_ns = of_variant.window_ns(self.role);
+        if measure_ns == of_variant.window.measure_ns {
+            return Cow::Borrowed(of_variant);
         }
+        let mut settings = of_variant.clone();
+        settings.window.measure_ns = measure_ns;
+        Cow::Owned(settings)
     }
 }
 
@@ -233,26 +235,27 @@ fn turns(study: &Study, works: &[Work], outlooks: &[Outlook]) -> Vec<Turn> {
         let program = &work.program;
         let outlook = &outlooks[cell.variant];
         let point = outlook.points.get(cell.rung).copied();
+        let role = settings.procedure.role(cell.rung);
         let cell_number = cell.block * cells_per_block.unwrap_or(1) + cell.rung;
         trials.push(Trial {
             index,
-            slug: slug(study, cell, point, &format!("{index:0digits$}")),
+            slug: slug(study, cell, (point, role), &format!("{index:0digits$}")),
             variant: cell.variant,
             point,
-            role: Role::Probe,
+            role,
             certain: cell.rung < outlook.certain && study.repeat.is_certain(cell.block),
             block: cell.block,
             first_operation: match &work.step {
                 Some(step) => step.first_operation,
                 None => cell_number as u64 * OPERATIONS_PER_CELL,
             },
-            phases: stage.phases(settings, program, work.step.as_ref(), point),
+            phases: stage.phases(settings, program, work.step.as_ref(), (point, role)),
         });
     }
     trials
 }
 
-fn slug(study: &Study, cell: Cell, point: Option<Point>, number: &str) -> String {
+fn slug(study: &Study, cell: Cell, (point, role): (Option<Point>, Role), number: &str) -> String {
     let mut slug = number.to_owned();
     let variant = &study.variants[cell.variant].name;
     if variant != "-" {
@@ -262,6 +265,9 @@ fn slug(study: &Study, cell: Cell, point: Option<Point>, number: &str) -> String
         Some(point) => format!("-{}-{}", point.axis(), point.value()),
         None => format!("-step-{}", cell.rung + 1),
     };
+    if role != Role::Probe {
+        slug += &format!("-{}", role.name());
+    }
     if study.repeat.blocks > 1 {
         slug += &format!("-block-{}", cell.block + 1);
     }
@@ -284,7 +290,7 @@ impl<'a> PlannedState<'a> {
         settings: &'a Settings,
         program: &Program,
         step: Option<&Step>,
-        point: Option<Point>,
+        (point, role): (Option<Point>, Role),
     ) -> Vec<Phase> {
         let change = self.target.map(|there| settings.target.change_from(there));
         let is_new = change.is_none_or(|change| change == Change::Start);
@@ -296,7 +302,7 @@ impl<'a> PlannedState<'a> {
             Some(step) => self.step(settings, step, point),
             None => {
                 self.data(settings, program);
-                self.offer(settings, point);
+                self.offer(settings, point, role);
             }
         }
         std::mem::take(&mut self.phases)
@@ -364,7 +370,7 @@ impl<'a> PlannedState<'a> {
         }
     }
 
-    fn offer(&mut self, settings: &Settings, point: Option<Point>) {
+    fn offer(&mut self, settings: &Settings, point: Option<Point>, role: Role) {
         let offered = offered_words(point, settings);
         let warmup = match settings.window.warmup {
             Warmup::Auto(max) => {
@@ -376,9 +382,13 @@ impl<'a> PlannedState<'a> {
         if settings.window.warmup != Warmup::Fixed(0) {
             self.add(PhaseKind::Warmup, settings, warmup);
         }
-        let measure = window_words(settings, Role::Probe);
-        let what = format!("{offered}, {measure}");
-        self.add(PhaseKind::Measure, settings, what);
+        let measure_ns = settings.window_ns(role);
+        let measure = human::format_duration_ns(measure_ns);
+        self.phases.push(Phase {
+            kind: PhaseKind::Measure,
+            what: format!("{offered}, {measure}"),
+            seconds: measure_ns as f64 / 1e9,
+        });
         if settings.verify.sample > 0 {
             let rows = human::format_count(settings.verify.sample);
             let what = format!("read {rows} rows and compare");

@@ -87,17 +87,19 @@ const METRICS: [&str; 6] = [
 
 impl Published {
     /// What the key `published` of a study with these variants names, with the file; a mistake
-    /// stands at the key.
+    /// stands at the key. `is_whole` says that it is the study at its own size: a scale may leave
+    /// out variants that the file speaks of.
     pub(crate) fn of(
         root: &Node,
         study: &Tree,
-        variants: &[Variant],
+        (variants, is_whole): (&[Variant], bool),
         inputs: &Inputs<'_>,
         out: &mut Diagnostics,
     ) -> Option<(String, Published)> {
         let file = study.at("published")?.text()?.to_owned();
         let names = variants.iter().map(|variant| variant.name.as_str());
-        match Published::read(&file, inputs, &names.collect::<Vec<_>>()) {
+        let names: Vec<&str> = names.collect();
+        match Published::read(&file, inputs, is_whole.then_some(&names)) {
             Ok(published) => Some((file, published)),
             Err(why) => {
                 out.add(&root.nearest("published").place, why, None);
@@ -106,11 +108,15 @@ impl Published {
         }
     }
 
-    /// The file `name`, beside a study that has these variants.
+    /// The file `name`, beside a study that has these variants; none: it may have any.
     ///
     /// # Errors
     /// It cannot be read, is no such file, or speaks of other variants; a sentence.
-    pub fn read(name: &str, inputs: &Inputs<'_>, variants: &[&str]) -> Result<Published, String> {
+    pub fn read(
+        name: &str,
+        inputs: &Inputs<'_>,
+        variants: Option<&[&str]>,
+    ) -> Result<Published, String> {
         let text = inputs.read(name)?;
         let mut out = Diagnostics::new(vec![SourceText {
             name: name.to_owned(),
@@ -132,10 +138,11 @@ impl Published {
 }
 
 impl Ratio {
-    fn check(&self, variants: &[&str]) -> Result<(), String> {
+    fn check(&self, variants: Option<&[&str]>) -> Result<(), String> {
         for side in [&self.of, &self.to] {
-            if !variants.contains(&side.as_str()) {
-                let known = variants.join(", ");
+            let known = variants.filter(|known| !known.contains(&side.as_str()));
+            if let Some(known) = known {
+                let known = known.join(", ");
                 return Err(format!("there is no variant `{side}`; there are {known}"));
             }
         }
@@ -179,7 +186,7 @@ mod tests {
             inputs: BTreeMap::from([("p.yaml".to_owned(), text.to_owned())]),
             ..Overrides::default()
         };
-        Published::read("p.yaml", &Inputs::new(&overrides), &["off", "on"])
+        Published::read("p.yaml", &Inputs::new(&overrides), Some(&["off", "on"]))
     }
 
     #[test]

@@ -6,9 +6,11 @@
 //!    against the table and the rules, read its settings.
 //! 4. The same with every scale that was not asked for, so that a mistake in one is found today.
 
+mod notes;
 mod required;
 
 use crate::check;
+use crate::grid;
 use crate::inputs::Inputs;
 use crate::matrix::{self, Axis, Side};
 use crate::merge::{merge, nested};
@@ -63,9 +65,7 @@ pub fn read(path: &Path, overrides: &Overrides) -> Result<Study, StudyError> {
 
 /// The folder of a file; that of a bare name is the current one.
 fn folder_of(path: &Path) -> PathBuf {
-    let parent = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
+    let parent = path.parent().filter(|path| !path.as_os_str().is_empty());
     parent.unwrap_or(Path::new(".")).to_owned()
 }
 
@@ -88,7 +88,8 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
     };
     let resolved = resolver.wanted_scale(&mut out);
     primary(&root, &resolved, &mut out);
-    let published = Published::of(&root, &resolved.tree, &resolved.variants, &inputs, &mut out);
+    let sides = (&resolved.variants[..], overrides.scale.is_none());
+    let published = Published::of(&root, &resolved.tree, sides, &inputs, &mut out);
     required::check(&root, &resolved.variants, &mut out);
     resolver.other_scales(&mut out);
     out.clone().into_result()?;
@@ -212,6 +213,8 @@ struct Resolver<'a> {
 struct Resolved {
     variants: Vec<Variant>,
     axes: Vec<Axis>,
+    /// Whether they, or some of them, were written as a grid.
+    has_grid: bool,
     /// Settings of a screening; 0: there is none.
     screened: usize,
     /// Of the first side.
@@ -261,6 +264,8 @@ impl Resolver<'_> {
         for over in &self.flags.rest {
             merge(&mut base, over, "");
         }
+        let has_grid = base.at(grid::PATH).is_some();
+        grid::expand(&mut base, self.flags.target.is_some(), out);
         let (mut variants, mut notes) = (Vec::new(), Vec::new());
         let mut first = None;
         for Side { name, overs, cell } in matrix::sides(&base, out) {
@@ -288,6 +293,7 @@ impl Resolver<'_> {
         Resolved {
             variants,
             axes: matrix::axes(&base),
+            has_grid,
             screened: screen::settings(&base).len(),
             tree: first.unwrap_or(Tree::Null),
             notes,
@@ -427,55 +433,11 @@ fn sections(tree: &Tree) -> Tree {
     Tree::Map(entries.filter(|(key, _)| keep(key)).cloned().collect())
 }
 
-fn notes(resolved: &Resolved, overrides: &Overrides, design: Option<Design>) -> Vec<String> {
-    let mut notes = Vec::new();
-    let null = resolved
-        .variants
-        .iter()
-        .any(|v| matches!(v.settings.target, Target::Null(_)));
-    if null && overrides.target.is_some() {
-        notes.push(
-            "the null target stores nothing: reads are not verified, nothing is settled or restored"
-                .to_owned(),
-        );
-    }
-    if null && resolved.tree.at("faults").is_some() {
-        notes.push("the null target has no node to break: the faults are left out".to_owned());
-    }
-    notes.extend(notes_of_imports(&resolved.notes));
-    if let Some(design) = design {
-        notes.push(format!(
-            "a screening by {}: {} runs and the study as it is written, in an order of chance; {}",
-            design.name(),
-            design.signs().len(),
-            design.price()
-        ));
-    }
-    notes
-}
-
-/// Each note once; with the names of the sides where it does not hold for all of them.
-fn notes_of_imports(sides: &[(String, Vec<String>)]) -> Vec<String> {
-    let mut notes = Vec::new();
-    for note in sides.iter().flat_map(|(_, notes)| notes) {
-        let with = sides.iter().filter(|(_, notes)| notes.contains(note));
-        let names: Vec<&str> = with.map(|(name, _)| name.as_str()).collect();
-        let said = match names.len() == sides.len() {
-            true => note.clone(),
-            false => format!("{}: {note}", names.join(", ")),
-        };
-        if !notes.contains(&said) {
-            notes.push(said);
-        }
-    }
-    notes
-}
-
 fn study(source: &SourceText, overrides: &Overrides, resolved: Resolved) -> Study {
     let draft = Draft::of(&resolved.tree);
     let (repeat, primary) = draft.repetition();
     let screen = Design::of(resolved.screened, draft.fold);
-    let notes = notes(&resolved, overrides, screen);
+    let notes = notes::notes(&resolved, overrides, screen);
     Study {
         name: draft.name,
         question: draft.question,

@@ -86,17 +86,24 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
 /// them would be another one than was asked for.
 fn whole_seconds(subject: &Subject<'_>, out: &mut Diagnostics) {
     for path in ["window.warmup", "window.warmup_max", "window.measure"] {
-        let length_ns = subject.tree.at(path).and_then(Tree::duration_ns);
-        let Some(ns) = length_ns.filter(|ns| !ns.is_multiple_of(SECOND_NS)) else {
-            continue;
-        };
-        let message = format!(
-            "`{path}` is {}; it must be whole seconds, since an interval is a second",
-            human::format_duration_ns(ns)
-        );
-        let longer = human::format_duration_ns(ns.div_ceil(SECOND_NS) * SECOND_NS);
-        subject.say(path, message, Some(&format!("write {longer}")), out);
+        if let Some(tree) = subject.tree.at(path) {
+            whole(subject, path, tree, out);
+        }
     }
+}
+
+/// A length of whole seconds.
+fn whole(subject: &Subject<'_>, path: &str, tree: &Tree, out: &mut Diagnostics) {
+    let length_ns = tree.duration_ns();
+    let Some(ns) = length_ns.filter(|ns| !ns.is_multiple_of(SECOND_NS)) else {
+        return;
+    };
+    let message = format!(
+        "`{path}` is {}; it must be whole seconds, since an interval is a second",
+        human::format_duration_ns(ns)
+    );
+    let longer = human::format_duration_ns(ns.div_ceil(SECOND_NS) * SECOND_NS);
+    subject.say(path, message, Some(&format!("write {longer}")), out);
 }
 
 /// An imported command line says itself how much is asked, of what, and for how long.
@@ -182,6 +189,12 @@ fn phases(subject: &Subject<'_>, out: &mut Diagnostics) {
 }
 
 fn null_behaviour(subject: &Subject<'_>, out: &mut Diagnostics) {
+    if subject.wrote("target.null.drift") && !subject.wrote("target.null.capacity") {
+        let path = "target.null.drift";
+        let message = format!("`{path}` is of a capacity, and there is none");
+        let hint = "add `capacity`: so many operations a second";
+        subject.say(path, message, Some(hint), out);
+    }
     let ns = |path: &str| subject.tree.at(path).and_then(Tree::duration_ns);
     for (short, long, word) in [
         (

@@ -26,7 +26,7 @@ pub use require::{Require, Where};
 use crate::matrix::Axis;
 use crate::published::Published;
 use crate::tree::Tree;
-use analysis::procedure::Procedure;
+use analysis::procedure::{Procedure, Role};
 use imports::Tool;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -197,6 +197,11 @@ impl Phase {
 }
 
 impl Settings {
+    /// How long the window of a trial is that is measured for this, ns.
+    pub fn window_ns(&self, role: Role) -> u64 {
+        self.procedure.window_ns(role, self.window.measure_ns)
+    }
+
     /// The target while data is loaded: the one to start with when data has to be loaded.
     pub fn load_target(&self) -> &Target {
         self.load_phase
@@ -338,6 +343,8 @@ pub struct Client {
     pub workers: Option<usize>,
     /// CPUs for them; empty: not pinned.
     pub cpus: Vec<usize>,
+    /// Whether they go before other programs.
+    pub priority: Priority,
     /// Connections from each worker to each node.
     pub connections_per_node: usize,
     /// Time-out of an operation, ns.
@@ -348,6 +355,29 @@ pub struct Client {
     pub release_quantum_ns: u64,
     /// How frames are compressed.
     pub compression: Option<cql::Compression>,
+}
+
+/// Whether the client's workers go before other programs that want their CPUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Priority {
+    /// Where nodes run on the same machine.
+    #[default]
+    Auto,
+    /// Like any program.
+    Normal,
+    /// Always.
+    Realtime,
+}
+
+impl Priority {
+    /// Whether they do, with this target.
+    pub fn is_realtime(self, target: &Target) -> bool {
+        match self {
+            Priority::Auto => matches!(target, Target::Local(_)),
+            Priority::Normal => false,
+            Priority::Realtime => true,
+        }
+    }
 }
 
 /// Whether answers are right.

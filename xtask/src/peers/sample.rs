@@ -19,19 +19,21 @@ const NULL_PORT: u16 = 19_042;
 /// How long the null target may take to listen.
 const START_LIMIT: Duration = Duration::from_secs(10);
 
+/// The time.
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place of the bench that reads time"
 )]
-fn now() -> Instant {
+pub fn now() -> Instant {
     Instant::now()
 }
 
+/// Waits.
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place of the bench that waits"
 )]
-fn wait(duration: Duration) {
+pub fn wait(duration: Duration) {
     std::thread::sleep(duration);
 }
 
@@ -242,11 +244,10 @@ pub fn watch(
     let begun = now();
     let (mut cpu, mut peak_mb) = (Vec::new(), 0.0f64);
     let status: ExitStatus = loop {
-        let process = format!("/proc/{}", client.0.id());
-        if let Some(seconds) = cpu_seconds(&read(&format!("{process}/stat"))) {
+        let (seconds, memory) = used(&client.0);
+        if let Some(seconds) = seconds {
             cpu.push(Cpu { at: now(), seconds });
         }
-        let memory = peak_kib(&read(&format!("{process}/status"))) * 1024.0 / 1e6;
         peak_mb = peak_mb.max(memory);
         if let Some(status) = client
             .0
@@ -273,6 +274,14 @@ pub fn watch(
         cpu,
         counts: server.counts_since(begun),
     })
+}
+
+/// The processor time of a child so far, in seconds, and its peak memory in MB; nothing once it has
+/// been waited for.
+pub fn used(child: &Child) -> (Option<f64>, f64) {
+    let process = format!("/proc/{}", child.id());
+    let peak_mb = peak_kib(&read(&format!("{process}/status"))) * 1024.0 / 1e6;
+    (cpu_seconds(&read(&format!("{process}/stat"))), peak_mb)
 }
 
 /// A file of /proc; empty when the process has gone.

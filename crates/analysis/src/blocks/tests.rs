@@ -178,3 +178,27 @@ const PAUSES: [(f64, f64, f64, f64); 5] = [
     // In 22 % of windows there is none.
     (20.0, 1.0, 0.40, 0.38),
 ];
+
+#[test]
+fn each_block_that_is_whole_says_its_own() {
+    let mut blocks = Blocks::new();
+    for interval in 0..65 {
+        let mut histogram = Histogram::new();
+        (0..100).for_each(|_| histogram.record(1_000_000 * (1 + interval / 2)));
+        histogram.record(90_000_000);
+        blocks.push(&histogram);
+    }
+    // Joined in pairs; the last has one interval, and is left out.
+    let medians = blocks.each(|block| quantile_ms(block, 0.5));
+    assert_eq!((blocks.intervals_per_block(), medians.len()), (2, 32));
+    let near = |(at, ms): (usize, &f64)| (ms / (at as f64 + 1.0) - 1.0).abs() < 0.002;
+    assert!(medians.iter().enumerate().all(near), "{medians:?}");
+    let tails = blocks.each(|block| quantile_ms(block, 0.999));
+    assert!(
+        tails.iter().all(|ms| (ms / 90.0 - 1.0).abs() < 0.002),
+        "{tails:?}"
+    );
+    let mean = blocks.each(mean_ms)[0];
+    assert!((mean - (100.0 + 90.0) / 101.0).abs() < 0.01, "{mean}");
+    assert_eq!(quantile_ms(&[], 0.5), 0.0);
+}

@@ -24,15 +24,21 @@ pub enum Role {
     Hold,
     /// To see how it is at a share of what was found.
     Expected,
+    /// For so long as the shorter window of this number, from 0, to have it beside the long one.
+    Beside(u8),
+    /// For hours.
+    Endurance,
 }
 
 impl Role {
-    /// Its name in files.
-    pub fn name(self) -> &'static str {
+    /// Its name in files: that of the first shorter window is `beside-1`.
+    pub fn name(self) -> String {
         match self {
-            Role::Probe => "probe",
-            Role::Hold => "hold",
-            Role::Expected => "expected",
+            Role::Probe => "probe".to_owned(),
+            Role::Hold => "hold".to_owned(),
+            Role::Expected => "expected".to_owned(),
+            Role::Beside(number) => format!("{BESIDE}{}", u32::from(number) + 1),
+            Role::Endurance => "endurance".to_owned(),
         }
     }
 
@@ -41,17 +47,26 @@ impl Role {
         match name {
             "hold" => Role::Hold,
             "expected" => Role::Expected,
-            _ => Role::Probe,
+            "endurance" => Role::Endurance,
+            _ => beside(name).map_or(Role::Probe, Role::Beside),
         }
     }
 
-    /// How many times as long as a probe's its window is.
-    pub fn windows(self) -> u64 {
+    /// How many times as long as a study's window its own is, if its procedure says nothing else.
+    pub(super) fn windows(self) -> u64 {
         match self {
-            Role::Probe | Role::Expected => 1,
+            Role::Probe | Role::Expected | Role::Beside(_) | Role::Endurance => 1,
             Role::Hold => HOLD_WINDOWS,
         }
     }
+}
+
+const BESIDE: &str = "beside-";
+
+/// The number in `beside-1`, from 0.
+fn beside(name: &str) -> Option<u8> {
+    let number: u8 = name.strip_prefix(BESIDE)?.parse().ok()?;
+    number.checked_sub(1)
 }
 
 /// A hold is so much longer than a probe that it does not see what a probe saw by chance.

@@ -10,6 +10,7 @@
 //! was found is another kind of turn); it goes on after a trial that has failed.
 
 mod band;
+mod endurance;
 mod fixed;
 mod found;
 mod search;
@@ -19,9 +20,10 @@ mod tests;
 mod until;
 
 pub use band::Band;
+pub use endurance::Endurance;
 pub use fixed::Fixed;
 pub use found::{Bound, Found, Judged, Kept, Measured, Percentile, Percentiles, Role, Seen};
-pub use search::Search;
+pub use search::{BRACKET, Search};
 pub use sweep::Sweep;
 pub use until::Until;
 
@@ -59,6 +61,8 @@ procedures! {
     Sweep,
     /// Up or down, to where p99 is in a band.
     Band,
+    /// One point for hours, and beside it for shorter times.
+    Endurance,
     /// To the most load that keeps to a bound.
     Search,
 }
@@ -100,6 +104,16 @@ trait Decide {
     /// The share of what was found that is measured too.
     fn expected(&self) -> Option<f64> {
         None
+    }
+
+    /// What the turn of this number is for, as far as that is known before anything is measured.
+    fn role(&self, _turn: usize) -> Role {
+        Role::Probe
+    }
+
+    /// The length of a window, of that which the study names.
+    fn window_ns(&self, role: Role, measure_ns: u64) -> u64 {
+        measure_ns * role.windows()
     }
 }
 
@@ -274,6 +288,7 @@ impl Procedure {
         match seen.role {
             Role::Expected => Some(Step::new("expected", false, String::new())),
             Role::Probe | Role::Hold => self.decides().step(seen),
+            Role::Beside(_) | Role::Endurance => None,
         }
     }
 
@@ -295,6 +310,26 @@ impl Procedure {
     /// The p99 of latency that it is about, ms.
     pub fn p99_bound_ms(&self) -> Option<f64> {
         self.decides().p99_bound_ms()
+    }
+
+    /// What the turn of this number is for: a probe where that is not known before anything is
+    /// measured.
+    pub fn role(&self, turn: usize) -> Role {
+        self.decides().role(turn)
+    }
+
+    /// How long a trial's window is, ns, where the study says `measure_ns`: the one place where
+    /// that comes from.
+    pub fn window_ns(&self, role: Role, measure_ns: u64) -> u64 {
+        self.decides().window_ns(role, measure_ns)
+    }
+
+    /// What one point for hours was asked for; none of other procedures.
+    pub fn endurance(&self) -> Option<&Endurance> {
+        match self {
+            Procedure::Endurance(endurance) => Some(endurance),
+            _ => None,
+        }
     }
 }
 

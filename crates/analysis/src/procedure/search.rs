@@ -34,7 +34,7 @@ const HOLDS: u32 = 2;
 /// Halvings when the begin of a search for a peak is too much.
 const DOWNS_MAX: u32 = 5;
 /// A bracket whose ends are nearer, as a share, is narrow enough.
-const BRACKET: f64 = 1.02;
+pub const BRACKET: f64 = 1.02;
 /// From a bracket of 2 (3 between odd numbers of threads) to [`BRACKET`], each time to the root of
 /// it: log2(ln 3 ÷ ln 1.02) is 5.8, and one for whole numbers.
 const BISECTIONS_MAX: usize = 7;

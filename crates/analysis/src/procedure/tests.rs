@@ -2,10 +2,13 @@
 //!
 //! A procedure that is new goes into `any_procedure`, and keeps what every procedure has to keep.
 
+mod band;
+mod endurance;
 mod search;
 
 use super::*;
 use crate::synthetic::Chance;
+use endurance::number_of;
 use expect_test::{Expect, expect};
 use measure::Known;
 use proptest::prelude::*;
@@ -38,7 +41,7 @@ impl Server {
     /// The same for what is asked, whenever that is.
     fn trial(&self, ask: Ask) -> Seen {
         let Ask { point, role } = ask;
-        let place = (point.value() as u64).wrapping_mul(0x9E37_79B9) ^ role as u64;
+        let place = (point.value() as u64).wrapping_mul(0x9E37_79B9) ^ number_of(role);
         let mut chance = Chance::new(self.seed ^ place);
         let has_failed = chance.uniform() < self.fails;
         let mut noisy = |value: f64| value * (self.noise * chance.normal()).exp();
@@ -116,6 +119,11 @@ fn walk(
         let mut answered = seen.iter().filter(|trial| trial.found.is_some());
         let is_again = ask.role == Role::Probe && answered.any(is_probed);
         assert!(!is_again, "{point:?} once");
+        assert_eq!(
+            Role::named(&ask.role.name()),
+            ask.role,
+            "as it is read back"
+        );
         seen.push(server.trial(ask));
     }
 }
@@ -162,6 +170,7 @@ fn any_procedure() -> impl Strategy<Value = Procedure> {
         whole,
         ends,
         band,
+        endurance::any(),
         search::any().prop_map(Procedure::from)
     ]
 }
@@ -409,78 +418,6 @@ const BAND: Band = Band {
 };
 
 /// The calm server's p99 is 6 ms up to 16 threads, and 3/8 ms for each from there.
-#[test]
-fn a_band_is_approached_from_either_side_and_halved_into() {
-    let check = |from, step, band: [f64; 2], expected: Expect| {
-        let [least_ms, most_ms] = band;
-        let band = Band {
-            from,
-            step,
-            least_ms,
-            most_ms,
-            ..BAND
-        };
-        let (seen, answer) = go_on(&band, &CALM, 0, Vec::new());
-        let values: Vec<f64> = seen.iter().map(|trial| trial.point.value()).collect();
-        expected.assert_eq(&format!("{values:?}\n{}\n", answer.words()));
-    };
-    let wide = [50.0, 100.0];
-    check(
-        300,
-        50,
-        wide,
-        expect![[r#"
-        [300.0, 250.0]
-        p99 was within 50 to 100 ms at 250 threads
-    "#]],
-    );
-    check(
-        30,
-        50,
-        wide,
-        expect![[r#"
-        [30.0, 80.0, 130.0, 180.0]
-        p99 was within 50 to 100 ms at 180 threads
-    "#]],
-    );
-    check(
-        300,
-        50,
-        [56.0, 60.0],
-        expect![[r#"
-        [300.0, 250.0, 200.0, 150.0]
-        p99 was within 56 to 60 ms at 150 threads
-    "#]],
-    );
-    check(
-        300,
-        50,
-        [56.2, 56.24],
-        expect![[r#"
-        [300.0, 250.0, 200.0, 150.0, 100.0, 125.0, 137.0, 143.0, 146.0, 148.0]
-        p99 was never within 56.2 to 56.24 ms: below at 148 threads, above at 150 threads
-    "#]],
-    );
-    check(
-        300,
-        50,
-        [200.0, 300.0],
-        expect![[r#"
-        [300.0, 350.0, 400.0]
-        p99 was never within 200 to 300 ms: below at 400 threads
-    "#]],
-    );
-    check(
-        90,
-        50,
-        [1.0, 5.0],
-        expect![[r#"
-        [90.0, 40.0, 1.0]
-        p99 was never within 1 to 5 ms: above at 1 threads
-    "#]],
-    );
-}
-
 #[test]
 fn a_point_is_known_by_its_axis_and_value() {
     for point in [Point::Threads(28), Point::Rate(5000)] {

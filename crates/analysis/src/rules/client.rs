@@ -2,7 +2,8 @@
 
 use super::{Evidence, Limits, Outcome, Window, below, percent};
 use crate::blocks::VALUES_ABOVE_MIN;
-use crate::steady::{self, SteadyState};
+use crate::steady::SteadyState;
+use crate::trend;
 use measure::Outcome as Ended;
 
 type Judged = (Outcome, String);
@@ -232,7 +233,7 @@ pub(super) fn window(evidence: &Evidence, limits: &Limits) -> Judged {
         ),
         None => note(false, "after a warm-up of a fixed length".to_owned()),
     }
-    let trend = steady::trend_of_correlated(&thinned(&window.ops_per_s));
+    let trend = trend::trend_of_correlated(&thinned(&window.ops_per_s));
     let (drift, limit) = (percent(trend.drift), percent(limits.drift_share));
     let untold = trend.is_untold(limits.drift_share);
     let chance = match (trend.is_significant(), untold) {

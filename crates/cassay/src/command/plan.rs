@@ -52,7 +52,7 @@ fn text(study: &Study, plan: &Plan, expected: &[String]) -> String {
     let mut text = format!("{}: {}\n\n", study.name, study.question);
     let conditions = conditions::conditions(study);
     for condition in &conditions {
-        let variant = condition.variant.as_ref().map(|name| format!("{name}: "));
+        let variant = condition.of.as_ref().map(|name| format!("{name}: "));
         let variant = variant.unwrap_or_default();
         text += &format!("  {:<10} {variant}{}\n", condition.about, condition.what);
     }

@@ -36,6 +36,7 @@ pub fn config(server: &NullServer, schedule: Schedule, limit: Limit) -> Config {
         retries_min: 0,
         workers: 1,
         cpus: Vec::new(),
+        realtime: false,
         connections_per_node: 1,
         interval: Duration::from_millis(100),
         verify_reads: VerifyReads::Off,

@@ -7,6 +7,8 @@
 
 mod answered;
 mod damage;
+mod endurance;
+mod grids;
 mod imports;
 mod interruption;
 mod record;

@@ -83,6 +83,7 @@ fn series() -> Vec<Series> {
         ("jvm.threads_daemon", THREADS, "DaemonThreadCount"),
         ("jvm.classes", CLASSES, "LoadedClassCount"),
         ("jvm.file_descriptors", SYSTEM, "OpenFileDescriptorCount"),
+        ("jvm.file_descriptors_max", SYSTEM, "MaxFileDescriptorCount"),
     ] {
         list.level(name, "count", BeanAttribute::new(mbean, attribute));
     }

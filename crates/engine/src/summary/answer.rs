@@ -1,17 +1,18 @@
 //! The answer to the study's question, a sentence at a time.
 
-use super::compared::{All, PEAK, Untold, metric_of, too_few_blocks};
+use super::compared::{All, PEAK, Untold, is_search, metric_of, too_few_blocks};
 use super::looked;
 use super::points;
-use super::{besides_sentence, curves, effects, point_words, screen, searched, worth};
+use super::{besides_sentence, curves, effects, endured, point_words, screen, searched, worth};
 use crate::generation;
 use analysis::compare::BLOCKS_TO_SETTLE_MAX;
 use analysis::sweep::{Knee, Reading};
 use measure::number::{significant, whole};
 use std::collections::BTreeMap;
 use store::record::{
-    CapacityRecord, ComparisonRecord, CurveRecord, EffectsRecord, MultiplicityRecord, PointRecord,
-    PriceRecord, ScreenRecord, SearchRecord, SweepRecord, TrialFinding,
+    CapacityRecord, ComparisonRecord, CurveRecord, EffectsRecord, EnduredRecord,
+    MultiplicityRecord, PointRecord, PriceRecord, ScreenRecord, SearchRecord, SweepRecord,
+    TrialFinding,
 };
 use study::settings::Study;
 
@@ -20,6 +21,7 @@ pub struct Known<'a> {
     pub study: &'a Study,
     pub trials: &'a [TrialFinding],
     pub searches: &'a [SearchRecord],
+    pub endured: &'a [EnduredRecord],
     pub points: &'a [PointRecord],
     pub compared: &'a All,
     pub effects: &'a [EffectsRecord],
@@ -38,14 +40,16 @@ impl Known<'_> {
         // What the study was to find out stands next, where it went on until it was found.
         let answers = self.compared.records.iter();
         sentences.extend(answers.filter_map(looked::sentence));
+        sentences.extend(endured::sentences(self.study, self.endured, self.trials));
         let mut sweeps = Vec::new();
+        let mut unbelieved: Vec<&str> = Vec::new();
         for variant in &self.study.variants {
             let searched = searched::sentences(self.study, variant, self.searches, self.trials);
             sentences.extend(searched);
         }
         for variant in &self.study.variants {
-            // The points of a search for a bound are a path to it, and no ladder.
-            if variant.settings.procedure.bound().is_some() {
+            // The points of a search are a path, and no ladder; one point for hours has been told.
+            if is_search(variant) || variant.settings.procedure.endurance().is_some() {
                 continue;
             }
             let of = self.points.iter().filter(|p| p.variant == variant.name);
@@ -54,10 +58,14 @@ impl Known<'_> {
             let sweep = points::sweep(&of, bound_ms);
             // A run of a screening is no configuration that anybody asks for.
             if self.study.screen.is_none() || variant.cell.is_empty() {
-                sentences.push(peak_sentence(&variant.name, &of, &sweep, bound_ms));
+                match peak_sentence(&variant.name, &of, &sweep, bound_ms) {
+                    Some(sentence) => sentences.push(sentence),
+                    None => unbelieved.push(&variant.name),
+                }
             }
             sweeps.extend(points::sweep_record(&of, &sweep));
         }
+        sentences.extend(unbelieved_sentence(&unbelieved));
         sentences.extend(curves::sentences(self.curves));
         sentences.extend(worth::sentences(self.prices, self.capacities));
         let All {
@@ -98,25 +106,23 @@ fn is_asked(metric: &str, place: &BTreeMap<String, f64>) -> bool {
 /// `At 28 threads`; what searches have found is compared wherever it is.
 pub fn where_words(metric: &str, place: &BTreeMap<String, f64>) -> String {
     match metric {
-        PEAK => "At their peaks".to_owned(),
+        PEAK => "At what the searches have found".to_owned(),
         _ => format!("At {}", point_words(place)),
     }
 }
 
-/// What a variant reached, and where it stopped getting better.
+/// What a variant reached, and where it stopped getting better; none if nothing may be believed.
 fn peak_sentence(
     variant: &str,
     points: &[&PointRecord],
     sweep: &Reading,
     bound_ms: Option<f64>,
-) -> String {
+) -> Option<String> {
     let who = match variant {
         "-" => "The target".to_owned(),
         name => format!("“{name}”"),
     };
-    let Some(best) = sweep.best_within_bound.or(sweep.best) else {
-        return format!("{who} has no trial that may be believed.");
-    };
+    let best = sweep.best_within_bound.or(sweep.best)?;
     let point = points[best];
     let mut sentence = format!("{who} did {} op/s{}", whole(point.ops_per_s), error(point));
     sentence += &format!(" at {}", point_words(&point.point));
@@ -128,7 +134,21 @@ fn peak_sentence(
     if let Some(bound) = bound_ms {
         sentence += &within_bound(points, sweep, bound);
     }
-    sentence + &end_of_ladder(points, sweep, best) + "."
+    Some(sentence + &end_of_ladder(points, sweep, best) + ".")
+}
+
+/// Who has nothing to show: one sentence for all of them.
+fn unbelieved_sentence(variants: &[&str]) -> Option<String> {
+    Some(match variants {
+        [] => return None,
+        ["-"] => "The target has no trial that may be believed.".to_owned(),
+        [one] => format!("“{one}” has no trial that may be believed."),
+        [one, other] => format!("“{one}” and “{other}” have no trial that may be believed."),
+        [one, .., last] => format!(
+            "“{one}” to “{last}”, {} variants, have no trial that may be believed.",
+            variants.len()
+        ),
+    })
 }
 
 /// The error of a throughput, and what it rests on: ` (± 1.2 %, mean of 3 blocks)`.
@@ -208,7 +228,7 @@ fn end_of_ladder(points: &[&PointRecord], sweep: &Reading, best: usize) -> Strin
 pub fn metric_words(metric: &str) -> &str {
     match metric {
         "ops_per_s" => "throughput",
-        PEAK => "load",
+        PEAK => "throughput",
         other => other.rsplit('.').next().unwrap_or(other),
     }
 }

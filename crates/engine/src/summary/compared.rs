@@ -2,7 +2,7 @@
 
 use super::looked;
 use super::points::{places_of, state_of};
-use super::searched::searches;
+use super::searched::{self, searches};
 use crate::generation;
 use analysis::compare::{Comparison, Finding, Metric, compare_unpaired};
 use analysis::sweep::State;
@@ -233,10 +233,10 @@ fn pairings<'a>(
         };
         if is_search(baseline) || is_search(contender) {
             if is_search(baseline) && is_search(contender) {
-                let (pairs, comparison) = peaks(study, searches, [baseline, contender]);
+                let (pairs, how, comparison) = peaks(study, searches, [baseline, contender]);
                 note(
                     (baseline, contender, BTreeMap::new(), PEAK),
-                    (pairs, Metric::THROUGHPUT),
+                    (pairs, how),
                     comparison,
                     &mut pairings,
                     &mut untold,
@@ -306,9 +306,9 @@ fn note<'a>(
     }
 }
 
-/// Whether a variant searches for the most load within a bound.
+/// Whether a variant searches for something: then only what it has found is compared.
 pub fn is_search(variant: &Variant) -> bool {
-    variant.settings.procedure.bound().is_some()
+    variant.settings.procedure.goal().is_some()
 }
 
 /// What the searches of two variants have found, block by block where they took turns.
@@ -316,24 +316,29 @@ fn peaks(
     study: &Study,
     searches: &[SearchRecord],
     variants: [&Variant; 2],
-) -> (Pairs, Result<Comparison, NotCompared>) {
-    let found = |variant: &Variant, block: usize| {
+) -> (Pairs, Metric, Result<Comparison, NotCompared>) {
+    let search = |variant: &Variant, block: usize| {
         let of = |one: &&SearchRecord| one.variant == variant.name && one.block == block;
-        searches.iter().find(of)?.found()
+        searches.iter().find(of)
     };
+    let found = |variant: &Variant, block: usize| search(variant, block)?.found_ops_per_s();
     let blocks = || 0..study.blocks();
     let [left, right] = variants;
     let pairs = blocks().filter_map(|at| Some((at, (found(left, at)?, found(right, at)?))));
     let pairs: Pairs = pairs.collect();
+    let ends = variants.map(|of| blocks().filter_map(move |at| search(of, at)?.found()));
+    let ends = ends.into_iter().flatten().map(Known::least);
+    let least = ends.fold(f64::INFINITY, f64::min);
+    let how = Metric::THROUGHPUT.on_grid(searched::grid(least));
     let comparison = match study.repeat.interleaved {
-        true => looked::compared(&pairs, Metric::THROUGHPUT),
+        true => looked::compared(&pairs, how),
         false => {
             let of = |variant| blocks().filter_map(|at| found(variant, at)).collect();
             let [left, right]: [Vec<Known>; 2] = variants.map(of);
-            compare_unpaired(&left, &right, Metric::THROUGHPUT)
+            compare_unpaired(&left, &right, how)
         }
     };
-    (pairs, comparison)
+    (pairs, how, comparison)
 }
 
 /// Whether it is the throughput of a rate that both sides kept up with: what was done is what was

@@ -1,6 +1,6 @@
 //! The curve through the points of each variant.
 
-use super::compared::{COMPARED, used};
+use super::compared::{COMPARED, is_search, used};
 use super::points::{places_of, state_of};
 use analysis::curves::{LOADS_MIN, Load, Peak, Usl, fit};
 use analysis::sweep::State;
@@ -17,7 +17,9 @@ pub fn curves(study: &Study, trials: &[TrialFinding]) -> Vec<CurveRecord> {
         let loads = loads(study, trials, variant);
         (loads.len() >= LOADS_MIN).then(|| record(&variant.name, &loads))
     };
-    study.variants.iter().filter_map(of).collect()
+    // The loads of a search are a path: each was chosen by what the ones before it came to.
+    let ladders = study.variants.iter().filter(|variant| !is_search(variant));
+    ladders.filter_map(of).collect()
 }
 
 /// Throughput by block at every number of operations in flight. A rate is no load of this kind: how
@@ -135,8 +137,9 @@ fn sentence(curve: &CurveRecord) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::findings;
+    use crate::summary::{findings, made};
     use analysis::curves::Coefficients;
+    use measure::Known;
     use store::record::{FindingsRecord, RuleRecord};
     use study::resolve::resolve;
     use study::settings::Overrides;
@@ -154,35 +157,18 @@ mod tests {
              repeat: {{blocks: 5}}\nprocedure: {{sweep: {points}}}\n"
         );
         let study = resolve("s", &text, &Overrides::default()).unwrap();
-        let points = study.variants[0].settings.procedure.outlook().points;
-        let mut trials = Vec::new();
-        for block in 0..5 {
-            for point in &points {
-                let wobble = [0.0, 0.01, -0.01, 0.004, -0.004][trials.len() * 7 % 5];
-                let busy = RuleRecord {
-                    rule: CLIENT_BUSY.to_owned(),
-                    result: if point.value() >= busy_from {
-                        "warn"
-                    } else {
-                        "pass"
-                    }
-                    .to_owned(),
-                    detail: String::new(),
-                };
-                let mut trial = TrialFinding {
-                    index: trials.len(),
-                    variant: "-".to_owned(),
-                    point: [(point.axis().to_owned(), point.value())].into(),
-                    block,
-                    verdict: "valid".to_owned(),
-                    rules: vec![busy],
-                    seconds: 10.0,
-                    ..TrialFinding::default()
-                };
-                trial.all.ops = 1;
-                trial.all.ops_per_s = TRUTH.at(point.value()) * (1.0 + wobble);
-                trials.push(trial);
-            }
+        let mut trials = made::trials(&study, |trial| {
+            let wobble = trial.one_of([0.0, 0.01, -0.01, 0.004, -0.004]);
+            let ops = TRUTH.at(trial.point.value()) * (1.0 + wobble);
+            (ops, Known::default())
+        });
+        for trial in &mut trials {
+            let is_busy = trial.point.values().any(|at| *at >= busy_from);
+            trial.rules.push(RuleRecord {
+                rule: CLIENT_BUSY.to_owned(),
+                result: if is_busy { "warn" } else { "pass" }.to_owned(),
+                detail: String::new(),
+            });
         }
         findings(&study, trials, &|_| None, None)
     }

@@ -106,7 +106,7 @@ fn of_searches<'a>(
     }
     let found = |block: usize, variant: &Variant| {
         let here = |s: &&SearchRecord| s.variant == variant.name && s.block == block;
-        searches.iter().find(here)?.found()
+        searches.iter().find(here)?.found_ops_per_s()
     };
     let block = |block: usize| variants.iter().map(|v| found(block, v)).collect();
     let values: Vec<Vec<Option<Known>>> = (0..study.blocks()).map(block).collect();

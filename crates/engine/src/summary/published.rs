@@ -1,62 +1,128 @@
 //! Published ratios beside ours. A published ratio has no interval: whether it lies in ours is all
 //! that can be said.
 
-use analysis::{Metric, compare_paired};
+use super::usable;
+use analysis::{Metric, compare_paired, series};
 use measure::Known;
 use std::collections::BTreeMap;
 use store::record::{
     PointRecord, PublishedFigureRecord, PublishedRatioRecord, PublishedRecord, QuantilesRecord,
+    SearchRecord, TrialFinding,
 };
 use study::published::{Figure, Published, Ratio};
+use study::settings::Study;
 
-/// What was published, beside what was found.
-pub fn published(published: &Published, points: &[PointRecord]) -> PublishedRecord {
+/// Where a variant was measured, as far as ratios are of it.
+struct Place<'a> {
+    ops_per_s: f64,
+    /// Of each block.
+    ops_per_s_blocks: Vec<f64>,
+    /// Merged over blocks; of a search, which ends elsewhere in each, one for each.
+    latency_ms: Vec<&'a QuantilesRecord>,
+}
+
+/// What was published, beside what was found; none where the study names no file.
+pub fn published(
+    study: &Study,
+    trials: &[TrialFinding],
+    points: &[PointRecord],
+    searches: &[SearchRecord],
+) -> Option<PublishedRecord> {
+    let (_, published) = study.published.as_ref()?;
+    Some(beside(published, trials, points, searches))
+}
+
+fn beside(
+    published: &Published,
+    trials: &[TrialFinding],
+    points: &[PointRecord],
+    searches: &[SearchRecord],
+) -> PublishedRecord {
+    let place = |variant: &str, at: &BTreeMap<String, f64>| match at.is_empty() {
+        true => found(variant, trials, searches).or_else(|| highest(variant, points)),
+        false => measured_at(variant, at, points),
+    };
+    let ratio = |ratio: &Ratio| {
+        let (least, most) = ratio.range()?;
+        let of = place(&ratio.of, &ratio.of_at);
+        let to = place(&ratio.to, &ratio.to_at);
+        let ours = of
+            .zip(to)
+            .and_then(|(of, to)| ours(&ratio.metric, &of, &to));
+        Some(PublishedRatioRecord {
+            what: ratio.what.clone(),
+            metric: ratio.metric.clone(),
+            of: ratio.of.clone(),
+            to: ratio.to.clone(),
+            published: [least, most],
+            ours: ours.map(|ours| ours.0),
+            ci95: ours.and_then(|ours| ours.1),
+        })
+    };
     PublishedRecord {
         title: published.title.clone(),
         link: published.link.clone(),
         system: published.system.clone(),
-        ratios: published
-            .ratios
-            .iter()
-            .filter_map(|one| ratio(one, points))
-            .collect(),
+        ratios: published.ratios.iter().filter_map(ratio).collect(),
         figures: published.figures.iter().map(figure).collect(),
         claims: published.claims.clone(),
         unknown: published.unknown.clone(),
     }
 }
 
-fn ratio(ratio: &Ratio, points: &[PointRecord]) -> Option<PublishedRatioRecord> {
-    let (least, most) = ratio.range()?;
-    let of = place(points, &ratio.of, &ratio.of_at);
-    let to = place(points, &ratio.to, &ratio.to_at);
-    let ours = of.zip(to).and_then(|(of, to)| ours(&ratio.metric, of, to));
-    Some(PublishedRatioRecord {
-        what: ratio.what.clone(),
-        metric: ratio.metric.clone(),
-        of: ratio.of.clone(),
-        to: ratio.to.clone(),
-        published: [least, most],
-        ours: ours.map(|ours| ours.0),
-        ci95: ours.and_then(|ours| ours.1),
+/// Where the searches of a variant ended, the last trial there of each: the one that held it.
+fn found<'a>(
+    variant: &str,
+    trials: &'a [TrialFinding],
+    searches: &[SearchRecord],
+) -> Option<Place<'a>> {
+    let end = |search: &SearchRecord| {
+        let Some(Known::Exactly(_)) = search.found() else {
+            return None;
+        };
+        let is_there = |trial: &&TrialFinding| {
+            trial.variant == variant && trial.block == search.block && trial.point == search.at
+        };
+        trials
+            .iter()
+            .rfind(|trial| is_there(trial) && usable(trial))
+    };
+    let of = searches.iter().filter(|search| search.variant == variant);
+    let ends: Vec<&TrialFinding> = of.filter_map(end).collect();
+    let ops: Vec<f64> = ends.iter().map(|trial| trial.all.ops_per_s).collect();
+    (!ops.is_empty()).then(|| Place {
+        ops_per_s: series::mean(&ops),
+        ops_per_s_blocks: ops,
+        latency_ms: ends.iter().map(|trial| &trial.all.latency_ms).collect(),
     })
 }
 
-/// Where a variant was measured: there, or at its peak.
-fn place<'p>(
-    points: &'p [PointRecord],
+/// Where a variant did most, of those that were measured.
+fn highest<'a>(variant: &str, points: &'a [PointRecord]) -> Option<Place<'a>> {
+    let of = points.iter().filter(|point| point.variant == variant);
+    of.max_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s))
+        .map(place)
+}
+
+fn measured_at<'a>(
     variant: &str,
     at: &BTreeMap<String, f64>,
-) -> Option<&'p PointRecord> {
-    let of_variant = points.iter().filter(|point| point.variant == variant);
-    match at.is_empty() {
-        true => of_variant.max_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s)),
-        false => of_variant.into_iter().find(|point| point.point == *at),
+    points: &'a [PointRecord],
+) -> Option<Place<'a>> {
+    let mut of = points.iter().filter(|point| point.variant == variant);
+    of.find(|point| point.point == *at).map(place)
+}
+
+fn place(point: &PointRecord) -> Place<'_> {
+    Place {
+        ops_per_s: point.ops_per_s,
+        ops_per_s_blocks: point.ops_per_s_blocks.clone(),
+        latency_ms: vec![&point.latency_ms],
     }
 }
 
 /// Our ratio, with its interval where its blocks are pairs.
-fn ours(metric: &str, of: &PointRecord, to: &PointRecord) -> Option<(f64, Option<[f64; 2]>)> {
+fn ours(metric: &str, of: &Place<'_>, to: &Place<'_>) -> Option<(f64, Option<[f64; 2]>)> {
     if metric == "ops_per_s" {
         let are_pairs = of.ops_per_s_blocks.len() == to.ops_per_s_blocks.len();
         let blocks = to.ops_per_s_blocks.iter().zip(&of.ops_per_s_blocks);
@@ -67,22 +133,17 @@ fn ours(metric: &str, of: &PointRecord, to: &PointRecord) -> Option<(f64, Option
             None => Some((of.ops_per_s / to.ops_per_s, None)),
         };
     }
-    let value = |point: &PointRecord| quantile(&point.latency_ms, metric);
-    let (of, to) = (value(of)?, value(to)?);
+    let name = metric.strip_prefix("latency_ms.")?;
     // Of a lower bound no ratio is known.
-    let is_known = !of.is_at_least() && !to.is_at_least() && to.least() > 0.0;
-    is_known.then(|| (of.least() / to.least(), None))
-}
-
-fn quantile(latency: &QuantilesRecord, metric: &str) -> Option<Known> {
-    Some(match metric.strip_prefix("latency_ms.")? {
-        "mean" => latency.mean,
-        "p50" => latency.p50,
-        "p95" => latency.p95,
-        "p99" => latency.p99,
-        "p999" => latency.p999,
-        _ => return None,
-    })
+    let log = |latency: &&QuantilesRecord| match latency.figure(name)? {
+        Known::Exactly(ms) if ms > 0.0 => Some(ms.ln()),
+        _ => None,
+    };
+    let mean = |place: &Place<'_>| -> Option<f64> {
+        let logs: Option<Vec<f64>> = place.latency_ms.iter().map(log).collect();
+        logs.map(|logs| series::mean(&logs))
+    };
+    Some(((mean(of)? - mean(to)?).exp(), None))
 }
 
 fn figure(figure: &Figure) -> PublishedFigureRecord {
@@ -136,13 +197,67 @@ mod tests {
             value: Some(1.198),
             ..Ratio::default()
         };
-        let peak = ratio(&of("ops_per_s", None), &points).unwrap();
+        let ratios = vec![
+            of("ops_per_s", None),
+            of("latency_ms.p99", Some(16.0)),
+            of("ops_per_s", Some(5.0)),
+        ];
+        let file = Published {
+            ratios,
+            ..Published::default()
+        };
+        let record = beside(&file, &[], &points, &[]);
+        let [peak, p99, absent] = record.ratios.as_slice() else {
+            panic!("{:?}", record.ratios);
+        };
         let [low, high] = peak.ci95.unwrap();
         assert!((peak.ours.unwrap() - 1.2).abs() < 1e-9 && low <= 1.2 && high >= 1.2);
         assert_eq!(peak.published, [1.198, 1.198]);
-        let p99 = ratio(&of("latency_ms.p99", Some(16.0)), &points).unwrap();
         assert_eq!((p99.ours, p99.ci95), (Some(2.0), None));
-        let absent = ratio(&of("ops_per_s", Some(5.0)), &points).unwrap();
         assert_eq!(absent.ours, None);
+    }
+
+    /// A search probes beyond what it ends with: there more is done, later than it may be.
+    #[test]
+    fn a_ratio_is_of_what_searches_have_found_and_not_of_what_they_have_tried() {
+        let trial = |variant: &str, threads: f64, ops: f64| {
+            let mut trial = TrialFinding {
+                variant: variant.to_owned(),
+                verdict: "valid".to_owned(),
+                point: [("threads".to_owned(), threads)].into(),
+                ..TrialFinding::default()
+            };
+            trial.all.ops_per_s = ops;
+            trial.all.latency_ms.p99 = Known::Exactly(threads);
+            trial
+        };
+        let trials = [
+            trial("off", 8.0, 100.0),
+            trial("off", 16.0, 200.0),
+            trial("on", 32.0, 150.0),
+            trial("on", 64.0, 900.0),
+        ];
+        let search = |variant: &str, at: f64| SearchRecord {
+            variant: variant.to_owned(),
+            outcome: "held".to_owned(),
+            at: [("threads".to_owned(), at)].into(),
+            ..SearchRecord::default()
+        };
+        let ratio = |metric: &str| Ratio {
+            metric: metric.to_owned(),
+            of: "on".to_owned(),
+            to: "off".to_owned(),
+            value: Some(2.0),
+            ..Ratio::default()
+        };
+        let file = Published {
+            ratios: vec![ratio("ops_per_s"), ratio("latency_ms.p99")],
+            ..Published::default()
+        };
+        let searches = [search("off", 8.0), search("on", 32.0)];
+        let points = [point("on", 64.0, &[900.0]), point("off", 16.0, &[200.0])];
+        let record = beside(&file, &trials, &points, &searches);
+        let ours: Vec<f64> = record.ratios.iter().map(|r| r.ours.unwrap()).collect();
+        assert!((ours[0] - 1.5).abs() < 1e-9 && (ours[1] - 4.0).abs() < 1e-9);
     }
 }

@@ -213,7 +213,7 @@ fn said(screen: &ScreenRecord) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::findings;
+    use crate::summary::{findings, made};
     use study::resolve::resolve;
     use study::settings::Overrides;
 
@@ -244,26 +244,17 @@ mod tests {
     /// A run in which the third setting costs a tenth and the second brings 4 %, with a noise that
     /// is the same every time; without the runs of these names.
     fn trials(study: &Study, without: &[&str]) -> Vec<TrialFinding> {
-        let trial = |(index, variant): (usize, &Variant)| {
-            let is_high = |at: usize| variant.cell.get(at) == Some(&1);
-            let wobble = [0.0, 0.004, -0.003, 0.001, -0.002][index * 7 % 5];
+        let mut trials = made::trials(study, |trial| {
+            let is_high = |at: usize| trial.variant.cell.get(at) == Some(&1);
+            let wobble = trial.one_of([0.0, 0.004, -0.003, 0.001, -0.002]);
             let gain = if is_high(1) { 1.04 } else { 1.0 } * if is_high(2) { 0.9 } else { 1.0 };
-            let mut trial = TrialFinding {
-                index,
-                variant: variant.name.clone(),
-                point: [("threads".to_owned(), 8.0)].into(),
-                verdict: match without.contains(&variant.name.as_str()) {
-                    true => "invalid".to_owned(),
-                    false => "valid".to_owned(),
-                },
-                seconds: 10.0,
-                ..TrialFinding::default()
-            };
-            trial.all.ops = 1;
-            trial.all.ops_per_s = 1000.0 * gain * (1.0 + wobble);
-            trial
-        };
-        study.variants.iter().enumerate().map(trial).collect()
+            (1000.0 * gain * (1.0 + wobble), Known::default())
+        });
+        let left_out = |trial: &&mut TrialFinding| without.contains(&trial.variant.as_str());
+        for trial in trials.iter_mut().filter(left_out) {
+            trial.verdict = "invalid".to_owned();
+        }
+        trials
     }
 
     #[test]

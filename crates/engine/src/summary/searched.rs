@@ -7,7 +7,7 @@
 use super::{block_words, point_words, usable};
 use crate::found::found;
 use crate::record::point_record;
-use analysis::procedure::{Answer, Next, Percentile, Point, Procedure, Role, Seen};
+use analysis::procedure::{Answer, BRACKET, Next, Percentile, Point, Procedure, Role, Seen};
 use analysis::series;
 use measure::Known;
 use measure::number::{significant, whole};
@@ -15,8 +15,11 @@ use std::collections::BTreeSet;
 use store::record::{SearchRecord, SearchStepRecord, TrialFinding};
 use study::settings::{Study, Variant};
 
-/// An interval narrower than 0.1 % is none: searches end on a grid of 2 %.
-const INTERVAL_LOG_MIN: f64 = 0.001;
+/// How many times as much the next point of a search's grid is, at `least`: the bracket at which it
+/// ends, or a whole number.
+pub fn grid(least: f64) -> f64 {
+    BRACKET.max(1.0 + 1.0 / least)
+}
 
 /// Every search, variant by variant.
 pub fn searches(study: &Study, trials: &[TrialFinding]) -> Vec<SearchRecord> {
@@ -56,9 +59,13 @@ fn search(variant: &Variant, trials: &[&TrialFinding]) -> SearchRecord {
         Next::Answer(answer) => (None, "unfinished", answer.words()),
         Next::Measure(_) => (None, "unfinished", "the search was not finished".to_owned()),
     };
+    let at = point_record(at);
+    let mut there = trials.iter().rev().filter(|trial| trial.point == at);
+    let there = there.find(|trial| usable(trial));
     SearchRecord {
         outcome: outcome.to_owned(),
-        at: point_record(at),
+        ops_per_s: there.map(|trial| trial.all.ops_per_s),
+        at,
         words,
         steps: steps.collect(),
         ..SearchRecord::default()
@@ -83,7 +90,7 @@ fn step(procedure: &Procedure, trial: &TrialFinding, seen: &Seen) -> SearchStepR
     SearchStepRecord {
         trial: trial.index,
         point: trial.point.clone(),
-        role: seen.role.name().to_owned(),
+        role: seen.role.name(),
         result: step.as_ref().map_or("", |step| step.word).to_owned(),
         near: step.as_ref().is_some_and(|step| step.near),
         why: step.map_or(String::new(), |step| step.why),
@@ -127,9 +134,10 @@ pub fn sentences(
     let together = exact.len() > 1;
     let mut said: Vec<(String, Vec<usize>)> = Vec::new();
     for one in of.iter().filter(|one| !(together && is_exact(one))) {
-        match said.iter_mut().find(|(words, _)| *words == one.words) {
+        let words = with_throughput(one);
+        match said.iter_mut().find(|(known, _)| *known == words) {
             Some((_, blocks)) => blocks.push(one.block + 1),
-            None => said.push((one.words.clone(), vec![one.block + 1])),
+            None => said.push((words, vec![one.block + 1])),
         }
     }
     let who = match variant.name.as_str() {
@@ -144,40 +152,80 @@ pub fn sentences(
         1 => format!("{who}{words}."),
         _ => format!("{who}{words} ({}).", block_words(blocks)),
     }));
-    sentences.extend(expected_words(variant, trials).map(|words| format!("{who}{words}.")));
+    if let Some(words) = expected_words(variant, trials) {
+        match sentences.as_mut_slice() {
+            // What was found and what is left at a share of it are one answer.
+            [one] => *one = format!("{}; {words}.", one.trim_end_matches('.')),
+            _ => sentences.push(format!("{who}{words}.")),
+        }
+    }
     sentences
+}
+
+/// The words of a search, with what its number of threads comes to: `8 threads (3,030 op/s)`.
+fn with_throughput(search: &SearchRecord) -> String {
+    let did = search
+        .found_ops_per_s()
+        .filter(|_| !search.at.contains_key("rate"));
+    let Some(did) = did else {
+        return search.words.clone();
+    };
+    let at = point_words(&search.at);
+    let both = format!("{at} ({} op/s)", whole(did.least()));
+    search.words.replacen(&at, &both, 1)
 }
 
 /// `48,200 op/s (± 2.1 %, mean of 5 searches) is the most with a p99 within 10 ms`, and how sure.
 fn mean_words(searches: &[&SearchRecord]) -> String {
     let first = searches[0];
-    let found = searches.iter().filter_map(|one| one.found());
-    let logs: Vec<f64> = found.map(|at| at.least().ln()).collect();
-    let interval = series::mean_of_blocks_ci95(&logs);
-    // Whole numbers of threads are often the same: that is the grid, and no certainty.
-    let interval = interval.filter(|[low, high]| high - low > INTERVAL_LOG_MIN);
-    let interval = interval.map_or(String::new(), |[low, high]| {
-        let half = ((high - low) / 2.0).exp() - 1.0;
-        format!("± {} %, ", significant(half * 100.0, 2))
+    let mean = |of: &dyn Fn(&SearchRecord) -> Option<Known>| -> Option<(f64, Option<[f64; 2]>)> {
+        let logs = searches.iter().map(|one| Some(of(one)?.least().ln()));
+        let logs: Option<Vec<f64>> = logs.collect();
+        let logs = logs?;
+        let interval = series::mean_of_blocks_ci95(&logs);
+        Some((series::mean(&logs).exp(), interval))
+    };
+    let least = searches.iter().filter_map(|one| one.found());
+    let least = least.map(Known::least).fold(f64::INFINITY, f64::min);
+    // What a search ends with is the grid's point below: that all ended alike is no certainty.
+    let half = |[low, high]: [f64; 2]| ((high - low) / 2.0).exp() * grid(least) - 1.0;
+    let error = |interval: Option<[f64; 2]>| {
+        let half = interval.map(|interval| significant(half(interval) * 100.0, 2));
+        half.map_or(String::new(), |half| format!("± {half} %, "))
+    };
+    let count = searches.len();
+    let found = mean(&SearchRecord::found);
+    let at = found.map_or(String::new(), |(at, interval)| {
+        let axis = first.at.keys().next().map_or("", String::as_str);
+        match axis {
+            "rate" => format!(
+                "{} op/s ({}geometric mean of {count} searches)",
+                whole(at),
+                error(interval)
+            ),
+            axis => format!("{} {axis} (geometric mean of {count} searches)", whole(at)),
+        }
     });
-    let axis = first.at.keys().next().map_or("", String::as_str);
-    let unit = if axis == "rate" { "op/s" } else { axis };
-    let at = format!(
-        "{} {unit} ({interval}geometric mean of {} searches)",
-        whole(series::mean(&logs).exp()),
-        searches.len()
-    );
+    let did = mean(&SearchRecord::found_ops_per_s).filter(|_| !first.at.contains_key("rate"));
+    let did = did.map_or(String::new(), |(did, interval)| {
+        let error = error(interval);
+        let error = error.trim_end_matches(", ");
+        match error.is_empty() {
+            true => format!(", with {} op/s", whole(did)),
+            false => format!(", with {} op/s ({error})", whole(did)),
+        }
+    });
     let held = match first.outcome.as_str() {
         "held" => ", each held twice",
         _ => "",
     };
     match first.procedure.as_str() {
-        "band" => format!("{} at {at}", first.goal),
-        _ => format!("{at} is the most with a {}{held}", first.goal),
+        "band" => format!("{} at {at}{did}", first.goal),
+        _ => format!("{at} is the most with a {}{held}{did}", first.goal),
     }
 }
 
-/// `at 70 % of that, 33,700 op/s, p99 was 3.1 ms`.
+/// `at 70 % of that it did 1,667 op/s at 6 threads with a p99 of 22.1 ms`.
 fn expected_words(variant: &Variant, trials: &[TrialFinding]) -> Option<String> {
     let procedure = &variant.settings.procedure;
     let share = procedure.expected()?;
@@ -191,10 +239,17 @@ fn expected_words(variant: &Variant, trials: &[TrialFinding]) -> Option<String> 
         .map(|trial| {
             let found = found(&variant.settings, trial);
             let ms = found.latency_ms.of(of).value;
+            // A rate that was kept up with is what was done.
+            let did = match trial.point.contains_key("rate") {
+                true => point_words(&trial.point),
+                false => format!(
+                    "{} op/s at {}",
+                    whole(found.ops_per_s),
+                    point_words(&trial.point)
+                ),
+            };
             format!(
-                "at {} it did {} op/s with a {} of {}{} ms",
-                point_words(&trial.point),
-                whole(found.ops_per_s),
+                "{did} with a {} of {}{} ms",
                 of.words(),
                 ms.sign(),
                 significant(ms.least(), 3)
@@ -202,7 +257,7 @@ fn expected_words(variant: &Variant, trials: &[TrialFinding]) -> Option<String> 
         })
         .collect();
     let percent = (share * 1000.0).round() / 10.0;
-    (!of_each.is_empty()).then(|| format!("at {percent} % of that: {}", of_each.join("; ")))
+    (!of_each.is_empty()).then(|| format!("at {percent} % of that it did {}", of_each.join(", ")))
 }
 
 #[cfg(test)]
@@ -244,7 +299,9 @@ mod tests {
                 ..TrialFinding::default()
             };
             trial.all.ops_per_s = at.value();
-            trial.all.latency_ms.p99 = if at.value() <= limit { 2.0 } else { 30.0 }.into();
+            let ms = if at.value() <= limit { 2.0 } else { 30.0 };
+            trial.all.latency_ms.p50 = ms.into();
+            trial.all.latency_ms.p99 = ms.into();
             trials.push(trial);
         }
     }
@@ -270,25 +327,28 @@ mod tests {
         let searches = searches(&study, &trials);
         let of = |at: usize| sentences(&study, &study.variants[at], &searches, &trials);
         let expected = expect_test::expect![[r#"
-            “a”: 2,044 op/s (± 5.6 %, geometric mean of 3 searches)
-            is the most with a p99 within 10 ms, each held twice.
-            “a”: at 50 % of that:
-            at 1000 op/s it did 1,000 op/s with a p99 of 2.00 ms;
-            at 1045 op/s it did 1,045 op/s with a p99 of 2.00 ms;
-            at 1022 op/s it did 1,022 op/s with a p99 of 2.00 ms.
+            “a”: 2,044 op/s (± 7.7 %, geometric mean of 3 searches)
+            is the most with a p99 within 10 ms,
+            each held twice;
+            at 50 % of that
+            it did 1000 op/s with a p99 of 2.00 ms,
+            1045 op/s with a p99 of 2.00 ms,
+            1022 op/s with a p99 of 2.00 ms.
             “b”: 3,050 op/s (geometric mean of 2 searches)
-            is the most with a p99 within 10 ms, each held twice.
+            is the most with a p99 within 10 ms,
+            each held twice.
             “b”: the limit was not reached: 8,000 op/s,
             the most that was to be tried, still has a p99 within 10 ms (block 3).
-            “b”: at 50 % of that:
-            at 1493 op/s it did 1,493 op/s with a p99 of 2.00 ms;
-            at 1559 op/s it did 1,559 op/s with a p99 of 2.00 ms;
-            at 4000 op/s it did 4,000 op/s with a p99 of 2.00 ms.
+            “b”: at 50 % of that
+            it did 1493 op/s with a p99 of 2.00 ms,
+            1559 op/s with a p99 of 2.00 ms,
+            4000 op/s with a p99 of 2.00 ms.
         "#]];
         let all = [of(0), of(1)].concat().join("\n");
         let lines = all.replace("; ", ";\n").replace(" is the", "\nis the");
         let lines = lines
-            .replace("that: ", "that:\n")
+            .replace("that it", "that\nit")
+            .replace(" ms, ", " ms,\n")
             .replace(", the", ",\nthe");
         expected.assert_eq(&(lines + "\n"));
         assert_eq!(searches.len(), 6);
@@ -314,7 +374,7 @@ mod tests {
         let told = findings
             .answer
             .iter()
-            .find(|s| s.starts_with("At their peaks"));
+            .find(|s| s.starts_with("At what the searches have found"));
         assert!(told.is_some(), "{:?}", findings.answer);
         // Holds do not count as blocks of a point.
         assert!(findings.points.iter().all(|point| point.blocks <= 3));
@@ -340,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn searches_that_end_at_the_same_load_have_no_interval_of_nothing() {
+    fn searches_that_end_at_the_same_load_know_it_to_their_grid() {
         let (study, _) = all();
         let trials = (0..3).flat_map(|block| trials(&study, "a", block, 2000.0));
         let trials: Vec<TrialFinding> = trials.collect();
@@ -351,10 +411,80 @@ mod tests {
             &trials,
         );
         assert!(
-            found[0].contains("(geometric mean of 3 searches)"),
+            found[0].contains("(± 2.0 %, geometric mean of 3 searches)"),
             "{}",
             found[0]
         );
+    }
+
+    /// Two machines that reach a bound at the same number of threads were the same machine, the
+    /// price of one was that of its fastest probe, and its answer had no throughput.
+    #[test]
+    fn searches_over_threads_are_compared_and_priced_by_what_was_done_there() {
+        let text = "study: s\nquestion: q\ntarget: {null: {}}\nworkload: {use: standard1}\n\
+                    procedure: {latency_target: {threads: {from: 4, to: 64}, p50_ms: 10}}\n\
+                    variants: {a: {price_per_hour: 1}, b: {price_per_hour: 2}}\n\
+                    repeat: {blocks: 5}\n";
+        let study = resolve("s", text, &Overrides::default()).unwrap();
+        let mut all = Vec::new();
+        for block in 0..5 {
+            for (variant, each) in [("a", 100.0), ("b", 150.0)] {
+                let mut of = trials(&study, variant, block, 32.0);
+                for trial in &mut of {
+                    let threads = trial.point["threads"];
+                    trial.all.ops_per_s = each * threads * (1.0 + 0.001 * block as f64);
+                }
+                all.extend(of);
+            }
+        }
+        let findings = crate::summary::findings(&study, all, &|_| None, None);
+        let at: Vec<f64> = findings.searches.iter().map(|s| s.at["threads"]).collect();
+        assert_eq!(at, [32.0; 10]);
+        let [compared] = findings.comparisons.as_slice() else {
+            panic!("{:?}", findings.comparisons);
+        };
+        assert!((compared.ratio - 1.5).abs() < 1e-9, "{}", compared.ratio);
+        // As far as the next number of threads may be better.
+        let [low, high] = compared.ci95.unwrap();
+        let next = 33.0 / 32.0;
+        assert!(
+            (low - 1.5 / next).abs() < 1e-9 && (high - 1.5 * next).abs() < 1e-9,
+            "{low} {high}"
+        );
+        let [one, two] = findings.prices.as_slice() else {
+            panic!("{:?}", findings.prices);
+        };
+        assert!(one.point.is_empty() && (one.ops_per_price / 3600.0 - 3206.4).abs() < 1.0);
+        assert!((two.ratio.unwrap() - 0.75).abs() < 1e-9);
+        let said = findings.answer.join("\n");
+        assert!(
+            said.contains("32 threads") && said.contains("with 3,206 op/s"),
+            "{said}"
+        );
+        assert!(!said.contains(" did "), "no ladder: {said}");
+    }
+
+    /// It was refused: each block has a search of its own, compared by what they found.
+    #[test]
+    fn searches_go_on_until_what_they_found_is_told_apart() {
+        let text = STUDY.replace("blocks: 3", "until: answered, min: 4, max: 8");
+        let study = resolve("s", &text, &Overrides::default()).unwrap();
+        let run = |times: f64| {
+            let of_block = |block: usize| {
+                let limit = 2000.0 * (1.0 + 0.03 * (block % 3) as f64);
+                let a = trials(&study, "a", block, limit);
+                a.into_iter()
+                    .chain(trials(&study, "b", block, limit * times))
+            };
+            let all: Vec<TrialFinding> = (0..4).flat_map(of_block).collect();
+            crate::summary::look(&study, &all, 4).map(|ended| ended.words().to_owned())
+        };
+        let said = run(1.5).unwrap();
+        assert!(
+            said.contains("is answered (faster) after 4 of at most 8"),
+            "{said}"
+        );
+        assert!(!run(1.02).unwrap_or_default().contains("faster"));
     }
 
     #[test]

@@ -59,6 +59,23 @@ fn a_reason_of_several_trials_stands_once_with_all_their_names() {
     assert_eq!(reasons_of(&[&trials[0]]), ["a at 4 threads: V12: short"]);
 }
 
+/// Twelve trials on a busy machine had two screens of reasons before the first figure.
+#[test]
+fn a_rule_with_many_reasons_is_said_once_with_the_first_of_them() {
+    let because = |at: f64| TrialFinding {
+        reasons: vec![format!("V18: others used {at} %"), "V4: away".to_owned()],
+        ..trial("a", at, 0, 1000.0, "invalid")
+    };
+    let trials = [1.0, 2.0, 3.0, 4.0].map(because);
+    assert_eq!(
+        reasons_of(&trials.each_ref()),
+        [
+            "in 4 of 4 trials, as a at 1 threads: V18: others used 1 %",
+            "a at 1 threads, a at 2 threads, a at 3 threads, a at 4 threads: V4: away",
+        ]
+    );
+}
+
 fn answers(study: &Study, trials: Vec<TrialFinding>, expect: Expect) {
     let found = findings(study, trials, &worst, None);
     expect.assert_eq(&format!(

@@ -1,7 +1,7 @@
 //! What throughputs are worth: for their price, and in nodes.
 
-use super::compared::{is_search, metric_of};
-use super::point_words;
+use super::answer::where_words;
+use super::compared::{PEAK, is_search, metric_of};
 use super::points::{places_of, state_of};
 use analysis::capacity::{BEYOND_MAX, Demand, for_price, nodes};
 use analysis::procedure::Percentile;
@@ -17,35 +17,73 @@ use study::settings::{Capacity, Price, Study, Target, Variant};
 /// Seconds of an hour: a price is of one.
 const HOUR_S: f64 = 3600.0;
 
-/// What each variant with a price does for it: at the primary point of comparisons, or where it did
-/// most.
+/// What each variant with a price does for it: what its searches have found, or else at the primary
+/// point of comparisons, or where it did most.
 pub fn prices(
     study: &Study,
     points: &[PointRecord],
     comparisons: &[ComparisonRecord],
+    searches: &[SearchRecord],
 ) -> Vec<PriceRecord> {
     let of = |variant: &Variant| {
         let price = variant.settings.price.as_ref()?;
-        let own = points.iter().filter(|point| point.variant == variant.name);
-        let primary = comparisons.iter().find(|c| c.primary);
-        let at_primary = own
-            .clone()
-            .find(|p| primary.is_some_and(|c| c.point == p.point));
-        let most = own.max_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s));
-        let point = at_primary.or(most)?;
+        let did = match is_search(variant) {
+            true => found(variant, searches)?,
+            false => measured(variant, points, comparisons)?,
+        };
         let worth = HOUR_S / price.per_hour;
-        let against = against(study, variant, price, point, comparisons);
+        let against = against(study, variant, price, &did.place, comparisons);
         Some(PriceRecord {
             variant: variant.name.clone(),
             per_hour: price.per_hour,
             currency: price.currency.clone(),
-            point: point.point.clone(),
-            ops_per_price: point.ops_per_s * worth,
-            ci95: point.ops_per_s_ci95.map(|ends| ends.map(|end| end * worth)),
+            point: did.place,
+            ops_per_price: did.ops_per_s * worth,
+            ci95: did.ci95.map(|ends| ends.map(|end| end * worth)),
             ..against
         })
     };
     study.variants.iter().filter_map(of).collect()
+}
+
+/// What a variant did, and where: nowhere of what its searches have found.
+struct Did {
+    place: BTreeMap<String, f64>,
+    ops_per_s: f64,
+    ci95: Option<[f64; 2]>,
+}
+
+/// None where a search has not found what it searched for: of a lower bound no price is known.
+fn found(variant: &Variant, searches: &[SearchRecord]) -> Option<Did> {
+    let of = searches.iter().filter(|one| one.variant == variant.name);
+    let log = |one: &SearchRecord| match one.found_ops_per_s()? {
+        measure::Known::Exactly(ops) => Some(ops.ln()),
+        measure::Known::AtLeast(_) => None,
+    };
+    let logs = of.map(log).collect::<Option<Vec<f64>>>()?;
+    (!logs.is_empty()).then(|| Did {
+        place: BTreeMap::new(),
+        ops_per_s: series::mean(&logs).exp(),
+        ci95: series::mean_of_blocks_ci95(&logs).map(|ends| ends.map(f64::exp)),
+    })
+}
+
+fn measured(
+    variant: &Variant,
+    points: &[PointRecord],
+    comparisons: &[ComparisonRecord],
+) -> Option<Did> {
+    let own = points.iter().filter(|point| point.variant == variant.name);
+    let primary = comparisons.iter().find(|c| c.primary);
+    let at_primary = own
+        .clone()
+        .find(|p| primary.is_some_and(|c| c.point == p.point));
+    let most = own.max_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s));
+    at_primary.or(most).map(|point| Did {
+        place: point.point.clone(),
+        ops_per_s: point.ops_per_s,
+        ci95: point.ops_per_s_ci95,
+    })
 }
 
 /// The comparison with the variant that it is compared with by throughput, for the prices of both.
@@ -53,12 +91,13 @@ fn against(
     study: &Study,
     variant: &Variant,
     price: &Price,
-    point: &PointRecord,
+    place: &BTreeMap<String, f64>,
     comparisons: &[ComparisonRecord],
 ) -> PriceRecord {
+    let is_throughput = |c: &&ComparisonRecord| matches!(c.metric.as_str(), "ops_per_s" | PEAK);
     let here = comparisons
         .iter()
-        .find(|c| c.contender == variant.name && c.point == point.point && c.metric == "ops_per_s");
+        .find(|c| c.contender == variant.name && c.point == *place && is_throughput(c));
     let compared = here.filter(|c| c.bound.is_empty()).and_then(|c| {
         let baseline = study.variants.iter().find(|v| v.name == c.baseline)?;
         let of_baseline = baseline.settings.price.as_ref()?;
@@ -277,10 +316,14 @@ fn price_sentence(price: &PriceRecord) -> String {
             price.baseline
         )
     });
+    let metric = if price.point.is_empty() {
+        PEAK
+    } else {
+        "ops_per_s"
+    };
     format!(
-        "At {} and {}{} an hour, {} does {} million operations{interval} for a \
-         {currency}{against}.",
-        point_words(&price.point),
+        "{} and {}{} an hour, {} does {} million operations{interval} for a {currency}{against}.",
+        where_words(metric, &price.point),
         price.per_hour,
         unit(&price.currency),
         who(&price.variant),
@@ -324,9 +367,9 @@ fn capacity_sentence(capacity: &CapacityRecord) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::summary::findings;
+    use crate::summary::{findings, made};
     use measure::Known;
-    use store::record::{FindingsRecord, TrialFinding};
+    use store::record::FindingsRecord;
     use study::resolve::resolve;
     use study::settings::Overrides;
 
@@ -337,28 +380,11 @@ mod tests {
              repeat: {{blocks: 5}}\n{keys}\n"
         );
         let study = resolve("s", &text, &Overrides::default()).unwrap();
-        let mut trials = Vec::new();
-        for block in 0..5 {
-            for variant in &study.variants {
-                for point in variant.settings.procedure.outlook().points {
-                    let (ops, p99_ms) = did(&variant.name, point.value());
-                    let wobble = [0.0, 0.01, -0.01, 0.004, -0.004][trials.len() * 7 % 5];
-                    let mut trial = TrialFinding {
-                        index: trials.len(),
-                        variant: variant.name.clone(),
-                        point: [(point.axis().to_owned(), point.value())].into(),
-                        block,
-                        verdict: "valid".to_owned(),
-                        seconds: 10.0,
-                        ..TrialFinding::default()
-                    };
-                    trial.all.ops = 1;
-                    trial.all.ops_per_s = ops * (1.0 + wobble);
-                    trial.all.latency_ms.p99 = p99_ms;
-                    trials.push(trial);
-                }
-            }
-        }
+        let trials = made::trials(&study, |trial| {
+            let (ops, p99_ms) = did(&trial.variant.name, trial.point.value());
+            let wobble = trial.one_of([0.0, 0.01, -0.01, 0.004, -0.004]);
+            (ops * (1.0 + wobble), p99_ms)
+        });
         findings(&study, trials, &|_| None, None)
     }
 

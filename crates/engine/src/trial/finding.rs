@@ -1,6 +1,6 @@
 //! What one trial found: the evidence that it has gathered, judged by the rules, and its figures.
 
-use super::{State, TrialRun, faults};
+use super::{State, TrialRun, endured, faults};
 use crate::recorded;
 use crate::running::Running;
 use crate::tally::Tally;
@@ -12,8 +12,8 @@ use analysis::series;
 use measure::clock;
 use store::convert;
 use store::record::{
-    ClientRecord, LagRecord, MachineRecord, RuleRecord, ServerCountsRecord, TrialFinding,
-    TrialRecord,
+    ClientRecord, EnduranceRecord, LagRecord, MachineRecord, RuleRecord, ServerCountsRecord,
+    TrialFinding, TrialRecord,
 };
 use study::plan::Trial;
 use study::settings::{Settings, Target};
@@ -51,6 +51,7 @@ impl TrialRun<'_> {
             ..Limits::default()
         };
         let judgement = rules::judge(&evidence, &limits);
+        let endurance = self.endurance(running, state, &tally);
         let known = std::mem::take(&mut state.finding);
         let finding = TrialFinding {
             started_unix_ns: state.writer.start_unix_ns(),
@@ -64,9 +65,29 @@ impl TrialRun<'_> {
             server: evidence.server.and_then(Result::ok).map(server_record),
             phases: state.timeline.records(),
             probes: state.gather.records(),
+            endurance,
             ..known
         };
         judged(with_figures(finding, &tally, &self.program), judgement)
+    }
+
+    /// What the window of an endurance's long trial showed.
+    fn endurance(
+        &self,
+        running: Option<&Running>,
+        state: &State,
+        tally: &Tally,
+    ) -> Option<EnduranceRecord> {
+        let asked = self.settings.procedure.endurance()?;
+        let kept = endured::Kept {
+            within: asked.within,
+            seconds: tally.window.seconds,
+            courses: state.courses.as_ref()?,
+            latency: tally.all.latency(),
+            watched: state.gather.watched()?,
+            memory_bytes: running.and_then(Running::memory_bytes),
+        };
+        Some(kept.record())
     }
 
     fn evidence(&self, running: Option<&Running>, state: &mut State, tally: &Tally) -> Evidence {

@@ -51,6 +51,7 @@ impl World for Offering<'_, '_> {
                 kept.context("keep an interval")?;
                 if interval.draining {
                     state.timeline.begin_drain(interval.start_ns);
+                    state.gather.window_ends(interval.start_ns);
                 }
                 (self.run.events)(Event::Interval {
                     progress,
@@ -102,6 +103,10 @@ impl TrialRun<'_> {
         };
         self.writer.journal(Some(self.trial.index), started)?;
         state.timeline.begin(kind.name(), at_ns);
+        match kind {
+            PhaseKind::Measure => state.gather.window_begins(at_ns),
+            _ => state.gather.window_ends(at_ns),
+        }
         let (planned, after) = state.timeline.advance(kind, &self.trial.phases);
         (self.events)(Event::PhaseStarted {
             phase: kind.name(),
@@ -165,6 +170,7 @@ impl TrialRun<'_> {
     /// Puts down what the measured window came to; what it makes of the trial if it was cut.
     pub(super) fn measured(&mut self, offered: Offered, state: &mut State) -> Option<TrialEnd> {
         state.finding.client.workers = offered.summary.workers;
+        state.finding.client.realtime = offered.summary.realtime;
         state.finding.client.connections = offered.summary.connections;
         state.evidence.checks.add(offered.tally.checks());
         state.tally = offered.tally;

@@ -20,6 +20,7 @@ use threads::Threads;
 pub(crate) struct Process {
     place: String,
     stat: KernelFile,
+    status: KernelFile,
     /// Absent where it may not be read: a process of somebody else.
     io: Option<KernelFile>,
     threads: Threads,
@@ -44,6 +45,7 @@ impl Process {
         Ok(Process {
             place: place.to_string(),
             stat: KernelFile::open(folder.join("stat"))?,
+            status: KernelFile::open(folder.join("status"))?,
             io,
             threads: Threads::open(pid)?,
             last: Last::none(),
@@ -115,6 +117,10 @@ impl Look for Process {
             stat.virtual_bytes as f64 / 1024.0,
         );
         out.put("pidstat.RSS", &self.place, "kB", resident_kb);
+        // RSS has the pages of mapped files too, which are page cache.
+        if let Some(kb) = anonymous_kb(&self.status.read()?) {
+            out.put("status.RssAnon", &self.place, "kB", kb as f64);
+        }
         if let Some(name) = &self.single_numa_node {
             out.put(name, &self.place, "bytes", resident_kb * 1024.0);
         }
@@ -124,6 +130,15 @@ impl Look for Process {
         }
         self.threads.look(&self.place, now_ns, out)
     }
+}
+
+/// The memory of `/proc/PID/status` that is a copy of no file; none of a kernel before 4.5, and of
+/// a process that has ended.
+fn anonymous_kb(text: &str) -> Option<u64> {
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("RssAnon:"))?;
+    line.split_ascii_whitespace().next()?.parse().ok()
 }
 
 /// Columns of `/proc/PID/stat` that are sums over the process's threads.
@@ -340,6 +355,8 @@ mod tests {
             reading.unwrap_or_else(|| panic!("{name} is missing")).value
         };
         assert!(of("pidstat.RSS") > 100.0 && of("pidstat.threads") >= 1.0);
+        let anonymous_kb = of("status.RssAnon");
+        assert!(anonymous_kb > 10.0 && anonymous_kb < of("pidstat.RSS") + 1.0);
         // Reading one's own files takes faults, at least for the buffers of the second look.
         for name in [
             "pidstat.%CPU",

@@ -116,6 +116,7 @@ impl Shape {
             retries_min: dice.pick(&[0, 0, 0, 1]),
             workers,
             cpus: Vec::new(),
+            realtime: false,
             connections_per_node: dice.between(1, 2) as usize,
             interval: Duration::from_nanos(interval_ns),
             verify_reads: VerifyReads::EveryNth(2),

@@ -41,6 +41,7 @@ fn config(nodes: &[&server::Server], program: Program, operations: u64) -> Confi
         retries_min: 0,
         workers: 1,
         cpus: Vec::new(),
+        realtime: false,
         connections_per_node: 1,
         interval: Duration::from_millis(100),
         verify_reads: VerifyReads::EveryNth(1),

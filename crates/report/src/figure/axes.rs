@@ -95,7 +95,8 @@ pub fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> Value {
     made
 }
 
-/// 1, 2 and 5 of every power of ten that touches the range; powers only when there are many.
+/// 1, 2 and 5 of every power of ten that touches the range; powers only when there are many, and
+/// even steps where the range lies between two of them.
 fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     let (from, to) = (low.log10().floor() as i32, high.log10().ceil() as i32);
     let steps: &[f64] = if to - from > 3 {
@@ -104,16 +105,34 @@ fn log_ticks(low: f64, high: f64) -> Vec<f64> {
         &[1.0, 2.0, 5.0]
     };
     let power = |exponent: i32| steps.iter().map(move |s| s * 10f64.powi(exponent));
-    (from..=to)
-        .flat_map(power)
-        .map(|v| number::round(v, 2))
-        .collect()
+    let ticks = (from..=to).flat_map(power);
+    let ticks: Vec<f64> = ticks.map(|v| number::round(v, 2)).collect();
+    let is_shown = |tick: &&f64| (low..=high).contains(*tick);
+    match ticks.iter().filter(is_shown).count() {
+        0 | 1 => even_ticks(low, high),
+        _ => ticks,
+    }
+}
+
+/// Steps of 1, 2 or 5 of a power of ten, about four of them over the range, and one beyond it at
+/// either end.
+fn even_ticks(low: f64, high: f64) -> Vec<f64> {
+    // A single value has the ticks of a range of a tenth around it.
+    let (low, high) = (low.min(high * 0.95), high.max(low * 1.05));
+    let wanted = (high - low) / 4.0;
+    let power = 10f64.powi(wanted.log10().floor() as i32);
+    let step = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
+    let step = step.into_iter().find(|step| *step * 1.001 >= wanted);
+    let step = step.unwrap_or(wanted);
+    let (from, to) = ((low / step).floor() as i64, (high / step).ceil() as i64);
+    let ticks = (from.max(1)..=to).map(|count| count as f64 * step);
+    ticks.map(|v| number::round(v, 3)).collect()
 }
 
 /// A round number without trailing zeros.
 fn plain(value: f64) -> String {
-    if value >= 1.0 {
-        number::count(value.round() as u64)
+    if value >= 1.0 && value.fract() == 0.0 {
+        number::count(value as u64)
     } else {
         value.to_string()
     }
@@ -133,5 +152,14 @@ mod tests {
             log_ticks(0.01, 900.0),
             [0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]
         );
+    }
+
+    /// An axis of p99.9 from 120 to 184 ms had no tick.
+    #[test]
+    fn a_short_logarithmic_axis_has_ticks() {
+        assert_eq!(log_ticks(120.0, 184.0), [120.0, 140.0, 160.0, 180.0, 200.0]);
+        assert_eq!(log_ticks(2.1, 2.9), [2.0, 2.2, 2.4, 2.6, 2.8, 3.0]);
+        let one = log_ticks(300.0, 300.0);
+        assert!(one.len() > 1 && one.contains(&300.0), "{one:?}");
     }
 }

@@ -30,6 +30,12 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
             )),
         );
     }
+    let mut trials = view.findings.trials.iter();
+    if trials.any(|trial| trial.client.realtime) {
+        let words = "Its workers went before other programs that wanted their CPUs (real-time \
+                     priority), so that nodes on the same machine did not keep answers waiting.";
+        blocks.push(Block::Text(words.into()));
+    }
     Some(Section {
         id: "instrument",
         title: "The instrument".into(),

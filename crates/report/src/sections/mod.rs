@@ -2,6 +2,8 @@
 
 pub mod curves;
 pub mod effects;
+pub mod endurance;
+pub mod grid;
 pub mod growth;
 pub mod headline;
 pub mod published;

@@ -44,12 +44,15 @@ pub fn quantile_cell(quantiles: Option<&QuantilesRecord>, name: &str) -> Cell {
     let Some(record) = quantiles.filter(|q| q.count > 0) else {
         return Cell::new(number::ABSENT).tone(Tone::Muted);
     };
-    let (value, q) = match name {
-        "p50" => (record.p50, 0.5),
-        "p95" => (record.p95, 0.95),
-        "p99" => (record.p99, 0.99),
-        "p999" => (record.p999, 0.999),
-        _ => return Cell::new(number::known_ms(record.max)),
+    let q = match name {
+        "p50" => Some(0.5),
+        "p95" => Some(0.95),
+        "p99" => Some(0.99),
+        "p999" => Some(0.999),
+        _ => None,
+    };
+    let (Some(value), Some(q)) = (record.figure(name), q) else {
+        return Cell::new(number::known_ms(record.max));
     };
     let above = number::count_above(record.count, q);
     let mut hint = format!("{} values above", number::count(above.round() as u64));

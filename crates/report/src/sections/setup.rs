@@ -78,7 +78,7 @@ fn input_files(view: &RunView) -> Vec<Block> {
 fn resolved(view: &RunView) -> Vec<(String, String)> {
     let mut tree = json!(view.plan.resolved);
     if let Some(map) = tree.as_object_mut() {
-        map.retain(|key, _| !["notes", "requests"].contains(&key.as_str()));
+        map.retain(|key, _| !["notes", "requests", "combinations"].contains(&key.as_str()));
     }
     if let Some(map) = tree.get_mut("overrides").and_then(Value::as_object_mut) {
         map.retain(|key, _| key != "inputs");

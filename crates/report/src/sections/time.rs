@@ -14,10 +14,10 @@ use std::collections::BTreeMap;
 use store::record::{ClientIntervalRecord, IntervalRecord, PhaseTimeRecord};
 
 /// Places on the time axis of one trial, at most: what a screen can show.
-const PLACES_PER_TRIAL_MAX: usize = 900;
+pub const PLACES_PER_TRIAL_MAX: usize = 900;
 /// Places on all time axes of a page: with ten series and twelve bytes a value they stay under
 /// 800 kB, so that the page stays under 6 MB beside the panels and the chart library.
-const PLACES_PER_PAGE_MAX: usize = 6_000;
+pub const PLACES_PER_PAGE_MAX: usize = 6_000;
 /// Trials with a chart, at most; with [`PLACES_PER_TRIAL_MIN`] each they still fit.
 const TRIALS_MAX: usize = 150;
 /// Colour of the instrument, far from those of the first kinds.
@@ -84,6 +84,7 @@ pub fn label(view: &RunView, index: usize) -> String {
 struct Joined {
     t_s: f64,
     seconds: f64,
+    intervals: u64,
     ok: u64,
     errors: BTreeMap<String, u64>,
     p50: Option<f64>,
@@ -97,6 +98,7 @@ impl Joined {
             self.t_s = record.t_s;
         }
         self.seconds += record.seconds;
+        self.intervals += record.joined.max(1);
         self.ok += record.ok;
         for (name, count) in &record.errors {
             *self.errors.entry(name.clone()).or_default() += count;
@@ -114,17 +116,19 @@ fn worst(known: Option<f64>, value: f64) -> Option<f64> {
     Some(known.map_or(value, |known| known.max(value)))
 }
 
-/// The intervals of one kind, joined so that at most `places` are left.
-fn join(trial: &TrialView, kind: &str, places: usize) -> (usize, Vec<Joined>) {
+/// The intervals of one kind, joined so that at most `places` are left, and how many a place joins
+/// at most.
+fn join(trial: &TrialView, kind: &str, places: usize) -> (u64, Vec<Joined>) {
     let records: Vec<&IntervalRecord> = trial.intervals.iter().filter(|i| i.kind == kind).collect();
     let step = records.len().div_ceil(places).max(1);
-    let mut all = Vec::new();
+    let mut all: Vec<Joined> = Vec::new();
     for chunk in records.chunks(step) {
         let mut joined = Joined::default();
         chunk.iter().for_each(|record| joined.add(record));
         all.push(joined);
     }
-    (step, all)
+    let most = all.iter().map(|joined| joined.intervals).max();
+    (most.unwrap_or(1), all)
 }
 
 fn course(view: &RunView, trial: &TrialView, places: usize) -> Chart {

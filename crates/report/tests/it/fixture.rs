@@ -429,12 +429,14 @@ fn trial_view(index: usize, trial: &[(&'static str, Interval)]) -> TrialView {
             place: "node1".into(),
             unit: "count".into(),
             values: samples.collect(),
+            ..ProbeSeries::default()
         }],
         others: vec![ProbeSeries {
             name: "cpu.others".into(),
             place: "machine".into(),
             unit: "%".into(),
             values: vec![(0.5, 3.0), (1.5, 11.0)],
+            ..ProbeSeries::default()
         }],
         nodes: None,
     }

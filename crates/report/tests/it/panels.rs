@@ -283,6 +283,7 @@ fn big() -> RunView {
                 place: format!("node{}", number % 6 + 1),
                 unit: "count".into(),
                 values: (0..3_600).map(value).collect(),
+                ..ProbeSeries::default()
             });
         }
         trial.probes = all;

@@ -2,8 +2,9 @@
 
 use crate::fixture;
 use report::{RunView, html, page};
+use std::path::{Path, PathBuf};
 use store::RunWriter;
-use store::record::{JournalEvent, NodeRecord};
+use store::record::{JournalEvent, NodeRecord, PhaseTimeRecord, SampleRecord};
 
 #[test]
 fn a_run_on_disk_becomes_the_same_curves_and_findings() {
@@ -60,4 +61,90 @@ fn a_run_on_disk_becomes_the_same_curves_and_findings() {
     }
     assert_eq!(view.trials[0].intervals.len(), 35 * 3);
     assert!(html(&page(&view)).contains("class=\"plot\""));
+}
+
+/// A run of one trial with a probe; with so many bytes of other lines.
+fn with_probe(folder: &Path, more_bytes: u64) -> PathBuf {
+    let shapes = &fixture::shapes(1)[..1];
+    let intervals = fixture::intervals(shapes[0], 7);
+    let plan = fixture::plan(shapes);
+    let mut writer = RunWriter::create(folder, "study: vtopology\n", &plan).expect("run");
+    let mut findings = fixture::findings(shapes, std::slice::from_ref(&intervals));
+    let finding = &mut findings.trials[0];
+    finding.phases = vec![PhaseTimeRecord {
+        name: "measure".into(),
+        from_s: 5.0,
+        to_s: 35.0,
+    }];
+    let kinds = fixture::KINDS.map(str::to_string);
+    let mut trial = writer.begin_trial(&plan.trials[0], &kinds).expect("trial");
+    let start_ns = trial.start_ns();
+    for (phase, mut interval) in intervals {
+        interval.start_ns += start_ns;
+        interval.end_ns += start_ns;
+        trial.write_interval(phase, &interval).expect("interval");
+    }
+    for second in 0..35 {
+        let sample = |name: &str, value: f64| SampleRecord {
+            t_s: f64::from(second) + 0.5,
+            name: name.into(),
+            place: "host1".into(),
+            unit: "%".into(),
+            value,
+        };
+        let samples = [
+            sample("mpstat.%usr", f64::from(second)),
+            sample("mpstat.%nice", 1.0),
+            sample("iostat.%util", if second == 20 { 99.0 } else { 3.0 }),
+        ];
+        trial.write_samples("hosts", &samples).expect("samples");
+        let others = [sample("cpu.others", 7.0)];
+        trial.write_samples("others", &others).expect("samples");
+    }
+    trial.write_overview(finding).expect("overview");
+    let more = std::fs::File::create(trial.path().join("more.hlog")).expect("file");
+    more.set_len(more_bytes).expect("length");
+    writer
+        .finish_trial(0, &plan.trials[0].slug, finding)
+        .expect("trial");
+    writer.finish(&findings, "0.1.0", None).expect("findings");
+    writer.path().to_owned()
+}
+
+/// Pages of a day's lines took minutes and gigabytes.
+#[test]
+fn a_long_run_has_the_page_that_its_lines_would_have() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let view = |folder: &str, bytes| {
+        let path = tempfile::tempdir_in(folder).expect("a folder").keep();
+        let run = store::Run::open(&with_probe(&path, bytes)).expect("the run opens");
+        (run.is_long, RunView::read(&run).expect("the run reads"))
+    };
+    let root = folder.path().display().to_string();
+    let ((false, lines), (true, long)) = (view(&root, 0), view(&root, 101 << 20)) else {
+        panic!("one of them is long");
+    };
+    let of = |view: &RunView| {
+        let trial = &view.trials[0];
+        let ok: u64 = trial.intervals.iter().map(|line| line.ok).sum();
+        let peaks: Vec<f64> = trial
+            .probes
+            .iter()
+            .map(|series| series.values.iter().map(|v| v.1).fold(0.0, f64::max))
+            .collect();
+        let names: Vec<String> = trial.probes.iter().map(|s| s.name.clone()).collect();
+        let others: Vec<f64> = trial.others[0].values.iter().map(|v| v.1).collect();
+        (ok, names, peaks, others.into_iter().fold(0.0, f64::max))
+    };
+    assert_eq!(of(&long), of(&lines));
+    let p99 = |view: &RunView| view.points[0].latency.quantiles.p99;
+    assert_eq!(p99(&long), p99(&lines));
+    assert_eq!(long.trials[0].probes[2].in_window, Some((30, 30.0 * 19.5)));
+    let titles = |view: &RunView| {
+        let sections = page(view).sections;
+        sections.into_iter().map(|s| s.title).collect::<Vec<_>>()
+    };
+    assert_eq!(titles(&long), titles(&lines));
+    let made = html(&page(&long));
+    assert!(made.contains("only the lengths") && made.contains("of each stretch of 1 s or more"));
 }

@@ -5,7 +5,9 @@ use crate::file;
 use crate::hlog::{self, HlogReader};
 use crate::lines::Lines;
 use crate::name::Name;
+use crate::overview::{Gathered, OverviewRecord, SeriesPlacesRecord};
 use crate::record::{IntervalRecord, NodesRecord, SampleRecord, TrialRecord};
+use crate::sums::{self, Damaged, Depth, FileSum};
 use crate::trial::tag_of;
 use anyhow::Result;
 use measure::{Histogram, Times};
@@ -28,6 +30,15 @@ pub enum HistogramKind {
 }
 
 impl HistogramKind {
+    /// All of them, in the order in which they are written.
+    pub(crate) const ALL: [HistogramKind; 5] = [
+        HistogramKind::Latency,
+        HistogramKind::Service,
+        HistogramKind::Errors,
+        HistogramKind::LatencyCensored,
+        HistogramKind::ServiceCensored,
+    ];
+
     pub(crate) fn file_name(self) -> &'static str {
         match self {
             HistogramKind::Latency => "latency.hlog",
@@ -58,6 +69,8 @@ pub struct Trial {
     pub record: TrialRecord,
     /// Names of the probes that are the run's; none if any there are.
     pub(super) probes: Option<BTreeSet<String>>,
+    /// What `series.ndjson` was when it was written, if the trial has an overview.
+    pub(super) series: Option<FileSum>,
 }
 
 impl Trial {
@@ -68,6 +81,7 @@ impl Trial {
             path,
             record,
             probes: None,
+            series: None,
         }
     }
 
@@ -100,6 +114,67 @@ impl Trial {
     pub fn samples(&self, probe: &str) -> Result<Lines<SampleRecord>> {
         let name = Name::new("probe", &format!("{probe}{PROBE_ENDING}"))?;
         Lines::open(&name.in_folder(&self.path.join(file::PROBES)))
+    }
+
+    /// Its overview; none of trials that have not ended, or that an earlier version wrote.
+    pub fn overview(&self) -> Result<Option<OverviewRecord>> {
+        let path = self.path.join(file::OVERVIEW);
+        self.series.as_ref().map(|_| read_json(&path)).transpose()
+    }
+
+    /// The courses of the series of the overview, one at a time.
+    ///
+    /// # Errors
+    /// They are not what they were, or cannot be read.
+    pub fn series(&self) -> Result<Lines<SeriesPlacesRecord>> {
+        let expected = self.series.as_ref();
+        let damage = expected.map(|e| sums::damage(&self.path, file::SERIES, e, Depth::Bytes));
+        if let Some(damage) = damage.transpose()?.flatten() {
+            let (run, files) = (self.path.clone(), vec![damage]);
+            let resumable = false;
+            return Err(Damaged {
+                run,
+                files,
+                resumable,
+            }
+            .into());
+        }
+        Lines::open(&self.path.join(file::SERIES))
+    }
+
+    /// The overview and its series made of the raw lines, in constant memory: of probes that are
+    /// in `known` nothing, and the lines of intervals only if there is none. `window` is the
+    /// measured one, in seconds.
+    ///
+    /// # Errors
+    /// A line is damaged.
+    pub fn gather(
+        &self,
+        known: Option<&OverviewRecord>,
+        window: Option<[f64; 2]>,
+    ) -> Result<(OverviewRecord, Vec<SeriesPlacesRecord>)> {
+        let mut gathered = Gathered::default();
+        if known.is_none() {
+            for line in self.intervals()? {
+                gathered.interval(&line?);
+            }
+        }
+        let is_known = |probe: &str| {
+            let mut series = known.iter().flat_map(|known| &known.series);
+            series.any(|one| one.probe == probe)
+        };
+        for probe in self.probes()?.into_iter().filter(|probe| !is_known(probe)) {
+            for sample in self.samples(&probe)? {
+                gathered.sample(&probe, &sample?);
+            }
+        }
+        Ok(gathered.records(window))
+    }
+
+    /// The log of the measured window; none without an overview.
+    pub(crate) fn window_log(&self) -> Result<Option<HlogReader>> {
+        let log = || HlogReader::open(&self.path.join(file::WINDOW));
+        self.series.as_ref().map(|_| log()).transpose()
     }
 
     /// The histogram of `kind` over the whole of `phase` (`measure`, `warmup`, …), values in ns.

@@ -5,7 +5,8 @@
 use super::{Field, Type};
 use crate::settings::draft::Series;
 use crate::settings::{
-    Capacity, Fault, How, Load, PageCache, ROWS_UNLOADED, Replication, Reset, SAMPLED_NTH, Settle,
+    Capacity, Fault, How, Load, PageCache, Priority, ROWS_UNLOADED, Replication, Reset,
+    SAMPLED_NTH, Settle,
 };
 use cql::{Compression, Consistency};
 use imports::Tool;
@@ -539,6 +540,15 @@ const INSTRUMENT: &[Field] = &[
         Type::List(&Type::Count(0, 4095, |d, n| d.client.cpus.push(n as usize))),
         "CPUs that the workers are pinned to, in turn. Default: not pinned.",
     ),
+    optional(
+        "client.priority",
+        choice!(|d| d.client.priority; "auto" => Priority::Auto, "normal" => Priority::Normal,
+                "realtime" => Priority::Realtime),
+        "Whether the workers go before other programs that want their CPUs, where the system \
+         allows it: `normal` like any program, `realtime` always, `auto` where nodes run on the \
+         same machine, whose threads would keep answers waiting for tens of milliseconds. Default: \
+         `auto`.",
+    ),
     with(
         "client.connections_per_node",
         Type::Count(1, 1024, |d, n| d.client.connections_per_node = n as usize),
@@ -705,6 +715,7 @@ const INSTRUMENT: &[Field] = &[
     optional(
         "scales",
         Type::Scales,
-        "Other sizes of the same question, by name, for `--scale`: dotted keys with values.",
+        "Other sizes of the same question, by name, for `--scale`: dotted keys with values. `none` \
+         leaves a variant, an axis of a matrix or a value of one out: `matrix.size.large: none`.",
     ),
 ];

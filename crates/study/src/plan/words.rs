@@ -4,7 +4,7 @@ use crate::estimate;
 use crate::human;
 use crate::settings::{How, Load, PageCache, Settings, Target};
 use crate::standing::Preparation;
-use analysis::procedure::{Point, Role};
+use analysis::procedure::Point;
 use imports::{Step, StepLimit};
 use workload::Program;
 
@@ -98,11 +98,6 @@ pub(super) fn offered_words(point: Option<Point>, settings: &Settings) -> String
         }
         Some(point) => point_words(point),
     }
-}
-
-/// The length of a window.
-pub(super) fn window_words(settings: &Settings, role: Role) -> String {
-    human::format_duration_ns(settings.window.measure_ns * role.windows())
 }
 
 /// What stands for a point that is not known yet.

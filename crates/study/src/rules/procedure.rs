@@ -4,6 +4,7 @@ use super::Subject;
 use crate::settings::{Draft, LADDER_POINTS_MAX};
 use crate::tree::Tree;
 use ::yaml::Diagnostics;
+use analysis::procedure::Endurance;
 use std::collections::BTreeSet;
 
 /// What can contradict itself in a procedure.
@@ -19,7 +20,50 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     ] {
         ends(subject, path, out);
     }
+    endurance(subject, out);
     arrival(subject, out);
+}
+
+/// Windows of their own length take the place of the study's, and are made of whole seconds too.
+fn endurance(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let path = "procedure.endurance";
+    if !subject.wrote(path) {
+        return;
+    }
+    if subject.wrote("window.measure") {
+        let message = "`window.measure` says how long windows are, and `procedure.endurance` too";
+        let hint = "remove it: `for` and `beside` say how long they are";
+        subject.say("window.measure", message.to_owned(), Some(hint), out);
+    }
+    let beside = subject.tree.at("procedure.endurance.beside");
+    let beside = beside.map(Tree::items).unwrap_or_default();
+    if beside.len() > Endurance::BESIDE_MAX {
+        let message = format!(
+            "`{path}.beside` has {} windows; the most is {}",
+            beside.len(),
+            Endurance::BESIDE_MAX
+        );
+        let hint = Some("leave some out, or repeat the study: `repeat: {blocks: 3}`");
+        subject.say(&format!("{path}.beside"), message, hint, out);
+    }
+    let long = subject.tree.at("procedure.endurance.for");
+    for (key, tree) in long
+        .map(|long| ("for", long))
+        .into_iter()
+        .chain(beside.iter().map(|tree| ("beside", tree)))
+    {
+        super::whole(subject, &format!("{path}.{key}"), tree, out);
+    }
+    let shortest = long.and_then(Tree::duration_ns).unwrap_or(u64::MAX);
+    if beside
+        .iter()
+        .filter_map(Tree::duration_ns)
+        .any(|ns| ns > shortest)
+    {
+        let message = format!("`{path}.beside` has a window that is longer than `for`");
+        let hint = Some("the long window is the last one: swap the two");
+        subject.say(&format!("{path}.beside"), message, hint, out);
+    }
 }
 
 /// The last point of a search is not below its first.
@@ -121,6 +165,7 @@ fn arrival(subject: &Subject<'_>, out: &mut Diagnostics) {
     let rate = [
         "procedure.sweep.rate",
         "procedure.fixed.rate",
+        "procedure.endurance.rate",
         "procedure.peak.rate",
     ];
     let path = "procedure.arrival";

@@ -34,7 +34,8 @@ fn numbers(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
 }
 
-/// A comparison at one point, block by block, of variants that took turns.
+/// A comparison at one point, or of what searches find, block by block, of variants that took
+/// turns.
 fn answerable(subject: &Subject<'_>, out: &mut Diagnostics) {
     let path = "repeat.until";
     let sides = subject.node.at("variants").and_then(Node::entries);
@@ -51,15 +52,12 @@ fn answerable(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
     let keys = subject.node.at("procedure").and_then(Node::entries);
     let names = keys.into_iter().flatten().map(|entry| entry.key.as_str());
-    let search = names
-        .into_iter()
-        .find(|name| !["fixed", "sweep", "arrival"].contains(name));
-    if let Some(search) = search {
+    let hours = names.into_iter().find(|name| *name == "endurance");
+    if let Some(hours) = hours {
         let message = format!(
-            "`until: answered` compares at one point, and `procedure.{search}` finds another in \
-             each block"
+            "`until: answered` compares variants, and `procedure.{hours}` compares the turns of one"
         );
-        let hint = "use `fixed` or `sweep`, or write `blocks` instead";
+        let hint = "write `blocks` instead";
         subject.say(path, message, Some(hint), out);
     }
 }

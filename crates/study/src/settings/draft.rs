@@ -11,7 +11,9 @@ use super::{
 };
 use crate::format::{self, Type};
 use crate::tree::Tree;
-use analysis::procedure::{Band, Bound, Fixed, Percentile, Point, Procedure, Search, Sweep, Until};
+use analysis::procedure::{
+    Band, Bound, Endurance, Fixed, Percentile, Point, Procedure, Search, Sweep, Until,
+};
 use imports::Tool;
 use workload::{ALL_KINDS, Tuning};
 
@@ -54,6 +56,12 @@ pub struct Draft {
     pub(crate) bound: Bound,
     /// The share of what a search finds that is measured too.
     pub(crate) expected: Option<f64>,
+    /// How long a load is kept up.
+    pub(crate) for_ns: u64,
+    /// For how long else, before.
+    pub(crate) beside_ns: Vec<u64>,
+    /// Within which share its throughput is the same.
+    pub(crate) within: f64,
     pub(crate) poisson: bool,
     pub(crate) range: Option<Range>,
     /// None: until steady.
@@ -428,6 +436,19 @@ impl Draft {
         Procedure::from(Search {
             expected: self.expected,
             ..make((range.point)(from), to, self.bound)
+        })
+    }
+
+    /// What `procedure.endurance` asks for.
+    pub(crate) fn endurance(&self) -> Procedure {
+        let point = self.points.first();
+        point.map_or_else(Procedure::default, |point| {
+            Procedure::from(Endurance {
+                point: *point,
+                for_ns: self.for_ns,
+                beside_ns: self.beside_ns.clone(),
+                within: self.within,
+            })
         })
     }
 

@@ -136,3 +136,64 @@ fn audit_of_forty_real_studies_of_equal_targets() {
     );
     assert!(different <= 4, "{verdicts:?}");
 }
+
+/// A tenth slower, at the latency that both state: told at the first look, after eight blocks.
+const NEAR: &str = "\
+study: near
+question: Is the slow one slower?
+target: {null: {}}
+workload: {use: standard1, mix: {write: 1}}
+procedure: {fixed: {threads: 2}}
+variants:
+  fast: {target: {null: {latency: 20ms}}}
+  slow: {target: {null: {latency: 22ms}}}
+repeat: {until: answered, min: 8, max: 12, primary: ops_per_s}
+window: {warmup: 0s, measure: 1s}
+";
+
+/// Which trials have ended, each as often as it has, and what they came to.
+fn came_to(lab: &Lab) -> (Vec<String>, String, u64) {
+    let run = lab.run();
+    let ended = |trial: &&store::record::TrialRecord| {
+        lab.journaled("trial_finished", Some(trial.index)) == 1
+    };
+    let ended: Vec<_> = run.plan.trials.iter().filter(ended).collect();
+    assert_eq!(lab.journaled("trial_finished", None), ended.len(), "twice");
+    let findings = lab.cassay(&["show", "--json"]).ended_with(0).json();
+    let primary = primary(&findings);
+    (
+        ended.iter().map(|trial| trial.slug.clone()).collect(),
+        primary["verdict"].as_str().unwrap().to_owned(),
+        primary["blocks"].as_u64().unwrap(),
+    )
+}
+
+/// kill -9 at ten moments of one study, which is resumed each time: the trials and the answer of
+/// one that nobody has touched. Half a minute, and as long again.
+#[test]
+#[ignore = "long: cargo xtask audit"]
+fn audit_of_a_study_that_is_killed_at_ten_moments_and_resumed() {
+    let untouched = Lab::with(NEAR);
+    untouched.cassay(&["run", "study.yaml"]);
+    let lab = Lab::with(NEAR);
+    let mut chance = 11_u64;
+    let mut arguments = ["run", "study.yaml"].as_slice();
+    let mut kills = 0;
+    while kills < 10 {
+        let run = lab.start(arguments);
+        chance = chance
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        let after = std::time::Duration::from_millis(300 + (chance >> 33) % 3_000);
+        measure::clock::sleep(after);
+        run.kill();
+        let has_begun = store::find(&lab.path().join("results"), "latest").is_ok();
+        kills += usize::from(has_begun);
+        arguments = if has_begun { &["resume"] } else { arguments };
+        println!("killed after {after:?}");
+    }
+    lab.cassay(&["resume"]);
+    let (trials, verdict, blocks) = came_to(&lab);
+    println!("{verdict} after {blocks} blocks, {} trials", trials.len());
+    assert_eq!((trials, verdict, blocks), came_to(&untouched));
+}

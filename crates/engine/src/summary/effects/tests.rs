@@ -1,9 +1,9 @@
 //! The effects of made-up matrices, and what is said of them.
 
-use super::super::findings;
+use super::super::{findings, made};
 use expect_test::{Expect, expect};
 use measure::Known;
-use store::record::{EffectsRecord, FindingsRecord, TrialFinding};
+use store::record::{EffectsRecord, FindingsRecord};
 use study::resolve::resolve;
 use study::settings::{Overrides, Study};
 
@@ -21,30 +21,12 @@ const FIXED: &str = "procedure: {fixed: {threads: 32}}";
 
 /// A run in which a cell at a point does so much, but for a noise that is the same in every test.
 fn run(study: &Study, did: impl Fn(&[usize], f64) -> f64, noise: f64) -> FindingsRecord {
-    let mut trials = Vec::new();
-    for block in 0..study.repeat.blocks {
-        for variant in &study.variants {
-            for point in variant.settings.procedure.outlook().points {
-                let index = trials.len();
-                // Up and down by turns, so that it is no effect.
-                let wobble = [0.0, 1.0, -1.0, 0.5, -0.5][index * 7 % 5] * noise;
-                let ops = did(&variant.cell, point.value()) * (1.0 + 0.1 * block as f64 + wobble);
-                let mut trial = TrialFinding {
-                    index,
-                    variant: variant.name.clone(),
-                    point: [(point.axis().to_owned(), point.value())].into(),
-                    block,
-                    verdict: "valid".to_owned(),
-                    seconds: 10.0,
-                    ..TrialFinding::default()
-                };
-                trial.all.ops = 1;
-                trial.all.ops_per_s = ops;
-                trial.all.latency_ms.p99 = Known::Exactly(1e6 / ops);
-                trials.push(trial);
-            }
-        }
-    }
+    let trials = made::trials(study, |trial| {
+        let wobble = trial.one_of([0.0, 1.0, -1.0, 0.5, -0.5]) * noise;
+        let drift = 0.1 * trial.block as f64;
+        let ops = did(&trial.variant.cell, trial.point.value()) * (1.0 + drift + wobble);
+        (ops, Known::Exactly(1e6 / ops))
+    });
     findings(study, trials, &|_| None, None)
 }
 

@@ -28,9 +28,20 @@ impl Words<'_> {
         said.extend(self.without_interval());
         if let Some(first) = said.first_mut() {
             let place = where_words(&self.effects.metric, &self.effects.point);
-            *first = format!("{place}{}, {first}", self.step());
+            *first = format!("{place}{}, {}", self.step(), self.going_on(first));
         }
         said
+    }
+
+    /// A sentence that does not begin its line: without its capital, unless that is of an axis.
+    fn going_on(&self, sentence: &str) -> String {
+        let mut letters = sentence.chars();
+        match letters.next() {
+            Some(first) if !self.axes().any(|axis| sentence.starts_with(axis)) => {
+                first.to_lowercase().chain(letters).collect()
+            }
+            _ => sentence.to_owned(),
+        }
     }
 
     fn step(&self) -> String {

@@ -5,7 +5,7 @@
 use super::places::{PlaceColors, group};
 use super::rows::{CPU_PARTS, HOSTS, How, NODES, Part, RowSpec};
 use crate::page::{Axis, Color, Dash, Panel, Scale, Series, Shape, Xs};
-use crate::probed::{added, first_of, is_like, natural, owner, scaled, wildcard};
+use crate::probed::{added, added_means, first_of, is_like, natural, owner, scaled, wildcard};
 use crate::sections::panels::panel;
 use crate::thin::Buckets;
 use crate::view::{ProbeSeries, RunView, TrialView};
@@ -242,7 +242,9 @@ fn cpu(
         return vec![row("CPU busy (usr and sys), %".into(), 100, lines)];
     }
     let stack = |(at, host): (usize, &&str)| {
-        let lines = stacked(&CPU_PARTS, at == 0, |names| added(&named(host, names)));
+        let lines = stacked(&CPU_PARTS, at == 0, |names| {
+            added_means(&named(host, names))
+        });
         row(format!("CPU of {host}, %"), 80, lines)
     };
     hosts.iter().enumerate().map(stack).collect()

@@ -25,11 +25,11 @@ const GAP_PX: u32 = 24;
 /// Above the rows.
 const ABOVE_PX: u32 = 130;
 
-/// The chooser, behind its fold.
-pub fn block(view: &RunView, trials: &[&TrialView]) -> Option<Block> {
+/// The chooser, behind its fold; `unread` series are of trials that are not among these.
+pub fn block(view: &RunView, trials: &[&TrialView], unread: usize) -> Option<Block> {
     let mut charts = Vec::new();
     let mut taken = 0;
-    let mut left_out = 0;
+    let mut left_out = unread;
     for trial in one_per_variant_first(view, trials) {
         for group in groups(trial) {
             let mine: usize = group.series().map(bytes).sum();
@@ -164,7 +164,7 @@ fn chart(view: &RunView, trial: &TrialView, names: &[(&str, Vec<&ProbeSeries>)])
     }
     let rows = names.len() as u32;
     Chart {
-        what: what(thinned, buckets.count()),
+        what: what(trial, thinned, buckets.count()),
         height_px: ROW_PX * rows + GAP_PX * (rows - 1) + ABOVE_PX,
         gap_px: GAP_PX,
         views: views(view, trial),

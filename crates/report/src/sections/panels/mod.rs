@@ -35,11 +35,12 @@ const GAP_PX: u32 = 26;
 /// One figure per trial, to be chosen, every series behind a fold, and what looking on cost; none
 /// when no probe ran.
 pub fn section(view: &RunView) -> Option<Section> {
-    let probed: Vec<&TrialView> = view
-        .trials
-        .iter()
-        .filter(|t| !t.probes.is_empty())
-        .collect();
+    let with_series = || view.trials.iter().filter(|t| !t.probes.is_empty());
+    // Of a long run, those of some trials are read.
+    let has_values = |t: &&TrialView| t.probes.iter().any(|series| !series.values.is_empty());
+    let probed: Vec<&TrialView> = with_series().filter(has_values).collect();
+    let unread = with_series().filter(|t| !has_values(t));
+    let unread: usize = unread.map(|t| t.probes.len()).sum();
     let costs = state::probes(view);
     if probed.is_empty() && costs.is_empty() {
         return None;
@@ -54,15 +55,15 @@ pub fn section(view: &RunView) -> Option<Section> {
     if !figures.is_empty() {
         blocks.push(Block::Choice("Trial".into(), figures));
     }
-    blocks.extend(every::block(view, &probed));
+    blocks.extend(every::block(view, &probed, unread));
     blocks.extend(costs);
     let mut lead = "What hosts, JVMs and the database did meanwhile, on one axis with the load. \
                     A colour is a host or a node, in every row; shaded are the phases outside \
                     the measured window. Zoom into any row: all follow; the buttons bring whole \
                     phases back."
         .to_string();
-    if shown < probed.len() {
-        let left_out = probed.len() - shown;
+    let left_out = with_series().count() - shown;
+    if left_out > 0 {
         lead = format!(
             "{lead} {left_out} more trials have their series on disk only (trials/*/probes)."
         );
@@ -112,7 +113,7 @@ fn chart(view: &RunView, trial: &TrialView, buckets: &Buckets) -> Chart {
     let gaps = GAP_PX * draft.rows.len().saturating_sub(1) as u32;
     let (panels, thinned) = draft.panels(buckets);
     Chart {
-        what: what(thinned, buckets.count()),
+        what: what(trial, thinned, buckets.count()),
         height_px: heights + gaps + ABOVE_PX,
         gap_px: GAP_PX,
         views: views(view, trial),
@@ -132,8 +133,19 @@ pub fn frame(view: &RunView, trial: &TrialView) -> Chart {
 }
 
 /// What is to be said of the values that are shown.
-pub fn what(thinned: bool, buckets: usize) -> String {
-    if thinned {
+pub fn what(trial: &TrialView, thinned: bool, buckets: usize) -> String {
+    let mut stretches = trial
+        .probes
+        .iter()
+        .filter(|series| !series.means.is_empty());
+    if let Some([first, second]) = stretches.find_map(|series| series.values.first_chunk()) {
+        format!(
+            "Drawn from the trial's overview: of each stretch of {:.0} s or more the smallest and \
+             the largest value, so peaks are whole; areas are means, and of sums the extremes are \
+             those that they reached at least. All values are in trials/*/probes.",
+            2.0 * (second.0 - first.0)
+        )
+    } else if thinned {
         format!(
             "Long series are thinned: of each of {buckets} stretches of time the smallest and \
              the largest value are drawn, so peaks are whole; the measured window has most of \

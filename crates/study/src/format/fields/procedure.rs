@@ -1,13 +1,18 @@
 //! The rows of the procedures.
 
-use super::{RATE_MAX, SECTION, THREADS_MAX, optional, required, with};
+use super::{DAY, LEVELS, RATE_MAX, S, SECTION, THREADS_MAX, optional, required, with};
 use crate::format::{Field, Type};
 use crate::settings::draft::{Draft, Range};
+use crate::settings::{Load, Replication};
+use crate::tree::Tree;
 use analysis::procedure::{Percentile, Point, Until};
 
 /// Latencies that may be asked for, ms: up to an hour.
 const MS_MIN: f64 = 0.001;
 const MS_MAX: f64 = 3_600_000.0;
+
+/// Twenty blocks of a second tell a course.
+const ENDURANCE_MIN: u64 = 20 * S;
 
 const THREADS: Type =
     Type::Section(|d| d.range = Some(Range::new(THREADS_MAX, |n| Point::Threads(n as u32))));
@@ -18,8 +23,9 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "procedure",
         SECTION,
-        "Which points are measured: one of `sweep`, `peak`, `band`, `latency_target`, `fixed`. \
-         Needed, but for an imported command line, which says so itself.",
+        "Which points are measured: one of `sweep`, `peak`, `band`, `latency_target`, \
+         `endurance`, `grid`, `fixed`. Needed, but for an imported command line, which says so \
+         itself.",
     ),
     optional(
         "procedure.sweep",
@@ -269,6 +275,107 @@ pub(super) const FIELDS: &[Field] = &[
         "procedure.latency_target.expected",
         EXPECTED,
         "Then measures at this share of what was found, such as 0.7: the load to expect.",
+    ),
+    optional(
+        "procedure.endurance",
+        Type::Section(|d| d.procedure = Some(Draft::endurance)),
+        "One load for hours, for each variant, in each block: whether throughput and latency \
+         drift, where they change, what compaction repeats, what grows towards its limit, and \
+         whether shorter windows of the same load did the same. Either `threads` or `rate`.",
+    ),
+    optional(
+        "procedure.endurance.threads",
+        Type::Count(1, THREADS_MAX, |d, n| {
+            d.points = vec![Point::Threads(n as u32)]
+        }),
+        "Operations in flight, closed loop.",
+    ),
+    optional(
+        "procedure.endurance.rate",
+        Type::Count(1, RATE_MAX, |d, n| d.points = vec![Point::Rate(n)]),
+        "Operations per second, open loop.",
+    ),
+    required(
+        "procedure.endurance.for",
+        Type::Duration(ENDURANCE_MIN, 30 * DAY, |d, ns| d.for_ns = ns),
+        "Length of the long window, which is measured last. Whole seconds; less than 20 tell no \
+         course. Takes the place of `window.measure`.",
+    ),
+    optional(
+        "procedure.endurance.beside",
+        Type::List(&Type::Duration(S, 30 * DAY, |d, ns| d.beside_ns.push(ns))),
+        "Lengths of up to eight shorter windows, such as `[1h, 1h]`: trials of their own, measured \
+         before the long one in this order.",
+    ),
+    with(
+        "procedure.endurance.within",
+        Type::Share(0.001, 0.5, |d, share| d.within = share),
+        "4%",
+        "Within which share throughput is the same: from the begin to the end of the long window, \
+         and of all windows of the load. Latency may drift by 10 % at least.",
+    ),
+    optional(
+        "procedure.grid",
+        Type::Section(|d| d.procedure = Some(Draft::sweep)),
+        "Every combination of the values of declared axes. `threads` or `rate` are the points of \
+         each; every other axis is one of a `matrix`, whose values have the names of what they \
+         set. Combined with the `matrix` or the `variants` of the study, if there are any.",
+    ),
+    optional(
+        "procedure.grid.threads",
+        Type::List(&Type::Count(1, THREADS_MAX, |d, n| {
+            d.points.push(Point::Threads(n as u32))
+        })),
+        "Operations in flight, closed loop.",
+    ),
+    optional(
+        "procedure.grid.rate",
+        Type::List(&Type::Count(1, RATE_MAX, |d, n| {
+            d.points.push(Point::Rate(n))
+        })),
+        "Operations per second, open loop.",
+    ),
+    optional(
+        "procedure.grid.consistency",
+        Type::List(&Type::Level(&LEVELS, |d, level| {
+            d.tune(|t| t.consistency = Some(level))
+        })),
+        "Consistency levels, of all kinds: `workload.consistency`.",
+    ),
+    optional(
+        "procedure.grid.density",
+        Type::List(&Type::Bytes(1 << 20, 256 << 40, |d, n| {
+            d.data.load = Load::BytesPerNode(n)
+        })),
+        "Sizes of the data of each node: `data.load.bytes_per_node`.",
+    ),
+    optional(
+        "procedure.grid.heap",
+        Type::List(&Type::Bytes(256 << 20, 256 << 30, |d, n| {
+            d.local.heap_bytes = n
+        })),
+        "Heaps: `target.local.heap`.",
+    ),
+    optional(
+        "procedure.grid.replication",
+        Type::List(&Type::Count(1, 100, |d, n| {
+            d.keyspace.replication = Replication::Simple { factor: n as u32 }
+        })),
+        "Replicas: `keyspace.replication`.",
+    ),
+    optional(
+        "procedure.grid.payload",
+        Type::List(&Type::Bytes(1, 1 << 30, |d, n| {
+            let payload = ("payload".to_owned(), Tree::Bytes(n));
+            d.workload.params.push(payload)
+        })),
+        "Bytes of a row's columns together, of a workload that has a parameter for it: `kv`, \
+         `standard1`.",
+    ),
+    optional(
+        "procedure.grid.version",
+        Type::List(&Type::Name(|d, text| d.local.version = text.into())),
+        "Versions of Apache Cassandra: `target.local.cassandra`.",
     ),
     optional(
         "procedure.fixed",

@@ -1,6 +1,6 @@
 //! The rows of the system under test.
 
-use super::{LOCAL_NODES_MAX, RATE_MAX, S, SECTION, optional, required, with};
+use super::{DAY, LOCAL_NODES_MAX, RATE_MAX, S, SECTION, optional, required, with};
 use crate::format::{Field, Type};
 use crate::settings::draft::Kind;
 use crate::settings::{Authentication, Collector, Isolation, JolokiaAccess, Latency, TlsSpec};
@@ -378,6 +378,26 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Count(1, RATE_MAX, |d, n| d.null.capacity_per_s = Some(n)),
         "How many operations it answers in a second, one after the other: what comes faster waits \
          in its queue, longer and longer. A known limit, to see whether it is found.",
+    ),
+    optional(
+        "target.null.drift",
+        SECTION,
+        "The capacity changes evenly from the server's start on: a known course, to see whether it \
+         is found. Needs `capacity`.",
+    ),
+    required(
+        "target.null.drift.to",
+        Type::Share(0.01, 100.0, |d, share| {
+            d.null.drift.get_or_insert_default().to = share
+        }),
+        "The share of the capacity that there is in the end: `90%`.",
+    ),
+    required(
+        "target.null.drift.over",
+        Type::Duration(S, 30 * DAY, |d, ns| {
+            d.null.drift.get_or_insert_default().over = Duration::from_nanos(ns)
+        }),
+        "How long it takes until then.",
     ),
     optional(
         "target.null.errors",

@@ -50,9 +50,8 @@ fn blocks_that_are_added_until_answered_are_refused_where_nothing_can_be() {
             "has one side",
         ),
         (
-            "variants: {a: {}, b: {}}\nprocedure: {band: {threads: {from: 1, to: 4, step: 1}, \
-             p99_ms: [1, 2]}}\n",
-            "finds another in each block",
+            "variants: {a: {}, b: {}}\nprocedure: {endurance: {threads: 4, for: 1h}}\n",
+            "compares the turns of one",
         ),
         (
             "variants: {a: {}, b: {}}\nprocedure: {fixed: {threads: 4}}\n\
@@ -63,4 +62,8 @@ fn blocks_that_are_added_until_answered_are_refused_where_nothing_can_be() {
         let said = study(&format!("{rest}{repeat}")).unwrap_err();
         assert!(said.contains(expected), "{rest}: {said}");
     }
+    // Searches are compared by what they find.
+    let search = "variants: {a: {}, b: {}}\nprocedure: {band: {threads: {from: 1, to: 4, step: 1}, \
+                  p99_ms: [1, 2]}}\n";
+    study(&format!("{search}repeat: {{until: answered}}\n")).unwrap();
 }

@@ -1,0 +1,75 @@
+//! Drift: by which share a series goes up or down over its window.
+
+use super::BLOCKS;
+use crate::series;
+use crate::trend::{line, spaced};
+
+/// Within which share latency does not drift: the margin within which two latencies count as the
+/// same.
+pub const LATENCY_WITHIN: f64 = 0.10;
+
+/// A drift over a window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drift {
+    /// From the window's begin to its end, as a share of the median block: Theil and Sen's slope.
+    pub change: f64,
+    /// Its 95 % interval, by Sen; none where it cannot be had.
+    pub ci95: Option<[f64; 2]>,
+    /// Mann and Kendall's z, corrected for blocks that follow each other.
+    pub z: f64,
+    /// Blocks in the window.
+    pub blocks: usize,
+    /// What it is.
+    pub course: Course,
+}
+
+/// How a series went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Course {
+    /// Drift and interval are within the margin.
+    Steady,
+    /// It rose for certain, and by more than the margin as far as is known.
+    Rising,
+    /// It fell likewise.
+    Falling,
+    /// Its drift is not known well enough.
+    Untold,
+}
+
+impl Course {
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Course::Steady => "steady",
+            Course::Rising => "rising",
+            Course::Falling => "falling",
+            Course::Untold => "untold",
+        }
+    }
+}
+
+/// The drift of blocks of equal length, where one of a share of `within` does not matter.
+pub fn drift(blocks: &[f64], within: f64) -> Drift {
+    let line = line(&spaced(blocks));
+    let middle = series::median(blocks).abs();
+    let share = |slope: f64| match middle > 0.0 {
+        true => slope * blocks.len() as f64 / middle,
+        false => 0.0,
+    };
+    let change = share(line.slope);
+    let ci95 = line.ci95.map(|ends| ends.map(share));
+    let is_told = blocks.len() >= BLOCKS[0] && middle > 0.0;
+    let course = match ci95.filter(|_| is_told) {
+        Some([low, high]) if -within <= low && high <= within => Course::Steady,
+        Some([low, _]) if low > 0.0 && change > within => Course::Rising,
+        Some([_, high]) if high < 0.0 && change < -within => Course::Falling,
+        _ => Course::Untold,
+    };
+    Drift {
+        change,
+        ci95,
+        z: line.z,
+        blocks: blocks.len(),
+        course,
+    }
+}

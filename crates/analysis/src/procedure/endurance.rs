@@ -1,0 +1,69 @@
+//! One point for hours, and beside it, before it, for shorter times.
+//!
+//! What must hold: the turns come in their order, each once, whatever the others came to. So the
+//! long one always finds what the shorter ones left, and is the last.
+
+use super::{Answer, Ask, Decide, Next, Outlook, Point, Role, Seen};
+
+/// One point for hours.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Endurance {
+    /// Where.
+    pub point: Point,
+    /// Length of the long window, ns.
+    pub for_ns: u64,
+    /// Lengths of the shorter windows, in their order, ns; at most [`Endurance::BESIDE_MAX`].
+    pub beside_ns: Vec<u64>,
+    /// Within which share throughput is the same: over the window, and of the shorter ones.
+    pub within: f64,
+}
+
+impl Endurance {
+    /// Shorter windows, at most: more would be a study of their own.
+    pub const BESIDE_MAX: usize = 8;
+
+    /// What each turn is for, in their order.
+    fn roles(&self) -> impl Iterator<Item = Role> {
+        let beside = (0..self.beside_ns.len()).map(|number| Role::Beside(number as u8));
+        beside.chain([Role::Endurance])
+    }
+}
+
+impl Decide for Endurance {
+    fn outlook(&self) -> Outlook {
+        let turns = self.roles().count();
+        Outlook {
+            points: vec![self.point; turns],
+            certain: turns,
+            turns_max: turns,
+            up_to: None,
+            any_order: false,
+            decided_by: None,
+        }
+    }
+
+    fn next(&self, seen: &[Seen]) -> Next {
+        let is_new = |role: &Role| !seen.iter().any(|trial| trial.role == *role);
+        match self.roles().find(is_new) {
+            Some(role) => {
+                let point = self.point;
+                Next::Measure(vec![Ask { point, role }])
+            }
+            None => Next::Answer(Answer::Complete),
+        }
+    }
+
+    fn role(&self, turn: usize) -> Role {
+        self.roles().nth(turn).unwrap_or_default()
+    }
+
+    fn window_ns(&self, role: Role, _measure_ns: u64) -> u64 {
+        match role {
+            Role::Beside(number) => {
+                let beside = self.beside_ns.get(usize::from(number));
+                beside.copied().unwrap_or(self.for_ns)
+            }
+            _ => self.for_ns,
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Hours under one load, in seconds: a course that is planted is found, and none where none is.
+//!
+//! What is planted is so large, and what does not matter so wide, that a busy machine changes
+//! neither; how small a drift is found is simulated in `analysis`.
+
+use crate::program::Lab;
+use serde_json::Value;
+
+/// Twenty-four blocks of a second, and two seconds beside them.
+fn endured(drift: &str) -> (Value, String) {
+    let lab = Lab::with(&format!(
+        "study: hours\nquestion: Does it hold?\ntarget: {{null: {{capacity: 200{drift}}}}}\n\
+         workload: {{use: standard1}}\nprocedure: {{endurance: {{threads: 4, for: 24s, beside: \
+         [2s], within: 30%}}}}\nwindow: {{warmup: 0s}}\n"
+    ));
+    let planned = lab.cassay(&["plan", "study.yaml"]).ended_with(0);
+    for part in ["(beside-1)", "(endurance)", "4 in flight, 24s"] {
+        assert!(planned.stdout.contains(part), "{part}: {}", planned.stdout);
+    }
+    let note = "not seen over these hours";
+    assert!(planned.stderr.contains(note), "{}", planned.stderr);
+    let findings = lab
+        .cassay(&["run", "study.yaml", "--json"])
+        .measured(&lab)
+        .json();
+    let shown = lab.cassay(&["show"]).stdout;
+    assert!(
+        shown.contains("Drift from the window's begin to its end"),
+        "{shown}"
+    );
+    let first = findings["answer"][0]
+        .as_str()
+        .expect("an answer")
+        .to_owned();
+    (findings, first)
+}
+
+fn rate(findings: &Value) -> &Value {
+    let trials = findings["trials"].as_array().expect("trials");
+    assert_eq!(
+        (&trials[0]["role"], &trials[1]["role"]),
+        (&"beside-1".into(), &"endurance".into())
+    );
+    assert!(trials[0].get("endurance").is_none(), "of the long one only");
+    let drifts = trials[1]["endurance"]["drifts"].as_array().expect("drifts");
+    let rate = drifts.iter().find(|drift| drift["of"] == "ops_per_s");
+    rate.expect("throughput drifts or does not")
+}
+
+#[test]
+fn a_capacity_that_falls_is_found_to_fall() {
+    let (findings, answer) = endured(", drift: {to: 30%, over: 30s}");
+    let rate = rate(&findings);
+    assert_eq!(rate["course"], "falling", "{rate:#}");
+    assert!(
+        answer.starts_with("Throughput did not hold for 24 s"),
+        "{answer}"
+    );
+    assert!(
+        answer.ends_with("whether anything grows was not seen."),
+        "{answer}"
+    );
+}
+
+#[test]
+fn a_capacity_that_stays_is_found_to_stay() {
+    let (findings, answer) = endured("");
+    let rate = rate(&findings);
+    assert_eq!(rate["course"], "steady", "{rate:#}");
+    assert!(!answer.starts_with("Throughput did not hold"), "{answer}");
+    let endured = &findings["endured"][0];
+    assert_eq!(
+        endured["turns"].as_array().map(Vec::len),
+        Some(2),
+        "{endured:#}"
+    );
+}

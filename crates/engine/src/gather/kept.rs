@@ -1,0 +1,85 @@
+//! The readings that the rules judge, in constant memory: there are a million of them a day.
+
+use super::{OTHERS, PENDING, STEAL};
+use cluster::probe::Reading;
+use measure::{Bin, Bins};
+use std::collections::BTreeMap;
+
+/// Stretches that a series is kept in: those of a trial of an hour are a second each, so that each
+/// holds one reading.
+pub const STRETCHES_MAX: usize = 4096;
+
+/// Readings of [`PENDING`], of [`STEAL`], and of the probe [`OTHERS`].
+#[derive(Default)]
+pub struct Kept {
+    /// What their times count from.
+    pub(super) base_ns: Option<u64>,
+    /// By probe, name and place.
+    pub(super) series: BTreeMap<(String, String, String), Bins>,
+}
+
+impl Kept {
+    /// Takes a reading, if the rules judge it.
+    pub fn push(&mut self, reading: &Reading) {
+        let is_judged = reading.probe == OTHERS || matches!(&*reading.name, PENDING | STEAL);
+        if !is_judged {
+            return;
+        }
+        // The first comes at the trial's begin; one from before it is of the first stretch.
+        let base_ns = *self.base_ns.get_or_insert(reading.at_ns);
+        let t_s = (reading.at_ns as f64 - base_ns as f64) / 1e9;
+        let names = [&*reading.probe, &*reading.name, &*reading.place];
+        let key = names.map(str::to_owned).into();
+        let bins = self.series.entry(key);
+        let bins = bins.or_insert_with(|| Bins::new(STRETCHES_MAX));
+        bins.push(t_s, reading.value);
+    }
+
+    /// What was read in the window, which is given by the monotonic clock.
+    pub fn within(&self, (from_ns, to_ns): (u64, u64)) -> Vec<InWindow<'_>> {
+        let since_s = |ns: u64| (ns as f64 - self.base_ns.unwrap_or(0) as f64) / 1e9;
+        let window = since_s(from_ns)..=since_s(to_ns);
+        // Of several nodes, stretches are added.
+        let widest_s = self.series.values().map(Bins::width_s).fold(1.0, f64::max);
+        let mut all = Vec::new();
+        for ((probe, name, place), bins) in &self.series {
+            let mut bins = bins.clone();
+            bins.widen(widest_s);
+            let inside = bins.numbered().filter(|(_, bin)| {
+                let middle = (bin.first_s + bin.last_s) / 2.0;
+                window.contains(&middle)
+            });
+            let stretches: Vec<(usize, Bin)> = inside.map(|(at, bin)| (at, *bin)).collect();
+            if !stretches.is_empty() {
+                all.push(InWindow {
+                    probe,
+                    name,
+                    place,
+                    stretches,
+                });
+            }
+        }
+        all
+    }
+}
+
+/// One series in the window.
+pub struct InWindow<'a> {
+    /// Its probe, its name and where it was read.
+    pub probe: &'a str,
+    /// As above.
+    pub name: &'a str,
+    /// As above.
+    pub place: &'a str,
+    /// Stretches of time by number, with what was read in each.
+    pub stretches: Vec<(usize, Bin)>,
+}
+
+/// The mean of percentages, as a share; none without any.
+pub fn share<'a>(series: impl Iterator<Item = &'a InWindow<'a>>) -> Option<f64> {
+    let bins = series.flat_map(|series| &series.stretches);
+    let add =
+        |(count, sum): (u64, f64), (_, bin): &(usize, Bin)| (count + bin.count, sum + bin.sum);
+    let (count, sum) = bins.fold((0, 0.0), add);
+    (count > 0).then(|| sum / count as f64 / 100.0)
+}

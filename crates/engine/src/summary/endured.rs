@@ -1,0 +1,379 @@
+//! What long trials did beside the shorter ones of their variant, and what that says.
+//!
+//! Throughput and latency are judged apart: the source that these studies come from calls
+//! throughputs that are less than 4 % apart consistent, while its mean latency rose by 23 %.
+
+use super::{point_words, usable};
+use analysis::endurance::{Agreed, Load, agreement};
+use analysis::procedure::Role;
+use analysis::series;
+use measure::number::{significant, whole};
+use store::record::{DriftRecord, EnduranceRecord, EnduredRecord, TrialFinding, TurnRecord};
+use study::settings::{Study, Variant};
+
+/// From so many blocks of the study on, the spread between them is the error of their mean.
+const BLOCKS_MIN: usize = 3;
+/// Half of a 95 % interval in standard errors.
+const NORMAL_975: f64 = 1.96;
+
+/// Whether a trial is the long one of an endurance.
+pub fn is_long(trial: &TrialFinding) -> bool {
+    Role::named(&trial.role) == Role::Endurance
+}
+
+/// What the turns of each endurance came to; none of other procedures.
+pub fn endured(study: &Study, trials: &[TrialFinding]) -> Vec<EnduredRecord> {
+    let variants = study.variants.iter();
+    variants
+        .filter_map(|variant| of_variant(variant, trials))
+        .collect()
+}
+
+fn of_variant(variant: &Variant, trials: &[TrialFinding]) -> Option<EnduredRecord> {
+    let asked = variant.settings.procedure.endurance()?;
+    let of: Vec<&TrialFinding> = trials
+        .iter()
+        .filter(|trial| trial.variant == variant.name && usable(trial))
+        .collect();
+    let point = of.iter().find(|trial| is_long(trial))?.point.clone();
+    let turns = (0..variant.settings.procedure.outlook().turns_max)
+        .map(|turn| variant.settings.procedure.role(turn).name());
+    let turns: Vec<TurnRecord> = turns.map(|role| turn(&of, role)).collect();
+    let load = |turn: &TurnRecord| {
+        let (mean, error) = (turn.ops_per_s, turn.error?);
+        Some(Load { mean, error })
+    };
+    let loads: Option<Vec<Load>> = turns.iter().map(load).collect();
+    let found = loads.and_then(|loads| agreement(&loads, asked.within));
+    Some(EnduredRecord {
+        variant: variant.name.clone(),
+        point,
+        apart: found.map(|found| found.apart),
+        apart_ci95: found.map(|found| found.ci95),
+        within: asked.within,
+        agreed: match found {
+            Some(found) => found.agreed.name().to_owned(),
+            None if turns.len() > 1 => Agreed::Untold.name().to_owned(),
+            None => String::new(),
+        },
+        mean_ms_change: mean_ms_change(&turns),
+        turns,
+    })
+}
+
+/// The trials of a turn, in all blocks.
+fn turn(of: &[&TrialFinding], role: String) -> TurnRecord {
+    let here: Vec<&TrialFinding> = of.iter().copied().filter(|t| t.role == role).collect();
+    let each = |value: fn(&TrialFinding) -> f64| -> Vec<f64> {
+        here.iter().map(|trial| value(trial)).collect()
+    };
+    let rates = each(|trial| trial.all.ops_per_s);
+    let count = rates.len() as f64;
+    let within = here.iter().map(|trial| {
+        let [low, high] = trial.all.ops_per_s_ci95?;
+        Some((high - low) / 2.0 / NORMAL_975)
+    });
+    let within: Option<Vec<f64>> = within.collect();
+    let error = match rates.len() {
+        0 => None,
+        BLOCKS_MIN.. => Some((series::variance(&rates) / count).sqrt()),
+        _ => within.map(|errors| errors.iter().fold(0.0_f64, |sum, one| sum.hypot(*one)) / count),
+    };
+    TurnRecord {
+        role,
+        trials: here.iter().map(|trial| trial.index).collect(),
+        seconds: series::mean(&each(|trial| trial.seconds)),
+        ops_per_s: series::mean(&rates),
+        error,
+        mean_ms: series::mean(&each(|trial| trial.all.latency_ms.mean.least())),
+    }
+}
+
+/// The long turn's mean latency over that of the shorter ones, less one.
+fn mean_ms_change(turns: &[TurnRecord]) -> Option<f64> {
+    let (long, beside) = turns.split_last()?;
+    let is_known = !beside.is_empty() && beside.iter().all(|turn| turn.mean_ms > 0.0);
+    let before = series::mean(&beside.iter().map(|turn| turn.mean_ms).collect::<Vec<_>>());
+    is_known.then(|| long.mean_ms / before - 1.0)
+}
+
+/// The answer of each variant: what throughput did, what drifts, what grows.
+pub fn sentences(study: &Study, endured: &[EnduredRecord], trials: &[TrialFinding]) -> Vec<String> {
+    let mut said = Vec::new();
+    for variant in &study.variants {
+        if variant.settings.procedure.endurance().is_none() {
+            continue;
+        }
+        let found = endured.iter().find(|one| one.variant == variant.name);
+        let who = match variant.name.as_str() {
+            "-" => String::new(),
+            name => format!("“{name}”: "),
+        };
+        match found.and_then(|found| sentence(found, trials)) {
+            Some(sentence) => said.push(who + &sentence),
+            None => said.push(format!("{who}No long trial may be believed.")),
+        }
+    }
+    said
+}
+
+fn sentence(found: &EnduredRecord, trials: &[TrialFinding]) -> Option<String> {
+    let long = found.turns.last()?;
+    let shown: Vec<&EnduranceRecord> = trials
+        .iter()
+        .filter(|trial| long.trials.contains(&trial.index))
+        .filter_map(|trial| trial.endurance.as_ref())
+        .collect();
+    // Of several blocks the one that went furthest.
+    let drift = |of: &str| {
+        let all = shown.iter().filter_map(|one| one.drift(of));
+        all.reduce(|a, b| {
+            if b.change.abs() > a.change.abs() {
+                b
+            } else {
+                a
+            }
+        })
+    };
+    let rate = drift("ops_per_s")?;
+    let p99 = drift("latency_ms.p99");
+    let length = length_words(long.seconds);
+    let mut parts = vec![format!(
+        "{} {length}: {} op/s at {}{}",
+        held_words(found, rate),
+        whole(long.ops_per_s),
+        point_words(&found.point),
+        apart_words(found)
+    )];
+    let p99 = p99.map_or(String::new(), |p99| {
+        format!(", p99 by {}", drift_words(p99))
+    });
+    parts.push(format!(
+        "it drifts by {}{p99} over the {length}",
+        drift_words(rate)
+    ));
+    if let Some(change) = found.mean_ms_change {
+        parts.push(format!(
+            "mean latency was {} % {} than before",
+            short(change.abs() * 100.0, 2),
+            if change < 0.0 { "lower" } else { "higher" }
+        ));
+    }
+    parts.push(growth_words(&shown));
+    Some(parts.join("; ") + ".")
+}
+
+/// What throughput did, in a manager's words.
+fn held_words(found: &EnduredRecord, rate: &DriftRecord) -> &'static str {
+    match (rate.course.as_str(), found.agreed.as_str()) {
+        ("rising", _) => "Throughput rose over",
+        ("falling", _) | (_, "outside") => "Throughput did not hold for",
+        ("steady", "inside" | "") => "Throughput held for",
+        _ => "It cannot be told whether throughput held for",
+    }
+}
+
+/// How far apart the turns were.
+fn apart_words(found: &EnduredRecord) -> String {
+    let (Some(apart), Some(ci95)) = (found.apart, found.apart_ci95) else {
+        return String::new();
+    };
+    let before = &found.turns[..found.turns.len().saturating_sub(1)];
+    let before: Vec<String> = before
+        .iter()
+        .map(|turn| length_words(turn.seconds))
+        .collect();
+    let percent = |share: f64| short(share * 100.0, 2);
+    let (apart, before) = (percent(apart), before.join(" and "));
+    let near = match found.agreed.as_str() {
+        "inside" => format!("within {apart} % of the {before} before"),
+        _ => format!("{apart} % apart from the {before} before"),
+    };
+    let [low, high] = ci95.map(percent);
+    format!(", {near} [{low} to {high}]")
+}
+
+/// `-0.3 % [-0.8, 0.2]`.
+fn drift_words(drift: &DriftRecord) -> String {
+    let percent = |share: f64| {
+        let sign = if share < 0.0 { "-" } else { "" };
+        format!("{sign}{}", short(share.abs() * 100.0, 2))
+    };
+    let ci95 = drift.ci95.map_or(String::new(), |[low, high]| {
+        format!(" [{}, {}]", percent(low), percent(high))
+    });
+    format!("{} %{ci95}", percent(drift.change))
+}
+
+fn growth_words(shown: &[&EnduranceRecord]) -> String {
+    let leaks: Vec<String> = shown
+        .iter()
+        .flat_map(|one| one.leaks())
+        .map(|leak| {
+            let days = leak.reaches_days.unwrap_or_default();
+            format!(
+                "{} of {} would reach its limit in {}",
+                leak.of,
+                leak.place,
+                length_words(days * 86_400.0)
+            )
+        })
+        .collect();
+    let horizon_days = shown
+        .iter()
+        .flat_map(|one| &one.growths)
+        .map(|one| one.horizon_days);
+    match (leaks.is_empty(), horizon_days.reduce(f64::min)) {
+        (false, _) => leaks.join(", "),
+        (true, None) => "whether anything grows was not seen".to_owned(),
+        (true, Some(days)) => format!(
+            "nothing grows that would reach its limit within {}",
+            length_words(days * 86_400.0)
+        ),
+    }
+}
+
+/// `24 h`, `3 min`, `30 days`, as short as it can be said.
+pub fn length_words(seconds: f64) -> String {
+    let (value, unit) = match seconds {
+        s if s >= 172_800.0 => (s / 86_400.0, "days"),
+        s if s >= 3600.0 => (s / 3600.0, "h"),
+        s if s >= 60.0 => (s / 60.0, "min"),
+        s => (s, "s"),
+    };
+    format!("{} {unit}", short(value, 3))
+}
+
+/// So many digits, without zeros that say nothing.
+fn short(value: f64, digits: i32) -> String {
+    let text = significant(value, digits);
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use store::record::GrowthRecord;
+    use study::resolve::resolve;
+    use study::settings::Overrides;
+
+    const STUDY: &str = "study: s\nquestion: q\ntarget: {null: {}}\nworkload: {use: standard1}\n\
+                         procedure: {endurance: {threads: 8, for: 24h, beside: [1h, 1h]}}\n";
+
+    fn trial(index: usize, role: &str, ops_per_s: f64, mean_ms: f64) -> TrialFinding {
+        let seconds = if role == "endurance" {
+            86_400.0
+        } else {
+            3600.0
+        };
+        let mut trial = TrialFinding {
+            index,
+            variant: "-".to_owned(),
+            point: [("threads".to_owned(), 8.0)].into(),
+            role: role.to_owned(),
+            verdict: "valid".to_owned(),
+            seconds,
+            ..TrialFinding::default()
+        };
+        trial.all.ops_per_s = ops_per_s;
+        trial.all.ops_per_s_ci95 = Some([ops_per_s * 0.9998, ops_per_s * 1.0002]);
+        trial.all.latency_ms.mean = mean_ms.into();
+        trial
+    }
+
+    fn drift(of: &str, change: f64, ci95: [f64; 2], course: &str) -> DriftRecord {
+        DriftRecord {
+            of: of.to_owned(),
+            change,
+            ci95: Some(ci95),
+            course: course.to_owned(),
+            ..DriftRecord::default()
+        }
+    }
+
+    fn published() -> Vec<TrialFinding> {
+        let mut long = trial(2, "endurance", 138_583.0, 2.66);
+        let leak = GrowthRecord {
+            of: "gc.heap_after".to_owned(),
+            place: "node1".to_owned(),
+            horizon_days: 30.0,
+            growing: "no".to_owned(),
+            ..GrowthRecord::default()
+        };
+        long.endurance = Some(EnduranceRecord {
+            drifts: vec![
+                drift("ops_per_s", -0.003, [-0.008, 0.002], "steady"),
+                drift("latency_ms.p99", 0.02, [-0.01, 0.05], "steady"),
+            ],
+            growths: vec![leak],
+            ..EnduranceRecord::default()
+        });
+        vec![
+            trial(0, "beside-1", 138_364.0, 2.16),
+            trial(1, "beside-2", 133_588.0, 2.39),
+            long,
+        ]
+    }
+
+    fn said(trials: &[TrialFinding]) -> String {
+        let study = resolve("s", STUDY, &Overrides::default()).unwrap();
+        sentences(&study, &endured(&study, trials), trials).join(" ")
+    }
+
+    #[test]
+    fn the_answer_of_the_source_is_the_one_it_gave_and_its_latency_stands_beside_it() {
+        assert_eq!(
+            said(&published()),
+            "Throughput held for 24 h: 138,583 op/s at 8 threads, within 3.7 % of the 1 h and 1 h \
+             before [3.7 to 3.8]; it drifts by -0.3 % [-0.8, 0.2], p99 by 2 % [-1, 5] over the \
+             24 h; mean latency was 17 % higher than before; nothing grows that would reach its \
+             limit within 30 days."
+        );
+    }
+
+    #[test]
+    fn what_falls_is_apart_or_grows_is_said() {
+        let mut trials = published();
+        trials[0].all.ops_per_s = 160_000.0;
+        assert!(said(&trials).starts_with("Throughput did not hold for 24 h"));
+        let mut trials = published();
+        let shown = trials[2].endurance.as_mut().unwrap();
+        shown.drifts[0].course = "falling".to_owned();
+        shown.growths[0].growing = "leaks".to_owned();
+        shown.growths[0].reaches_days = Some(3.25);
+        let text = said(&trials);
+        assert!(text.starts_with("Throughput did not hold"), "{text}");
+        assert!(
+            text.ends_with("gc.heap_after of node1 would reach its limit in 3.25 days."),
+            "{text}"
+        );
+        let mut trials = published();
+        trials[1].all.ops_per_s_ci95 = None;
+        assert!(said(&trials).starts_with("It cannot be told whether throughput held for 24 h"));
+        trials[2].verdict = "invalid".to_owned();
+        assert_eq!(said(&trials), "No long trial may be believed.");
+    }
+
+    #[test]
+    fn three_blocks_have_the_error_of_their_spread() {
+        let mut trials = Vec::new();
+        for (block, wobble) in [0.99, 1.0, 1.01].into_iter().enumerate() {
+            for mut one in published() {
+                one.index += block * 3;
+                one.block = block;
+                one.all.ops_per_s *= wobble;
+                trials.push(one);
+            }
+        }
+        let study = resolve("s", STUDY, &Overrides::default()).unwrap();
+        let found = &endured(&study, &trials)[0];
+        let long = found.turns.last().unwrap();
+        assert_eq!(long.trials, [2, 5, 8]);
+        let expected = 138_583.0 * 0.01 / 3.0_f64.sqrt();
+        assert!((long.error.unwrap() - expected).abs() < 1.0, "{long:?}");
+        assert_eq!(found.agreed, "untold", "1 % from block to block");
+    }
+}

@@ -1,0 +1,59 @@
+//! Made-up runs, for tests of what is concluded from runs.
+
+use analysis::procedure::Point;
+use measure::Known;
+use store::record::TrialFinding;
+use study::settings::{Study, Variant};
+
+/// A trial of a made-up run.
+pub struct Made<'a> {
+    /// Its variant.
+    pub variant: &'a Variant,
+    /// Where it is.
+    pub point: Point,
+    /// Its block.
+    pub block: usize,
+    /// Its number.
+    pub index: usize,
+}
+
+impl Made<'_> {
+    /// One of five deviations, up and down by turns, the same every time: no effect of anything.
+    pub fn one_of(&self, deviations: [f64; 5]) -> f64 {
+        deviations[self.index * 7 % 5]
+    }
+}
+
+/// A valid trial of ten seconds for each point of each variant in each block; `did` gives its
+/// throughput and p99.
+pub fn trials(study: &Study, did: impl Fn(&Made<'_>) -> (f64, Known)) -> Vec<TrialFinding> {
+    let mut trials = Vec::new();
+    for block in 0..study.repeat.blocks {
+        for variant in &study.variants {
+            for point in variant.settings.procedure.outlook().points {
+                let index = trials.len();
+                let made = Made {
+                    variant,
+                    point,
+                    block,
+                    index,
+                };
+                let (ops_per_s, p99_ms) = did(&made);
+                let mut trial = TrialFinding {
+                    index,
+                    variant: variant.name.clone(),
+                    point: crate::record::point_record(Some(point)),
+                    block,
+                    verdict: "valid".to_owned(),
+                    seconds: 10.0,
+                    ..TrialFinding::default()
+                };
+                trial.all.ops = 1;
+                trial.all.ops_per_s = ops_per_s;
+                trial.all.latency_ms.p99 = p99_ms;
+                trials.push(trial);
+            }
+        }
+    }
+    trials
+}

@@ -1,0 +1,457 @@
+//! What the long trial of an endurance keeps while it runs, and what that comes to.
+//!
+//! What must hold: it takes as much memory after days as after minutes. So series are bins, what
+//! happens rarely is kept as long as it is rare, and of pauses the longest.
+
+use analysis::blocks::{self, Blocks};
+use analysis::endurance::{
+    self, CYCLES_MIN, Cycles, Growth, Joined, LATENCY_WITHIN, changes, cycles, drift, growth,
+    joined,
+};
+use analysis::series;
+use host::probe::Reading;
+use measure::number::{round, whole};
+use measure::{Bins, Summed};
+use std::collections::BTreeMap;
+use store::record::{
+    ChangeRecord, CourseRecord, CyclesRecord, DriftRecord, EnduranceRecord, GrowthRecord,
+    HappenedRecord,
+};
+
+/// Bins of a series.
+const BINS: usize = 512;
+/// Things of a kind that are kept one by one: with more, something of them is near everything.
+const RARE_MAX: usize = 6;
+/// Pauses shorter than this are nothing that anybody would look for, ms.
+const PAUSE_MS_MIN: f64 = 50.0;
+/// Courses of probes in a finding: 16 kB each.
+const COURSES_MAX: usize = 12;
+/// Digits of a value in a finding.
+const DIGITS: i32 = 5;
+const DAY_S: f64 = 86_400.0;
+
+const PENDING: &str = "compactions.pending";
+const COMPACTED: &str = "compactions.bytes/s";
+const HEAP: &str = "gc.heap_after";
+const ANONYMOUS: &str = "status.RssAnon";
+const SSTABLES: &str = ".live_sstables";
+/// Where the client's own process is read.
+const CLIENT: &str = "client";
+
+/// What may grow, by its series, with the series that says its limit and what nobody sees without.
+const GROWING: [(&str, Option<&str>, &str); 6] = [
+    (PENDING, None, "compactions that are owed"),
+    (HEAP, Some("jvm.heap_max"), "the heap after collections"),
+    (ANONYMOUS, None, "the memory of the nodes' processes"),
+    ("jvm.buffers.direct.used", None, "direct buffers"),
+    (
+        "jvm.file_descriptors",
+        Some("jvm.file_descriptors_max"),
+        "open files",
+    ),
+    ("jvm.threads", None, "threads"),
+];
+
+/// Throughput and p99 of a window, second by second, as bins.
+pub struct Courses {
+    from_ns: Option<u64>,
+    rate: Bins,
+    p99_ms: Bins,
+}
+
+impl Courses {
+    /// Nothing seen yet.
+    pub fn new() -> Courses {
+        Courses {
+            from_ns: None,
+            rate: Bins::new(BINS),
+            p99_ms: Bins::new(BINS),
+        }
+    }
+
+    /// Takes the next interval of the run; only those of the window count.
+    pub fn push(&mut self, summed: &Summed) {
+        let interval = &summed.interval;
+        if !interval.is_measured() || interval.seconds() <= 0.0 {
+            return;
+        }
+        let from_ns = *self.from_ns.get_or_insert(interval.start_ns);
+        let since_s = (interval.start_ns - from_ns) as f64 / 1e9 + interval.seconds() / 2.0;
+        self.rate.push(since_s, summed.ok_per_s());
+        self.p99_ms.push(since_s, summed.p99_ms());
+    }
+}
+
+/// What the probes saw in the window.
+#[derive(Default)]
+pub struct Watched {
+    from_ns: Option<u64>,
+    to_ns: Option<u64>,
+    /// By name and place, with the unit.
+    series: BTreeMap<(String, String), (String, Bins)>,
+    /// The last value of what says a limit.
+    limits: BTreeMap<(String, String), f64>,
+    /// The longest pauses: when, ms, what.
+    pauses: Vec<(f64, f64, String)>,
+    /// When compactions began, with the node; none any more once they were too many.
+    begun: Option<Vec<(f64, String)>>,
+    /// Compactions pending at the last look, by node.
+    pending: BTreeMap<String, f64>,
+}
+
+impl Watched {
+    /// The window begins.
+    pub fn begin(&mut self, at_ns: u64) {
+        *self = Watched {
+            from_ns: Some(at_ns),
+            begun: Some(Vec::new()),
+            ..Watched::default()
+        };
+    }
+
+    /// The window has ended, if it was on.
+    pub fn end(&mut self, at_ns: u64) {
+        if self.from_ns.is_some() {
+            self.to_ns.get_or_insert(at_ns);
+        }
+    }
+
+    /// Takes a reading, if it is of the window.
+    pub fn push(&mut self, reading: &Reading) {
+        let Some(from_ns) = self.from_ns.filter(|from_ns| reading.at_ns >= *from_ns) else {
+            return;
+        };
+        if self.to_ns.is_some_and(|to_ns| reading.at_ns > to_ns) {
+            return;
+        }
+        let t_s = (reading.at_ns - from_ns) as f64 / 1e9;
+        let (name, place) = (&*reading.name, &*reading.place);
+        let is_limit = GROWING.iter().any(|(_, limit, _)| *limit == Some(name));
+        if is_limit {
+            let place = (name.to_owned(), place.to_owned());
+            self.limits.insert(place, reading.value);
+        }
+        if let Some(kind) = name.strip_prefix("gc.pause.") {
+            self.pause(t_s, kind, place, reading.value);
+        }
+        if name == PENDING {
+            self.compaction(t_s, place, reading.value);
+        }
+        let is_kept = GROWING.iter().any(|(of, ..)| *of == name)
+            || name == COMPACTED
+            || name.ends_with(SSTABLES);
+        if is_kept {
+            let unit = || (reading.unit.to_string(), Bins::new(BINS));
+            let of = (name.to_owned(), place.to_owned());
+            let (_, bins) = self.series.entry(of).or_insert_with(unit);
+            bins.push(t_s, reading.value);
+        }
+    }
+
+    fn pause(&mut self, t_s: f64, kind: &str, place: &str, ms: f64) {
+        if ms < PAUSE_MS_MIN {
+            return;
+        }
+        let what = format!("a pause of {} ms ({kind}) of {place}", whole(ms));
+        self.pauses.push((t_s, ms, what));
+        if self.pauses.len() > RARE_MAX {
+            let least = (0..self.pauses.len())
+                .min_by(|a, b| self.pauses[*a].1.total_cmp(&self.pauses[*b].1));
+            self.pauses.remove(least.unwrap_or(0));
+        }
+    }
+
+    fn compaction(&mut self, t_s: f64, place: &str, pending: f64) {
+        let before = self.pending.insert(place.to_owned(), pending);
+        if before != Some(0.0) || pending <= 0.0 {
+            return;
+        }
+        let is_rare = self.begun.as_mut().is_some_and(|begun| {
+            begun.push((t_s, place.to_owned()));
+            begun.len() <= RARE_MAX
+        });
+        if !is_rare {
+            self.begun = None;
+        }
+    }
+
+    /// What happened rarely, in order of time.
+    fn events(&self) -> Vec<HappenedRecord> {
+        let pauses = self
+            .pauses
+            .iter()
+            .map(|(t_s, _, what)| (*t_s, what.clone()));
+        let begun = self.begun.iter().flatten();
+        let begun = begun.map(|(t_s, place)| (*t_s, format!("a compaction that began on {place}")));
+        let mut events: Vec<HappenedRecord> = pauses
+            .chain(begun)
+            .map(|(t_s, what)| HappenedRecord {
+                at_s: round(t_s, DIGITS),
+                what,
+            })
+            .collect();
+        events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+        events
+    }
+
+    /// The series of this name (or end of it) at every place.
+    fn of<'w>(&'w self, name: &'w str) -> impl Iterator<Item = Watching<'w>> {
+        let all = self.series.iter();
+        let named = all.filter(move |((of, _), _)| match name.starts_with('.') {
+            true => of.ends_with(name),
+            false => of == name,
+        });
+        named.map(|((of, place), (unit, bins))| Watching {
+            of,
+            place,
+            unit,
+            bins,
+        })
+    }
+}
+
+/// A series of a probe.
+struct Watching<'w> {
+    of: &'w str,
+    place: &'w str,
+    unit: &'w str,
+    bins: &'w Bins,
+}
+
+/// All that is known of a long window when it has ended.
+pub struct Kept<'a> {
+    /// Within which share throughput does not drift.
+    pub within: f64,
+    /// Length of the window, s.
+    pub seconds: f64,
+    /// Throughput and p99.
+    pub courses: &'a Courses,
+    /// Latencies, block by block.
+    pub latency: &'a Blocks,
+    /// What the probes saw.
+    pub watched: &'a Watched,
+    /// Memory that a node has.
+    pub memory_bytes: Option<u64>,
+}
+
+/// A series in blocks, and what it is called.
+struct Series {
+    of: &'static str,
+    within: f64,
+    blocks: Joined,
+    /// Length of a block, s.
+    block_s: f64,
+}
+
+impl Kept<'_> {
+    /// What it comes to.
+    pub fn record(&self) -> EnduranceRecord {
+        let cycles = self.cycles();
+        let cycle_s = cycles.as_ref().map_or(0.0, |cycles| cycles.period_s);
+        let series = self.series(cycle_s * CYCLES_MIN);
+        let events = self.watched.events();
+        EnduranceRecord {
+            block_s: series.first().map_or(0.0, |rate| rate.block_s),
+            drifts: series.iter().map(drift_record).collect(),
+            changes: series
+                .iter()
+                .filter(|one| matches!(one.of, RATE | P99))
+                .flat_map(|one| change_records(one, &events))
+                .collect(),
+            cycles,
+            growths: self.growths(),
+            unseen: self.unseen(),
+            events,
+            courses: self.courses(),
+        }
+    }
+
+    /// Throughput and latency in blocks that are at least so long, where that leaves enough of
+    /// them: with shorter ones a cycle is a trend.
+    fn series(&self, block_s_min: f64) -> Vec<Series> {
+        let one = |of, within: f64, values: &[f64], width_s: f64| {
+            let blocks = joined(values, (block_s_min / width_s).ceil() as usize);
+            Series {
+                of,
+                within,
+                block_s: blocks.size as f64 * width_s,
+                blocks,
+            }
+        };
+        let rate: Vec<f64> = self
+            .courses
+            .rate
+            .means()
+            .iter()
+            .map(|(_, rate)| *rate)
+            .collect();
+        let of_latency = self.within.max(LATENCY_WITHIN);
+        let width_s = self.latency.intervals_per_block() as f64;
+        let latency = |of, values: Vec<f64>| one(of, of_latency, &values, width_s);
+        let quantile = |q: f64| self.latency.each(|block| blocks::quantile_ms(block, q));
+        vec![
+            one(RATE, self.within, &rate, self.courses.rate.width_s()),
+            latency(MEAN, self.latency.each(blocks::mean_ms)),
+            latency("latency_ms.p50", quantile(0.5)),
+            latency(P99, quantile(0.99)),
+        ]
+    }
+
+    /// What compaction repeats, of the node where most changes.
+    fn cycles(&self) -> Option<CyclesRecord> {
+        let values = |one: &Watching<'_>| -> Vec<f64> {
+            one.bins.means().iter().map(|(_, value)| *value).collect()
+        };
+        let busiest = |name| {
+            let all = self.watched.of(name);
+            let all = all.map(|one| (series::variance(&values(&one)), one));
+            all.reduce(|a, b| if b.0 > a.0 { b } else { a })
+        };
+        let pending = busiest(PENDING);
+        let is_quiet = pending
+            .as_ref()
+            .is_none_or(|(variance, _)| *variance == 0.0);
+        let found = if is_quiet {
+            busiest(COMPACTED).or(pending)
+        } else {
+            pending
+        };
+        let (_, one) = found?;
+        let width_s = one.bins.width_s();
+        let (state, period_s, count) = match cycles(&values(&one)) {
+            Cycles::Quiet => ("quiet", 0.0, 0.0),
+            Cycles::Unseen => ("unseen", 0.0, 0.0),
+            Cycles::Seen { period, count } if count < CYCLES_MIN => {
+                ("few", period as f64 * width_s, count)
+            }
+            Cycles::Seen { period, count } => ("seen", period as f64 * width_s, count),
+        };
+        Some(CyclesRecord {
+            of: one.of.to_owned(),
+            state: state.to_owned(),
+            period_s,
+            count: round(count, DIGITS),
+        })
+    }
+
+    fn growths(&self) -> Vec<GrowthRecord> {
+        let names = GROWING.iter().map(|(of, limit, _)| (*of, *limit));
+        let names = names.chain([(SSTABLES, None)]);
+        let all = names.flat_map(|(of, limit)| {
+            self.watched.of(of).map(move |one| {
+                let limit = self.limit(&one, limit);
+                let lowest: Vec<(f64, f64)> =
+                    one.bins.bins().map(|bin| (bin.min_s, bin.min)).collect();
+                growth_record(&one, growth(&lowest, self.seconds, limit), limit)
+            })
+        });
+        all.collect()
+    }
+
+    /// The most that there is room for.
+    fn limit(&self, one: &Watching<'_>, named: Option<&str>) -> Option<f64> {
+        // That of the client is not of a node.
+        if one.of == ANONYMOUS {
+            let memory_bytes = self.memory_bytes.filter(|_| one.place != CLIENT);
+            return memory_bytes.map(|bytes| bytes as f64 / 1024.0);
+        }
+        let place = (named?.to_owned(), one.place.to_owned());
+        // A JVM says −1 where there is none.
+        self.watched
+            .limits
+            .get(&place)
+            .copied()
+            .filter(|limit| *limit > 0.0)
+    }
+
+    /// What nobody saw.
+    fn unseen(&self) -> Vec<String> {
+        let missing = GROWING
+            .iter()
+            .filter(|(of, ..)| self.watched.of(of).next().is_none());
+        missing
+            .map(|(of, _, what)| format!("{what}: no probe read {of}"))
+            .collect()
+    }
+
+    fn courses(&self) -> Vec<CourseRecord> {
+        let rate = course(RATE, "", "op/s", &self.courses.rate);
+        let p99 = course(P99, "", "ms", &self.courses.p99_ms);
+        let probed = [PENDING, HEAP, ANONYMOUS].into_iter().flat_map(|name| {
+            self.watched
+                .of(name)
+                .map(|one| course(one.of, one.place, one.unit, one.bins))
+        });
+        let probed = probed.take(COURSES_MAX);
+        [rate, p99].into_iter().chain(probed).collect()
+    }
+}
+
+const RATE: &str = "ops_per_s";
+const P99: &str = "latency_ms.p99";
+const MEAN: &str = "latency_ms.mean";
+
+fn drift_record(one: &Series) -> DriftRecord {
+    let found = drift(&one.blocks.means, one.within);
+    DriftRecord {
+        of: one.of.to_owned(),
+        change: found.change,
+        ci95: found.ci95,
+        within: one.within,
+        z: round(found.z, DIGITS),
+        blocks: found.blocks,
+        course: found.course.name().to_owned(),
+    }
+}
+
+/// The changes of a series, each with the nearest event within a block's length.
+fn change_records(one: &Series, events: &[HappenedRecord]) -> Vec<ChangeRecord> {
+    let found = changes(&one.blocks.means).into_iter();
+    let record = |change: endurance::Change| {
+        let at_s = change.at as f64 * one.block_s;
+        let away = |event: &&HappenedRecord| (event.at_s - at_s).abs();
+        let near = events.iter().filter(|event| away(event) <= one.block_s);
+        let nearest = near.min_by(|a, b| away(a).total_cmp(&away(b)));
+        ChangeRecord {
+            of: one.of.to_owned(),
+            at_s: round(at_s, DIGITS),
+            before: round(change.before, DIGITS),
+            after: round(change.after, DIGITS),
+            coincides: nearest.map_or(String::new(), |event| event.what.clone()),
+        }
+    };
+    found.map(record).collect()
+}
+
+fn growth_record(one: &Watching<'_>, found: Growth, limit: Option<f64>) -> GrowthRecord {
+    let per_day = |per_s: f64| round(per_s * DAY_S, DIGITS);
+    GrowthRecord {
+        of: one.of.to_owned(),
+        place: one.place.to_owned(),
+        unit: one.unit.to_owned(),
+        last: found.last,
+        per_day: per_day(found.per_s),
+        per_day_ci95: found.per_s_ci95.map(|ends| ends.map(per_day)),
+        limit,
+        reaches_days: found.reaches_s.map(|s| round(s / DAY_S, DIGITS)),
+        horizon_days: round(found.horizon_s / DAY_S, DIGITS),
+        growing: found.growing.name().to_owned(),
+    }
+}
+
+fn course(of: &str, place: &str, unit: &str, bins: &Bins) -> CourseRecord {
+    let middle = bins.means().into_iter().map(|(t_s, _)| t_s);
+    let numbers = middle
+        .zip(bins.bins())
+        .map(|(t_s, bin)| [t_s, bin.mean(), bin.min, bin.max].map(|value| round(value, DIGITS)));
+    CourseRecord {
+        of: of.to_owned(),
+        place: place.to_owned(),
+        unit: unit.to_owned(),
+        width_s: bins.width_s(),
+        bins: numbers.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

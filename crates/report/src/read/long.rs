@@ -1,0 +1,172 @@
+//! The trials of a long run, made of their overviews: as many places as a page shows.
+//!
+//! What must hold: a page costs memory by what it shows, and not by how long the run was. A trial
+//! without an overview (it has not ended, or an earlier version wrote it) has one made of its raw
+//! lines, which takes as long as reading them.
+
+use super::OTHERS;
+use crate::sections::time::{PLACES_PER_PAGE_MAX, PLACES_PER_TRIAL_MAX};
+use crate::view::{ProbeSeries, TrialView};
+use anyhow::Result;
+use std::collections::BTreeSet;
+use store::record::TrialFinding;
+use store::{OverviewRecord, Place, Places, Run, SeriesOverviewRecord, SeriesPlacesRecord, Trial};
+
+/// Trials whose series are read, at most: with the fewest buckets a page has room for no more.
+const DETAILED_MAX: usize = 16;
+/// Places of all series of one name in all of these trials, at most: a series of a single trial has
+/// as many as its overview, and all together take some 100 MB of memory.
+const DETAILED_PLACES_MAX: usize = 4_096;
+/// Fewer places than this would no longer show a course.
+const PLACES_MIN: usize = 64;
+
+/// The trials of a long run.
+pub fn trial_views(run: &Run, trials: &[Trial]) -> Result<Vec<TrialView>> {
+    let findings = run.trial_findings();
+    let detailed = detailed(trials);
+    let size = Size {
+        course: PLACES_PER_PAGE_MAX / trials.len().max(1),
+        series: DETAILED_PLACES_MAX / detailed.len().max(1),
+    };
+    let view = |trial: &Trial| {
+        let finding = findings.iter().find(|f| f.index == trial.record.index);
+        trial_view(
+            trial,
+            finding,
+            &size,
+            detailed.contains(&trial.record.index),
+        )
+    };
+    trials.iter().map(view).collect()
+}
+
+/// How many places a trial gets: about, up to twice as many.
+struct Size {
+    course: usize,
+    series: usize,
+}
+
+/// The numbers of the trials whose series are read: the first of every variant, then the others in
+/// their order.
+fn detailed(trials: &[Trial]) -> BTreeSet<usize> {
+    let mut variants = BTreeSet::new();
+    let mut first: Vec<&Trial> = Vec::new();
+    for trial in trials {
+        if variants.insert(trial.record.variant.as_str()) {
+            first.push(trial);
+        }
+    }
+    let all = first.into_iter().chain(trials);
+    let mut numbers = BTreeSet::new();
+    for trial in all {
+        if numbers.len() < DETAILED_MAX {
+            numbers.insert(trial.record.index);
+        }
+    }
+    numbers
+}
+
+fn trial_view(
+    trial: &Trial,
+    finding: Option<&TrialFinding>,
+    size: &Size,
+    is_detailed: bool,
+) -> Result<TrialView> {
+    let phases = finding.map_or(&[][..], |finding| &finding.phases);
+    let measured = phases.iter().find(|phase| phase.name == "measure");
+    let window = measured.map(|phase| [phase.from_s, phase.to_s]);
+    let written = trial.overview()?;
+    // Of what has no overview, and of probes that came after it was written.
+    let (read, read_series) = trial.gather(written.as_ref(), window)?;
+    let mut series = SeriesOf::new(&read);
+    series.extend(written.iter());
+    let overview = written.unwrap_or_else(|| read.clone());
+    let length_s = overview.length_s()?.max(1.0);
+    let least_s = |places: usize| length_s / places.max(PLACES_MIN) as f64;
+    let course_s = least_s(size.course.min(PLACES_PER_TRIAL_MAX));
+    let mut view = TrialView {
+        index: trial.record.index,
+        intervals: overview.intervals(course_s)?,
+        nodes: trial.nodes()?,
+        ..TrialView::default()
+    };
+    if let Some(places) = overview.cpu_others(course_s)? {
+        view.others = vec![ProbeSeries {
+            name: "cpu.others".into(),
+            unit: "%".into(),
+            ..of_places(&places)
+        }];
+    }
+    if is_detailed {
+        let least_s = least_s(size.series);
+        for line in read_series {
+            series.fill(&line, least_s)?;
+        }
+        for line in trial.series()? {
+            series.fill(&line?, least_s)?;
+        }
+    }
+    view.probes = series.0.into_iter().map(|(_, series)| series).collect();
+    Ok(view)
+}
+
+/// The series of a trial, by probe.
+struct SeriesOf(Vec<(String, ProbeSeries)>);
+
+impl SeriesOf {
+    fn new(overview: &OverviewRecord) -> SeriesOf {
+        let mut all = SeriesOf(Vec::new());
+        all.extend([overview]);
+        all
+    }
+
+    /// Takes what an overview has, with the figures of the window and no values. By name, then by
+    /// place.
+    fn extend<'a>(&mut self, overviews: impl IntoIterator<Item = &'a OverviewRecord>) {
+        let of = |one: &SeriesOverviewRecord| {
+            let series = ProbeSeries {
+                name: one.name.clone(),
+                place: one.place.clone(),
+                unit: one.unit.clone(),
+                in_window: Some((one.count, one.sum)),
+                ..ProbeSeries::default()
+            };
+            (one.probe.clone(), series)
+        };
+        let all = overviews.into_iter().flat_map(|overview| &overview.series);
+        self.0.extend(all.filter(|one| one.probe != OTHERS).map(of));
+        self.0.sort_by(|(_, a), (_, b)| key(a).cmp(&key(b)));
+    }
+
+    /// Gives a series its values.
+    fn fill(&mut self, line: &SeriesPlacesRecord, least_s: f64) -> Result<()> {
+        let wanted = (line.name.as_str(), line.place.as_str());
+        let from = self.0.partition_point(|(_, series)| key(series) < wanted);
+        let same = self.0[from..].iter_mut();
+        let mut same = same.take_while(|(_, series)| key(series) == wanted);
+        if let Some((_, series)) = same.find(|(probe, _)| *probe == line.probe) {
+            let filled = of_places(&line.unpacked(least_s)?);
+            (series.values, series.means) = (filled.values, filled.means);
+        }
+        Ok(())
+    }
+}
+
+fn key(series: &ProbeSeries) -> (&str, &str) {
+    (&series.name, &series.place)
+}
+
+/// Two values for each place that has any, a quarter and three quarters into it, and its mean.
+fn of_places(places: &Places) -> ProbeSeries {
+    let mut series = ProbeSeries::default();
+    let known = places.places.iter().enumerate();
+    for (at, place) in known.filter(|(_, place)| place.count > 0) {
+        let Place { mean, ends, .. } = *place;
+        let t_s = |part: f64| (at as f64 + part) * places.width_s;
+        series
+            .values
+            .extend([(t_s(0.25), ends[0]), (t_s(0.75), ends[1])]);
+        series.means.push(mean);
+    }
+    series
+}

@@ -1,0 +1,459 @@
+//! Hours under one load: the course with its changes, what drifts, what grows, what compaction
+//! repeats, and what shorter windows did.
+
+use crate::number;
+use crate::page::{
+    Axis, Band, Block, Cell, Chart, Color, Column, Dash, Panel, Row, Scale, Section, Series, Shape,
+    Table, Tone, Xs,
+};
+use crate::sections::time::label;
+use crate::summary::variant_name;
+use crate::view::RunView;
+use store::record::{
+    ChangeRecord, CourseRecord, DriftRecord, EnduranceRecord, EnduredRecord, GrowthRecord,
+    TrialFinding, TurnRecord,
+};
+
+/// Long trials with a part of their own; of more, the findings have the numbers.
+const TRIALS_MAX: usize = 12;
+
+/// What endured; none where nothing was asked to.
+pub fn section(view: &RunView) -> Option<Section> {
+    let trials = view.findings.trials.iter();
+    let long: Vec<(&TrialFinding, &EnduranceRecord)> = trials
+        .filter_map(|trial| Some((trial, trial.endurance.as_ref()?)))
+        .collect();
+    if long.is_empty() {
+        return None;
+    }
+    let mut blocks: Vec<Block> = Vec::new();
+    for one in &view.findings.endured {
+        blocks.push(Block::Table(turns(view, one)));
+    }
+    let several = long.len() > 1;
+    for (trial, shown) in long.iter().take(TRIALS_MAX) {
+        let parts = of_trial(shown, trial.seconds);
+        match several {
+            true => blocks.push(Block::Details(label(view, trial.index), parts)),
+            false => blocks.extend(parts),
+        }
+    }
+    Some(Section {
+        id: "endurance",
+        title: "Over hours".into(),
+        lead: "One load, kept up. Seconds follow each other, so they are joined to blocks before \
+               anything is said of them; throughput and latency are judged apart, and nothing here \
+               says why. What a change coincides with is what the probes saw nearest to it."
+            .into(),
+        blocks,
+    })
+}
+
+fn of_trial(shown: &EnduranceRecord, seconds: f64) -> Vec<Block> {
+    let mut blocks = vec![
+        Block::Chart(chart(shown)),
+        Block::Table(drifts(shown)),
+        match shown.changes.is_empty() {
+            true => Block::Text("No level gave way to another within the window.".into()),
+            false => Block::Table(changes(shown, seconds)),
+        },
+        Block::Text(cycles(shown)),
+    ];
+    if !shown.growths.is_empty() {
+        blocks.push(Block::Table(growths(shown)));
+    }
+    if !shown.unseen.is_empty() {
+        let unseen = shown.unseen.clone();
+        blocks.push(Block::List("What was not seen".into(), unseen));
+    }
+    blocks
+}
+
+/// What a series is called on the page.
+fn name(of: &str) -> &str {
+    match of {
+        "ops_per_s" => "throughput",
+        "latency_ms.mean" => "mean latency",
+        "latency_ms.p50" => "median latency",
+        "latency_ms.p99" => "p99 latency",
+        "compactions.pending" => "compactions pending",
+        "gc.heap_after" => "heap after collections",
+        "status.RssAnon" => "memory of the process (RssAnon)",
+        "jvm.buffers.direct.used" => "direct buffers",
+        "jvm.file_descriptors" => "open files",
+        "jvm.threads" => "threads",
+        other => other,
+    }
+}
+
+fn signed(share: f64) -> String {
+    let sign = if share < 0.0 { "−" } else { "+" };
+    format!("{sign}{}", number::significant(share.abs() * 100.0, 3))
+}
+
+fn between(ci95: Option<[f64; 2]>, show: impl Fn(f64) -> String) -> String {
+    ci95.map_or(String::new(), |[low, high]| {
+        format!("{} to {}", show(low), show(high))
+    })
+}
+
+fn turns(view: &RunView, one: &EnduredRecord) -> Table {
+    let row = |turn: &TurnRecord| {
+        let ci95 = turn.error.map(|error| {
+            let half = 1.96 * error;
+            [turn.ops_per_s - half, turn.ops_per_s + half]
+        });
+        let what = match turn.role.strip_prefix("beside-") {
+            Some(number) => format!("beside it, {number}"),
+            None => "the long one".to_owned(),
+        };
+        Row {
+            cells: vec![
+                Cell::new(what),
+                Cell::new(number::duration(turn.seconds)),
+                Cell::new(number::rate(turn.ops_per_s))
+                    .detail(number::relative_error(turn.ops_per_s, ci95)),
+                Cell::new(number::ms(turn.mean_ms)),
+                Cell::new(turn.trials.len().to_string()),
+            ],
+            ..Row::default()
+        }
+    };
+    let variant = match one.variant.as_str() {
+        "-" => String::new(),
+        variant => format!("{}: ", variant_name(variant, view)),
+    };
+    Table {
+        caption: format!(
+            "{variant}the same load for different times: {}",
+            agreed(one)
+        ),
+        columns: vec![
+            Column::text("Turn"),
+            Column::number("Window", ""),
+            Column::number("Throughput", "op/s"),
+            Column::number("Mean latency", "ms"),
+            Column::number("Trials", "").wide(),
+        ],
+        rows: one.turns.iter().map(row).collect(),
+        foot: one.mean_ms_change.map_or(String::new(), |change| {
+            format!(
+                "Mean latency of the long one against the shorter ones: {} %. It is shown, and not \
+                 part of that verdict.",
+                signed(change)
+            )
+        }),
+    }
+}
+
+/// How far apart the turns were, and what that is.
+fn agreed(one: &EnduredRecord) -> String {
+    let within = number::percent(one.within);
+    let apart = one.apart.map_or(String::new(), |apart| {
+        let ci95 = between(one.apart_ci95, number::percent);
+        format!(
+            " Largest over least, less one: {} ({ci95}).",
+            number::percent(apart)
+        )
+    });
+    match one.agreed.as_str() {
+        "inside" => format!("all within {within} of each other.{apart}"),
+        "outside" => format!("further than {within} apart.{apart}"),
+        "untold" => format!("it cannot be told whether they are within {within}.{apart}"),
+        _ => "nothing was measured beside it.".to_owned(),
+    }
+}
+
+/// How a course is to be taken.
+fn tone(course: &str) -> Tone {
+    match course {
+        "steady" | "no" => Tone::Good,
+        "rising" | "falling" | "grows" => Tone::Warn,
+        "leaks" => Tone::Bad,
+        _ => Tone::Muted,
+    }
+}
+
+fn drifts(shown: &EnduranceRecord) -> Table {
+    let row = |drift: &DriftRecord| {
+        let course = match drift.course.as_str() {
+            "untold" => "cannot be told",
+            course => course,
+        };
+        Row {
+            cells: vec![
+                Cell::new(name(&drift.of)),
+                Cell::new(signed(drift.change)).detail(between(drift.ci95, signed)),
+                Cell::new(format!(
+                    "± {}",
+                    number::significant(drift.within * 100.0, 2)
+                )),
+                Cell::new(number::significant(drift.z, 3)),
+                Cell::new(drift.blocks.to_string()),
+                Cell::new(course).tone(tone(&drift.course)),
+            ],
+            ..Row::default()
+        }
+    };
+    Table {
+        caption: "Drift from the window's begin to its end".into(),
+        columns: vec![
+            Column::text("Of"),
+            Column::number("Drift", "%"),
+            Column::number("Does not matter within", "%").wide(),
+            Column::number("z", "").wide(),
+            Column::number("Blocks", "").wide(),
+            Column::text("So"),
+        ],
+        rows: shown.drifts.iter().map(row).collect(),
+        foot: format!(
+            "Theil and Sen's slope of blocks of {}, with Sen's 95 % interval; z by Mann and \
+             Kendall, for blocks that follow each other. Steady: drift and interval are within the \
+             margin.",
+            number::duration(shown.block_s)
+        ),
+    }
+}
+
+fn changes(shown: &EnduranceRecord, seconds: f64) -> Table {
+    // Each of them is within a block of so large a share of the window, on either side.
+    let near = (2.0 * shown.block_s / seconds.max(1e-9)).min(1.0);
+    let chance = 1.0 - (1.0 - near).powi(shown.events.len() as i32);
+    let row = |change: &ChangeRecord| {
+        let coincides = match change.coincides.as_str() {
+            "" => "nothing that the probes saw".to_owned(),
+            what => format!("coincides with {what}"),
+        };
+        Row {
+            cells: vec![
+                Cell::new(number::duration(change.at_s)),
+                Cell::new(name(&change.of)),
+                Cell::new(number::rate(change.before)),
+                Cell::new(number::rate(change.after))
+                    .detail(format!("{} %", signed(change.after / change.before - 1.0))),
+                Cell::new(coincides),
+            ],
+            ..Row::default()
+        }
+    };
+    Table {
+        caption: "Levels that gave way to others".into(),
+        columns: vec![
+            Column::number("After", ""),
+            Column::text("Of"),
+            Column::number("Before", ""),
+            Column::number("After it", ""),
+            Column::text("Within a block of it").wide(),
+        ],
+        rows: shown.changes.iter().map(row).collect(),
+        foot: format!(
+            "By PELT, at most five of a series. That two things coincide does not say that one is \
+             for the other: of the {} that the probes saw, chance alone puts one within a block of \
+             a moment in {} of cases.",
+            shown.events.len(),
+            number::percent(chance)
+        ),
+    }
+}
+
+fn cycles(shown: &EnduranceRecord) -> String {
+    let Some(cycles) = &shown.cycles else {
+        return "Nobody saw what compaction did.".into();
+    };
+    let period = number::duration(cycles.period_s);
+    let count = number::significant(cycles.count, 2);
+    match cycles.state.as_str() {
+        "seen" => format!(
+            "Compaction comes again every {period} ({}); the window has {count} of these cycles.",
+            cycles.of
+        ),
+        "few" => format!(
+            "The window is shorter than three cycles of compaction: one takes about {period} ({}), \
+             and it has {count}. A part of a cycle looks like a trend.",
+            cycles.of
+        ),
+        "quiet" => {
+            "Nothing was compacted in the window: what compaction costs is not in it.".into()
+        }
+        _ => format!("No cycle of compaction is to be seen in {}.", cycles.of),
+    }
+}
+
+/// A value in its unit: bytes in larger ones.
+fn amount(value: f64, unit: &str) -> String {
+    let (sign, size) = if value < 0.0 {
+        ("−", -value)
+    } else {
+        ("", value)
+    };
+    match unit {
+        "bytes" => format!("{sign}{}", number::bytes(size as u64)),
+        "kB" => format!("{sign}{}", number::bytes((size * 1024.0) as u64)),
+        _ => format!("{sign}{}", number::significant(size, 3)),
+    }
+}
+
+fn growths(shown: &EnduranceRecord) -> Table {
+    let row = |growth: &GrowthRecord| {
+        let show = |value: f64| amount(value, &growth.unit);
+        let limit = growth.limit.map_or(number::ABSENT.to_owned(), show);
+        let reaches = growth
+            .reaches_days
+            .map_or(number::ABSENT.to_owned(), |days| {
+                number::significant(days, 2)
+            });
+        let word = match growth.growing.as_str() {
+            "no" => "does not grow",
+            "grows" => "grows",
+            "leaks" => "would reach its limit",
+            _ => "cannot be told",
+        };
+        Row {
+            cells: vec![
+                Cell::new(name(&growth.of)),
+                Cell::new(growth.place.clone()),
+                Cell::new(show(growth.last)),
+                Cell::new(show(growth.per_day)).detail(between(growth.per_day_ci95, show)),
+                Cell::new(limit),
+                Cell::new(reaches),
+                Cell::new(word).tone(tone(&growth.growing)),
+            ],
+            ..Row::default()
+        }
+    };
+    let days = shown
+        .growths
+        .first()
+        .map_or(0.0, |growth| growth.horizon_days);
+    Table {
+        caption: "What may grow".into(),
+        columns: vec![
+            Column::text("Of"),
+            Column::text("Where"),
+            Column::number("In the end", ""),
+            Column::number("In a day", ""),
+            Column::number("Limit", "").wide(),
+            Column::number("Reached in", "days").wide(),
+            Column::text("So"),
+        ],
+        rows: shown.growths.iter().map(row).collect(),
+        foot: format!(
+            "Theil and Sen's slope of the least of each block, over the last two thirds of the \
+             window. A line is drawn on for thirty times the window, at most for 30 days: here {}. \
+             Where no limit is known only the growth is said.",
+            number::duration(days * 86_400.0)
+        ),
+    }
+}
+
+/// Throughput and p99 over the window, with changes and events; below what the probes saw.
+fn chart(shown: &EnduranceRecord) -> Chart {
+    let mut panels = Vec::new();
+    for (of, share, scale) in [
+        ("ops_per_s", 0.35, Scale::Linear),
+        ("latency_ms.p99", 0.3, Scale::Log),
+        ("compactions.pending", 0.15, Scale::Linear),
+        ("gc.heap_after", 0.15, Scale::Linear),
+        ("status.RssAnon", 0.15, Scale::Linear),
+    ] {
+        let courses: Vec<&CourseRecord> = shown
+            .courses
+            .iter()
+            .filter(|course| course.of == of)
+            .collect();
+        if let Some(first) = courses.first() {
+            let lines = courses
+                .iter()
+                .enumerate()
+                .flat_map(|(at, one)| lines(one, panels.len() + at));
+            panels.push(Panel {
+                share,
+                title: name(of).into(),
+                left: Axis::new(&first.unit, scale),
+                series: lines.collect(),
+                ..Panel::default()
+            });
+        }
+    }
+    if !shown.events.is_empty() {
+        panels.push(events(shown));
+    }
+    let width_s = shown.courses.first().map_or(1.0, |course| course.width_s);
+    let band = |change: &ChangeRecord| Band {
+        from: change.at_s - width_s / 2.0,
+        to: change.at_s + width_s / 2.0,
+        label: format!(
+            "{} {} %",
+            name(&change.of),
+            signed(change.after / change.before - 1.0)
+        ),
+    };
+    Chart {
+        title: "The course of the window".into(),
+        what: format!(
+            "Each place is {} s: the mean of its seconds, dotted the least and the most of them; \
+             p99 is that of single seconds. Shaded: where a level gave way to another.",
+            number::significant(width_s, 3)
+        ),
+        height_px: 300 + 130 * panels.len() as u32,
+        x: Axis::new("seconds since the window began", Scale::Linear),
+        panels,
+        bands: shown.changes.iter().map(band).collect(),
+        unified_hover: true,
+        ..Chart::default()
+    }
+}
+
+/// Mean, least and most of a course.
+fn lines(course: &CourseRecord, number: usize) -> Vec<Series> {
+    let place = match course.place.as_str() {
+        "" => String::new(),
+        place => format!(" of {place}"),
+    };
+    let line = |what: &str, dash, column: usize| Series {
+        name: format!("{}{place}{what}", name(&course.of)),
+        group: format!("{}{}", course.of, course.place),
+        in_legend: column == 1,
+        color: Color::Category(number),
+        dash,
+        x: Xs::Numbers(course.bins.iter().map(|bin| bin[0]).collect()),
+        y: course.bins.iter().map(|bin| Some(bin[column])).collect(),
+        unit: course.unit.clone(),
+        ..Series::default()
+    };
+    vec![
+        line("", Dash::Solid, 1),
+        line(", least", Dash::Dot, 2),
+        line(", most", Dash::Dot, 3),
+    ]
+}
+
+/// A mark for each thing that happened rarely, named for who points at it.
+fn events(shown: &EnduranceRecord) -> Panel {
+    let mark = |event: &store::record::HappenedRecord| {
+        let is_pause = event.what.starts_with("a pause");
+        Series {
+            name: event.what.clone(),
+            group: "events".into(),
+            shape: Shape::Marks,
+            color: if is_pause {
+                Color::Error
+            } else {
+                Color::Neutral
+            },
+            x: Xs::Numbers(vec![event.at_s]),
+            y: vec![Some(if is_pause { 1.0 } else { 2.0 })],
+            ..Series::default()
+        }
+    };
+    Panel {
+        share: 0.12,
+        left: Axis {
+            title: String::new(),
+            scale: Scale::Names,
+            names: vec!["pauses".into(), "compactions".into()],
+        },
+        series: shown.events.iter().map(mark).collect(),
+        ..Panel::default()
+    }
+}

@@ -1,0 +1,170 @@
+//! Every combination of a matrix or a grid: rows by columns, a table for each value of the rest.
+
+use crate::number;
+use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
+use crate::summary::axis_value;
+use crate::view::RunView;
+use std::collections::BTreeMap;
+use store::record::{AxisRecord, CombinationsRecord, PointRecord};
+
+/// Tables on a page; of more, the results list every combination.
+const TABLES_MAX: usize = 24;
+
+/// None of a study without two axes, the load being one.
+pub fn section(view: &RunView) -> Option<Section> {
+    let combinations = view.plan.resolved.combinations.as_ref()?;
+    let axes = axes(view, combinations);
+    let [rows, columns, rest @ ..] = axes.as_slice() else {
+        return None;
+    };
+    let tables = each(rest).into_iter().take(TABLES_MAX).map(|held| {
+        let table = table(view, (rows, columns), &held);
+        Block::Table(table)
+    });
+    Some(Section {
+        id: "combinations",
+        title: "Every combination".into(),
+        lead: "Throughput with the p99 of latency below it, each with its 95 % interval. What an \
+               axis does by itself is said by its effects."
+            .into(),
+        blocks: tables.collect(),
+    })
+}
+
+/// An axis: its name, and for each value its name and what it is.
+struct Shown {
+    name: String,
+    values: Vec<(String, Value)>,
+}
+
+/// What a value of an axis stands for.
+#[derive(Clone)]
+enum Value {
+    /// That number on the matrix's axis of that number.
+    Level(usize, usize),
+    /// That place of the procedure.
+    Place(BTreeMap<String, f64>),
+}
+
+/// The load first, then the axes of the matrix; those with one value are none.
+fn axes(view: &RunView, combinations: &CombinationsRecord) -> Vec<Shown> {
+    let mut places: Vec<&BTreeMap<String, f64>> = Vec::new();
+    let measured = view.findings.points.iter().map(|point| &point.point);
+    let planned = view.plan.trials.iter().map(|trial| &trial.point);
+    for place in measured.chain(planned).filter(|place| !place.is_empty()) {
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    places.sort_by(|a, b| crate::summary::compare_places(a, b));
+    let name = places.first().and_then(|place| place.keys().next());
+    let load = Shown {
+        name: name.cloned().unwrap_or_default(),
+        values: places
+            .into_iter()
+            .map(|place| {
+                let value = place.values().next().copied().unwrap_or(0.0);
+                (axis_value(value), Value::Place(place.clone()))
+            })
+            .collect(),
+    };
+    let of_matrix = |(at, axis): (usize, &AxisRecord)| Shown {
+        name: axis.name.clone(),
+        values: axis
+            .values
+            .iter()
+            .enumerate()
+            .map(|(level, name)| (name.clone(), Value::Level(at, level)))
+            .collect(),
+    };
+    let matrix = combinations.axes.iter().enumerate().map(of_matrix);
+    let all = [load].into_iter().chain(matrix);
+    all.filter(|axis| axis.values.len() > 1).collect()
+}
+
+/// Every combination of the values of some axes, with their names; one empty one of none.
+fn each(axes: &[Shown]) -> Vec<Vec<(String, Value)>> {
+    let mut all = vec![Vec::new()];
+    for axis in axes {
+        let longer = all.iter().flat_map(|held: &Vec<(String, Value)>| {
+            axis.values.iter().map(move |(name, value)| {
+                let mut held = held.clone();
+                held.push((format!("{} {name}", axis.name), value.clone()));
+                held
+            })
+        });
+        all = longer.collect();
+    }
+    all
+}
+
+fn table(view: &RunView, (rows, columns): (&Shown, &Shown), held: &[(String, Value)]) -> Table {
+    let heading = |(name, _): &(String, Value)| Column {
+        title: format!("{} {name}", columns.name),
+        ..Column::number("", "op/s")
+    };
+    let row = |(name, value): &(String, Value)| {
+        let cells = columns.values.iter().map(|(_, column)| {
+            let wanted = held.iter().map(|(_, value)| value);
+            let wanted: Vec<&Value> = wanted.chain([value, column]).collect();
+            cell(find(view, &wanted))
+        });
+        Row {
+            cells: [Cell::new(name.clone())].into_iter().chain(cells).collect(),
+            ..Row::default()
+        }
+    };
+    let names: Vec<&str> = held.iter().map(|(name, _)| name.as_str()).collect();
+    let with = match names.is_empty() {
+        true => String::new(),
+        false => format!(" with {}", names.join(", ")),
+    };
+    Table {
+        caption: format!("{} by {}{with}", rows.name, columns.name),
+        columns: [Column::text(&rows.name)]
+            .into_iter()
+            .chain(columns.values.iter().map(heading))
+            .collect(),
+        rows: rows.values.iter().map(row).collect(),
+        ..Table::default()
+    }
+}
+
+/// The point that is all of this.
+fn find<'v>(view: &'v RunView, wanted: &[&Value]) -> Option<&'v PointRecord> {
+    let cells = &view.plan.resolved.combinations.as_ref()?.cells;
+    view.findings.points.iter().find(|point| {
+        let cell = cells.get(&point.variant);
+        wanted.iter().all(|value| match value {
+            Value::Level(axis, level) => cell.and_then(|cell| cell.get(*axis)) == Some(level),
+            Value::Place(place) => point.point == *place,
+        })
+    })
+}
+
+fn cell(point: Option<&PointRecord>) -> Cell {
+    let Some(point) = point else {
+        return Cell::new(number::ABSENT).tone(Tone::Muted);
+    };
+    let p99 = &point.latency_ms.p99;
+    let ci95 = point
+        .latency_ms
+        .ci95
+        .get("p99")
+        .map_or(String::new(), |[low, high]| {
+            format!(" ({} to {})", number::ms(*low), number::ms(*high))
+        });
+    let error = number::relative_error(point.ops_per_s, point.ops_per_s_ci95);
+    let error = if error.is_empty() {
+        error
+    } else {
+        format!("{error}; ")
+    };
+    Cell::new(number::rate(point.ops_per_s))
+        .detail(format!("{error}p99 {} ms{ci95}", number::known_ms(*p99)))
+        .tone(if point.verdict == "valid" {
+            Tone::Plain
+        } else {
+            Tone::Warn
+        })
+}

@@ -1,0 +1,227 @@
+//! What a page needs of a long trial, small: `overview.json`, `series.ndjson` and `window.hlog`
+//! beside the raw lines of which they are made.
+//!
+//! A trial of a day has five gigabytes of lines, and a page shows some hundred places of a series.
+//! So each series is kept as [`Bins`] while the lines are written: constant memory, whatever the
+//! length. What must hold: the same lines give the same overview, whether they were seen as they
+//! were written or read back; the smallest and the largest value of every stretch are among them;
+//! and the histograms of the window are those that its logs add up to.
+//!
+//! A place holds a number, a mean and two extremes as 32-bit floats: seven digits of what is drawn.
+//! What is found stands in `finding.json`, with all its digits.
+
+mod gathered;
+mod places;
+
+pub(crate) use gathered::Gathered;
+pub use places::Place;
+
+use crate::record::{ClientIntervalRecord, IntervalRecord, QuantilesRecord};
+use anyhow::{Context, Result};
+use measure::Known;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Name of the successes of a kind, in [`KindOverviewRecord::figures`].
+const OK: &str = "ok";
+/// How much time the intervals of a place are long together.
+const SECONDS: &str = "seconds";
+/// What the names of failures begin with.
+const ERRORS: &str = "errors.";
+/// Percentiles of which the worst of a place is shown.
+const WORST: [&str; 3] = ["p50_ms", "p99_ms", "max_ms"];
+/// The client's own figures.
+const CLIENT: [&str; 3] = ["cpu_share", "hiccup_ms_max", "quiet_ms"];
+/// What others used of the CPUs of the client's machine: of the probe `others`.
+pub(crate) const CPU_OTHERS: &str = "cpu.others";
+
+/// `overview.json`: the course of a trial, and which series its probes wrote.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct OverviewRecord {
+    /// [`crate::record::FORMAT`].
+    pub format: u32,
+    /// How much time a place of the course is, in seconds.
+    pub width_s: f64,
+    /// The course of each kind, in the order of `intervals.ndjson`.
+    pub kinds: Vec<KindOverviewRecord>,
+    /// The series of the probes, as they are in `series.ndjson`.
+    pub series: Vec<SeriesOverviewRecord>,
+}
+
+/// The course of one kind, or of `client`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct KindOverviewRecord {
+    /// Kind of operation, or `client`.
+    pub kind: String,
+    /// By name, the places packed as [`Place`] says.
+    pub figures: BTreeMap<String, String>,
+}
+
+/// A series of a probe, in the measured window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SeriesOverviewRecord {
+    /// The probe's name.
+    pub probe: String,
+    /// Name of the series.
+    pub name: String,
+    /// Node or host; empty for the client.
+    #[serde(default)]
+    pub place: String,
+    /// Unit of the values.
+    pub unit: String,
+    /// How many were read in the window: in the stretches whose middle lies in it.
+    pub count: u64,
+    /// Their sum.
+    pub sum: f64,
+}
+
+/// A line of `series.ndjson`: the whole course of a series.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct SeriesPlacesRecord {
+    /// The probe's name.
+    pub probe: String,
+    /// Name of the series.
+    pub name: String,
+    /// Node or host; empty for the client.
+    #[serde(default)]
+    pub place: String,
+    /// Unit of the values.
+    pub unit: String,
+    /// How much time a place is, in seconds.
+    pub width_s: f64,
+    /// The places, packed as [`Place`] says.
+    pub places: String,
+}
+
+/// A series as places on the axis of time, one after the other.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Places {
+    /// How much time one is, in seconds.
+    pub width_s: f64,
+    /// From second 0 on; those without values have the count 0.
+    pub places: Vec<Place>,
+}
+
+impl Places {
+    /// Reads packed places, and joins neighbours until one is at least `least_s` long.
+    fn unpack(width_s: f64, packed: &str, least_s: f64) -> Result<Places> {
+        let places = places::unpack(packed)?;
+        let mut together = 1;
+        while width_s * (together as f64) < least_s && together < places.len() {
+            together *= 2;
+        }
+        Ok(Places {
+            width_s: width_s * together as f64,
+            places: match together {
+                1 => places,
+                together => places.chunks(together).map(Place::joined).collect(),
+            },
+        })
+    }
+}
+
+impl SeriesPlacesRecord {
+    /// The places, each of them at least `least_s` long.
+    ///
+    /// # Errors
+    /// They are damaged.
+    pub fn unpacked(&self, least_s: f64) -> Result<Places> {
+        Places::unpack(self.width_s, &self.places, least_s)
+            .with_context(|| format!("read the places of {} of {}", self.name, self.place))
+    }
+}
+
+impl OverviewRecord {
+    /// The course as interval lines, of which each stands for the intervals of a place: counts are
+    /// added, of percentiles and of the client's figures the worst is kept. Each is at least
+    /// `least_s` long.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub fn intervals(&self, least_s: f64) -> Result<Vec<IntervalRecord>> {
+        let mut all = Vec::new();
+        for kind in &self.kinds {
+            let place = || format!("read the course of {}", kind.kind);
+            let mut figures = BTreeMap::new();
+            for (name, packed) in &kind.figures {
+                let places = Places::unpack(self.width_s, packed, least_s).with_context(place)?;
+                figures.insert(name.as_str(), places);
+            }
+            all.extend(joined_lines(&kind.kind, &figures));
+        }
+        // As the lines are on disk: all kinds of an interval, then the next.
+        all.sort_by(|a, b| a.t_s.total_cmp(&b.t_s));
+        Ok(all)
+    }
+
+    /// How long the course is, in seconds: the last place may be a part of one.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub fn length_s(&self) -> Result<f64> {
+        let mut longest = 0;
+        for packed in self.kinds.iter().filter_map(|k| k.figures.get(SECONDS)) {
+            longest = longest.max(places::unpack(packed)?.len());
+        }
+        Ok(longest as f64 * self.width_s)
+    }
+
+    /// What others used of the client's machine.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub fn cpu_others(&self, least_s: f64) -> Result<Option<Places>> {
+        let packed = self.kinds.iter().find_map(|k| k.figures.get(CPU_OTHERS));
+        let places = |packed: &String| Places::unpack(self.width_s, packed, least_s);
+        packed.map(places).transpose()
+    }
+}
+
+fn joined_lines(kind: &str, figures: &BTreeMap<&str, Places>) -> Vec<IntervalRecord> {
+    let Some(seconds) = figures.get(SECONDS) else {
+        return Vec::new();
+    };
+    let at = |name: &str, slot: usize| {
+        let place = figures.get(name)?.places.get(slot);
+        place.filter(|place| place.count > 0)
+    };
+    let line = |(slot, length): (usize, &Place)| {
+        let worst = |name: &str| at(name, slot).map(|place| place.max());
+        let added = |name: &str| at(name, slot).map_or(0.0, Place::sum).round() as u64;
+        let failed = figures.keys().filter_map(|name| name.strip_prefix(ERRORS));
+        let failed = failed.map(|how| (how.to_owned(), added(&format!("{ERRORS}{how}"))));
+        let known = |name: &str| Known::Exactly(worst(name).unwrap_or(0.0));
+        let [p50, p99, max] = WORST;
+        let [cpu, hiccup, quiet] = CLIENT;
+        IntervalRecord {
+            t_s: slot as f64 * seconds.width_s,
+            seconds: length.sum(),
+            kind: kind.to_owned(),
+            ok: added(OK),
+            errors: failed.filter(|(_, count)| *count > 0).collect(),
+            latency_ms: worst(p99).map(|_| QuantilesRecord {
+                count: added(OK).max(1),
+                p50: known(p50),
+                p99: known(p99),
+                max: known(max),
+                ..QuantilesRecord::default()
+            }),
+            client: worst(cpu).map(|cpu_share| ClientIntervalRecord {
+                cpu_share,
+                hiccup_ms_max: worst(hiccup),
+                quiet_ms: worst(quiet).unwrap_or(0.0),
+                ..ClientIntervalRecord::default()
+            }),
+            joined: length.count,
+            ..IntervalRecord::default()
+        }
+    };
+    let places = seconds.places.iter().enumerate();
+    places
+        .filter(|(_, length)| length.count > 0)
+        .map(line)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

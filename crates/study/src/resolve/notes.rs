@@ -1,0 +1,119 @@
+//! What is said of a study before it runs: what was adapted, what imports do differently here,
+//! what a grid is, and what an endurance cannot see without its probes.
+
+use super::Resolved;
+use crate::settings::{Overrides, Target, Variant};
+use analysis::screen::Design;
+
+/// A sentence each.
+pub(super) fn notes(
+    resolved: &Resolved,
+    overrides: &Overrides,
+    design: Option<Design>,
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    let null = resolved
+        .variants
+        .iter()
+        .any(|v| matches!(v.settings.target, Target::Null(_)));
+    if null && overrides.target.is_some() {
+        notes.push(
+            "the null target stores nothing: reads are not verified, nothing is settled or restored"
+                .to_owned(),
+        );
+    }
+    if null && resolved.tree.at("faults").is_some() {
+        notes.push("the null target has no node to break: the faults are left out".to_owned());
+    }
+    notes.extend(unseen(&resolved.variants));
+    notes.extend(grid(resolved));
+    notes.extend(notes_of_imports(&resolved.notes));
+    if let Some(design) = design {
+        notes.push(format!(
+            "a screening by {}: {} runs and the study as it is written, in an order of chance; {}",
+            design.name(),
+            design.signs().len(),
+            design.price()
+        ));
+    }
+    notes
+}
+
+/// Each note once; with the names of the sides where it does not hold for all of them.
+fn notes_of_imports(sides: &[(String, Vec<String>)]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for note in sides.iter().flat_map(|(_, notes)| notes) {
+        let with = sides.iter().filter(|(_, notes)| notes.contains(note));
+        let names: Vec<&str> = with.map(|(name, _)| name.as_str()).collect();
+        let said = match names.len() == sides.len() {
+            true => note.clone(),
+            false => format!("{}: {note}", names.join(", ")),
+        };
+        if !notes.contains(&said) {
+            notes.push(said);
+        }
+    }
+    notes
+}
+
+/// What a grid is, in words: its combinations, and the points of each.
+fn grid(resolved: &Resolved) -> Option<String> {
+    let first = resolved.variants.first().filter(|_| resolved.has_grid)?;
+    let points = first.settings.procedure.outlook().points;
+    let axis = points.first().map_or("threads", |point| point.axis());
+    let values: Vec<String> = points
+        .iter()
+        .map(|point| point.value().to_string())
+        .collect();
+    let load = (axis.to_owned(), values);
+    let axes = resolved
+        .axes
+        .iter()
+        .map(|axis| (axis.name.clone(), axis.values.clone()));
+    let axes = axes.chain([load]);
+    let axes: Vec<String> = axes
+        .map(|(name, values)| format!("{name} ({})", values.join(", ")))
+        .collect();
+    Some(format!("a grid of {}", axes.join(" × ")))
+}
+
+/// A probe by its key, and what nobody sees without it.
+const WITHOUT: [(&str, &str); 4] = [
+    ("processes", "whether a node's memory grows"),
+    ("jvm", "whether direct buffers, open files and threads grow"),
+    (
+        "cassandra",
+        "cycles of compaction, and what compaction owes",
+    ),
+    (
+        "gc_log",
+        "whether the heap grows, and which pauses a change coincides with",
+    ),
+];
+
+/// A sentence of the variants whose long trial lacks a probe.
+fn unseen(variants: &[Variant]) -> Option<String> {
+    let settings = variants.iter().map(|variant| &variant.settings);
+    let long: Vec<_> = settings
+        .filter(|s| s.procedure.endurance().is_some())
+        .collect();
+    let is_off = |key: &str| {
+        long.iter().any(|settings| {
+            let probes = settings.probes.as_ref();
+            let periods = probes.into_iter().flat_map(|probes| probes.periods());
+            !periods
+                .into_iter()
+                .any(|(name, period)| name == key && period.is_some())
+        })
+    };
+    let missing = WITHOUT.iter().filter(|(key, _)| is_off(key));
+    let missing: Vec<String> = missing
+        .map(|(key, what)| format!("{what} (`probes.{key}`)"))
+        .collect();
+    (!long.is_empty() && !missing.is_empty()).then(|| {
+        format!(
+            "not seen over these hours, since nothing reads it: {}",
+            missing.join("; ")
+        )
+    })
+}
