@@ -359,6 +359,15 @@ impl Cluster {
         agents.into_iter().map(pid).collect()
     }
 
+    /// The devices that hold the volumes of our hosts, by their names below `/sys/block`: what they
+    /// move is ours, the journals of their file systems too.
+    pub fn host_devices(&self) -> Vec<String> {
+        let agents = self.local().map(Nodes::agents).unwrap_or_default();
+        let hosts = agents.into_iter().filter_map(|(_, host)| host);
+        let devices = hosts.filter_map(|host| host.device().map(str::to_owned));
+        devices.collect()
+    }
+
     /// What the probes of `spec` cannot see, each with the reason and what would bring it.
     pub fn unseen(&self, spec: &ProbeSpec) -> Vec<String> {
         probe::unseen(self, spec)

@@ -58,7 +58,12 @@ impl Gather {
         let ours = pids
             .iter()
             .filter_map(|(name, pid)| Some((name.as_str(), (*pid)?)));
-        match host::probe::others(&ours.collect::<Vec<_>>(), &agents, OTHERS_PERIOD) {
+        let ours = host::probe::Ours {
+            nodes: &ours.collect::<Vec<_>>(),
+            agents: &agents,
+            devices: &running.cluster.host_devices(),
+        };
+        match host::probe::others(&ours, OTHERS_PERIOD) {
             Ok(others) => self.probes.push(others),
             // A machine that does not tell makes a rule unknown, not a trial impossible.
             Err(error) => self.others_unseen = Some(format!("{error:#}")),

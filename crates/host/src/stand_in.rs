@@ -143,7 +143,7 @@ impl Host {
     }
 
     /// The name of its volume's device; none without a volume.
-    pub(crate) fn device(&self) -> Option<&str> {
+    pub fn device(&self) -> Option<&str> {
         self.device.as_deref()
     }
 

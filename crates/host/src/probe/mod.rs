@@ -165,14 +165,25 @@ impl Out {
     }
 }
 
-/// Watches who uses this machine beside `nodes`, by their places and process ids, and ourselves
-/// with our `agents`: what is read stands under the probe `others`. Cheap enough for every trial.
+/// What of this machine is ours, beside ourselves.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ours<'a> {
+    /// Nodes by their places and process ids.
+    pub nodes: &'a [(&'a str, u32)],
+    /// Process ids of our agents.
+    pub agents: &'a [u32],
+    /// Devices of our hosts' volumes, by their names below `/sys/block`.
+    pub devices: &'a [String],
+}
+
+/// Watches who uses this machine beside what is ours, and ourselves: what is read stands under the
+/// probe `others`. Cheap enough for every trial.
 ///
 /// # Errors
 /// The machine does not tell: the message says what could not be read.
-pub fn others(nodes: &[(&str, u32)], agents: &[u32], period: Duration) -> Result<Probes> {
+pub fn others(ours: &Ours<'_>, period: Duration) -> Result<Probes> {
     let mut sampler = Sampler::new("probe-others");
-    let look = hosts::Others::open(nodes, agents)?;
+    let look = hosts::Others::open(ours)?;
     sampler.add(Task::new("others", "machine", period, Box::new(look)));
     Probes::start(vec![sampler])
 }

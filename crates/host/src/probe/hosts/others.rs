@@ -5,7 +5,9 @@
 //! out. The kernel counts tasks by their exact time and the machine by ticks, so one look's
 //! difference may be below zero: that is carried to the next look, and the mean is right. What a
 //! process writes reaches a disk later and in the kernel's name: it is set off against what was
-//! written by ours before, and at the begin against all that waits to be written.
+//! written by ours before, and at the begin against all that waits to be written. Where nodes have
+//! volumes of their own, what these moved is theirs: a row that is synced alone is a block of data
+//! and two of the file system's journal.
 
 use super::MACHINE;
 use super::cpu::{self, GUEST, STEAL, TASKS, Ticks};
@@ -13,7 +15,7 @@ use super::disk::{self, BUSY_MS, Columns, SECTOR_KB, SECTORS};
 use super::pressure::Pressure;
 use crate::probe::processes::{Io, Stat};
 use crate::probe::source::{KernelFile, Last, grown};
-use crate::probe::{Look, Out};
+use crate::probe::{Look, Ours, Out};
 use anyhow::{Context, Result};
 use measure::clock;
 use std::collections::{BTreeSet, HashMap};
@@ -50,26 +52,26 @@ struct Moved {
 }
 
 impl Others {
-    /// Of `nodes` by their places and process ids, and of `agents` of ours.
+    /// Of all that is not `ours`.
     ///
     /// # Errors
     /// The machine's CPU time, or a node's, cannot be read.
-    pub fn open(nodes: &[(&str, u32)], agents: &[u32]) -> Result<Others> {
+    pub fn open(ours: &Ours<'_>) -> Result<Others> {
         let process = |place: &str, pid: &u32| {
             let process = Process::open(&format!("/proc/{pid}"));
             process.with_context(|| format!("watch {place}"))
         };
-        let nodes = nodes.iter().map(|(place, pid)| process(place, pid));
+        let nodes = ours.nodes.iter().map(|(place, pid)| process(place, pid));
         let nodes = nodes.collect::<Result<Vec<_>>>()?;
-        let agents = agents.iter().map(|pid| process("an agent", pid));
+        let agents = ours.agents.iter().map(|pid| process("an agent", pid));
         let agents = agents.collect::<Result<Vec<_>>>()?;
         let own = Process::open("/proc/self")?;
-        let ours = || nodes.iter().chain(&agents).chain([&own]);
-        let all_tell = ours().all(|process| process.io.is_some());
+        let all = || nodes.iter().chain(&agents).chain([&own]);
+        let all_tell = all().all(|process| process.io.is_some());
         Ok(Others {
             cpus: allowed()?,
             stat: KernelFile::open("/proc/stat")?,
-            disks: Disks::open().ok().filter(|_| all_tell),
+            disks: Disks::open(ours.devices).ok().filter(|_| all_tell),
             nodes,
             agents,
             own,
@@ -102,15 +104,12 @@ impl Others {
             now.own_ns += agent.cpu_ticks()? * tick_ns;
         }
         if let Some(disks) = &mut self.disks {
-            let mut ours_kb = [0.0; 2];
             let beside = self.agents.iter_mut().chain([&mut self.own]);
-            for process in self.nodes.iter_mut().chain(beside) {
-                let moved = process.moved_kb()?;
-                ours_kb = [ours_kb[0] + moved[0], ours_kb[1] + moved[1]];
-            }
+            let (nodes_kb, beside_kb) = (moved_kb(self.nodes.iter_mut())?, moved_kb(beside)?);
+            let (devices, volumes_kb) = disks.read()?;
             now.moved = Some(Moved {
-                ours_kb,
-                devices: disks.read()?,
+                ours_kb: disks.ours_kb(nodes_kb, volumes_kb, beside_kb),
+                devices,
             });
         }
         Ok(now)
@@ -153,6 +152,16 @@ impl Look for Others {
         }
         Ok(())
     }
+}
+
+/// Kilobytes that processes have read and written.
+fn moved_kb<'p>(processes: impl Iterator<Item = &'p mut Process>) -> Result<[f64; 2]> {
+    let mut sum_kb = [0.0; 2];
+    for process in processes {
+        let moved = process.moved_kb()?;
+        sum_kb = [sum_kb[0] + moved[0], sum_kb[1] + moved[1]];
+    }
+    Ok(sum_kb)
 }
 
 /// The CPUs that this process may use, by their names in `/proc/stat`.
@@ -202,22 +211,45 @@ impl Process {
 /// The machine's own disks, without those that are made of others.
 struct Disks {
     source: KernelFile,
+    /// Devices of the nodes' volumes.
+    volumes: Vec<String>,
+    /// What nodes had asked for, and volumes had moved, at the first look, kB.
+    begun_kb: Option<[[f64; 2]; 2]>,
     /// Kilobytes read and written by ours that no disk has moved yet.
     ahead_kb: [f64; 2],
 }
 
 impl Disks {
-    fn open() -> Result<Disks> {
+    fn open(volumes: &[String]) -> Result<Disks> {
         Ok(Disks {
             source: KernelFile::open("/proc/diskstats")?,
+            volumes: volumes.to_vec(),
+            begun_kb: None,
             ahead_kb: [0.0, waiting_kb().unwrap_or(0.0)],
         })
     }
 
-    fn read(&mut self) -> Result<HashMap<String, Columns>> {
+    /// The machine's own disks, and what the nodes' volumes have moved, kB.
+    fn read(&mut self) -> Result<(HashMap<String, Columns>, [f64; 2])> {
         let mut devices = disk::parse(&self.source.read()?).context("/proc/diskstats")?;
+        let volumes: Vec<&Columns> = self.volumes.iter().filter_map(|v| devices.get(v)).collect();
+        let moved_kb = SECTORS.map(|column| {
+            let sectors = volumes.iter().map(|columns| columns[column]);
+            sectors.sum::<u64>() as f64 * SECTOR_KB
+        });
         devices.retain(|name, _| is_disk(name, &Path::new("/sys/block").join(name)));
-        Ok(devices)
+        Ok((devices, moved_kb))
+    }
+
+    /// What ours have asked the disks for, kB: of the nodes what they have asked for themselves, or
+    /// what their volumes have moved, if that is more.
+    fn ours_kb(&mut self, nodes: [f64; 2], volumes: [f64; 2], beside: [f64; 2]) -> [f64; 2] {
+        let [nodes_begun, volumes_begun] = *self.begun_kb.get_or_insert([nodes, volumes]);
+        [0, 1].map(|way| {
+            let asked = nodes[way] - nodes_begun[way];
+            let moved = volumes[way] - volumes_begun[way];
+            asked.max(moved) + beside[way]
+        })
     }
 
     fn put(&mut self, before: &Moved, now: &Moved, seconds: f64, out: &mut Out) {
@@ -283,7 +315,7 @@ mod tests {
     use super::*;
 
     fn others() -> Others {
-        Others::open(&[], &[]).unwrap()
+        Others::open(&Ours::default()).unwrap()
     }
 
     fn found(out: &Out) -> HashMap<String, f64> {
@@ -342,11 +374,38 @@ mod tests {
         assert_eq!(seen, [0.0, 10.0, 15.0]);
     }
 
+    fn disks() -> Disks {
+        Disks {
+            source: KernelFile::open("/proc/self/stat").unwrap(),
+            volumes: Vec::new(),
+            begun_kb: None,
+            ahead_kb: [0.0; 2],
+        }
+    }
+
+    /// Rows that are synced one by one: the journal of the nodes' own volumes is theirs.
+    #[test]
+    fn what_the_volumes_of_nodes_moved_is_theirs() {
+        let mut disks = disks();
+        assert_eq!(
+            disks.ours_kb([5.0, 7.0], [0.0, 900.0], [1.0, 1.0]),
+            [1.0, 1.0]
+        );
+        // 100 kB by the nodes, 300 by their volumes, 2 by the client.
+        let ours = disks.ours_kb([5.0, 107.0], [0.0, 1200.0], [1.0, 3.0]);
+        assert_eq!(ours, [1.0, 303.0]);
+        // What waits in memory is theirs before it is moved, and once only.
+        let ours = disks.ours_kb([5.0, 1007.0], [0.0, 1300.0], [1.0, 3.0]);
+        assert_eq!(ours, [1.0, 1003.0]);
+        let ours = disks.ours_kb([5.0, 1007.0], [0.0, 1900.0], [1.0, 3.0]);
+        assert_eq!(ours, [1.0, 1003.0]);
+    }
+
     #[test]
     fn what_ours_wrote_before_is_not_laid_to_others_when_it_reaches_the_disk() {
         let mut disks = Disks {
-            source: KernelFile::open("/proc/self/stat").unwrap(),
             ahead_kb: [0.0, 50.0],
+            ..disks()
         };
         // Written while 50 kB wait: 100 kB by ours, of which the disk has moved 120 in all.
         assert_eq!(disks.others_kb([10.0, 120.0], [10.0, 100.0]), [0.0, 0.0]);
@@ -379,6 +438,10 @@ mod tests {
         assert!((0.0..=100.0).contains(&seen["cpu.others"]), "{seen:?}");
         assert_eq!(seen["cpu.nodes"], 0.0);
         assert!(seen["cpu.count"] >= 1.0);
-        assert!(Others::open(&[("node1", u32::MAX)], &[]).is_err());
+        let nobody = Ours {
+            nodes: &[("node1", u32::MAX)],
+            ..Ours::default()
+        };
+        assert!(Others::open(&nobody).is_err());
     }
 }
