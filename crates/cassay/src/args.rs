@@ -52,6 +52,8 @@ pub enum Command {
     /// Take an interrupted run up again where it was; do trials again whose files are damaged; add
     /// blocks to a run.
     Resume(ResumeArgs),
+    /// Measure what a screening chose: every combination of it, in blocks.
+    Confirm(ConfirmArgs),
     /// List all runs.
     List,
     /// Show a run.
@@ -166,6 +168,19 @@ pub struct ResumeArgs {
     /// then such as hold whenever one looks, and a little longer.
     #[arg(long, value_name = "BLOCKS", value_parser = clap::value_parser!(u16).range(1..=50))]
     pub more: Option<u16>,
+    #[command(flatten)]
+    pub trust: TrustArgs,
+    #[command(flatten)]
+    pub summaries: SummaryArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct ConfirmArgs {
+    #[command(flatten)]
+    pub name: RunName,
+    /// Show what it would do; start nothing.
+    #[arg(long)]
+    pub plan: bool,
     #[command(flatten)]
     pub trust: TrustArgs,
     #[command(flatten)]

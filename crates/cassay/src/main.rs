@@ -32,6 +32,7 @@ fn main() -> std::process::ExitCode {
         Command::Plan(plan) => command::plan::run(plan, &args.common),
         Command::Run(run) => command::run::run(run, &args.common),
         Command::Resume(resume) => command::run::resume(resume, &args.common),
+        Command::Confirm(confirm) => command::run::confirm(confirm, &args.common),
         Command::List => command::list::run(&args.common),
         Command::Show(show) => command::show::show(show, &args.common),
         Command::History(history) => command::history::run(history, &args.common),

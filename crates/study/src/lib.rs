@@ -6,6 +6,7 @@
 
 pub mod check;
 pub mod conditions;
+pub mod confirm;
 pub mod estimate;
 pub mod format;
 mod grid;

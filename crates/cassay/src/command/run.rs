@@ -1,7 +1,7 @@
 //! `cassay run` and `cassay resume`: from a study, or the rest of a run, to a report.
 
 use super::{dirs, read_study};
-use crate::args::{Common, ResumeArgs, RunArgs, SummaryArgs, VERSION};
+use crate::args::{Common, ConfirmArgs, ResumeArgs, RunArgs, SummaryArgs, VERSION};
 use crate::compat::Compat;
 use crate::exit::Exit;
 use crate::progress::Show;
@@ -53,6 +53,16 @@ pub fn run_study(
         compat.end(exit);
     }
     Ok(exit)
+}
+
+/// Runs the study that confirms what a screening chose.
+pub fn confirm(args: &ConfirmArgs, common: &Common) -> Result<Exit> {
+    let run = store::find(&common.out, &args.name.run)?;
+    let study = engine::confirming(&run, args.trust.granted())?;
+    match args.plan {
+        true => super::plan::show(&study, common),
+        false => run_study(&study, common, None, &args.summaries),
+    }
 }
 
 /// Does the rest of a run.

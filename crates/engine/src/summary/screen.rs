@@ -202,7 +202,7 @@ fn said(screen: &ScreenRecord) -> Vec<String> {
     if !screen.confirm.is_empty() {
         said.push(format!(
             "This chooses, and proves nothing: without repetition there is no interval, and {}. \
-             Confirm {} by `matrix`; the report has it to paste.",
+             `cassay confirm` measures every combination of {}.",
             screen.mixed,
             screen.confirm.join(", ")
         ));

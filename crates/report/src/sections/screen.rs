@@ -22,11 +22,14 @@ pub fn section(view: &RunView) -> Option<Section> {
                Nothing is repeated: how large effects are that are none is taken from the small \
                ones (Lenth's method). This chooses what to confirm, and proves nothing."
                 .into(),
-        blocks: screens.iter().flat_map(blocks).collect(),
+        blocks: screens
+            .iter()
+            .flat_map(|screen| blocks(screen, &view.name))
+            .collect(),
     })
 }
 
-fn blocks(screen: &ScreenRecord) -> Vec<Block> {
+fn blocks(screen: &ScreenRecord, run: &str) -> Vec<Block> {
     if !screen.refused.is_empty() {
         return vec![Block::Note(
             Tone::Warn,
@@ -41,7 +44,10 @@ fn blocks(screen: &ScreenRecord) -> Vec<Block> {
     match screen.confirm.is_empty() {
         true => blocks.push(Block::Text("There is nothing to confirm.".into())),
         false => {
-            let text = "To confirm, put this in place of `screen` (and of `repeat`):".to_owned();
+            let text = format!(
+                "`cassay confirm {run}` measures every combination of them, in blocks: the same \
+                 study with this in place of `screen` and of `repeat`."
+            );
             blocks.push(Block::Text(text));
             blocks.push(Block::Code(screen.matrix.clone()));
         }

@@ -1,0 +1,44 @@
+//! A screening by the program, and the study that confirms what it chose.
+
+use crate::program::Lab;
+
+/// What the first setting does is seen on any machine; the others do nothing that would be.
+const SCREENING: &str = "\
+study: which
+question: Which setting slows it down?
+target: {null: {latency: 2ms}}
+workload: {use: standard1, mix: {write: 1}}
+procedure: {fixed: {threads: 2}}
+screen:
+  settings:
+    latency: {low: {}, high: {target: {null: {latency: 64ms}}}}
+    timeout: {low: {}, high: {client: {timeout: 9s}}}
+    verify: {low: {}, high: {verify: {reads: none}}}
+    page: {low: {}, high: {workload: {page_size: 10}}}
+window: {warmup: 0s, measure: 2s}
+scales:
+  short:
+    window.measure: 1s
+    screen.settings.latency.high.target.null.latency: 50ms
+    screen.settings.page.high.workload.page_size: 11
+";
+
+#[test]
+fn what_a_screening_chose_is_confirmed_by_a_study_that_is_made_of_it() {
+    let lab = Lab::with(SCREENING);
+    let run = ["run", "study.yaml", "--scale", "short", "--json"];
+    let findings = lab.cassay(&run).measured(&lab).json();
+    let screen = &findings["screens"][0];
+    assert_eq!(screen["confirm"][0], "latency", "{screen:#}");
+    let shown = lab.cassay(&["show"]).stdout;
+    assert!(shown.contains("`cassay confirm which/"), "{shown}");
+    let planned = lab.cassay(&["confirm", "--plan"]).ended_with(0).stdout;
+    let trials = 5 << screen["confirm"].as_array().unwrap().len();
+    for part in ["which-confirm: Which setting", &format!("{trials} trials")] {
+        assert!(planned.contains(part), "{part}: {planned}");
+    }
+    // The scale's value, not the study's.
+    let json = lab.cassay(&["confirm", "--plan", "--json"]).ended_with(0);
+    let high = json.json()["resolved"]["variants"].to_string();
+    assert!(high.contains("50ms") && !high.contains("64ms"), "{high}");
+}

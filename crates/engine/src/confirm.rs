@@ -1,0 +1,44 @@
+//! The study that confirms what a screening chose.
+
+use crate::record;
+use anyhow::{Context, Result, anyhow, bail};
+use store::Run;
+use study::confirm;
+use study::resolve::resolve;
+use study::settings::{Granted, Overrides, Study};
+
+/// The study of a screening's run with every combination of what it chose, in blocks, in the place
+/// of `screen`: at the same scale, with the same files.
+///
+/// # Errors
+/// The run has not come to its end, it screened nothing, or chose nothing; or the study needs more
+/// than is `granted`, as when a run is resumed.
+pub fn confirming(run: &Run, granted: Granted) -> Result<Study> {
+    let path = run.path.display();
+    let Some(findings) = &run.findings else {
+        bail!(
+            "{path} has not come to its end: nothing is chosen yet\n\
+             hint: go on with it first: cassay resume {path}"
+        );
+    };
+    let Some(first) = findings.screens.first() else {
+        bail!("{path} is no screening: only a study with `screen` chooses what to confirm");
+    };
+    let mut screens = findings.screens.iter();
+    let Some(screen) = screens.find(|screen| !screen.matrix.is_empty()) else {
+        let why = match first.refused.as_str() {
+            "" => "no setting showed anything",
+            why => why,
+        };
+        bail!("{path} has nothing to confirm: {why}");
+    };
+    let text = confirm::confirming(&run.study_yaml()?, &screen.matrix, &screen.confirm);
+    let text = text.map_err(|why| anyhow!("{path}: {why}"))?;
+    let overrides = Overrides {
+        command: Some(format!("cassay confirm {path}")),
+        ..record::overrides_of(&run.plan, granted)
+    };
+    resolve("study.yaml", &text, &overrides)
+        .map_err(|mistakes| anyhow!("{mistakes}"))
+        .with_context(|| format!("make the study that confirms {path}"))
+}

@@ -1,0 +1,115 @@
+//! The study that confirms a screening: its own text, with a matrix in the place of `screen`.
+//!
+//! What must hold: nothing else of the text changes. It is resolved like any other study, so that
+//! what lines cannot tell is a mistake there, and no guess here.
+
+/// The text of a screening's study with `matrix`, the lines of the keys `matrix` and `repeat`, in
+/// the place of its own `screen` and `repeat`, and `-confirm` behind its name. `settings` are those
+/// that the matrix has: a scale keeps what it says of them.
+///
+/// # Errors
+/// `screen` does not begin a line; a sentence.
+pub fn confirming(text: &str, matrix: &str, settings: &[String]) -> Result<String, String> {
+    let mut made = String::new();
+    let mut key = "";
+    let mut is_there = false;
+    for line in text.split_inclusive('\n') {
+        let begins = key_of(line);
+        key = begins.unwrap_or(key);
+        match (key, begins) {
+            ("screen", Some(_)) => {
+                made += matrix;
+                is_there = true;
+            }
+            ("screen" | "repeat", _) => {}
+            ("study", Some(_)) => made += &renamed(line),
+            ("scales", None) => made += &scaled(line, settings).unwrap_or_default(),
+            _ => made += line,
+        }
+    }
+    match is_there {
+        true => Ok(made),
+        false => Err(
+            "its `screen` does not begin a line, so that what confirms it cannot be put \
+                      in its place; the report has the `matrix` to paste"
+                .to_owned(),
+        ),
+    }
+}
+
+/// The key that a line of the study itself begins with.
+fn key_of(line: &str) -> Option<&str> {
+    let (key, _) = line.split_once(':')?;
+    let is_key = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    (!key.is_empty() && key.chars().all(is_key)).then_some(key)
+}
+
+/// `study: NAME` for the other study.
+fn renamed(line: &str) -> String {
+    let (key, name) = line.split_once(':').unwrap_or((line, ""));
+    let name = name.split_whitespace().next().unwrap_or_default();
+    format!("{key}: {}-confirm\n", name.trim_matches(['"', '\'']))
+}
+
+/// A line of the scales; none of a setting that is not confirmed.
+fn scaled(line: &str, settings: &[String]) -> Option<String> {
+    let path = line.trim_start();
+    let Some(rest) = path.strip_prefix("screen.") else {
+        return Some(line.to_owned());
+    };
+    let rest = rest.strip_prefix("settings.")?;
+    let name = rest.split(['.', ':']).next().unwrap_or_default();
+    let indent = &line[..line.len() - path.len()];
+    let is_kept = settings.iter().any(|setting| setting == name);
+    is_kept.then(|| format!("{indent}matrix.{rest}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCREENING: &str = "\
+# Which of them?
+study: \"which\" # one of ours
+question: Which?
+screen:
+  fold: true
+  settings: # far apart
+    heap: {small: {}, large: {target: {local: {heap: 8GiB}}}}
+# until here
+repeat: {order: sequential}
+window: {measure: 1s}
+scales:
+  laptop:
+    window.measure: 500ms
+    screen.fold: false
+    screen.settings.heap.large.target.local.heap: 1GiB
+    screen.settings.writers.many.target.local.heap: 1GiB
+";
+
+    #[test]
+    fn only_what_has_to_change_changes() {
+        let matrix = "matrix:\n  heap: {}\nrepeat: {blocks: 5}\n";
+        let made = confirming(SCREENING, matrix, &["heap".to_owned()]);
+        let wanted = "\
+# Which of them?
+study: which-confirm
+question: Which?
+matrix:
+  heap: {}
+repeat: {blocks: 5}
+window: {measure: 1s}
+scales:
+  laptop:
+    window.measure: 500ms
+    matrix.heap.large.target.local.heap: 1GiB
+";
+        assert_eq!(made.as_deref(), Ok(wanted));
+    }
+
+    #[test]
+    fn what_lines_do_not_show_is_said() {
+        let said = confirming("{study: s, screen: {settings: {}}}\n", "matrix: {}\n", &[]);
+        assert!(said.unwrap_err().contains("to paste"));
+    }
+}
