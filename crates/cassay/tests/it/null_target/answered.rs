@@ -34,8 +34,12 @@ fn a_study_ends_when_it_is_answered_and_says_after_how_many_blocks() {
     ] {
         assert!(plan.contains(part), "{part}: {plan}");
     }
+    let json = lab.cassay(&["plan", "study.yaml", "--json"]).ended_with(0);
+    let expected = json.json()["expected"].to_string();
+    assert!(expected.contains("at a noise of 2.0 %"), "{expected}");
     let said = lab.cassay(&["run", "study.yaml"]).ended_with(0);
     said.says(&[
+        "6 to 24 trials, about",
         "slow, 2 threads, block 3 of 3 to 12",
         "further blocks: left out",
     ]);
@@ -197,4 +201,47 @@ fn audit_of_a_study_that_is_killed_at_ten_moments_and_resumed() {
     let (trials, verdict, blocks) = came_to(&lab);
     println!("{verdict} after {blocks} blocks, {} trials", trials.len());
     assert_eq!((trials, verdict, blocks), came_to(&untouched));
+}
+
+/// Half of a null target's throughput is lost to its latency, or to its capacity, but never to
+/// both: 8 threads at 4 ms do 2000 a second, at 16 ms 500, and what does 1000 at most does not mind
+/// those. The size of a value matters to none.
+const PLANTED: &str = "\
+study: planted
+question: Do latency and capacity act on each other?
+target: {null: {}}
+workload: {use: cql-keyvalue}
+procedure: {fixed: {threads: 8}}
+matrix:
+  latency: {short: {target: {null: {latency: 4ms}}}, long: {target: {null: {latency: 16ms}}}}
+  OTHER
+repeat: {blocks: 5}
+window: {warmup: 1s, measure: 2s}
+";
+
+/// Of a real matrix on the null target an interaction that is there is named first, with its size;
+/// one that is not there is not.
+#[test]
+#[ignore = "long: cargo xtask audit"]
+fn audit_of_an_interaction_that_is_planted() {
+    let said = |other: &str| {
+        let lab = Lab::with(&PLANTED.replace("OTHER", other));
+        let findings = lab.cassay(&["run", "study.yaml", "--json"]).json();
+        println!("{:#}", findings["answer"]);
+        let effects = findings["effects"][0]["effects"]
+            .as_array()
+            .unwrap()
+            .clone();
+        let interaction = effects.iter().find(|one| one["kind"] == "interaction");
+        let first = findings["answer"][0].as_str().unwrap().to_owned();
+        (first, interaction.unwrap().clone())
+    };
+    let (first, found) = said("limit: {free: {}, bound: {target: {null: {capacity: 1000}}}}");
+    assert!(first.contains("latency and limit interact"), "{first}");
+    let ratio = found["ratio"].as_f64().unwrap();
+    assert!((ratio / 2.0 - 1.0).abs() < 0.1, "{found:#}");
+    let values = "value: {small: {workload: {params: {value_size: 10}}}, large: {workload: \
+                  {params: {value_size: 20}}}}";
+    let (_, found) = said(values);
+    assert_ne!(found["verdict"], "matters", "{found:#}");
 }
