@@ -11,10 +11,10 @@ use cql::response::{self, RawRows, Response, ResultBody};
 use cql::{Header, value};
 use imports::Tool;
 use std::path::PathBuf;
-use store::Lines;
 use store::hlog::HlogReader;
 use store::record::{FindingsRecord, IntervalRecord, JournalRecord, NodesRecord, PlanRecord};
 use store::record::{SampleRecord, TrialRecord};
+use store::{Lines, OverviewRecord, SeriesPlacesRecord};
 use study::resolve::resolve;
 use study::settings::{Granted, Overrides};
 
@@ -111,6 +111,22 @@ pub fn study(bytes: &[u8]) {
     }
 }
 
+/// What a study's source published, beside a study that names it.
+pub fn published(bytes: &[u8]) {
+    const STUDY: &str = "study: s\nquestion: q\ntarget: {null: {}}\nworkload: {use: standard1}\n\
+                         published: p.yaml\nvariants: {a: {}, b: {}}\n\
+                         procedure: {fixed: {threads: 2}}\n";
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    let overrides = Overrides {
+        inputs: [("p.yaml".to_owned(), text)].into(),
+        ..Overrides::default()
+    };
+    match resolve("study.yaml", STUDY, &overrides) {
+        Ok(study) => assert!(study.published.is_some()),
+        Err(mistakes) => assert!(!mistakes.to_string().is_empty()),
+    }
+}
+
 /// A command line of another tool, and the files that it names: the first line is the command,
 /// with the tool's name first; what follows is every file.
 pub fn import(bytes: &[u8]) {
@@ -165,6 +181,26 @@ pub fn journal(bytes: &[u8]) {
     }
     if let Ok(lines) = Lines::<SampleRecord>::open(&path) {
         lines.for_each(drop);
+    }
+}
+
+/// What a page needs of a long trial: `overview.json`, or lines of `series.ndjson`.
+pub fn overview(bytes: &[u8]) {
+    if let Ok(overview) = serde_json::from_slice::<OverviewRecord>(bytes) {
+        for least_s in [0.0, 10.0] {
+            drop(overview.intervals(least_s));
+            drop(overview.cpu_others(least_s));
+        }
+        drop(overview.length_s());
+    }
+    let Some(path) = kept(bytes, "series") else {
+        return;
+    };
+    if let Ok(lines) = Lines::<SeriesPlacesRecord>::open(&path) {
+        for series in lines.flatten() {
+            drop(series.unpacked(0.0));
+            drop(series.unpacked(10.0));
+        }
     }
 }
 

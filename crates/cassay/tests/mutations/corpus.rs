@@ -61,6 +61,7 @@ pub fn kinds() -> Vec<Kind> {
         Kind::new("request", 10, requests, read::request),
         Kind::new("response", 10, responses, read::response),
         Kind::new("study", 10, studies, read::study),
+        Kind::new("published", 5, published, read::published),
         Kind::new("workload-file", 10, workload_files, read_workload_file),
         Kind::new("stress-words", 20, stress_words, read_stress_words),
         Kind::new("stress-profile", 10, stress_profiles, read_stress_profile),
@@ -76,6 +77,7 @@ pub fn kinds() -> Vec<Kind> {
             "trials/00-threads-4/intervals.ndjson",
             read::journal,
         ),
+        Kind::new("overview", 10, overviews, read::overview),
         Kind::of_run("findings", 5, "findings.json", read::findings),
         Kind::of_run("plan", 5, "plan.json", read::findings),
         Kind::of_run("trial", 5, "trials/00-threads-4/trial.json", read::findings),
@@ -173,9 +175,46 @@ fn studies() -> Texts {
         "studies/first-look.yaml",
         "studies/hosts.yaml",
         "studies/known-stall.yaml",
+        "studies/azure-local-storage/azure-fixed.yaml",
+        "studies/azure-local-storage/azure-variable.yaml",
+        "studies/dse-vsan/dse-hours.yaml",
+        "studies/dse-vsan/dse-peak.yaml",
+        "studies/nvme-vs-hdd/nvme-vs-hdd.yaml",
+        "studies/vsphere-vtopology/vsphere-vtopology.yaml",
     );
     texts.push(("attached", ATTACHED.into()));
+    texts.extend(texts_of(&[UNTIL_ANSWERED, SCREENED, GRID]));
     texts
+}
+
+fn published() -> Texts {
+    let mut texts = shipped!(
+        "studies/dse-vsan/published-hours.yaml",
+        "studies/nvme-vs-hdd/published.yaml",
+    );
+    texts.extend(texts_of(&["\
+ratios:
+- {what: w, metric: latency_ms.p99, of: a, to: b, of_at: {threads: 2}, least: 0.9, most: 1.5}
+- {what: w, metric: ops_per_s, of: b, to: a, to_at: {threads: 2}, value: 2}
+figures: [{place: table 1, what: w, in_flight: 200, ops_per_s: 1000, p50_ms: 1, mean_ms: 2}]
+"]));
+    texts
+}
+
+/// Two places of four floats each: one value of 1.0, and none.
+fn overviews() -> Texts {
+    texts_of(&[
+        r#"{"format":1,"width_s":1.0,"kinds":[{"kind":"read","figures":{
+"ok":"AACAPwAAgD8AAIA/AACAPwAAAAAAAAAAAAAAAAAAAAA=",
+"seconds":"AACAPwAAgD8AAIA/AACAPwAAgD8AAIA/AACAPwAAgD8=",
+"errors.overloaded":"AACAPwAAgD8AAIA/AACAPwAAgD8AAIA/AACAPwAAgD8=",
+"p99_ms":"AACAPwAAgD8AAIA/AACAPwAAgD8AAIA/AACAPwAAgD8=",
+"cpu_share":"AACAPwAAgD8AAIA/AACAPwAAgD8AAIA/AACAPwAAgD8="}}],
+"series":[{"probe":"os","name":"cpu","unit":"share","count":1,"sum":0.5}]}"#,
+        r#"{"probe":"os","name":"cpu","place":"a","unit":"%","width_s":1.0,"places":"AACAPwAAgD8="}
+{"probe":"os","name":"cpu","unit":"%","width_s":0.5,"places":"AACAPwAAgD8AAIA/AACAPw=="}
+"#,
+    ])
 }
 
 /// Sections that no shipped study has.
@@ -195,6 +234,44 @@ matrix:
 procedure: {sweep: {rate: {from: 1k, to: 8k, factor: 2}, until: timeout}, arrival: poisson}
 window: {warmup: auto, measure: 10s}
 repeat: {blocks: 5, order: interleaved}
+";
+
+const UNTIL_ANSWERED: &str = "\
+study: until
+question: q
+target: {null: {capacity: 10k, drift: {to: 0.8, over: 1m}}}
+workload: {use: standard1}
+variants:
+  a: {price_per_hour: 1.5}
+  b: {price_per_hour: 3, target: {null: {latency: 1ms}}}
+procedure: {peak: {rate: {from: 1k, to: 100k}, p99_ms: 10, expected: 0.7}}
+window: {warmup: 1s, measure: 2s}
+repeat: {until: answered, min: 4, max: 12, primary: ops_per_s, detect: 5%}
+require: {p99_ms: 20, error_rate: 0.1%, ratio: 0.95}
+capacity: {ops_per_s: 100k, p99_ms: 10, failures: 1}
+";
+
+const SCREENED: &str = "\
+study: screened
+question: q
+target: {local: {}}
+workload: {use: standard1, mix: {write: 1}}
+screen:
+  fold: true
+  settings:
+    heap: {small: {}, large: {target: {local: {heap: 1GiB}}}}
+    writers: {few: {}, many: {target: {local: {yaml: {concurrent_writes: 64}}}}}
+    sync: {periodic: {}, batch: {target: {local: {yaml: {commitlog_sync: batch}}}}}
+    page: {small: {workload: {page_size: 10}}, large: {workload: {page_size: 1000}}}
+procedure: {fixed: {threads: 16}}
+";
+
+const GRID: &str = "\
+study: grid
+question: q
+target: {null: {}}
+workload: {use: standard1}
+procedure: {grid: {consistency: [ONE, QUORUM], payload: [170B, 340B], threads: [1, 2]}}
 ";
 
 fn workload_files() -> Texts {

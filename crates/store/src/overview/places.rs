@@ -59,7 +59,7 @@ impl Place {
             return Place::default();
         };
         places.fold(*first, |all, next| {
-            let count = all.count + next.count;
+            let count = all.count.saturating_add(next.count);
             let (low, high) = (all.min().min(next.min()), all.max().max(next.max()));
             let ends = [all.ends[0], all.ends[1], next.ends[0], next.ends[1]];
             // The one of the two that came first.
