@@ -108,6 +108,9 @@ pub const LEVEL: f64 = 0.05;
 /// differs, 5 % would call two, and in every third such forty more
 /// (`docs/decisions/030-the-word-different.md`).
 pub const DIFFERENCE_LEVEL: f64 = 0.03;
+/// A difference from which on nobody needs its figure, as a share: what could not see less has seen
+/// nothing.
+pub const TENFOLD: f64 = 9.0;
 /// With which probability a difference of the size of [`Comparison::could_see`] is seen.
 pub const POWER: f64 = 0.80;
 /// More blocks than this settle nothing: the machine has to become quieter.

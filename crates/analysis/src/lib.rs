@@ -37,8 +37,8 @@ pub mod trend;
 pub use blocks::{Blocks, QUANTILES};
 // Statistics of a series that is too long to be kept.
 pub use compare::{
-    Bound, Comparison, DIFFERENCE_LEVEL, Finding, LEVEL, Metric, NotCompared, compare_paired,
-    compare_unpaired,
+    Bound, Comparison, DIFFERENCE_LEVEL, Finding, LEVEL, Metric, NotCompared, TENFOLD,
+    compare_paired, compare_unpaired,
 };
 pub use measure::{Bin, Bins};
 pub use multiple::{FalseFindings, Judged, judge_all};

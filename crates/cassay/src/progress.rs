@@ -52,19 +52,19 @@ impl Show {
         match event {
             Event::RunStarted {
                 path,
-                trials,
+                left,
                 finished,
                 seconds,
             } => {
                 self.path = Some(path.clone());
-                let left = trials - finished;
                 let done = match finished {
                     0 => String::new(),
                     finished => format!(" ({finished} done before)"),
                 };
-                let about = human::seconds_for_people(seconds);
+                let trials = human::trials(left.0, left.1);
+                let about = human::seconds_between(seconds.0, seconds.1);
                 self.line(&format!(
-                    "{left} trials{done}, about {about}: {}",
+                    "{trials}{done}, about {about}: {}",
                     path.display()
                 ));
             }
@@ -116,7 +116,8 @@ impl Show {
         self.phase_after_s = after;
         self.phase_begin_ns = clock::now_ns();
         self.plain_last_s = 0.0;
-        let text = format!("{} · {phase}: {what} · {} left", self.trial, self.left());
+        let left = self.left(Progress::default());
+        let text = format!("{} · {phase}: {what} · {left} left", self.trial);
         match &self.bar {
             Some(bar) => bar.show(&text),
             None => terminal::say(&text),
@@ -148,7 +149,7 @@ impl Show {
             "{} · {phase} {:.0} s · {} left · {} op/s · p99 {} ms · {} errors",
             self.trial,
             progress.seconds,
-            self.left(),
+            self.left(progress),
             whole(progress.ops_per_s),
             significant(progress.p99_ms, 3),
             progress.errors,
@@ -156,10 +157,11 @@ impl Show {
     }
 
     /// What is left of the run, in words. The phase's own time runs down; what it takes longer
-    /// than expected is not made up for.
-    fn left(&self) -> String {
+    /// than expected is not made up for, unless its progress tells how long it will be.
+    fn left(&self, progress: Progress) -> String {
         let gone_s = (clock::now_ns() - self.phase_begin_ns) as f64 / 1e9;
-        let phase_s = (self.phase_s - gone_s).max(0.0);
+        let planned_s = (self.phase_s - gone_s).max(0.0);
+        let phase_s = progress.left_s().unwrap_or(planned_s);
         human::seconds_for_people(phase_s + self.phase_after_s + self.rest_s)
     }
 
@@ -194,6 +196,20 @@ fn finished(name: &str, finding: &TrialFinding) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_left_of_a_load_is_told_by_how_it_went() {
+        let mut show = Show::new();
+        (show.phase_s, show.rest_s) = (2.0, 60.0);
+        let progress = Progress {
+            seconds: 10.0,
+            operations: 1_000,
+            of: Some(4_000),
+            ..Progress::default()
+        };
+        let line = show.going("load", progress);
+        assert!(line.contains("1 min 30 s left"), "{line}");
+    }
 
     #[test]
     fn a_finished_trial_is_one_line() {

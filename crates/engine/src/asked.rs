@@ -243,6 +243,7 @@ mod tests {
             "procedure: {peak: {threads: {from: 2, to: 64}, p99_ms: 5, expected: 0.5}}\n",
             "procedure: {latency_target: {threads: {from: 2, to: 64}, p50_ms: 3}}\n",
             "procedure: {sweep: {threads: [1, 2, 4, 8, 16]}}\n",
+            "procedure: {endurance: {threads: 4, for: 2h, beside: [10m, 10m]}}\n",
             "procedure: {fixed: {threads: 4}}\n",
         ] {
             let study = study(procedure);

@@ -238,6 +238,11 @@ impl<'c> Conduct<'c> {
         }
     }
 
+    /// The load ends after so many operations.
+    pub fn ends_after(&mut self, operations: u64) {
+        self.progress.of = Some(operations);
+    }
+
     /// The load ends at `at_ns`, if nothing ends it before.
     pub fn ends_at(&mut self, at_ns: u64) {
         let told_ns = at_ns.saturating_sub(STOP_AHEAD_NS);

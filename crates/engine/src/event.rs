@@ -15,12 +15,13 @@ pub enum Event {
     RunStarted {
         /// The folder.
         path: PathBuf,
-        /// Trials of the plan.
-        trials: usize,
+        /// Trials that are left, at least and at most: where a procedure decides, or an answer ends
+        /// the study, not all of the plan may come.
+        left: (usize, usize),
         /// Trials that an earlier attempt finished.
         finished: usize,
-        /// Expected length of the rest, seconds.
-        seconds: f64,
+        /// Expected length of the rest, seconds, at least and at most.
+        seconds: (f64, f64),
     },
     /// What a part of the run says of its work.
     Said(String),
@@ -91,9 +92,20 @@ pub struct Progress {
     pub p99_ms: f64,
     /// Failed operations since the begin of the phase.
     pub errors: u64,
+    /// After how many operations it ends, if not after a time.
+    pub of: Option<u64>,
 }
 
 impl Progress {
+    /// How long it goes on, seconds, if it ends after so many operations and goes on as it has on
+    /// average: what a node takes in its first minutes no plan knows.
+    #[must_use]
+    pub fn left_s(&self) -> Option<f64> {
+        let left = self.of?.saturating_sub(self.operations);
+        let per_s = self.operations as f64 / self.seconds;
+        (per_s > 0.0).then(|| left as f64 / per_s)
+    }
+
     /// Adds the next interval of the phase.
     pub(crate) fn push(&mut self, summed: &Summed) {
         self.seconds += summed.interval.seconds();

@@ -8,6 +8,7 @@
 mod asked;
 mod ceiling;
 mod conduct;
+mod confirm;
 mod course;
 mod describe;
 mod event;
@@ -29,6 +30,7 @@ mod tally;
 mod timeline;
 mod trial;
 
+pub use confirm::confirming;
 pub use describe::{Definition, Described, describe};
 pub use event::{Event, Progress};
 pub use expected::expected;
@@ -212,13 +214,16 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Expected length of those trials that are not finished yet and may be asked for, seconds.
-    fn seconds_of(&self, turns: &[Turn]) -> f64 {
+    /// Those trials that are not finished yet and may be asked for: how many, and their expected
+    /// length in seconds.
+    fn left_of<'t>(&self, turns: impl IntoIterator<Item = &'t Turn>) -> (usize, f64) {
         let left = turns
-            .iter()
+            .into_iter()
             .filter(|turn| !self.findings.contains_key(&turn.index))
             .filter(|turn| self.histories.may_come(turn));
-        left.map(trial_seconds).sum()
+        left.fold((0, 0.0), |(count, seconds), turn| {
+            (count + 1, seconds + turn.seconds())
+        })
     }
 
     fn begin(&mut self) -> Result<()> {
@@ -228,16 +233,18 @@ impl<'a> Engine<'a> {
             finished_before: self.findings.keys().copied().collect(),
         };
         self.writer.journal(None, started)?;
-        let seconds = if self.findings.is_empty() {
-            self.plan.estimate.seconds
-        } else {
-            self.seconds_of(&self.plan.trials)
-        };
+        let all = &self.plan.trials;
+        let certain = self.left_of(all.iter().filter(|turn| turn.certain));
+        let most = self.left_of(all);
+        let estimate = &self.plan.estimate;
         (self.events)(Event::RunStarted {
             path: self.writer.path().to_owned(),
-            trials: self.plan.trials.len(),
+            left: (certain.0, most.0),
             finished: self.findings.len(),
-            seconds,
+            seconds: match self.findings.is_empty() {
+                true => (estimate.seconds_least, estimate.seconds),
+                false => (certain.1, most.1),
+            },
         });
         for warning in &self.plan.warnings {
             (self.events)(Event::Said(format!("note: {warning}")));
@@ -320,7 +327,7 @@ impl<'a> Engine<'a> {
 
     fn trial(&mut self, trial: &Trial, record: &TrialRecord, name: &str) -> Result<TrialEnd> {
         let later = &self.plan.trials[trial.index + 1..];
-        let seconds_after = self.seconds_of(later);
+        let (_, seconds_after) = self.left_of(later);
         (self.events)(Event::TrialStarted {
             index: trial.index,
             trials: self.plan.trials.len(),
@@ -377,12 +384,12 @@ impl<'a> Engine<'a> {
             what: what.clone(),
         };
         self.writer.journal(Some(trial.index), starting)?;
-        let seconds = target_seconds(trial);
+        let seconds = trial.seconds_of(PhaseKind::Target);
         (self.events)(Event::PhaseStarted {
             phase: "target",
             what,
             seconds,
-            seconds_after: (trial_seconds(trial) - seconds).max(0.0),
+            seconds_after: (trial.seconds() - seconds).max(0.0),
         });
         let events = &mut *self.events;
         let started = Running::start(target, &self.options.dirs, &mut |text| {
@@ -433,7 +440,7 @@ impl<'a> Engine<'a> {
                 phase: "ceiling",
                 what: "measure the client itself on the null target".to_owned(),
                 seconds: due as f64 * study::estimate::CEILING_S,
-                seconds_after: trial_seconds(trial) - target_seconds(trial),
+                seconds_after: trial.seconds() - trial.seconds_of(PhaseKind::Target),
             });
         }
         for _ in 0..due {
@@ -487,14 +494,4 @@ impl<'a> Engine<'a> {
         let reason = "its target could not be started for an earlier trial";
         self.refused.contains(target).then(|| reason.to_owned())
     }
-}
-
-fn trial_seconds<P>(trial: &Trial<P>) -> f64 {
-    trial.phases.iter().map(|phase| phase.seconds).sum()
-}
-
-fn target_seconds(trial: &Trial) -> f64 {
-    let mut phases = trial.phases.iter();
-    let start = phases.find(|phase| phase.kind == PhaseKind::Target);
-    start.map_or(0.0, |phase| phase.seconds)
 }

@@ -25,7 +25,7 @@ use crate::record;
 use analysis::procedure::{Point, Role};
 use analysis::rules::Verdict;
 use answer::Known;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use measure::number::count;
 use std::collections::BTreeMap;
 use store::record::{CountsRecord, FORMAT, FaultRecord, FindingsRecord, TrialFinding};
@@ -173,6 +173,9 @@ pub fn misses_a_requirement(findings: &FindingsRecord) -> bool {
 /// Sentences about one rule from which on one of them stands for all.
 const REASONS_MANY: usize = 4;
 
+/// Names beyond which a sentence has the first of them and how many there are.
+const NAMES_MANY: usize = 4;
+
 /// The reasons of all trials, each once, with the names of the trials that it is of. Of a rule with
 /// many, the first, and of how many trials it is: each stands with its trial.
 fn reasons_of(trials: &[&TrialFinding]) -> Vec<String> {
@@ -187,16 +190,24 @@ fn reasons_of(trials: &[&TrialFinding]) -> Vec<String> {
     let has_blocks = trials.iter().any(|trial| trial.block > 0);
     let mut said = Vec::new();
     for reasons in rules.values() {
-        let sentence =
-            |reason: &str, of: &[&TrialFinding]| format!("{}: {reason}", names_of(of, has_blocks));
-        if reasons.len() < REASONS_MANY {
-            said.extend(reasons.iter().map(|(reason, of)| sentence(reason, of)));
+        let count: usize = reasons.values().map(Vec::len).sum();
+        let first = |of: &[&TrialFinding]| names_of(&of[..1], has_blocks);
+        let many = |count: usize, reason: &str, of: &[&TrialFinding]| {
+            let all = trials.len();
+            format!("in {count} of {all} trials, as {}: {reason}", first(of))
+        };
+        if reasons.len() >= REASONS_MANY {
+            let first = reasons.iter().take(1);
+            said.extend(first.map(|(reason, of)| many(count, reason, of)));
             continue;
         }
-        let count: usize = reasons.values().map(Vec::len).sum();
-        let first = reasons.iter().map(|(reason, of)| sentence(reason, of));
-        let first = first.take(1).collect::<String>();
-        said.push(format!("in {count} of {} trials, as {first}", trials.len()));
+        said.extend(reasons.iter().map(|(reason, of)| {
+            let names: IndexSet<String> = of.iter().map(|trial| name_of(trial)).collect();
+            match names.len() > NAMES_MANY {
+                true => many(of.len(), reason, of),
+                false => format!("{}: {reason}", names_of(of, has_blocks)),
+            }
+        }));
     }
     said
 }

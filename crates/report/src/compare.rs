@@ -16,7 +16,7 @@ use crate::sections::results::{
 use crate::sections::setup::{differing_rows, flatten};
 use crate::summary::{ALL, Point, bound_labels, place, points, variant_name};
 use crate::view::RunView;
-use analysis::{Comparison, Metric};
+use analysis::{Comparison, Metric, TENFOLD};
 use measure::Known;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -236,11 +236,14 @@ fn primary_sentence(comparisons: &[ComparisonRecord], run: &RunView) -> Option<S
     let c = comparisons.iter().find(|c| c.primary)?;
     let interval = interval_words(c)?;
     let sees = match c.could_see {
-        Some(share) if c.verdict == "inconclusive" => {
+        Some(share) if c.verdict == "inconclusive" && share < TENFOLD => {
             format!(
                 "; a difference of {} would have been seen",
                 number::percent(share)
             )
+        }
+        Some(_) if c.verdict == "inconclusive" => {
+            "; not even a tenfold difference would have been seen".to_owned()
         }
         _ => String::new(),
     };

@@ -21,6 +21,10 @@ pub struct EffectsRecord {
     pub cells: Vec<CellRecord>,
     /// As many blocks as there would be, had every trial been usable.
     pub blocks_planned: usize,
+    /// `repeated` or `anytime`, if the intervals hold over all looks at the blocks as they came;
+    /// empty if they were looked at once.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub looks: String,
     /// A ratio within 1/(1 + margin) and 1 + margin is no effect that matters.
     pub margin: f64,
     /// Why no effect has an interval: `blocks` (fewer than three), `sequential` (the cells did not

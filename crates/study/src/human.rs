@@ -218,6 +218,22 @@ pub fn seconds_for_people(seconds: f64) -> String {
     }
 }
 
+/// Writes how long something takes at least and at most, for people: `45 s`, `45 s to 3 min 20 s`.
+pub fn seconds_between(least: f64, most: f64) -> String {
+    match [least, most].map(seconds_for_people) {
+        [least, most] if least == most => most,
+        [least, most] => format!("{least} to {most}"),
+    }
+}
+
+/// Writes how many trials there are at least and at most: `12 trials`, `6 to 12 trials`.
+pub fn trials(least: usize, most: usize) -> String {
+    match least < most {
+        true => format!("{least} to {most} trials"),
+        false => format!("{most} trials"),
+    }
+}
+
 /// Writes a size for people, about three digits: `1.2 GiB`.
 pub fn bytes_for_people(bytes: u64) -> String {
     let mut value = bytes as f64;

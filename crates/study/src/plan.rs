@@ -72,6 +72,19 @@ pub struct Trial<P = Point> {
 /// procedure knows that before anything is measured.
 pub type Turn = Trial<Option<Point>>;
 
+impl<P> Trial<P> {
+    /// How long it is expected to take, seconds.
+    pub fn seconds(&self) -> f64 {
+        self.phases.iter().map(|phase| phase.seconds).sum()
+    }
+
+    /// And a phase of it; 0 if it has none.
+    pub fn seconds_of(&self, kind: PhaseKind) -> f64 {
+        let phase = self.phases.iter().find(|phase| phase.kind == kind);
+        phase.map_or(0.0, |phase| phase.seconds)
+    }
+}
+
 impl Turn {
     /// The trial of what is asked for. What it is for decides how long its window is.
     pub fn at(&self, ask: Ask, settings: &Settings) -> Trial {

@@ -25,16 +25,19 @@ pub fn run(args: &StudyArgs, common: &Common) -> Result<Exit> {
 /// Shows what a study that was resolved comes to.
 pub fn show(study: &Study, common: &Common) -> Result<Exit> {
     let plan = plan::plan(study).map_err(|why| anyhow!(why))?;
+    let last = store::last_finished(&common.out, &study.name);
+    let last = last.as_ref().and_then(|run| {
+        let findings = run.findings.as_ref()?;
+        Some((run.stamp.as_str(), findings))
+    });
+    let expected = engine::expected(study, last);
     if common.json {
         let value = serde_json::to_value(record::plan_record(study, &plan, VERSION));
-        terminal::json(&value.context("encode the plan")?);
+        let mut value = value.context("encode the plan")?;
+        value["expected"] = expected.into();
+        terminal::json(&value);
     } else {
-        let last = store::last_finished(&common.out, &study.name);
-        let last = last.as_ref().and_then(|run| {
-            let findings = run.findings.as_ref()?;
-            Some((run.stamp.as_str(), findings))
-        });
-        terminal::data(&text(study, &plan, &engine::expected(study, last)));
+        terminal::data(&text(study, &plan, &expected));
     }
     for warning in &plan.warnings {
         terminal::say(&format!("note: {warning}"));
@@ -124,16 +127,9 @@ fn decided_by(study: &Study) -> Vec<String> {
 
 /// How many trials, and how long: at least and at most where a procedure decides.
 fn bounds(plan: &Plan, seed: u64) -> String {
-    let (least, most) = (plan.estimate.seconds_least, plan.estimate.seconds);
-    let trials = plan.trials.len();
+    let estimate = &plan.estimate;
     let certain = plan.trials.iter().filter(|trial| trial.certain).count();
-    let about = human::seconds_for_people;
-    match certain < trials {
-        true => format!(
-            "{certain} to {trials} trials, seed {seed}, about {} to {}",
-            about(least),
-            about(most)
-        ),
-        false => format!("{trials} trials, seed {seed}, about {}", about(most)),
-    }
+    let trials = human::trials(certain, plan.trials.len());
+    let about = human::seconds_between(estimate.seconds_least, estimate.seconds);
+    format!("{trials}, seed {seed}, about {about}")
 }

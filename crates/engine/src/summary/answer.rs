@@ -5,6 +5,7 @@ use super::looked;
 use super::points;
 use super::{besides_sentence, curves, effects, endured, point_words, screen, searched, worth};
 use crate::generation;
+use analysis::TENFOLD;
 use analysis::compare::BLOCKS_TO_SETTLE_MAX;
 use analysis::sweep::{Knee, Reading};
 use measure::number::{significant, whole};
@@ -357,7 +358,10 @@ fn could_see(comparison: &ComparisonRecord, percent: &dyn Fn(f64) -> String) -> 
         return "one block shows no spread, so five (`repeat.blocks: 5`) are the least to begin with"
             .to_owned();
     };
-    let saw = format!("a difference of {} would have been seen", percent(share));
+    let saw = match share < TENFOLD {
+        true => format!("a difference of {} would have been seen", percent(share)),
+        false => "not even a tenfold difference would have been seen".to_owned(),
+    };
     match (comparison.blocks_to_settle, comparison.between_runs) {
         (_, Some(_)) => format!("{saw}; `repeat.order: interleaved` sees less"),
         (Some(blocks), None) => format!("{saw}, and {blocks} blocks would settle it"),

@@ -6,11 +6,11 @@ pub use words::sentences;
 
 use super::compared::too_few_blocks;
 use super::compared::{COMPARED, Compared, FOUND, default_place, is_search, metric_of, used};
+use super::looked;
 use super::points::places_of;
 use crate::generation;
 use analysis::compare::{Comparison, Finding};
 use analysis::effects::{BLOCKS_MIN, Design, Effect, Interaction, Kind, Level};
-use analysis::sequential::Looks;
 use analysis::{Judged, judge_all, series};
 use measure::Known;
 use std::collections::BTreeMap;
@@ -110,7 +110,7 @@ fn of_searches<'a>(
     };
     let block = |block: usize| variants.iter().map(|v| found(block, v)).collect();
     let values: Vec<Vec<Option<Known>>> = (0..study.blocks()).map(block).collect();
-    let (effects, _) = analysis::effects::effects(design, &values, FOUND.metric);
+    let effects = seen(study, design, &values, &FOUND);
     (!effects.is_empty()).then_some(Matrix {
         study,
         axes,
@@ -123,6 +123,22 @@ fn of_searches<'a>(
         values,
         effects,
     })
+}
+
+/// The effects, as the study looks at them: where its blocks come until it is answered, their
+/// intervals hold over all looks.
+fn seen(
+    study: &Study,
+    design: &Design,
+    values: &[Vec<Option<Known>>],
+    compared: &Compared,
+) -> Vec<Effect> {
+    let (effects, _) = analysis::effects::effects(design, values, compared.metric);
+    let at = |effect: Effect| Effect {
+        comparison: looked::at(study, effect.comparison, false),
+        ..effect
+    };
+    effects.into_iter().map(at).collect()
 }
 
 fn of_step<'a>(
@@ -150,7 +166,7 @@ fn of_step<'a>(
     let primary = primary.cloned();
     let matrix = |place: BTreeMap<String, f64>| {
         let (compared, values) = values(study, trials, variants, &place)?;
-        let (effects, _) = analysis::effects::effects(design, &values, compared.metric);
+        let effects = seen(study, design, &values, compared);
         Some(Matrix {
             study,
             axes,
@@ -253,6 +269,7 @@ impl Matrix<'_> {
             axes: self.axes.iter().map(axis).collect(),
             cells: cells.map(|cell| self.cell(cell)).collect(),
             blocks_planned: self.planned,
+            looks: looked::name(self.study),
             margin: self.compared.metric.margin,
             without_interval: self.without_interval().to_owned(),
             effects,
@@ -310,7 +327,7 @@ impl Matrix<'_> {
         };
         let comparison = &effect.comparison;
         let is_sure = self.study.repeat.interleaved
-            && !too_few_blocks(comparison.blocks, self.planned, Looks::Once);
+            && !too_few_blocks(comparison.blocks, self.planned, comparison.looks);
         let judged = judged.filter(|_| self.study.repeat.interleaved);
         let finding = judged.as_ref().filter(|_| is_sure);
         let verdict = match (effect.kind, finding) {

@@ -28,6 +28,14 @@ pub fn looks_of(study: &Study) -> Looks {
     }
 }
 
+/// The name of that; empty if they are looked at once.
+pub fn name(study: &Study) -> String {
+    match looks_of(study) {
+        Looks::Once => String::new(),
+        looks => looks.name().to_owned(),
+    }
+}
+
 /// How a comparison of a record was looked at, as far as its blocks are counted by it.
 pub fn looks_in(comparison: &ComparisonRecord) -> Looks {
     match &comparison.looks {

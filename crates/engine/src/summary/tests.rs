@@ -74,6 +74,15 @@ fn a_rule_with_many_reasons_is_said_once_with_the_first_of_them() {
             "a at 1 threads, a at 2 threads, a at 3 threads, a at 4 threads: V4: away",
         ]
     );
+    let short = |at: f64| TrialFinding {
+        reasons: vec!["V12: short".to_owned()],
+        ..trial("a", at, 0, 1000.0, "suspect")
+    };
+    let trials = [1.0, 2.0, 3.0, 4.0, 5.0].map(short);
+    assert_eq!(
+        reasons_of(&trials.each_ref()),
+        ["in 5 of 5 trials, as a at 1 threads: V12: short"]
+    );
 }
 
 fn answers(study: &Study, trials: Vec<TrialFinding>, expect: Expect) {

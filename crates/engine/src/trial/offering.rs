@@ -11,7 +11,7 @@ use crate::offer::{self, Offer, Offered};
 use crate::running::Running;
 use crate::tally::Tally;
 use anyhow::{Context, Result};
-use load::{Load, Next, Window};
+use load::{Limit, Load, Next, Window};
 use measure::{Summed, clock};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -137,8 +137,10 @@ impl TrialRun<'_> {
         if offer.window == Window::After(Duration::ZERO) {
             conduct.measures_from(start_ns);
         }
-        if let Some(length) = offer.ends_after {
-            conduct.ends_at(start_ns + length.as_nanos() as u64);
+        match (offer.ends_after, offer.limit) {
+            (Some(length), _) => conduct.ends_at(start_ns + length.as_nanos() as u64),
+            (None, Limit::Operations(count)) => conduct.ends_after(count),
+            (None, _) => {}
         }
         let mut offering = Offering {
             load,

@@ -205,8 +205,12 @@ fn table(effects: &EffectsRecord) -> Table {
             "An interaction is a ratio of two ratios: how many times more (or less) a value \
              brings where the other axis has another one. Within ±{} % it does not matter. \
              Adjusted for their number by Holm's method: main effects and interactions of the \
-             primary point together, all else together.",
-            effects.margin * 100.0
+             primary point together, all else together.{}",
+            effects.margin * 100.0,
+            match effects.looks.as_str() {
+                "" => "",
+                _ => " Intervals hold over all looks at the blocks as they came.",
+            }
         ),
     }
 }

@@ -36,8 +36,8 @@ pub fn section(view: &RunView) -> Option<Section> {
         title: "Published figures beside ours".into(),
         lead: format!(
             "{}{link}. Ratios may carry over to another machine; absolute figures belong to \
-             theirs: {}. A published ratio has no interval, so that it can only lie inside or \
-             outside ours.",
+             theirs: {}. A published ratio has no interval: it lies inside or outside ours, and a \
+             range of several overlaps it or does not.",
             published.title, published.system
         ),
         blocks,
@@ -96,7 +96,9 @@ fn verdict(ratio: &PublishedRatioRecord) -> (&'static str, Tone) {
     match ratio.ci95.is_some() {
         true if least > high => ("ours is lower: outside our interval", Tone::Warn),
         true if most < low => ("ours is higher: outside our interval", Tone::Warn),
-        true => ("inside our interval", Tone::Good),
+        true if least == most => ("inside our interval", Tone::Good),
+        true if least <= low && high <= most => ("ours lies in that range", Tone::Good),
+        true => ("our interval and that range overlap", Tone::Good),
         false => ("ours has no interval: more blocks are needed", Tone::Muted),
     }
 }

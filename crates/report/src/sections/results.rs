@@ -5,6 +5,7 @@ use crate::page::{Block, Cell, Column, Row, Section, Table, Tone, Verdict};
 use crate::sections::sweep::{throughput_chart, tradeoff_chart};
 use crate::summary::{ALL, Point, axis_value, variant_name};
 use crate::view::RunView;
+use analysis::TENFOLD;
 use analysis::series::{FEW_INCIDENTS, SHORT_WINDOW_S};
 use store::record::{ComparisonRecord, MultiplicityRecord, QuantilesRecord, TrialFinding};
 
@@ -458,7 +459,10 @@ fn undecided(c: &ComparisonRecord) -> String {
         }
         return "(one block: begin with 5)".into();
     };
-    let sees = format!("sees {}", number::percent(share));
+    let sees = match share < TENFOLD {
+        true => format!("sees {}", number::percent(share)),
+        false => "sees nothing below tenfold".to_owned(),
+    };
     match (c.blocks_to_settle, c.between_runs) {
         (_, Some(_)) => format!("({sees}; interleave it)"),
         (Some(blocks), None) => format!("({sees}; {blocks} blocks settle it)"),

@@ -180,13 +180,14 @@ fn chart(search: &SearchRecord) -> Option<Chart> {
     if search.steps.len() < 2 {
         return None;
     }
-    let steps = || (1..).map(f64::from).zip(&search.steps);
+    let steps = || (1..).map(|n: usize| n.to_string()).zip(&search.steps);
+    let numbers: Vec<String> = steps().map(|(n, _)| n).collect();
     let line = |name: &str, dash: Dash, y: Vec<Option<f64>>| Series {
         name: name.to_owned(),
         in_legend: true,
         color: Color::Neutral,
         dash,
-        x: Xs::Numbers(steps().map(|(n, _)| n).collect()),
+        x: Xs::Names(numbers.clone()),
         y,
         ..Series::default()
     };
@@ -207,7 +208,7 @@ fn chart(search: &SearchRecord) -> Option<Chart> {
         }
     }
     series.extend(kinds.iter().enumerate().map(|(index, &(role, result))| {
-        let of: Vec<(f64, &SearchStepRecord)> = steps()
+        let of: Vec<(String, &SearchStepRecord)> = steps()
             .filter(|(_, step)| (step.role.as_str(), step.result.as_str()) == (role, result))
             .collect();
         let name = match role {
@@ -220,7 +221,7 @@ fn chart(search: &SearchRecord) -> Option<Chart> {
             in_legend: true,
             shape: Shape::Marks,
             color: Color::Category(index),
-            x: Xs::Numbers(of.iter().map(|(n, _)| *n).collect()),
+            x: Xs::Names(of.iter().map(|(n, _)| n.clone()).collect()),
             y: of.iter().map(|(_, step)| Some(value(step))).collect(),
             labels: of.iter().map(|(_, step)| label(step)).collect(),
             unit: axis(search).to_owned(),
@@ -231,7 +232,10 @@ fn chart(search: &SearchRecord) -> Option<Chart> {
         title: "The way of the search".into(),
         what: format!("{}.", search.words),
         height_px: 340,
-        x: Axis::new("trials of the search, in their order", Scale::Linear),
+        x: Axis {
+            names: numbers.clone(),
+            ..Axis::new("trials of the search, in their order", Scale::Names)
+        },
         panels: vec![Panel {
             share: 1.0,
             left: Axis::new(axis(search), Scale::Log),

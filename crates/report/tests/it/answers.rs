@@ -65,6 +65,7 @@ fn effects() -> EffectsRecord {
             cell("large", "batch", 74_852.0),
         ],
         blocks_planned: 5,
+        looks: String::new(),
         margin: 0.03,
         effects: vec![
             effect("main", heap.clone(), None, 1.11),

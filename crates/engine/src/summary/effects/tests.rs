@@ -77,6 +77,27 @@ fn a_planted_interaction_is_named_first() {
     );
 }
 
+/// Whoever may stop at any look has looked more than once: the same five blocks say less.
+#[test]
+fn effects_of_a_study_that_ends_when_it_is_answered_hold_over_all_looks() {
+    let once = study(5, &format!("{MATRIX}{FIXED}"));
+    let until = once
+        .text
+        .replace("blocks: 5", "until: answered, min: 3, max: 5");
+    let until = resolve("s", &until, &Overrides::default()).unwrap();
+    let [once, until] = [once, until].map(|study| run(&study, two_by_two, 0.02));
+    let width = |found: &FindingsRecord| -> Vec<f64> {
+        let intervals = found.effects[0].effects.iter().map(|e| e.ci95.unwrap());
+        intervals.map(|[low, high]| (high / low).ln()).collect()
+    };
+    assert_eq!(until.effects[0].looks, "repeated");
+    for (once, until) in width(&once).into_iter().zip(width(&until)) {
+        assert!(until > once * 1.2, "{once} {until}");
+    }
+    let said = until.answer.join(" ");
+    assert!(said.contains("hold over all looks"), "{said}");
+}
+
 #[test]
 fn axes_that_do_not_act_on_each_other_are_said_to_be_free() {
     let did = |cell: &[usize], _: f64| 1000.0 * [1.0, 1.1][cell[0]];

@@ -26,6 +26,10 @@ impl Words<'_> {
         said.extend(self.without_interaction());
         said.extend(self.unresolved());
         said.extend(self.without_interval());
+        if !self.effects.looks.is_empty() {
+            let over = "These intervals hold over all looks at the blocks as they came.";
+            said.push(over.to_owned());
+        }
         if let Some(first) = said.first_mut() {
             let place = where_words(&self.effects.metric, &self.effects.point);
             *first = format!("{place}{}, {}", self.step(), self.going_on(first));
