@@ -23,8 +23,11 @@ pub struct SearchRecord {
     /// possible at least. Empty if there is none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub at: BTreeMap<String, f64>,
-    /// Throughput there: of the last trial that may be used. None if there is none, and in runs of
-    /// earlier versions.
+    /// Index of the last trial there that may be used: the one that held it, if any did. None if
+    /// there is none, and in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<usize>,
+    /// Throughput of that trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ops_per_s: Option<f64>,
     /// The same in a sentence, without its variant.

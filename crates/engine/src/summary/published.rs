@@ -1,7 +1,6 @@
 //! Published ratios beside ours. A published ratio has no interval: whether it lies in ours is all
 //! that can be said.
 
-use super::usable;
 use analysis::{Metric, compare_paired, series};
 use measure::Known;
 use std::collections::BTreeMap;
@@ -80,12 +79,9 @@ fn found<'a>(
         let Some(Known::Exactly(_)) = search.found() else {
             return None;
         };
-        let is_there = |trial: &&TrialFinding| {
-            trial.variant == variant && trial.block == search.block && trial.point == search.at
-        };
         trials
             .iter()
-            .rfind(|trial| is_there(trial) && usable(trial))
+            .find(|trial| Some(trial.index) == search.ended)
     };
     let of = searches.iter().filter(|search| search.variant == variant);
     let ends: Vec<&TrialFinding> = of.filter_map(end).collect();
@@ -220,8 +216,9 @@ mod tests {
     /// A search probes beyond what it ends with: there more is done, later than it may be.
     #[test]
     fn a_ratio_is_of_what_searches_have_found_and_not_of_what_they_have_tried() {
-        let trial = |variant: &str, threads: f64, ops: f64| {
+        let trial = |index: usize, variant: &str, threads: f64, ops: f64| {
             let mut trial = TrialFinding {
+                index,
                 variant: variant.to_owned(),
                 verdict: "valid".to_owned(),
                 point: [("threads".to_owned(), threads)].into(),
@@ -232,15 +229,16 @@ mod tests {
             trial
         };
         let trials = [
-            trial("off", 8.0, 100.0),
-            trial("off", 16.0, 200.0),
-            trial("on", 32.0, 150.0),
-            trial("on", 64.0, 900.0),
+            trial(0, "off", 8.0, 100.0),
+            trial(1, "off", 16.0, 200.0),
+            trial(2, "on", 32.0, 150.0),
+            trial(3, "on", 64.0, 900.0),
         ];
-        let search = |variant: &str, at: f64| SearchRecord {
+        let search = |variant: &str, at: f64, ended: usize| SearchRecord {
             variant: variant.to_owned(),
             outcome: "held".to_owned(),
             at: [("threads".to_owned(), at)].into(),
+            ended: Some(ended),
             ..SearchRecord::default()
         };
         let ratio = |metric: &str| Ratio {
@@ -254,7 +252,7 @@ mod tests {
             ratios: vec![ratio("ops_per_s"), ratio("latency_ms.p99")],
             ..Published::default()
         };
-        let searches = [search("off", 8.0), search("on", 32.0)];
+        let searches = [search("off", 8.0, 0), search("on", 32.0, 2)];
         let points = [point("on", 64.0, &[900.0]), point("off", 16.0, &[200.0])];
         let record = beside(&file, &trials, &points, &searches);
         let ours: Vec<f64> = record.ratios.iter().map(|r| r.ours.unwrap()).collect();

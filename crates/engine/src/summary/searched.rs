@@ -60,10 +60,12 @@ fn search(variant: &Variant, trials: &[&TrialFinding]) -> SearchRecord {
         Next::Measure(_) => (None, "unfinished", "the search was not finished".to_owned()),
     };
     let at = point_record(at);
-    let mut there = trials.iter().rev().filter(|trial| trial.point == at);
-    let there = there.find(|trial| usable(trial));
+    let there = trials
+        .iter()
+        .rfind(|trial| trial.point == at && usable(trial));
     SearchRecord {
         outcome: outcome.to_owned(),
+        ended: there.map(|trial| trial.index),
         ops_per_s: there.map(|trial| trial.all.ops_per_s),
         at,
         words,
@@ -371,10 +373,8 @@ mod tests {
         };
         assert_eq!((compared.metric.as_str(), compared.primary), ("peak", true));
         assert!(compared.point.is_empty());
-        let told = findings
-            .answer
-            .iter()
-            .find(|s| s.starts_with("At what the searches have found"));
+        let mut answer = findings.answer.iter();
+        let told = answer.find(|s| s.starts_with("At what the searches have found"));
         assert!(told.is_some(), "{:?}", findings.answer);
         // Holds do not count as blocks of a point.
         assert!(findings.points.iter().all(|point| point.blocks <= 3));

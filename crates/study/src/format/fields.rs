@@ -422,7 +422,8 @@ const SECTIONS: &[Field] = &[
         SECTION,
         "Instead of `variants`: which of 4 to 11 settings matter at all, in 8 to 24 runs. Its \
          variants are `default`, the study as it is written, and the runs of a design in which \
-         every setting has one of its two values. The answer names those to confirm by `matrix`.",
+         every setting has one of its two values. The answer names those to confirm, which \
+         `cassay confirm` does.",
     ),
     required(
         "screen.settings",

@@ -3,19 +3,27 @@
 use crate::program::Lab;
 use serde_json::Value;
 
-/// Four times as slow: seen long before the last block, whatever the machine does besides.
-const ANSWERED: &str = "\
-study: answered
+/// A null target beside a slower one.
+fn pair(latencies_ms: [u32; 2], repeat: &str) -> String {
+    let [fast, slow] = latencies_ms;
+    format!(
+        "\
+study: pair
 question: Is the slow one slower?
-target: {null: {}}
-workload: {use: standard1, mix: {write: 1}}
-procedure: {fixed: {threads: 2}}
+target: {{null: {{}}}}
+workload: {{use: standard1, mix: {{write: 1}}}}
+procedure: {{fixed: {{threads: 2}}}}
 variants:
-  fast: {target: {null: {latency: 4ms}}}
-  slow: {target: {null: {latency: 16ms}}}
-repeat: {until: answered, min: 3, max: 12, primary: ops_per_s, detect: 5%}
-window: {warmup: 0s, measure: 1s}
-";
+  fast: {{target: {{null: {{latency: {fast}ms}}}}}}
+  slow: {{target: {{null: {{latency: {slow}ms}}}}}}
+repeat: {repeat}
+window: {{warmup: 0s, measure: 1s}}
+"
+    )
+}
+
+/// Four times as slow: seen long before the last block, whatever the machine does besides.
+const FAR: [u32; 2] = [4, 16];
 
 fn primary(findings: &Value) -> &Value {
     let all = findings["comparisons"].as_array().unwrap();
@@ -24,7 +32,8 @@ fn primary(findings: &Value) -> &Value {
 
 #[test]
 fn a_study_ends_when_it_is_answered_and_says_after_how_many_blocks() {
-    let lab = Lab::with(ANSWERED);
+    let repeat = "{until: answered, min: 3, max: 12, primary: ops_per_s, detect: 5%}";
+    let lab = Lab::with(&pair(FAR, repeat));
     let plan = lab.cassay(&["plan", "study.yaml"]).ended_with(0).stdout;
     for part in [
         "Blocks 4 to 12 come only until the primary comparison is answered",
@@ -69,11 +78,7 @@ fn a_study_ends_when_it_is_answered_and_says_after_how_many_blocks() {
 
 #[test]
 fn blocks_are_added_to_a_run_and_its_intervals_say_so() {
-    let study = ANSWERED.replace(
-        "{until: answered, min: 3, max: 12, primary: ops_per_s, detect: 5%}",
-        "{blocks: 2}",
-    );
-    let lab = Lab::with(&study);
+    let lab = Lab::with(&pair(FAR, "{blocks: 2}"));
     let once = lab.cassay(&["run", "study.yaml", "--json"]).ended_with(0);
     assert_eq!(primary(&once.json())["looks"], Value::Null);
     let first = lab.run().plan.trials;
@@ -142,20 +147,6 @@ fn audit_of_forty_real_studies_of_equal_targets() {
     assert!(different <= 4, "{verdicts:?}");
 }
 
-/// A tenth slower, at the latency that both state: told at the first look, after eight blocks.
-const NEAR: &str = "\
-study: near
-question: Is the slow one slower?
-target: {null: {}}
-workload: {use: standard1, mix: {write: 1}}
-procedure: {fixed: {threads: 2}}
-variants:
-  fast: {target: {null: {latency: 20ms}}}
-  slow: {target: {null: {latency: 22ms}}}
-repeat: {until: answered, min: 8, max: 12, primary: ops_per_s}
-window: {warmup: 0s, measure: 1s}
-";
-
 /// Which trials have ended, each as often as it has, and what they came to.
 fn came_to(lab: &Lab) -> (Vec<String>, String, u64) {
     let run = lab.run();
@@ -178,9 +169,14 @@ fn came_to(lab: &Lab) -> (Vec<String>, String, u64) {
 #[test]
 #[ignore = "long: cargo xtask audit"]
 fn audit_of_a_study_that_is_killed_at_ten_moments_and_resumed() {
-    let untouched = Lab::with(NEAR);
+    // A tenth slower, at the latency that both state: told at the first look, after eight blocks.
+    let near = pair(
+        [20, 22],
+        "{until: answered, min: 8, max: 12, primary: ops_per_s}",
+    );
+    let untouched = Lab::with(&near);
     untouched.cassay(&["run", "study.yaml"]);
-    let lab = Lab::with(NEAR);
+    let lab = Lab::with(&near);
     let mut chance = 11_u64;
     let mut arguments = ["run", "study.yaml"].as_slice();
     let mut kills = 0;
