@@ -163,7 +163,9 @@ pub fn audit(options: &AuditOptions) -> Result<()> {
     process::run_with(&cargo(), &[&simulated[..], &asked].concat(), &variables)?;
     // Real ones, on the null target.
     let real = ["test", "-p", "cassay", "--test", "it", "--"];
-    process::run_with(&cargo(), &[&real[..], &asked].concat(), &variables)
+    // Each alone: beside another one it would measure that.
+    let alone = ["--test-threads=1"];
+    process::run_with(&cargo(), &[&real[..], &asked, &alone].concat(), &variables)
 }
 
 /// The tests that start a real Cassandra. They are `#[ignore]`d, so that `cargo test` needs no
