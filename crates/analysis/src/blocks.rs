@@ -26,8 +26,6 @@ pub const VALUES_ABOVE_MIN: f64 = 100.0;
 /// The interval's half-width on the logit scale above which there is none: the odds of the ends
 /// then differ by more than e⁴, as when the whole tail lies in one block of twenty.
 const LOGIT_HALF_MAX: f64 = 2.0;
-/// Quantile 0.975 of the normal distribution.
-const NORMAL_975: f64 = 1.96;
 /// Blocks are joined in pairs when there are this many: 32 are enough for their spread (see
 /// [`mod@crate::series`]), and a run of any length then fits in about 3 MB a histogram.
 const BLOCKS_MAX: usize = 64;
@@ -164,7 +162,7 @@ impl Blocks {
         let count = self.times.all().count() as f64;
         let per_block = count / self.blocks.len() as f64;
         let odds = share * (1.0 - share);
-        let binomial = NORMAL_975 * (odds / count).sqrt();
+        let binomial = series::NORMAL_975 * (odds / count).sqrt();
         let [low, high] = spread.ci95.unwrap_or([f64::NEG_INFINITY, f64::INFINITY]);
         [spread.mean - low, high - spread.mean]
             .map(|clustered| (clustered / per_block).max(binomial) / odds)

@@ -30,14 +30,11 @@ const PAIRS_MIN: usize = 6;
 const Z_MOST: f64 = 1e6;
 /// Pairs up to which the distribution of signed ranks is counted out; beyond, it is normal.
 const EXACT_MAX: usize = 60;
-/// MAD of a normal distribution to its deviation.
-const MAD_TO_DEVIATION: f64 = 1.4826;
 
 /// Of logarithms of ratios; none where no value differs so much.
 pub fn beside(logs: &[f64]) -> Option<Robust> {
-    let median = series::median(logs);
+    let (median, deviation) = series::median_and_deviation(logs);
     let distances: Vec<f64> = logs.iter().map(|log| (log - median).abs()).collect();
-    let deviation = MAD_TO_DEVIATION * series::median(&distances);
     let far = |at: usize| match distances[at] {
         0.0 => 0.0,
         distance => (distance / deviation).min(Z_MOST) * (logs[at] - median).signum(),
@@ -66,7 +63,10 @@ fn signed_ranks(pairs: usize) -> (usize, f64) {
     if pairs > EXACT_MAX {
         let mean = all as f64 / 2.0;
         let deviation = (mean * (2 * pairs + 1) as f64 / 6.0).sqrt();
-        return ((mean - 1.96 * deviation - 0.5).max(0.0) as usize, 0.95);
+        return (
+            (mean - series::NORMAL_975 * deviation - 0.5).max(0.0) as usize,
+            0.95,
+        );
     }
     // Share of the 2^n signs whose positive ranks have each sum.
     let mut shares = vec![0.0; all + 1];

@@ -43,6 +43,8 @@ const COUNTED_DEVIATIONS: f64 = 4.0;
 pub const FEW_INCIDENTS: usize = 5;
 /// Median absolute deviation to standard deviation, of normal values.
 const MAD_TO_DEVIATION: f64 = 1.4826;
+/// Quantile 0.975 of the normal distribution: half of a 95 % interval in standard errors.
+pub const NORMAL_975: f64 = 1.96;
 
 /// Windows shorter than this, in seconds, have intervals that are labelled: with incidents that
 /// come once in ten seconds or less often, those of 5 to 10 s cover the truth in 70 to 85 % of
@@ -139,9 +141,7 @@ fn join(values: &[f64]) -> (Vec<f64>, f64) {
 
 /// How far the worst value lies below or above the median, if it stands out; else zeros.
 fn incident(values: &[f64]) -> [f64; 2] {
-    let middle = median(values);
-    let deviations: Vec<f64> = values.iter().map(|v| (v - middle).abs()).collect();
-    let usual = median(&deviations) * MAD_TO_DEVIATION;
+    let (middle, usual) = median_and_deviation(values);
     let far = |value: &&f64| (**value - middle).abs() > INCIDENT_DEVIATIONS * usual;
     let worst = values.iter().filter(far).max_by(|a, b| {
         let (a, b) = ((**a - middle).abs(), (**b - middle).abs());
@@ -154,9 +154,8 @@ fn incident(values: &[f64]) -> [f64; 2] {
 
 /// In how many stretches neighbours stand out on the same side of the median.
 fn incidents_count(values: &[f64]) -> usize {
-    let middle = median(values);
-    let deviations: Vec<f64> = values.iter().map(|v| (v - middle).abs()).collect();
-    let far = COUNTED_DEVIATIONS * MAD_TO_DEVIATION * median(&deviations);
+    let (middle, usual) = median_and_deviation(values);
+    let far = COUNTED_DEVIATIONS * usual;
     let side = |value: &f64| match (value - middle).abs() > far {
         true => (value - middle).signum(),
         false => 0.0,
@@ -221,7 +220,15 @@ pub fn median(values: &[f64]) -> f64 {
     median_of_sorted(&sorted)
 }
 
-/// The same of values in rising order.
+/// The median, and the standard deviation that normal values with as large a median absolute
+/// deviation have: a few values far off hardly move either.
+pub fn median_and_deviation(values: &[f64]) -> (f64, f64) {
+    let middle = median(values);
+    let distances: Vec<f64> = values.iter().map(|v| (v - middle).abs()).collect();
+    (middle, MAD_TO_DEVIATION * median(&distances))
+}
+
+/// The median of values in rising order.
 pub fn median_of_sorted(sorted: &[f64]) -> f64 {
     match sorted.len() {
         0 => 0.0,

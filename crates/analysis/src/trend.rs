@@ -40,8 +40,6 @@ const Z_SIGNIFICANT: f64 = 1.645;
 /// From so many values on the normal distribution of S holds, and a trend as large as the scatter
 /// is seen (Kendall 1975 and Gilbert 1987 give 10).
 pub const VALUES_TO_TELL: usize = 10;
-/// Quantile 0.975 of the normal distribution.
-const NORMAL_975: f64 = 1.96;
 
 /// The trend of a series of equally spaced values. O(n²): for up to a few thousand values. Takes
 /// the values as independent: for a detector that had better see a trend too many.
@@ -138,7 +136,7 @@ fn fitted(points: &[(f64, f64)], widening: fn(&[f64]) -> f64) -> Line {
 /// "Statistical Methods for Environmental Pollution Monitoring", 16.5); none where the ranks lie
 /// beyond them. Of values that are all equal there is one slope, for certain.
 fn sen_ci95(slopes: &[f64], variance: f64) -> Option<[f64; 2]> {
-    let half = NORMAL_975 * variance.sqrt();
+    let half = series::NORMAL_975 * variance.sqrt();
     let count = slopes.len() as f64;
     // As ranks from 1, to the next whole one outwards.
     let low = ((count - half) / 2.0).floor();

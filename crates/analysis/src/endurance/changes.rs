@@ -16,8 +16,6 @@ pub const CHANGES_MAX: usize = 5;
 const SEGMENT_MIN: usize = 5;
 /// The price of a change, in σ² ln n.
 const PENALTY: f64 = 3.0;
-/// Median absolute deviation to standard deviation, of normal values.
-const MAD_TO_DEVIATION: f64 = 1.4826;
 /// As a share of the mean: of a rate that is held to the operation, a change of a ten-thousandth
 /// is one for certain, and nobody's question.
 const SIGMA_MIN: f64 = 1e-3;
@@ -86,9 +84,7 @@ fn penalty(blocks: &[f64]) -> f64 {
 /// values.
 fn sigma(blocks: &[f64]) -> f64 {
     let steps: Vec<f64> = blocks.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    let middle = series::median(&steps);
-    let off: Vec<f64> = steps.iter().map(|step| (step - middle).abs()).collect();
-    let usual = MAD_TO_DEVIATION * series::median(&off);
+    let (middle, usual) = series::median_and_deviation(&steps);
     // A level that changes is one large step, which would look as if all followed each other.
     let most = CLIPPED_AT * usual;
     let clipped: Vec<f64> = steps

@@ -13,8 +13,6 @@ use study::settings::{Study, Variant};
 
 /// From so many blocks of the study on, the spread between them is the error of their mean.
 const BLOCKS_MIN: usize = 3;
-/// Half of a 95 % interval in standard errors.
-const NORMAL_975: f64 = 1.96;
 
 /// Whether a trial is the long one of an endurance.
 pub fn is_long(trial: &TrialFinding) -> bool {
@@ -71,7 +69,7 @@ fn turn(of: &[&TrialFinding], role: String) -> TurnRecord {
     let count = rates.len() as f64;
     let within = here.iter().map(|trial| {
         let [low, high] = trial.all.ops_per_s_ci95?;
-        Some((high - low) / 2.0 / NORMAL_975)
+        Some((high - low) / 2.0 / series::NORMAL_975)
     });
     let within: Option<Vec<f64>> = within.collect();
     let error = match rates.len() {

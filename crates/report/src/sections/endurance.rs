@@ -9,6 +9,7 @@ use crate::page::{
 use crate::sections::time::label;
 use crate::summary::variant_name;
 use crate::view::RunView;
+use analysis::series::NORMAL_975;
 use store::record::{
     ChangeRecord, CourseRecord, DriftRecord, EnduranceRecord, EnduredRecord, GrowthRecord,
     TrialFinding, TurnRecord,
@@ -100,7 +101,7 @@ fn between(ci95: Option<[f64; 2]>, show: impl Fn(f64) -> String) -> String {
 fn turns(view: &RunView, one: &EnduredRecord) -> Table {
     let row = |turn: &TurnRecord| {
         let ci95 = turn.error.map(|error| {
-            let half = 1.96 * error;
+            let half = NORMAL_975 * error;
             [turn.ops_per_s - half, turn.ops_per_s + half]
         });
         let what = match turn.role.strip_prefix("beside-") {
