@@ -70,6 +70,9 @@ pub enum Command {
     /// Put the data of a kept cluster away, and bring it back.
     #[command(subcommand)]
     Snapshot(SnapshotCommand),
+    /// Break something of a kept cluster, see that it is broken, and make it whole.
+    #[command(subcommand)]
+    Fault(FaultCommand),
     /// Serve CQL and answer at once, until Ctrl-C: measures a client.
     Null(NullArgs),
     /// List, show, check and sample workloads.
@@ -355,6 +358,98 @@ pub struct ClusterName {
     /// A kept cluster, as `target status` shows it; needed where there are several.
     #[arg(long, value_name = "ID")]
     pub cluster: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum FaultCommand {
+    /// List all kinds, and which of them a kept cluster can have; without one, hosts of this
+    /// machine.
+    List(ClusterName),
+    /// Try kinds on a kept cluster that nobody uses: each is injected, seen, healed, and all is
+    /// seen whole.
+    Test(FaultTestArgs),
+    /// Break one thing of a kept cluster for a while. Ctrl-C heals it at once; if this command is
+    /// killed, the agents of the hosts heal it in time.
+    Run(Box<FaultRunArgs>),
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct FaultTestArgs {
+    /// These kinds; all that the cluster can have without any.
+    #[arg(value_name = "KIND", value_parser = fault_kind)]
+    pub kinds: Vec<fault::Kind>,
+    #[command(flatten)]
+    pub cluster: ClusterName,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct FaultRunArgs {
+    /// How it is broken: see `cassay fault list`.
+    #[arg(value_name = "KIND", value_parser = fault_kind)]
+    pub kind: fault::Kind,
+    /// Number of the node, from 1.
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["host", "hosts"])]
+    pub node: Option<usize>,
+    /// Number of the host, from 1.
+    #[arg(long, value_name = "NUMBER", conflicts_with = "hosts")]
+    pub host: Option<usize>,
+    /// Numbers of hosts that are cut from others: 1,2.
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
+    pub hosts: Vec<usize>,
+    /// Those from which they are cut; all others without it.
+    #[arg(
+        long,
+        value_name = "NUMBERS",
+        value_delimiter = ',',
+        requires = "hosts"
+    )]
+    pub from: Vec<usize>,
+    /// For how long.
+    #[arg(long = "for", value_name = "TIME", default_value = "30s",
+          value_parser = study::human::parse_duration_ns)]
+    pub for_ns: u64,
+    #[command(flatten)]
+    pub knobs: FaultKnobs,
+    #[command(flatten)]
+    pub cluster: ClusterName,
+}
+
+/// What can be said of some kinds.
+#[derive(Debug, ClapArgs)]
+pub struct FaultKnobs {
+    /// CPU time that is left to a slow node's host, in cores.
+    #[arg(long, value_name = "CORES", value_parser = cores)]
+    pub cpus: Option<f64>,
+    /// Reads per second of a slow disk.
+    #[arg(long, value_name = "COUNT")]
+    pub read_iops: Option<u64>,
+    /// Writes per second of a slow disk.
+    #[arg(long, value_name = "COUNT")]
+    pub write_iops: Option<u64>,
+    /// What is left free of a full disk.
+    #[arg(long, value_name = "SIZE", value_parser = study::human::parse_bytes)]
+    pub leave: Option<u64>,
+    /// The share of packets that is lost: 10%.
+    #[arg(long, value_name = "SHARE", value_parser = study::human::parse_share)]
+    pub loss: Option<f64>,
+    /// What a slow link carries.
+    #[arg(long, value_name = "RATE", value_parser = study::human::parse_bit_rate)]
+    pub rate: Option<u64>,
+    /// How much later packets arrive, one way.
+    #[arg(long, value_name = "TIME", value_parser = study::human::parse_duration_ns)]
+    pub delay: Option<u64>,
+    /// After how long the nodes of a host that is off are started on another one.
+    #[arg(long, value_name = "TIME", value_parser = study::human::parse_duration_ns)]
+    pub ha_after: Option<u64>,
+}
+
+/// The word for a kind of fault.
+fn fault_kind(text: &str) -> Result<fault::Kind, String> {
+    fault::Kind::of(text).ok_or_else(|| {
+        let names = fault::KINDS.iter().map(|kind| kind.name);
+        let hint = yaml::did_you_mean(text, names).unwrap_or_default();
+        format!("there is no such kind: see `cassay fault list`; {hint}")
+    })
 }
 
 #[derive(Debug, ClapArgs)]

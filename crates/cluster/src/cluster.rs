@@ -12,7 +12,7 @@ use crate::capability::{Ability, Capability};
 use crate::cause::LogMarks;
 use crate::counts::OperationCounts;
 use crate::data_use::DataUse;
-use crate::handle::NodeHandle;
+use crate::handle::Handles;
 use crate::jolokia::Jolokia;
 use crate::local::{HostInfo, NodeConfiguration, Nodes, Observed, Proof, Restarts, SchemaOption};
 use crate::probe::{ProbeSpec, Probes};
@@ -185,14 +185,13 @@ impl Cluster {
         }
     }
 
-    /// What a node of ours, counted from 1, is broken and healed by.
+    /// What a cluster of ours is broken and healed by.
     ///
     /// # Errors
-    /// There is no such node, it is not ours, or it does not run.
-    pub fn handle(&self, number: usize) -> Result<NodeHandle> {
+    /// It is not ours, or its logs cannot be looked at.
+    pub fn handles(&self) -> Result<Handles> {
         let nodes = self.local().context("the nodes are not ours to break")?;
-        let handle = nodes.handle(number.wrapping_sub(1));
-        handle.with_context(|| format!("look at node {number}"))
+        nodes.handles()
     }
 
     /// Takes note that the process of a node of ours, counted from 1, is another one now.

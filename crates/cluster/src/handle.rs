@@ -1,32 +1,73 @@
-//! One node of ours as somebody holds it who breaks and heals it, on a thread of his own: by its
-//! host's agent, and as a client sees it.
+//! A cluster of ours as somebody holds it who breaks and heals it, on a thread of his own: by its
+//! hosts' agents, and as a client sees its nodes.
 
 use crate::access::Access;
+use crate::jolokia::Jolokia;
 use crate::session::Session;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use host::process::Identity;
-use host::{Agent, Broken};
-use std::net::SocketAddr;
+use host::{Agent, Restartable};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// All nodes and hosts of a cluster of ours.
+#[derive(Debug)]
+pub struct Handles {
+    /// In the order of [`crate::Cluster::nodes`].
+    pub nodes: Vec<NodeHandle>,
+    /// Those that are more than addresses, in their order; none where nodes share the machine.
+    pub hosts: Vec<HostHandle>,
+    /// The agent of the switch between them.
+    pub switch: Option<Arc<Agent>>,
+}
 
 /// A node of ours.
 #[derive(Debug)]
 pub struct NodeHandle {
     /// Its name.
     pub name: String,
-    /// That of its host.
+    /// That of its host, by which it is started.
     pub agent: Arc<Agent>,
-    /// Its process.
-    pub process: Identity,
+    /// The index of its host among [`Handles::hosts`].
+    pub host: Option<usize>,
+    /// Its process; none while it is stopped.
+    pub process: Option<Identity>,
     /// What starts it, and the file that gets what it says.
     pub start: (Command, PathBuf),
     /// Where it answers CQL.
     pub address: SocketAddr,
+    /// Where it answers other nodes.
+    pub storage: SocketAddr,
+    /// Everything of the node is in here, as its host has it.
+    pub folder: PathBuf,
     /// How a client gets in.
     pub access: Access,
+    /// By what it is told to do something; none where it shows no MBeans.
+    pub control: Option<NodeControl>,
+}
+
+/// What a node is asked and told by its MBeans.
+#[derive(Clone, Debug)]
+pub struct NodeControl(pub(crate) Jolokia);
+
+/// A host of ours.
+#[derive(Debug)]
+pub struct HostHandle {
+    /// `host1`.
+    pub name: String,
+    /// Its place on the switch, counted from 1.
+    pub number: usize,
+    /// Its own address.
+    pub address: Ipv4Addr,
+    /// Its agent.
+    pub agent: Arc<Agent>,
+    /// Where its volume is mounted; its plain folder without one.
+    pub folder: PathBuf,
+    /// The name of its volume's device; none without a volume.
+    pub device: Option<String>,
 }
 
 impl NodeHandle {
@@ -39,21 +80,30 @@ impl NodeHandle {
         session.query("SELECT key FROM system.local").map(drop)
     }
 
-    /// Stops its process. If nobody heals it, its agent does so after `within`.
+    /// Its process, and what starts it again.
     ///
     /// # Errors
-    /// See [`Agent::pause`].
-    pub fn pause(&self, within: Duration) -> Result<Broken> {
-        self.agent.pause(self.process, within)
-    }
-
-    /// Kills its process; healing starts it again. If nobody does, its agent does so after
-    /// `within`.
-    ///
-    /// # Errors
-    /// See [`Agent::kill`].
-    pub fn kill(&self, within: Duration) -> Result<Broken> {
+    /// It does not run.
+    pub fn restartable(&self) -> Result<Restartable> {
+        let stopped = || format!("{} does not run", self.name);
+        let process = self.process.with_context(stopped)?;
         let (command, output) = &self.start;
-        self.agent.kill(self.process, (command, output), within)
+        Restartable::new(process, command, output)
+    }
+}
+
+impl NodeControl {
+    /// The nodes that it holds to be up, by their addresses.
+    ///
+    /// # Errors
+    /// It does not tell within `limit`.
+    pub fn live(&self, limit: Duration) -> Result<Vec<String>> {
+        let attribute = ("org.apache.cassandra.db:type=StorageService", "LiveNodes");
+        let answer = self.0.with_limit(limit).read(&[attribute])?;
+        let live = answer.first().and_then(|value| value.as_ref()?.as_array());
+        let live = live.context("a node does not list LiveNodes")?;
+        let names = live.iter().filter_map(|one| one.as_str());
+        let plain = names.map(|name| name.trim_start_matches('/').to_owned());
+        Ok(plain.collect())
     }
 }

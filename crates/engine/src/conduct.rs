@@ -163,8 +163,8 @@ pub struct Breaking {
     pub at_ns: u64,
     /// For how long, ns.
     pub for_ns: u64,
-    /// The node that is away until it is healed; none if all stay.
-    pub takes_away: Option<String>,
+    /// The nodes that are away until it is healed.
+    pub takes_away: Vec<String>,
 }
 
 /// What whoever decides says of an interval.
@@ -359,7 +359,7 @@ impl<'c> Conduct<'c> {
 
     fn is_away(&self, node: &str) -> bool {
         let mut open = self.open.iter().map(|number| &self.faults[*number]);
-        open.any(|fault| fault.takes_away.as_deref() == Some(node))
+        open.any(|fault| fault.takes_away.iter().any(|name| name == node))
     }
 }
 

@@ -1,7 +1,6 @@
 //! The course of one fault: looked at, injected, seen, held, healed, seen.
 
-use crate::{Kind, World};
-use anyhow::{Error, Result};
+use crate::{Fault, Hit, Kind, Length, Options, World};
 use std::time::Duration;
 
 /// Between two looks. Short against the second that a node takes to be noticed by its clients.
@@ -78,63 +77,20 @@ impl Outcome {
     }
 }
 
-/// What two who have not done it see of a node.
-struct Look {
-    /// Whether the kernel says that it is broken.
-    kernel: Result<bool>,
-    answer: Result<()>,
-    words: String,
-}
-
-impl Look {
-    fn at(kind: &Kind, world: &mut dyn World, limit: Duration) -> Look {
-        let state = world.state();
-        let answer = world.ask(limit);
-        let state_words = match &state {
-            Ok(Some(state)) => format!("the kernel calls its process {state}"),
-            Ok(None) => "the kernel knows its process no more".to_owned(),
-            Err(error) => format!("the kernel could not be asked ({error:#})"),
-        };
-        let answer_words = match &answer {
-            Ok(()) => "it answers a client".to_owned(),
-            Err(error) => format!("it does not answer a client ({})", short(error)),
-        };
-        Look {
-            kernel: state.map(kind.is_broken),
-            answer,
-            words: format!("{state_words}, {answer_words}"),
-        }
-    }
-
-    /// Whether both say that it is broken.
-    fn is_broken(&self) -> bool {
-        matches!((&self.kernel, &self.answer), (Ok(true), Err(_)))
-    }
-
-    /// Whether both say that it is whole.
-    fn is_whole(&self) -> bool {
-        matches!((&self.kernel, &self.answer), (Ok(false), Ok(())))
-    }
-}
-
-/// An error for a sentence.
-fn short(error: &Error) -> String {
-    let text = format!("{error:#}").replace('\n', " ");
-    text.chars().take(120).collect()
-}
-
 struct Course<'w> {
     kind: &'w Kind,
+    fault: Box<dyn Fault>,
     world: &'w mut dyn World,
     tell: &'w mut dyn FnMut(&Step),
     steps: Vec<Step>,
 }
 
-/// Breaks a node, holds it until healing is ordered, and heals it. `planned` is how long that is
-/// meant to take: a little later the host's agent heals by itself. `tell` hears every step as it
-/// comes. Every way out heals.
+/// Breaks what is `hit`, holds it until healing is ordered, and heals it. `planned` is how long
+/// that is meant to take: a little later the agents heal by themselves. `tell` hears every step as
+/// it comes. Every way out heals.
 pub fn run(
     kind: &Kind,
+    (hit, options): (&Hit, &Options),
     world: &mut dyn World,
     planned: Duration,
     tell: &mut dyn FnMut(&Step),
@@ -142,6 +98,7 @@ pub fn run(
     let steps = Vec::new();
     let mut course = Course {
         kind,
+        fault: (kind.make)(hit, options),
         world,
         tell,
         steps,
@@ -162,14 +119,14 @@ impl Course<'_> {
     }
 
     fn run(&mut self, planned: Duration) -> (Option<bool>, bool) {
-        let before = Look::at(self.kind, self.world, PATIENCE);
-        if !before.is_whole() {
+        let before = self.fault.look(self.world, PATIENCE);
+        if before.whole != Some(true) || before.broken != Some(false) {
             self.say("unseen", format!("not done: before it, {}", before.words));
-            return (Some(false), true);
+            return (before.whole.and(Some(false)), true);
         }
         self.say("checked", before.words);
         self.say("injecting", self.kind.what.to_owned());
-        if let Err(error) = (self.kind.inject)(self.world, planned + SLACK) {
+        if let Err(error) = self.fault.inject(self.world, planned + SLACK) {
             self.say("unseen", format!("it cannot be done: {error:#}"));
             return (Some(false), self.heal());
         }
@@ -182,15 +139,15 @@ impl Course<'_> {
         // A look must be over when healing is due.
         let silence = SILENCE.min(planned / 4);
         loop {
-            let look = Look::at(self.kind, self.world, silence);
-            if look.is_broken() {
+            let look = self.fault.look(self.world, silence);
+            if look.broken == Some(true) {
                 self.say("seen", look.words);
-                while !self.world.wait(planned) {}
+                while self.kind.length == Length::Stated && !self.world.wait(planned) {}
                 return Some(true);
             }
             if self.world.wait(POLL) {
                 self.say("unseen", look.words);
-                return look.kernel.is_ok().then_some(false);
+                return look.broken;
             }
         }
     }
@@ -202,9 +159,9 @@ impl Course<'_> {
         let limit_ns = self.kind.healed_within.as_nanos() as u64;
         let until_ns = self.world.now_ns() + limit_ns;
         loop {
-            let look = Look::at(self.kind, self.world, PATIENCE);
-            if look.is_whole() {
-                let by_itself = healed.as_ref().is_ok_and(|healed| healed.by_itself);
+            let look = self.fault.look(self.world, PATIENCE);
+            if look.whole == Some(true) {
+                let by_itself = healed.as_ref().is_ok_and(|by_itself| *by_itself);
                 let early = "; its agent had healed it by itself";
                 self.say("whole", look.words + if by_itself { early } else { "" });
                 return true;

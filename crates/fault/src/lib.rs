@@ -1,61 +1,67 @@
 //! The only crate that knows how to break a thing, see independently that it is broken, make it
 //! whole and see that too.
 //!
-//! Each kind of fault is a file: whether it can be done, how it is injected, and by what it shows.
-//! [`run`] takes one from the first look to the last. What must hold: nothing is broken that was
-//! not seen whole before; what heals is armed at the host's agent before anything is broken; that
-//! something is broken, or whole again, is said by who has not done it: the kernel of the host, and
-//! a client of the node.
+//! Each kind of fault is a file: what it takes, how it is injected, and by what it shows. [`run`]
+//! takes one from the first look to the last. What must hold: nothing is broken that was not seen
+//! whole before; what heals is armed at the host's agent before anything is broken; that something
+//! is broken, or whole again, is said by who has not done it: the kernel of the host, another host,
+//! and a client of the node.
 
 mod course;
+mod kind;
 mod live;
+mod look;
+mod node_descriptors;
 mod node_kill;
 mod node_pause;
+mod node_restart;
+mod node_slow;
+mod node_stop;
 
 pub use course::{Outcome, Step, Verdict, run};
+pub use kind::{Hit, Kind, Knob, Length, Options, Place};
 pub use live::{Live, Order, orders};
 
 use anyhow::Result;
-use cluster::Ability;
-use host::Healed;
+use host::process::Identity;
+use host::{Break, Restartable, Seen, Sight};
+use look::Look;
 use std::time::Duration;
 
 /// All kinds of faults.
-pub const KINDS: &[Kind] = &[node_pause::KIND, node_kill::KIND];
+pub const KINDS: &[Kind] = &[
+    node_pause::KIND,
+    node_kill::KIND,
+    node_stop::KIND,
+    node_restart::KIND,
+    node_slow::KIND,
+    node_descriptors::KIND,
+];
 
-/// One kind of fault.
+/// One fault, with what it knows of itself.
+trait Fault {
+    /// Does it. If nobody heals it, agents do so after `within`.
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()>;
+
+    /// Looks, without what was done for it; waits for an answer no longer than `limit`.
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look;
+}
+
+/// By whose agent something is done or seen. Nodes and hosts are counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// That of a node's host, or of the machine that nodes share.
+    Node(usize),
+}
+
+/// A node of the cluster that is broken.
 #[derive(Clone, Copy, Debug)]
-pub struct Kind {
-    /// Its name, as in a study and in records.
-    pub name: &'static str,
-    /// What it does, in words.
-    pub what: &'static str,
-    /// What a target must be able to do for it.
-    pub needs: Ability,
-    /// Whether the process ends of it: the node is away until it is healed.
-    pub ends_process: bool,
-    /// Does it. If nobody heals it, the host's agent does so after that time.
-    inject: fn(&mut dyn World, Duration) -> Result<()>,
-    /// What the kernel says of a process that is broken like that.
-    is_broken: fn(Option<char>) -> bool,
-    /// How long it may take to be seen whole again.
-    healed_within: Duration,
+pub struct NodeSeen {
+    /// Its process; none while it is stopped.
+    pub process: Option<Identity>,
 }
 
-impl PartialEq for Kind {
-    fn eq(&self, other: &Kind) -> bool {
-        self.name == other.name
-    }
-}
-
-impl Kind {
-    /// The one of that name.
-    pub fn of(name: &str) -> Option<Kind> {
-        KINDS.iter().find(|kind| kind.name == name).copied()
-    }
-}
-
-/// The node that is broken, whoever looks at it, and a clock.
+/// The cluster that is broken, whoever looks at it, and a clock.
 pub trait World {
     /// Now, monotonic clock.
     fn now_ns(&self) -> u64;
@@ -63,36 +69,39 @@ pub trait World {
     /// Waits for so long, or until healing is ordered; whether it is.
     fn wait(&mut self, for_: Duration) -> bool;
 
-    /// What the kernel of its host says of its process: the letter of its state; none if it is
-    /// gone.
+    /// A node.
+    fn node(&self, index: usize) -> NodeSeen;
+
+    /// The process of a node, with what starts it again.
     ///
     /// # Errors
-    /// Nobody can be asked.
-    fn state(&mut self) -> Result<Option<char>>;
+    /// It does not run.
+    fn restartable(&self, node: usize) -> Result<Restartable>;
 
-    /// Asks it as a client.
+    /// Breaks something; `nodes` are those whose processes are touched, in their order. If nobody
+    /// heals it, the agent does so after `within`.
+    ///
+    /// # Errors
+    /// It cannot be done.
+    fn inject(&mut self, by: By, what: Break, nodes: &[usize], within: Duration) -> Result<()>;
+
+    /// Makes whole all that was broken, the last first; whether an agent had done it by itself.
+    ///
+    /// # Errors
+    /// Something cannot be made whole; all else is.
+    fn heal(&mut self) -> Result<bool>;
+
+    /// Looks at something.
+    ///
+    /// # Errors
+    /// Nobody can look.
+    fn see(&mut self, by: By, what: Sight) -> Result<Seen>;
+
+    /// Asks a node as a client.
     ///
     /// # Errors
     /// It has not answered within the limit; why.
-    fn ask(&mut self, limit: Duration) -> Result<()>;
-
-    /// Stops its process.
-    ///
-    /// # Errors
-    /// It cannot be done.
-    fn pause(&mut self, within: Duration) -> Result<()>;
-
-    /// Kills its process; healing starts it again.
-    ///
-    /// # Errors
-    /// It cannot be done.
-    fn kill(&mut self, within: Duration) -> Result<()>;
-
-    /// Makes whole what was broken.
-    ///
-    /// # Errors
-    /// It cannot be done.
-    fn heal(&mut self) -> Result<Healed>;
+    fn ask(&mut self, node: usize, limit: Duration) -> Result<()>;
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
-//! A node of ours that is really broken, by its host's agent.
+//! A cluster of ours that is really broken, by its hosts' agents.
 
-use crate::World;
+use crate::{By, NodeSeen, World};
 use anyhow::{Context, Result};
-use cluster::NodeHandle;
-use host::{Broken, Healed};
+use cluster::{Handles, NodeHandle};
+use host::process::Identity;
+use host::{Agent, Break, Broken, Restartable, Seen, Sight};
 use measure::clock;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
@@ -26,29 +28,49 @@ pub fn orders() -> (Order, Receiver<()>) {
     (Order(sender), receiver)
 }
 
-/// A node of ours, and the order that ends its fault.
+/// A cluster of ours, and the order that ends its fault.
 #[derive(Debug)]
 pub struct Live {
-    node: NodeHandle,
+    handles: Handles,
     orders: Receiver<()>,
     is_ordered: bool,
-    broken: Option<Broken>,
+    broken: Vec<Entry>,
+}
+
+/// Something that is broken.
+#[derive(Debug)]
+struct Entry {
+    agent: Arc<Agent>,
+    broken: Broken,
+    /// Whose processes it has touched.
+    nodes: Vec<usize>,
 }
 
 impl Live {
     /// One that nothing was done to yet.
-    pub fn new(node: NodeHandle, orders: Receiver<()>) -> Live {
+    pub fn new(handles: Handles, orders: Receiver<()>) -> Live {
         Live {
-            node,
+            handles,
             orders,
             is_ordered: false,
-            broken: None,
+            broken: Vec::new(),
         }
     }
 
-    /// Its process as it is now.
-    pub fn process(&self) -> host::process::Identity {
-        self.node.process
+    /// The processes of all nodes as they are now, in their order.
+    pub fn processes(&self) -> Vec<Option<Identity>> {
+        self.handles.nodes.iter().map(|node| node.process).collect()
+    }
+
+    fn at(&self, node: usize) -> Result<&NodeHandle> {
+        let found = self.handles.nodes.get(node);
+        found.with_context(|| format!("there is no node {}", node + 1))
+    }
+
+    fn agent(&self, by: By) -> Result<Arc<Agent>> {
+        match by {
+            By::Node(index) => Ok(Arc::clone(&self.at(index)?.agent)),
+        }
     }
 }
 
@@ -67,28 +89,47 @@ impl World for Live {
         self.is_ordered
     }
 
-    fn state(&mut self) -> Result<Option<char>> {
-        self.node.agent.state_of(self.node.process)
+    fn node(&self, index: usize) -> NodeSeen {
+        let process = self.at(index).ok().and_then(|node| node.process);
+        NodeSeen { process }
     }
 
-    fn ask(&mut self, limit: Duration) -> Result<()> {
-        self.node.ask(limit)
+    fn restartable(&self, node: usize) -> Result<Restartable> {
+        self.at(node)?.restartable()
     }
 
-    fn pause(&mut self, within: Duration) -> Result<()> {
-        self.broken = Some(self.node.pause(within)?);
+    fn inject(&mut self, by: By, what: Break, nodes: &[usize], within: Duration) -> Result<()> {
+        let agent = self.agent(by)?;
+        let broken = agent.inject(what, within)?;
+        self.broken.push(Entry {
+            agent,
+            broken,
+            nodes: nodes.to_vec(),
+        });
         Ok(())
     }
 
-    fn kill(&mut self, within: Duration) -> Result<()> {
-        self.broken = Some(self.node.kill(within)?);
-        Ok(())
+    fn heal(&mut self) -> Result<bool> {
+        let (mut result, mut by_itself) = (Ok(()), false);
+        for entry in self.broken.iter().rev() {
+            match entry.agent.heal(entry.broken) {
+                Ok(healed) => {
+                    by_itself |= healed.by_itself;
+                    for (index, process) in entry.nodes.iter().zip(healed.processes) {
+                        self.handles.nodes[*index].process = Some(process);
+                    }
+                }
+                Err(error) => result = result.and(Err(error)),
+            }
+        }
+        result.map(|()| by_itself)
     }
 
-    fn heal(&mut self) -> Result<Healed> {
-        let broken = self.broken.context("nothing was broken")?;
-        let healed = self.node.agent.heal(broken)?;
-        self.node.process = healed.process;
-        Ok(healed)
+    fn see(&mut self, by: By, what: Sight) -> Result<Seen> {
+        self.agent(by)?.see(what)
+    }
+
+    fn ask(&mut self, node: usize, limit: Duration) -> Result<()> {
+        self.at(node)?.ask(limit)
     }
 }

@@ -1,18 +1,44 @@
 //! A node that crashes: its JVM is killed (SIGKILL), and started again. What it had not synced of
 //! its commit log is in the machine's page cache, and there when it comes back.
 
-use crate::Kind;
+use crate::look::{self, Look};
+use crate::{By, Fault, Kind, Length, Place, World};
+use anyhow::Result;
 use cluster::Ability;
+use host::Break;
 use std::time::Duration;
+
+/// A start with a commit log to be replayed, on a busy machine.
+pub(crate) const STARTED_WITHIN: Duration = Duration::from_secs(180);
 
 pub(crate) const KIND: Kind = Kind {
     name: "node-kill",
     what: "the node's process is killed, and started again",
-    needs: Ability::Provision,
-    ends_process: true,
-    inject: |world, within| world.kill(within),
-    // The kernel knows it no more.
-    is_broken: |state| state.is_none(),
-    // A start with a commit log to be replayed, on a busy machine.
-    healed_within: Duration::from_secs(180),
+    needs: &[Ability::Provision],
+    place: Place::Node,
+    takes: &[],
+    must: &[],
+    length: Length::Stated,
+    takes_away: true,
+    healed_within: STARTED_WITHIN,
+    make: |hit, _| Box::new(Kill(hit.node())),
 };
+
+struct Kill(usize);
+
+impl Fault for Kill {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        let one = world.restartable(self.0)?;
+        world.inject(By::Node(self.0), Break::Kill(one), &[self.0], within)
+    }
+
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+        gone(world, self.0, limit)
+    }
+}
+
+/// A node whose process is gone, or there and answering.
+pub(crate) fn gone(world: &mut dyn World, node: usize, limit: Duration) -> Look {
+    let kernel = look::process(world, node, |state| state.is_none());
+    Look::of_two(kernel, look::client(world, node, limit))
+}

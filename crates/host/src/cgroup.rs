@@ -134,7 +134,7 @@ impl Group {
         })
     }
 
-    fn limit_quota(&self, cores: Option<f64>) -> Result<()> {
+    pub fn limit_quota(&self, cores: Option<f64>) -> Result<()> {
         let Some(place) = self.wanted("cpu", cores.is_some())? else {
             return Ok(());
         };
@@ -234,6 +234,24 @@ impl Group {
             }
         }
         Ok(limits)
+    }
+
+    /// CPU time that its processes have used since it was made.
+    ///
+    /// # Errors
+    /// There is no group that counts CPU time, or it cannot be read.
+    pub fn used(&self) -> Result<Duration> {
+        if let Some(place) = self.place("cpuacct") {
+            let text = read(&place.dir.join("cpuacct.usage"))?;
+            return Ok(Duration::from_nanos(text.parse()?));
+        }
+        let unified = self.places.iter().find(|place| place.unified);
+        let place = unified.context("no control group counts CPU time")?;
+        let text = read(&place.dir.join("cpu.stat"))?;
+        let mut lines = text.lines();
+        let used = lines.find_map(|line| line.strip_prefix("usage_usec ")?.parse().ok());
+        used.map(Duration::from_micros)
+            .with_context(|| format!("find usage_usec in {}", place.dir.display()))
     }
 
     /// Lets the child of `command` go in between its fork and its program, by system calls alone.

@@ -16,6 +16,7 @@ use crate::{Host, HostSpec, HostsSpec, HostsState, able, volume};
 use anyhow::{Context, Result};
 use std::net::Ipv4Addr;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The hosts of one cluster. Dropping them ends them, with the cluster's folder, unless they are
 /// kept.
@@ -98,6 +99,11 @@ impl Hosts {
     /// The hosts, in order.
     pub fn all(&self) -> &[Host] {
         &self.hosts
+    }
+
+    /// The agent of their switch.
+    pub fn switch(&self) -> &Arc<Agent> {
+        &self.switch.agent
     }
 
     /// The address of the node in `slot` of the host at `index`, both counted from 0: the host's

@@ -56,6 +56,11 @@ impl Host {
         &self.name
     }
 
+    /// Its place on the switch, counted from 1.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
     /// Its address, which answers on this machine and on all hosts of the cluster.
     pub fn address(&self) -> Ipv4Addr {
         self.address

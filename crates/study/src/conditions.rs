@@ -9,6 +9,7 @@ use crate::settings::{
     PageCache, Probes, Replication, Reset, Settings, Study, Target, Variant,
 };
 use cluster::hidden::{hidden, hide_all};
+use fault::Length;
 use std::collections::BTreeMap;
 
 /// One line of the head of a plan.
@@ -116,9 +117,11 @@ fn of(settings: &Settings) -> Vec<(usize, String)> {
 
 fn broken(fault: &Fault) -> String {
     let time = human::format_duration_ns;
-    let (kind, node) = (fault.kind.name, fault.node);
-    let (at, for_) = (time(fault.at_ns), time(fault.for_ns));
-    format!("{kind} of node{node} at {at} for {for_}")
+    let at = time(fault.at_ns);
+    match fault.kind.length {
+        Length::Stated => format!("{} at {at} for {}", fault.words(), time(fault.for_ns)),
+        Length::Moment => format!("{} at {at}", fault.words()),
+    }
 }
 
 fn hosts(local: &LocalSpec) -> Vec<String> {

@@ -184,6 +184,16 @@ pub const EXCLUSIVE: &[Exclusive] = &[
     one_of("data.load", &["operations", "bytes_per_node", "fraction"]),
     one_of("probes.import", &["esxtop", "prometheus"]),
     Exclusive {
+        path: "faults.where",
+        keys: &["node", "host", "hosts", "role"],
+        needed: false,
+    },
+    Exclusive {
+        path: "faults",
+        keys: &["for", "until"],
+        needed: false,
+    },
+    Exclusive {
         path: "data",
         keys: &["load", "present"],
         needed: false,

@@ -57,11 +57,9 @@ pub fn needs(settings: &Settings) -> Vec<Need> {
         of_probes(probes, &mut needs);
     }
     for fault in &settings.faults {
-        must(
-            fault.kind.needs,
-            format!("faults: {}", fault.kind.name),
-            &mut needs,
-        );
+        for ability in fault.kind.needs {
+            must(*ability, format!("faults: {}", fault.kind.name), &mut needs);
+        }
     }
     needs
 }

@@ -18,7 +18,8 @@ pub use self::target::{
 };
 pub(crate) use self::target::{secret_kind, secret_of};
 pub use data::{Data, How, Load, PageCache, Reset, Settle};
-pub use faults::Fault;
+pub use faults::{Fault, On};
+pub(crate) use faults::{FaultDraft, FaultWhere, Ground};
 pub use keyspace::{Keyspace, Replication};
 pub use probes::{Import, PERIOD_NS, Probes};
 pub use require::{Require, Where};

@@ -5,7 +5,7 @@ use crate::endings::{kill, of_cluster};
 use crate::hosts::{LIMIT, id, wait_until};
 use crate::outlive::{another, part};
 use host::process::{self, Identity};
-use host::{Agent, Ended};
+use host::{Agent, Break, Ended, Restartable, Seen, Sight};
 use measure::clock;
 use std::path::Path;
 use std::process::Command;
@@ -26,6 +26,13 @@ fn start(agent: &Agent, folder: &Path) -> Identity {
         .unwrap()
 }
 
+fn seen(agent: &Agent, process: Identity) -> Option<char> {
+    match agent.see(Sight::Process(process)).unwrap() {
+        Seen::Process(state) => state,
+        other => panic!("another answer: {other:?}"),
+    }
+}
+
 fn is_stopped(process: Identity) -> bool {
     process::state(process) == Some('T')
 }
@@ -37,10 +44,8 @@ fn a_paused_process_goes_on_when_it_is_told_to_or_its_time_is_over() {
     let agent = Agent::of_machine(&cluster, &root.path().join("cluster")).unwrap();
     let (one, other) = (start(&agent, root.path()), start(&agent, root.path()));
 
-    let broken = agent.pause(one, LIMIT).unwrap();
-    wait_until("it is stopped", || {
-        agent.state_of(one).unwrap() == Some('T')
-    });
+    let broken = agent.inject(Break::Pause(one), LIMIT).unwrap();
+    wait_until("it is stopped", || seen(&agent, one) == Some('T'));
     assert!(!is_stopped(other) && other.alive(), "and no other");
     // Another guard, which gets the list too.
     let guards = of_cluster(&cluster, "machine", true);
@@ -51,19 +56,23 @@ fn a_paused_process_goes_on_when_it_is_told_to_or_its_time_is_over() {
     });
     assert!(is_stopped(one));
     let healed = agent.heal(broken).unwrap();
-    assert_eq!((healed.process, healed.by_itself), (one, false));
+    assert_eq!(
+        (&healed.processes[..], healed.by_itself),
+        (&[one][..], false)
+    );
     wait_until("it goes on", || !is_stopped(one));
     assert!(agent.heal(broken).unwrap().by_itself, "it was whole before");
 
-    let broken = agent.pause(one, SOON).unwrap();
+    let broken = agent.inject(Break::Pause(one), SOON).unwrap();
     wait_until("it goes on", || !is_stopped(one));
     assert!(agent.heal(broken).unwrap().by_itself);
 
-    let said = format!("{:#}", agent.pause(Identity::own(), SOON).unwrap_err());
+    let stranger = Break::Pause(Identity::own());
+    let said = format!("{:#}", agent.inject(stranger, SOON).unwrap_err());
     assert!(said.contains("was not started here"), "{said}");
 
     // A stopped process ends with its agent as any other.
-    agent.pause(other, LIMIT).unwrap();
+    agent.inject(Break::Pause(other), LIMIT).unwrap();
     agent.end().unwrap();
     assert!(!one.alive() && !other.alive());
 }
@@ -74,8 +83,10 @@ fn a_killed_process_is_started_again_when_it_is_told_to_or_its_time_is_over() {
     let agent = Agent::of_machine(&id("kill"), &root.path().join("cluster")).unwrap();
     let output = root.path().join("cluster/output");
     let first = start(&agent, root.path());
-    let again = sleep();
-    let again = (&again, output.as_path());
+    let again = |process: Identity| {
+        let one = Restartable::new(process, &sleep(), &output).unwrap();
+        Break::Kill(one)
+    };
 
     let begun = |count: usize| {
         wait_until("it has begun", || {
@@ -83,27 +94,29 @@ fn a_killed_process_is_started_again_when_it_is_told_to_or_its_time_is_over() {
         });
     };
     begun(1);
-    let broken = agent.kill(first, again, LIMIT).unwrap();
+    let broken = agent.inject(again(first), LIMIT).unwrap();
     wait_until("its end is told", || agent.how_ended(first).is_some());
-    assert_eq!(agent.state_of(first).unwrap(), None);
+    assert_eq!(seen(&agent, first), None);
     let healed = agent.heal(broken).unwrap();
-    let second = healed.process;
+    let second = healed.processes[0];
     assert!(second.alive() && second != first && !healed.by_itself);
-    assert_eq!(agent.heal(broken).unwrap().process, second, "not a third");
+    assert_eq!(
+        agent.heal(broken).unwrap().processes,
+        [second],
+        "not a third"
+    );
 
     begun(2);
-    let broken = agent.kill(second, again, SOON).unwrap();
+    let broken = agent.inject(again(second), SOON).unwrap();
     begun(3);
-    let third = agent.heal(broken).unwrap();
-    assert!(third.process.alive() && third.process != second && third.by_itself);
+    let healed = agent.heal(broken).unwrap();
+    let third = healed.processes[0];
+    assert!(third.alive() && third != second && healed.by_itself);
 
-    agent.kill(third.process, again, LIMIT).unwrap();
+    agent.inject(again(third), LIMIT).unwrap();
     agent.end().unwrap();
-    assert!(!third.process.alive(), "and no fourth");
-    assert!(matches!(
-        agent.how_ended(third.process),
-        Some(Ended::Status(_))
-    ));
+    assert!(!third.alive(), "and no fourth");
+    assert!(matches!(agent.how_ended(third), Some(Ended::Status(_))));
 }
 
 /// What a kept agent has broken it heals, though nobody is there who would tell it to.
@@ -114,7 +127,7 @@ fn a_kept_agent_heals_when_its_controller_has_gone() {
     let agent = Agent::of_machine(&id("kept-pause"), &cluster).unwrap();
     let process = start(&agent, root.path());
     agent.keep().unwrap();
-    agent.pause(process, SOON).unwrap();
+    agent.inject(Break::Pause(process), SOON).unwrap();
     drop(agent);
     wait_until("it goes on", || process.alive() && !is_stopped(process));
     Agent::reach_machine(&cluster).unwrap().end().unwrap();
@@ -127,7 +140,7 @@ fn what_is_broken_when_its_controller_or_agent_is_killed_is_gone() {
         let cluster = folder.join("cluster");
         let agent = Agent::of_machine(&id("broken"), &cluster).unwrap();
         let process = start(&agent, &folder);
-        agent.pause(process, LIMIT).unwrap();
+        agent.inject(Break::Pause(process), LIMIT).unwrap();
         let text = format!("{} {}", process.pid, process.start_ticks);
         std::fs::write(folder.join("part"), text).unwrap();
         std::fs::rename(folder.join("part"), folder.join("broken")).unwrap();

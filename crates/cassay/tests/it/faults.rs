@@ -2,10 +2,10 @@
 
 use crate::program::wait_until;
 use anyhow::Result;
-use cluster::{Access, NodeHandle};
-use fault::{Kind, Live, Order, Outcome, Verdict, World};
+use cluster::{Ability, Access, Handles, NodeHandle};
+use fault::{By, Hit, Kind, Live, NodeSeen, Options, Order, Outcome, Verdict, World};
 use host::process::{self, Identity};
-use host::{Agent, Healed};
+use host::{Agent, Break, Restartable, Seen, Sight};
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -28,18 +28,37 @@ fn node(agent: &Arc<Agent>, root: &Path) -> NodeHandle {
     NodeHandle {
         name: "node1".to_owned(),
         agent: Arc::clone(agent),
-        process,
+        host: None,
+        process: Some(process),
         // The one after it is where it was.
         start: (server(address.port()), output),
         address,
+        storage: address,
+        folder: root.to_owned(),
         access: Access::default(),
+        control: None,
     }
+}
+
+fn alone(node: NodeHandle) -> Handles {
+    Handles {
+        nodes: vec![node],
+        hosts: Vec::new(),
+        switch: None,
+    }
+}
+
+/// Those that need nothing but a process.
+fn kinds() -> impl Iterator<Item = &'static Kind> {
+    let kinds = fault::KINDS.iter();
+    kinds.filter(|kind| kind.needs == [Ability::Provision])
 }
 
 /// A fault that is healed as soon as something was seen of it, or nothing.
 fn run(kind: &Kind, world: &mut dyn World, order: Order, until: &str) -> Outcome {
     let length = Duration::from_secs(600);
-    fault::run(kind, world, length, &mut |step| {
+    let what = (&Hit::Node(0), &Options::default());
+    fault::run(kind, what, world, length, &mut |step| {
         if step.what == until {
             order.heal();
         }
@@ -51,16 +70,17 @@ fn every_fault_is_confirmed_on_a_process_that_answers_cql() {
     let root = tempfile::tempdir().unwrap();
     let id = format!("test-faults-{}", std::process::id());
     let agent = Arc::new(Agent::of_machine(&id, &root.path().join("cluster")).unwrap());
-    for kind in fault::KINDS {
+    for kind in kinds() {
         let node = node(&agent, root.path());
-        let before = node.process;
+        let before = node.process.unwrap();
         let (order, orders) = fault::orders();
-        let mut live = Live::new(node, orders);
+        let mut live = Live::new(alone(node), orders);
         let outcome = run(kind, &mut live, order, "seen");
         assert_eq!(outcome.verdict(), Verdict::Confirmed, "{outcome:#?}");
-        assert_eq!(live.process() != before, kind.ends_process);
-        assert!(live.process().alive());
-        agent.end_process(live.process(), Duration::ZERO).unwrap();
+        let now = live.processes()[0].unwrap();
+        assert_eq!(now != before, kind.takes_away, "{}", kind.name);
+        assert!(now.alive());
+        agent.end_process(now, Duration::ZERO).unwrap();
         std::fs::remove_file(root.path().join("cluster/output")).unwrap();
     }
 }
@@ -77,27 +97,28 @@ impl World for Astray {
         self.0.wait(for_)
     }
 
-    fn state(&mut self) -> Result<Option<char>> {
-        self.0.state()
+    fn node(&self, index: usize) -> NodeSeen {
+        self.0.node(index)
     }
 
-    fn ask(&mut self, limit: Duration) -> Result<()> {
-        self.0.ask(limit)
+    fn restartable(&self, node: usize) -> Result<Restartable> {
+        self.0.restartable(node)
     }
 
-    fn pause(&mut self, within: Duration) -> Result<()> {
-        self.1.pause(self.2, within).map(drop)
+    fn inject(&mut self, _: By, _: Break, _: &[usize], within: Duration) -> Result<()> {
+        self.1.inject(Break::Pause(self.2), within).map(drop)
     }
 
-    fn kill(&mut self, within: Duration) -> Result<()> {
-        self.pause(within)
+    fn heal(&mut self) -> Result<bool> {
+        Ok(false)
     }
 
-    fn heal(&mut self) -> Result<Healed> {
-        Ok(Healed {
-            process: self.0.process(),
-            by_itself: false,
-        })
+    fn see(&mut self, by: By, what: Sight) -> Result<Seen> {
+        self.0.see(by, what)
+    }
+
+    fn ask(&mut self, node: usize, limit: Duration) -> Result<()> {
+        self.0.ask(node, limit)
     }
 }
 
@@ -113,17 +134,22 @@ fn a_fault_of_the_wrong_process_is_a_mismatch() {
     let other = agent
         .start(&sleep, &root.path().join("cluster/other"))
         .unwrap();
-    for kind in fault::KINDS {
+    for kind in kinds() {
         let (order, orders) = fault::orders();
         let handle = NodeHandle {
             name: node.name.clone(),
             agent: Arc::clone(&agent),
+            host: None,
             process: node.process,
             start: (server(0), root.path().join("cluster/output")),
             address: node.address,
+            storage: node.storage,
+            folder: node.folder.clone(),
             access: Access::default(),
+            control: None,
         };
-        let mut astray = Astray(Live::new(handle, orders), Arc::clone(&agent), other);
+        let live = Live::new(alone(handle), orders);
+        let mut astray = Astray(live, Arc::clone(&agent), other);
         let outcome = run(kind, &mut astray, order, "injecting");
         assert_eq!(outcome.verdict(), Verdict::Mismatch, "{outcome:#?}");
         assert_eq!(process::state(other), Some('T'), "something was broken");

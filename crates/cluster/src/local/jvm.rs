@@ -94,6 +94,11 @@ pub(crate) fn mark(cluster: &str) -> String {
     format!("-Dcassay.cluster={cluster}")
 }
 
+/// The argument that tells the JVM of one node from those of others.
+pub(crate) fn mark_of_node(node: &str) -> String {
+    format!("-Dcassay.node={node}")
+}
+
 /// Refuses two garbage collectors at once.
 ///
 /// # Errors
@@ -133,7 +138,7 @@ pub(crate) fn command(
 ) -> Command {
     let mut command = host::process::command(&program.java.program);
     command.arg(mark(cluster));
-    command.arg(format!("-Dcassay.node={}", node.name));
+    command.arg(mark_of_node(&node.name));
     let heap = spec.heap_bytes;
     command.args([format!("-Xms{heap}"), format!("-Xmx{heap}")]);
     match spec.collector {

@@ -36,7 +36,7 @@ pub use settings::yaml_refusal;
 use crate::access::Access;
 use crate::capability::{self, Capability};
 use crate::cluster::{Cluster, NodeDied, NodeInfo};
-use crate::handle::NodeHandle;
+use crate::handle::{Handles, HostHandle, NodeControl, NodeHandle};
 use crate::java::{self, Java};
 use crate::jolokia::Jolokia;
 use crate::spec::{Dirs, LocalSpec, NODES_COUNT_MAX};
@@ -311,6 +311,7 @@ impl Nodes {
             jolokia,
             host: Arc::clone(self.ground.agent(index)),
             process: None,
+            starts: None,
         }
     }
 
@@ -355,6 +356,9 @@ impl Nodes {
             let program = &mut self.program;
             program.share_classes(&self.spec, clusters, &mut |_| ())?;
         }
+        // Before there is one more.
+        let node = &mut self.nodes[index];
+        node.starts = Some(node.starts.map_or_else(|| node.starts_count(), Ok)?);
         let (command, output) = self.command_of(index)?;
         let started = self.nodes[index].host.start(&command, &output);
         let process =
@@ -365,7 +369,8 @@ impl Nodes {
     /// What starts a node, and where what it says goes.
     fn command_of(&self, index: usize) -> Result<(std::process::Command, PathBuf)> {
         let node = &self.nodes[index];
-        let start = node.starts_count()? + 1;
+        let starts = node.starts.map_or_else(|| node.starts_count(), Ok)?;
+        let start = starts + 1;
         let (program, layout) = (&self.program, &node.layout);
         let command = jvm::command(program, &self.state.id, layout, &self.spec, start);
         Ok((command, layout.logs().join(OUTPUT)))
@@ -373,23 +378,52 @@ impl Nodes {
 
     /// Writes down that a node's process is this one.
     pub fn started(&mut self, index: usize, process: Identity) -> Result<()> {
+        let before = &self.nodes[index];
+        let starts = before.starts;
         // The connections to the MBeans of a process that has ended are of no use.
-        self.nodes[index] = self.node_of(index, self.nodes[index].layout.clone());
+        self.nodes[index] = self.node_of(index, before.layout.clone());
+        self.nodes[index].starts = starts.map(|starts| starts + 1);
         self.state.nodes[index].process = Some(process);
         self.nodes[index].process = Some(process);
         self.state.write(&self.folder)
     }
 
-    /// What a node is broken and healed by.
-    pub fn handle(&self, index: usize) -> Result<NodeHandle> {
-        let node = self.nodes.get(index).context("there is no such node")?;
+    /// What all of it is broken and healed by.
+    pub fn handles(&self) -> Result<Handles> {
+        let hosts = self.hosts().map(Hosts::all).unwrap_or_default();
+        let host = |host: &host::Host| HostHandle {
+            name: host.name().to_owned(),
+            number: host.number(),
+            address: host.address(),
+            agent: Arc::clone(host.agent()),
+            folder: host.folder().to_owned(),
+            device: host.device().map(str::to_owned),
+        };
+        let nodes = 0..self.nodes.len();
+        Ok(Handles {
+            nodes: nodes
+                .map(|index| self.handle(index))
+                .collect::<Result<_>>()?,
+            hosts: hosts.iter().map(host).collect(),
+            switch: self.hosts().map(|hosts| Arc::clone(hosts.switch())),
+        })
+    }
+
+    fn handle(&self, index: usize) -> Result<NodeHandle> {
+        let node = &self.nodes[index];
+        let layout = &node.layout;
+        let hosts = self.hosts().map(Hosts::all).unwrap_or_default();
         Ok(NodeHandle {
-            name: node.layout.name.clone(),
+            name: layout.name.clone(),
             agent: Arc::clone(&node.host),
-            process: node.process.context("it does not run")?,
+            host: hosts.iter().position(|host| host.name() == layout.host),
+            process: node.process,
             start: self.command_of(index)?,
             address: node.cql_address(),
+            storage: SocketAddr::from((layout.address, layout.ports.storage)),
+            folder: layout.folder.clone(),
             access: self.access.clone(),
+            control: node.jolokia.clone().map(NodeControl),
         })
     }
 

@@ -27,6 +27,8 @@ pub(crate) struct LocalNode {
     pub host: Arc<Agent>,
     /// Absent until it is started, and while it is stopped.
     pub process: Option<Identity>,
+    /// How often it has been started; none: its logs know.
+    pub starts: Option<usize>,
 }
 
 impl LocalNode {

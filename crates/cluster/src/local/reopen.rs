@@ -3,7 +3,7 @@
 
 use super::ports::Claim;
 use super::state::State;
-use super::{Ground, Nodes, Program, place, roles, settings};
+use super::{Ground, Nodes, Program, place, roles, settings, state};
 use crate::cluster::Cluster;
 use crate::spec::Dirs;
 use anyhow::{Context, Result, bail};
@@ -63,7 +63,9 @@ impl Nodes {
         for (index, layout) in layouts.into_iter().enumerate() {
             let mut node = nodes.node_of(index, layout);
             let process = nodes.state.nodes[index].process;
-            node.process = process.filter(|one| node.host.how_ended(*one).is_none());
+            let process = process.filter(|one| node.host.how_ended(*one).is_none());
+            // An agent may have started another one, to heal what a command had broken that is gone.
+            node.process = process.or_else(|| state::process(&nodes.state.id, &node.layout.name));
             nodes.nodes.push(node);
         }
         Ok(nodes)

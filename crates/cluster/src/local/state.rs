@@ -208,13 +208,22 @@ pub(crate) fn all(dirs: &Dirs) -> (Vec<(PathBuf, State)>, Vec<anyhow::Error>) {
 /// The running processes of a cluster, whether its state lists them or not: a starter may have been
 /// killed between the start of a process and the writing of its id.
 pub(crate) fn processes(id: &str) -> Vec<Identity> {
-    let mark = jvm::mark(id);
+    marked(&[jvm::mark(id)])
+}
+
+/// The running process of one node.
+pub(crate) fn process(id: &str, node: &str) -> Option<Identity> {
+    marked(&[jvm::mark(id), jvm::mark_of_node(node)]).pop()
+}
+
+/// The running JVMs that were started with all these arguments.
+fn marked(marks: &[String]) -> Vec<Identity> {
     let is_ours = |pid: &u32| {
         process::command_line(*pid).is_some_and(|line| {
             let program = line
                 .first()
                 .map(|program| program.rsplit('/').next() == Some("java"));
-            program == Some(true) && line.contains(&mark)
+            program == Some(true) && marks.iter().all(|mark| line.contains(mark))
         })
     };
     // The identity is read first: if the id changes hands later, the start time will differ.

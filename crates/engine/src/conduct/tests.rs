@@ -145,7 +145,7 @@ fn takes(node: &str, at_ms: u64, for_ms: u64) -> Breaking {
     Breaking {
         at_ns: at_ms * MS,
         for_ns: for_ms * MS,
-        takes_away: Some(node.to_owned()),
+        takes_away: vec![node.to_owned()],
     }
 }
 
@@ -228,7 +228,7 @@ fn a_node_that_a_fault_takes_away_does_not_end_the_load() {
 
     // A fault that leaves a node where it is is no reason for it to die.
     let stays = [Breaking {
-        takes_away: None,
+        takes_away: Vec::new(),
         ..takes("node1", 1050, 1000)
     }];
     let mut dies_of_it = sim(&dies(1060, 1100), 4000);

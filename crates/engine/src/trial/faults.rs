@@ -7,21 +7,29 @@ use crate::running::Running;
 use analysis::rules;
 use anyhow::{Context, Result};
 use cluster::Cluster;
-use fault::{Live, Order, Outcome, Step, Verdict};
+use fault::{Hit, Live, Order, Outcome, Step, Verdict};
 use host::process::Identity;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use store::record::{FaultRecord, FaultStepRecord, JournalEvent};
-use study::settings::Fault;
+use study::settings::{Fault, On};
 
 /// The faults of a phase. Dropping it heals what is still broken.
 pub struct Faults<'a> {
     planned: &'a [Fault],
-    /// Names of the nodes that they break.
-    places: Vec<String>,
+    places: Vec<Place>,
     open: BTreeMap<usize, Open>,
+}
+
+/// What a fault hits.
+struct Place {
+    hit: Hit,
+    /// In words: the name of a node or of a host.
+    name: String,
+    /// The nodes whose processes may be others afterwards, counted from 0, with their names.
+    nodes: Vec<(usize, String)>,
 }
 
 /// A fault that is on.
@@ -34,20 +42,18 @@ struct Open {
 /// What its thread says.
 enum Told {
     Step(Step),
-    /// It has come to its end, and this is the node's process now.
-    Over(Outcome, Identity),
+    /// It has come to its end, and these are the nodes' processes now.
+    Over(Outcome, Vec<Option<Identity>>),
 }
 
 impl<'a> Faults<'a> {
     /// None of them has come yet.
     pub fn new(planned: &'a [Fault], running: &Running) -> Faults<'a> {
-        let nodes = running.cluster.nodes();
-        let place = |fault: &Fault| nodes.get(fault.node - 1).map(|node| node.name.clone());
         Faults {
             planned,
             places: planned
                 .iter()
-                .map(|fault| place(fault).unwrap_or_default())
+                .map(|fault| Place::of(fault, running))
                 .collect(),
             open: BTreeMap::new(),
         }
@@ -56,10 +62,13 @@ impl<'a> Faults<'a> {
     /// What `conduct` needs to know of them.
     pub fn planned(&self) -> Vec<Breaking> {
         let planned = self.planned.iter().zip(&self.places);
-        let breaking = |(fault, place): (&Fault, &String)| Breaking {
+        let breaking = |(fault, place): (&Fault, &Place)| Breaking {
             at_ns: fault.at_ns,
             for_ns: fault.for_ns,
-            takes_away: fault.kind.ends_process.then(|| place.clone()),
+            takes_away: match fault.kind.takes_away {
+                true => place.nodes.iter().map(|(_, name)| name.clone()).collect(),
+                false => Vec::new(),
+            },
         };
         planned.map(breaking).collect()
     }
@@ -67,18 +76,17 @@ impl<'a> Faults<'a> {
     /// The nodes that are away because they are broken: what is known of their ends is not asked
     /// for, tick by tick.
     pub fn away(&self) -> Vec<&str> {
-        let ends = |number: &&usize| self.planned[**number].kind.ends_process;
-        let numbers = self.open.keys().filter(ends);
-        numbers
-            .map(|number| self.places[*number].as_str())
-            .collect()
+        let takes_away = |number: &&usize| self.planned[**number].kind.takes_away;
+        let numbers = self.open.keys().filter(takes_away);
+        let nodes = numbers.flat_map(|number| &self.places[*number].nodes);
+        nodes.map(|(_, name)| name.as_str()).collect()
     }
 
     /// What the journal says before one begins.
     pub fn injecting(&self, number: usize) -> JournalEvent {
         JournalEvent::FaultInjecting {
             kind: self.planned[number].kind.name.to_owned(),
-            place: self.places[number].clone(),
+            place: self.places[number].name.clone(),
             seconds: self.planned[number].for_ns as f64 / 1e9,
         }
     }
@@ -87,25 +95,27 @@ impl<'a> Faults<'a> {
     pub fn healing(&self, number: usize) -> JournalEvent {
         JournalEvent::FaultHealing {
             kind: self.planned[number].kind.name.to_owned(),
-            place: self.places[number].clone(),
+            place: self.places[number].name.clone(),
         }
     }
 
     /// Begins one.
     ///
     /// # Errors
-    /// Its node does not run.
+    /// The cluster is not ours.
     pub fn inject(&mut self, number: usize, cluster: &Cluster) -> Result<()> {
-        let fault = self.planned[number];
+        let fault = self.planned[number].clone();
+        let hit = self.places[number].hit.clone();
         let (order, orders) = fault::orders();
-        let mut live = Live::new(cluster.handle(fault.node)?, orders);
+        let mut live = Live::new(cluster.handles()?, orders);
         let (tell, told) = channel();
         let run = move || {
             let length = Duration::from_nanos(fault.for_ns);
-            let outcome = fault::run(&fault.kind, &mut live, length, &mut |step| {
+            let what = (&hit, &fault.options);
+            let outcome = fault::run(&fault.kind, what, &mut live, length, &mut |step| {
                 say(&tell, Told::Step(step.clone()));
             });
-            say(&tell, Told::Over(outcome, live.process()));
+            say(&tell, Told::Over(outcome, live.processes()));
         };
         let thread = std::thread::Builder::new().name(format!("fault {number}"));
         let thread = thread.spawn(run).context("start a thread for a fault")?;
@@ -166,16 +176,16 @@ impl<'a> Faults<'a> {
         running: &mut Running,
         state: &mut State,
     ) -> Result<bool> {
-        let fault = self.planned[number];
+        let fault = &self.planned[number];
         let since_s = |ns: u64| ns.saturating_sub(state.writer.start_ns()) as f64 / 1e9;
-        let (outcome, process) = match told {
-            Told::Over(outcome, process) => (outcome, process),
+        let (outcome, processes) = match told {
+            Told::Over(outcome, processes) => (outcome, processes),
             Told::Step(step) => {
                 let record = FaultStepRecord {
                     t_s: since_s(step.at_ns),
                     fault: number,
                     kind: fault.kind.name.to_owned(),
-                    place: self.places[number].clone(),
+                    place: self.places[number].name.clone(),
                     step: step.what.to_owned(),
                     said: step.words,
                 };
@@ -192,7 +202,7 @@ impl<'a> Faults<'a> {
             verdict: outcome.verdict().name().to_owned(),
             evidence: said.collect::<Vec<_>>().join("; "),
             trial: Some(state.finding.index),
-            place: self.places[number].clone(),
+            place: self.places[number].name.clone(),
             injected_s: at_s("injecting"),
             seen_s: at_s("seen"),
             healing_s: at_s("healing"),
@@ -200,15 +210,53 @@ impl<'a> Faults<'a> {
             ..FaultRecord::default()
         };
         state.finding.faults.push(record);
-        if fault.kind.ends_process && running.process_of(fault.node) != Some(process.pid) {
-            running.cluster.started(fault.node, process)?;
-            // That it is another one was asked for.
-            let place = &self.places[number];
-            state.pids.retain(|(name, _)| name != place);
-            state.pids.push((place.clone(), Some(process.pid)));
+        for (index, name) in &self.places[number].nodes {
+            let process = processes.get(*index).copied().flatten();
+            if let Some(process) =
+                process.filter(|one| running.process_of(*index + 1) != Some(one.pid))
+            {
+                running.cluster.started(*index + 1, process)?;
+                // That it is another one was asked for.
+                state.pids.retain(|(node, _)| node != name);
+                state.pids.push((name.clone(), Some(process.pid)));
+            }
         }
         self.open.remove(&number);
         Ok(true)
+    }
+}
+
+impl Place {
+    fn of(fault: &Fault, running: &Running) -> Place {
+        let all = running.cluster.nodes().iter().enumerate();
+        let named = all.map(|(index, node)| (index, node.name.clone(), node.host.clone()));
+        let (hit, nodes): (Hit, Vec<_>) = match &fault.on {
+            On::Node(number) => {
+                let node = named.filter(|(index, ..)| index + 1 == *number);
+                (Hit::Node(number - 1), node.collect())
+            }
+            On::Host(number) => {
+                let name = format!("host{number}");
+                let nodes = named.filter(|(_, _, host)| *host == name);
+                (Hit::Host(number - 1), nodes.collect())
+            }
+            On::Hosts { of, from } => {
+                let from_0 = |all: &[usize]| all.iter().map(|number| number - 1).collect();
+                (Hit::Split(from_0(of), from_0(from)), Vec::new())
+            }
+        };
+        let name = match &fault.on {
+            On::Node(_) => nodes.first().map(|(_, name, _)| name.clone()),
+            On::Host(_) | On::Hosts { .. } => None,
+        };
+        Place {
+            hit,
+            name: name.unwrap_or_else(|| fault.on.words()),
+            nodes: nodes
+                .into_iter()
+                .map(|(index, name, _)| (index, name))
+                .collect(),
+        }
     }
 }
 

@@ -96,12 +96,13 @@ impl TrialRun<'_> {
             .settings
             .faults
             .iter()
-            .find(|fault| fault.kind.ends_process);
+            .find(|fault| fault.kind.takes_away);
         let server = match (self.program.uncountable(), ended) {
             (Some(why), _) => Some(Err(why)),
             (None, Some(fault)) => Some(Err(format!(
-                "{} of node{}: its counts began anew",
-                fault.kind.name, fault.node
+                "{} of {}: its counts began anew",
+                fault.kind.name,
+                fault.on.words()
             ))),
             (None, None) => state.counting.beside(&state.answered).map(Ok),
         };

@@ -5,8 +5,8 @@
 use super::{Field, Type};
 use crate::settings::draft::Series;
 use crate::settings::{
-    Capacity, Fault, How, Load, PageCache, Priority, ROWS_UNLOADED, Replication, Reset,
-    SAMPLED_NTH, Settle,
+    Capacity, How, Load, PageCache, Priority, ROWS_UNLOADED, Replication, Reset, SAMPLED_NTH,
+    Settle,
 };
 use cql::{Compression, Consistency};
 use imports::Tool;
@@ -71,6 +71,7 @@ macro_rules! probe {
     };
 }
 
+mod faults;
 mod procedure;
 mod repeat;
 mod require;
@@ -107,7 +108,7 @@ const fn with(path: &'static str, typ: Type, default: &'static str, what: &'stat
 }
 
 /// The format.
-pub const FIELDS: [&[Field]; 8] = [
+pub const FIELDS: [&[Field]; 9] = [
     STUDY,
     target::FIELDS,
     SECTIONS,
@@ -116,6 +117,7 @@ pub const FIELDS: [&[Field]; 8] = [
     repeat::FIELDS,
     require::FIELDS,
     INSTRUMENT,
+    faults::FIELDS,
 ];
 
 /// The study itself.
@@ -584,35 +586,6 @@ const INSTRUMENT: &[Field] = &[
         ),
         "none",
         "Compression of frames.",
-    ),
-    // Faults.
-    optional(
-        "faults",
-        Type::List(&Type::Section(|d| d.faults.push(Fault::default()))),
-        "What is broken on purpose while load is measured: a list. Each is seen to break and to be \
-         whole again by the kernel and by a client, or the trial is not believed. Only nodes of \
-         our own can be broken.",
-    ),
-    required(
-        "faults.kind",
-        Type::Fault(|d, kind| d.fault().kind = kind),
-        "How it is broken.",
-    ),
-    required("faults.where", SECTION, "What is broken."),
-    required(
-        "faults.where.node",
-        Type::Count(1, LOCAL_NODES_MAX, |d, n| d.fault().node = n as usize),
-        "Number of the node, from 1.",
-    ),
-    required(
-        "faults.at",
-        Type::Duration(0, DAY, |d, ns| d.fault().at_ns = ns),
-        "When, after the begin of the measured window.",
-    ),
-    required(
-        "faults.for",
-        Type::Duration(S, DAY, |d, ns| d.fault().for_ns = ns),
-        "For how long; then it is healed.",
     ),
     // Verification.
     with(

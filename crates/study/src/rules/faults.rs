@@ -1,9 +1,10 @@
 //! Faults: what they break must be there and ours, and they end within the measured window.
 
-use super::{Subject, hosts};
+use super::Subject;
 use crate::human;
-use crate::tree::Tree;
+use crate::settings::{Draft, Fault, FaultDraft, FaultWhere, Ground};
 use ::yaml::{Diagnostics, Node, Raw};
+use fault::{Knob, Length, Place};
 
 /// Applies the rules.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
@@ -20,86 +21,191 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         let hint = "use `target: {local: …}`, or remove them";
         subject.say("faults", message, Some(hint), out);
     }
-    let trees = subject.tree.at("faults").map(Tree::items);
-    let items = match &node.raw {
-        Raw::List(items) => items.as_slice(),
-        _ => return,
+    let Raw::List(items) = &node.raw else {
+        return;
     };
-    let all: Vec<Broken> = items
-        .iter()
-        .zip(trees.unwrap_or_default())
-        .map(|(node, tree)| Broken::of(node, tree))
-        .collect();
-    for (index, fault) in all.iter().enumerate() {
-        there(subject, fault, out);
-        within_window(subject, fault, out);
-        alone(fault, &all[..index], out);
+    let draft = Draft::of(subject.tree);
+    // An item with a mistake has been told, and says nothing here.
+    let items: Vec<Item<'_>> = items.iter().zip(&draft.faults).map(Item::of).collect();
+    let ground = draft.ground();
+    for item in &items {
+        item.kinds(ground, out);
+        item.places(ground, out);
+        item.length(out);
+        item.options(out);
+    }
+    let known = subject.tree.at("window.measure").is_some();
+    if known && items.iter().all(Item::is_whole) {
+        let faults = draft.faults();
+        within_window(&items, &faults, draft.measure_ns, out);
+        alone(&items, &faults, ground, out);
     }
 }
 
-/// One item, as far as it has no mistakes.
-struct Broken<'a> {
+/// One item: what was written, and what it says.
+struct Item<'a> {
     node: &'a Node,
-    number: Option<u64>,
-    at_ns: Option<u64>,
-    for_ns: Option<u64>,
+    draft: &'a FaultDraft,
 }
 
-impl<'a> Broken<'a> {
-    fn of(node: &'a Node, tree: &Tree) -> Broken<'a> {
-        let ns = |key: &str| tree.get(key).and_then(Tree::duration_ns);
-        Broken {
-            node,
-            number: tree.at("where.node").and_then(Tree::count),
-            at_ns: ns("at"),
-            for_ns: ns("for"),
-        }
-    }
-
-    fn end_ns(&self) -> Option<u64> {
-        Some(self.at_ns?.saturating_add(self.for_ns?))
+impl<'a> Item<'a> {
+    fn of((node, draft): (&'a Node, &'a FaultDraft)) -> Item<'a> {
+        Item { node, draft }
     }
 
     fn say(&self, path: &str, message: String, hint: Option<&str>, out: &mut Diagnostics) {
         let place = &self.node.nearest(path).place;
         out.add(place, message, hint.map(str::to_owned));
     }
-}
 
-fn there(subject: &Subject<'_>, fault: &Broken<'_>, out: &mut Diagnostics) {
-    if let (Some(number), Some(nodes)) = (fault.number, hosts::nodes_count(subject))
-        && number > nodes
-    {
-        let message =
-            format!("`faults.where.node` is {number}, but the target has {nodes} node(s)");
-        fault.say("where.node", message, Some("they are counted from 1"), out);
+    fn wrote(&self, path: &str) -> bool {
+        self.node.at(path).is_some()
+    }
+
+    /// Whether it says when, for how long and how.
+    fn is_whole(&self) -> bool {
+        let is_stated = |kind: &fault::Kind| kind.length == Length::Stated;
+        let has_length = self.draft.for_ns.is_some() || self.wrote("until");
+        let lasts = has_length || !self.draft.kinds.iter().any(is_stated);
+        self.wrote("at") && !self.draft.kinds.is_empty() && lasts
+    }
+
+    /// Whether there is what its kinds break.
+    fn kinds(&self, ground: Ground, out: &mut Diagnostics) {
+        let breaks_hosts = |kind: &&fault::Kind| kind.place != Place::Node;
+        if let Some(kind) = self.draft.kinds.iter().find(breaks_hosts)
+            && ground.hosts.is_none()
+        {
+            let message = format!("{} breaks hosts, and this target has none", kind.name);
+            let hint = "use `target: {local: {hosts: 3}}`";
+            self.say("kind", message, Some(hint), out);
+        }
+    }
+
+    /// Whether the numbers are of nodes and hosts that there are.
+    fn places(&self, ground: Ground, out: &mut Diagnostics) {
+        let hosts = ground.hosts.unwrap_or(0);
+        let from = |number: &usize| ("where.from", "host", *number, hosts);
+        let mut numbers: Vec<_> = self.draft.from.iter().map(from).collect();
+        match &self.draft.on {
+            FaultWhere::Node(number) => numbers.push(("where.node", "node", *number, ground.nodes)),
+            FaultWhere::Host(number) => numbers.push(("where.host", "host", *number, hosts)),
+            FaultWhere::Hosts(all) => {
+                let of = |number: &usize| ("where.hosts", "host", *number, hosts);
+                numbers.extend(all.iter().map(of));
+            }
+            FaultWhere::NotContactPoint if ground.nodes == 1 => {
+                let message = "the target has one node, which is the contact point".to_owned();
+                self.say("where.role", message, None, out);
+            }
+            FaultWhere::Any | FaultWhere::Seed | FaultWhere::NotContactPoint => {}
+        }
+        for (path, what, number, count) in numbers {
+            if number > count {
+                let message =
+                    format!("`faults.{path}` is {number}, but the target has {count} {what}(s)");
+                self.say(path, message, Some("they are counted from 1"), out);
+            }
+        }
+        self.split(hosts, out);
+    }
+
+    /// Whether those that are cut are cut from somebody else.
+    fn split(&self, hosts: usize, out: &mut Diagnostics) {
+        let FaultWhere::Hosts(of) = &self.draft.on else {
+            return;
+        };
+        if let Some(number) = of.iter().find(|number| self.draft.from.contains(number)) {
+            let message = format!("host {number} cannot be cut from itself");
+            self.say("where.from", message, None, out);
+        }
+        let splits = |kind: &fault::Kind| kind.place == Place::Split;
+        let all = (1..=hosts).all(|host| of.contains(&host));
+        if all && hosts > 0 && self.draft.from.is_empty() && self.draft.kinds.iter().any(splits) {
+            let message = "all hosts are named, so that none is left to be cut from".to_owned();
+            self.say("where.hosts", message, Some("leave at least one out"), out);
+        }
+    }
+
+    fn length(&self, out: &mut Diagnostics) {
+        let of = |length: Length| {
+            let mut kinds = self.draft.kinds.iter();
+            kinds.find(|kind| kind.length == length)
+        };
+        let stated = self.draft.for_ns.is_some() || self.wrote("until");
+        if let Some(kind) = of(Length::Stated)
+            && !stated
+            && !self.wrote("for")
+        {
+            let message = format!(
+                "{} holds until it is healed: `faults.for` is missing",
+                kind.name
+            );
+            self.say("kind", message, Some("or say `until: end`"), out);
+        }
+        if let (Some(kind), None, true) = (of(Length::Moment), of(Length::Stated), stated) {
+            let message = format!("{} is over at once, and has no length", kind.name);
+            self.say("for", message, Some("leave `for` out"), out);
+        }
+    }
+
+    /// Whether what is said besides says something of one of its kinds, and nothing is missing.
+    fn options(&self, out: &mut Diagnostics) {
+        let kinds = || self.draft.kinds.iter();
+        for knob in Knob::ALL {
+            let key = knob.name();
+            let said = self.wrote(key);
+            if said && kinds().next().is_some() && !kinds().any(|kind| kind.takes(knob)) {
+                let names: Vec<&str> = kinds().map(|kind| kind.name).collect();
+                let message = format!("`faults.{key}` says nothing of {}", names.join(", "));
+                self.say(key, message, Some("leave it out"), out);
+            }
+            if let Some(kind) = kinds().find(|kind| kind.must.contains(&knob))
+                && !said
+            {
+                let message = format!("`faults.{key}` is missing, which {} needs", kind.name);
+                self.say("kind", message, None, out);
+            }
+        }
     }
 }
 
-fn within_window(subject: &Subject<'_>, fault: &Broken<'_>, out: &mut Diagnostics) {
-    let window = "window.measure";
-    let window_ns = subject.tree.at(window).and_then(Tree::duration_ns);
-    if let (Some(end_ns), Some(window_ns)) = (fault.end_ns(), window_ns)
-        && end_ns > window_ns
-    {
-        let message = format!(
-            "`at` and `for` of this fault end at {}, and `{window}` is {}",
-            human::format_duration_ns(end_ns),
-            human::format_duration_ns(window_ns)
-        );
-        let hint = "lengthen the window, so that the recovery is in it too";
-        fault.say("for", message, Some(hint), out);
+fn within_window(
+    items: &[Item<'_>],
+    faults: &[(usize, Fault)],
+    window_ns: u64,
+    out: &mut Diagnostics,
+) {
+    for (number, fault) in faults {
+        let until_end = items[*number].draft.for_ns.is_none();
+        if fault.end_ns() > window_ns || (until_end && fault.at_ns >= window_ns) {
+            let message = format!(
+                "this fault ends at {}, and `window.measure` is {}",
+                human::format_duration_ns(fault.end_ns()),
+                human::format_duration_ns(window_ns)
+            );
+            let hint = "lengthen the window, so that the recovery is in it too";
+            items[*number].say("for", message, Some(hint), out);
+        }
     }
 }
 
-/// Who is broken already cannot be seen to break.
-fn alone(fault: &Broken<'_>, before: &[Broken<'_>], out: &mut Diagnostics) {
-    let overlaps = |other: &&Broken<'_>| {
-        let is_other = fault.number.is_none() || other.number != fault.number;
-        !is_other && fault.at_ns < other.end_ns() && other.at_ns < fault.end_ns()
-    };
-    if let Some(number) = before.iter().find(overlaps).and(fault.number) {
-        let message = format!("node {number} has another fault at that time");
-        fault.say("at", message, Some("let one end before the other"), out);
+/// Who is broken already cannot be seen to break. Of an item that repeats, one is enough.
+fn alone(items: &[Item<'_>], faults: &[(usize, Fault)], ground: Ground, out: &mut Diagnostics) {
+    let mut said = Vec::new();
+    for (at, (number, fault)) in faults.iter().enumerate() {
+        let overlaps = |(_, other): &&(usize, Fault)| {
+            let touches = fault.on == other.on || {
+                let (one, other) = (fault.on.hosts(ground), other.on.hosts(ground));
+                one.iter().any(|host| other.contains(host))
+            };
+            touches && fault.at_ns < other.end_ns() && other.at_ns < fault.end_ns()
+        };
+        if faults[..at].iter().any(|other| overlaps(&other)) && !said.contains(number) {
+            said.push(*number);
+            let when = human::format_duration_ns(fault.at_ns);
+            let message = format!("{} has another fault at {when}", fault.on.words());
+            items[*number].say("at", message, Some("let one end before the other"), out);
+        }
     }
 }

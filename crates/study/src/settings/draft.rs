@@ -4,7 +4,7 @@
 //! study may leave out. One with mistakes gives settings too, which nobody may run.
 
 use super::{
-    AttachSpec, Capacity, Client, Data, Fault, HostsSpec, Import, Imported, JolokiaAccess,
+    AttachSpec, Capacity, Client, Data, FaultDraft, HostsSpec, Import, Imported, JolokiaAccess,
     Keyspace, LADDER_POINTS_MAX, Load, LocalSpec, NullSpec, Phase, Price, Primary, PrimaryMetric,
     Probes, ROWS_UNLOADED, Repeat, Require, Settings, Target, TlsSpec, Verify, Warmup, Window,
     Workload, secret_of,
@@ -75,7 +75,7 @@ pub struct Draft {
     pub(crate) probes: Probes,
     pub(crate) period_ns: u64,
     pub(crate) series: Vec<Series>,
-    pub(crate) faults: Vec<Fault>,
+    pub(crate) faults: Vec<FaultDraft>,
     pub(crate) require: Require,
     pub(crate) price: Option<Price>,
     pub(crate) capacity: Option<Capacity>,
@@ -314,7 +314,7 @@ impl Draft {
             client: self.client.clone(),
             verify: self.verify,
             probes: self.probes(),
-            faults: self.faults.clone(),
+            faults: self.faults().into_iter().map(|(_, fault)| fault).collect(),
             require: self.require.clone(),
             price: self.price.clone(),
             load_phase: None,
@@ -337,7 +337,7 @@ impl Draft {
         }
     }
 
-    fn local(&self) -> LocalSpec {
+    pub(super) fn local(&self) -> LocalSpec {
         let count = self.hosts_count;
         let hosts = (count > 0).then(|| HostsSpec {
             count,

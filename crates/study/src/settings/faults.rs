@@ -1,39 +1,258 @@
-//! What is broken on purpose.
+//! What is broken on purpose: what was said of it, and what that comes to.
 
 use super::Draft;
+use fault::{Knob, Length, Options, Place};
+use workload::random::{Draws, lane};
+
+/// The most faults of one trial: each is written down, looked at and drawn.
+pub(crate) const FAULTS_MAX: usize = 1_000;
+
+/// Which stream of random numbers of a seed chooses faults.
+const LANE: u64 = 12;
 
 /// Something that is broken on purpose.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
     /// How.
     pub kind: fault::Kind,
-    /// Number of the node, from 1.
-    pub node: usize,
+    /// What.
+    pub on: On,
+    /// What else was said of it.
+    pub options: Options,
     /// When, after the begin of the measured window, ns.
     pub at_ns: u64,
-    /// For how long, ns.
+    /// For how long at most, ns.
     pub for_ns: u64,
 }
 
-impl Default for Fault {
-    /// One of which nothing is said yet.
-    fn default() -> Fault {
-        Fault {
-            kind: fault::KINDS[0],
-            node: 1,
-            at_ns: 0,
-            for_ns: 0,
+/// What is broken. Nodes and hosts are counted from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum On {
+    /// A node.
+    Node(usize),
+    /// A host.
+    Host(usize),
+    /// Hosts, against others.
+    Hosts {
+        /// These.
+        of: Vec<usize>,
+        /// Against these.
+        from: Vec<usize>,
+    },
+}
+
+/// What an item of `faults` says.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FaultDraft {
+    /// One of these, at random.
+    pub kinds: Vec<fault::Kind>,
+    pub on: FaultWhere,
+    /// The hosts from which others are cut; none: all others.
+    pub from: Vec<usize>,
+    pub options: Options,
+    pub at_ns: u64,
+    /// None: until the window ends.
+    pub for_ns: Option<u64>,
+    /// Again and again.
+    pub every_ns: Option<u64>,
+    pub seed: Option<u64>,
+}
+
+/// What an item says is broken.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum FaultWhere {
+    Node(usize),
+    Host(usize),
+    Hosts(Vec<usize>),
+    /// A node or a host, whatever the kind breaks, at random.
+    #[default]
+    Any,
+    /// The first node or its host, which the others ask for the ring and the client for its map.
+    Seed,
+    /// Any but that.
+    NotContactPoint,
+}
+
+/// The nodes of a target, dealt to its hosts in turn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ground {
+    pub nodes: usize,
+    /// None where nodes share the machine.
+    pub hosts: Option<usize>,
+}
+
+impl Ground {
+    /// The host of a node, both counted from 1.
+    pub fn host_of(self, node: usize) -> Option<usize> {
+        Some((node - 1) % self.hosts? + 1)
+    }
+
+    /// How many there are of what a kind breaks.
+    fn count(self, place: Place) -> usize {
+        match place {
+            Place::Node => self.nodes,
+            Place::Host | Place::Split => self.hosts.unwrap_or(0),
+        }
+    }
+}
+
+impl FaultDraft {
+    /// One more host that it hits.
+    pub fn host(&mut self, number: usize) {
+        match &mut self.on {
+            FaultWhere::Hosts(all) => all.push(number),
+            on => *on = FaultWhere::Hosts(vec![number]),
+        }
+    }
+
+    /// The faults that it comes to in a window of so long, on such a target; `seed` is the study's,
+    /// and `number` the item's.
+    pub fn faults(&self, number: usize, window_ns: u64, ground: Ground, seed: u64) -> Vec<Fault> {
+        let seed = self.seed.unwrap_or(seed);
+        let mut draws = Draws::new(lane(seed, LANE), number as u64);
+        let every_ns = self.every_ns.filter(|every| *every > 0);
+        let times = std::iter::successors(Some(self.at_ns), |at| {
+            let next = at.checked_add(every_ns?)?;
+            (next.saturating_add(self.for_ns.unwrap_or(0)) <= window_ns).then_some(next)
+        });
+        let fault = |at_ns: u64| {
+            let kind = pick(&self.kinds, &mut draws)?;
+            let stated = self.for_ns.unwrap_or(window_ns.saturating_sub(at_ns));
+            Some(Fault {
+                on: self.on(kind.place, ground, &mut draws)?,
+                options: self.options.of(&kind),
+                at_ns,
+                for_ns: match kind.length {
+                    Length::Stated => stated,
+                    Length::Moment => window_ns.saturating_sub(at_ns).min(kind.at_most_ns()),
+                },
+                kind,
+            })
+        };
+        times.take(FAULTS_MAX).filter_map(fault).collect()
+    }
+
+    /// What it hits this time; none of a target that has nothing of the sort.
+    fn on(&self, place: Place, ground: Ground, draws: &mut Draws) -> Option<On> {
+        let count = ground.count(place);
+        let number = match &self.on {
+            FaultWhere::Node(node) => match place {
+                Place::Node => *node,
+                Place::Host | Place::Split => ground.host_of(*node)?,
+            },
+            // The first of its nodes.
+            FaultWhere::Host(host) => *host,
+            FaultWhere::Hosts(hosts) if place == Place::Split => {
+                return Some(self.split(hosts.clone(), ground));
+            }
+            FaultWhere::Hosts(hosts) => pick(hosts, draws)?,
+            FaultWhere::Seed => 1,
+            FaultWhere::Any => below(count, draws)? + 1,
+            FaultWhere::NotContactPoint => below(count.checked_sub(1)?, draws)? + 2,
+        };
+        Some(match place {
+            Place::Node => On::Node(number),
+            Place::Host => On::Host(number),
+            Place::Split => self.split(vec![number], ground),
+        })
+    }
+
+    fn split(&self, of: Vec<usize>, ground: Ground) -> On {
+        let all = 1..=ground.hosts.unwrap_or(0);
+        let from = match self.from.is_empty() {
+            true => all.filter(|host| !of.contains(host)).collect(),
+            false => self.from.clone(),
+        };
+        On::Hosts { of, from }
+    }
+}
+
+/// One of several, at random; none of none.
+fn pick<T: Clone>(all: &[T], draws: &mut Draws) -> Option<T> {
+    all.get(below(all.len(), draws)?).cloned()
+}
+
+fn below(count: usize, draws: &mut Draws) -> Option<usize> {
+    match count {
+        0 => None,
+        // No number is drawn where there is nothing to choose.
+        1 => Some(0),
+        _ => Some(draws.below(count as u64) as usize),
+    }
+}
+
+impl Fault {
+    /// It in words: `node-slow of node2, cpus 0.1`.
+    pub fn words(&self) -> String {
+        let knobs = Knob::ALL.iter();
+        let said = knobs
+            .filter_map(|knob| Some(format!(", {} {}", knob.name(), knob.said(&self.options)?)));
+        format!(
+            "{} of {}{}",
+            self.kind.name,
+            self.on.words(),
+            said.collect::<String>()
+        )
+    }
+
+    /// When it is to be over, ns.
+    pub fn end_ns(&self) -> u64 {
+        self.at_ns.saturating_add(self.for_ns)
+    }
+}
+
+impl On {
+    /// `node2`, `host1`, `host1 from host2 and host3`.
+    pub fn words(&self) -> String {
+        let hosts = |all: &[usize]| {
+            let names: Vec<String> = all.iter().map(|number| format!("host{number}")).collect();
+            names.join(" and ")
+        };
+        match self {
+            On::Node(number) => format!("node{number}"),
+            On::Host(number) => format!("host{number}"),
+            On::Hosts { of, from } if from.is_empty() => hosts(of),
+            On::Hosts { of, from } => format!("{} from {}", hosts(of), hosts(from)),
+        }
+    }
+
+    /// The hosts that it touches; nodes by theirs.
+    pub(crate) fn hosts(&self, ground: Ground) -> Vec<usize> {
+        match self {
+            On::Node(node) => ground.host_of(*node).into_iter().collect(),
+            On::Host(host) => vec![*host],
+            On::Hosts { of, .. } => of.clone(),
         }
     }
 }
 
 impl Draft {
     /// The one at hand.
-    pub(crate) fn fault(&mut self) -> &mut Fault {
+    pub(crate) fn fault(&mut self) -> &mut FaultDraft {
         if self.faults.is_empty() {
-            self.faults.push(Fault::default());
+            self.faults.push(FaultDraft::default());
         }
         let last = self.faults.len() - 1;
         &mut self.faults[last]
+    }
+
+    /// What all items come to, by the number of their item.
+    pub(crate) fn faults(&self) -> Vec<(usize, Fault)> {
+        let ground = self.ground();
+        let items = self.faults.iter().enumerate();
+        let all = items.flat_map(|(number, item)| {
+            let faults = item.faults(number, self.measure_ns, ground, self.seed);
+            faults.into_iter().map(move |fault| (number, fault))
+        });
+        all.collect()
+    }
+
+    /// On what they are.
+    pub(crate) fn ground(&self) -> Ground {
+        let local = self.local();
+        Ground {
+            nodes: local.nodes,
+            hosts: local.hosts.map(|hosts| hosts.count),
+        }
     }
 }

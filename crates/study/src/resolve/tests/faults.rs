@@ -1,6 +1,7 @@
 //! What may be broken on purpose.
 
 use super::*;
+use crate::settings::On;
 
 const BROKEN: &str = "\
 study: s
@@ -22,10 +23,10 @@ fn broken(faults: &str) -> String {
 fn what_is_broken_is_in_the_settings_and_in_the_conditions() {
     let study = resolve("s.yaml", BROKEN, &Overrides::default()).unwrap();
     let settings = &study.variants[0].settings;
-    let [fault] = settings.faults[..] else {
+    let [fault] = &settings.faults[..] else {
         panic!("one was asked for")
     };
-    assert_eq!((fault.kind.name, fault.node), ("node-pause", 2));
+    assert_eq!((fault.kind.name, &fault.on), ("node-pause", &On::Node(2)));
     assert_eq!(
         (fault.at_ns, fault.for_ns),
         (20_000_000_000, 10_000_000_000)
@@ -60,14 +61,40 @@ fn variants_may_differ_by_what_is_broken() {
     assert_eq!(counts.collect::<Vec<_>>(), [0, 1]);
 }
 
+/// Everything that can be said, and what it comes to.
+#[test]
+fn what_repeats_and_what_is_chosen_at_random_follows_from_the_seed() {
+    let text = broken(
+        "  - {at: 10s, kind: [node-pause, node-kill], for: 5s, every: 10s}
+  - {at: 1s, kind: node-stop, where: {role: not-contact-point}, for: 2s, seed: 4}
+",
+    );
+    let faults = |text: &str| {
+        let study = resolve("s.yaml", text, &Overrides::default()).unwrap();
+        study.variants[0].settings.faults.clone()
+    };
+    let all = faults(&text);
+    let times: Vec<u64> = all
+        .iter()
+        .map(|fault| fault.at_ns / 1_000_000_000)
+        .collect();
+    assert_eq!(times, [10, 20, 30, 40, 50, 1]);
+    assert_eq!(all, faults(&text), "it is the same again");
+    assert_ne!(all, faults(&format!("{text}seed: 77\n")));
+    let names = |name: &str| all.iter().filter(|fault| fault.kind.name == name).count();
+    assert!(names("node-pause") > 0 && names("node-kill") > 0, "{all:?}");
+    assert!(all.iter().any(|fault| fault.on != all[0].on), "{all:?}");
+    assert_ne!(all[5].on, On::Node(1));
+}
+
 #[test]
 fn mistakes_of_faults_are_found_together_and_where_they_stand() {
     let text = broken(
         "  - {at: 20s, kind: node-pase, where: {node: 2}, for: 10s}
   - {at: 20s, kind: node-pause, where: {node: 4}, for: 10s}
-  - {at: 55s, kind: node-pause, where: {node: 1}, for: 10s}
-  - {at: 50s, kind: node-pause, where: {node: 1}, for: 6s}
-  - {at: 50s, kind: node-pause, where: {host: 1}, for: 10ms}
+  - {at: 20s, kind: node-slow, where: {host: 1}, for: 10ms, until: end, loss: 10%}
+  - {at: 20s, kind: node-restart, where: {node: 1, role: any}, for: 1s}
+  - {at: 20s, kind: node-kill, cpus: 0.1}
   - {kind: node-pause}
 ",
     );
@@ -75,25 +102,50 @@ fn mistakes_of_faults_are_found_together_and_where_they_stand() {
         &text,
         &Overrides::default(),
         expect![[r#"
-        s.yaml:8:21: `faults.kind` is `node-pase`; it must be one of node-pause, node-kill
+        s.yaml:8:21: `faults.kind` is `node-pase`; it must be one of node-pause, node-kill, node-stop, node-restart, node-slow, node-descriptors
           hint: did you mean `node-pause`?
         s.yaml:9:47: `faults.where.node` is 4, but the target has 3 node(s)
           hint: they are counted from 1
-        s.yaml:10:56: `at` and `for` of this fault end at 65s, and `window.measure` is 1m
-          hint: lengthen the window, so that the recovery is in it too
-        s.yaml:11:10: node 1 has another fault at that time
-          hint: let one end before the other
-        s.yaml:12:40: `faults.where.node` is missing
-          hint: it means: Number of the node, from 1.
-        s.yaml:12:41: `faults.where.host` is not a key of a study
-          hint: known here: node
-        s.yaml:12:56: `faults.for` is `10ms`: the least is 1s
-        s.yaml:13:5: `faults.where` is missing
-          hint: it means: What is broken.
+        s.yaml:10:46: `faults.where.host` is 1, but the target has 0 host(s)
+          hint: they are counted from 1
+        s.yaml:10:55: `faults.for` is `10ms`: the least is 1s
+        s.yaml:10:61: `faults` has both `for` and `until`
+          hint: keep one of `for`, `until`
+        s.yaml:10:79: `faults.loss` says nothing of node-slow
+          hint: leave it out
+        s.yaml:11:52: `faults.where` has both `node` and `role`
+          hint: keep one of `node`, `host`, `hosts`, `role`
+        s.yaml:11:69: node-restart is over at once, and has no length
+          hint: leave `for` out
+        s.yaml:12:21: node-kill holds until it is healed: `faults.for` is missing
+          hint: or say `until: end`
+        s.yaml:12:38: `faults.cpus` says nothing of node-kill
+          hint: leave it out
         s.yaml:13:5: `faults.at` is missing
           hint: it means: When, after the begin of the measured window.
-        s.yaml:13:5: `faults.for` is missing
-          hint: it means: For how long; then it is healed.
+        s.yaml:13:12: node-pause holds until it is healed: `faults.for` is missing
+          hint: or say `until: end`
+    "#]],
+    );
+    let text = broken(
+        "  - {at: 55s, kind: node-pause, where: {node: 1}, for: 10s}
+  - {at: 50s, kind: node-pause, where: {node: 1}, for: 6s}
+  - {at: 60s, kind: node-pause, where: {node: 2}, until: end}
+  - {at: 5s, kind: node-pause, where: {node: 3}, for: 9s, every: 8s}
+",
+    );
+    mistakes(
+        &text,
+        &Overrides::default(),
+        expect![[r#"
+        s.yaml:8:56: this fault ends at 65s, and `window.measure` is 1m
+          hint: lengthen the window, so that the recovery is in it too
+        s.yaml:9:10: node1 has another fault at 50s
+          hint: let one end before the other
+        s.yaml:10:5: this fault ends at 1m, and `window.measure` is 1m
+          hint: lengthen the window, so that the recovery is in it too
+        s.yaml:11:10: node3 has another fault at 13s
+          hint: let one end before the other
     "#]],
     );
 }

@@ -1,0 +1,386 @@
+//! `cassay fault list|test|run`: what can be broken of a kept cluster, tried, or done by hand.
+
+use super::dirs;
+use crate::args::{ClusterName, Common, FaultCommand, FaultKnobs, FaultRunArgs, FaultTestArgs};
+use crate::exit::Exit;
+use crate::{interrupt, terminal};
+use ::cluster::{
+    Capability, Cluster, Dirs, DiskSpec, HostsSpec, LocalSpec, NodeInfo, Target, kept,
+};
+use ::fault::{Hit, KINDS, Kind, Knob, Length, Live, Options, Order, Outcome, Place, Verdict};
+use anyhow::{Context, Result, bail};
+use measure::clock;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a fault is held that is only tried.
+const TRIED_FOR: Duration = Duration::from_secs(3);
+
+/// How long one may take that is only tried: until it shows.
+const TRIED_WITHIN: Duration = Duration::from_secs(60);
+
+/// Does the command.
+pub fn run(command: &FaultCommand, common: &Common) -> Result<Exit> {
+    match command {
+        FaultCommand::List(name) => list(name, common),
+        FaultCommand::Test(args) => test(args, common),
+        FaultCommand::Run(args) => by_hand(args, common),
+    }
+}
+
+/// What a target can, as far as it is known.
+fn capabilities(name: &ClusterName, dirs: &Dirs) -> Result<Vec<Capability>> {
+    let is_there = kept::status(dirs).iter().any(|one| one.keep);
+    if name.cluster.is_some() || is_there {
+        return Ok(open(name, dirs)?.capabilities().to_vec());
+    }
+    Ok(::cluster::abilities_of(&Target::Local(LocalSpec {
+        hosts: Some(HostsSpec {
+            count: 1,
+            ..HostsSpec::default()
+        }),
+        ..LocalSpec::default()
+    })))
+}
+
+fn open(name: &ClusterName, dirs: &Dirs) -> Result<Cluster> {
+    let say = &mut |text: &str| terminal::say(text);
+    kept::open(dirs, name.cluster.as_deref(), say)
+}
+
+/// Why a kind cannot be had; nothing if it can.
+fn refused(kind: &Kind, capabilities: &[Capability]) -> Vec<String> {
+    let of = |ability| capabilities.iter().find(|one| one.ability == ability);
+    let missing = kind.needs.iter().filter_map(|needed| of(*needed));
+    let missing = missing.filter(|one| !one.present);
+    missing
+        .map(|one| format!("{}: {}", one.ability.name(), one.detail))
+        .collect()
+}
+
+fn list(name: &ClusterName, common: &Common) -> Result<Exit> {
+    let capabilities = capabilities(name, &dirs()?)?;
+    if common.json {
+        let of = |kind: &Kind| {
+            let refused = refused(kind, &capabilities);
+            let knobs: Vec<&str> = kind.takes.iter().map(|knob| knob.name()).collect();
+            json!({
+                "kind": kind.name, "what": kind.what, "breaks": place(kind.place),
+                "takes": knobs, "present": refused.is_empty(), "missing": refused,
+            })
+        };
+        terminal::json(&KINDS.iter().map(of).collect());
+        return Ok(Exit::Done);
+    }
+    let head = ["Kind", "Breaks", "There", "What it does, or why not"].map(str::to_owned);
+    let row = |kind: &Kind| {
+        let refused = refused(kind, &capabilities);
+        let (there, what) = match refused.is_empty() {
+            true => ("yes", described(kind)),
+            false => ("no", refused.join("; ")),
+        };
+        vec![
+            kind.name.to_owned(),
+            place(kind.place).to_owned(),
+            there.to_owned(),
+            what,
+        ]
+    };
+    let rows: Vec<_> = [head.to_vec()]
+        .into_iter()
+        .chain(KINDS.iter().map(row))
+        .collect();
+    terminal::data(&terminal::table(&rows, &[false; 4]));
+    Ok(Exit::Done)
+}
+
+fn described(kind: &Kind) -> String {
+    let knobs: Vec<&str> = kind.takes.iter().map(|knob| knob.name()).collect();
+    match knobs.is_empty() {
+        true => kind.what.to_owned(),
+        false => format!("{} ({})", kind.what, knobs.join(", ")),
+    }
+}
+
+fn place(place: Place) -> &'static str {
+    match place {
+        Place::Node => "node",
+        Place::Host => "host",
+        Place::Split => "hosts",
+    }
+}
+
+/// What came of one fault.
+struct Done {
+    kind: Kind,
+    on: String,
+    outcome: Outcome,
+}
+
+fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
+    let mut cluster = open(&args.cluster, &dirs()?)?;
+    listen()?;
+    let capabilities = cluster.capabilities().to_vec();
+    let mut done = Vec::new();
+    for kind in if args.kinds.is_empty() {
+        KINDS
+    } else {
+        &args.kinds
+    } {
+        let refused = refused(kind, &capabilities);
+        if !refused.is_empty() {
+            terminal::say(&format!("{}: not here: {}", kind.name, refused.join("; ")));
+            continue;
+        }
+        // The last one, which is no seed.
+        let hit = last(kind, &cluster)?;
+        let held = Held::AfterSeen(TRIED_FOR);
+        done.push(one(
+            kind,
+            &hit,
+            &Options::tried().of(kind),
+            held,
+            &mut cluster,
+        )?);
+        if host::process::is_interrupted() {
+            break;
+        }
+    }
+    finish(&done, common)
+}
+
+/// The last of what a kind breaks.
+fn last(kind: &Kind, cluster: &Cluster) -> Result<Hit> {
+    let hosts = cluster.hosts()?.len();
+    Ok(match kind.place {
+        Place::Node => Hit::Node(cluster.nodes().len() - 1),
+        Place::Host => Hit::Host(hosts - 1),
+        Place::Split => Hit::Split(vec![hosts - 1], (0..hosts - 1).collect()),
+    })
+}
+
+fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
+    let kind = &args.kind;
+    let mut cluster = open(&args.cluster, &dirs()?)?;
+    listen()?;
+    let refused = refused(kind, cluster.capabilities());
+    if !refused.is_empty() {
+        bail!(
+            "{} cannot be had of this cluster: {}",
+            kind.name,
+            refused.join("; ")
+        );
+    }
+    let options = options(&args.knobs);
+    for knob in Knob::ALL {
+        let said = knob.said(&options).is_some();
+        if said && !kind.takes(knob) {
+            bail!(
+                "{} says nothing of {}: leave it out",
+                knob.name(),
+                kind.name
+            );
+        }
+        if !said && kind.must.contains(&knob) {
+            bail!(
+                "{} needs {}: see `cassay fault run --help`",
+                kind.name,
+                knob.name()
+            );
+        }
+    }
+    let hit = hit(args, &cluster)?;
+    let held = Held::For(Duration::from_nanos(args.for_ns));
+    let done = one(kind, &hit, &options, held, &mut cluster)?;
+    finish(&[done], common)
+}
+
+/// What the arguments hit, counted from 0.
+fn hit(args: &FaultRunArgs, cluster: &Cluster) -> Result<Hit> {
+    let (nodes, hosts) = (cluster.nodes().len(), cluster.hosts()?.len());
+    let index = |number: usize, count: usize, what: &str| match number {
+        0 => bail!("{what}s are counted from 1"),
+        _ if number > count => bail!("there is no {what} {number}: the cluster has {count}"),
+        _ => Ok(number - 1),
+    };
+    let of_host = |index: usize| Ok(index % hosts.max(1));
+    match (args.kind.place, args.node, args.host) {
+        (Place::Node, Some(number), _) => Ok(Hit::Node(index(number, nodes, "node")?)),
+        (Place::Node, None, Some(number)) => Ok(Hit::Node(index(number, hosts, "host")?)),
+        (Place::Host, None, Some(number)) => Ok(Hit::Host(index(number, hosts, "host")?)),
+        (Place::Host, Some(number), _) => {
+            Ok(Hit::Host(index(number, nodes, "node").and_then(of_host)?))
+        }
+        (Place::Split, ..) if !args.hosts.is_empty() => {
+            let all = |numbers: &[usize]| -> Result<Vec<usize>> {
+                numbers
+                    .iter()
+                    .map(|number| index(*number, hosts, "host"))
+                    .collect()
+            };
+            let of = all(&args.hosts)?;
+            let from = match args.from.is_empty() {
+                true => (0..hosts).filter(|host| !of.contains(host)).collect(),
+                false => all(&args.from)?,
+            };
+            Ok(Hit::Split(of, from))
+        }
+        (Place::Node, ..) => bail!("which node? say --node NUMBER"),
+        (Place::Host, ..) => bail!("which host? say --host NUMBER"),
+        (Place::Split, ..) => bail!("which hosts? say --hosts NUMBERS"),
+    }
+}
+
+fn options(knobs: &FaultKnobs) -> Options {
+    Options {
+        cpus: knobs.cpus,
+        disk: DiskSpec {
+            read_iops: knobs.read_iops,
+            write_iops: knobs.write_iops,
+            ..DiskSpec::default()
+        },
+        leave_bytes: knobs.leave,
+        loss: knobs.loss,
+        rate_bits_per_s: knobs.rate,
+        delay: knobs.delay.map(Duration::from_nanos),
+        ha_after: knobs.ha_after.map(Duration::from_nanos),
+        ha_on: None,
+    }
+}
+
+/// Lets Ctrl-C heal.
+fn listen() -> Result<()> {
+    host::process::heed(Arc::clone(&interrupt::flag()?));
+    Ok(())
+}
+
+/// How long a fault is held.
+#[derive(Clone, Copy)]
+enum Held {
+    /// From its injection on.
+    For(Duration),
+    /// From when it was seen.
+    AfterSeen(Duration),
+}
+
+/// Does one fault, and says its course.
+fn one(
+    kind: &Kind,
+    hit: &Hit,
+    options: &Options,
+    held: Held,
+    cluster: &mut Cluster,
+) -> Result<Done> {
+    let on = named(hit, cluster.nodes());
+    terminal::say(&format!("{} of {on}", kind.name));
+    let (order, orders) = ::fault::orders();
+    let order = Arc::new(order);
+    let mut live = Live::new(cluster.handles()?, orders);
+    let began_ns = clock::now_ns();
+    let planned = match held {
+        Held::For(length) => length,
+        Held::AfterSeen(length) => TRIED_WITHIN + length,
+    };
+    let length = match (held, kind.length) {
+        (Held::For(length), Length::Stated) => {
+            heal_after(length, Arc::clone(&order))?;
+            None
+        }
+        (Held::AfterSeen(length), Length::Stated) => Some(length),
+        (_, Length::Moment) => None,
+    };
+    let outcome = ::fault::run(kind, (hit, options), &mut live, planned, &mut |step| {
+        let seconds = (step.at_ns.saturating_sub(began_ns)) as f64 / 1e9;
+        terminal::say(&format!("  {seconds:6.1} s  {}: {}", step.what, step.words));
+        if let (Some(length), "seen") = (length, step.what) {
+            // A thread that cannot be had heals too soon rather than never.
+            let _ = heal_after(length, Arc::clone(&order));
+        }
+    });
+    for (index, process) in live.processes().into_iter().enumerate() {
+        let known = cluster.nodes()[index].pid;
+        if let Some(process) = process.filter(|one| known != Some(one.pid)) {
+            cluster.started(index + 1, process)?;
+        }
+    }
+    Ok(Done {
+        kind: *kind,
+        on,
+        outcome,
+    })
+}
+
+/// Orders healing when the time is over, or Ctrl-C is pressed.
+fn heal_after(length: Duration, order: Arc<Order>) -> Result<()> {
+    let deadline = clock::Deadline::after(length);
+    std::thread::Builder::new()
+        .name("heal".to_owned())
+        .spawn(move || {
+            while !deadline.passed() && !host::process::is_interrupted() {
+                clock::sleep(deadline.left().min(Duration::from_millis(100)));
+            }
+            order.heal();
+        })
+        .map(drop)
+        .context("start a thread that orders healing")
+}
+
+/// What is hit, by the names of nodes and hosts.
+fn named(hit: &Hit, nodes: &[NodeInfo]) -> String {
+    let hosts = |all: &[usize]| {
+        let names: Vec<String> = all
+            .iter()
+            .map(|index| format!("host{}", index + 1))
+            .collect();
+        names.join(" and ")
+    };
+    match hit {
+        Hit::Node(index) => nodes[*index].name.clone(),
+        Hit::Host(index) => hosts(&[*index]),
+        Hit::Split(of, from) => format!("{} from {}", hosts(of), hosts(from)),
+    }
+}
+
+/// Shows what came of all of them.
+fn finish(done: &[Done], common: &Common) -> Result<Exit> {
+    if common.json {
+        terminal::json(&done.iter().map(to_json).collect());
+    } else {
+        let head = ["Kind", "On", "Verdict", "Seen after", "Whole after healing"];
+        let row = |one: &Done| {
+            let between = |from: &str, to: &str| {
+                let (from, to) = (one.outcome.at_ns(from), one.outcome.at_ns(to));
+                let both = from.zip(to);
+                both.map_or("\u{2013}".to_owned(), |(from, to)| {
+                    format!("{:.1} s", to.saturating_sub(from) as f64 / 1e9)
+                })
+            };
+            let verdict = one.outcome.verdict().name().to_owned();
+            let times = [between("injecting", "seen"), between("healing", "whole")];
+            let first = vec![one.kind.name.to_owned(), one.on.clone(), verdict];
+            [first, times.to_vec()].concat()
+        };
+        let head = head.map(str::to_owned).to_vec();
+        let rows: Vec<_> = [head].into_iter().chain(done.iter().map(row)).collect();
+        terminal::data(&terminal::table(&rows, &[false, false, false, true, true]));
+    }
+    let all = |verdict: Verdict| done.iter().all(|one| one.outcome.verdict() == verdict);
+    Ok(match all(Verdict::Confirmed) {
+        _ if host::process::is_interrupted() => Exit::Interrupted,
+        true => Exit::Done,
+        false => Exit::Invalid,
+    })
+}
+
+fn to_json(done: &Done) -> Value {
+    let step =
+        |step: &::fault::Step| json!({"at_ns": step.at_ns, "step": step.what, "said": step.words});
+    let steps: Vec<Value> = done.outcome.steps.iter().map(step).collect();
+    json!({
+        "kind": done.kind.name,
+        "place": done.on,
+        "verdict": done.outcome.verdict().name(),
+        "steps": steps,
+    })
+}

@@ -1,0 +1,225 @@
+//! What kinds of faults there are to choose from, and what a study can say of one.
+
+use crate::{Fault, KINDS};
+use cluster::Ability;
+use host::DiskSpec;
+use std::time::Duration;
+
+/// One kind of fault.
+#[derive(Clone, Copy)]
+pub struct Kind {
+    /// Its name, as in a study and in records.
+    pub name: &'static str,
+    /// What it does, in words.
+    pub what: &'static str,
+    /// What a target must be able to do for it.
+    pub needs: &'static [Ability],
+    /// What it hits.
+    pub place: Place,
+    /// What can be said of it besides.
+    pub takes: &'static [Knob],
+    /// What has to be said of it.
+    pub must: &'static [Knob],
+    /// How long it holds.
+    pub length: Length,
+    /// Whether processes end of it: their nodes are away until it is healed.
+    pub takes_away: bool,
+    /// How long it may take to be seen whole again.
+    pub(crate) healed_within: Duration,
+    pub(crate) make: fn(&Hit, &Options) -> Box<dyn Fault>,
+}
+
+/// How long a fault may take that is healed as soon as it was seen: a node drains meanwhile.
+const MOMENT: Duration = Duration::from_secs(60);
+
+/// What a kind of fault hits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A node.
+    Node,
+    /// A host, with all its nodes.
+    Host,
+    /// Hosts, against others.
+    Split,
+}
+
+/// How long a fault holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// As long as the study says.
+    Stated,
+    /// It is healed as soon as it was seen.
+    Moment,
+}
+
+/// What is hit, counted from 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hit {
+    /// A node.
+    Node(usize),
+    /// A host.
+    Host(usize),
+    /// Hosts, against others.
+    Split(Vec<usize>, Vec<usize>),
+}
+
+/// Something that can be said of a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Knob {
+    /// CPU time that is left, in cores.
+    Cpus,
+    /// What a volume does in a second.
+    Disk,
+    /// What is left free of a volume, in bytes.
+    Leave,
+    /// The share of packets that is lost.
+    Loss,
+    /// What a link carries, in bit/s.
+    Rate,
+    /// How much later packets arrive.
+    Delay,
+    /// After how long nodes are started on another host.
+    Ha,
+}
+
+/// What was said of a fault, by its [`Knob`]s.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Options {
+    /// [`Knob::Cpus`].
+    pub cpus: Option<f64>,
+    /// [`Knob::Disk`].
+    pub disk: DiskSpec,
+    /// [`Knob::Leave`].
+    pub leave_bytes: Option<u64>,
+    /// [`Knob::Loss`], 0 to 1.
+    pub loss: Option<f64>,
+    /// [`Knob::Rate`].
+    pub rate_bits_per_s: Option<u64>,
+    /// [`Knob::Delay`].
+    pub delay: Option<Duration>,
+    /// [`Knob::Ha`].
+    pub ha_after: Option<Duration>,
+    /// On which, counted from 1; none: the next one.
+    pub ha_on: Option<usize>,
+}
+
+impl Options {
+    /// Something that shows on a cluster that nobody uses, for every [`Knob`] that must be said.
+    pub fn tried() -> Options {
+        Options {
+            disk: DiskSpec {
+                read_iops: Some(10),
+                write_iops: Some(10),
+                ..DiskSpec::default()
+            },
+            loss: Some(0.5),
+            rate_bits_per_s: Some(1_000_000),
+            delay: Some(Duration::from_millis(50)),
+            ..Options::default()
+        }
+    }
+
+    /// Those that say something of a kind.
+    #[must_use]
+    pub fn of(&self, kind: &Kind) -> Options {
+        let takes = |knob| kind.takes(knob);
+        Options {
+            cpus: self.cpus.filter(|_| takes(Knob::Cpus)),
+            disk: Some(self.disk)
+                .filter(|_| takes(Knob::Disk))
+                .unwrap_or_default(),
+            leave_bytes: self.leave_bytes.filter(|_| takes(Knob::Leave)),
+            loss: self.loss.filter(|_| takes(Knob::Loss)),
+            rate_bits_per_s: self.rate_bits_per_s.filter(|_| takes(Knob::Rate)),
+            delay: self.delay.filter(|_| takes(Knob::Delay)),
+            ha_after: self.ha_after.filter(|_| takes(Knob::Ha)),
+            ha_on: self.ha_on.filter(|_| takes(Knob::Ha)),
+        }
+    }
+}
+
+impl Kind {
+    /// The one of that name.
+    pub fn of(name: &str) -> Option<Kind> {
+        KINDS.iter().find(|kind| kind.name == name).copied()
+    }
+
+    /// For how long it is meant to hold at the most where nothing is stated, ns.
+    pub fn at_most_ns(&self) -> u64 {
+        MOMENT.as_nanos() as u64
+    }
+
+    /// Whether `knob` says something of it.
+    pub fn takes(&self, knob: Knob) -> bool {
+        self.takes.contains(&knob)
+    }
+}
+
+impl Knob {
+    /// All of them.
+    pub const ALL: [Knob; 7] = [
+        Knob::Cpus,
+        Knob::Disk,
+        Knob::Leave,
+        Knob::Loss,
+        Knob::Rate,
+        Knob::Delay,
+        Knob::Ha,
+    ];
+
+    /// Its name, as in a study.
+    pub fn name(self) -> &'static str {
+        match self {
+            Knob::Cpus => "cpus",
+            Knob::Disk => "disk",
+            Knob::Leave => "leave",
+            Knob::Loss => "loss",
+            Knob::Rate => "rate",
+            Knob::Delay => "delay",
+            Knob::Ha => "ha",
+        }
+    }
+
+    /// What was said, in words; none: nothing.
+    pub fn said(self, options: &Options) -> Option<String> {
+        let seconds = |time: Duration| format!("{} s", time.as_secs_f64());
+        match self {
+            Knob::Cpus => options.cpus.map(|cores| cores.to_string()),
+            Knob::Disk => {
+                let each = options.disk.each().into_iter();
+                let said = each.filter_map(|(name, value)| Some(format!("{name} {}", value?)));
+                let said: Vec<String> = said.collect();
+                (!said.is_empty()).then(|| said.join(" "))
+            }
+            Knob::Leave => options.leave_bytes.map(|bytes| format!("{bytes} bytes")),
+            Knob::Loss => options.loss.map(|share| format!("{} %", share * 100.0)),
+            Knob::Rate => options.rate_bits_per_s.map(|rate| format!("{rate} bit/s")),
+            Knob::Delay => options.delay.map(seconds),
+            Knob::Ha => options
+                .ha_after
+                .map(|after| format!("after {}", seconds(after))),
+        }
+    }
+}
+
+impl Hit {
+    /// The node that is hit; of a host, its first.
+    pub(crate) fn node(&self) -> usize {
+        match self {
+            Hit::Node(index) | Hit::Host(index) => *index,
+            Hit::Split(of, _) => of.first().copied().unwrap_or(0),
+        }
+    }
+}
+
+impl PartialEq for Kind {
+    fn eq(&self, other: &Kind) -> bool {
+        self.name == other.name
+    }
+}
+
+impl std::fmt::Debug for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}

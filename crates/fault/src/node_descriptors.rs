@@ -1,0 +1,66 @@
+//! A node that may open no file and no connection more: clients that have one go on, new ones are
+//! not answered, and what needs a new file fails.
+
+use crate::look::{self, Look, Looked};
+use crate::{By, Fault, Kind, Length, Place, World};
+use anyhow::{Context, Result};
+use cluster::Ability;
+use host::{Break, Seen, Sight};
+use std::time::Duration;
+
+pub(crate) const KIND: Kind = Kind {
+    name: "node-descriptors",
+    what: "the node may open no file or connection more",
+    needs: &[Ability::Provision],
+    place: Place::Node,
+    takes: &[],
+    must: &[],
+    length: Length::Stated,
+    takes_away: false,
+    healed_within: Duration::from_secs(60),
+    make: |hit, _| Box::new(Descriptors(hit.node())),
+};
+
+/// A node has thousands to spare. Who has fewer than this left is out of them: what it closes
+/// meanwhile comes free.
+const FEW: u64 = 8;
+
+struct Descriptors(usize);
+
+impl Descriptors {
+    fn files(&self, world: &mut dyn World) -> Result<Looked> {
+        let process = world
+            .node(self.0)
+            .process
+            .context("the node does not run")?;
+        match world.see(By::Node(self.0), Sight::Descriptors(process))? {
+            Seen::Descriptors { free, open } => Ok(Look {
+                broken: Some(free < FEW),
+                whole: Some(free >= FEW),
+                words: format!("its process has {open} files open and may open {free} more"),
+            }),
+            other => Err(look::other_answer(&other)),
+        }
+    }
+}
+
+impl Fault for Descriptors {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        let process = world
+            .node(self.0)
+            .process
+            .context("the node does not run")?;
+        world.inject(
+            By::Node(self.0),
+            Break::Descriptors(process),
+            &[self.0],
+            within,
+        )
+    }
+
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+        let files = self.files(world);
+        let files = look::or_unseen("the kernel", files);
+        Look::of_two(files, look::client(world, self.0, limit))
+    }
+}

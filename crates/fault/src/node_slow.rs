@@ -1,0 +1,82 @@
+//! A node that is up and slow: its host has less CPU time, as beside a noisy neighbour. It answers,
+//! late; nobody marks it down.
+
+use crate::look::{self, Look, Looked};
+use crate::{By, Fault, Kind, Knob, Length, Place, World};
+use anyhow::Result;
+use cluster::Ability;
+use host::{Break, Seen, Sight};
+use std::time::Duration;
+
+pub(crate) const KIND: Kind = Kind {
+    name: "node-slow",
+    what: "the node's host has little CPU time",
+    needs: &[Ability::Hosts, Ability::CpuLimit],
+    place: Place::Node,
+    takes: &[Knob::Cpus],
+    must: &[],
+    length: Length::Stated,
+    takes_away: false,
+    healed_within: Duration::from_secs(60),
+    make: |hit, options| {
+        Box::new(Slow {
+            node: hit.node(),
+            cores: options.cpus.unwrap_or(CORES),
+        })
+    },
+};
+
+/// What is left where nothing is said: a node answers with it, and is slow at any load.
+const CORES: f64 = 0.1;
+
+/// How long a thread works there to see how much CPU time there is: three periods of the quota.
+const WORK_MS: u64 = 300;
+
+/// A quota holds on average; a window of some periods may catch a little more.
+const BROKEN_BELOW: f64 = 1.3;
+
+/// What is less than this over the quota may be the quota.
+const WHOLE_ABOVE: f64 = 1.6;
+
+struct Slow {
+    node: usize,
+    cores: f64,
+}
+
+impl Slow {
+    fn cpu(&self, world: &mut dyn World) -> Result<Looked> {
+        let cores = match world.see(By::Node(self.node), Sight::Cpu(WORK_MS))? {
+            Seen::Cpu(cores) => cores,
+            other => return Err(look::other_answer(&other)),
+        };
+        Ok(Look {
+            broken: Some(cores <= self.cores * BROKEN_BELOW),
+            whole: Some(cores >= self.cores * WHOLE_ABOVE),
+            words: format!(
+                "its host gets {cores:.2} cores when it wants more (the quota of the fault: {:.2})",
+                self.cores
+            ),
+        })
+    }
+}
+
+impl Fault for Slow {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        let what = Break::CpuQuota(self.cores);
+        world.inject(By::Node(self.node), what, &[], within)
+    }
+
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+        let seen = self.cpu(world);
+        let seen = look::or_unseen("its host", seen);
+        if seen.whole != Some(true) {
+            return seen;
+        }
+        // Who is slow may answer late: only that it is whole again needs an answer.
+        let client = look::client(world, self.node, limit);
+        Look {
+            broken: seen.broken,
+            ..Look::of_two(seen, client)
+        }
+    }
+}

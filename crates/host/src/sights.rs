@@ -1,0 +1,137 @@
+//! What can be seen of a host by who has not broken it: its agent asks the kernel, or tries.
+
+use crate::Agent;
+use crate::cgroup::Group;
+use crate::here::Here;
+use crate::process::{self, Identity, Life};
+use anyhow::{Context, Result};
+use measure::clock;
+use reach::{Call, Serve};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::time::Duration;
+
+/// What an agent can look at.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Sight {
+    /// A process; answered by [`Seen::Process`].
+    Process(Identity),
+    /// The files that a process has open; answered by [`Seen::Descriptors`].
+    Descriptors(Identity),
+    /// The CPU time that the host gets when it wants more than it may have: a thread more works
+    /// there for so long, in ms. Answered by [`Seen::Cpu`].
+    Cpu(u64),
+}
+
+/// What was seen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Seen {
+    /// The letter of its state, as in `ps`; none if it is gone.
+    Process(Option<char>),
+    /// How many more it may open, and how many it has open.
+    Descriptors {
+        /// Numbers below its limit that are free.
+        free: u64,
+        /// Those that it has.
+        open: u64,
+    },
+    /// In cores, of all that ran there.
+    Cpu(f64),
+}
+
+/// Asks an agent to look.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct See {
+    what: Sight,
+}
+
+impl Call for See {
+    const NAME: &'static str = "see";
+    type Answer = Seen;
+}
+
+impl Agent {
+    /// Looks at something of its host. A look that may take time says how much itself.
+    ///
+    /// # Errors
+    /// The agent is gone, or the kernel does not tell.
+    pub fn see(&self, what: Sight) -> Result<Seen> {
+        let limit = what.limit();
+        self.call_for(&See { what }, limit)
+    }
+}
+
+/// How long the agent's answer may take longer than the look.
+const LIMIT: Duration = Duration::from_secs(10);
+
+impl Sight {
+    fn limit(&self) -> Duration {
+        LIMIT
+            + match self {
+                Sight::Cpu(ms) => Duration::from_millis(*ms),
+                Sight::Process(_) | Sight::Descriptors(_) => Duration::ZERO,
+            }
+    }
+}
+
+impl Serve<Here> for See {
+    fn serve(self, here: &Here) -> Result<Seen> {
+        Ok(match self.what {
+            Sight::Process(process) => Seen::Process(process::state(process)),
+            Sight::Descriptors(process) => {
+                let numbers = numbers(process)?;
+                let limit = files_limit(process)?.0.unwrap_or(u64::MAX);
+                let below = numbers.iter().filter(|number| **number < limit).count();
+                Seen::Descriptors {
+                    free: limit.saturating_sub(below as u64),
+                    open: numbers.len() as u64,
+                }
+            }
+            Sight::Cpu(ms) => Seen::Cpu(cores(here.group()?, Duration::from_millis(ms))?),
+        })
+    }
+}
+
+/// How many cores a group gets while it wants one more than it uses.
+fn cores(group: &Group, length: Duration) -> Result<f64> {
+    let mut busy = process::command(Path::new("/bin/sh"));
+    busy.args(["-c", "while :; do :; done"]);
+    group.admit(&mut busy)?;
+    let mut child = process::spawn(busy, Life::Ours)?;
+    let looked = (|| {
+        let (before, began_ns) = (group.used()?, clock::now_ns());
+        clock::sleep(length);
+        let used = group.used()?.saturating_sub(before);
+        Ok(used.as_nanos() as f64 / (clock::now_ns() - began_ns) as f64)
+    })();
+    let ended = child.kill().and_then(|()| child.wait());
+    ended.context("end a thread that worked")?;
+    looked
+}
+
+/// The numbers of the files that a process has open, in order.
+pub(crate) fn numbers(process: Identity) -> Result<Vec<u64>> {
+    let folder = format!("/proc/{}/fd", process.pid);
+    let entries = std::fs::read_dir(&folder).with_context(|| format!("list {folder}"))?;
+    let number =
+        |entry: std::io::Result<std::fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
+    let mut numbers: Vec<u64> = entries.filter_map(number).collect();
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+/// How many files a process may open: now, and at the most. Without a limit it is none.
+pub(crate) fn files_limit(process: Identity) -> Result<(Option<u64>, Option<u64>)> {
+    let path = format!("/proc/{}/limits", process.pid);
+    let text = std::fs::read_to_string(&path).with_context(|| format!("read {path}"))?;
+    let mut lines = text.lines();
+    let line = lines.find_map(|line| line.strip_prefix("Max open files"));
+    let mut words = line.unwrap_or_default().split_ascii_whitespace();
+    let mut word = || match words.next() {
+        Some("unlimited") => Ok(None),
+        Some(word) => word.parse().map(Some).map_err(anyhow::Error::new),
+        None => Err(anyhow::anyhow!("it has no limit of open files")),
+    };
+    let both = word().and_then(|now| Ok((now, word()?)));
+    both.with_context(|| format!("read the limits in {path}"))
+}

@@ -1,0 +1,175 @@
+//! What is broken on purpose.
+
+use super::{DAY, LOCAL_NODES_MAX, S, SECTION, optional, required, with};
+use crate::format::{Field, Type};
+use crate::settings::{FaultDraft, FaultWhere};
+use std::time::Duration;
+
+const MS: u64 = S / 1000;
+
+/// Names of places.
+const ROLES: Type = choice!(|d| d.fault().on;
+    "any" => FaultWhere::Any, "seed" => FaultWhere::Seed, "not-contact-point" => FaultWhere::NotContactPoint
+);
+
+/// The keys.
+pub(super) const FIELDS: &[Field] = &[
+    optional(
+        "faults",
+        Type::List(&Type::Section(|d| d.faults.push(FaultDraft::default()))),
+        "What is broken on purpose while load is measured: a list. Each is seen to break and to be \
+         whole again by who has not done it, or the trial is not believed. Only nodes and hosts of \
+         our own can be broken. `cassay fault list` says what there is, and what a target can do.",
+    ),
+    required(
+        "faults.kind",
+        Type::List(&Type::Fault(|d, kind| d.fault().kinds.push(kind))),
+        "How it is broken; of several kinds one at random each time.",
+    ),
+    with(
+        "faults.where",
+        SECTION,
+        "{}",
+        "What is broken. Default: any node, or any host where the kind breaks hosts, at random.",
+    ),
+    optional(
+        "faults.where.node",
+        Type::Count(1, LOCAL_NODES_MAX, |d, n| {
+            d.fault().on = FaultWhere::Node(n as usize)
+        }),
+        "Number of the node, from 1; its host where the kind breaks hosts.",
+    ),
+    optional(
+        "faults.where.host",
+        Type::Count(1, LOCAL_NODES_MAX, |d, n| {
+            d.fault().on = FaultWhere::Host(n as usize)
+        }),
+        "Number of the host, from 1; its first node where the kind breaks nodes.",
+    ),
+    optional(
+        "faults.where.hosts",
+        Type::List(&Type::Count(1, LOCAL_NODES_MAX, |d, n| {
+            d.fault().host(n as usize)
+        })),
+        "Numbers of hosts, for kinds that cut some hosts from others; one of them at random for \
+         other kinds.",
+    ),
+    optional(
+        "faults.where.from",
+        Type::List(&Type::Count(1, LOCAL_NODES_MAX, |d, n| {
+            d.fault().from.push(n as usize);
+        })),
+        "The hosts from which they are cut. Default: all others.",
+    ),
+    optional(
+        "faults.where.role",
+        ROLES,
+        "What it is: any, the seed (the first node, which is also the client's contact point), or \
+         any but that.",
+    ),
+    required(
+        "faults.at",
+        Type::Duration(0, 30 * DAY, |d, ns| d.fault().at_ns = ns),
+        "When, after the begin of the measured window.",
+    ),
+    optional(
+        "faults.for",
+        Type::Duration(S, 30 * DAY, |d, ns| d.fault().for_ns = Some(ns)),
+        "For how long; then it is healed. Kinds that are over at once have none.",
+    ),
+    optional(
+        "faults.until",
+        choice!(|d| d.fault().for_ns; "end" => None),
+        "Instead of `for`: until the window ends.",
+    ),
+    optional(
+        "faults.every",
+        Type::Duration(S, 30 * DAY, |d, ns| d.fault().every_ns = Some(ns)),
+        "Again and again, counted from `at`, as long as the window lasts. Default: once.",
+    ),
+    optional(
+        "faults.seed",
+        Type::Count(0, u64::MAX, |d, n| d.fault().seed = Some(n)),
+        "What is chosen at random follows from it. Default: the study's seed.",
+    ),
+    optional(
+        "faults.cpus",
+        Type::Number(0.01, 1024.0, |d, n| d.fault().options.cpus = Some(n)),
+        "CPU time that is left to the host of a slow node, in cores. Default: 0.1.",
+    ),
+    optional("faults.disk", SECTION, "What a slow disk does in a second."),
+    optional(
+        "faults.disk.read_iops",
+        Type::Count(1, 100_000_000, |d, n| {
+            d.fault().options.disk.read_iops = Some(n)
+        }),
+        "Reads per second.",
+    ),
+    optional(
+        "faults.disk.write_iops",
+        Type::Count(1, 100_000_000, |d, n| {
+            d.fault().options.disk.write_iops = Some(n)
+        }),
+        "Writes per second.",
+    ),
+    optional(
+        "faults.disk.read_rate",
+        Type::Bytes(4 << 10, 1 << 40, |d, n| {
+            d.fault().options.disk.read_bytes_per_s = Some(n);
+        }),
+        "Bytes per second that are read.",
+    ),
+    optional(
+        "faults.disk.write_rate",
+        Type::Bytes(4 << 10, 1 << 40, |d, n| {
+            d.fault().options.disk.write_bytes_per_s = Some(n);
+        }),
+        "Bytes per second that are written.",
+    ),
+    optional(
+        "faults.leave",
+        Type::Bytes(0, 1 << 50, |d, n| d.fault().options.leave_bytes = Some(n)),
+        "What is left free of a full disk. Default: nothing.",
+    ),
+    optional(
+        "faults.loss",
+        Type::Share(0.001, 1.0, |d, n| d.fault().options.loss = Some(n)),
+        "The share of packets that is lost.",
+    ),
+    optional(
+        "faults.rate",
+        Type::BitRate(8_000, 1_000_000_000_000, |d, n| {
+            d.fault().options.rate_bits_per_s = Some(n);
+        }),
+        "What a slow link carries.",
+    ),
+    optional(
+        "faults.delay",
+        Type::Duration(MS / 10, 10 * S, |d, ns| {
+            d.fault().options.delay = Some(Duration::from_nanos(ns));
+        }),
+        "How much later packets arrive, one way.",
+    ),
+    optional(
+        "faults.ha",
+        SECTION,
+        "The nodes of a host that is off are started elsewhere, with their volumes.",
+    ),
+    optional(
+        "faults.ha.restart_on",
+        Type::WordOr(
+            &[("other-host", |d| d.fault().options.ha_on = None)],
+            &Type::Count(1, LOCAL_NODES_MAX, |d, n| {
+                d.fault().options.ha_on = Some(n as usize);
+            }),
+        ),
+        "Where: on this host, by its number from 1. Default: `other-host`, the next one.",
+    ),
+    required(
+        "faults.ha.after",
+        Type::Duration(S, DAY, |d, ns| {
+            d.fault().options.ha_after = Some(Duration::from_nanos(ns));
+        }),
+        "After how long.",
+    ),
+];
